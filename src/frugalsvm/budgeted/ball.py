@@ -1,0 +1,151 @@
+"""Keeping the model inside a ball: ``w <- w min(1, U / ||w||)`` (BSGD paper, section 4).
+
+``||w||^2`` is kept up to date in raw units (without the lazy scale): adding ``b Phi(x)`` adds
+``2 <b, f(x)> + ||b||^2 K(x, x)``, and maintenance, ``w <- w - Delta``, adds ``||Delta||^2 - 2 <w, Delta>``.
+For projection ``Delta`` is orthogonal to what is left, so that is ``-||Delta||^2``; the others need the model's
+values at the vectors involved. Now and then the norm is computed afresh, so that rounding cannot add up.
+
+A learner without a ball has the part ``Everywhere``, for which all of this compiles to nothing.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frugalsvm._compile import compiled, generic
+from frugalsvm.core.expansion import (
+    N_KERNEL_EVALS,
+    N_SINCE_NORM,
+    N_SLOTS,
+    RAW_NORM,
+    SCALE,
+    raw_squared_norm,
+    slot_kernel_row,
+    vector_kernel_row,
+)
+from frugalsvm.core.fastmath import squared_norm, weighted_sum
+from frugalsvm.core.merge import between
+
+__all__ = ["Ball", "Everywhere", "note_addition", "note_merge", "note_projection", "note_removal", "stay_inside"]
+
+REFRESH = 8  # compute the norm afresh after so many times as many updates as there are slots
+
+
+class Everywhere(NamedTuple):
+    """No constraint."""
+
+
+class Ball(NamedTuple):
+    """``||w|| <= radius``"""
+
+    radius: float
+
+
+@generic
+def note_addition(ball, expansion, overlap, size):
+    """The last slot was added: ``overlap = <b, f(x)>`` with the raw scores before, ``size = ||b||^2 K(x, x)``."""
+
+
+@generic
+def note_removal(ball, kernel, expansion, work, victim, lost):
+    """A slot is about to be removed."""
+
+
+@generic
+def note_projection(ball, expansion, lost):
+    """A slot was projected on the others."""
+
+
+@generic
+def note_merge(ball, kernel, expansion, work, m, n, h, log_kappa, lost):
+    """Slots m and n are about to be merged at h."""
+
+
+@generic
+def stay_inside(ball, kernel, expansion):
+    """Scale the model down to the ball if it has left it."""
+
+
+@note_addition.implement(Everywhere)
+def _everywhere_addition(ball, expansion, overlap, size):
+    pass
+
+
+@note_removal.implement(Everywhere)
+def _everywhere_removal(ball, kernel, expansion, work, victim, lost):
+    pass
+
+
+@note_projection.implement(Everywhere)
+def _everywhere_projection(ball, expansion, lost):
+    pass
+
+
+@note_merge.implement(Everywhere)
+def _everywhere_merge(ball, kernel, expansion, work, m, n, h, log_kappa, lost):
+    pass
+
+
+@stay_inside.implement(Everywhere)
+def _everywhere_inside(ball, kernel, expansion):
+    pass
+
+
+@compiled
+def _pull(weights, coefficients, kernel_row, n):
+    """``<w, sum_o coefficients[o] Phi(x)>`` in raw units, from the kernel row of x."""
+    total = 0.0
+    for o in range(weights.shape[0]):
+        total += coefficients[o] * weighted_sum(weights[o], kernel_row, n)
+    return total
+
+
+@note_addition.implement(Ball)
+def _ball_addition(ball, expansion, overlap, size):
+    expansion.scalars[RAW_NORM] += 2.0 * overlap + size
+
+
+@note_removal.implement(Ball)
+def _ball_removal(ball, kernel, expansion, work, victim, lost):
+    slot_kernel_row(kernel, expansion, victim, work.products, work.kernel_row)
+    n = expansion.counts[N_SLOTS]
+    inner = _pull(expansion.weights, expansion.coef[:, victim], work.kernel_row, n)
+    expansion.scalars[RAW_NORM] += lost - 2.0 * inner
+
+
+@note_projection.implement(Ball)
+def _ball_projection(ball, expansion, lost):
+    expansion.scalars[RAW_NORM] -= lost
+
+
+@note_merge.implement(Ball)
+def _ball_merge(ball, kernel, expansion, work, m, n, h, log_kappa, lost):
+    coef, weights, row = expansion.coef, expansion.weights, work.kernel_row
+    n_slots = expansion.counts[N_SLOTS]
+    slot_kernel_row(kernel, expansion, m, work.products, row)
+    inner = _pull(weights, coef[:, m], row, n_slots)
+    slot_kernel_row(kernel, expansion, n, work.products, row)
+    inner += _pull(weights, coef[:, n], row, n_slots)
+    between(expansion.rows[m], expansion.rows[n], h, work.vector)
+    norm = squared_norm(work.vector)
+    vector_kernel_row(kernel, expansion.rows, expansion.norms, n_slots, work.vector, norm, work.products, row)
+    expansion.counts[N_KERNEL_EVALS] += n_slots
+    u = np.exp((1.0 - h) * (1.0 - h) * log_kappa)
+    v = np.exp(h * h * log_kappa)
+    for o in range(work.direction.size):
+        work.direction[o] = u * coef[o, m] + v * coef[o, n]
+    inner -= _pull(weights, work.direction, row, n_slots)
+    expansion.scalars[RAW_NORM] += lost - 2.0 * inner
+
+
+@stay_inside.implement(Ball)
+def _ball_inside(ball, kernel, expansion):
+    n = expansion.counts[N_SLOTS]
+    expansion.counts[N_SINCE_NORM] += 1
+    if expansion.counts[N_SINCE_NORM] > REFRESH * n:
+        fresh = raw_squared_norm(kernel, expansion.rows, expansion.weights, expansion.coef, n)
+        expansion.scalars[RAW_NORM] = fresh
+        expansion.counts[N_SINCE_NORM] = 0
+    raw_norm = np.sqrt(max(expansion.scalars[RAW_NORM], 0.0))
+    if expansion.scalars[SCALE] * raw_norm > ball.radius:
+        expansion.scalars[SCALE] = ball.radius / raw_norm

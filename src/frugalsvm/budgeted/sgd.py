@@ -1,0 +1,167 @@
+"""Budgeted stochastic gradient descent (BSGD).
+
+Paper: Z. Wang, K. Crammer, S. Vucetic, "Breaking the curse of kernelization: budgeted stochastic gradient
+descent for large-scale SVM training", JMLR 13 (2012). Algorithm 1 with the step sizes of Table 2
+(``core/schedules.py``), the binary hinge loss (3.3) or the multi-class one (5.2) (``core/losses.py``), and the
+maintenance strategies of section 6 (``budgeted/maintenance.py``)::
+
+    w <- (1 - eta_t lambda) w                               (3.4), by the lazy scale
+    if margin < 1:  w <- w + eta_t weight_t direction Phi(x_t)   (3.5), section 5
+    if there are more than B support vectors:  w <- w - Delta_t  Algorithm 2
+    w <- w min(1, U / ||w||)                                section 4 (``budgeted/ball.py``)
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frugalsvm._compile import entry, inlined
+from frugalsvm.budgeted.ball import note_addition, stay_inside
+from frugalsvm.budgeted.maintenance import admit
+from frugalsvm.core.expansion import (
+    AVERAGED_FROM,
+    ERROR_SUM,
+    N_KERNEL_EVALS,
+    N_SEEN,
+    N_SLOTS,
+    N_UPDATES,
+    SCALE,
+    SCALE_SUM,
+    SLOT_MULTIPLE,
+    fold_scale,
+    refresh_slot,
+    resized,
+)
+from frugalsvm.core.fastmath import weighted_sum
+from frugalsvm.core.kernels import scored_row
+from frugalsvm.core.lookahead import (
+    example_norm,
+    load,
+    new_source,
+    products_row,
+    rows_at_a_time,
+    touch,
+    write_example,
+)
+from frugalsvm.core.losses import MARGIN, margin_of, update_direction
+from frugalsvm.core.schedules import advance, may_fold
+from frugalsvm.core.workspace import new_workspace
+
+__all__ = ["Parts", "learn", "run"]
+
+SMALLEST_SCALE = 1e-9  # raw coefficients are copied to float32, which ends at 1e38
+
+
+class Parts(NamedTuple):
+    """What a learner is made of."""
+
+    loss: NamedTuple
+    kernel: NamedTuple
+    schedule: NamedTuple
+    policy: NamedTuple
+    ball: NamedTuple
+
+
+@inlined
+def _score(parts, source, i, expansion, work):
+    """Raw scores of example i for all outputs; leaves its kernel row in the workspace."""
+    n = expansion.counts[N_SLOTS]
+    full = (n + SLOT_MULTIPLE - 1) // SLOT_MULTIPLE * SLOT_MULTIPLE  # empty slots have no weight
+    products = products_row(source, i, expansion)
+    norm = example_norm(source, i)
+    weights, row = expansion.weights, work.kernel_row
+    work.scores[0] = scored_row(parts.kernel, products, expansion.norms, norm, weights[0], row, full)
+    for o in range(1, work.scores.size):
+        work.scores[o] = weighted_sum(weights[o], row, full)
+    expansion.counts[N_KERNEL_EVALS] += n
+
+
+@inlined
+def _append(parts, source, i, expansion, work, factor):
+    """Write example i to a new last slot with raw coefficients ``factor * direction``."""
+    n = expansion.counts[N_SLOTS]
+    write_example(source, i, expansion.rows[n])
+    expansion.norms[n] = example_norm(source, i)
+    n_outputs = work.scores.size
+    averaged = expansion.coef.shape[0] > n_outputs
+    overlap = 0.0
+    for o in range(n_outputs):
+        a = factor * work.direction[o]
+        expansion.coef[o, n] = a
+        overlap += a * work.scores[o]
+        if averaged:
+            expansion.coef[n_outputs + o, n] = a * expansion.scalars[SCALE_SUM]
+    expansion.births[n] = expansion.counts[N_SEEN]
+    refresh_slot(expansion, parts.kernel, n)
+    note_addition(parts.ball, expansion, overlap, expansion.sizes[n])
+    expansion.counts[N_SLOTS] = n + 1
+    expansion.counts[N_UPDATES] += 1
+
+
+@inlined
+def _learn(parts, source, i, expansion, work, factor, eta):
+    """Add example i, maintain the budget, stay in the ball (lines 4 to 7 of Algorithm 1, section 4)."""
+    n = expansion.counts[N_SLOTS]
+    _append(parts, source, i, expansion, work, factor)
+    lost = admit(parts.policy, parts.loss, parts.kernel, parts.ball, source, expansion, work)
+    if expansion.counts[N_SLOTS] > n:
+        touch(source, n, expansion)
+    expansion.scalars[ERROR_SUM] += expansion.scalars[SCALE] * np.sqrt(lost) / eta
+    stay_inside(parts.ball, parts.kernel, expansion)
+
+
+@inlined
+def _step(parts, source, i, label, weight, expansion, work):
+    """One example of Algorithm 1."""
+    _score(parts, source, i, expansion, work)
+    scalars, counts = expansion.scalars, expansion.counts
+    raw_margin, rival = margin_of(parts.loss, work.scores, label)
+    margin = scalars[SCALE] * raw_margin
+    counts[N_SEEN] += 1
+    eta, scalars[SCALE], raw_step = advance(parts.schedule, counts[N_SEEN], scalars[SCALE])
+    if margin < MARGIN:
+        update_direction(parts.loss, label, rival, work.direction)
+        _learn(parts, source, i, expansion, work, weight * raw_step, eta)
+    if counts[N_SEEN] > scalars[AVERAGED_FROM]:
+        scalars[SCALE_SUM] += scalars[SCALE]
+    if scalars[SCALE] < SMALLEST_SCALE and may_fold(parts.schedule):
+        fold_scale(expansion.coef, expansion.weights, expansion.sizes, counts[N_SLOTS], scalars)
+
+
+@entry
+def run(parts, source, labels, sample_weight, order, start, block_rows, expansion, work):
+    """Learn the examples ``order[start:]``; returns the position reached.
+
+    That is the end, unless the store has no free slot left (without a budget): then give it more and go on.
+    """
+    capacity = expansion.rows.shape[0]
+    weighted = sample_weight.size > 0
+    while start < order.size:
+        count = load(source, start, min(block_rows, order.size - start), expansion)
+        for i in range(count):
+            if expansion.counts[N_SLOTS] >= capacity:
+                return start + i
+            example = order[start + i]
+            weight = sample_weight[example] if weighted else 1.0
+            if weight > 0.0:
+                _step(parts, source, i, labels[example], weight, expansion, work)
+        start += count
+    return start
+
+
+def learn(parts, expansion, X, labels, sample_weight=None, order=None, block_rows=None):
+    """Learn the rows of ``X`` (dense or CSR, of the store's type) in ``order``; returns the expansion.
+
+    It is the same object, changed, unless there is no budget and it had to grow.
+    """
+    order = np.arange(X.shape[0]) if order is None else order
+    sample_weight = np.empty(0) if sample_weight is None else sample_weight
+    position = 0
+    while True:
+        source = new_source(X, order, expansion)
+        rows = block_rows or rows_at_a_time(source)
+        work = new_workspace(expansion)
+        position = run(parts, source, labels, sample_weight, order, position, rows, expansion, work)
+        if position == order.size:
+            return expansion
+        expansion = resized(expansion, 2 * expansion.rows.shape[0])

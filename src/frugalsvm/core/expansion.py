@@ -1,0 +1,217 @@
+"""The support-vector store: a model ``f_o(x) = scale * sum_j coef[o, j] K(rows[j], x)``.
+
+Slots ``0 .. n-1`` are in use; arrays have room for ``capacity`` slots, a multiple of 16 so that loops over
+slots end on a full vector. Coefficients are *raw*: the common factor ``scale`` is lazy (``schedules.py``).
+Where the model is averaged, the coefficient matrix has a second half of rows, one per output: every linear
+operation on slots (removing, projecting, merging) treats all rows alike, so the average follows for free.
+With ``S`` the sum of the scales since averaging began and ``c`` the second half, the sum of the iterates is
+``S * coef - c``.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frugalsvm._compile import compiled, inlined
+from frugalsvm.core.fastmath import dot
+from frugalsvm.core.kernels import kernel_row, kernel_value
+
+__all__ = [
+    "Expansion",
+    "averaged_coefficients",
+    "coefficients",
+    "exact_kernel",
+    "fold_scale",
+    "free_slot",
+    "new_expansion",
+    "raw_squared_norm",
+    "refresh_slot",
+    "resized",
+    "slot_kernel_row",
+    "vector_kernel_row",
+]
+
+# Places in `Expansion.counts`
+N_SLOTS, N_SEEN, N_UPDATES, N_MAINTENANCE, N_KERNEL_EVALS, N_SINCE_NORM = range(6)
+# Places in `Expansion.scalars`
+SCALE, SCALE_SUM, ERROR_SUM, RAW_NORM, AVERAGED_FROM = range(5)
+
+SLOT_MULTIPLE = 16
+
+
+class Expansion(NamedTuple):
+    """Arrays of the store; all are mutated in place."""
+
+    rows: np.ndarray  # (capacity, n_features) support vectors, float32 or float64
+    norms: np.ndarray  # (capacity,) squared norms of the rows, same type
+    coef: np.ndarray  # (n_outputs or twice that, capacity) raw coefficients, float64
+    weights: np.ndarray  # (n_outputs, capacity) copy of the coefficients in the type of the rows, for scoring
+    sizes: np.ndarray  # (capacity,) ||coef_j||^2 K(x_j, x_j) over the outputs, float64
+    births: np.ndarray  # (capacity,) the example number at which a slot got its vector
+    counts: np.ndarray  # integers named above
+    scalars: np.ndarray  # floats named above
+
+    @property
+    def n_outputs(self) -> int:
+        return self.weights.shape[0]
+
+
+def padded(n_slots: int) -> int:
+    """The capacity for a number of slots."""
+    return -(-n_slots // SLOT_MULTIPLE) * SLOT_MULTIPLE
+
+
+def new_expansion(n_slots, n_features, n_outputs, dtype, average_from=None):
+    """An empty model with room for ``n_slots`` support vectors, averaged after example ``average_from``."""
+    capacity = padded(n_slots)
+    averaged = average_from is not None
+    scalars = np.zeros(5)
+    scalars[SCALE] = 1.0
+    scalars[AVERAGED_FROM] = average_from if averaged else 1e300
+    return Expansion(
+        rows=np.zeros((capacity, n_features), dtype),
+        norms=np.zeros(capacity, dtype),
+        coef=np.zeros((n_outputs * (2 if averaged else 1), capacity)),
+        weights=np.zeros((n_outputs, capacity), dtype),
+        sizes=np.zeros(capacity),
+        births=np.zeros(capacity, np.int64),
+        counts=np.zeros(6, np.int64),
+        scalars=scalars,
+    )
+
+
+def resized(expansion, n_slots):
+    """A copy with room for ``n_slots`` slots (at least those in use)."""
+    n = int(expansion.counts[N_SLOTS])
+    capacity = padded(max(n_slots, n))
+
+    def along(array, axis):
+        shape = list(array.shape)
+        shape[axis] = capacity
+        out = np.zeros(shape, array.dtype)
+        index = (slice(None),) * axis + (slice(n),)
+        out[index] = array[index]
+        return out
+
+    return Expansion(
+        rows=along(expansion.rows, 0),
+        norms=along(expansion.norms, 0),
+        coef=along(expansion.coef, 1),
+        weights=along(expansion.weights, 1),
+        sizes=along(expansion.sizes, 0),
+        births=along(expansion.births, 0),
+        counts=expansion.counts.copy(),
+        scalars=expansion.scalars.copy(),
+    )
+
+
+@compiled
+def exact_kernel(kernel, x, z):
+    """K(x, z) with every sum in float64, whatever the type of the vectors."""
+    product = norm_x = norm_z = 0.0
+    for i in range(x.size):
+        a, b = np.float64(x[i]), np.float64(z[i])
+        product += a * b
+        norm_x += a * a
+        norm_z += b * b
+    return kernel_value(kernel, product, norm_x, norm_z)
+
+
+@compiled
+def vector_kernel_row(kernel, rows, norms, n, vector, norm, products, out):
+    """Kernel values of any vector with the first ``n`` slots."""
+    for j in range(n):
+        products[j] = dot(rows[j], vector)
+    kernel_row(kernel, products, norms, norm, out, n)
+
+
+@inlined
+def slot_kernel_row(kernel, expansion, slot, products, out):
+    """Kernel values of the vector in ``slot`` with all slots in use."""
+    rows, norms = expansion.rows, expansion.norms
+    n = expansion.counts[N_SLOTS]
+    vector_kernel_row(kernel, rows, norms, n, rows[slot], norms[slot], products, out)
+    expansion.counts[N_KERNEL_EVALS] += n
+
+
+@inlined
+def refresh_slot(expansion, kernel, j):
+    """Bring everything derived from the coefficients of slot ``j`` up to date."""
+    total = 0.0
+    for o in range(expansion.weights.shape[0]):
+        a = expansion.coef[o, j]
+        expansion.weights[o, j] = a
+        total += a * a
+    norm = np.float64(expansion.norms[j])
+    expansion.sizes[j] = total * kernel_value(kernel, norm, norm, norm)
+
+
+# Array-to-array assignment would do here, but costs seconds of compilation.
+@inlined
+def free_slot(expansion, slot):
+    """Empty a slot; the last slot moves into the gap. Returns whether ``slot`` now holds another vector."""
+    last = expansion.counts[N_SLOTS] - 1
+    moved = slot != last
+    if moved:
+        for f in range(expansion.rows.shape[1]):
+            expansion.rows[slot, f] = expansion.rows[last, f]
+        expansion.norms[slot] = expansion.norms[last]
+        expansion.sizes[slot] = expansion.sizes[last]
+        expansion.births[slot] = expansion.births[last]
+        for o in range(expansion.coef.shape[0]):
+            expansion.coef[o, slot] = expansion.coef[o, last]
+        for o in range(expansion.weights.shape[0]):
+            expansion.weights[o, slot] = expansion.weights[o, last]
+    for o in range(expansion.weights.shape[0]):
+        expansion.weights[o, last] = 0.0  # scoring runs over empty slots too, up to a full vector
+    expansion.counts[N_SLOTS] = last
+    return moved
+
+
+@compiled
+def fold_scale(coef, weights, sizes, n, scalars):
+    """Multiply the scale into the raw coefficients, before one of them under- or overflows."""
+    scale = scalars[SCALE]
+    n_outputs = weights.shape[0]
+    averaged = coef.shape[0] > n_outputs
+    for j in range(n):
+        for o in range(n_outputs):
+            if averaged:  # the second half takes over the whole sum, so that S can start again
+                coef[n_outputs + o, j] -= scalars[SCALE_SUM] * coef[o, j]
+            coef[o, j] *= scale
+            weights[o, j] = coef[o, j]
+        sizes[j] *= scale * scale
+    scalars[SCALE] = 1.0
+    scalars[SCALE_SUM] = 0.0
+    scalars[RAW_NORM] *= scale * scale
+
+
+@compiled
+def raw_squared_norm(kernel, rows, weights, coef, n):
+    """``||w||^2 / scale^2`` by definition, O(n^2) kernel values."""
+    total = 0.0
+    for i in range(n):
+        for j in range(i + 1):
+            overlap = 0.0
+            for o in range(weights.shape[0]):
+                overlap += coef[o, i] * coef[o, j]
+            value = overlap * exact_kernel(kernel, rows[i], rows[j])
+            total += value if i == j else 2.0 * value
+    return total
+
+
+def coefficients(expansion):
+    """True coefficients of the slots in use, ``(n, n_outputs)``: the last iterate."""
+    n = int(expansion.counts[N_SLOTS])
+    return expansion.scalars[SCALE] * expansion.coef[: expansion.n_outputs, :n].T
+
+
+def averaged_coefficients(expansion):
+    """True coefficients of the mean of the iterates since averaging began; of the last one before that."""
+    n = int(expansion.counts[N_SLOTS])
+    n_iterates = expansion.counts[N_SEEN] - expansion.scalars[AVERAGED_FROM]
+    if n_iterates <= 0:
+        return coefficients(expansion)
+    n_outputs = expansion.n_outputs
+    total = expansion.scalars[SCALE_SUM] * expansion.coef[:n_outputs, :n] - expansion.coef[n_outputs:, :n]
+    return total.T / n_iterates

@@ -1,0 +1,145 @@
+"""Elementary functions and reductions written so that the compiler vectorises them.
+
+``exp2_nonpositive(t) = 2^t`` for ``t <= 0`` is all that a Gaussian kernel needs. With ``t = n + f``, ``n`` an
+integer and ``|f| <= 1/2``, it is ``2^n 2^f``. ``n`` is found by adding and subtracting
+``1.5 * 2^mantissa_bits``, which rounds to the nearest integer and leaves ``n`` in the low bits of the sum;
+``2^f`` is a polynomial (minimax for the relative error, with constant term exactly 1, so that ``2^0 == 1``);
+the product is an addition to the exponent bits. No table, no branch, no library call.
+"""
+
+import numpy as np
+
+from frugalsvm._compile import compiled, generic, larger, smaller
+
+__all__ = [
+    "LOG2E",
+    "copy_into",
+    "dot",
+    "exp2_nonpositive",
+    "first_argmin",
+    "maximum",
+    "minimum",
+    "squared_norm",
+    "weighted_sum",
+]
+
+LOG2E = 1.4426950408889634
+
+# Compiled code freezes these; they are typed, because a plain float literal would widen float32 loops.
+_ONE_32 = np.float32(1.0)
+_ROUND_32 = np.float32(1.5 * 2**23)
+_LOWEST_32 = np.float32(-126.0)  # 2^-126 is the smallest normal number: smaller results become that
+_SHIFT_32 = np.int32(23)
+_C1, _C2, _C3, _C4, _C5 = (
+    np.float32(c)
+    for c in (
+        0.69314697755563557,
+        0.24022242057325384,
+        0.055507338057315511,
+        0.0096715139260062139,
+        0.0013264708407109093,
+    )
+)
+
+_ONE_64 = np.float64(1.0)
+_ROUND_64 = np.float64(1.5 * 2**52)
+_LOWEST_64 = np.float64(-1022.0)
+_SHIFT_64 = np.int64(52)
+_D1, _D2, _D3, _D4, _D5, _D6, _D7, _D8, _D9, _D10, _D11 = (
+    np.float64(c)
+    for c in (
+        0.69314718055994532584,
+        0.24022650695910131332,
+        0.055504108664820080896,
+        0.0096181291075940968564,
+        0.0013333558146775082534,
+        0.00015403530457136989581,
+        1.5252733492744019444e-05,
+        1.3215435271411859462e-06,
+        1.0178199713847758454e-07,
+        7.0737849281356822733e-09,
+        4.4347518975578216414e-10,
+    )
+)
+
+
+@generic
+def exp2_nonpositive(t):
+    """``2^t`` for ``t <= 0``: relative error below 2e-7 in float32 and 1e-15 in float64, down to 2^-126."""
+
+
+@exp2_nonpositive.implement(np.float32, ordered=True)
+def _exp2_float32(t):
+    t = larger(t, _LOWEST_32)
+    rounded = t + _ROUND_32
+    f = t - (rounded - _ROUND_32)
+    p = _ONE_32 + f * (_C1 + f * (_C2 + f * (_C3 + f * (_C4 + f * _C5))))
+    exponent = np.int32(np.float32(rounded).view(np.int32) << _SHIFT_32)
+    return np.int32(np.float32(p).view(np.int32) + exponent).view(np.float32)
+
+
+@exp2_nonpositive.implement(np.float64, ordered=True)
+def _exp2_float64(t):
+    t = larger(t, _LOWEST_64)
+    rounded = t + _ROUND_64
+    f = t - (rounded - _ROUND_64)
+    high = _D6 + f * (_D7 + f * (_D8 + f * (_D9 + f * (_D10 + f * _D11))))
+    p = _ONE_64 + f * (_D1 + f * (_D2 + f * (_D3 + f * (_D4 + f * (_D5 + f * high)))))
+    exponent = np.int64(np.float64(rounded).view(np.int64) << _SHIFT_64)
+    return np.int64(np.float64(p).view(np.int64) + exponent).view(np.float64)
+
+
+@compiled
+def copy_into(out, values):
+    """``out[:] = values`` for vectors; the assignment itself takes seconds to compile."""
+    for i in range(values.size):
+        out[i] = values[i]
+
+
+@compiled
+def weighted_sum(weights, values, n):
+    """``sum_i weights[i] values[i]`` over the first ``n``, in the type of ``values``."""
+    total = values.dtype.type(0)
+    for i in range(n):
+        total += weights[i] * values[i]
+    return total
+
+
+@compiled
+def dot(a, b):
+    """Inner product of two vectors of one type, in that type."""
+    return weighted_sum(a, b, a.size)
+
+
+@compiled
+def squared_norm(a):
+    """``||a||^2`` in the type of ``a``."""
+    return dot(a, a)
+
+
+@compiled
+def maximum(values, n):
+    """The largest of the first ``n >= 1`` values."""
+    best = values[0]
+    for i in range(n):
+        best = larger(best, values[i])
+    return best
+
+
+@compiled
+def minimum(values, n):
+    """The smallest of the first ``n >= 1`` values."""
+    best = values[0]
+    for i in range(n):
+        best = smaller(best, values[i])
+    return best
+
+
+@compiled
+def first_argmin(values, n):
+    """First index of the smallest of the first ``n >= 1`` values."""
+    lowest = minimum(values, n)
+    for i in range(n):
+        if values[i] <= lowest:
+            return i
+    return 0

@@ -1,0 +1,128 @@
+"""Kernels as parts: each is a function of an inner product and two squared norms.
+
+That is all the engine asks of a kernel, so that blocks of kernel values come from one matrix product. A new
+kernel is a NamedTuple with its parameters, three bodies below, and one line in ``KERNELS``.
+
+====== ===================================== =======================
+name   K(x, z)                               parameters
+====== ===================================== =======================
+rbf    exp(-gamma ||x - z||^2)               gamma
+poly   (gamma <x, z> + coef0)^degree         gamma, coef0, degree
+linear <x, z>
+====== ===================================== =======================
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frugalsvm._compile import generic, smaller
+from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive, weighted_sum
+
+__all__ = ["KERNELS", "RBF", "Linear", "Poly", "kernel_row", "kernel_value", "scored_row"]
+
+
+class RBF(NamedTuple):
+    """``exp(-gamma ||x - z||^2)``"""
+
+    gamma: float
+
+
+class Poly(NamedTuple):
+    """``(gamma <x, z> + coef0)^degree`` with an integer degree >= 1"""
+
+    gamma: float
+    coef0: float
+    degree: int
+
+
+class Linear(NamedTuple):
+    """``<x, z>``"""
+
+
+@generic
+def kernel_value(kernel, product, norm_x, norm_z):
+    """K(x, z) in float64 from ``<x, z>``, ``||x||^2`` and ``||z||^2``."""
+
+
+@generic
+def kernel_row(kernel, products, norms, norm_x, out, n):
+    """``out[j] = K(x, z_j)`` for ``j < n``, in the type of ``out``."""
+
+
+@generic
+def scored_row(kernel, products, norms, norm_x, weights, out, n):
+    """``kernel_row`` and, in the same pass over memory, the weighted sum ``sum_j weights[j] out[j]``."""
+
+
+@kernel_value.implement(RBF)
+def _rbf_value(kernel, product, norm_x, norm_z):
+    squared_distance = norm_x + norm_z - 2.0 * product
+    return np.exp(-kernel.gamma * max(squared_distance, 0.0))
+
+
+@kernel_row.implement(RBF)
+def _rbf_row(kernel, products, norms, norm_x, out, n):
+    gamma = out.dtype.type(kernel.gamma * LOG2E)
+    twice = out.dtype.type(2.0 * kernel.gamma * LOG2E)
+    zero = out.dtype.type(0.0)
+    for j in range(n):
+        exponent = twice * products[j] - gamma * (norms[j] + norm_x)
+        out[j] = exp2_nonpositive(smaller(exponent, zero))
+
+
+@scored_row.implement(RBF)
+def _rbf_scored_row(kernel, products, norms, norm_x, weights, out, n):
+    gamma = out.dtype.type(kernel.gamma * LOG2E)
+    twice = out.dtype.type(2.0 * kernel.gamma * LOG2E)
+    zero = out.dtype.type(0.0)
+    total = out.dtype.type(0.0)
+    for j in range(n):
+        exponent = twice * products[j] - gamma * (norms[j] + norm_x)
+        value = exp2_nonpositive(smaller(exponent, zero))
+        out[j] = value
+        total += weights[j] * value
+    return total
+
+
+@kernel_value.implement(Poly)
+def _poly_value(kernel, product, norm_x, norm_z):
+    return (kernel.gamma * product + kernel.coef0) ** kernel.degree
+
+
+@kernel_row.implement(Poly)
+def _poly_row(kernel, products, norms, norm_x, out, n):
+    gamma = out.dtype.type(kernel.gamma)
+    coef0 = out.dtype.type(kernel.coef0)
+    for j in range(n):
+        base = gamma * products[j] + coef0
+        power = base
+        for _ in range(kernel.degree - 1):
+            power *= base
+        out[j] = power
+
+
+@scored_row.implement(Poly)
+def _poly_scored_row(kernel, products, norms, norm_x, weights, out, n):
+    kernel_row(kernel, products, norms, norm_x, out, n)
+    return weighted_sum(weights, out, n)
+
+
+@kernel_value.implement(Linear)
+def _linear_value(kernel, product, norm_x, norm_z):
+    return np.float64(product)
+
+
+@kernel_row.implement(Linear)
+def _linear_row(kernel, products, norms, norm_x, out, n):
+    for j in range(n):
+        out[j] = products[j]
+
+
+@scored_row.implement(Linear)
+def _linear_scored_row(kernel, products, norms, norm_x, weights, out, n):
+    kernel_row(kernel, products, norms, norm_x, out, n)
+    return weighted_sum(weights, out, n)
+
+
+KERNELS = {"rbf": RBF, "poly": Poly, "linear": Linear}

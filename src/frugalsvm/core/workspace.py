@@ -1,0 +1,33 @@
+"""Scratch arrays of one learner, so that compiled loops allocate nothing."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["Workspace", "new_workspace"]
+
+
+class Workspace(NamedTuple):
+    kernel_row: np.ndarray  # kernel values of the example at hand with the slots
+    products: np.ndarray  # inner products, for rows that are needed besides
+    bounds: np.ndarray  # bounds of the partner search
+    overlaps: np.ndarray  # float64, for the partner search with several outputs
+    scores: np.ndarray  # (n_outputs,) raw scores of the example at hand, float64
+    direction: np.ndarray  # (n_outputs,) float64
+    vector: np.ndarray  # (n_features,)
+
+
+def new_workspace(expansion):
+    """Scratch arrays that fit an expansion."""
+    capacity, n_features = expansion.rows.shape
+    dtype = expansion.rows.dtype
+    n_outputs = expansion.n_outputs
+    return Workspace(
+        kernel_row=np.zeros(capacity, dtype),
+        products=np.zeros(capacity, dtype),
+        bounds=np.zeros(capacity, dtype),
+        overlaps=np.zeros(capacity),
+        scores=np.zeros(n_outputs),
+        direction=np.zeros(n_outputs),
+        vector=np.zeros(n_features, dtype),
+    )

@@ -1,0 +1,37 @@
+"""Data for experiments: synthetic streams of any length, and real sets by name.
+
+>>> from frugalsvm.datasets import make_checkerboard
+>>> X, y = make_checkerboard(100, random_state=0)
+>>> X.shape, y.shape
+((100, 2), (100,))
+"""
+
+from frugalsvm.datasets.real import (
+    DatasetMismatchError,
+    DatasetUnavailableError,
+    fetch,
+    get_data_home,
+    list_datasets,
+    load,
+)
+from frugalsvm.datasets.synthetic import (
+    list_streams,
+    make_checkerboard,
+    make_two_gaussians,
+    make_waveform,
+    stream,
+)
+
+__all__ = [
+    "DatasetMismatchError",
+    "DatasetUnavailableError",
+    "fetch",
+    "get_data_home",
+    "list_datasets",
+    "list_streams",
+    "load",
+    "make_checkerboard",
+    "make_two_gaussians",
+    "make_waveform",
+    "stream",
+]

@@ -1,0 +1,262 @@
+"""The table of real data sets: where each one comes from, how to read it, and its digest.
+
+How far the addresses were checked. None of them was fetched while this table was written. Each was found in
+several public programs that download from it, as were the names of the members of the archives. For two sets
+the check goes further: the original text files, rebuilt from the arrays whose digest stands here, have the
+checksums that other projects publish for ``shuttle.trn``, ``shuttle.tst`` and ``phoneme.dat``. For the others
+it is only expected that the files give the arrays of the digest. A wrong or changed file is always noticed,
+since the digest would not match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from frugalsvm.datasets import _parsers
+
+_LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
+_UCI = "https://archive.ics.uci.edu/static/public"
+_UCI_LICENSE = "CC BY 4.0 according to the UCI repository (not re-checked)"
+_NO_LICENSE = "none stated"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Everything known about one data set.
+
+    Parameters
+    ----------
+    title : str
+        One line on what it is and where it was first published.
+    license : str
+        License as far as stated.
+    urls : mapping of str to tuple of str
+        For each original file, the addresses that offer it, in order of preference.
+    parse : callable
+        Turns the contents of the original files, by name, into arrays.
+    sha256 : str
+        `frugalsvm.datasets._digest.digest` of the arrays.
+    remark : str
+        What to know before using it.
+    any_row_order : bool
+        Whether copies of the set differ in the order of rows.
+    decimals : int or None
+        Number of decimals to which all copies agree, where they differ in the last digits.
+    """
+
+    title: str
+    license: str
+    urls: Mapping[str, tuple[str, ...]]
+    parse: Callable[[Mapping[str, bytes]], dict[str, np.ndarray]]
+    sha256: str
+    remark: str = ""
+    any_row_order: bool = False
+    decimals: int | None = None
+
+    def served_from(self, mirror: str) -> Source:
+        """Return this source with all files taken from one folder on a server or, by file://, on disk."""
+        base = mirror.rstrip("/")
+        return replace(self, urls={name: (f"{base}/{name}",) for name in self.urls})
+
+
+def _at(*urls: str) -> dict[str, tuple[str, ...]]:
+    """Group addresses by file name, which is their last part."""
+    grouped: dict[str, tuple[str, ...]] = {}
+    for url in urls:
+        name = url.rsplit("/", 1)[-1]
+        grouped[name] = (*grouped.get(name, ()), url)
+    return grouped
+
+
+SOURCES: dict[str, Source] = {
+    "a9a": Source(
+        title="Adult (1994 US census), income above 50K against the rest, in Platt's 123 binary features",
+        license=_UCI_LICENSE,
+        urls=_at(f"{_LIBSVM}/binary/a9a", f"{_LIBSVM}/binary/a9a.t"),
+        parse=partial(_parsers.read_svmlight, train="a9a", test="a9a.t", n_features=123, dtype=np.int8),
+        sha256="fde6a660cb9ad52e153e7d2b0b565d3ddd7b8d613d2987afb484fd6077295cc9",
+        remark="Labels -1 and +1. Contains duplicate rows, as the original does.",
+    ),
+    "banana": Source(
+        title="Banana, two-dimensional artificial set of the benchmarks by Raetsch, Onoda and Mueller (2001)",
+        license=_NO_LICENSE,
+        urls=_at(
+            "https://github.com/tdiethe/gunnar_raetsch_benchmark_datasets/raw/master/benchmarks.mat",
+            "http://theoval.cmp.uea.ac.uk/matlab/benchmarks/benchmarks.mat",
+        ),
+        parse=partial(_parsers.read_matlab_struct, name="benchmarks.mat", variable="banana"),
+        sha256="a29dafe749afd3653bad0919a128da22a2088b67f2515b67edc46723a990d716",
+        remark="Labels -1 and +1; no split. The order of rows and the last digit differ between copies.",
+        any_row_order=True,
+        decimals=2,
+    ),
+    "covtype": Source(
+        title="Covertype (Blackard and Dean), forest cover from cartographic variables, unscaled",
+        license=_UCI_LICENSE,
+        urls=_at(f"{_UCI}/31/covertype.zip"),
+        parse=partial(_parsers.read_covtype, archive="covertype.zip", member="covtype.data.gz"),
+        sha256="40ff52995f33f3171ac364cf7c55a454cf39d0eaeac361041d09df38f6c96271",
+        remark="Classes 1 to 7; no split. Rows are ordered by area. The usual two-class task is 2 or not.",
+    ),
+    "dna": Source(
+        title="DNA splice junctions (Statlog), 60 positions of three binary indicators",
+        license=_UCI_LICENSE,
+        urls=_at(f"{_LIBSVM}/multiclass/dna.scale", f"{_LIBSVM}/multiclass/dna.scale.t"),
+        parse=partial(
+            _parsers.read_svmlight, train="dna.scale", test="dna.scale.t", n_features=180, dtype=np.int8
+        ),
+        sha256="505bbc03a6cfbdf113d6f8f7bb114ad8fba4705c5d8c753e9f2d4b048a24c7fc",
+        remark="Classes 1 (exon to intron), 2 (intron to exon) and 3 (neither). Contains duplicate rows.",
+    ),
+    "elec2": Source(
+        title="Electricity, New South Wales market (Harries 1999), normalised by Gama",
+        license=_NO_LICENSE,
+        urls=_at(
+            "https://api.openml.org/data/v1/download/2419/electricity-normalized.arff",
+            "https://www.openml.org/data/download/2419/electricity-normalized.arff",
+        ),
+        parse=partial(_parsers.read_arff, name="electricity-normalized.arff", labels=("DOWN", "UP")),
+        sha256="9f18b2c852f43cde11d76a887b1b8b882c3b8ea7b7bbde19fdf0da955a823b80",
+        remark="Labels 0 (down) and 1 (up); no split. A time series: keep the order for prequential use.",
+    ),
+    "ijcnn1": Source(
+        title="IJCNN 2001 competition (Prokhorov), features of the winners (Chang and Lin)",
+        license=_NO_LICENSE,
+        urls=_at(f"{_LIBSVM}/binary/ijcnn1.bz2", f"{_LIBSVM}/binary/ijcnn1.t.bz2"),
+        parse=partial(
+            _parsers.read_svmlight, train="ijcnn1.bz2", test="ijcnn1.t.bz2", n_features=22, dtype=np.float32
+        ),
+        sha256="f9e22cb458b16bf25cf1fb39c433135afc379f3d2b0862d13a1d960a85e4c7c9",
+        remark="Labels -1 and +1, one in ten positive. A time series: shuffle it for independent draws.",
+    ),
+    "letter": Source(
+        title="Letter recognition (Frey and Slate), 16 integer features of printed capitals",
+        license=_UCI_LICENSE,
+        urls=_at(f"{_UCI}/59/letter+recognition.zip"),
+        parse=partial(
+            _parsers.read_letter,
+            archive="letter+recognition.zip",
+            member="letter-recognition.data",
+            n_train=16_000,
+        ),
+        sha256="f642bf44335abeb56be700e9180fd24891690b5bf2148f36d70108d7700d73d1",
+        remark="Classes 1 (A) to 26 (Z). Split as in Statlog: the first 16000 rows are for training.",
+    ),
+    "mnist": Source(
+        title="MNIST handwritten digits (LeCun, Cortes, Burges), 28 x 28 pixels from 0 to 255",
+        license="CC BY-SA 3.0, as stated in the documentation of Keras",
+        urls=_at(
+            *(
+                f"{folder}/{name}"
+                for folder in (
+                    "https://ossci-datasets.s3.amazonaws.com/mnist",
+                    "https://storage.googleapis.com/cvdf-datasets/mnist",
+                )
+                for name in (
+                    "train-images-idx3-ubyte.gz",
+                    "train-labels-idx1-ubyte.gz",
+                    "t10k-images-idx3-ubyte.gz",
+                    "t10k-labels-idx1-ubyte.gz",
+                )
+            )
+        ),
+        parse=partial(
+            _parsers.read_idx,
+            train=("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"),
+            test=("t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"),
+        ),
+        sha256="ebabd3033221e17a04ce5df882618b697e2cb2ad20ffc62d08242a7fa2168fde",
+        remark="Classes 0 to 9.",
+    ),
+    "pendigits": Source(
+        title="Pen-based digits (Alpaydin and Alimoglu), eight resampled pen positions from 0 to 100",
+        license=_UCI_LICENSE,
+        urls=_at(f"{_UCI}/81/pen+based+recognition+of+handwritten+digits.zip"),
+        parse=partial(
+            _parsers.read_tables_in_zip,
+            archive="pen+based+recognition+of+handwritten+digits.zip",
+            train="pendigits.tra",
+            test="pendigits.tes",
+            delimiter=",",
+            dtype=np.uint8,
+        ),
+        sha256="7b05b874bada25900881590b3ef396721ae60f50633410bf2ac0957364f96044",
+        remark="Classes 0 to 9. The test digits are by other writers than the training digits.",
+    ),
+    "phoneme": Source(
+        title="Phoneme (ELENA project), nasal against oral vowels from five harmonics, KEEL version",
+        license=_NO_LICENSE,
+        urls=_at("https://sci2s.ugr.es/keel/dataset/data/classification/phoneme.zip"),
+        parse=partial(_parsers.read_keel, archive="phoneme.zip", member="phoneme.dat", labels=("0", "1")),
+        sha256="3911bca2e4797700594249a7722476c550f3c90c4f8cc03b56b6920a6839b796",
+        remark="Labels 0 (nasal) and 1 (oral); no split. Contains duplicate rows. Not the set of that name "
+        "in the budgeted SVM papers, which has 48 classes.",
+        any_row_order=True,
+    ),
+    "reuters_money_fx": Source(
+        title="Reuters-21578 ModApte, topic money-fx against the rest, TF-IDF as in the LASVM paper (2005)",
+        license="Reuters-21578 is for research use only (not re-checked)",
+        urls=_at(
+            "https://leon.bottou.org/_media/papers/lasvm-reuters.tar.bz2",
+            "http://leon.bottou.org/_media/papers/lasvm-reuters.tar.bz2",
+        ),
+        parse=partial(
+            _parsers.read_svmlight_with_duplicates,
+            archive="lasvm-reuters.tar.bz2",
+            train="reuters/money-fx.trn",
+            test="reuters/money-fx.tst",
+            n_features=8315,
+        ),
+        sha256="6bbb61d16d8db0a6c218eed96b7644610f84fc790efe2198067b1c4eb6d41498",
+        remark="Labels -1 and +1, one in fourteen positive. Sparse rows of unit norm; features that the "
+        "original files repeat within a row are kept once.",
+    ),
+    "satimage": Source(
+        title="Landsat satellite image (Statlog), 3 x 3 neighbourhoods in four spectral bands",
+        license=_UCI_LICENSE,
+        urls=_at(f"{_UCI}/146/statlog+landsat+satellite.zip"),
+        parse=partial(
+            _parsers.read_tables_in_zip,
+            archive="statlog+landsat+satellite.zip",
+            train="sat.trn",
+            test="sat.tst",
+            delimiter=None,
+            dtype=np.uint8,
+        ),
+        sha256="a31997f8179b8e611ad60966d6c549abb84b7f02b0ed970002b91f42eb02f1db",
+        remark="Classes 1, 2, 3, 4, 5 and 7. Neighbouring rows are neighbouring pixels: shuffle them.",
+    ),
+    "shuttle": Source(
+        title="Space shuttle radiators (Statlog), nine integer features",
+        license=_UCI_LICENSE,
+        urls=_at(f"{_UCI}/148/statlog+shuttle.zip"),
+        parse=partial(
+            _parsers.read_tables_in_zip,
+            archive="statlog+shuttle.zip",
+            train="shuttle.trn",
+            test="shuttle.tst",
+            delimiter=None,
+            dtype=np.int16,
+        ),
+        sha256="d35d116a0890509ff4133583129ed2ffd0c7fa9a80c1390c29a1fc0bdb944cf5",
+        remark="Classes 1 to 7, very unbalanced: class 1 has four rows in five, classes 6 and 7 a handful.",
+    ),
+    "usps": Source(
+        title="USPS zip code digits (Le Cun et al. 1990), 16 x 16 grey values from -1 to 1",
+        license=_NO_LICENSE,
+        urls=_at(
+            *(
+                f"{folder}/ElemStatLearn/datasets/{name}"
+                for folder in ("https://hastie.su.domains", "https://web.stanford.edu/~hastie")
+                for name in ("zip.train.gz", "zip.test.gz")
+            )
+        ),
+        parse=partial(_parsers.read_zip_codes, train="zip.train.gz", test="zip.test.gz"),
+        sha256="7fcbcaa6b23211b02e32b54dad2502a6fac02c9e0671bb9f36d32171533dec0d",
+        remark="Classes 0 to 9. The test digits are much harder than the training digits.",
+    ),
+}
