@@ -20,13 +20,21 @@ from frugalsvm.core.expansion import (
     RAW_NORM,
     SCALE,
     raw_squared_norm,
+    row_kernel_row,
     slot_kernel_row,
-    vector_kernel_row,
 )
-from frugalsvm.core.fastmath import squared_norm, weighted_sum
+from frugalsvm.core.fastmath import row_weighted_sum, rows_dot
 from frugalsvm.core.merge import between
 
-__all__ = ["Ball", "Everywhere", "note_addition", "note_merge", "note_projection", "note_removal", "stay_inside"]
+__all__ = [
+    "Ball",
+    "Everywhere",
+    "note_addition",
+    "note_merge",
+    "note_projection",
+    "note_removal",
+    "stay_inside",
+]
 
 REFRESH = 8  # compute the norm afresh after so many times as many updates as there are slots
 
@@ -92,11 +100,11 @@ def _everywhere_inside(ball, kernel, expansion):
 
 
 @compiled
-def _pull(weights, coefficients, kernel_row, n):
-    """``<w, sum_o coefficients[o] Phi(x)>`` in raw units, from the kernel row of x."""
+def _pull(weights, coef, slot, kernel_row, n):
+    """``<w, sum_o coef[o, slot] Phi(x)>`` in raw units, from the kernel row of x."""
     total = 0.0
     for o in range(weights.shape[0]):
-        total += coefficients[o] * weighted_sum(weights[o], kernel_row, n)
+        total += coef[o, slot] * row_weighted_sum(weights, o, kernel_row, n)
     return total
 
 
@@ -109,7 +117,7 @@ def _ball_addition(ball, expansion, overlap, size):
 def _ball_removal(ball, kernel, expansion, work, victim, lost):
     slot_kernel_row(kernel, expansion, victim, work.products, work.kernel_row)
     n = expansion.counts[N_SLOTS]
-    inner = _pull(expansion.weights, expansion.coef[:, victim], work.kernel_row, n)
+    inner = _pull(expansion.weights, expansion.coef, victim, work.kernel_row, n)
     expansion.scalars[RAW_NORM] += lost - 2.0 * inner
 
 
@@ -123,18 +131,16 @@ def _ball_merge(ball, kernel, expansion, work, m, n, h, log_kappa, lost):
     coef, weights, row = expansion.coef, expansion.weights, work.kernel_row
     n_slots = expansion.counts[N_SLOTS]
     slot_kernel_row(kernel, expansion, m, work.products, row)
-    inner = _pull(weights, coef[:, m], row, n_slots)
+    inner = _pull(weights, coef, m, row, n_slots)
     slot_kernel_row(kernel, expansion, n, work.products, row)
-    inner += _pull(weights, coef[:, n], row, n_slots)
-    between(expansion.rows[m], expansion.rows[n], h, work.vector)
-    norm = squared_norm(work.vector)
-    vector_kernel_row(kernel, expansion.rows, expansion.norms, n_slots, work.vector, norm, work.products, row)
+    inner += _pull(weights, coef, n, row, n_slots)
+    between(expansion.rows, m, n, h, work.vector, 0)
+    norm = rows_dot(work.vector, 0, work.vector, 0)
+    row_kernel_row(kernel, work.vector, 0, norm, expansion.rows, expansion.norms, n_slots, work.products, row)
     expansion.counts[N_KERNEL_EVALS] += n_slots
     u = np.exp((1.0 - h) * (1.0 - h) * log_kappa)
     v = np.exp(h * h * log_kappa)
-    for o in range(work.direction.size):
-        work.direction[o] = u * coef[o, m] + v * coef[o, n]
-    inner -= _pull(weights, work.direction, row, n_slots)
+    inner -= u * _pull(weights, coef, m, row, n_slots) + v * _pull(weights, coef, n, row, n_slots)
     expansion.scalars[RAW_NORM] += lost - 2.0 * inner
 
 

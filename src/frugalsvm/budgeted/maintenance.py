@@ -34,7 +34,7 @@ from frugalsvm.core.expansion import (
     refresh_slot,
     slot_kernel_row,
 )
-from frugalsvm.core.fastmath import first_argmin, minimum, squared_norm
+from frugalsvm.core.fastmath import first_argmin, minimum, rows_dot
 from frugalsvm.core.inverse import grow_inverse, inverse_times, shrink_inverse
 from frugalsvm.core.lookahead import touch
 from frugalsvm.core.merge import best_partner, between, log_kernel_value
@@ -104,7 +104,7 @@ def _admit_unlimited(policy, loss, kernel, ball, source, expansion, work):
 # --- removal ----------------------------------------------------------------------------------------------
 
 
-@admit.implement(Remove)
+@admit.implement(Remove, inline=False)
 def _admit_by_removal(policy, loss, kernel, ball, source, expansion, work):
     lost = 0.0
     n = expansion.counts[N_SLOTS]
@@ -138,18 +138,18 @@ def _smallest_or_newcomer(sizes, newcomer):
 # --- merging ----------------------------------------------------------------------------------------------
 
 
-@admit.implement(Merge)
+@admit.implement(Merge, inline=False)
 def _admit_by_merging(policy, loss, kernel, ball, source, expansion, work):
     lost = 0.0
     n = expansion.counts[N_SLOTS]
     if n > policy.budget:
         m = _smallest_or_newcomer(expansion.sizes, n - 1)
-        row = work.kernel_row
         if m != n - 1:
-            slot_kernel_row(kernel, expansion, m, work.products, row)
-        coef, sizes = expansion.coef, expansion.sizes
-        partner, h, lost = best_partner(loss, coef, sizes, row, m, n, work.overlaps, work.bounds)
-        log_kappa = log_kernel_value(row, partner)
+            slot_kernel_row(kernel, expansion, m, work.products, work.kernel_row)
+        partner, h, lost = best_partner(
+            loss, expansion.coef, expansion.sizes, work.kernel_row, m, n, work.overlaps, work.bounds
+        )
+        log_kappa = log_kernel_value(work.kernel_row, partner)
         note_merge(ball, kernel, expansion, work, m, partner, h, log_kappa, lost)
         _write_merged(kernel, expansion, m, partner, h, log_kappa)
         touch(source, partner, expansion)
@@ -162,8 +162,8 @@ def _admit_by_merging(policy, loss, kernel, ball, source, expansion, work):
 @inlined
 def _write_merged(kernel, expansion, m, n, h, log_kappa):
     """Put the merged vector and its coefficients into slot n."""
-    between(expansion.rows[m], expansion.rows[n], h, expansion.rows[n])
-    expansion.norms[n] = squared_norm(expansion.rows[n])
+    between(expansion.rows, m, n, h, expansion.rows, n)
+    expansion.norms[n] = rows_dot(expansion.rows, n, expansion.rows, n)
     u = np.exp((1.0 - h) * (1.0 - h) * log_kappa)
     v = np.exp(h * h * log_kappa)
     for o in range(expansion.coef.shape[0]):
@@ -175,13 +175,13 @@ def _write_merged(kernel, expansion, m, n, h, log_kappa):
 # --- projection -------------------------------------------------------------------------------------------
 
 
-@admit.implement(Project)
+@admit.implement(Project, inline=False)
 def _admit_by_projection(policy, loss, kernel, ball, source, expansion, work):
     n = expansion.counts[N_SLOTS]
     newcomer = n - 1
     rows, inverse, solved, state = expansion.rows, policy.inverse, policy.solved, policy.state
     if state[0] != newcomer or state[1] > 2 * policy.budget:
-        _recompute_inverse(inverse, kernel, rows, newcomer)
+        _recompute_inverse(inverse, kernel, rows, newcomer, policy.column, solved)
         state[0], state[1] = newcomer, 0
     distance, self_value = _distance_to_span(kernel, rows, newcomer, inverse, policy.column, solved)
     expansion.counts[N_KERNEL_EVALS] += newcomer
@@ -209,9 +209,9 @@ def _admit_by_projection(policy, loss, kernel, ball, source, expansion, work):
 def _distance_to_span(kernel, rows, newcomer, inverse, column, solved):
     """Squared distance of the newcomer to the span of the others, and its squared norm; ``solved`` is (6.3)."""
     for j in range(newcomer):
-        column[j] = exact_kernel(kernel, rows[newcomer], rows[j])
+        column[j] = exact_kernel(kernel, rows, newcomer, j)
     inverse_times(inverse, newcomer, column, solved)
-    self_value = exact_kernel(kernel, rows[newcomer], rows[newcomer])
+    self_value = exact_kernel(kernel, rows, newcomer, newcomer)
     distance = self_value
     for j in range(newcomer):
         distance -= column[j] * solved[j]
@@ -242,17 +242,11 @@ def _spread(kernel, expansion, victim, solved):
 
 
 @compiled
-def _recompute_inverse(inverse, kernel, rows, n):
-    """The inverse of the kernel matrix of the first n slots, from scratch."""
-    matrix = np.empty((n, n))
-    for i in range(n):
-        for j in range(i + 1):
-            matrix[i, j] = matrix[j, i] = exact_kernel(kernel, rows[i], rows[j])
-    if n > 0:
-        fresh = np.linalg.inv(matrix)
-        for i in range(n):
-            for j in range(n):
-                inverse[i, j] = fresh[i, j]
+def _recompute_inverse(inverse, kernel, rows, n, column, solved):
+    """The inverse of the kernel matrix of the first n slots, from scratch: one point after the other."""
+    for k in range(n):
+        distance, _ = _distance_to_span(kernel, rows, k, inverse, column, solved)
+        grow_inverse(inverse, k, solved, distance)
 
 
 POLICIES = {"remove": Remove, "project": Project, "merge": Merge}

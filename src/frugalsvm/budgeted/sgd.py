@@ -32,7 +32,7 @@ from frugalsvm.core.expansion import (
     refresh_slot,
     resized,
 )
-from frugalsvm.core.fastmath import weighted_sum
+from frugalsvm.core.fastmath import row_weighted_sum
 from frugalsvm.core.kernels import scored_row
 from frugalsvm.core.lookahead import (
     example_norm,
@@ -67,12 +67,13 @@ def _score(parts, source, i, expansion, work):
     """Raw scores of example i for all outputs; leaves its kernel row in the workspace."""
     n = expansion.counts[N_SLOTS]
     full = (n + SLOT_MULTIPLE - 1) // SLOT_MULTIPLE * SLOT_MULTIPLE  # empty slots have no weight
-    products = products_row(source, i, expansion)
+    begin = products_row(source, i, expansion)
     norm = example_norm(source, i)
-    weights, row = expansion.weights, work.kernel_row
-    work.scores[0] = scored_row(parts.kernel, products, expansion.norms, norm, weights[0], row, full)
+    work.scores[0] = scored_row(
+        parts.kernel, source.products, begin, expansion.norms, norm, expansion.weights, work.kernel_row, full
+    )
     for o in range(1, work.scores.size):
-        work.scores[o] = weighted_sum(weights[o], row, full)
+        work.scores[o] = row_weighted_sum(expansion.weights, o, work.kernel_row, full)
     expansion.counts[N_KERNEL_EVALS] += n
 
 
@@ -80,7 +81,7 @@ def _score(parts, source, i, expansion, work):
 def _append(parts, source, i, expansion, work, factor):
     """Write example i to a new last slot with raw coefficients ``factor * direction``."""
     n = expansion.counts[N_SLOTS]
-    write_example(source, i, expansion.rows[n])
+    write_example(source, i, expansion.rows, n)
     expansion.norms[n] = example_norm(source, i)
     n_outputs = work.scores.size
     averaged = expansion.coef.shape[0] > n_outputs

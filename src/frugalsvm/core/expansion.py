@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, inlined
-from frugalsvm.core.fastmath import dot
+from frugalsvm.core.fastmath import copy_row, rows_dot
 from frugalsvm.core.kernels import kernel_row, kernel_value
 
 __all__ = [
@@ -27,8 +27,8 @@ __all__ = [
     "raw_squared_norm",
     "refresh_slot",
     "resized",
+    "row_kernel_row",
     "slot_kernel_row",
-    "vector_kernel_row",
 ]
 
 # Places in `Expansion.counts`
@@ -106,11 +106,11 @@ def resized(expansion, n_slots):
 
 
 @compiled
-def exact_kernel(kernel, x, z):
-    """K(x, z) with every sum in float64, whatever the type of the vectors."""
+def exact_kernel(kernel, rows, i, j):
+    """K of two rows with every sum in float64, whatever the type of the rows."""
     product = norm_x = norm_z = 0.0
-    for i in range(x.size):
-        a, b = np.float64(x[i]), np.float64(z[i])
+    for f in range(rows.shape[1]):
+        a, b = np.float64(rows[i, f]), np.float64(rows[j, f])
         product += a * b
         norm_x += a * a
         norm_z += b * b
@@ -118,19 +118,19 @@ def exact_kernel(kernel, x, z):
 
 
 @compiled
-def vector_kernel_row(kernel, rows, norms, n, vector, norm, products, out):
-    """Kernel values of any vector with the first ``n`` slots."""
+def row_kernel_row(kernel, matrix, i, norm, rows, norms, n, products, out):
+    """Kernel values of ``matrix[i]``, of squared norm ``norm``, with the first ``n`` of ``rows``."""
     for j in range(n):
-        products[j] = dot(rows[j], vector)
-    kernel_row(kernel, products, norms, norm, out, n)
+        products[j] = rows_dot(matrix, i, rows, j)
+    kernel_row(kernel, products, 0, norms, norm, out, n)
 
 
 @inlined
 def slot_kernel_row(kernel, expansion, slot, products, out):
     """Kernel values of the vector in ``slot`` with all slots in use."""
-    rows, norms = expansion.rows, expansion.norms
     n = expansion.counts[N_SLOTS]
-    vector_kernel_row(kernel, rows, norms, n, rows[slot], norms[slot], products, out)
+    norm = expansion.norms[slot]
+    row_kernel_row(kernel, expansion.rows, slot, norm, expansion.rows, expansion.norms, n, products, out)
     expansion.counts[N_KERNEL_EVALS] += n
 
 
@@ -146,15 +146,13 @@ def refresh_slot(expansion, kernel, j):
     expansion.sizes[j] = total * kernel_value(kernel, norm, norm, norm)
 
 
-# Array-to-array assignment would do here, but costs seconds of compilation.
 @inlined
 def free_slot(expansion, slot):
     """Empty a slot; the last slot moves into the gap. Returns whether ``slot`` now holds another vector."""
     last = expansion.counts[N_SLOTS] - 1
     moved = slot != last
     if moved:
-        for f in range(expansion.rows.shape[1]):
-            expansion.rows[slot, f] = expansion.rows[last, f]
+        copy_row(expansion.rows, slot, expansion.rows, last)
         expansion.norms[slot] = expansion.norms[last]
         expansion.sizes[slot] = expansion.sizes[last]
         expansion.births[slot] = expansion.births[last]
@@ -195,7 +193,7 @@ def raw_squared_norm(kernel, rows, weights, coef, n):
             overlap = 0.0
             for o in range(weights.shape[0]):
                 overlap += coef[o, i] * coef[o, j]
-            value = overlap * exact_kernel(kernel, rows[i], rows[j])
+            value = overlap * exact_kernel(kernel, rows, i, j)
             total += value if i == j else 2.0 * value
     return total
 

@@ -13,14 +13,12 @@ from frugalsvm._compile import compiled, generic, larger, smaller
 
 __all__ = [
     "LOG2E",
-    "copy_into",
-    "dot",
+    "copy_row",
     "exp2_nonpositive",
     "first_argmin",
-    "maximum",
     "minimum",
-    "squared_norm",
-    "weighted_sum",
+    "row_weighted_sum",
+    "rows_dot",
 ]
 
 LOG2E = 1.4426950408889634
@@ -89,41 +87,33 @@ def _exp2_float64(t):
     return np.int64(np.float64(p).view(np.int64) + exponent).view(np.float64)
 
 
-@compiled
-def copy_into(out, values):
-    """``out[:] = values`` for vectors; the assignment itself takes seconds to compile."""
-    for i in range(values.size):
-        out[i] = values[i]
+# These take matrices and row numbers, not row views: making a view counts a reference, which is an atomic
+# operation, and a dozen of those cost more than the arithmetic on a hundred support vectors.
 
 
 @compiled
-def weighted_sum(weights, values, n):
-    """``sum_i weights[i] values[i]`` over the first ``n``, in the type of ``values``."""
-    total = values.dtype.type(0)
-    for i in range(n):
-        total += weights[i] * values[i]
+def copy_row(target, i, source, j):
+    """``target[i] = source[j]``; the assignment itself takes seconds to compile."""
+    for f in range(source.shape[1]):
+        target[i, f] = source[j, f]
+
+
+@compiled
+def rows_dot(A, i, B, j):
+    """``<A[i], B[j]>`` in the type of the matrices."""
+    total = A.dtype.type(0)
+    for f in range(A.shape[1]):
+        total += A[i, f] * B[j, f]
     return total
 
 
 @compiled
-def dot(a, b):
-    """Inner product of two vectors of one type, in that type."""
-    return weighted_sum(a, b, a.size)
-
-
-@compiled
-def squared_norm(a):
-    """``||a||^2`` in the type of ``a``."""
-    return dot(a, a)
-
-
-@compiled
-def maximum(values, n):
-    """The largest of the first ``n >= 1`` values."""
-    best = values[0]
-    for i in range(n):
-        best = larger(best, values[i])
-    return best
+def row_weighted_sum(weights, i, values, n):
+    """``sum_j weights[i, j] values[j]`` over ``j < n``, in the type of ``values``."""
+    total = values.dtype.type(0)
+    for j in range(n):
+        total += weights[i, j] * values[j]
+    return total
 
 
 @compiled

@@ -21,9 +21,8 @@ def inverse_times(inverse, n, vector, out):
     """``out = P vector`` for the leading n x n part."""
     for i in range(n):
         total = 0.0
-        row = inverse[i]
         for j in range(n):
-            total += row[j] * vector[j]
+            total += inverse[i, j] * vector[j]
         out[i] = total
 
 
@@ -32,10 +31,9 @@ def grow_inverse(inverse, n, solved, pivot):
     """Add a point as row n, where ``solved = P k`` and ``pivot = k0 - k' P k > 0``."""
     for i in range(n):
         factor = solved[i] / pivot
-        row = inverse[i]
         for j in range(n):
-            row[j] += factor * solved[j]
-        row[n] = -factor
+            inverse[i, j] += factor * solved[j]
+        inverse[i, n] = -factor
         inverse[n, i] = -factor
     inverse[n, n] = 1.0 / pivot
 
@@ -44,16 +42,14 @@ def grow_inverse(inverse, n, solved, pivot):
 def shrink_inverse(inverse, n, p):
     """Remove point p of n; the last point takes its place."""
     pivot = inverse[p, p]
-    column = inverse[:n, p].copy()
     for i in range(n):
-        factor = column[i] / pivot
-        row = inverse[i]
-        for j in range(n):
-            row[j] -= factor * column[j]
+        if i != p:
+            factor = inverse[p, i] / pivot
+            for j in range(n):
+                inverse[i, j] -= factor * inverse[p, j]
     last = n - 1
     if p != last:
-        inverse[p, :n] = inverse[last, :n]
-        inverse[:n, p] = inverse[:n, last]
+        for j in range(last):
+            inverse[p, j] = inverse[last, j]
+            inverse[j, p] = inverse[j, last]
         inverse[p, p] = inverse[last, last]
-    inverse[last, :n] = 0.0
-    inverse[:n, last] = 0.0

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import generic, smaller
-from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive, weighted_sum
+from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive, row_weighted_sum
 
 __all__ = ["KERNELS", "RBF", "Linear", "Poly", "kernel_row", "kernel_value", "scored_row"]
 
@@ -46,13 +46,13 @@ def kernel_value(kernel, product, norm_x, norm_z):
 
 
 @generic
-def kernel_row(kernel, products, norms, norm_x, out, n):
-    """``out[j] = K(x, z_j)`` for ``j < n``, in the type of ``out``."""
+def kernel_row(kernel, products, start, norms, norm_x, out, n):
+    """``out[j] = K(x, z_j)`` for ``j < n``, in the type of ``out``; ``products[start + j] = <x, z_j>``."""
 
 
 @generic
-def scored_row(kernel, products, norms, norm_x, weights, out, n):
-    """``kernel_row`` and, in the same pass over memory, the weighted sum ``sum_j weights[j] out[j]``."""
+def scored_row(kernel, products, start, norms, norm_x, weights, out, n):
+    """``kernel_row`` and, in the same pass over memory, ``sum_j weights[0, j] out[j]``."""
 
 
 @kernel_value.implement(RBF)
@@ -62,26 +62,26 @@ def _rbf_value(kernel, product, norm_x, norm_z):
 
 
 @kernel_row.implement(RBF)
-def _rbf_row(kernel, products, norms, norm_x, out, n):
+def _rbf_row(kernel, products, start, norms, norm_x, out, n):
     gamma = out.dtype.type(kernel.gamma * LOG2E)
     twice = out.dtype.type(2.0 * kernel.gamma * LOG2E)
     zero = out.dtype.type(0.0)
     for j in range(n):
-        exponent = twice * products[j] - gamma * (norms[j] + norm_x)
+        exponent = twice * products[start + j] - gamma * (norms[j] + norm_x)
         out[j] = exp2_nonpositive(smaller(exponent, zero))
 
 
 @scored_row.implement(RBF)
-def _rbf_scored_row(kernel, products, norms, norm_x, weights, out, n):
+def _rbf_scored_row(kernel, products, start, norms, norm_x, weights, out, n):
     gamma = out.dtype.type(kernel.gamma * LOG2E)
     twice = out.dtype.type(2.0 * kernel.gamma * LOG2E)
     zero = out.dtype.type(0.0)
     total = out.dtype.type(0.0)
     for j in range(n):
-        exponent = twice * products[j] - gamma * (norms[j] + norm_x)
+        exponent = twice * products[start + j] - gamma * (norms[j] + norm_x)
         value = exp2_nonpositive(smaller(exponent, zero))
         out[j] = value
-        total += weights[j] * value
+        total += weights[0, j] * value
     return total
 
 
@@ -91,11 +91,11 @@ def _poly_value(kernel, product, norm_x, norm_z):
 
 
 @kernel_row.implement(Poly)
-def _poly_row(kernel, products, norms, norm_x, out, n):
+def _poly_row(kernel, products, start, norms, norm_x, out, n):
     gamma = out.dtype.type(kernel.gamma)
     coef0 = out.dtype.type(kernel.coef0)
     for j in range(n):
-        base = gamma * products[j] + coef0
+        base = gamma * products[start + j] + coef0
         power = base
         for _ in range(kernel.degree - 1):
             power *= base
@@ -103,9 +103,9 @@ def _poly_row(kernel, products, norms, norm_x, out, n):
 
 
 @scored_row.implement(Poly)
-def _poly_scored_row(kernel, products, norms, norm_x, weights, out, n):
-    kernel_row(kernel, products, norms, norm_x, out, n)
-    return weighted_sum(weights, out, n)
+def _poly_scored_row(kernel, products, start, norms, norm_x, weights, out, n):
+    kernel_row(kernel, products, start, norms, norm_x, out, n)
+    return row_weighted_sum(weights, 0, out, n)
 
 
 @kernel_value.implement(Linear)
@@ -114,15 +114,15 @@ def _linear_value(kernel, product, norm_x, norm_z):
 
 
 @kernel_row.implement(Linear)
-def _linear_row(kernel, products, norms, norm_x, out, n):
+def _linear_row(kernel, products, start, norms, norm_x, out, n):
     for j in range(n):
-        out[j] = products[j]
+        out[j] = products[start + j]
 
 
 @scored_row.implement(Linear)
-def _linear_scored_row(kernel, products, norms, norm_x, weights, out, n):
-    kernel_row(kernel, products, norms, norm_x, out, n)
-    return weighted_sum(weights, out, n)
+def _linear_scored_row(kernel, products, start, norms, norm_x, weights, out, n):
+    kernel_row(kernel, products, start, norms, norm_x, out, n)
+    return row_weighted_sum(weights, 0, out, n)
 
 
 KERNELS = {"rbf": RBF, "poly": Poly, "linear": Linear}

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, generic
+from frugalsvm._compile import compiled, counted, generic
 from frugalsvm.core.expansion import N_SLOTS, SLOT_MULTIPLE
-from frugalsvm.core.fastmath import copy_into, dot, squared_norm
+from frugalsvm.core.fastmath import copy_row, rows_dot
 
 __all__ = [
     "BLOCK_ROWS",
@@ -126,7 +126,7 @@ def load(source, start, count, expansion):
 
 @generic
 def products_row(source, i, expansion):
-    """Inner products of example ``i`` of the block with all slots in use."""
+    """Inner products of example ``i`` of the block with all slots: they begin at ``source.products[result]``."""
 
 
 @generic
@@ -135,8 +135,8 @@ def example_norm(source, i):
 
 
 @generic
-def write_example(source, i, out):
-    """Copy example ``i`` of the block to a dense row."""
+def write_example(source, i, rows, slot):
+    """Copy example ``i`` of the block to ``rows[slot]``."""
 
 
 @generic
@@ -147,15 +147,20 @@ def touch(source, slot, expansion):
 # --- DenseBlocks ------------------------------------------------------------------------------------------
 
 
-@load.implement(DenseBlocks)
+@counted
+def _block_product(block, count, rows, width, products):
+    """``products = block[:count] @ rows[:width].T``, row after row in a flat array."""
+    np.dot(block[:count], rows[:width].T, products[: count * width].reshape(count, width))
+
+
+@load.implement(DenseBlocks, inline=False)
 def _blocks_load(source, start, count, expansion):
     for i in range(count):
-        copy_into(source.block[i], source.X[source.order[start + i]])
+        copy_row(source.block, i, source.X, source.order[start + i])
     # Room for one new slot per example, if the store has it.
     n_wanted = expansion.counts[N_SLOTS] + count
     width = min(expansion.rows.shape[0], (n_wanted + SLOT_MULTIPLE - 1) // SLOT_MULTIPLE * SLOT_MULTIPLE)
-    products = source.products[: count * width].reshape(count, width)
-    np.dot(source.block[:count], expansion.rows[:width].T, products)
+    _block_product(source.block, count, expansion.rows, width, source.products)
     for k in range(source.state[N_DIRTY]):
         source.is_dirty[source.dirty[k]] = False
     source.state[WIDTH] = width
@@ -165,23 +170,21 @@ def _blocks_load(source, start, count, expansion):
 
 @products_row.implement(DenseBlocks)
 def _blocks_products_row(source, i, expansion):
-    width = source.state[WIDTH]
-    products = source.products[i * width : (i + 1) * width]
-    example = source.block[i]
+    start = i * source.state[WIDTH]
     for k in range(source.state[N_DIRTY]):
         j = source.dirty[k]
-        products[j] = dot(example, expansion.rows[j])
-    return products
+        source.products[start + j] = rows_dot(source.block, i, expansion.rows, j)
+    return start
 
 
 @example_norm.implement(DenseBlocks)
 def _blocks_example_norm(source, i):
-    return squared_norm(source.block[i])
+    return rows_dot(source.block, i, source.block, i)
 
 
 @write_example.implement(DenseBlocks)
-def _blocks_write_example(source, i, out):
-    copy_into(out, source.block[i])
+def _blocks_write_example(source, i, rows, slot):
+    copy_row(rows, slot, source.block, i)
 
 
 @touch.implement(DenseBlocks)
@@ -195,77 +198,83 @@ def _blocks_touch(source, slot, expansion):
 # --- DenseColumns -----------------------------------------------------------------------------------------
 
 
-@load.implement(DenseColumns)
+@load.implement(DenseColumns, inline=False)
 def _columns_load(source, start, count, expansion):
     if source.state[WIDTH] == 0:  # once: from then on `touch` keeps the columns current
         for j in range(expansion.counts[N_SLOTS]):
-            copy_into(source.columns[:, j], expansion.rows[j])
+            _write_column(source.columns, expansion.rows, j)
         source.state[WIDTH] = 1
     source.state[START] = start
     return count
 
 
+@compiled
+def _write_column(columns, rows, slot):
+    for f in range(rows.shape[1]):
+        columns[f, slot] = rows[slot, f]
+
+
 @products_row.implement(DenseColumns)
 def _columns_products_row(source, i, expansion):
     n = expansion.counts[N_SLOTS]
-    example = source.X[source.order[source.state[START] + i]]
-    products = source.products
-    n_features = example.size
-    if n_features == 1:
-        _axpy_first(example[0], source.columns[0], products, n)
-        return products
+    row = source.order[source.state[START] + i]
+    n_features = source.X.shape[1]
     # Two features at a time halve the traffic to the products.
-    _pair_first(example[0], source.columns[0], example[1], source.columns[1], products, n)
+    if n_features > 1:
+        _set_pair(source.X[row, 0], source.X[row, 1], source.columns, source.products, n)
+    else:
+        _set_one(source.X[row, 0], source.columns, source.products, n)
     for f in range(2, n_features - 1, 2):
-        _pair_add(example[f], source.columns[f], example[f + 1], source.columns[f + 1], products, n)
-    if n_features % 2:
-        _axpy(example[n_features - 1], source.columns[n_features - 1], products, n)
-    return products
+        _add_pair(source.X[row, f], f, source.X[row, f + 1], f + 1, source.columns, source.products, n)
+    if n_features > 1 and n_features % 2 == 1:
+        _add_one(source.X[row, n_features - 1], n_features - 1, source.columns, source.products, n)
+    return 0
 
 
 @compiled
-def _axpy_first(a, x, out, n):
+def _set_one(a, columns, out, n):
     for j in range(n):
-        out[j] = a * x[j]
+        out[j] = a * columns[0, j]
 
 
 @compiled
-def _axpy(a, x, out, n):
+def _set_pair(a, b, columns, out, n):
     for j in range(n):
-        out[j] += a * x[j]
+        out[j] = a * columns[0, j] + b * columns[1, j]
 
 
 @compiled
-def _pair_first(a, x, b, y, out, n):
+def _add_one(a, f, columns, out, n):
     for j in range(n):
-        out[j] = a * x[j] + b * y[j]
+        out[j] += a * columns[f, j]
 
 
 @compiled
-def _pair_add(a, x, b, y, out, n):
+def _add_pair(a, f, b, g, columns, out, n):
     for j in range(n):
-        out[j] += a * x[j] + b * y[j]
+        out[j] += a * columns[f, j] + b * columns[g, j]
 
 
 @example_norm.implement(DenseColumns)
 def _columns_example_norm(source, i):
-    return squared_norm(source.X[source.order[source.state[START] + i]])
+    row = source.order[source.state[START] + i]
+    return rows_dot(source.X, row, source.X, row)
 
 
 @write_example.implement(DenseColumns)
-def _columns_write_example(source, i, out):
-    copy_into(out, source.X[source.order[source.state[START] + i]])
+def _columns_write_example(source, i, rows, slot):
+    copy_row(rows, slot, source.X, source.order[source.state[START] + i])
 
 
 @touch.implement(DenseColumns)
 def _columns_touch(source, slot, expansion):
-    copy_into(source.columns[:, slot], expansion.rows[slot])
+    _write_column(source.columns, expansion.rows, slot)
 
 
 # --- SparseColumns ----------------------------------------------------------------------------------------
 
 
-@load.implement(SparseColumns)
+@load.implement(SparseColumns, inline=False)
 def _sparse_load(source, start, count, expansion):
     for k in range(source.state[N_PACKED]):
         source.place[source.features[k]] = -1
@@ -274,7 +283,7 @@ def _sparse_load(source, start, count, expansion):
     while taken < count:
         row = source.order[start + taken]
         begin, end = source.indptr[row], source.indptr[row + 1]
-        if n_packed + end - begin > source.features.size and not _all_packed(source, begin, end, n_packed):
+        if not _room_for(source.indices, begin, end, source.place, source.features.size - n_packed):
             break
         for k in range(begin, end):
             feature = source.indices[k]
@@ -286,52 +295,61 @@ def _sparse_load(source, start, count, expansion):
     source.state[N_PACKED] = n_packed
     source.state[START] = start
     for j in range(expansion.counts[N_SLOTS]):
-        touch(source, j, expansion)
+        _pack_slot(source.columns, source.features, n_packed, expansion.rows, j)
     return taken
 
 
 @compiled
-def _all_packed(source, begin, end, n_packed):
-    """Whether the new features of a row still fit (counted, as they may be fewer than its entries)."""
+def _room_for(indices, begin, end, place, n_free):
+    """Whether the features of a row that are not packed yet fit."""
     n_new = 0
-    for k in range(begin, end):
-        n_new += source.place[source.indices[k]] < 0
-    return n_packed + n_new <= source.features.size
+    if end - begin > n_free:
+        for k in range(begin, end):
+            n_new += place[indices[k]] < 0
+    return n_new <= n_free
+
+
+@compiled
+def _pack_slot(columns, features, n_packed, rows, slot):
+    for k in range(n_packed):
+        columns[k, slot] = rows[slot, features[k]]
 
 
 @products_row.implement(SparseColumns)
 def _sparse_products_row(source, i, expansion):
     n = expansion.counts[N_SLOTS]
-    products = source.products
     for j in range(n):
-        products[j] = 0.0
+        source.products[j] = 0.0
     row = source.order[source.state[START] + i]
     begin, end = source.indptr[row], source.indptr[row + 1]
     for k in range(begin, end - 1, 2):
-        first, second = source.place[source.indices[k]], source.place[source.indices[k + 1]]
-        _pair_add(source.data[k], source.columns[first], source.data[k + 1], source.columns[second], products, n)
-    if (end - begin) % 2:
-        _axpy(source.data[end - 1], source.columns[source.place[source.indices[end - 1]]], products, n)
-    return products
+        f, g = source.place[source.indices[k]], source.place[source.indices[k + 1]]
+        _add_pair(source.data[k], f, source.data[k + 1], g, source.columns, source.products, n)
+    if (end - begin) % 2 == 1:
+        _add_one(
+            source.data[end - 1], source.place[source.indices[end - 1]], source.columns, source.products, n
+        )
+    return 0
 
 
 @example_norm.implement(SparseColumns)
 def _sparse_example_norm(source, i):
     row = source.order[source.state[START] + i]
-    return squared_norm(source.data[source.indptr[row] : source.indptr[row + 1]])
+    total = source.data.dtype.type(0)
+    for k in range(source.indptr[row], source.indptr[row + 1]):
+        total += source.data[k] * source.data[k]
+    return total
 
 
 @write_example.implement(SparseColumns)
-def _sparse_write_example(source, i, out):
-    for f in range(out.size):
-        out[f] = 0.0
+def _sparse_write_example(source, i, rows, slot):
+    for f in range(rows.shape[1]):
+        rows[slot, f] = 0.0
     row = source.order[source.state[START] + i]
     for k in range(source.indptr[row], source.indptr[row + 1]):
-        out[source.indices[k]] += source.data[k]
+        rows[slot, source.indices[k]] = source.data[k]
 
 
 @touch.implement(SparseColumns)
 def _sparse_touch(source, slot, expansion):
-    row = expansion.rows[slot]
-    for k in range(source.state[N_PACKED]):
-        source.columns[k, slot] = row[source.features[k]]
+    _pack_slot(source.columns, source.features, source.state[N_PACKED], expansion.rows, slot)

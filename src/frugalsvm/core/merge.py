@@ -39,7 +39,15 @@ from frugalsvm._compile import compiled, generic, inlined
 from frugalsvm.core.fastmath import first_argmin
 from frugalsvm.core.losses import BinaryHinge, MultiClassHinge
 
-__all__ = ["aligned_bound", "best_partner", "best_point", "between", "degradation", "log_kernel_value", "unaligned_bound"]
+__all__ = [
+    "aligned_bound",
+    "best_partner",
+    "best_point",
+    "between",
+    "degradation",
+    "log_kernel_value",
+    "unaligned_bound",
+]
 
 _E_MINUS_1 = 0.36787944117144233
 _E_MINUS_2 = 0.1353352832366127
@@ -122,11 +130,11 @@ def degradation(A, C, B, log_kappa, h):
 
 
 @compiled
-def between(x_m, x_n, h, out):
-    """``out = h x_m + (1-h) x_n``; ``out`` may be one of them."""
-    near, far = out.dtype.type(h), out.dtype.type(1.0 - h)
-    for i in range(out.size):
-        out[i] = near * x_m[i] + far * x_n[i]
+def between(rows, m, n, h, target, k):
+    """``target[k] = h rows[m] + (1-h) rows[n]``."""
+    near, far = rows.dtype.type(h), rows.dtype.type(1.0 - h)
+    for f in range(rows.shape[1]):
+        target[k, f] = near * rows[m, f] + far * rows[n, f]
 
 
 @compiled
@@ -150,9 +158,9 @@ def best_partner(loss, coef, sizes, kernel_values, m, n_slots, overlaps, bounds)
 def _distances_to_same_sign(coef, kernel_values, m, n_slots, distances):
     """``1 - kappa`` for vectors with the sign of m, 2 for the others: the bound P grows with it."""
     one, two = distances.dtype.type(1.0), distances.dtype.type(2.0)
-    sign = coef[m]
+    sign = coef[0, m]
     for j in range(n_slots):
-        same = coef[j] * sign
+        same = coef[0, j] * sign
         distance = one - kernel_values[j]
         distances[j] = distance if same > 0.0 else two
     distances[m] = two
@@ -177,7 +185,7 @@ def _reach(loss, A):
 
 @best_partner.implement(BinaryHinge)
 def _best_partner_one_output(loss, coef, sizes, kernel_values, m, n_slots, overlaps, bounds):
-    _distances_to_same_sign(coef[0], kernel_values, m, n_slots, bounds)
+    _distances_to_same_sign(coef, kernel_values, m, n_slots, bounds)
     first = first_argmin(bounds, n_slots)
     if bounds[first] >= 2.0:
         return _nearest_of_other_sign(sizes[m], kernel_values, m, n_slots)
@@ -212,9 +220,8 @@ def _overlaps_with(coef, n_outputs, m, n_slots, overlaps):
     for o in range(n_outputs):
         a = coef[o, m]
         if a != 0.0:
-            row = coef[o]
             for j in range(n_slots):
-                overlaps[j] += a * row[j]
+                overlaps[j] += a * coef[o, j]
 
 
 @compiled

@@ -14,7 +14,7 @@ class Workspace(NamedTuple):
     overlaps: np.ndarray  # float64, for the partner search with several outputs
     scores: np.ndarray  # (n_outputs,) raw scores of the example at hand, float64
     direction: np.ndarray  # (n_outputs,) float64
-    vector: np.ndarray  # (n_features,)
+    vector: np.ndarray  # (1, n_features)
 
 
 def new_workspace(expansion):
@@ -29,5 +29,5 @@ def new_workspace(expansion):
         overlaps=np.zeros(capacity),
         scores=np.zeros(n_outputs),
         direction=np.zeros(n_outputs),
-        vector=np.zeros(n_features, dtype),
+        vector=np.zeros((1, n_features), dtype),
     )
