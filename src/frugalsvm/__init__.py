@@ -1,1 +1,29 @@
-"""tmp"""
+"""Kernel SVMs that learn from streams and very large data inside a fixed budget of memory and time."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from frugalsvm._version import __version__
+
+if TYPE_CHECKING:
+    from frugalsvm.estimators.bsgd import BSGDClassifier
+
+__all__ = ["BSGDClassifier", "__version__", "datasets"]
+
+# Loaded when first used, so that importing the package (a command line's --help, say) is quick.
+_HOMES = {"BSGDClassifier": "frugalsvm.estimators.bsgd"}
+
+
+def __getattr__(name: str):
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    elif name == "datasets":
+        value = import_module("frugalsvm.datasets")
+    else:
+        raise AttributeError(f"module 'frugalsvm' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

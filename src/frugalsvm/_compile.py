@@ -33,7 +33,9 @@ INTERPRETED = bool(_config.DISABLE_JIT)
 # Everything that the compiler may assume. Inputs are validated to be finite and sentinels are finite too.
 # Without Numba's reference counting, functions cannot allocate or return arrays; in return, passing arrays
 # around costs nothing: atomic counters took two thirds of the time of a small model.
-_FAST = {"fastmath": True, "error_model": "numpy", "nogil": True, "_nrt": False}
+_FAST = {"fastmath": True, "error_model": "numpy", "nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
+# For functions that only compiled code calls: without the wrapper that unpacks Python objects.
+_INNER = {"no_cpython_wrapper": True}
 # Without re-association and reciprocals: for code that relies on rounding, such as the vectorised exponential.
 _ORDERED = {**_FAST, "fastmath": {"contract", "nnan", "ninf", "nsz"}}
 
@@ -77,7 +79,7 @@ def inlined(function: Callable) -> Callable:
     For functions on the way from an entry to the leaves: a call that passes a model is a call with a hundred
     arguments. LLVM does it; Numba's own ``inline="always"`` miscompiled conditional expressions (version 0.68).
     """
-    return numba.njit(forceinline=True, **_FAST)(function)
+    return numba.njit(forceinline=True, **_FAST, **_INNER)(function)
 
 
 def entry(function: Callable) -> Callable:
@@ -126,7 +128,7 @@ def generic(declaration: Callable) -> Any:
         def add(body: Callable) -> Callable:
             if inspect.signature(body) != signature:
                 raise TypeError(f"{name} for {part_types[0].__name__}: expected the signature {signature}")
-            flags = {**(_ORDERED if ordered else _FAST), "forceinline": inline}
+            flags = {**(_ORDERED if ordered else _FAST), **_INNER, "forceinline": inline}
             for part_type in part_types:
                 bodies[part_type] = body
                 overload(dispatch, jit_options=flags)(resolver_for(part_type))

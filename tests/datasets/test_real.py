@@ -210,9 +210,7 @@ def unix_compressed(content, *, clear_every=None):
 
 
 def data_section(header, X, labels, delimiter):
-    rows = "".join(
-        delimiter.join([*map(str, row), label]) + "\r\n" for row, label in zip(X, labels, strict=True)
-    )
+    rows = "".join(delimiter.join([*map(str, row), label]) + "\r\n" for row, label in zip(X, labels, strict=True))
     return f"{header}\r\n@data\r\n{rows}".encode()
 
 
@@ -241,9 +239,7 @@ def original_files(name, arrays):
             table = gzip.compress(table_text(class_last(arrays, "train"), ","))
             return {"covertype.zip": zipped(**{"covtype.info": b"", "covtype.data.gz": table})}
         case "elec2":
-            header = (
-                "% comment\r\n@relation electricity\r\n@attribute day {1,2,3}\r\n@attribute class {UP,DOWN}"
-            )
+            header = "% comment\r\n@relation electricity\r\n@attribute day {1,2,3}\r\n@attribute class {UP,DOWN}"
             labels = np.array(["DOWN", "UP"])[train[1]]
             return {"electricity-normalized.arff": data_section(header, train[0], labels, ",")}
         case "phoneme":
@@ -252,9 +248,7 @@ def original_files(name, arrays):
             return {"phoneme.zip": zipped(**{"phoneme.dat": content})}
         case "letter":
             X, y = (np.concatenate(pair) for pair in zip(train, test, strict=True))
-            rows = "".join(
-                f"{chr(64 + label)},{','.join(map(str, row))}\n" for row, label in zip(X, y, strict=True)
-            )
+            rows = "".join(f"{chr(64 + label)},{','.join(map(str, row))}\n" for row, label in zip(X, y, strict=True))
             return {"letter+recognition.zip": zipped(**{"letter-recognition.data": rows.encode()})}
         case "mnist":
             return {
@@ -402,9 +396,7 @@ class TestDownload:
         assert_holds(data, arrays)
         assert [path.name for path in home.iterdir()] == [f"{name}.npz"]
         with np.load(home / f"{name}.npz") as kept:
-            assert {key: kept[key].dtype for key in kept} == {
-                key: array.dtype for key, array in arrays.items()
-            }
+            assert {key: kept[key].dtype for key in kept} == {key: array.dtype for key, array in arrays.items()}
 
         # The second time it comes from the folder.
         shutil.rmtree(folder)
@@ -416,9 +408,7 @@ class TestDownload:
         data = fetch("usps", data_home=tmp_path / "home", mirror=tmp_path.as_uri())
         assert_holds(data, arrays)
 
-    def test_second_address_stands_in_for_the_first(
-        self, mirror, small, tmp_path, closed_port, monkeypatch, caplog
-    ):
+    def test_second_address_stands_in_for_the_first(self, mirror, small, tmp_path, closed_port, monkeypatch, caplog):
         address, folder = mirror
         arrays = small("dna")
         write_files(folder, original_files("dna", arrays))
@@ -669,9 +659,7 @@ class TestUnixCompress:
 def test_repeated_feature_with_two_values_is_an_error():
     content = tarred_bz2(train=b"1 3:0.5 3:0.25\n", test=b"")
     with pytest.raises(ValueError, match="feature 3"):
-        _parsers.read_svmlight_with_duplicates(
-            {"a": content}, archive="a", train="train", test="test", n_features=3
-        )
+        _parsers.read_svmlight_with_duplicates({"a": content}, archive="a", train="train", test="test", n_features=3)
 
 
 class TestSharedFiles:

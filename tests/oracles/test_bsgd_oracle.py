@@ -49,9 +49,7 @@ def make_oracle(learner, maintenance, *, n_outputs=1, kernel="rbf", budget=8, **
 
 def true_squared_norm(oracle, rows, coefficients):
     """||sum_j coefficients_j Phi(rows_j)||^2."""
-    gram = kernel_matrix(
-        rows, rows, kernel=oracle.kernel, gamma=oracle.gamma, degree=oracle.degree, coef0=oracle.coef0
-    )
+    gram = kernel_matrix(rows, rows, kernel=oracle.kernel, gamma=oracle.gamma, degree=oracle.degree, coef0=oracle.coef0)
     return np.sum(coefficients * (gram @ coefficients))
 
 
@@ -311,9 +309,7 @@ def test_average_goes_through_the_same_maintenance(maintenance, n_outputs):
     oracle = make_oracle("norma", maintenance, n_outputs=n_outputs, average_from=start)
     checked = 0
     for x, y in zip(*noisy_problem(n_outputs), strict=True):
-        shares = {
-            tuple(row): share.copy() for row, share in zip(oracle.rows, oracle.average_coef, strict=True)
-        }
+        shares = {tuple(row): share.copy() for row, share in zip(oracle.rows, oracle.average_coef, strict=True)}
         rows_before = [*oracle.rows, x]
         step = oracle.learn_one(x, y)
         for row, coef, share in zip(oracle.rows, oracle.coef, oracle.average_coef, strict=True):
@@ -322,8 +318,7 @@ def test_average_goes_through_the_same_maintenance(maintenance, n_outputs):
                 pair = [tuple(rows_before[step.victim]), tuple(rows_before[step.partner])]
                 factors = oracle._kernel([row], pair)[0]
                 before = sum(
-                    factor * shares.get(key, np.zeros(n_outputs))
-                    for factor, key in zip(factors, pair, strict=True)
+                    factor * shares.get(key, np.zeros(n_outputs)) for factor, key in zip(factors, pair, strict=True)
                 )
                 checked += 1
             expected = before + (coef - before) / (step.t - start) if step.t > start else np.zeros(n_outputs)
@@ -389,9 +384,7 @@ def test_best_merge_point_in_the_known_cases():
     assert len(minima) == 2
     assert sum(minima) == pytest.approx(1.0)
     for rounding in (-1e-15, 0.0, 1e-15):  # the smaller h also when rounding favours the other
-        assert best_merge(1.0 + rounding, 1.0, 1.0 + rounding / 2, -3.0)[0] == pytest.approx(
-            minima[0], abs=1e-9
-        )
+        assert best_merge(1.0 + rounding, 1.0, 1.0 + rounding / 2, -3.0)[0] == pytest.approx(minima[0], abs=1e-9)
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -21,29 +21,25 @@ from frugalsvm.budgeted.maintenance import admit
 from frugalsvm.core.expansion import (
     AVERAGED_FROM,
     ERROR_SUM,
-    N_KERNEL_EVALS,
     N_SEEN,
     N_SLOTS,
     N_UPDATES,
     SCALE,
     SCALE_SUM,
-    SLOT_MULTIPLE,
     fold_scale,
     refresh_slot,
     resized,
 )
-from frugalsvm.core.fastmath import row_weighted_sum
-from frugalsvm.core.kernels import scored_row
 from frugalsvm.core.lookahead import (
     example_norm,
     load,
     new_source,
-    products_row,
     rows_at_a_time,
     touch,
     write_example,
 )
 from frugalsvm.core.losses import MARGIN, margin_of, update_direction
+from frugalsvm.core.predict import score_example
 from frugalsvm.core.schedules import advance, may_fold
 from frugalsvm.core.workspace import new_workspace
 
@@ -60,21 +56,6 @@ class Parts(NamedTuple):
     schedule: NamedTuple
     policy: NamedTuple
     ball: NamedTuple
-
-
-@inlined
-def _score(parts, source, i, expansion, work):
-    """Raw scores of example i for all outputs; leaves its kernel row in the workspace."""
-    n = expansion.counts[N_SLOTS]
-    full = (n + SLOT_MULTIPLE - 1) // SLOT_MULTIPLE * SLOT_MULTIPLE  # empty slots have no weight
-    begin = products_row(source, i, expansion)
-    norm = example_norm(source, i)
-    work.scores[0] = scored_row(
-        parts.kernel, source.products, begin, expansion.norms, norm, expansion.weights, work.kernel_row, full
-    )
-    for o in range(1, work.scores.size):
-        work.scores[o] = row_weighted_sum(expansion.weights, o, work.kernel_row, full)
-    expansion.counts[N_KERNEL_EVALS] += n
 
 
 @inlined
@@ -114,7 +95,7 @@ def _learn(parts, source, i, expansion, work, factor, eta):
 @inlined
 def _step(parts, source, i, label, weight, expansion, work):
     """One example of Algorithm 1."""
-    _score(parts, source, i, expansion, work)
+    score_example(parts.kernel, source, i, expansion, work)
     scalars, counts = expansion.scalars, expansion.counts
     raw_margin, rival = margin_of(parts.loss, work.scores, label)
     margin = scalars[SCALE] * raw_margin

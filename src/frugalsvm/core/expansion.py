@@ -27,6 +27,7 @@ __all__ = [
     "raw_squared_norm",
     "refresh_slot",
     "resized",
+    "restart_average",
     "row_kernel_row",
     "slot_kernel_row",
 ]
@@ -213,3 +214,11 @@ def averaged_coefficients(expansion):
     n_outputs = expansion.n_outputs
     total = expansion.scalars[SCALE_SUM] * expansion.coef[:n_outputs, :n] - expansion.coef[n_outputs:, :n]
     return total.T / n_iterates
+
+
+def restart_average(expansion):
+    """Average over the iterates from now on only."""
+    n_outputs = expansion.n_outputs
+    expansion.coef[n_outputs:] = 0.0
+    expansion.scalars[SCALE_SUM] = 0.0
+    expansion.scalars[AVERAGED_FROM] = expansion.counts[N_SEEN]

@@ -326,9 +326,7 @@ def _sparse_products_row(source, i, expansion):
         f, g = source.place[source.indices[k]], source.place[source.indices[k + 1]]
         _add_pair(source.data[k], f, source.data[k + 1], g, source.columns, source.products, n)
     if (end - begin) % 2 == 1:
-        _add_one(
-            source.data[end - 1], source.place[source.indices[end - 1]], source.columns, source.products, n
-        )
+        _add_one(source.data[end - 1], source.place[source.indices[end - 1]], source.columns, source.products, n)
     return 0
 
 

@@ -33,9 +33,7 @@ def read_svmlight(files: Files, *, train: str, test: str, n_features: int, dtype
     return arrays
 
 
-def read_svmlight_with_duplicates(
-    files: Files, *, archive: str, train: str, test: str, n_features: int
-) -> Arrays:
+def read_svmlight_with_duplicates(files: Files, *, archive: str, train: str, test: str, n_features: int) -> Arrays:
     """Read a pair of LIBSVM files from a tar archive into CSR arrays; lines may repeat a feature."""
     import tarfile
 

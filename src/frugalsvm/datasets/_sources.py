@@ -106,9 +106,7 @@ SOURCES: dict[str, Source] = {
         title="DNA splice junctions (Statlog), 60 positions of three binary indicators",
         license=_UCI_LICENSE,
         urls=_at(f"{_LIBSVM}/multiclass/dna.scale", f"{_LIBSVM}/multiclass/dna.scale.t"),
-        parse=partial(
-            _parsers.read_svmlight, train="dna.scale", test="dna.scale.t", n_features=180, dtype=np.int8
-        ),
+        parse=partial(_parsers.read_svmlight, train="dna.scale", test="dna.scale.t", n_features=180, dtype=np.int8),
         sha256="505bbc03a6cfbdf113d6f8f7bb114ad8fba4705c5d8c753e9f2d4b048a24c7fc",
         remark="Classes 1 (exon to intron), 2 (intron to exon) and 3 (neither). Contains duplicate rows.",
     ),
@@ -127,9 +125,7 @@ SOURCES: dict[str, Source] = {
         title="IJCNN 2001 competition (Prokhorov), features of the winners (Chang and Lin)",
         license=_NO_LICENSE,
         urls=_at(f"{_LIBSVM}/binary/ijcnn1.bz2", f"{_LIBSVM}/binary/ijcnn1.t.bz2"),
-        parse=partial(
-            _parsers.read_svmlight, train="ijcnn1.bz2", test="ijcnn1.t.bz2", n_features=22, dtype=np.float32
-        ),
+        parse=partial(_parsers.read_svmlight, train="ijcnn1.bz2", test="ijcnn1.t.bz2", n_features=22, dtype=np.float32),
         sha256="f9e22cb458b16bf25cf1fb39c433135afc379f3d2b0862d13a1d960a85e4c7c9",
         remark="Labels -1 and +1, one in ten positive. A time series: shuffle it for independent draws.",
     ),

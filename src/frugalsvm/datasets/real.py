@@ -245,8 +245,7 @@ def _verify(arrays: Mapping[str, NDArray], source: Source, origin: object) -> No
     found = digest(arrays, any_row_order=source.any_row_order, decimals=source.decimals)
     if found != source.sha256:
         raise DatasetMismatchError(
-            f"{origin} has unexpected contents: the sha256 of its arrays should be {source.sha256}, "
-            f"but is {found}"
+            f"{origin} has unexpected contents: the sha256 of its arrays should be {source.sha256}, but is {found}"
         )
 
 
@@ -254,9 +253,7 @@ def _download_to(path: Path, source: Source) -> Arrays:
     try:
         files = {name: _download(urls) for name, urls in source.urls.items()}
     except DatasetUnavailableError as error:
-        raise DatasetUnavailableError(
-            f"could not download {path.stem}: {error}. {_advice(path, source)}"
-        ) from error
+        raise DatasetUnavailableError(f"could not download {path.stem}: {error}. {_advice(path, source)}") from error
     origin = " and ".join(urls[0] for urls in source.urls.values())
     # Any exception: a server may answer with anything, such as a page saying that the file has moved.
     try:

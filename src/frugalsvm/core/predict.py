@@ -1,0 +1,48 @@
+"""Decision values for many rows: the scoring half of training, without the learning."""
+
+import numpy as np
+
+from frugalsvm._compile import entry, inlined
+from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, SLOT_MULTIPLE
+from frugalsvm.core.fastmath import row_weighted_sum
+from frugalsvm.core.kernels import scored_row
+from frugalsvm.core.lookahead import example_norm, load, new_source, products_row, rows_at_a_time
+from frugalsvm.core.workspace import new_workspace
+
+__all__ = ["decision_values", "score_example"]
+
+
+@inlined
+def score_example(kernel, source, i, expansion, work):
+    """Raw scores of example i of the block for all outputs; leaves its kernel row in the workspace."""
+    n = expansion.counts[N_SLOTS]
+    full = (n + SLOT_MULTIPLE - 1) // SLOT_MULTIPLE * SLOT_MULTIPLE  # empty slots have no weight
+    begin = products_row(source, i, expansion)
+    norm = example_norm(source, i)
+    work.scores[0] = scored_row(
+        kernel, source.products, begin, expansion.norms, norm, expansion.weights, work.kernel_row, full
+    )
+    for o in range(1, work.scores.size):
+        work.scores[o] = row_weighted_sum(expansion.weights, o, work.kernel_row, full)
+    expansion.counts[N_KERNEL_EVALS] += n
+
+
+@entry
+def _score_all(kernel, source, n_rows, block_rows, expansion, work, out):
+    start = 0
+    while start < n_rows:
+        count = load(source, start, min(block_rows, n_rows - start), expansion)
+        for i in range(count):
+            score_example(kernel, source, i, expansion, work)
+            for o in range(work.scores.size):
+                out[start + i, o] = work.scores[o]
+        start += count
+
+
+def decision_values(kernel, expansion, X):
+    """Scores ``sum_j weights[o, j] K(x_j, x)`` of the rows of ``X``, ``(n_rows, n_outputs)`` in float64."""
+    n_rows = X.shape[0]
+    out = np.empty((n_rows, expansion.n_outputs))
+    source = new_source(X, np.arange(n_rows), expansion)
+    _score_all(kernel, source, n_rows, rows_at_a_time(source), expansion, new_workspace(expansion), out)
+    return out

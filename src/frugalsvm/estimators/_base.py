@@ -1,0 +1,143 @@
+"""What all classifiers share whose model is a kernel expansion: predictions and published attributes."""
+
+from functools import cache
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import ThreadpoolController
+
+from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, Expansion
+from frugalsvm.core.kernels import RBF, Linear, Poly
+from frugalsvm.core.predict import decision_values
+from frugalsvm.estimators._validation import check_choice, check_positive, gamma_value, validated_rows
+
+__all__ = ["KernelExpansionClassifier", "blas_threads", "bytes_per_slot", "new_kernel"]
+
+
+@cache
+def _thread_controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def blas_threads(n_jobs):
+    """Context in which matrix products use ``n_jobs`` threads; None is one.
+
+    Blocks are small: a second thread gains little on an idle machine and loses much on a busy one.
+    """
+    return _thread_controller().limit(limits=n_jobs or 1, user_api="blas")
+
+
+def new_kernel(name, gamma, degree, coef0, X):
+    """The kernel part for the parameters of an estimator."""
+    check_choice("kernel", name, ("rbf", "poly", "linear"))
+    if name == "linear":
+        return Linear()
+    gamma = gamma_value(gamma, X)
+    if name == "rbf":
+        return RBF(gamma)
+    check_positive("coef0", coef0, zero=True)
+    if not isinstance(degree, int | np.integer) or degree < 1:
+        raise ValueError(f"degree must be an integer of at least 1, not {degree!r}.")
+    return Poly(gamma, float(coef0), int(degree))
+
+
+class KernelExpansionClassifier(ClassifierMixin, BaseEstimator):
+    """Base of classifiers with a kernel ``_kernel`` and an expansion ``_expansion``.
+
+    Subclasses set both in their fitting methods and define ``_coefficients`` (the true coefficients, one column
+    per output).
+    """
+
+    _expansion: Expansion
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _coefficients(self) -> np.ndarray:
+        raise NotImplementedError
+
+    def _scoring_expansion(self) -> Expansion:
+        """The expansion with the true coefficients as weights; training's counters stay as they are."""
+        weights = np.zeros_like(self._expansion.weights)
+        weights[:, : self._expansion.counts[N_SLOTS]] = self._coefficients().T
+        return self._expansion._replace(weights=weights, counts=self._expansion.counts.copy())
+
+    def _scores(self, X) -> np.ndarray:
+        check_is_fitted(self)
+        X = validated_rows(self, X, reset=False, dtype=self._expansion.rows.dtype)
+        with blas_threads(self.n_jobs):
+            return decision_values(self._kernel, self._scoring_expansion(), X)
+
+    def decision_function(self, X):
+        """Decision values of the rows of ``X``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes, one value per row: from zero upwards means ``classes_[1]``.
+        """
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X):
+        """Predicted class of each row of ``X``."""
+        scores = self._scores(X)
+        if len(self.classes_) == 1:
+            return np.repeat(self.classes_, len(scores))
+        places = (scores[:, 0] >= 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return self.classes_[places]
+
+    @property
+    def support_vectors_(self):
+        """Support vectors, shape (n_support_vectors, n_features)."""
+        check_is_fitted(self)
+        return self._expansion.rows[: self._expansion.counts[N_SLOTS]].copy()
+
+    @property
+    def dual_coef_(self):
+        """Their coefficients, shape (1, n_support_vectors) or (n_classes, n_support_vectors)."""
+        check_is_fitted(self)
+        return np.ascontiguousarray(self._coefficients().T)
+
+    @property
+    def intercept_(self):
+        """Zeros: these models have no bias term."""
+        check_is_fitted(self)
+        return np.zeros(self._expansion.n_outputs)
+
+    @property
+    def gamma_(self):
+        """The kernel's gamma as a number."""
+        check_is_fitted(self)
+        return getattr(self._kernel, "gamma", None)
+
+    @property
+    def t_(self):
+        """Number of examples learned from, over all passes."""
+        check_is_fitted(self)
+        return int(self._expansion.counts[N_SEEN])
+
+    @property
+    def n_kernel_evals_(self):
+        """Number of kernel values computed in training."""
+        check_is_fitted(self)
+        return int(self._expansion.counts[N_KERNEL_EVALS])
+
+    @property
+    def model_bytes_(self):
+        """Bytes that prediction needs: support vectors, their squared norms and coefficients."""
+        check_is_fitted(self)
+        rows, n_outputs = self._expansion.rows, self._expansion.n_outputs
+        return int(self._expansion.counts[N_SLOTS]) * bytes_per_slot(rows.shape[1], n_outputs, rows.dtype)
+
+
+def bytes_per_slot(n_features: int, n_outputs: int, dtype) -> int:
+    """Bytes that prediction needs for one support vector."""
+    return np.dtype(dtype).itemsize * (n_features + 1 + n_outputs)

@@ -1,0 +1,134 @@
+"""Turning what users pass into what the compiled floors take, with one clear sentence when it cannot be."""
+
+import math
+import numbers
+import re
+from typing import Any
+
+import numpy as np
+from sklearn.utils import compute_class_weight
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+__all__ = [
+    "check_choice",
+    "check_positive",
+    "encoded_labels",
+    "example_weights",
+    "gamma_value",
+    "slots_for_budget",
+    "validated_rows",
+]
+
+_UNITS = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30}
+_VARIANCE_ROWS = 2**16
+
+
+def check_choice(name: str, value: Any, choices) -> None:
+    if value not in choices:
+        raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, choices))}.")
+
+
+def check_positive(name: str, value: Any, *, zero: bool = False) -> None:
+    """A finite real number above zero (or zero, where ``zero`` is set)."""
+    good = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    if not good or value < 0 or (value == 0 and not zero):
+        raise ValueError(f"{name} must be a {'non-negative' if zero else 'positive'} number, not {value!r}.")
+
+
+def _float_type_of(X: Any):
+    """float32 stays float32, and so does what fits into it exactly; everything else becomes float64."""
+    dtype = getattr(X, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "biuf" and dtype.itemsize <= 2:
+        return np.float32
+    return [np.float64, np.float32]
+
+
+def validated_rows(estimator, X, *, reset: bool, dtype=None):
+    """Finite rows as a C-contiguous array or a CSR matrix without duplicates, float32 or float64."""
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=_float_type_of(X) if dtype is None else dtype,
+        order="C",
+    )
+    if not isinstance(X, np.ndarray) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def encoded_labels(y, classes) -> np.ndarray:
+    """Positions of the labels in ``classes``, all of which must be there."""
+    places = np.searchsorted(classes, y)
+    places[places == len(classes)] = 0
+    unknown = np.flatnonzero(classes[places] != y)
+    if unknown.size:
+        raise ValueError(
+            f"Label {y[unknown[0]]!r} (row {unknown[0]}) is not one of the classes {_listed(classes)} that the model "
+            "was told of; pass all of them as `classes` to the first call of partial_fit, or set new_classes='grow'."
+        )
+    return places.astype(np.int64, copy=False)
+
+
+def _listed(classes) -> str:
+    shown = ", ".join(repr(c) for c in classes[:10].tolist())
+    return f"[{shown}{', ...' if len(classes) > 10 else ''}]"
+
+
+def example_weights(sample_weight, class_weight, X, classes, labels):
+    """Weight of every example, or None where all are 1."""
+    if sample_weight is None and class_weight is None:
+        return None
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if class_weight is not None:
+        per_class = compute_class_weight(class_weight, classes=classes, y=classes[labels])
+        weights = weights * per_class[labels]
+    return np.ascontiguousarray(weights)
+
+
+def gamma_value(gamma, X) -> float:
+    """The number behind ``gamma``; "scale" is ``1 / (n_features * variance of X)`` as in `SVC`."""
+    if isinstance(gamma, str):
+        check_choice("gamma", gamma, ("scale", "auto"))
+        if gamma == "auto":
+            return 1.0 / X.shape[1]
+        variance = _variance(X)
+        return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+    check_positive("gamma", gamma)
+    return float(gamma)
+
+
+def _variance(X) -> float:
+    """Variance of all entries, by blocks of rows: no temporary copy of a large matrix."""
+    values = X if isinstance(X, np.ndarray) else X.data[:, None]
+    size = X.shape[0] * X.shape[1]
+    blocks = [values[i : i + _VARIANCE_ROWS] for i in range(0, len(values), _VARIANCE_ROWS)]
+    mean = sum(float(block.sum(dtype=np.float64)) for block in blocks) / size
+    squares = sum(float(np.square(block - mean, dtype=np.float64).sum()) for block in blocks)
+    return (squares + (size - values.size) * mean**2) / size
+
+
+def slots_for_budget(budget, bytes_per_slot: int) -> int | None:
+    """Number of support vectors of a budget given as a number, as bytes ("64KB"), or as None (no limit)."""
+    if budget is None:
+        return None
+    if isinstance(budget, str):
+        n_slots = _parsed_bytes(budget) // bytes_per_slot
+        if n_slots < 2:
+            raise ValueError(
+                f"budget={budget!r} holds fewer than 2 support vectors of {bytes_per_slot} bytes each; "
+                f"it must be at least {2 * bytes_per_slot} bytes."
+            )
+        return n_slots
+    if not isinstance(budget, numbers.Integral) or isinstance(budget, bool) or budget < 2:
+        raise ValueError(f"budget must be an integer of at least 2, a size such as '64KB', or None, not {budget!r}.")
+    return int(budget)
+
+
+def _parsed_bytes(text: str) -> int:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?)i?B\s*", text, flags=re.IGNORECASE)
+    if match is None:
+        raise ValueError(f"budget={text!r} is not a size such as '64KB', '1.5MB' or '800B'.")
+    return int(float(match[1]) * _UNITS[match[2].upper() + "B"])

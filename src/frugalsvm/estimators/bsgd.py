@@ -1,0 +1,383 @@
+"""Budgeted stochastic gradient descent as a scikit-learn classifier."""
+
+import numbers
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from frugalsvm.budgeted.ball import Ball, Everywhere
+from frugalsvm.budgeted.maintenance import POLICIES, new_policy
+from frugalsvm.budgeted.sgd import Parts, learn
+from frugalsvm.core.expansion import (
+    ERROR_SUM,
+    N_MAINTENANCE,
+    N_SEEN,
+    N_UPDATES,
+    averaged_coefficients,
+    coefficients,
+    new_expansion,
+    restart_average,
+)
+from frugalsvm.core.losses import BinaryHinge, MultiClassHinge
+from frugalsvm.core.schedules import LEARNERS, Norma, Pegasos, Perceptron
+from frugalsvm.estimators._base import KernelExpansionClassifier, blas_threads, bytes_per_slot, new_kernel
+from frugalsvm.estimators._classes import n_outputs_for, with_classes
+from frugalsvm.estimators._validation import (
+    check_choice,
+    check_positive,
+    encoded_labels,
+    example_weights,
+    slots_for_budget,
+    validated_rows,
+)
+
+__all__ = ["BSGDClassifier"]
+
+_FIRST_SLOTS = 256  # room to begin with where there is no budget
+
+
+class BSGDClassifier(KernelExpansionClassifier):
+    """Kernel SVM trained by stochastic gradient descent with a fixed number of support vectors.
+
+    Reads examples one at a time, in one pass or several, and keeps at most ``budget`` support vectors: time per
+    example and memory stay constant however long the stream is. Two classes share one decision function; more
+    are learned together by the Crammer-Singer loss.
+
+    Choose it for large or endless data, for small models, and when the data must be seen once only. It is
+    sensitive to ``alpha``, ``gamma`` and the scale of the features: standardise them, and tune the two.
+
+    Parameters
+    ----------
+    learner : {"pegasos", "norma", "perceptron"}, default="pegasos"
+        Step sizes: ``1 / (alpha t)``, ``eta0 / sqrt(t)``, or ``eta0`` without regularisation.
+    maintenance : {"merge", "project", "remove"}, default="merge"
+        What is done with the smallest support vector when there is one too many: merge it with its best partner
+        (RBF kernel only; time linear in the budget), project it on all others (quadratic), or remove it (linear,
+        much less accurate).
+    budget : int, str or None, default=500
+        Largest number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit.
+    alpha : float, default=1e-4
+        Strength of the L2 regularisation, the lambda of the SVM objective. With n examples it corresponds to
+        ``C = 1 / (alpha n)``.
+    eta0 : float, default=1.0
+        Step size for "norma" and "perceptron".
+    radius : float, default=None
+        Keep the norm of the model within this radius (the margin perceptron's regularisation).
+    kernel : {"rbf", "poly", "linear"}, default="rbf"
+    gamma : {"scale", "auto"} or float, default="scale"
+        As in `sklearn.svm.SVC`. "scale" is computed from the data of `fit`, or from the first batch of
+        `partial_fit`.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=1.0
+        Constant of the polynomial kernel.
+    max_iter : int, default=1
+        Passes over the data in `fit`.
+    shuffle : bool, default=True
+        Whether `fit` visits the examples in random order, a new one in every pass.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes ("balanced" in `fit` only).
+    average : bool, int or "post", default=False
+        Predict with the mean of the models after each example: since the beginning, or since that many examples.
+        "post" makes `fit` add one more pass and average over that. The mean lives on the same support vectors, so
+        the budget holds.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the present model.
+    new_classes : {"error", "grow"}, default="error"
+        What `partial_fit` does with labels that it was not told of.
+    n_jobs : int, default=None
+        Threads for matrix products; None is one, and blocks are small enough for more to gain little.
+    random_state : int, RandomState instance or None, default=None
+        For shuffling.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    support_vectors_ : ndarray of shape (n_support_vectors, n_features)
+    dual_coef_ : ndarray of shape (1, n_support_vectors) or (n_classes, n_support_vectors)
+    intercept_ : ndarray
+        Zeros: the model has no bias term.
+    gamma_ : float
+        The kernel's gamma as a number.
+    budget_ : int or None
+        The budget as a number of support vectors.
+    gradient_error_ : float
+        Mean of ``||Delta_t|| / eta_t``, what budget maintenance took from the model over the step size. It bounds
+        the distance to the unbudgeted solution (Theorem 1 of the paper): near 0 is good, 1 is plain removal.
+    n_updates_, n_maintenance_, n_kernel_evals_ : int
+        Examples that changed the model; maintenance steps; kernel values computed.
+    t_ : int
+        Examples learned from.
+    n_iter_ : int
+        Passes made by the last `fit`.
+    n_features_in_ : int
+
+    Notes
+    -----
+    float32 input is stored and multiplied in float32, about twice as fast and half the memory of float64; the
+    coefficients are float64 in both. The same data, order, seed and batch sizes give the same model bit for bit.
+
+    References
+    ----------
+    Z. Wang, K. Crammer, S. Vucetic (2012). Breaking the curse of kernelization: budgeted stochastic gradient
+    descent for large-scale SVM training. Journal of Machine Learning Research 13.
+
+    Examples
+    --------
+    >>> from frugalsvm import BSGDClassifier
+    >>> from frugalsvm.datasets import make_checkerboard
+    >>> X, y = make_checkerboard(20_000, random_state=0)
+    >>> model = BSGDClassifier(budget=100, gamma=8.0, alpha=1e-5, random_state=0).fit(X[:15_000], y[:15_000])
+    >>> model.support_vectors_.shape
+    (100, 2)
+    >>> model.score(X[15_000:], y[15_000:]) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        learner="pegasos",
+        maintenance="merge",
+        budget=500,
+        *,
+        alpha=1e-4,
+        eta0=1.0,
+        radius=None,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1.0,
+        max_iter=1,
+        shuffle=True,
+        class_weight=None,
+        average=False,
+        warm_start=False,
+        new_classes="error",
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.learner = learner
+        self.maintenance = maintenance
+        self.budget = budget
+        self.alpha = alpha
+        self.eta0 = eta0
+        self.radius = radius
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.average = average
+        self.warm_start = warm_start
+        self.new_classes = new_classes
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # --- learning -----------------------------------------------------------------------------------------
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from all rows, in ``max_iter`` passes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the examples; one of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        self
+        """
+        self._check_params()
+        goes_on = self.warm_start and hasattr(self, "classes_")
+        X, y = self._validated(X, y, reset=not goes_on)
+        classes = unique_labels(y)
+        if goes_on:
+            classes = self._known_classes(classes)
+        elif len(classes) < 2:
+            raise ValueError(f"Learning needs two classes at least, but all labels are {classes[0]!r}: one class.")
+        labels = encoded_labels(y, classes)
+        weights = example_weights(sample_weight, self.class_weight, X, classes, labels)
+        if goes_on:
+            self._set_classes(classes)
+        else:
+            self._start(X, classes)
+        random_state = check_random_state(self.random_state)
+        for _ in range(self.max_iter):
+            self._learn(X, labels, weights, self._order(X.shape[0], random_state))
+        if self.average == "post":
+            restart_average(self._expansion)
+            self._learn(X, labels, weights, self._order(X.shape[0], random_state))
+        self.n_iter_ = self.max_iter + (self.average == "post")
+        return self
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from a batch of rows, in the given order, once.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, default=None
+            All classes that will ever come. Needed in the first call if that batch does not have all of them (and
+            ``new_classes="error"``).
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        self._check_params()
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                "class_weight='balanced' needs all labels beforehand; for partial_fit pass a dict of weights or sample_weight."
+            )
+        first = not hasattr(self, "classes_")
+        X, y = self._validated(X, y, reset=first)
+        known = self._classes_after(first, y, classes)
+        labels = encoded_labels(y, known)
+        weights = example_weights(sample_weight, self.class_weight, X, known, labels)
+        if first:
+            self._start(X, known)
+        else:
+            self._set_classes(known)
+        if len(known) > 1:  # until then there is nothing to tell apart
+            self._learn(X, labels, weights, np.arange(X.shape[0]))
+        return self
+
+    def _validated(self, X, y, *, reset):
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        dtype = None if reset else self._expansion.rows.dtype
+        X = validated_rows(self, X, reset=reset, dtype=dtype)
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        if X.shape[0] != y.shape[0]:
+            raise ValueError(
+                f"X has {X.shape[0]} rows, but y has {y.shape[0]} labels: inconsistent numbers of samples."
+            )
+        return X, y
+
+    def _check_params(self):
+        check_choice("learner", self.learner, LEARNERS)
+        check_choice("maintenance", self.maintenance, POLICIES)
+        check_choice("new_classes", self.new_classes, ("error", "grow"))
+        if self.maintenance == "merge" and self.kernel != "rbf" and self.budget is not None:
+            raise ValueError(
+                f"maintenance='merge' works with kernel='rbf' only, not with {self.kernel!r}; "
+                "use maintenance='project' or 'remove', or budget=None."
+            )
+        if self.learner != "perceptron":
+            check_positive("alpha", self.alpha)
+        if self.learner != "pegasos":
+            check_positive("eta0", self.eta0)
+        if self.learner == "norma" and self.alpha * self.eta0 >= 1:
+            raise ValueError(f"alpha * eta0 must be below 1 for learner='norma', but it is {self.alpha * self.eta0:g}.")
+        if self.radius is not None:
+            check_positive("radius", self.radius)
+        slots_for_budget(self.budget, 1)
+        if not isinstance(self.max_iter, numbers.Integral) or self.max_iter < 1:
+            raise ValueError(f"max_iter must be an integer of at least 1, not {self.max_iter!r}.")
+        if not (self.average == "post" or (isinstance(self.average, numbers.Integral) and self.average >= 0)):
+            raise ValueError(f"average must be True, False, a number of examples or 'post', not {self.average!r}.")
+
+    def _classes_after(self, first, y, announced):
+        """The sorted classes that the model will know after a batch with labels y."""
+        if first:
+            seen = unique_labels(y)
+            if announced is None:
+                classes = seen
+            else:
+                classes = unique_labels(announced)
+                if self.new_classes == "grow":
+                    classes = np.union1d(classes, seen)
+            if len(classes) < 2 and self.new_classes == "error":
+                raise ValueError(
+                    f"The first batch has one class only, {classes[0]!r}; pass all classes as `classes`, "
+                    "or set new_classes='grow'."
+                )
+            return classes
+        if announced is not None and not np.array_equal(np.unique(announced), self.classes_):
+            if self.new_classes == "error":
+                raise ValueError(f"classes={announced!r} is not what the first call was told: {self.classes_!r}.")
+            return self._known_classes(np.union1d(announced, unique_labels(y)))
+        return self._known_classes(unique_labels(y))
+
+    def _known_classes(self, seen):
+        if self.new_classes == "error":
+            return self.classes_  # encoded_labels refuses what is not there
+        return np.union1d(self.classes_, seen)
+
+    def _start(self, X, classes):
+        """An empty model for the shape and type of X."""
+        n_features, n_outputs = X.shape[1], n_outputs_for(len(classes))
+        kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
+        budget = slots_for_budget(self.budget, bytes_per_slot(n_features, n_outputs, X.dtype))
+        average_from = None
+        if self.average is not False:
+            average_from = 0 if self.average is True or self.average == "post" else int(self.average)
+        n_slots = _FIRST_SLOTS if budget is None else budget + 1
+        self._expansion = new_expansion(n_slots, n_features, n_outputs, X.dtype, average_from)
+        self._policy = new_policy(self.maintenance, budget)
+        self._kernel = kernel
+        self.budget_ = budget
+        self.classes_ = classes
+
+    def _set_classes(self, classes):
+        """Give the model outputs for new classes, if there are any."""
+        if len(classes) > len(self.classes_):
+            if n_outputs_for(len(classes)) != self._expansion.n_outputs:
+                self._expansion = with_classes(self._expansion, self.classes_, classes)
+            self.classes_ = classes
+
+    def _order(self, n_rows, random_state):
+        return random_state.permutation(n_rows) if self.shuffle else np.arange(n_rows)
+
+    def _parts(self):
+        if self.learner == "pegasos":
+            schedule = Pegasos(float(self.alpha), self.radius is None)
+        elif self.learner == "norma":
+            schedule = Norma(float(self.alpha), float(self.eta0))
+        else:
+            schedule = Perceptron(float(self.eta0))
+        n_outputs = self._expansion.n_outputs
+        return Parts(
+            loss=BinaryHinge() if n_outputs == 1 else MultiClassHinge(n_outputs),
+            kernel=self._kernel,
+            schedule=schedule,
+            policy=self._policy,
+            ball=Everywhere() if self.radius is None else Ball(float(self.radius)),
+        )
+
+    def _learn(self, X, labels, weights, order):
+        with blas_threads(self.n_jobs):
+            self._expansion = learn(self._parts(), self._expansion, X, labels, weights, order)
+
+    # --- what was learned ---------------------------------------------------------------------------------
+
+    def _coefficients(self):
+        averaged = self._expansion.coef.shape[0] > self._expansion.n_outputs
+        return (averaged_coefficients if averaged else coefficients)(self._expansion)
+
+    @property
+    def gradient_error_(self):
+        """Mean of ``||Delta_t|| / eta_t`` over the examples."""
+        check_is_fitted(self)
+        return float(self._expansion.scalars[ERROR_SUM] / max(self._expansion.counts[N_SEEN], 1))
+
+    @property
+    def n_updates_(self):
+        """Number of examples that changed the model."""
+        check_is_fitted(self)
+        return int(self._expansion.counts[N_UPDATES])
+
+    @property
+    def n_maintenance_(self):
+        """Number of times the budget was maintained."""
+        check_is_fitted(self)
+        return int(self._expansion.counts[N_MAINTENANCE])

@@ -1,0 +1,21 @@
+"""Threads are bounded before anything numerical is imported: the suite is made for two busy cores."""
+
+import os
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def shared_data():
+    """Folder with the real data sets; tests that need it are skipped where it is missing."""
+    folder = Path(os.environ.get("FRUGALSVM_DATA", REPOSITORY.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip("the real data sets are not here (set FRUGALSVM_DATA to their folder)")
+    return folder
