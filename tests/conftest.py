@@ -1,13 +1,12 @@
 """Threads are bounded before anything numerical is imported: the suite is made for two busy cores."""
 
 import os
-
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
-
 from pathlib import Path
 
 import pytest
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 

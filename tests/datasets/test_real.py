@@ -56,14 +56,6 @@ ALL_NAMES = sorted(FACTS)
 LARGE = {"a9a", "covtype", "ijcnn1", "mnist", "reuters_money_fx", "usps"}
 
 
-@pytest.fixture
-def shared_data():
-    folder = Path(__file__).resolve().parents[3] / "shared" / "data"
-    if not folder.is_dir():
-        pytest.skip("the folder of shared data sets is not there")
-    return folder
-
-
 @pytest.fixture(autouse=True)
 def no_settings_from_outside(monkeypatch):
     monkeypatch.delenv("FRUGALSVM_DATA", raising=False)

@@ -147,7 +147,15 @@ def _admit_by_merging(policy, loss, kernel, ball, source, expansion, work):
         if m != n - 1:
             slot_kernel_row(kernel, expansion, m, work.products, work.kernel_row)
         partner, h, lost = best_partner(
-            loss, expansion.coef, expansion.sizes, work.kernel_row, m, n, work.overlaps, work.bounds
+            loss,
+            expansion.coef,
+            expansion.weights,
+            expansion.sizes,
+            work.kernel_row,
+            m,
+            n,
+            work.overlaps,
+            work.closeness,
         )
         log_kappa = log_kernel_value(work.kernel_row, partner)
         note_merge(ball, kernel, expansion, work, m, partner, h, log_kappa, lost)

@@ -111,39 +111,42 @@ def _step(parts, source, i, label, weight, expansion, work):
 
 
 @entry
-def run(parts, source, labels, sample_weight, order, start, block_rows, expansion, work):
-    """Learn the examples ``order[start:]``; returns the position reached.
+def run(parts, source, labels, weights, start, block_rows, expansion, work):
+    """Learn the examples from position ``start``, with labels and weights in order; returns the position reached.
 
     That is the end, unless the store has no free slot left (without a budget): then give it more and go on.
     """
     capacity = expansion.rows.shape[0]
-    weighted = sample_weight.size > 0
-    while start < order.size:
-        count = load(source, start, min(block_rows, order.size - start), expansion)
+    weighted = weights.size > 0
+    while start < labels.size:
+        count = load(source, start, min(block_rows, labels.size - start), expansion)
         for i in range(count):
             if expansion.counts[N_SLOTS] >= capacity:
                 return start + i
-            example = order[start + i]
-            weight = sample_weight[example] if weighted else 1.0
+            weight = weights[start + i] if weighted else 1.0
             if weight > 0.0:
-                _step(parts, source, i, labels[example], weight, expansion, work)
+                _step(parts, source, i, labels[start + i], weight, expansion, work)
         start += count
     return start
 
 
-def learn(parts, expansion, X, labels, sample_weight=None, order=None, block_rows=None):
+def learn(parts, expansion, X, labels, weights=None, order=None, block_rows=None):
     """Learn the rows of ``X`` (dense or CSR, of the store's type) in ``order``; returns the expansion.
 
     It is the same object, changed, unless there is no budget and it had to grow.
     """
-    order = np.arange(X.shape[0]) if order is None else order
-    sample_weight = np.empty(0) if sample_weight is None else sample_weight
+    if order is None:
+        order = np.arange(X.shape[0])
+    else:
+        labels = labels[order]
+        weights = None if weights is None else weights[order]
+    weights = np.empty(0) if weights is None else weights
     position = 0
     while True:
         source = new_source(X, order, expansion)
         rows = block_rows or rows_at_a_time(source)
         work = new_workspace(expansion)
-        position = run(parts, source, labels, sample_weight, order, position, rows, expansion, work)
+        position = run(parts, source, labels, weights, position, rows, expansion, work)
         if position == order.size:
             return expansion
         expansion = resized(expansion, 2 * expansion.rows.shape[0])

@@ -123,7 +123,7 @@ def row_kernel_row(kernel, matrix, i, norm, rows, norms, n, products, out):
     """Kernel values of ``matrix[i]``, of squared norm ``norm``, with the first ``n`` of ``rows``."""
     for j in range(n):
         products[j] = rows_dot(matrix, i, rows, j)
-    kernel_row(kernel, products, 0, norms, norm, out, n)
+    kernel_row(kernel, products, norms, norm, out, n)
 
 
 @inlined

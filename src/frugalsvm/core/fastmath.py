@@ -15,6 +15,7 @@ __all__ = [
     "LOG2E",
     "copy_row",
     "exp2_nonpositive",
+    "first_argmax",
     "first_argmin",
     "minimum",
     "row_weighted_sum",
@@ -131,5 +132,17 @@ def first_argmin(values, n):
     lowest = minimum(values, n)
     for i in range(n):
         if values[i] <= lowest:
+            return i
+    return 0
+
+
+@compiled
+def first_argmax(values, n):
+    """First index of the largest of the first ``n >= 1`` values."""
+    highest = values[0]
+    for i in range(n):
+        highest = larger(highest, values[i])
+    for i in range(n):
+        if values[i] >= highest:
             return i
     return 0

@@ -46,12 +46,12 @@ def kernel_value(kernel, product, norm_x, norm_z):
 
 
 @generic
-def kernel_row(kernel, products, start, norms, norm_x, out, n):
-    """``out[j] = K(x, z_j)`` for ``j < n``, in the type of ``out``; ``products[start + j] = <x, z_j>``."""
+def kernel_row(kernel, products, norms, norm_x, out, n):
+    """``out[j] = K(x, z_j)`` for ``j < n``, in the type of ``out``; ``products[j] = <x, z_j>``."""
 
 
 @generic
-def scored_row(kernel, products, start, norms, norm_x, weights, out, n):
+def scored_row(kernel, products, norms, norm_x, weights, out, n):
     """``kernel_row`` and, in the same pass over memory, ``sum_j weights[0, j] out[j]``."""
 
 
@@ -62,23 +62,23 @@ def _rbf_value(kernel, product, norm_x, norm_z):
 
 
 @kernel_row.implement(RBF)
-def _rbf_row(kernel, products, start, norms, norm_x, out, n):
+def _rbf_row(kernel, products, norms, norm_x, out, n):
     gamma = out.dtype.type(kernel.gamma * LOG2E)
     twice = out.dtype.type(2.0 * kernel.gamma * LOG2E)
     zero = out.dtype.type(0.0)
     for j in range(n):
-        exponent = twice * products[start + j] - gamma * (norms[j] + norm_x)
+        exponent = twice * products[j] - gamma * (norms[j] + norm_x)
         out[j] = exp2_nonpositive(smaller(exponent, zero))
 
 
 @scored_row.implement(RBF)
-def _rbf_scored_row(kernel, products, start, norms, norm_x, weights, out, n):
+def _rbf_scored_row(kernel, products, norms, norm_x, weights, out, n):
     gamma = out.dtype.type(kernel.gamma * LOG2E)
     twice = out.dtype.type(2.0 * kernel.gamma * LOG2E)
     zero = out.dtype.type(0.0)
     total = out.dtype.type(0.0)
     for j in range(n):
-        exponent = twice * products[start + j] - gamma * (norms[j] + norm_x)
+        exponent = twice * products[j] - gamma * (norms[j] + norm_x)
         value = exp2_nonpositive(smaller(exponent, zero))
         out[j] = value
         total += weights[0, j] * value
@@ -91,11 +91,11 @@ def _poly_value(kernel, product, norm_x, norm_z):
 
 
 @kernel_row.implement(Poly)
-def _poly_row(kernel, products, start, norms, norm_x, out, n):
+def _poly_row(kernel, products, norms, norm_x, out, n):
     gamma = out.dtype.type(kernel.gamma)
     coef0 = out.dtype.type(kernel.coef0)
     for j in range(n):
-        base = gamma * products[start + j] + coef0
+        base = gamma * products[j] + coef0
         power = base
         for _ in range(kernel.degree - 1):
             power *= base
@@ -103,8 +103,8 @@ def _poly_row(kernel, products, start, norms, norm_x, out, n):
 
 
 @scored_row.implement(Poly)
-def _poly_scored_row(kernel, products, start, norms, norm_x, weights, out, n):
-    kernel_row(kernel, products, start, norms, norm_x, out, n)
+def _poly_scored_row(kernel, products, norms, norm_x, weights, out, n):
+    kernel_row(kernel, products, norms, norm_x, out, n)
     return row_weighted_sum(weights, 0, out, n)
 
 
@@ -114,14 +114,14 @@ def _linear_value(kernel, product, norm_x, norm_z):
 
 
 @kernel_row.implement(Linear)
-def _linear_row(kernel, products, start, norms, norm_x, out, n):
+def _linear_row(kernel, products, norms, norm_x, out, n):
     for j in range(n):
-        out[j] = products[start + j]
+        out[j] = products[j]
 
 
 @scored_row.implement(Linear)
-def _linear_scored_row(kernel, products, start, norms, norm_x, weights, out, n):
-    kernel_row(kernel, products, start, norms, norm_x, out, n)
+def _linear_scored_row(kernel, products, norms, norm_x, weights, out, n):
+    kernel_row(kernel, products, norms, norm_x, out, n)
     return row_weighted_sum(weights, 0, out, n)
 
 

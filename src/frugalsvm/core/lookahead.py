@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 BLOCK_ROWS = 64  # 32 to 128 are alike; results are bit-identical for batches that are multiples of it
-SPARSE_BLOCK_ROWS = 256  # packing costs more here, and changed slots less
+LONG_BLOCK_ROWS = 256  # for the sources that work column by column
 FEW_FEATURES = 8  # up to here DenseColumns is faster than DenseBlocks
 PACKED_BYTES = 32 * 2**20  # bound on the packed columns of SparseColumns
 
@@ -58,6 +58,7 @@ class DenseBlocks(NamedTuple):
 class DenseColumns(NamedTuple):
     X: np.ndarray
     order: np.ndarray
+    block: np.ndarray  # gathered at once: in random order, each row is a cache miss, and these then overlap
     columns: np.ndarray  # (n_features, capacity) the support vectors, transposed
     products: np.ndarray
     state: np.ndarray
@@ -83,8 +84,14 @@ def new_source(X, order, expansion):
 def _dense_source(X, order, expansion):
     capacity, n_features = expansion.rows.shape
     if n_features <= FEW_FEATURES:
-        columns = np.zeros((n_features, capacity), X.dtype)
-        return DenseColumns(X, order, columns, np.zeros(capacity, X.dtype), np.zeros(4, np.int64))
+        return DenseColumns(
+            X,
+            order,
+            block=np.zeros((LONG_BLOCK_ROWS, n_features), X.dtype),
+            columns=np.zeros((n_features, capacity), X.dtype),
+            products=np.zeros(capacity, X.dtype),
+            state=np.zeros(4, np.int64),
+        )
     return DenseBlocks(
         X,
         order,
@@ -116,7 +123,7 @@ def _sparse_source(X, order, expansion):
 
 def rows_at_a_time(source):
     """How many examples a source takes at a time."""
-    return BLOCK_ROWS if isinstance(source, DenseBlocks) else SPARSE_BLOCK_ROWS
+    return BLOCK_ROWS if isinstance(source, DenseBlocks) else LONG_BLOCK_ROWS
 
 
 @generic
@@ -177,13 +184,13 @@ def _blocks_products_row(source, i, expansion):
     return start
 
 
-@example_norm.implement(DenseBlocks)
-def _blocks_example_norm(source, i):
+@example_norm.implement(DenseBlocks, DenseColumns)
+def _dense_example_norm(source, i):
     return rows_dot(source.block, i, source.block, i)
 
 
-@write_example.implement(DenseBlocks)
-def _blocks_write_example(source, i, rows, slot):
+@write_example.implement(DenseBlocks, DenseColumns)
+def _dense_write_example(source, i, rows, slot):
     copy_row(rows, slot, source.block, i)
 
 
@@ -204,7 +211,8 @@ def _columns_load(source, start, count, expansion):
         for j in range(expansion.counts[N_SLOTS]):
             _write_column(source.columns, expansion.rows, j)
         source.state[WIDTH] = 1
-    source.state[START] = start
+    for i in range(count):
+        copy_row(source.block, i, source.X, source.order[start + i])
     return count
 
 
@@ -217,17 +225,16 @@ def _write_column(columns, rows, slot):
 @products_row.implement(DenseColumns)
 def _columns_products_row(source, i, expansion):
     n = expansion.counts[N_SLOTS]
-    row = source.order[source.state[START] + i]
-    n_features = source.X.shape[1]
+    n_features = source.block.shape[1]
     # Two features at a time halve the traffic to the products.
     if n_features > 1:
-        _set_pair(source.X[row, 0], source.X[row, 1], source.columns, source.products, n)
+        _set_pair(source.block[i, 0], source.block[i, 1], source.columns, source.products, n)
     else:
-        _set_one(source.X[row, 0], source.columns, source.products, n)
+        _set_one(source.block[i, 0], source.columns, source.products, n)
     for f in range(2, n_features - 1, 2):
-        _add_pair(source.X[row, f], f, source.X[row, f + 1], f + 1, source.columns, source.products, n)
+        _add_pair(source.block[i, f], f, source.block[i, f + 1], f + 1, source.columns, source.products, n)
     if n_features > 1 and n_features % 2 == 1:
-        _add_one(source.X[row, n_features - 1], n_features - 1, source.columns, source.products, n)
+        _add_one(source.block[i, n_features - 1], n_features - 1, source.columns, source.products, n)
     return 0
 
 
@@ -253,17 +260,6 @@ def _add_one(a, f, columns, out, n):
 def _add_pair(a, f, b, g, columns, out, n):
     for j in range(n):
         out[j] += a * columns[f, j] + b * columns[g, j]
-
-
-@example_norm.implement(DenseColumns)
-def _columns_example_norm(source, i):
-    row = source.order[source.state[START] + i]
-    return rows_dot(source.X, row, source.X, row)
-
-
-@write_example.implement(DenseColumns)
-def _columns_write_example(source, i, rows, slot):
-    copy_row(rows, slot, source.X, source.order[source.state[START] + i])
 
 
 @touch.implement(DenseColumns)

@@ -20,58 +20,71 @@ solved by Newton's method. (For one output and equal signs this is the paper's `
 **Newton's method** is safe: with A <= B the maximum lies in [0, 1/2] (exchanging h and 1-h changes the kept
 norm by (B - A)(v^2 - u^2)), and ``h - right side`` changes sign there, so a bracket is at hand.
 
-**Pruning.** If m is a smallest support vector (A <= B) then, with ``k = kappa`` and c = C / sqrt(A B) clipped to
-[0, 1],
+**Pruning.** If m is a smallest support vector then, with ``c = C / sqrt(A B)`` clipped to [0, 1],
 
-    degradation / A  >=  c P(k) + (1 - c) O(k)
-    P(k) = 2 (1 - sqrt(k))^2           for k >= e^-2,   else  2 + 2k - (1 + k + 2.125 k^1.5 (1-k))^2
-    O(k) = 2 - 2 sqrt(k)               for k >= e^-1,   else  1 - k^2 - 4.25 k^3.5 (1-k)
+    degradation / A  >=  c P + (1 - c) O
 
-because the degradation is concave in c (a linear function minus a maximum of linear functions), does not
-increase with c, and at c = 1 and c = 0 is least for A = B; the second forms bound the two outer maxima and use
-``|ln k| <= (1-k)/sqrt(k)``. ``tests/core/test_merge.py`` checks it on a grid. The candidate with the lowest bound
-is scored first; others only if their bound does not exceed the best score.
+where P bounds parallel and O orthogonal coefficients: between the two the degradation is concave in c (a linear
+function minus a maximum of linear ones). With ``u = sqrt(kappa)``, ``x = 1 - u`` and ``R = B / A >= 1``,
+
+    P = (1 - s) 2 x^2 + s x^2 (2 - x) (1 + u + 2 u^2)    for kappa >= e^-2,   1 - 4.05 kappa u            below
+    O = 2 x                                              for kappa >= e^-1,   1 - kappa^2 - 4.25 kappa^3.5  below
+
+``2 x^2`` is exact for equal sizes, the term with s is the limit R = oo, ``1 - kappa^2 + 2 kappa^2 ln(kappa)`` with
+``-ln(kappa) <= (1 - kappa) / u``, and ``s = ((2r / (1+r))^2 - 1) / 3``, ``r = sqrt(R)``, goes from one to the other.
+(That interpolation is not proved: a dense grid in ``tests/core/test_merge.py`` stands for the proof.) The nearest aligned
+candidate is scored first. For the others s = 0 and c = 1 give the least kappa that can still win, found by one
+comparison; those that pass are bounded, and scored exactly only if their bound does not exceed the best score.
 """
 
 import numpy as np
 
-from frugalsvm._compile import compiled, generic, inlined
-from frugalsvm.core.fastmath import first_argmin
+from frugalsvm._compile import compiled, generic, inlined, larger
+from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive, first_argmax
 from frugalsvm.core.losses import BinaryHinge, MultiClassHinge
 
 __all__ = [
-    "aligned_bound",
     "best_partner",
     "best_point",
     "between",
     "degradation",
+    "least_winning_kappa",
     "log_kernel_value",
-    "unaligned_bound",
+    "lower_bound",
 ]
 
-_E_MINUS_1 = 0.36787944117144233
+_E_MINUS_1 = _ROOT_E_MINUS_2 = 0.36787944117144233
 _E_MINUS_2 = 0.1353352832366127
 _SAME_SIZE = 1.0 + 1e-9  # up to here, of two equal maxima the one nearer to x_n is taken
-_SLACK = 1.0 - 1e-5  # bounds are computed in the type of the kernel row
+_SLACK = 1.0 + 1e-5  # kernel values may be rounded to float32
+_OUT = -1.0  # the closeness of a slot that is no candidate
 
 
 @compiled
-def aligned_bound(kappa):
-    """P of the header: degradation / A of a pair with parallel coefficients is at least this."""
-    root = np.sqrt(kappa)
+def lower_bound(kappa, size_ratio, cosine):
+    """Lower bound of degradation / A (see the header) for ``size_ratio = B / A >= 1`` and a cosine in [0, 1]."""
+    u = np.sqrt(kappa)
+    x = 1.0 - u
     if kappa >= _E_MINUS_2:
-        return 2.0 * (1.0 - root) * (1.0 - root)
-    captured = 1.0 + kappa + 2.125 * kappa * root * (1.0 - kappa)
-    return 2.0 + 2.0 * kappa - captured * captured
+        r = np.sqrt(size_ratio)
+        q = 2.0 * r / (1.0 + r)
+        s = (q * q - 1.0) * (1.0 / 3.0)
+        parallel = x * x * (2.0 + s * ((2.0 - x) * (1.0 + u + 2.0 * kappa) - 2.0))
+    else:
+        parallel = 1.0 - 4.05 * kappa * u
+    if cosine >= 1.0:
+        return parallel
+    orthogonal = 2.0 * x if kappa >= _E_MINUS_1 else 1.0 - kappa * kappa - 4.25 * kappa * kappa * kappa * u
+    return cosine * parallel + (1.0 - cosine) * orthogonal
 
 
 @compiled
-def unaligned_bound(kappa):
-    """O of the header: degradation / A of a pair with orthogonal coefficients is at least this."""
-    root = np.sqrt(kappa)
-    if kappa >= _E_MINUS_1:
-        return 2.0 - 2.0 * root
-    return 1.0 - kappa * kappa - 4.25 * kappa * kappa * kappa * root * (1.0 - kappa)
+def least_winning_kappa(relative_loss):
+    """The kappa at which the bound for equal sizes and parallel coefficients is ``relative_loss``."""
+    if relative_loss < 2.0 * (1.0 - _ROOT_E_MINUS_2) * (1.0 - _ROOT_E_MINUS_2):
+        root = 1.0 - np.sqrt(0.5 * relative_loss)
+        return root * root
+    return max((1.0 - relative_loss) / 4.05, 0.0) ** (2.0 / 3.0)
 
 
 @compiled
@@ -92,29 +105,32 @@ def best_point(A, C, B, log_kappa):
 
 @inlined
 def _best_point_in_half(A, C, B, log_kappa):
-    """``best_point`` for A <= B: Newton's method inside the bracket [0, 1/2]."""
-    w = np.exp(-log_kappa)
-    at_zero = (A + C * w) / (A + (2.0 * C + B * w) * w)
-    if A + C * w <= 0.0:  # opposed coefficients: nothing is gained by leaving x_n
+    """``best_point`` for A <= B: Newton's method inside the bracket [0, 1/2], with ``r = 1/w <= 1``."""
+    exponent = log_kappa * LOG2E
+    r = exp2_nonpositive(exponent)
+    if A * r + C <= 0.0:  # opposed coefficients: nothing is gained by leaving x_n
         return 0.0
     # Near pairs start from the solution for kappa = 1, far ones from the side of the larger coefficient.
-    h = (A + C) / (A + 2.0 * C + B) if log_kappa > -1.5 else at_zero
+    start = (A + C) / (A + 2.0 * C + B) if log_kappa > -1.5 else (A * r + C) * r / ((A * r + 2.0 * C) * r + B)
     low, high = 0.0, 0.5
-    h = min(max(h, low), high)
-    for _ in range(30):
-        w = np.exp(log_kappa * (2.0 * h - 1.0))
-        bottom = A + (2.0 * C + B * w) * w
-        target = (A + C * w) / bottom
+    h = min(start, high)
+    for _ in range(40):
+        r = exp2_nonpositive(exponent * (1.0 - 2.0 * h))
+        bottom = (A * r + 2.0 * C) * r + B
+        target = (A * r + C) * r / bottom
         error = h - target
         if error < 0.0:
             low = h
         else:
             high = h
-        slope = 1.0 - 2.0 * log_kappa * w * (C - 2.0 * target * (C + B * w)) / bottom
-        new_h = h - error / slope if slope > 1e-3 else target
-        if new_h < low or new_h > high:
+        slope = 1.0 + 2.0 * log_kappa * r * (2.0 * A * r + C - 2.0 * target * (A * r + C)) / bottom
+        step = error / slope
+        if slope > 0.2 and abs(step) < 1e-6:  # quadratic convergence: the next error is about the square
+            return h - step
+        new_h = h - step
+        if slope <= 0.0 or new_h < low or new_h > high:
             new_h = 0.5 * (low + high)
-        if abs(new_h - h) < 1e-9:
+        if abs(new_h - h) < 1e-10:
             return new_h
         h = new_h
     return h
@@ -146,7 +162,7 @@ def _score(overlap, sizes, kernel_values, m, n):
 
 
 @generic
-def best_partner(loss, coef, sizes, kernel_values, m, n_slots, overlaps, bounds):
+def best_partner(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness):
     """The partner of ``m`` among the slots with the least degradation: ``(partner, h, degradation)``.
 
     ``kernel_values[j] = K(x_m, x_j)``. With one output only vectors of the same sign are partners, unless there
@@ -154,50 +170,67 @@ def best_partner(loss, coef, sizes, kernel_values, m, n_slots, overlaps, bounds)
     """
 
 
-@compiled
-def _distances_to_same_sign(coef, kernel_values, m, n_slots, distances):
-    """``1 - kappa`` for vectors with the sign of m, 2 for the others: the bound P grows with it."""
-    one, two = distances.dtype.type(1.0), distances.dtype.type(2.0)
-    sign = coef[0, m]
+@generic
+def _candidates(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness):
+    """Fill ``closeness`` with kappa, or ``_OUT`` for slots that are no candidates; returns the one to score first.
+
+    With several outputs, ``overlaps`` gets ``<a_m, a_j>``.
+    """
+
+
+@generic
+def _overlap(loss, coef, overlaps, m, j):
+    """``<a_m, a_j>``"""
+
+
+@inlined
+def _search(loss, coef, sizes, kernel_values, m, n_slots, overlaps, closeness, first):
+    """Score ``first``, then whoever might be better."""
+    A = sizes[m]
+    best = first
+    best_h, least = _score(_overlap(loss, coef, overlaps, m, first), sizes, kernel_values, m, first)
+    reach = closeness.dtype.type(least_winning_kappa(least / A) / _SLACK)
+    for start in range(0, n_slots, 4):
+        # Four at a time: the store has room for a multiple of that. Almost always none is near enough.
+        left = larger(closeness[start], closeness[start + 1])
+        right = larger(closeness[start + 2], closeness[start + 3])
+        if larger(left, right) >= reach:
+            for j in range(start, min(start + 4, n_slots)):
+                if closeness[j] >= reach and j != first:
+                    overlap, B = _overlap(loss, coef, overlaps, m, j), sizes[j]
+                    cosine = min(max(overlap / np.sqrt(A * B), 0.0), 1.0)
+                    bound = lower_bound(min(np.float64(closeness[j]), 1.0), B / A, cosine)
+                    if A * bound <= least * _SLACK:
+                        h, lost = _score(overlap, sizes, kernel_values, m, j)
+                        if lost < least or (lost == least and j < best):
+                            best, best_h, least = j, h, lost
+                            reach = closeness.dtype.type(least_winning_kappa(least / A) / _SLACK)
+    return best, best_h, least
+
+
+@_overlap.implement(BinaryHinge)
+def _overlap_one_output(loss, coef, overlaps, m, j):
+    return coef[0, m] * coef[0, j]
+
+
+@_candidates.implement(BinaryHinge)
+def _candidates_one_output(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness):
+    zero, out = closeness.dtype.type(0.0), closeness.dtype.type(_OUT)
+    sign = weights[0, m]
     for j in range(n_slots):
-        same = coef[0, j] * sign
-        distance = one - kernel_values[j]
-        distances[j] = distance if same > 0.0 else two
-    distances[m] = two
-
-
-@compiled
-def _reach(loss, A):
-    """The largest ``1 - kappa`` at which a partner may still do better than ``loss``: the inverse of P."""
-    relative = loss / A
-    if relative < aligned_bound(_E_MINUS_2):
-        root = 1.0 - np.sqrt(0.5 * relative)
-        return 1.0 - root * root * _SLACK
-    low, high = 0.0, _E_MINUS_2
-    for _ in range(10):
-        middle = 0.5 * (low + high)
-        if aligned_bound(middle) * _SLACK <= relative:
-            high = middle
-        else:
-            low = middle
-    return 1.0 - low
+        kappa = kernel_values[j]
+        closeness[j] = kappa if weights[0, j] * sign > zero else out
+    closeness[m] = out
+    return first_argmax(closeness, n_slots)
 
 
 @best_partner.implement(BinaryHinge)
-def _best_partner_one_output(loss, coef, sizes, kernel_values, m, n_slots, overlaps, bounds):
-    _distances_to_same_sign(coef, kernel_values, m, n_slots, bounds)
-    first = first_argmin(bounds, n_slots)
-    if bounds[first] >= 2.0:
-        return _nearest_of_other_sign(sizes[m], kernel_values, m, n_slots)
-    best = first
-    best_h, least = _score(coef[0, m] * coef[0, best], sizes, kernel_values, m, best)
-    reach = bounds.dtype.type(_reach(least, sizes[m]))
-    for j in range(n_slots):
-        if bounds[j] <= reach and j != first:
-            h, lost = _score(coef[0, m] * coef[0, j], sizes, kernel_values, m, j)
-            if lost < least or (lost == least and j < best):
-                best, best_h, least = j, h, lost
-                reach = bounds.dtype.type(_reach(least, sizes[m]))
+def _best_partner_one_output(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness):
+    first = _candidates(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness)
+    if closeness[first] < 0.0:
+        best, best_h, least = _nearest_of_other_sign(sizes[m], kernel_values, m, n_slots)
+    else:
+        best, best_h, least = _search(loss, coef, sizes, kernel_values, m, n_slots, overlaps, closeness, first)
     return best, best_h, least
 
 
@@ -212,49 +245,36 @@ def _nearest_of_other_sign(A, kernel_values, m, n_slots):
     return best, 0.0, A * max(1.0 - kappa * kappa, 0.0)
 
 
-@compiled
-def _overlaps_with(coef, n_outputs, m, n_slots, overlaps):
-    """``<a_m, a_j>`` for all slots; a newcomer has two coefficients, so this is two passes."""
+@_overlap.implement(MultiClassHinge)
+def _overlap_many_outputs(loss, coef, overlaps, m, j):
+    return overlaps[j]
+
+
+@_candidates.implement(MultiClassHinge)
+def _candidates_many_outputs(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness):
     for j in range(n_slots):
         overlaps[j] = 0.0
-    for o in range(n_outputs):
+    for o in range(loss.n_outputs):
         a = coef[o, m]
-        if a != 0.0:
+        if a != 0.0:  # a newcomer has two coefficients
             for j in range(n_slots):
                 overlaps[j] += a * coef[o, j]
-
-
-@compiled
-def _bounds_many_outputs(sizes, overlaps, kernel_values, m, n_slots, bounds):
-    """The lower bound of the header, times A, for every slot but m. Branch-free, so that it vectorises."""
-    kind = bounds.dtype.type
-    one, two, zero = kind(1.0), kind(2.0), kind(0.0)
-    e1, e2, p_factor, o_factor = kind(_E_MINUS_1), kind(_E_MINUS_2), kind(2.125), kind(4.25)
-    A = sizes[m]
+    # First comes the nearest with a cosine above 0.7, if there is one.
+    zero, out = closeness.dtype.type(0.0), closeness.dtype.type(_OUT)
+    half = 0.5 * sizes[m]
     for j in range(n_slots):
-        ratio = kind(overlaps[j] / np.sqrt(A * sizes[j]))
-        cosine = min(max(ratio, zero), one)
-        k = min(kernel_values[j], one)
-        root = np.sqrt(k)
-        near = two * (one - root) * (one - root)
-        captured = one + k + p_factor * k * root * (one - k)
-        far = two + two * k - captured * captured
-        parallel = near if k >= e2 else far
-        orthogonal = two - two * root if k >= e1 else one - k * k - o_factor * k * k * k * root * (one - k)
-        bounds[j] = kind(A) * (cosine * parallel + (one - cosine) * orthogonal)
-    bounds[m] = kind(1e30)
+        kappa = kernel_values[j]
+        overlap = overlaps[j]
+        closeness[j] = kappa if overlap * abs(overlap) > half * sizes[j] else kappa + out
+    closeness[m] = out + out
+    first = first_argmax(closeness, n_slots)
+    for j in range(n_slots):
+        closeness[j] = larger(kernel_values[j], zero)
+    closeness[m] = out
+    return first
 
 
 @best_partner.implement(MultiClassHinge)
-def _best_partner_many_outputs(loss, coef, sizes, kernel_values, m, n_slots, overlaps, bounds):
-    _overlaps_with(coef, loss.n_outputs, m, n_slots, overlaps)
-    _bounds_many_outputs(sizes, overlaps, kernel_values, m, n_slots, bounds)
-    first = first_argmin(bounds, n_slots)
-    best = first
-    best_h, least = _score(overlaps[best], sizes, kernel_values, m, best)
-    for j in range(n_slots):
-        if bounds[j] * _SLACK <= least and j != first:
-            h, lost = _score(overlaps[j], sizes, kernel_values, m, j)
-            if lost < least or (lost == least and j < best):
-                best, best_h, least = j, h, lost
-    return best, best_h, least
+def _best_partner_many_outputs(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness):
+    first = _candidates(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness)
+    return _search(loss, coef, sizes, kernel_values, m, n_slots, overlaps, closeness, first)

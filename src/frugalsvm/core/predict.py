@@ -19,9 +19,9 @@ def score_example(kernel, source, i, expansion, work):
     full = (n + SLOT_MULTIPLE - 1) // SLOT_MULTIPLE * SLOT_MULTIPLE  # empty slots have no weight
     begin = products_row(source, i, expansion)
     norm = example_norm(source, i)
-    work.scores[0] = scored_row(
-        kernel, source.products, begin, expansion.norms, norm, expansion.weights, work.kernel_row, full
-    )
+    # A view, not an offset: only then does the compiler see consecutive values.
+    products = source.products[begin:]
+    work.scores[0] = scored_row(kernel, products, expansion.norms, norm, expansion.weights, work.kernel_row, full)
     for o in range(1, work.scores.size):
         work.scores[o] = row_weighted_sum(expansion.weights, o, work.kernel_row, full)
     expansion.counts[N_KERNEL_EVALS] += n

@@ -10,7 +10,7 @@ __all__ = ["Workspace", "new_workspace"]
 class Workspace(NamedTuple):
     kernel_row: np.ndarray  # kernel values of the example at hand with the slots
     products: np.ndarray  # inner products, for rows that are needed besides
-    bounds: np.ndarray  # bounds of the partner search
+    closeness: np.ndarray  # for the partner search
     overlaps: np.ndarray  # float64, for the partner search with several outputs
     scores: np.ndarray  # (n_outputs,) raw scores of the example at hand, float64
     direction: np.ndarray  # (n_outputs,) float64
@@ -25,7 +25,7 @@ def new_workspace(expansion):
     return Workspace(
         kernel_row=np.zeros(capacity, dtype),
         products=np.zeros(capacity, dtype),
-        bounds=np.zeros(capacity, dtype),
+        closeness=np.zeros(capacity, dtype),
         overlaps=np.zeros(capacity),
         scores=np.zeros(n_outputs),
         direction=np.zeros(n_outputs),

@@ -195,12 +195,10 @@ class BSGDClassifier(KernelExpansionClassifier):
         """
         self._check_params()
         goes_on = self.warm_start and hasattr(self, "classes_")
-        X, y = self._validated(X, y, reset=not goes_on)
-        classes = unique_labels(y)
-        if goes_on:
-            classes = self._known_classes(classes)
-        elif len(classes) < 2:
-            raise ValueError(f"Learning needs two classes at least, but all labels are {classes[0]!r}: one class.")
+        X, y, seen = self._validated(X, y, reset=not goes_on)
+        if len(seen) < 2 and not goes_on:
+            raise ValueError(f"Learning needs two classes at least, but all labels are {seen[0]!r}: one class.")
+        classes = self._known_classes(seen) if goes_on else seen
         labels = encoded_labels(y, classes)
         weights = example_weights(sample_weight, self.class_weight, X, classes, labels)
         if goes_on:
@@ -235,11 +233,12 @@ class BSGDClassifier(KernelExpansionClassifier):
         self._check_params()
         if isinstance(self.class_weight, str):
             raise ValueError(
-                "class_weight='balanced' needs all labels beforehand; for partial_fit pass a dict of weights or sample_weight."
+                "class_weight='balanced' needs all labels beforehand; "
+                "for partial_fit pass a dict of weights or sample_weight."
             )
         first = not hasattr(self, "classes_")
-        X, y = self._validated(X, y, reset=first)
-        known = self._classes_after(first, y, classes)
+        X, y, seen = self._validated(X, y, reset=first)
+        known = self._classes_after(first, seen, classes)
         labels = encoded_labels(y, known)
         weights = example_weights(sample_weight, self.class_weight, X, known, labels)
         if first:
@@ -256,12 +255,13 @@ class BSGDClassifier(KernelExpansionClassifier):
         dtype = None if reset else self._expansion.rows.dtype
         X = validated_rows(self, X, reset=reset, dtype=dtype)
         y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
         if X.shape[0] != y.shape[0]:
             raise ValueError(
                 f"X has {X.shape[0]} rows, but y has {y.shape[0]} labels: inconsistent numbers of samples."
             )
-        return X, y
+        seen = np.unique(y)
+        check_classification_targets(seen)
+        return X, y, seen
 
     def _check_params(self):
         check_choice("learner", self.learner, LEARNERS)
@@ -286,27 +286,23 @@ class BSGDClassifier(KernelExpansionClassifier):
         if not (self.average == "post" or (isinstance(self.average, numbers.Integral) and self.average >= 0)):
             raise ValueError(f"average must be True, False, a number of examples or 'post', not {self.average!r}.")
 
-    def _classes_after(self, first, y, announced):
-        """The sorted classes that the model will know after a batch with labels y."""
-        if first:
-            seen = unique_labels(y)
-            if announced is None:
-                classes = seen
-            else:
-                classes = unique_labels(announced)
-                if self.new_classes == "grow":
-                    classes = np.union1d(classes, seen)
-            if len(classes) < 2 and self.new_classes == "error":
-                raise ValueError(
-                    f"The first batch has one class only, {classes[0]!r}; pass all classes as `classes`, "
-                    "or set new_classes='grow'."
-                )
-            return classes
-        if announced is not None and not np.array_equal(np.unique(announced), self.classes_):
+    def _classes_after(self, first, seen, announced):
+        """The sorted classes that the model will know after a batch with the labels ``seen``."""
+        if not first:
+            if announced is None or np.array_equal(np.unique(announced), self.classes_):
+                return self._known_classes(seen)
             if self.new_classes == "error":
                 raise ValueError(f"classes={announced!r} is not what the first call was told: {self.classes_!r}.")
-            return self._known_classes(np.union1d(announced, unique_labels(y)))
-        return self._known_classes(unique_labels(y))
+            return self._known_classes(np.union1d(announced, seen))
+        classes = seen if announced is None else unique_labels(announced)
+        if self.new_classes == "grow":
+            return np.union1d(classes, seen)
+        if len(classes) < 2:
+            raise ValueError(
+                f"The first batch has one class only, {classes[0]!r}; pass all classes as `classes`, "
+                "or set new_classes='grow'."
+            )
+        return classes
 
     def _known_classes(self, seen):
         if self.new_classes == "error":
@@ -336,7 +332,10 @@ class BSGDClassifier(KernelExpansionClassifier):
             self.classes_ = classes
 
     def _order(self, n_rows, random_state):
-        return random_state.permutation(n_rows) if self.shuffle else np.arange(n_rows)
+        if not self.shuffle:
+            return np.arange(n_rows)
+        # A generator permutes a million rows three times as fast as the RandomState that seeds it.
+        return np.random.default_rng(random_state.randint(np.iinfo(np.int32).max)).permutation(n_rows)
 
     def _parts(self):
         if self.learner == "pegasos":

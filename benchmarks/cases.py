@@ -1,0 +1,55 @@
+"""What is measured: data, its scaling, and parameters chosen on training rows (see ``accuracy.py``)."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from frugalsvm.datasets import load, make_checkerboard
+
+SCALERS = {"standard": StandardScaler, "range": MinMaxScaler}
+
+
+class Case(NamedTuple):
+    name: str
+    data: str
+    scaling: str | None
+    budget: int
+    gamma: float
+    alpha: float
+    rows: int | None = None  # use so many training rows only
+    svc_rows: int | None = None  # and so many for SVC, where all would take hours
+    svc_c: float = 1.0
+    positive: int | None = None  # one class against the rest
+
+
+class Split(NamedTuple):
+    X_train: np.ndarray
+    y_train: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+
+
+def split_of(case: Case) -> Split:
+    """Training and test rows in float32, shuffled once, scaled with statistics of the training rows."""
+    X, y, X_test, y_test = _raw(case.data, case.rows)
+    if case.positive is not None:
+        y, y_test = (np.where(labels == case.positive, 1, -1) for labels in (y, y_test))
+    order = np.random.default_rng(0).permutation(len(X))[: case.rows]
+    X, y = X[order], y[order]
+    if case.scaling == "pixels":
+        X, X_test = X / 255.0, X_test / 255.0
+    elif case.scaling is not None:
+        scaler = SCALERS[case.scaling]().fit(X)
+        X, X_test = scaler.transform(X), scaler.transform(X_test)
+    return Split(*(np.ascontiguousarray(a, t) for a, t in zip((X, y, X_test, y_test), "fqfq", strict=True)))
+
+
+def _raw(data, rows):
+    if data == "checkerboard":
+        return *make_checkerboard(rows or 1_000_000, random_state=0), *make_checkerboard(20_000, random_state=1)
+    if data == "banana":  # no split of its own: 1000 rows are kept for testing, as in the paper
+        X, X_test, y, y_test = train_test_split(*load(data), test_size=1000, random_state=0)
+        return X, y, X_test, y_test
+    return *load(data, "train"), *load(data, "test")

@@ -1,0 +1,60 @@
+"""The machine's limit: the same kernel values, computed in blocks, with nothing learned.
+
+An online kernel learner cannot be faster than the kernel values it needs. Given all of them at once, they are
+one matrix product and one pass that turns products into kernel values; both are timed here at their best block
+size, on one thread, with the code that the engine itself uses. For several outputs the product of the kernel
+values with the coefficients is added, which every such learner needs too.
+"""
+
+import time
+
+import numpy as np
+
+from frugalsvm._compile import entry
+from frugalsvm.core.kernels import kernel_row
+
+BLOCKS = (64, 256, 1024)
+MEASURED_ROWS = 8192
+
+
+@entry
+def _to_kernel_values(kernel, products, norms, row_norms, n_rows, row, width):
+    for i in range(n_rows):
+        kernel_row(kernel, products[i], norms, row_norms[i], row, width)
+
+
+def best_of(function, repeats=5):
+    """Least wall time of a call."""
+    function()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def nanoseconds_per_value(kernel, X, support_vectors, n_outputs=1):
+    """Least time per kernel value, over block sizes, for rows of X against the support vectors."""
+    return min(_with_block(kernel, X[:MEASURED_ROWS], support_vectors, n_outputs, block) for block in BLOCKS)
+
+
+def _with_block(kernel, X, support_vectors, n_outputs, block):
+    X = np.ascontiguousarray(X[: len(X) // block * block])
+    n_slots = len(support_vectors)
+    transposed = support_vectors.T
+    products = np.empty((block, n_slots), X.dtype)
+    weights = np.ones((n_slots, n_outputs), X.dtype)
+    scores = np.empty((block, n_outputs), X.dtype)
+    norms = np.square(support_vectors).sum(axis=1)
+    row_norms = np.square(X).sum(axis=1)
+    row = np.empty(n_slots, X.dtype)
+
+    def all_blocks():
+        for start in range(0, len(X), block):
+            np.dot(X[start : start + block], transposed, out=products)
+            _to_kernel_values(kernel, products, norms, row_norms[start : start + block], block, row, n_slots)
+            if n_outputs > 1:
+                np.dot(products, weights, out=scores)
+
+    return best_of(all_blocks) / (len(X) * n_slots) * 1e9

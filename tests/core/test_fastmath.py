@@ -1,0 +1,101 @@
+"""The vectorised exponential and the reductions, as compiled code."""
+
+import numpy as np
+import pytest
+
+from frugalsvm._compile import entry
+from frugalsvm.core.fastmath import (
+    copy_row,
+    exp2_nonpositive,
+    first_argmax,
+    first_argmin,
+    minimum,
+    row_weighted_sum,
+    rows_dot,
+)
+
+TYPES = [np.float32, np.float64]
+# Relative error, and the logarithm of the smallest normal number
+ACCURACY = {np.float32: (2e-7, -126), np.float64: (1e-15, -1022)}
+
+
+@entry
+def exp2_all(t, out):
+    for i in range(t.size):
+        out[i] = exp2_nonpositive(t[i])
+
+
+@entry
+def reductions(values, n):
+    return minimum(values, n), first_argmin(values, n), first_argmax(values, n)
+
+
+@entry
+def row_operations(A, i, B, j, target, k):
+    copy_row(target, k, B, j)
+    return rows_dot(A, i, B, j), row_weighted_sum(A, i, B[j], A.shape[1] - 1)
+
+
+def exp2(t):
+    out = np.empty_like(t)
+    exp2_all(t, out)
+    return out
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+class TestExp2:
+    def test_relative_error(self, dtype):
+        bound, lowest = ACCURACY[dtype]
+        rng = np.random.default_rng(0)
+        # Near 0, over the whole range, and next to the half integers, where the polynomial is used at its ends
+        near_zero = -np.geomspace(1e-30, 1.0, 20_000).astype(dtype)
+        everywhere = rng.uniform(lowest, 0.0, 200_000).astype(dtype)
+        half = (np.arange(lowest + 1, 0) + 0.5).astype(dtype)
+        above, below = np.nextafter(half, dtype(0.0)), np.nextafter(half, dtype(-1e9))
+        t = np.concatenate([near_zero, everywhere, above, half, below])
+        expected = np.exp2(t.astype(np.float64))
+        assert np.max(np.abs(exp2(t) / expected - 1.0)) < bound
+
+    def test_whole_powers_are_exact(self, dtype):
+        t = np.arange(ACCURACY[dtype][1], 1).astype(dtype)
+        np.testing.assert_array_equal(exp2(t), np.exp2(t))
+        assert exp2(np.zeros(1, dtype))[0] == 1.0
+        assert exp2(-np.zeros(1, dtype))[0] == 1.0
+
+    def test_never_above_one(self, dtype):
+        t = -np.geomspace(1e-38, 1e-3, 10_000).astype(dtype)
+        assert exp2(t).max() <= 1.0
+
+    def test_underflow_stops_at_the_smallest_normal_number(self, dtype):
+        lowest = ACCURACY[dtype][1]
+        t = np.array([lowest, lowest - 0.5, lowest - 1, -2000.0, -1e9, -1e30], dtype)
+        np.testing.assert_array_equal(exp2(t), np.full(6, np.finfo(dtype).tiny))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+class TestReductions:
+    def test_extremes_and_their_first_places(self, dtype):
+        rng = np.random.default_rng(0)
+        for n in [1, 2, 3, 7, 16, 33, 100]:
+            # Few distinct values, so that the minimum is there several times
+            values = rng.integers(-5, 5, n + 4).astype(dtype)
+            values[n:] = -100.0, 100.0, -100.0, 100.0  # beyond n: not to be looked at
+            used = values[:n]
+            assert reductions(values, n) == (used.min(), used.argmin(), used.argmax())
+
+    def test_first_of_equals_wins(self, dtype):
+        values = np.array([2, 1, 3, 1, 3], dtype)
+        assert reductions(values, 5) == (1.0, 1, 2)
+        assert reductions(np.ones(20, dtype), 20) == (1.0, 0, 0)
+
+    def test_row_operations(self, dtype):
+        rng = np.random.default_rng(0)
+        A, B = rng.normal(size=(3, 19)).astype(dtype), rng.normal(size=(5, 19)).astype(dtype)
+        target = np.zeros((4, 19), dtype)
+        dot, weighted = row_operations(A, 2, B, 4, target, 1)
+        exact = A[2].astype(np.float64) * B[4]
+        tolerance = 20 * float(np.finfo(dtype).eps)
+        assert dot == pytest.approx(exact.sum(), abs=tolerance)
+        assert weighted == pytest.approx(exact[:18].sum(), abs=tolerance)
+        np.testing.assert_array_equal(target[1], B[4])
+        assert not target[[0, 2, 3]].any()

@@ -1,0 +1,73 @@
+"""Kernel rows, scored rows and single values against scikit-learn's."""
+
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
+
+from frugalsvm._compile import entry
+from frugalsvm.core.kernels import RBF, Linear, Poly, kernel_row, kernel_value, scored_row
+
+KERNELS = {
+    "rbf": (RBF(0.3), lambda X, Z: rbf_kernel(X, Z, gamma=0.3)),
+    "poly": (Poly(0.3, 1.5, 3), lambda X, Z: polynomial_kernel(X, Z, gamma=0.3, coef0=1.5, degree=3)),
+    "linear": (Linear(), linear_kernel),
+}
+N = 37  # not a multiple of a vector
+
+
+@entry
+def all_ways(kernel, products, norms, norm_x, weights, row, scored, values, n):
+    """One kernel row by each of the three functions; returns the score."""
+    kernel_row(kernel, products, norms, norm_x, row, n)
+    score = scored_row(kernel, products, norms, norm_x, weights, scored, n)
+    for j in range(n):
+        product, norm_z = np.float64(products[j]), np.float64(norms[j])
+        values[j] = kernel_value(kernel, product, np.float64(norm_x), norm_z)
+    return score
+
+
+@pytest.fixture(scope="module", params=["rbf", "poly", "linear"])
+def named_kernel(request):
+    return KERNELS[request.param]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_scores_and_values(named_kernel, dtype):
+    kernel, reference = named_kernel
+    rng = np.random.default_rng(0)
+    x, Z = rng.normal(size=(1, 6)).astype(dtype), rng.normal(size=(N + 2, 6)).astype(dtype)
+    Z[3] = x  # distance 0
+    weights = rng.normal(size=(2, N + 2)).astype(dtype)
+    products = Z @ x[0]
+    norms = np.square(Z).sum(axis=1)
+    row, scored, values = np.full(N + 2, -7, dtype), np.full(N + 2, -7, dtype), np.zeros(N + 2)
+
+    score = all_ways(kernel, products, norms, np.square(x[0]).sum(), weights, row, scored, values, N)
+
+    expected = reference(Z.astype(np.float64), x.astype(np.float64))[:N, 0]
+    scale = np.abs(expected).max()
+    tolerance = 30 * float(np.finfo(dtype).eps) * scale
+    np.testing.assert_allclose(row[:N], expected, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(values[:N], expected, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(scored[:N], row[:N], rtol=0, atol=tolerance)
+    # Only the first row of weights counts
+    assert score == pytest.approx(weights[0, :N].astype(np.float64) @ expected, abs=N * tolerance)
+    # Nothing is written beyond the slots in use
+    assert np.all(row[N:] == -7)
+    assert np.all(scored[N:] == -7)
+
+
+def test_rbf_is_never_above_one():
+    """Rounding can make a squared distance negative: of x with itself, say."""
+    rng = np.random.default_rng(0)
+    Z = (100.0 * rng.normal(size=(N, 6))).astype(np.float32)
+    row, scored, values = np.zeros(N, np.float32), np.zeros(N, np.float32), np.zeros(N)
+    kernel = RBF(0.3)
+    above = 0
+    for i in range(N):
+        products = np.full(N, np.float32(Z[i] @ Z[i]))
+        norms = np.full(N, np.float32(np.square(Z[i]).sum() * (1 - 1e-6)))
+        all_ways(kernel, products, norms, norms[0], np.ones((2, N), np.float32), row, scored, values, N)
+        above += products[-1] > norms[0]
+        assert row.max() == scored.max() == values.max() == 1.0
+    assert above > 0

@@ -1,0 +1,150 @@
+"""Whatever happens to the model in between, a source gives the products of its rows with the model as it is."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from frugalsvm._compile import entry
+from frugalsvm.core import lookahead
+from frugalsvm.core.expansion import N_SLOTS, new_expansion
+from frugalsvm.core.fastmath import copy_row
+from frugalsvm.core.lookahead import (
+    DenseBlocks,
+    DenseColumns,
+    SparseColumns,
+    example_norm,
+    load,
+    new_source,
+    products_row,
+    rows_at_a_time,
+    touch,
+    write_example,
+)
+
+N_ROWS, CAPACITY = 300, 32
+
+
+@entry
+def walk(source, start, count, expansion, slots, vectors, products, norms, copies):
+    """Take a block, recording all that it says of each row; after row t, ``vectors[t]`` goes to slot ``slots[t]``.
+
+    Slot -1 is no change; the slot after the last one in use is a new one; -2 empties the last one.
+    """
+    count = load(source, start, count, expansion)
+    for i in range(count):
+        t = start + i
+        n = expansion.counts[N_SLOTS]
+        begin = products_row(source, i, expansion)
+        for j in range(n):
+            products[t, j] = source.products[begin + j]
+        norms[t] = example_norm(source, i)
+        write_example(source, i, copies, t)
+        slot = slots[t]
+        if slot >= 0:
+            copy_row(expansion.rows, slot, vectors, t)
+            expansion.counts[N_SLOTS] = max(n, slot + 1)
+            touch(source, slot, expansion)
+        elif slot == -2:
+            expansion.counts[N_SLOTS] = n - 1
+    return count
+
+
+def random_changes(rng, n_slots, rate):
+    """A slot to write to after each row, and the number of slots in use before each row."""
+    slots, in_use = np.full(N_ROWS, -1), np.empty(N_ROWS, int)
+    for t in range(N_ROWS):
+        in_use[t] = n_slots
+        if rng.random() < rate:
+            choice = rng.integers(-2, min(n_slots + 1, CAPACITY))
+            slots[t] = choice if choice != -2 or n_slots > 1 else -1
+        n_slots += int(slots[t] == n_slots) - int(slots[t] == -2)
+    return slots, in_use
+
+
+def check_walk(X, dense, kind, *, rate=0.5, seed=0, n_slots=7, block_rows=None):
+    """Walk through X in random order with random changes; returns the sizes of the blocks."""
+    rng = np.random.default_rng(seed)
+    n_features = dense.shape[1]
+    model = new_expansion(CAPACITY, n_features, 1, dense.dtype)
+    model.rows[:n_slots] = rng.normal(size=(n_slots, n_features))
+    model.counts[N_SLOTS] = n_slots
+    vectors = rng.normal(size=(N_ROWS, n_features)).astype(dense.dtype)
+    slots, in_use = random_changes(rng, n_slots, rate)
+    order = rng.permutation(N_ROWS)
+
+    source = new_source(X, order, model)
+    assert type(source) is kind
+    rows = model.rows.copy()
+    products, norms = np.full((N_ROWS, CAPACITY), np.nan), np.zeros(N_ROWS)
+    copies = np.full((N_ROWS, n_features), np.nan)
+    start, blocks = 0, []
+    while start < N_ROWS:
+        count = min(block_rows or rows_at_a_time(source), N_ROWS - start)
+        blocks.append(walk(source, start, count, model, slots, vectors, products, norms, copies))
+        start += blocks[-1]
+
+    np.testing.assert_array_equal(copies, dense[order])
+    np.testing.assert_allclose(norms, np.square(dense[order]).sum(axis=1), rtol=1e-12)
+    for t in range(N_ROWS):
+        expected = rows[: in_use[t]] @ dense[order[t]]
+        np.testing.assert_allclose(products[t, : in_use[t]], expected, rtol=1e-12, atol=1e-12)
+        if slots[t] >= 0:
+            rows[slots[t]] = vectors[t]
+    return blocks
+
+
+@pytest.fixture(scope="module")
+def sparse_rows():
+    rng = np.random.default_rng(1)
+    dense = rng.normal(size=(N_ROWS, 60)) * (rng.random((N_ROWS, 60)) < 0.1)
+    dense[17] = 0.0  # a row without entries
+    dense[18] = rng.normal(size=60)  # and one with all of them
+    return scipy.sparse.csr_matrix(dense), dense
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.1, 1.0])
+def test_dense_blocks(rate):
+    X = np.random.default_rng(1).normal(size=(N_ROWS, 12))
+    blocks = check_walk(X, X, DenseBlocks, rate=rate)
+    assert blocks == [64, 64, 64, 64, 44]
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 3, 4, 7, 8])
+def test_dense_columns(n_features):
+    X = np.random.default_rng(1).normal(size=(N_ROWS, n_features))
+    check_walk(X, X, DenseColumns, rate=0.5)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.1, 1.0])
+def test_sparse_columns(sparse_rows, rate):
+    blocks = check_walk(*sparse_rows, SparseColumns, rate=rate)
+    assert blocks == [256, 44]
+
+
+@pytest.mark.parametrize("n_packed", [1, 25, 61])
+def test_packed_features_are_bounded(sparse_rows, monkeypatch, n_packed):
+    """Where the columns of a block take too much memory it is split, down to one row of any length."""
+    X, dense = sparse_rows
+    short = np.flatnonzero(np.diff(X.indptr) < 20)
+    X, dense = X[np.resize(short, N_ROWS)], dense[np.resize(short, N_ROWS)]
+    longest = np.diff(X.indptr).max()
+    monkeypatch.setattr(lookahead, "PACKED_BYTES", n_packed * CAPACITY * 8)
+    blocks = check_walk(X, dense, SparseColumns)
+    assert longest < 20
+    if n_packed == 61:
+        assert blocks == [256, 44]
+    else:
+        assert len(blocks) > 50
+
+
+def test_blocks_of_one_row(sparse_rows):
+    X = np.random.default_rng(1).normal(size=(N_ROWS, 12))
+    check_walk(X, X, DenseBlocks, block_rows=1)
+    check_walk(X[:, :3].copy(), X[:, :3], DenseColumns, block_rows=1)
+    check_walk(*sparse_rows, SparseColumns, block_rows=1)
+
+
+def test_model_may_begin_empty():
+    X = np.random.default_rng(1).normal(size=(N_ROWS, 12))
+    check_walk(X, X, DenseBlocks, n_slots=0)
+    check_walk(X[:, :2].copy(), X[:, :2], DenseColumns, n_slots=0)
