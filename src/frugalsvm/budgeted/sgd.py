@@ -31,6 +31,7 @@ from frugalsvm.core.expansion import (
     resized,
 )
 from frugalsvm.core.lookahead import (
+    ROOM,
     example_norm,
     load,
     new_source,
@@ -118,15 +119,14 @@ def run(parts, source, labels, weights, start, block_rows, expansion, work):
     """
     capacity = expansion.rows.shape[0]
     weighted = weights.size > 0
-    while start < labels.size:
-        count = load(source, start, min(block_rows, labels.size - start), expansion)
-        for i in range(count):
-            if expansion.counts[N_SLOTS] >= capacity:
-                return start + i
-            weight = weights[start + i] if weighted else 1.0
+    while start < labels.size and expansion.counts[N_SLOTS] < capacity:
+        stop = start + load(source, start, min(block_rows, labels.size - start), expansion)
+        first = start
+        while start < stop and expansion.counts[N_SLOTS] < source.state[ROOM]:
+            weight = weights[start] if weighted else 1.0
             if weight > 0.0:
-                _step(parts, source, i, labels[start + i], weight, expansion, work)
-        start += count
+                _step(parts, source, start - first, labels[start], weight, expansion, work)
+            start += 1
     return start
 
 

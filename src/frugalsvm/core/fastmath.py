@@ -20,6 +20,7 @@ __all__ = [
     "minimum",
     "row_weighted_sum",
     "rows_dot",
+    "weighted_sums",
 ]
 
 LOG2E = 1.4426950408889634
@@ -115,6 +116,26 @@ def row_weighted_sum(weights, i, values, n):
     for j in range(n):
         total += weights[i, j] * values[j]
     return total
+
+
+@compiled
+def weighted_sums(weights, first, values, n, out):
+    """``out[i] = sum_j weights[i, j] values[j]`` for all rows from ``first``, four at a time to load values once."""
+    n_rows = weights.shape[0]
+    i = first
+    while i + 4 <= n_rows:
+        a = b = c = d = values.dtype.type(0)
+        for j in range(n):
+            value = values[j]
+            a += weights[i, j] * value
+            b += weights[i + 1, j] * value
+            c += weights[i + 2, j] * value
+            d += weights[i + 3, j] * value
+        out[i], out[i + 1], out[i + 2], out[i + 3] = a, b, c, d
+        i += 4
+    while i < n_rows:
+        out[i] = row_weighted_sum(weights, i, values, n)
+        i += 1
 
 
 @compiled

@@ -24,6 +24,7 @@ from frugalsvm.core.fastmath import copy_row, rows_dot
 
 __all__ = [
     "BLOCK_ROWS",
+    "ROOM",
     "DenseBlocks",
     "DenseColumns",
     "SparseColumns",
@@ -41,15 +42,15 @@ LONG_BLOCK_ROWS = 256  # for the sources that work column by column
 FEW_FEATURES = 8  # up to here DenseColumns is faster than DenseBlocks
 PACKED_BYTES = 32 * 2**20  # bound on the packed columns of SparseColumns
 
-# Places in the `state` arrays
-START, WIDTH, N_DIRTY, N_PACKED = range(4)
+# Places in the `state` arrays; ROOM is the number of slots that the loaded block has room for
+START, ROOM, N_DIRTY, N_PACKED, IS_FILLED = range(5)
 
 
 class DenseBlocks(NamedTuple):
     X: np.ndarray  # (n_examples, n_features)
     order: np.ndarray  # the sequence in which examples are taken
     block: np.ndarray  # (BLOCK_ROWS, n_features) the examples at hand
-    products: np.ndarray  # their products with the slots, WIDTH to a row
+    products: np.ndarray  # their products with the slots, ROOM to a row
     dirty: np.ndarray  # slots changed since the block was loaded
     is_dirty: np.ndarray
     state: np.ndarray
@@ -90,7 +91,7 @@ def _dense_source(X, order, expansion):
             block=np.zeros((LONG_BLOCK_ROWS, n_features), X.dtype),
             columns=np.zeros((n_features, capacity), X.dtype),
             products=np.zeros(capacity, X.dtype),
-            state=np.zeros(4, np.int64),
+            state=np.zeros(5, np.int64),
         )
     return DenseBlocks(
         X,
@@ -99,7 +100,7 @@ def _dense_source(X, order, expansion):
         products=np.zeros(BLOCK_ROWS * capacity, X.dtype),
         dirty=np.zeros(capacity, np.int64),
         is_dirty=np.zeros(capacity, np.bool_),
-        state=np.zeros(4, np.int64),
+        state=np.zeros(5, np.int64),
     )
 
 
@@ -117,7 +118,7 @@ def _sparse_source(X, order, expansion):
         features=np.zeros(n_packed, np.int64),
         place=np.full(n_features, -1, np.int64),
         products=np.zeros(capacity, X.dtype),
-        state=np.zeros(4, np.int64),
+        state=np.zeros(5, np.int64),
     )
 
 
@@ -128,7 +129,10 @@ def rows_at_a_time(source):
 
 @generic
 def load(source, start, count, expansion):
-    """Get ready for the ``count`` examples from position ``start``; returns how many were taken."""
+    """Get ready for the ``count`` examples from position ``start``; returns how many were taken.
+
+    The caller loads again when they are used up, or when the model has more than ``source.state[ROOM]`` slots.
+    """
 
 
 @generic
@@ -164,20 +168,20 @@ def _block_product(block, count, rows, width, products):
 def _blocks_load(source, start, count, expansion):
     for i in range(count):
         copy_row(source.block, i, source.X, source.order[start + i])
-    # Room for one new slot per example, if the store has it.
-    n_wanted = expansion.counts[N_SLOTS] + count
-    width = min(expansion.rows.shape[0], (n_wanted + SLOT_MULTIPLE - 1) // SLOT_MULTIPLE * SLOT_MULTIPLE)
-    _block_product(source.block, count, expansion.rows, width, source.products)
+    # Room for a few new slots, if the store has it: a growing model ends its blocks early rather than multiply
+    # with slots that are still empty.
+    room = min(expansion.rows.shape[0], (expansion.counts[N_SLOTS] // SLOT_MULTIPLE + 1) * SLOT_MULTIPLE)
+    _block_product(source.block, count, expansion.rows, room, source.products)
     for k in range(source.state[N_DIRTY]):
         source.is_dirty[source.dirty[k]] = False
-    source.state[WIDTH] = width
+    source.state[ROOM] = room
     source.state[N_DIRTY] = 0
     return count
 
 
 @products_row.implement(DenseBlocks)
 def _blocks_products_row(source, i, expansion):
-    start = i * source.state[WIDTH]
+    start = i * source.state[ROOM]
     for k in range(source.state[N_DIRTY]):
         j = source.dirty[k]
         source.products[start + j] = rows_dot(source.block, i, expansion.rows, j)
@@ -207,10 +211,11 @@ def _blocks_touch(source, slot, expansion):
 
 @load.implement(DenseColumns, inline=False)
 def _columns_load(source, start, count, expansion):
-    if source.state[WIDTH] == 0:  # once: from then on `touch` keeps the columns current
+    source.state[ROOM] = expansion.rows.shape[0]
+    if source.state[IS_FILLED] == 0:  # once: from then on `touch` keeps the columns current
         for j in range(expansion.counts[N_SLOTS]):
             _write_column(source.columns, expansion.rows, j)
-        source.state[WIDTH] = 1
+        source.state[IS_FILLED] = 1
     for i in range(count):
         copy_row(source.block, i, source.X, source.order[start + i])
     return count
@@ -290,6 +295,7 @@ def _sparse_load(source, start, count, expansion):
         taken += 1
     source.state[N_PACKED] = n_packed
     source.state[START] = start
+    source.state[ROOM] = expansion.rows.shape[0]
     for j in range(expansion.counts[N_SLOTS]):
         _pack_slot(source.columns, source.features, n_packed, expansion.rows, j)
     return taken

@@ -32,9 +32,11 @@ function minus a maximum of linear ones). With ``u = sqrt(kappa)``, ``x = 1 - u`
 
 ``2 x^2`` is exact for equal sizes, the term with s is the limit R = oo, ``1 - kappa^2 + 2 kappa^2 ln(kappa)`` with
 ``-ln(kappa) <= (1 - kappa) / u``, and ``s = ((2r / (1+r))^2 - 1) / 3``, ``r = sqrt(R)``, goes from one to the other.
-(That interpolation is not proved: a dense grid in ``tests/core/test_merge.py`` stands for the proof.) The nearest aligned
-candidate is scored first. For the others s = 0 and c = 1 give the least kappa that can still win, found by one
-comparison; those that pass are bounded, and scored exactly only if their bound does not exceed the best score.
+(That interpolation is not proved: a dense grid in ``tests/core/test_merge.py`` stands for the proof.)
+
+The nearest aligned candidate is scored first. For the others s = 0 and c = 1 give the least kappa that can still
+win, found by one comparison; those that pass are bounded, and scored exactly only if their bound does not exceed
+the best score.
 """
 
 import numpy as np
@@ -56,7 +58,7 @@ __all__ = [
 _E_MINUS_1 = _ROOT_E_MINUS_2 = 0.36787944117144233
 _E_MINUS_2 = 0.1353352832366127
 _SAME_SIZE = 1.0 + 1e-9  # up to here, of two equal maxima the one nearer to x_n is taken
-_SLACK = 1.0 + 1e-5  # kernel values may be rounded to float32
+_SLACK = 1.0 + 1e-4  # bounds may be computed from float32 numbers
 _OUT = -1.0  # the closeness of a slot that is no candidate
 
 
@@ -174,21 +176,30 @@ def best_partner(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps
 def _candidates(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness):
     """Fill ``closeness`` with kappa, or ``_OUT`` for slots that are no candidates; returns the one to score first.
 
-    With several outputs, ``overlaps`` gets ``<a_m, a_j>``.
+    With several outputs, ``overlaps`` gets ``<a_m, a_j>``, good enough for bounds.
     """
 
 
 @generic
-def _overlap(loss, coef, overlaps, m, j):
+def _rough_cosine(loss, overlaps, A, B, j):
+    """Cosine of the coefficients of m and j, clipped to [0, 1]."""
+
+
+@compiled
+def _overlap(coef, n_outputs, m, j):
     """``<a_m, a_j>``"""
+    total = 0.0
+    for o in range(n_outputs):
+        total += coef[o, m] * coef[o, j]
+    return total
 
 
 @inlined
-def _search(loss, coef, sizes, kernel_values, m, n_slots, overlaps, closeness, first):
+def _search(loss, n_outputs, coef, sizes, kernel_values, m, n_slots, overlaps, closeness, first):
     """Score ``first``, then whoever might be better."""
     A = sizes[m]
     best = first
-    best_h, least = _score(_overlap(loss, coef, overlaps, m, first), sizes, kernel_values, m, first)
+    best_h, least = _score(_overlap(coef, n_outputs, m, first), sizes, kernel_values, m, first)
     reach = closeness.dtype.type(least_winning_kappa(least / A) / _SLACK)
     for start in range(0, n_slots, 4):
         # Four at a time: the store has room for a multiple of that. Almost always none is near enough.
@@ -197,20 +208,19 @@ def _search(loss, coef, sizes, kernel_values, m, n_slots, overlaps, closeness, f
         if larger(left, right) >= reach:
             for j in range(start, min(start + 4, n_slots)):
                 if closeness[j] >= reach and j != first:
-                    overlap, B = _overlap(loss, coef, overlaps, m, j), sizes[j]
-                    cosine = min(max(overlap / np.sqrt(A * B), 0.0), 1.0)
-                    bound = lower_bound(min(np.float64(closeness[j]), 1.0), B / A, cosine)
+                    cosine = _rough_cosine(loss, overlaps, A, sizes[j], j)
+                    bound = lower_bound(min(np.float64(closeness[j]), 1.0), sizes[j] / A, cosine)
                     if A * bound <= least * _SLACK:
-                        h, lost = _score(overlap, sizes, kernel_values, m, j)
+                        h, lost = _score(_overlap(coef, n_outputs, m, j), sizes, kernel_values, m, j)
                         if lost < least or (lost == least and j < best):
                             best, best_h, least = j, h, lost
                             reach = closeness.dtype.type(least_winning_kappa(least / A) / _SLACK)
     return best, best_h, least
 
 
-@_overlap.implement(BinaryHinge)
-def _overlap_one_output(loss, coef, overlaps, m, j):
-    return coef[0, m] * coef[0, j]
+@_rough_cosine.implement(BinaryHinge)
+def _rough_cosine_one_output(loss, overlaps, A, B, j):
+    return 1.0
 
 
 @_candidates.implement(BinaryHinge)
@@ -230,7 +240,7 @@ def _best_partner_one_output(loss, coef, weights, sizes, kernel_values, m, n_slo
     if closeness[first] < 0.0:
         best, best_h, least = _nearest_of_other_sign(sizes[m], kernel_values, m, n_slots)
     else:
-        best, best_h, least = _search(loss, coef, sizes, kernel_values, m, n_slots, overlaps, closeness, first)
+        best, best_h, least = _search(loss, 1, coef, sizes, kernel_values, m, n_slots, overlaps, closeness, first)
     return best, best_h, least
 
 
@@ -245,9 +255,9 @@ def _nearest_of_other_sign(A, kernel_values, m, n_slots):
     return best, 0.0, A * max(1.0 - kappa * kappa, 0.0)
 
 
-@_overlap.implement(MultiClassHinge)
-def _overlap_many_outputs(loss, coef, overlaps, m, j):
-    return overlaps[j]
+@_rough_cosine.implement(MultiClassHinge)
+def _rough_cosine_many_outputs(loss, overlaps, A, B, j):
+    return min(max(overlaps[j] / np.sqrt(A * B), 0.0), 1.0)
 
 
 @_candidates.implement(MultiClassHinge)
@@ -255,17 +265,17 @@ def _candidates_many_outputs(loss, coef, weights, sizes, kernel_values, m, n_slo
     for j in range(n_slots):
         overlaps[j] = 0.0
     for o in range(loss.n_outputs):
-        a = coef[o, m]
+        a = weights[o, m]
         if a != 0.0:  # a newcomer has two coefficients
             for j in range(n_slots):
-                overlaps[j] += a * coef[o, j]
+                overlaps[j] += a * weights[o, j]
     # First comes the nearest with a cosine above 0.7, if there is one.
     zero, out = closeness.dtype.type(0.0), closeness.dtype.type(_OUT)
-    half = 0.5 * sizes[m]
+    half = closeness.dtype.type(0.5 * sizes[m])
     for j in range(n_slots):
         kappa = kernel_values[j]
-        overlap = overlaps[j]
-        closeness[j] = kappa if overlap * abs(overlap) > half * sizes[j] else kappa + out
+        aligned = overlaps[j] * abs(overlaps[j]) - half * closeness.dtype.type(sizes[j])
+        closeness[j] = kappa if aligned > zero else kappa + out
     closeness[m] = out + out
     first = first_argmax(closeness, n_slots)
     for j in range(n_slots):
@@ -277,4 +287,4 @@ def _candidates_many_outputs(loss, coef, weights, sizes, kernel_values, m, n_slo
 @best_partner.implement(MultiClassHinge)
 def _best_partner_many_outputs(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness):
     first = _candidates(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness)
-    return _search(loss, coef, sizes, kernel_values, m, n_slots, overlaps, closeness, first)
+    return _search(loss, loss.n_outputs, coef, sizes, kernel_values, m, n_slots, overlaps, closeness, first)

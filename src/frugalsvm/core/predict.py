@@ -4,7 +4,7 @@ import numpy as np
 
 from frugalsvm._compile import entry, inlined
 from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, SLOT_MULTIPLE
-from frugalsvm.core.fastmath import row_weighted_sum
+from frugalsvm.core.fastmath import weighted_sums
 from frugalsvm.core.kernels import scored_row
 from frugalsvm.core.lookahead import example_norm, load, new_source, products_row, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
@@ -22,8 +22,8 @@ def score_example(kernel, source, i, expansion, work):
     # A view, not an offset: only then does the compiler see consecutive values.
     products = source.products[begin:]
     work.scores[0] = scored_row(kernel, products, expansion.norms, norm, expansion.weights, work.kernel_row, full)
-    for o in range(1, work.scores.size):
-        work.scores[o] = row_weighted_sum(expansion.weights, o, work.kernel_row, full)
+    if work.scores.size > 1:
+        weighted_sums(expansion.weights, 1, work.kernel_row, full, work.scores)
     expansion.counts[N_KERNEL_EVALS] += n
 
 

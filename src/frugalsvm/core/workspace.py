@@ -11,7 +11,7 @@ class Workspace(NamedTuple):
     kernel_row: np.ndarray  # kernel values of the example at hand with the slots
     products: np.ndarray  # inner products, for rows that are needed besides
     closeness: np.ndarray  # for the partner search
-    overlaps: np.ndarray  # float64, for the partner search with several outputs
+    overlaps: np.ndarray  # for the partner search with several outputs
     scores: np.ndarray  # (n_outputs,) raw scores of the example at hand, float64
     direction: np.ndarray  # (n_outputs,) float64
     vector: np.ndarray  # (1, n_features)
@@ -26,7 +26,7 @@ def new_workspace(expansion):
         kernel_row=np.zeros(capacity, dtype),
         products=np.zeros(capacity, dtype),
         closeness=np.zeros(capacity, dtype),
-        overlaps=np.zeros(capacity),
+        overlaps=np.zeros(capacity, dtype),
         scores=np.zeros(n_outputs),
         direction=np.zeros(n_outputs),
         vector=np.zeros((1, n_features), dtype),
