@@ -1,4 +1,4 @@
-"""What is measured: data, its scaling, and parameters chosen on training rows (see ``accuracy.py``)."""
+"""What is measured: data and its scaling."""
 
 from typing import NamedTuple
 
@@ -33,22 +33,28 @@ class Split(NamedTuple):
 
 def split_of(case: Case) -> Split:
     """Training and test rows in float32, shuffled once, scaled with statistics of the training rows."""
-    X, y, X_test, y_test = _raw(case.data, case.rows)
+    X, y, X_test, y_test = raw_split(case.data, case.rows)
     if case.positive is not None:
         y, y_test = (np.where(labels == case.positive, 1, -1) for labels in (y, y_test))
     order = np.random.default_rng(0).permutation(len(X))[: case.rows]
-    X, y = X[order], y[order]
-    if case.scaling == "pixels":
-        X, X_test = X / 255.0, X_test / 255.0
-    elif case.scaling is not None:
-        scaler = SCALERS[case.scaling]().fit(X)
-        X, X_test = scaler.transform(X), scaler.transform(X_test)
-    return Split(*(np.ascontiguousarray(a, t) for a, t in zip((X, y, X_test, y_test), "fqfq", strict=True)))
+    X, X_test = scaled(case.scaling, X[order], X_test)
+    return Split(*(np.ascontiguousarray(a, t) for a, t in zip((X, y[order], X_test, y_test), "fqfq", strict=True)))
 
 
-def _raw(data, rows):
+def scaled(scaling, X, *others):
+    """Rows scaled with the statistics of the first argument."""
+    if scaling is None:
+        return X, *others
+    if scaling == "pixels":
+        return tuple(rows / np.float32(255) for rows in (X, *others))
+    scaler = SCALERS[scaling]().fit(X)
+    return tuple(scaler.transform(rows).astype(np.float32) for rows in (X, *others))
+
+
+def raw_split(data, rows=None):
+    """Unscaled training and test rows by the name of the data."""
     if data == "checkerboard":
-        return *make_checkerboard(rows or 1_000_000, random_state=0), *make_checkerboard(20_000, random_state=1)
+        return *make_checkerboard(rows or 1_000_000, random_state=0), *make_checkerboard(50_000, random_state=1)
     if data == "banana":  # no split of its own: 1000 rows are kept for testing, as in the paper
         X, X_test, y, y_test = train_test_split(*load(data), test_size=1000, random_state=0)
         return X, y, X_test, y_test

@@ -39,7 +39,7 @@ from frugalsvm.core.inverse import grow_inverse, inverse_times, shrink_inverse
 from frugalsvm.core.lookahead import touch
 from frugalsvm.core.merge import best_partner, between, log_kernel_value
 
-__all__ = ["POLICIES", "Merge", "Project", "Remove", "Unlimited", "admit", "new_policy"]
+__all__ = ["POLICIES", "Freeze", "Merge", "Project", "Remove", "Unlimited", "admit", "frozen", "new_policy"]
 
 TIE = 1.0 + 1e-12
 NEWCOMER_SLACK = 1.0 + 1e-9
@@ -66,6 +66,15 @@ class Project(NamedTuple):
     state: np.ndarray  # [slots that `inverse` covers, changes since it was computed afresh]
 
 
+class Freeze(NamedTuple):
+    """Project every newcomer on the support vectors, which stay as they are: only coefficients are learned."""
+
+    ridge: float  # added to the diagonal of the kernel matrix: merged vectors can be close to dependent
+    inverse: np.ndarray
+    column: np.ndarray
+    solved: np.ndarray
+
+
 class Merge(NamedTuple):
     """Merge the smallest support vector with its best partner (section 6.3), O(B)."""
 
@@ -86,6 +95,14 @@ def new_policy(name, budget):
             state=np.zeros(2, np.int64),
         )
     return POLICIES[name](budget)
+
+
+def frozen(kernel, expansion, ridge=1e-6):
+    """The policy that keeps the present support vectors."""
+    n = int(expansion.counts[N_SLOTS])
+    inverse, column, solved = np.zeros((n, n)), np.zeros(n), np.zeros(n)
+    _recompute_inverse(inverse, kernel, expansion.rows, n, column, solved, ridge)
+    return Freeze(ridge, inverse, column, solved)
 
 
 @generic
@@ -189,7 +206,7 @@ def _admit_by_projection(policy, loss, kernel, ball, source, expansion, work):
     newcomer = n - 1
     rows, inverse, solved, state = expansion.rows, policy.inverse, policy.solved, policy.state
     if state[0] != newcomer or state[1] > 2 * policy.budget:
-        _recompute_inverse(inverse, kernel, rows, newcomer, policy.column, solved)
+        _recompute_inverse(inverse, kernel, rows, newcomer, policy.column, solved, 0.0)
         state[0], state[1] = newcomer, 0
     distance, self_value = _distance_to_span(kernel, rows, newcomer, inverse, policy.column, solved)
     expansion.counts[N_KERNEL_EVALS] += newcomer
@@ -210,6 +227,18 @@ def _admit_by_projection(policy, loss, kernel, ball, source, expansion, work):
         if free_slot(expansion, victim):
             touch(source, victim, expansion)
         expansion.counts[N_MAINTENANCE] += 1
+    return lost
+
+
+@admit.implement(Freeze, inline=False)
+def _admit_by_freezing(policy, loss, kernel, ball, source, expansion, work):
+    newcomer = expansion.counts[N_SLOTS] - 1
+    distance, _ = _distance_to_span(kernel, expansion.rows, newcomer, policy.inverse, policy.column, policy.solved)
+    expansion.counts[N_KERNEL_EVALS] += newcomer
+    lost = _spread(kernel, expansion, newcomer, policy.solved) * max(distance, 0.0)
+    note_projection(ball, expansion, lost)
+    free_slot(expansion, newcomer)
+    expansion.counts[N_MAINTENANCE] += 1
     return lost
 
 
@@ -250,11 +279,11 @@ def _spread(kernel, expansion, victim, solved):
 
 
 @compiled
-def _recompute_inverse(inverse, kernel, rows, n, column, solved):
+def _recompute_inverse(inverse, kernel, rows, n, column, solved, ridge):
     """The inverse of the kernel matrix of the first n slots, from scratch: one point after the other."""
     for k in range(n):
-        distance, _ = _distance_to_span(kernel, rows, k, inverse, column, solved)
-        grow_inverse(inverse, k, solved, distance)
+        distance, self_value = _distance_to_span(kernel, rows, k, inverse, column, solved)
+        grow_inverse(inverse, k, solved, distance + ridge * self_value)
 
 
 POLICIES = {"remove": Remove, "project": Project, "merge": Merge}

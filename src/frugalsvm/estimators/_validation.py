@@ -74,7 +74,7 @@ def distinct_labels(y) -> np.ndarray:
     bounds = _integer_range(y)
     if bounds is None:
         return np.unique(y)
-    counts = np.bincount((y - bounds[0]).astype(np.int64, copy=False))
+    counts = np.bincount(y.astype(np.int64, copy=False) - bounds[0])
     return (np.flatnonzero(counts) + bounds[0]).astype(y.dtype, copy=False)
 
 
@@ -87,15 +87,15 @@ def encoded_labels(y, seen, classes) -> np.ndarray:
         label = seen[unknown[0]]
         row = np.flatnonzero(y == label)[0]
         raise ValueError(
-            f"Label {label.item()!r} (row {row}) is not one of the classes {_listed(classes)} that the model was told of; "
+            f"Label {label.item()!r} (row {row}) is not one of the classes {_listed(classes)} that the model knows; "
             "pass all of them as `classes` to the first call of partial_fit, or set new_classes='grow'."
         )
     bounds = _integer_range(seen)
     if bounds is None:
         return places[np.searchsorted(seen, y)].astype(np.int64, copy=False)
     table = np.zeros(bounds[1] - bounds[0] + 1, np.int64)
-    table[seen - bounds[0]] = places
-    return table[y - bounds[0]]
+    table[seen.astype(np.int64, copy=False) - bounds[0]] = places
+    return table[y.astype(np.int64, copy=False) - bounds[0]]
 
 
 def _listed(classes) -> str:

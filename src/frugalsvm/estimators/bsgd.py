@@ -8,7 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from frugalsvm.budgeted.ball import Ball, Everywhere
-from frugalsvm.budgeted.maintenance import POLICIES, new_policy
+from frugalsvm.budgeted.maintenance import POLICIES, frozen, new_policy
 from frugalsvm.budgeted.sgd import Parts, learn
 from frugalsvm.core.expansion import (
     ERROR_SUM,
@@ -81,9 +81,11 @@ class BSGDClassifier(KernelExpansionClassifier):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes ("balanced" in `fit` only).
     average : bool, int or "post", default=False
-        Predict with the mean of the models after each example: since the beginning, or since that many examples.
-        "post" makes `fit` add one more pass and average over that. The mean lives on the same support vectors, so
-        the budget holds.
+        "post" makes `fit` add one more pass, in which the support vectors stay and only their coefficients are
+        learned, and predict with the mean over that pass: often more accurate, the budget holds, and each update
+        takes time quadratic in the budget. True or a number predict with the mean of all models since the beginning,
+        or since that many examples; that works well while support vectors stay where they are, and badly over long
+        streams with merging, which moves them.
     warm_start : bool, default=False
         Whether `fit` goes on from the present model.
     new_classes : {"error", "grow"}, default="error"
@@ -210,8 +212,7 @@ class BSGDClassifier(KernelExpansionClassifier):
         for _ in range(self.max_iter):
             self._learn(X, labels, weights, self._order(X.shape[0], random_state))
         if self.average == "post":
-            restart_average(self._expansion)
-            self._learn(X, labels, weights, self._order(X.shape[0], random_state))
+            self._polish(X, labels, weights, self._order(X.shape[0], random_state))
         self.n_iter_ = self.max_iter + (self.average == "post")
         return self
 
@@ -260,9 +261,9 @@ class BSGDClassifier(KernelExpansionClassifier):
             raise ValueError(
                 f"X has {X.shape[0]} rows, but y has {y.shape[0]} labels: inconsistent numbers of samples."
             )
-        seen = distinct_labels(y)
-        check_classification_targets(seen)
-        return X, y, seen
+        if y.dtype.kind not in "iub":  # whole numbers need no look at every one of them
+            check_classification_targets(y)
+        return X, y, distinct_labels(y)
 
     def _check_params(self):
         check_choice("learner", self.learner, LEARNERS)
@@ -282,6 +283,8 @@ class BSGDClassifier(KernelExpansionClassifier):
         if self.radius is not None:
             check_positive("radius", self.radius)
         slots_for_budget(self.budget, 1)
+        if self.average == "post" and self.budget is None:
+            raise ValueError("average='post' needs a budget; without one use average=True.")
         if not isinstance(self.max_iter, numbers.Integral) or self.max_iter < 1:
             raise ValueError(f"max_iter must be an integer of at least 1, not {self.max_iter!r}.")
         if not (self.average == "post" or (isinstance(self.average, numbers.Integral) and self.average >= 0)):
@@ -338,7 +341,7 @@ class BSGDClassifier(KernelExpansionClassifier):
         # A generator permutes twice as fast as the RandomState that seeds it.
         return np.random.default_rng(random_state.randint(np.iinfo(np.int32).max)).permutation(n_rows)
 
-    def _parts(self):
+    def _parts(self, policy=None):
         if self.learner == "pegasos":
             schedule = Pegasos(float(self.alpha), self.radius is None)
         elif self.learner == "norma":
@@ -350,13 +353,18 @@ class BSGDClassifier(KernelExpansionClassifier):
             loss=BinaryHinge() if n_outputs == 1 else MultiClassHinge(n_outputs),
             kernel=self._kernel,
             schedule=schedule,
-            policy=self._policy,
+            policy=self._policy if policy is None else policy,
             ball=Everywhere() if self.radius is None else Ball(float(self.radius)),
         )
 
-    def _learn(self, X, labels, weights, order):
+    def _learn(self, X, labels, weights, order, policy=None):
         with blas_threads(self.n_jobs):
-            self._expansion = learn(self._parts(), self._expansion, X, labels, weights, order)
+            self._expansion = learn(self._parts(policy), self._expansion, X, labels, weights, order)
+
+    def _polish(self, X, labels, weights, order):
+        """One more pass over the data that learns and averages coefficients of fixed support vectors."""
+        restart_average(self._expansion)
+        self._learn(X, labels, weights, order, frozen(self._kernel, self._expansion))
 
     # --- what was learned ---------------------------------------------------------------------------------
 

@@ -1,0 +1,54 @@
+# `make demo` and `make test` need nothing but Python 3.11 or newer: they make .venv and install into it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+# Two cores are the smallest machine: keep numerical libraries to one thread each.
+THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
+
+.PHONY: help demo test test-all check bench accuracy docs clean
+
+help:
+	@echo "make demo      train on a million examples, draw a picture"
+	@echo "make test      the fast test suite"
+	@echo "make test-all  also the slow reproductions"
+	@echo "make check     format, lint, types, import rules"
+	@echo "make bench     speed against the machine's limit and against peers"
+	@echo "make accuracy  accuracy on the papers' data sets"
+	@echo "make docs      build the documentation"
+
+$(INSTALLED): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "frugalsvm needs Python 3.11 or newer")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+demo: $(INSTALLED)
+	$(THREADS) $(BIN)/python -m frugalsvm.demo
+
+test: $(INSTALLED)
+	$(THREADS) $(BIN)/python -m pytest
+
+test-all: $(INSTALLED)
+	$(THREADS) $(BIN)/python -m pytest -m 'slow or not slow'
+
+check: $(INSTALLED)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(INSTALLED)
+	$(THREADS) $(BIN)/python -m benchmarks
+
+accuracy: $(INSTALLED)
+	$(THREADS) $(BIN)/python -m benchmarks.accuracy
+
+docs: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+clean:
+	rm -rf $(VENV) output docs/_build .pytest_cache .mypy_cache .ruff_cache
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,159 @@
+"""A million noisy examples through a model of a hundred support vectors: ``python -m frugalsvm.demo``.
+
+Prints accuracy, speed, model size and peak memory beside an `sklearn.svm.SVC` that gets about the same time, and
+saves a picture of the decision boundary.
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+
+from frugalsvm._memory import peak_megabytes
+
+N_EXAMPLES = 1_000_000
+CHUNK = 64_000
+NOISE = 0.15
+GAMMA = 5.0
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="python -m frugalsvm.demo", description=__doc__.splitlines()[0])
+    parser.add_argument("--examples", type=int, default=N_EXAMPLES, help="how many to stream (default: %(default)s)")
+    parser.add_argument("--budget", type=int, default=100, help="support vectors (default: %(default)s)")
+    parser.add_argument("--output", type=Path, default=Path("output"), help="folder for the picture")
+    options = parser.parse_args(arguments)
+    try:
+        from rich.console import Console
+    except ImportError:
+        raise SystemExit("The demo shows its progress with rich: pip install 'frugalsvm[cli,plots]'") from None
+
+    from frugalsvm import BSGDClassifier
+    from frugalsvm.datasets import make_checkerboard
+
+    console = Console()
+    # The test rows carry no noise: 100 % can be reached, although 15 % of the labels that are learned are wrong.
+    X_test, y_test = make_checkerboard(50_000, random_state=1)
+    model = BSGDClassifier(budget=options.budget, gamma=GAMMA, alpha=1e-4, average=True)
+    console.print("Compiling (the first time only) ...")
+    BSGDClassifier(budget=10, gamma=GAMMA, average=True).fit(X_test[:100], y_test[:100]).predict(X_test[:10])
+
+    seconds = _train(console, model, options.examples)
+    rival, rival_rows, rival_seconds = _svc_in_about(seconds)
+    console.print(_table(model, rival, options.examples, seconds, rival_rows, rival_seconds, X_test, y_test))
+    console.print(
+        f"Peak memory of this process: {peak_megabytes():.0f} MB. Certificate: maintaining the budget cost "
+        f"{model.gradient_error_:.4f} of a gradient step on average (0 is none, 1 is dropping support vectors)."
+    )
+    _picture(console, model, options.output / "demo.png")
+
+
+def _train(console, model, n_examples):
+    """Stream the examples through the model; returns the seconds spent learning."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from frugalsvm.datasets import stream
+
+    columns = (TextColumn("learning"), BarColumn(), TextColumn("{task.fields[shown]}"), TimeRemainingColumn())
+    spent = seen = correct = 0
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("", total=n_examples, shown="")
+        for X, y in stream("noisy_checkerboard", n_examples, chunk_size=CHUNK, random_state=0, noise=NOISE):
+            if seen:  # test, then train
+                correct += np.count_nonzero(model.predict(X) == y)
+            start = time.perf_counter()
+            model.partial_fit(X, y)
+            spent += time.perf_counter() - start
+            seen += len(X)
+            accuracy = correct / max(seen - CHUNK, 1)
+            shown = f"{seen:,} examples  {seen / spent:,.0f}/s  {accuracy:.1%} on noisy labels before learning them"
+            progress.update(task, completed=seen, shown=shown)
+    return spent
+
+
+def _svc_in_about(seconds):
+    """An SVC trained on as many rows as it manages in about so many seconds."""
+    from sklearn.svm import SVC
+
+    from frugalsvm.datasets import make_checkerboard
+
+    n_rows = 1000
+    while True:
+        X, y = make_checkerboard(n_rows, noise=NOISE, random_state=0)
+        start = time.perf_counter()
+        svc = SVC(C=10.0, gamma=GAMMA).fit(X, y)
+        taken = time.perf_counter() - start
+        if taken * 3 > seconds or n_rows > 100_000:
+            return svc, n_rows, taken
+        n_rows *= 2
+
+
+def _table(model, rival, n_examples, seconds, rival_rows, rival_seconds, X_test, y_test):
+    from rich.table import Table
+
+    table = Table(title="Noisy checkerboard, tested on clean labels", title_justify="left")
+    for heading in ("", "examples", "seconds", "examples/s", "accuracy", "support vectors", "model"):
+        table.add_column(heading, justify="left" if not heading else "right")
+    size = rival.support_vectors_.nbytes + rival.dual_coef_.nbytes
+    rows = (
+        ("frugalsvm", model, n_examples, seconds, model.model_bytes_),
+        ("sklearn SVC", rival, rival_rows, rival_seconds, size),
+    )
+    for name, fitted, learned, spent, n_bytes in rows:
+        table.add_row(
+            name,
+            f"{learned:,}",
+            f"{spent:.2f}",
+            f"{learned / spent:,.0f}",
+            f"{fitted.score(X_test, y_test):.2%}",
+            f"{len(fitted.support_vectors_):,}",
+            f"{n_bytes / 1024:,.1f} KB",
+        )
+    return table
+
+
+def _picture(console, model, path):
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+        from sklearn.inspection import DecisionBoundaryDisplay
+    except ImportError:
+        console.print("No picture: matplotlib is missing (pip install 'frugalsvm[plots]').")
+        return
+    corners = np.array([[-1.8, -1.8], [1.8, 1.8]])
+    figure, axes = pyplot.subplots(figsize=(6.4, 6), layout="constrained")
+    grid = {"grid_resolution": 300, "eps": 0.0, "response_method": "decision_function", "ax": axes}
+    shades = DecisionBoundaryDisplay.from_estimator(
+        model,
+        corners,
+        plot_method="contourf",
+        levels=np.linspace(-3, 3, 25),
+        cmap="RdBu",
+        alpha=0.8,
+        extend="both",
+        **grid,
+    )
+    DecisionBoundaryDisplay.from_estimator(
+        model, corners, plot_method="contour", levels=[-1, 0, 1], colors="k", linestyles=["--", "-", "--"], **grid
+    )
+    vectors, positive = model.support_vectors_, model.dual_coef_[0] > 0
+    for chosen, colour, label in ((positive, "#08306b", "class +1"), (~positive, "#67000d", "class -1")):
+        axes.scatter(
+            *vectors[chosen].T, s=22, c=colour, edgecolors="w", linewidths=0.6, label=f"support vectors, {label}"
+        )
+    figure.colorbar(shades.surface_, ax=axes, label="decision value", shrink=0.8)
+    axes.set(
+        title=f"{model.t_:,} noisy examples, {len(vectors)} support vectors", xlabel="x", ylabel="y", aspect="equal"
+    )
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2, frameon=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)
+    console.print(f"The decision boundary and its support vectors are in {path}")
+
+
+if __name__ == "__main__":
+    main()

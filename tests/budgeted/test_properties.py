@@ -1,0 +1,131 @@
+"""What holds whatever the stream: budget, norm, degradation, scale."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles.bsgd import kernel_matrix
+from support import Setting, blobs
+
+from frugalsvm.budgeted.sgd import learn
+from frugalsvm.core.expansion import (
+    ERROR_SUM,
+    N_MAINTENANCE,
+    N_SEEN,
+    N_SLOTS,
+    N_UPDATES,
+    SCALE,
+    averaged_coefficients,
+    coefficients,
+)
+
+few_examples = settings(max_examples=25, deadline=None, derandomize=True)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def rows_and_coefficients(model):
+    n = model.counts[N_SLOTS]
+    return model.rows[:n].astype(np.float64), coefficients(model)
+
+
+def squared_norm(setting, rows, coef):
+    gram = kernel_matrix(rows, rows, kernel=setting.kernel, gamma=setting.gamma)
+    return float(np.sum(coef * (gram @ coef)))
+
+
+@few_examples
+@given(seed=seeds, budget=st.integers(2, 20), n_features=st.integers(1, 8), batch_rows=st.integers(1, 120))
+@pytest.mark.parametrize("maintenance", ["remove", "project", "merge"])
+def test_budget_is_never_exceeded(maintenance, seed, budget, n_features, batch_rows):
+    setting = Setting("pegasos", maintenance, 4, budget=budget, gamma=1.0 / n_features)
+    X, labels = blobs(120, n_features, 4, seed)
+    parts, model = setting.parts(), setting.empty_model(X)
+    for start in range(0, 120, batch_rows):
+        batch = slice(start, start + batch_rows)
+        assert learn(parts, model, X[batch], labels[batch]) is model  # with a budget, nothing is ever allocated
+        assert model.counts[N_SLOTS] <= budget
+    assert model.counts[N_UPDATES] > budget
+    assert model.counts[N_MAINTENANCE] >= model.counts[N_UPDATES] - budget
+    assert np.isfinite(coefficients(model)).all()
+
+
+@few_examples
+@given(seed=seeds, n_features=st.integers(2, 8))
+@pytest.mark.parametrize("maintenance", ["remove", "project", "merge"])
+@pytest.mark.parametrize("n_outputs", [1, 4])
+def test_degradation_is_the_norm_of_the_difference(n_outputs, maintenance, seed, n_features):
+    """Learn until the budget is maintained for the first time, with and without it."""
+    setting = Setting("norma", maintenance, n_outputs, budget=6, gamma=0.5 / n_features)
+    X, labels = blobs(40, n_features, setting.n_classes, seed)
+    for k in range(7, 40):
+        model = setting.trained(X[:k], labels[:k])
+        if model.counts[N_MAINTENANCE] == 1:
+            break
+    assert model.counts[N_MAINTENANCE] == 1
+    assert model.counts[N_SLOTS] == 6
+    before = replace(setting, budget=7).trained(X[:k], labels[:k])
+    assert before.counts[N_SLOTS] == 7
+
+    rows, coef = zip(rows_and_coefficients(before), rows_and_coefficients(model), strict=True)
+    lost = squared_norm(setting, np.concatenate(rows), np.concatenate([coef[0], -coef[1]]))
+    eta = setting.eta0 / np.sqrt(k)
+    # The reported norm comes from differences of sizes, the one computed here from differences of models
+    size = squared_norm(setting, rows[0], coef[0])
+    condition = np.linalg.cond(kernel_matrix(rows[0], rows[0], kernel="rbf", gamma=setting.gamma))
+    tolerance = 1e-6 + (1e-12 * condition if maintenance == "project" else 0.0)
+    assert (model.scalars[ERROR_SUM] * eta) ** 2 == pytest.approx(max(lost, 0.0), rel=tolerance, abs=1e-9 * size)
+
+
+@few_examples
+@given(seed=seeds, radius=st.floats(0.1, 5.0))
+@pytest.mark.parametrize(
+    "setting",
+    [Setting("perceptron", "remove", 4), Setting("norma", "project", 1), Setting("pegasos", "merge", 4)],
+    ids=str,
+)
+def test_norm_never_exceeds_the_radius(setting, seed, radius):
+    setting = replace(setting, radius=radius)
+    X, labels = blobs(150, 3, setting.n_classes, seed)
+    parts, model = setting.parts(), setting.empty_model(X)
+    norms = []
+    for start in range(0, 150, 3):
+        model = learn(parts, model, X[start : start + 3], labels[start : start + 3])
+        norms.append(np.sqrt(squared_norm(setting, *rows_and_coefficients(model))))
+    assert max(norms) <= radius * (1 + 1e-9)
+    if radius < 0.5:  # a model that learns anything gets there
+        assert max(norms) == pytest.approx(radius)
+
+
+@pytest.mark.parametrize("average_from", [None, 100])
+def test_scale_is_folded_and_nobody_notices(average_from):
+    """Shrinking by half in the beginning: without folding, the scale would be 1e-40 in the end."""
+    setting = Setting("norma", "remove", 1, alpha=0.9, eta0=1.0, average_from=average_from)
+    X, labels = blobs(2000, 3, 2, seed=0)
+    model = setting.trained(X, labels)
+    t = np.arange(1, 2001)
+    assert np.log10(1 - 0.9 / np.sqrt(t)).sum() < -30
+    assert 1e-10 < model.scalars[SCALE] <= 1.0
+
+    oracle = setting.oracle()
+    for x, label in zip(X, labels, strict=True):
+        oracle.learn_one(x, setting.oracle_label(label))
+    np.testing.assert_array_equal(model.births[: model.counts[N_SLOTS]], oracle.births)
+    np.testing.assert_allclose(coefficients(model), oracle.coef, rtol=1e-9)
+    if average_from is not None:
+        np.testing.assert_allclose(averaged_coefficients(model), oracle.average_coef, rtol=1e-6, atol=1e-12)
+
+
+@few_examples
+@given(seed=seeds)
+@pytest.mark.parametrize("n_outputs", [1, 4])
+def test_gradient_error_of_removal_counts_removals(n_outputs, seed):
+    """All support vectors of Pegasos are of one size, eta_t: what removal loses is always that of a newcomer."""
+    setting = Setting("pegasos", "remove", n_outputs)
+    X, labels = blobs(300, 3, setting.n_classes, seed)
+    model = setting.trained(X, labels)
+    assert model.counts[N_MAINTENANCE] > 0
+    per_removal = 1.0 if n_outputs == 1 else np.sqrt(2.0)  # a newcomer has the coefficients 1 and -1
+    mean_error = model.scalars[ERROR_SUM] / model.counts[N_SEEN]
+    assert mean_error == pytest.approx(per_removal * model.counts[N_MAINTENANCE] / model.counts[N_SEEN])

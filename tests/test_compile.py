@@ -1,0 +1,229 @@
+"""The compile layer: machine code on disk is never stale, parts are chosen by type, and all of it runs as Python."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import scipy.sparse
+from numba.core.errors import TypingError
+from support import Setting, blobs
+
+import frugalsvm
+from frugalsvm._compile import compiled, generic, sources_digest
+from frugalsvm.core.expansion import ERROR_SUM, N_MAINTENANCE, N_SLOTS, coefficients
+
+TESTS = Path(__file__).parent
+
+
+def python(code, *arguments, path, **environment):
+    """Run code in another process that finds modules in the folders of ``path`` first."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path)), **environment}
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+# --- the cache on disk ------------------------------------------------------------------------------------
+
+# The parts that compile fastest. Margins are 0, 0.75, 1.5, ...: how many rows are learned depends on MARGIN.
+TRAINING = """
+import json
+import numpy as np
+import frugalsvm
+from frugalsvm.budgeted.ball import Everywhere
+from frugalsvm.budgeted.maintenance import Unlimited
+from frugalsvm.budgeted.sgd import Parts, learn, run
+from frugalsvm.core.expansion import N_SLOTS, new_expansion
+from frugalsvm.core.kernels import Linear
+from frugalsvm.core.losses import BinaryHinge
+from frugalsvm.core.schedules import Perceptron
+
+parts = Parts(BinaryHinge(), Linear(), Perceptron(0.75), Unlimited(), Everywhere())
+model = learn(parts, new_expansion(8, 1, 1, np.float64), np.ones((6, 1)), np.ones(6, np.int64))
+print(json.dumps({
+    "file": frugalsvm.__file__,
+    "n_learned": int(model.counts[N_SLOTS]),
+    "hits": sum(run.stats.cache_hits.values()),
+    "misses": sum(run.stats.cache_misses.values()),
+}))
+"""
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A copy of the package that may be edited, and a function that trains with it and its own cache."""
+    root = tmp_path / "frugalsvm"
+    shutil.copytree(Path(frugalsvm.__file__).parent, root, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def train():
+        report = json.loads(python(TRAINING, path=[tmp_path], NUMBA_CACHE_DIR=str(tmp_path / "cache")))
+        assert Path(report.pop("file")).is_relative_to(root)
+        return report
+
+    return root, train
+
+
+def test_cache_is_used_until_any_source_changes(package):
+    root, train = package
+    assert train() == {"n_learned": 2, "hits": 0, "misses": 1}
+    assert train() == {"n_learned": 2, "hits": 1, "misses": 0}
+    # A constant in the file of a callee; the file of the cached function stays as it is.
+    losses = root / "core" / "losses.py"
+    source = losses.read_text()
+    assert source.count("MARGIN = 1.0") == 1
+    losses.write_text(source.replace("MARGIN = 1.0", "MARGIN = 2.0"))
+    assert train() == {"n_learned": 3, "hits": 0, "misses": 1}
+
+
+def test_digest_sees_names_and_contents(tmp_path):
+    (tmp_path / "inner").mkdir()
+    first, second = tmp_path / "a.py", tmp_path / "inner" / "b.py"
+    first.write_text("x = 1")
+    second.write_text("y = 1")
+    digests = [sources_digest(tmp_path)]
+    second.write_text("y = 2")
+    digests.append(sources_digest(tmp_path))
+    second.rename(tmp_path / "inner" / "c.py")
+    digests.append(sources_digest(tmp_path))
+    assert len(set(digests)) == 3
+    (tmp_path / "notes.txt").write_text("not a source")
+    assert sources_digest(tmp_path) == digests[-1]
+    assert sources_digest() == sources_digest(Path(frugalsvm.__file__).parent)
+
+
+# --- functions chosen by the type of their first argument -------------------------------------------------
+
+
+class Metre(NamedTuple):
+    value: float
+
+
+class Mile(NamedTuple):
+    value: float
+
+
+class Litre(NamedTuple):
+    value: float
+
+
+@generic
+def in_metres(length, times):
+    """A length, so many times, in metres."""
+
+
+@in_metres.implement(Metre)
+def _metres(length, times):
+    return length.value * times
+
+
+@in_metres.implement(Mile, np.float64)
+def _miles(length, times):
+    return 1609.0 * times
+
+
+@compiled
+def compiled_call(length, times):
+    return in_metres(length, times)
+
+
+@pytest.mark.parametrize("call", [in_metres, compiled_call])
+def test_body_is_chosen_by_type(call):
+    assert call(Metre(2.0), 3.0) == 6.0
+    assert call(Mile(2.0), 3.0) == 4827.0
+    assert call(np.float64(2.0), 3.0) == 4827.0
+
+
+def test_unknown_part_is_named():
+    with pytest.raises(TypeError, match="in_metres is not implemented for Litre"):
+        in_metres(Litre(2.0), 3.0)
+    with pytest.raises(TypingError, match="Litre"):
+        compiled_call(Litre(2.0), 3.0)
+
+
+def test_body_with_another_signature_is_refused():
+    with pytest.raises(TypeError, match=r"in_metres for Litre: expected the signature \(length, times\)"):
+
+        @in_metres.implement(Litre)
+        def _litres(length, factor):
+            return 0.0
+
+    with pytest.raises(TypeError, match="not implemented for Litre"):
+        in_metres(Litre(2.0), 3.0)
+
+
+def test_generic_keeps_name_and_docstring():
+    assert in_metres.__name__ == "in_metres"
+    assert in_metres.__doc__ == "A length, so many times, in metres."
+
+
+# --- without compilation ----------------------------------------------------------------------------------
+
+CASES = {
+    f"{maintenance}-{n_outputs}": Setting("norma", maintenance, n_outputs, budget=5, average_from=10)
+    for maintenance in ("merge", "project", "remove")
+    for n_outputs in (1, 4)
+}
+MANY_FEATURES = Setting("pegasos", "merge", 1, budget=5, gamma=0.05)
+INTERPRETED = """
+import sys
+from frugalsvm._compile import INTERPRETED
+from test_compile import write_models
+
+assert INTERPRETED
+write_models(sys.argv[1])
+"""
+
+
+def trained_models(*, sparse):
+    """What each of the cases learns from a few dozen rows: arrays by name."""
+    arrays = {}
+    for name, setting in CASES.items():
+        X, labels = blobs(48, 3, setting.n_classes, seed=3)
+        model = setting.trained(scipy.sparse.csr_matrix(X) if sparse else X, labels)
+        n = model.counts[N_SLOTS]
+        arrays |= {
+            f"{name}-rows": model.rows[:n],
+            f"{name}-coefficients": coefficients(model),
+            f"{name}-decisions": setting.decisions(model, X, averaged=True),
+            f"{name}-counts": model.counts,
+            f"{name}-error": model.scalars[ERROR_SUM],
+        }
+    return arrays
+
+
+def write_models(file):
+    """For the process without compilation."""
+    dense, sparse = trained_models(sparse=False), trained_models(sparse=True)
+    blocks = MANY_FEATURES.trained(*blobs(30, 12, 2, seed=3))
+    np.savez(file, blocks=blocks.rows, **dense, **{f"sparse-{name}": array for name, array in sparse.items()})
+
+
+@pytest.fixture(scope="module")
+def interpreted(tmp_path_factory):
+    file = tmp_path_factory.mktemp("interpreted") / "models.npz"
+    path = [Path(frugalsvm.__file__).parents[1], TESTS]
+    python(INTERPRETED, file, path=path, NUMBA_DISABLE_JIT="1")
+    with np.load(file) as arrays:
+        return dict(arrays)
+
+
+@pytest.mark.parametrize("prefix", ["", "sparse-"])
+def test_interpreted_code_learns_the_same(interpreted, prefix):
+    """Sparse rows are compared with compiled dense ones: that they are the same is shown elsewhere."""
+    expected = trained_models(sparse=False)
+    for name, array in expected.items():
+        np.testing.assert_allclose(interpreted[prefix + name], array, rtol=1e-9, atol=1e-9, err_msg=name)
+    assert all(expected[f"{case}-counts"][N_SLOTS] == 5 for case in CASES)
+
+
+def test_interpreted_blocks_learn_the_same(interpreted):
+    model = MANY_FEATURES.trained(*blobs(30, 12, 2, seed=3))
+    assert model.counts[N_MAINTENANCE] > 10
+    np.testing.assert_allclose(interpreted["blocks"], model.rows, rtol=1e-9, atol=1e-9)
