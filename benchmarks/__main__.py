@@ -14,6 +14,7 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits
 
 import frugalsvm
+from benchmarks.memory import measure_memory
 from benchmarks.speed import CASES, measure, measure_startup
 from frugalsvm.datasets import DatasetUnavailableError
 
@@ -38,10 +39,13 @@ def main():
                     console.print(f"[yellow]{name}: skipped: {error}")
                     continue
             console.print(case_table(results[-1]))
-    startup = measure_startup()
-    console.print(startup_table(startup))
+    startup, memory = measure_startup(), measure_memory()
+    console.print(one_row_table("Start-up of a new process, seconds", startup, "{:.2f}"))
+    labels = {f"{int(n):,} examples": value for n, value in memory.items()}
+    console.print(one_row_table("Peak memory of a stream, MB", labels, "{:.1f}"))
     options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps({"machine": machine(), "cases": results, "startup": startup}, indent=2))
+    everything = {"machine": machine(), "cases": results, "startup": startup, "memory": memory}
+    options.json.write_text(json.dumps(everything, indent=2))
     console.print(f"Results are in {options.json}")
 
 
@@ -73,11 +77,11 @@ def _ratio(value):
     return "" if value is None else f"{value:.2f}"
 
 
-def startup_table(startup):
-    table = Table(title="Start-up of a new process, seconds", title_justify="left", title_style="bold")
-    for heading in startup:
+def one_row_table(title, values, form):
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for heading in values:
         table.add_column(heading, justify="right")
-    table.add_row(*(f"{value:.2f}" for value in startup.values()))
+    table.add_row(*(form.format(value) for value in values.values()))
     return table
 
 

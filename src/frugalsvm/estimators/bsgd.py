@@ -1,6 +1,6 @@
 """Budgeted stochastic gradient descent as a scikit-learn classifier."""
 
-import numbers
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -285,9 +285,9 @@ class BSGDClassifier(KernelExpansionClassifier):
         slots_for_budget(self.budget, 1)
         if self.average == "post" and self.budget is None:
             raise ValueError("average='post' needs a budget; without one use average=True.")
-        if not isinstance(self.max_iter, numbers.Integral) or self.max_iter < 1:
+        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
             raise ValueError(f"max_iter must be an integer of at least 1, not {self.max_iter!r}.")
-        if not (self.average == "post" or (isinstance(self.average, numbers.Integral) and self.average >= 0)):
+        if not (self.average == "post" or (isinstance(self.average, int | np.integer) and self.average >= 0)):
             raise ValueError(f"average must be True, False, a number of examples or 'post', not {self.average!r}.")
 
     def _classes_after(self, first, seen, announced):
@@ -342,6 +342,7 @@ class BSGDClassifier(KernelExpansionClassifier):
         return np.random.default_rng(random_state.randint(np.iinfo(np.int32).max)).permutation(n_rows)
 
     def _parts(self, policy=None):
+        schedule: Any
         if self.learner == "pegasos":
             schedule = Pegasos(float(self.alpha), self.radius is None)
         elif self.learner == "norma":
