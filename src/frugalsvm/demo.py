@@ -56,12 +56,12 @@ def _train(console, model, n_examples):
     from frugalsvm.datasets import stream
 
     columns = (BarColumn(20), TextColumn("{task.fields[shown]}"), TimeRemainingColumn(compact=True))
-    spent = seen = correct = 0
+    spent, seen, correct = 0.0, 0, 0
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("", total=n_examples, shown="")
         for X, y in stream("noisy_checkerboard", n_examples, chunk_size=CHUNK, random_state=0, noise=NOISE):
             if seen:  # test, then train
-                correct += np.count_nonzero(model.predict(X) == y)
+                correct += int(np.count_nonzero(model.predict(X) == y))
             start = time.perf_counter()
             model.partial_fit(X, y)
             spent += time.perf_counter() - start
@@ -141,9 +141,8 @@ def _picture(console, model, path):
     )
     vectors, positive = model.support_vectors_, model.dual_coef_[0] > 0
     for chosen, colour, label in ((positive, "#08306b", "class +1"), (~positive, "#67000d", "class -1")):
-        axes.scatter(
-            *vectors[chosen].T, s=22, c=colour, edgecolors="w", linewidths=0.6, label=f"support vectors, {label}"
-        )
+        x, y = vectors[chosen].T
+        axes.scatter(x, y, s=22, c=colour, edgecolors="w", linewidths=0.6, label=f"support vectors, {label}")
     figure.colorbar(shades.surface_, ax=axes, label="decision value", shrink=0.8)
     axes.set(
         title=f"{model.t_:,} noisy examples, {len(vectors)} support vectors", xlabel="x", ylabel="y", aspect="equal"
