@@ -51,11 +51,11 @@ def scaled(scaling, X, *others):
     return tuple(scaler.transform(rows).astype(np.float32) for rows in (X, *others))
 
 
-def raw_split(data, rows=None):
+def raw_split(data, rows=None, seed=0):
     """Unscaled training and test rows by the name of the data."""
     if data == "checkerboard":
         return *make_checkerboard(rows or 1_000_000, random_state=0), *make_checkerboard(50_000, random_state=1)
-    if data == "banana":  # no split of its own: 1000 rows are kept for testing, as in the paper
-        X, X_test, y, y_test = train_test_split(*load(data), test_size=1000, random_state=0)
+    if data == "banana":  # no split of its own: a random one for each repetition, as in the paper
+        X, X_test, y, y_test = train_test_split(*load(data), test_size=1000, random_state=seed)
         return X, y, X_test, y_test
     return *load(data, "train"), *load(data, "test")

@@ -23,11 +23,11 @@ CASES = {
     for case in (
         Case("checkerboard-100", "checkerboard", None, 100, 3.0, 1e-4, rows=1_000_000, svc_rows=50_000, svc_c=100.0),
         Case("checkerboard-500", "checkerboard", None, 500, 12.0, 1e-4, rows=1_000_000, svc_rows=50_000, svc_c=100.0),
-        Case("ijcnn1", "ijcnn1", "standard", 500, 0.2, 3e-5, svc_c=10.0),
-        Case("a9a", "a9a", "range", 500, 0.08, 1e-4),
+        Case("ijcnn1", "ijcnn1", "standard", 500, 0.182, 3.16e-5, svc_c=10.0),
+        Case("a9a", "a9a", "range", 500, 0.163, 1e-4),
         Case("mnist-8", "mnist", "pixels", 500, 0.02, 1e-5, rows=20_000, svc_c=10.0, positive=8),
-        Case("usps", "usps", "range", 500, 0.05, 1e-4, svc_c=10.0),
-        Case("letter", "letter", "range", 500, 13.0, 1e-4, svc_c=10.0),
+        Case("usps", "usps", "range", 500, 0.106, 1e-4, svc_c=10.0),
+        Case("letter", "letter", "range", 500, 6.7, 1e-4, svc_c=10.0),
     )
 }
 PREDICTED_ROWS = 50_000
