@@ -129,11 +129,11 @@ def long_checkerboard(n_examples=10_000_000):
     ):
         table.add_column(heading, justify="right")
     cases = [
-        ("remove", 100, 12.0, 79.19, 1.402),
-        ("project", 100, 12.0, 99.25, 0.052),
-        ("merge", 100, 12.0, 99.55, 0.037),
+        ("remove", 100, 8.0, 79.19, 1.402),
+        ("project", 100, 8.0, 99.25, 0.052),
+        ("merge", 100, 8.0, 99.55, 0.037),
         ("merge", 100, 3.0, None, None),
-        ("merge", 500, 12.0, 99.74, 0.002),
+        ("merge", 500, 8.0, 99.74, 0.002),
     ]
     for maintenance, budget, gamma, paper_accuracy, paper_error in cases:
         model = BSGDClassifier(maintenance=maintenance, budget=budget, gamma=gamma, alpha=1e-4)

@@ -201,7 +201,7 @@ def trained_models(*, sparse):
 def write_models(file):
     """For the process without compilation."""
     dense, sparse = trained_models(sparse=False), trained_models(sparse=True)
-    blocks = MANY_FEATURES.trained(*blobs(30, 12, 2, seed=3))
+    blocks = MANY_FEATURES.trained(*blobs(70, 12, 2, seed=3))
     np.savez(file, blocks=blocks.rows, **dense, **{f"sparse-{name}": array for name, array in sparse.items()})
 
 
@@ -224,6 +224,6 @@ def test_interpreted_code_learns_the_same(interpreted, prefix):
 
 
 def test_interpreted_blocks_learn_the_same(interpreted):
-    model = MANY_FEATURES.trained(*blobs(30, 12, 2, seed=3))
+    model = MANY_FEATURES.trained(*blobs(70, 12, 2, seed=3))
     assert model.counts[N_MAINTENANCE] > 10
     np.testing.assert_allclose(interpreted["blocks"], model.rows, rtol=1e-9, atol=1e-9)

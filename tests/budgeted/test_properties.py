@@ -16,6 +16,7 @@ from frugalsvm.core.expansion import (
     N_SEEN,
     N_SLOTS,
     N_UPDATES,
+    RAW_NORM,
     SCALE,
     averaged_coefficients,
     coefficients,
@@ -129,3 +130,32 @@ def test_gradient_error_of_removal_counts_removals(n_outputs, seed):
     per_removal = 1.0 if n_outputs == 1 else np.sqrt(2.0)  # a newcomer has the coefficients 1 and -1
     mean_error = model.scalars[ERROR_SUM] / model.counts[N_SEEN]
     assert mean_error == pytest.approx(per_removal * model.counts[N_MAINTENANCE] / model.counts[N_SEEN])
+
+
+class TestKeptQuantitiesHeal:
+    """What is updated from step to step is computed afresh now and then, so that rounding errors cannot add up."""
+
+    def test_norm(self):
+        setting = Setting(
+            "perceptron", "remove", 1, radius=1e6
+        )  # at a radius that is reached, errors fade by themselves
+        X, labels = blobs(600, 3, 2, seed=0)
+        parts = setting.parts()
+        model = learn(parts, setting.empty_model(X), X[:200], labels[:200])
+        model.scalars[RAW_NORM] *= 1.1
+        before = model.counts[N_UPDATES]
+        learn(parts, model, X[200:], labels[200:])
+        assert model.counts[N_UPDATES] - before > 8 * setting.budget
+        true = squared_norm(setting, *rows_and_coefficients(model))
+        assert model.scalars[SCALE] ** 2 * model.scalars[RAW_NORM] == pytest.approx(true, rel=1e-9)
+
+    def test_inverse(self):
+        setting = Setting("pegasos", "project", 1)
+        X, labels = blobs(600, 3, 2, seed=0)
+        parts = setting.parts()
+        model = learn(parts, setting.empty_model(X), X[:200], labels[:200])
+        inverse = parts.policy.inverse[:10, :10]
+        inverse += 1e-3 * np.diag(np.diag(inverse))
+        learn(parts, model, X[200:], labels[200:])
+        gram = kernel_matrix(model.rows[:10], model.rows[:10], kernel="rbf", gamma=setting.gamma)
+        np.testing.assert_allclose(inverse @ gram, np.eye(10), atol=1e-8)

@@ -136,9 +136,10 @@ def test_learners_and_maintenances(learner, maintenance, n_outputs):
 # From here on, few combinations of parts that are compiled for this module alone: compiling takes seconds.
 
 
-@pytest.mark.parametrize("n_outputs", [1, 4])
-def test_rows_with_many_features_in_blocks(n_outputs):
-    setting = Setting("pegasos", "merge", n_outputs, gamma=0.05)
+@pytest.mark.parametrize("budget", [10, 30])
+def test_rows_with_many_features_in_blocks(budget):
+    """Blocks hold 64 rows, but end where the model outgrows the next multiple of 16 slots."""
+    setting = Setting("pegasos", "merge", 1, gamma=0.05, budget=budget)
     assert_follows_the_oracle(setting, n_features=12, seed=2)
 
 

@@ -213,8 +213,7 @@ class TestBudgetInBytes:
             new_model(budget="79B").fit(*binary)
         assert new_model(budget="80B").fit(*binary).budget_ == 2
 
-    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-    @pytest.mark.parametrize("n_classes", [2, 4])
+    @pytest.mark.parametrize(("n_classes", "dtype"), [(2, np.float32), (2, np.float64), (4, np.float64)])
     def test_model_fits(self, n_classes, dtype):
         X, y = blobs(200, 3, n_classes, seed=0, dtype=dtype)
         model = new_model(budget="0.6KB").fit(X, y)

@@ -197,6 +197,7 @@ class BSGDClassifier(KernelExpansionClassifier):
         self
         """
         self._check_params()
+        random_state = check_random_state(self.random_state)
         goes_on = self.warm_start and hasattr(self, "classes_")
         X, y, seen = self._validated(X, y, reset=not goes_on)
         if len(seen) < 2 and not goes_on:
@@ -208,7 +209,6 @@ class BSGDClassifier(KernelExpansionClassifier):
             self._set_classes(classes)
         else:
             self._start(X, classes)
-        random_state = check_random_state(self.random_state)
         for _ in range(self.max_iter):
             self._learn(X, labels, weights, self._order(X.shape[0], random_state))
         if self.average == "post":
