@@ -137,10 +137,10 @@ class TestLearning:
 
 
 class TestAverage:
-    SETTING = Setting("norma", "merge", 4, alpha=0.01, eta0=0.5)
+    SETTING = Setting("norma", "remove", 4, alpha=0.01, eta0=0.5)
 
     def model(self, **kwargs):
-        return new_model("norma", eta0=0.5, **kwargs)
+        return new_model("norma", "remove", eta0=0.5, **kwargs)
 
     def check(self, model, oracle, X):
         np.testing.assert_allclose(model.decision_function(X), oracle.average_decision(X), rtol=1e-7, atol=1e-9)

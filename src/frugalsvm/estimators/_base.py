@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
 from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, Expansion
-from frugalsvm.core.kernels import RBF, Linear, Poly
+from frugalsvm.core.kernels import KERNELS, RBF, Linear, Poly
 from frugalsvm.core.predict import decision_values
 from frugalsvm.estimators._validation import check_choice, check_positive, gamma_value, validated_rows
 
@@ -30,7 +30,7 @@ def blas_threads(n_jobs):
 
 def new_kernel(name, gamma, degree, coef0, X):
     """The kernel part for the parameters of an estimator."""
-    check_choice("kernel", name, ("rbf", "poly", "linear"))
+    check_choice("kernel", name, KERNELS)
     if name == "linear":
         return Linear()
     gamma = gamma_value(gamma, X)

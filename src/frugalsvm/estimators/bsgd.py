@@ -20,6 +20,7 @@ from frugalsvm.core.expansion import (
     new_expansion,
     restart_average,
 )
+from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.losses import BinaryHinge, MultiClassHinge
 from frugalsvm.core.schedules import LEARNERS, Norma, Pegasos, Perceptron
 from frugalsvm.estimators._base import KernelExpansionClassifier, blas_threads, bytes_per_slot, new_kernel
@@ -84,8 +85,8 @@ class BSGDClassifier(KernelExpansionClassifier):
         "post" makes `fit` add one more pass, in which the support vectors stay and only their coefficients are
         learned, and predict with the mean over that pass: often more accurate, the budget holds, and each update
         takes time quadratic in the budget. True or a number predict with the mean of all models since the beginning,
-        or since that many examples; that works well while support vectors stay where they are, and badly over long
-        streams with merging, which moves them.
+        or since that many examples: good without a budget or with projection, bad with merging and removal, which take
+        away the vectors that the mean lives on.
     warm_start : bool, default=False
         Whether `fit` goes on from the present model.
     new_classes : {"error", "grow"}, default="error"
@@ -201,7 +202,9 @@ class BSGDClassifier(KernelExpansionClassifier):
         goes_on = self.warm_start and hasattr(self, "classes_")
         X, y, seen = self._validated(X, y, reset=not goes_on)
         if len(seen) < 2 and not goes_on:
-            raise ValueError(f"Learning needs two classes at least, but all labels are {seen[0]!r}: one class.")
+            raise ValueError(
+                f"Learning needs two classes at least, but all labels are {seen[:1].tolist()[0]!r}: one class."
+            )
         classes = self._known_classes(seen) if goes_on else seen
         labels = encoded_labels(y, seen, classes)
         weights = example_weights(sample_weight, self.class_weight, X, classes, labels)
@@ -269,6 +272,7 @@ class BSGDClassifier(KernelExpansionClassifier):
         check_choice("learner", self.learner, LEARNERS)
         check_choice("maintenance", self.maintenance, POLICIES)
         check_choice("new_classes", self.new_classes, ("error", "grow"))
+        check_choice("kernel", self.kernel, KERNELS)
         if self.maintenance == "merge" and self.kernel != "rbf" and self.budget is not None:
             raise ValueError(
                 f"maintenance='merge' works with kernel='rbf' only, not with {self.kernel!r}; "
@@ -303,7 +307,7 @@ class BSGDClassifier(KernelExpansionClassifier):
             return np.union1d(classes, seen)
         if len(classes) < 2:
             raise ValueError(
-                f"The first batch has one class only, {classes[0]!r}; pass all classes as `classes`, "
+                f"The first batch has one class only, {classes[:1].tolist()[0]!r}; pass all classes as `classes`, "
                 "or set new_classes='grow'."
             )
         return classes
