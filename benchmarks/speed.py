@@ -21,7 +21,7 @@ from frugalsvm.core.kernels import RBF
 CASES = {
     case.name: case
     for case in (
-        Case("checkerboard-100", "checkerboard", None, 100, 3.0, 1e-4, rows=1_000_000, svc_rows=50_000, svc_c=100.0),
+        Case("checkerboard-100", "checkerboard", None, 100, 5.0, 1e-6, rows=1_000_000, svc_rows=50_000, svc_c=100.0),
         Case("checkerboard-500", "checkerboard", None, 500, 12.0, 1e-4, rows=1_000_000, svc_rows=50_000, svc_c=100.0),
         Case("ijcnn1", "ijcnn1", "standard", 500, 0.182, 3.16e-5, svc_c=10.0),
         Case("a9a", "a9a", "range", 500, 0.163, 1e-4),

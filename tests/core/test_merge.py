@@ -101,9 +101,6 @@ class TestBestPoint:
         for L in [-1e-10, -0.01, -0.5, -0.8, -1.0, -1.2, -1.3, -1.4, -1.6, -1.9, -2.2, -4.0, -10.0, -80.0]:
             self.check(1.0, ratio, cosine, L, rtol=1e-6, flat=True)
 
-    @pytest.mark.xfail(
-        strict=True, raises=AssertionError, reason="starts at h = 1/2, a maximum of the degradation, and stays there"
-    )
     @pytest.mark.parametrize("cosine", [-0.3, -0.2, 0.0, 0.2])
     def test_a_partner_smaller_by_a_rounding_error(self, cosine):
         for L in [-1.0, -1.2, -1.4]:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, generic, inlined
+from frugalsvm._compile import compiled, entry, generic, inlined
 from frugalsvm.budgeted.ball import note_merge, note_projection, note_removal
 from frugalsvm.core.expansion import (
     N_KERNEL_EVALS,
@@ -101,7 +101,7 @@ def frozen(kernel, expansion, ridge=1e-6):
     """The policy that keeps the present support vectors."""
     n = int(expansion.counts[N_SLOTS])
     inverse, column, solved = np.zeros((n, n)), np.zeros(n), np.zeros(n)
-    _recompute_inverse(inverse, kernel, expansion.rows, n, column, solved, ridge)
+    _fill_inverse(inverse, kernel, expansion.rows, n, column, solved, ridge)
     return Freeze(ridge, inverse, column, solved)
 
 
@@ -284,6 +284,11 @@ def _recompute_inverse(inverse, kernel, rows, n, column, solved, ridge):
     for k in range(n):
         distance, self_value = _distance_to_span(kernel, rows, k, inverse, column, solved)
         grow_inverse(inverse, k, solved, distance + ridge * self_value)
+
+
+@entry
+def _fill_inverse(inverse, kernel, rows, n, column, solved, ridge):
+    _recompute_inverse(inverse, kernel, rows, n, column, solved, ridge)
 
 
 POLICIES = {"remove": Remove, "project": Project, "merge": Merge}

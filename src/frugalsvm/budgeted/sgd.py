@@ -120,7 +120,8 @@ def run(parts, source, labels, weights, start, block_rows, expansion, work):
     capacity = expansion.rows.shape[0]
     weighted = weights.size > 0
     while start < labels.size and expansion.counts[N_SLOTS] < capacity:
-        stop = start + load(source, start, min(block_rows, labels.size - start), expansion)
+        # Blocks end at multiples of their length, also after one that ended early: see BLOCK_ROWS.
+        stop = start + load(source, start, min(block_rows - start % block_rows, labels.size - start), expansion)
         first = start
         while start < stop and expansion.counts[N_SLOTS] < source.state[ROOM]:
             weight = weights[start] if weighted else 1.0
@@ -144,7 +145,7 @@ def learn(parts, expansion, X, labels, weights=None, order=None, block_rows=None
     position = 0
     while True:
         source = new_source(X, order, expansion)
-        rows = block_rows or rows_at_a_time(source)
+        rows = min(block_rows or rows_at_a_time(source), rows_at_a_time(source))
         work = new_workspace(expansion)
         position = run(parts, source, labels, weights, position, rows, expansion, work)
         if position == order.size:

@@ -101,7 +101,7 @@ def best_point(A, C, B, log_kappa):
     swapped = A > B * _SAME_SIZE
     if swapped:
         A, B = B, A
-    h = _best_point_in_half(A, C, B, log_kappa)
+    h = _best_point_in_half(min(A, B), C, B, log_kappa)
     return 1.0 - h if swapped else h
 
 

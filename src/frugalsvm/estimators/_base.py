@@ -1,5 +1,6 @@
 """What all classifiers share whose model is a kernel expansion: predictions and published attributes."""
 
+from contextlib import contextmanager
 from functools import cache
 
 import numpy as np
@@ -12,7 +13,7 @@ from frugalsvm.core.kernels import KERNELS, RBF, Linear, Poly
 from frugalsvm.core.predict import decision_values
 from frugalsvm.estimators._validation import check_choice, check_positive, gamma_value, validated_rows
 
-__all__ = ["KernelExpansionClassifier", "blas_threads", "bytes_per_slot", "new_kernel"]
+__all__ = ["KernelExpansionClassifier", "blas_threads", "bytes_per_slot", "new_kernel", "unchanged_on_error"]
 
 
 @cache
@@ -26,6 +27,18 @@ def blas_threads(n_jobs):
     Blocks are small: a second thread gains little on an idle machine and loses much on a busy one.
     """
     return _thread_controller().limit(limits=n_jobs or 1, user_api="blas")
+
+
+@contextmanager
+def unchanged_on_error(estimator):
+    """Give an estimator back all its attributes if what is done to it fails."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 def new_kernel(name, gamma, degree, coef0, X):

@@ -66,7 +66,7 @@ def _integer_range(values) -> tuple[int, int] | None:
     if values.dtype.kind not in "iu" or values.size == 0:
         return None
     low, high = int(values.min()), int(values.max())
-    return (low, high) if high - low < _COUNTED_LABELS else None
+    return (low, high) if high - low < _COUNTED_LABELS and high < 2**63 else None
 
 
 def distinct_labels(y) -> np.ndarray:
@@ -84,10 +84,10 @@ def encoded_labels(y, seen, classes) -> np.ndarray:
     places[places == len(classes)] = 0
     unknown = np.flatnonzero(classes[places] != seen)
     if unknown.size:
-        label = seen[unknown[0]]
-        row = np.flatnonzero(y == label)[0]
+        row = np.flatnonzero(y == seen[unknown[0]])[0]
+        label = seen[unknown].tolist()[0]
         raise ValueError(
-            f"Label {label.item()!r} (row {row}) is not one of the classes {_listed(classes)} that the model knows; "
+            f"Label {label!r} (row {row}) is not one of the classes {_listed(classes)} that the model knows; "
             "pass all of them as `classes` to the first call of partial_fit, or set new_classes='grow'."
         )
     bounds = _integer_range(seen)
@@ -110,6 +110,8 @@ def example_weights(sample_weight, class_weight, X, classes, labels):
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if class_weight is not None:
         per_class = compute_class_weight(class_weight, classes=classes, y=classes[labels])
+        if not (np.isfinite(per_class).all() and (per_class >= 0).all()):
+            raise ValueError(f"class_weight must be non-negative numbers, not {class_weight!r}.")
         weights = weights * per_class[labels]
     return np.ascontiguousarray(weights)
 

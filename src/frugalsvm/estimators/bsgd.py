@@ -23,7 +23,13 @@ from frugalsvm.core.expansion import (
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.losses import BinaryHinge, MultiClassHinge
 from frugalsvm.core.schedules import LEARNERS, Norma, Pegasos, Perceptron
-from frugalsvm.estimators._base import KernelExpansionClassifier, blas_threads, bytes_per_slot, new_kernel
+from frugalsvm.estimators._base import (
+    KernelExpansionClassifier,
+    blas_threads,
+    bytes_per_slot,
+    new_kernel,
+    unchanged_on_error,
+)
 from frugalsvm.estimators._classes import n_outputs_for, with_classes
 from frugalsvm.estimators._validation import (
     check_choice,
@@ -197,6 +203,11 @@ class BSGDClassifier(KernelExpansionClassifier):
         -------
         self
         """
+        with unchanged_on_error(self):
+            self._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X, y, sample_weight):
         self._check_params()
         random_state = check_random_state(self.random_state)
         goes_on = self.warm_start and hasattr(self, "classes_")
@@ -217,7 +228,6 @@ class BSGDClassifier(KernelExpansionClassifier):
         if self.average == "post":
             self._polish(X, labels, weights, self._order(X.shape[0], random_state))
         self.n_iter_ = self.max_iter + (self.average == "post")
-        return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from a batch of rows, in the given order, once.
@@ -235,6 +245,11 @@ class BSGDClassifier(KernelExpansionClassifier):
         -------
         self
         """
+        with unchanged_on_error(self):
+            self._partial_fit(X, y, classes, sample_weight)
+        return self
+
+    def _partial_fit(self, X, y, classes, sample_weight):
         self._check_params()
         if isinstance(self.class_weight, str):
             raise ValueError(
@@ -252,7 +267,6 @@ class BSGDClassifier(KernelExpansionClassifier):
             self._set_classes(known)
         if len(known) > 1:  # until then there is nothing to tell apart
             self._learn(X, labels, weights, np.arange(X.shape[0]))
-        return self
 
     def _validated(self, X, y, *, reset):
         if y is None:
@@ -315,6 +329,8 @@ class BSGDClassifier(KernelExpansionClassifier):
     def _known_classes(self, seen):
         if self.new_classes == "error":
             return self.classes_  # encoded_labels refuses what is not there
+        if (self.classes_.dtype.kind in "biuf") != (seen.dtype.kind in "biuf"):
+            raise ValueError(f"Labels like {seen[:1].tolist()[0]!r} do not mix with the classes {self.classes_!r}.")
         return np.union1d(self.classes_, seen)
 
     def _start(self, X, classes):
