@@ -57,7 +57,7 @@ def main():
     for name in options.data:
         try:
             choice = tuned(name) if options.tune else CHOSEN[name]
-            plain, post = test_accuracies(name, choice, False), test_accuracies(name, choice, "post")
+            plain, post = accuracies_on_test_rows(name, choice, False), accuracies_on_test_rows(name, choice, "post")
         except DatasetUnavailableError as error:
             console.print(f"[yellow]{name}: skipped: {error}")
             continue
@@ -73,7 +73,7 @@ def _spread(accuracies):
     return f"{np.mean(accuracies):.2f} ± {np.std(accuracies):.2f}"
 
 
-def test_accuracies(name, choice, average):
+def accuracies_on_test_rows(name, choice, average):
     """Accuracy on the test rows, in percent, for each seed."""
     accuracies = []
     for seed in SEEDS:
