@@ -24,7 +24,7 @@ from frugalsvm.core.expansion import (
     slot_kernel_row,
 )
 from frugalsvm.core.fastmath import row_weighted_sum, rows_dot
-from frugalsvm.core.merge import between
+from frugalsvm.core.merge import between, merge_factors
 
 __all__ = [
     "Ball",
@@ -138,8 +138,7 @@ def _ball_merge(ball, kernel, expansion, work, m, n, h, log_kappa, lost):
     norm = rows_dot(work.vector, 0, work.vector, 0)
     row_kernel_row(kernel, work.vector, 0, norm, expansion.rows, expansion.norms, n_slots, work.products, row)
     expansion.counts[N_KERNEL_EVALS] += n_slots
-    u = np.exp((1.0 - h) * (1.0 - h) * log_kappa)
-    v = np.exp(h * h * log_kappa)
+    u, v = merge_factors(h, log_kappa)
     inner -= u * _pull(weights, coef, m, row, n_slots) + v * _pull(weights, coef, n, row, n_slots)
     expansion.scalars[RAW_NORM] += lost - 2.0 * inner
 

@@ -37,7 +37,7 @@ from frugalsvm.core.expansion import (
 from frugalsvm.core.fastmath import first_argmin, minimum, rows_dot
 from frugalsvm.core.inverse import grow_inverse, inverse_times, shrink_inverse
 from frugalsvm.core.lookahead import touch
-from frugalsvm.core.merge import best_partner, between, log_kernel_value
+from frugalsvm.core.merge import best_partner, between, log_kernel_value, merge_factors
 
 __all__ = ["POLICIES", "Freeze", "Merge", "Project", "Remove", "Unlimited", "admit", "frozen", "new_policy"]
 
@@ -189,8 +189,7 @@ def _write_merged(kernel, expansion, m, n, h, log_kappa):
     """Put the merged vector and its coefficients into slot n."""
     between(expansion.rows, m, n, h, expansion.rows, n)
     expansion.norms[n] = rows_dot(expansion.rows, n, expansion.rows, n)
-    u = np.exp((1.0 - h) * (1.0 - h) * log_kappa)
-    v = np.exp(h * h * log_kappa)
+    u, v = merge_factors(h, log_kappa)
     for o in range(expansion.coef.shape[0]):
         expansion.coef[o, n] = u * expansion.coef[o, m] + v * expansion.coef[o, n]
     expansion.births[n] = expansion.counts[N_SEEN]

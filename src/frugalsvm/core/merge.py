@@ -53,6 +53,7 @@ __all__ = [
     "least_winning_kappa",
     "log_kernel_value",
     "lower_bound",
+    "merge_factors",
 ]
 
 _E_MINUS_1 = _ROOT_E_MINUS_2 = 0.36787944117144233
@@ -145,6 +146,12 @@ def degradation(A, C, B, log_kappa, h):
     from_n = np.expm1(2.0 * h * h * log_kappa)
     mixed = 2.0 * h * (1.0 - h) * log_kappa
     return max(0.0, 2.0 * C * np.exp(log_kappa - mixed) * np.expm1(mixed) - A * from_m - B * from_n)
+
+
+@compiled
+def merge_factors(h, log_kappa):
+    """``u = K(x_m, z)`` and ``v = K(x_n, z)``: what each vector's coefficients are multiplied with in z."""
+    return np.exp((1.0 - h) * (1.0 - h) * log_kappa), np.exp(h * h * log_kappa)
 
 
 @compiled
