@@ -10,7 +10,7 @@ from frugalsvm.budgeted.maintenance import new_policy
 from frugalsvm.budgeted.sgd import Parts, learn
 from frugalsvm.core.expansion import N_SLOTS, averaged_coefficients, coefficients, new_expansion
 from frugalsvm.core.kernels import RBF, Linear, Poly
-from frugalsvm.core.losses import BinaryHinge, MultiClassHinge
+from frugalsvm.core.losses import MARGIN, hinge_for
 from frugalsvm.core.predict import decision_values
 from frugalsvm.core.schedules import Norma, Pegasos, Perceptron
 
@@ -25,6 +25,13 @@ def blobs(n_rows, n_features, n_classes, seed, *, dtype=np.float64):
     X = centres[blob] + rng.normal(size=(n_rows, n_features))
     labels = np.where(rng.random(n_rows) < 0.2, rng.integers(n_classes, size=n_rows), blob % n_classes)
     return X.astype(dtype), labels
+
+
+def kernel_part(setting):
+    """The engine's kernel for the kernel's parameters in a setting."""
+    if setting.kernel == "rbf":
+        return RBF(setting.gamma)
+    return Poly(setting.gamma, setting.coef0, setting.degree) if setting.kernel == "poly" else Linear()
 
 
 @dataclass(frozen=True)
@@ -52,18 +59,17 @@ class Setting:
         return max(2, self.n_outputs)
 
     def kernel_part(self):
-        parts = {"rbf": RBF(self.gamma), "poly": Poly(self.gamma, self.coef0, self.degree), "linear": Linear()}
-        return parts[self.kernel]
+        return kernel_part(self)
 
     def parts(self):
         """The engine's parts; budget policies have a state, so they are new every time."""
         schedules = {
             "pegasos": Pegasos(self.alpha, self.radius is None),
             "norma": Norma(self.alpha, self.eta0),
-            "perceptron": Perceptron(self.eta0),
+            "perceptron": Perceptron(self.eta0, MARGIN),
         }
         return Parts(
-            loss=BinaryHinge() if self.n_outputs == 1 else MultiClassHinge(self.n_outputs),
+            loss=hinge_for(self.n_outputs),
             kernel=self.kernel_part(),
             schedule=schedules[self.learner],
             policy=new_policy(self.maintenance, self.budget),
@@ -76,13 +82,13 @@ class Setting:
 
     def trained(self, X, labels, weights=None):
         """The engine's model after these rows in this order."""
-        return learn(self.parts(), self.empty_model(X), X, labels, weights)
+        return learn(self.parts(), self.empty_model(X), X, labels, weights)[1]
 
     def trained_in_batches(self, X, labels, batch_rows):
         parts, model = self.parts(), self.empty_model(X)
         for start in range(0, X.shape[0], batch_rows):
             batch = slice(start, start + batch_rows)
-            model = learn(parts, model, X[batch], labels[batch])
+            parts, model = learn(parts, model, X[batch], labels[batch])
         return model
 
     def oracle(self):

@@ -100,13 +100,14 @@ def _part_of(numba_type: Any) -> type | None:
 def generic(declaration: Callable) -> Any:
     """Declare a function chosen by the type of its first argument; its body is never run.
 
-    The returned function has a decorator ``implement(*part_types, ordered=False)`` that adds a body.
+    The returned function has a decorator ``implement(*part_types, ordered=False)`` that adds a body; without types
+    it is the body for all types that have none of their own.
     """
-    bodies: dict[type, Callable] = {}
+    bodies: dict[type | None, Callable] = {}
     name = declaration.__name__
 
     def dispatch(part, *rest):
-        body = bodies.get(type(part))
+        body = bodies.get(type(part), bodies.get(None))
         if body is None:
             raise TypeError(f"{name} is not implemented for {type(part).__name__}")
         return body(part, *rest)
@@ -116,9 +117,10 @@ def generic(declaration: Callable) -> Any:
     dispatch.__module__ = declaration.__module__
     signature = inspect.signature(declaration)
 
-    def resolver_for(selected: type):
+    def resolver_for(selected: type | None):
         def resolve(part, *rest):
-            return bodies[selected] if _part_of(part) is selected else None
+            own = _part_of(part)
+            return bodies[selected] if (own if own in bodies else None) is selected else None
 
         # Numba compares the signatures of the resolver and of the body.
         resolve.__signature__ = signature  # type: ignore[attr-defined]
@@ -127,9 +129,10 @@ def generic(declaration: Callable) -> Any:
     def implement(*part_types: type, ordered: bool = False, inline: bool = True):
         def add(body: Callable) -> Callable:
             if inspect.signature(body) != signature:
-                raise TypeError(f"{name} for {part_types[0].__name__}: expected the signature {signature}")
+                names = ", ".join(part_type.__name__ for part_type in part_types)
+                raise TypeError(f"{name} for {names or 'all'}: expected the signature {signature}")
             flags = {**(_ORDERED if ordered else _FAST), **_INNER, "forceinline": inline}
-            for part_type in part_types:
+            for part_type in part_types or (None,):
                 bodies[part_type] = body
                 overload(dispatch, jit_options=flags)(resolver_for(part_type))
             return body

@@ -45,7 +45,7 @@ def test_budget_is_never_exceeded(maintenance, seed, budget, n_features, batch_r
     parts, model = setting.parts(), setting.empty_model(X)
     for start in range(0, 120, batch_rows):
         batch = slice(start, start + batch_rows)
-        assert learn(parts, model, X[batch], labels[batch]) is model  # with a budget, nothing is ever allocated
+        assert learn(parts, model, X[batch], labels[batch])[1] is model  # with a budget, nothing is ever allocated
         assert model.counts[N_SLOTS] <= budget
     assert model.counts[N_UPDATES] > budget
     assert model.counts[N_MAINTENANCE] >= model.counts[N_UPDATES] - budget
@@ -92,7 +92,7 @@ def test_norm_never_exceeds_the_radius(setting, seed, radius):
     parts, model = setting.parts(), setting.empty_model(X)
     norms = []
     for start in range(0, 150, 3):
-        model = learn(parts, model, X[start : start + 3], labels[start : start + 3])
+        _, model = learn(parts, model, X[start : start + 3], labels[start : start + 3])
         norms.append(np.sqrt(squared_norm(setting, *rows_and_coefficients(model))))
     assert max(norms) <= radius * (1 + 1e-9)
     if radius < 0.5:  # a model that learns anything gets there
@@ -141,7 +141,7 @@ class TestKeptQuantitiesHeal:
         )  # at a radius that is reached, errors fade by themselves
         X, labels = blobs(600, 3, 2, seed=0)
         parts = setting.parts()
-        model = learn(parts, setting.empty_model(X), X[:200], labels[:200])
+        _, model = learn(parts, setting.empty_model(X), X[:200], labels[:200])
         model.scalars[RAW_NORM] *= 1.1
         before = model.counts[N_UPDATES]
         learn(parts, model, X[200:], labels[200:])
@@ -153,8 +153,8 @@ class TestKeptQuantitiesHeal:
         setting = Setting("pegasos", "project", 1)
         X, labels = blobs(600, 3, 2, seed=0)
         parts = setting.parts()
-        model = learn(parts, setting.empty_model(X), X[:200], labels[:200])
-        inverse = parts.policy.inverse[:10, :10]
+        _, model = learn(parts, setting.empty_model(X), X[:200], labels[:200])
+        inverse = parts.policy.span.inverse[:10, :10]
         inverse += 1e-3 * np.diag(np.diag(inverse))
         learn(parts, model, X[200:], labels[200:])
         gram = kernel_matrix(model.rows[:10], model.rows[:10], kernel="rbf", gamma=setting.gamma)

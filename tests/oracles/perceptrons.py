@@ -47,8 +47,9 @@ tighter, tightest
         sum_k  n+_k [f'(x_k) - alpha_r K(x_r, x_k) < 0]  +  n-_k [f'(x_k) - alpha_r K(x_r, x_k) >= 0]
 
     over all B + 1 SVs k, r itself included: the examples it stands for do not vanish with it. ``tighter`` is the same
-    sum with a single 1 for each SV, at its own label. "Nearest" is the distance in feature space,
-    K(x, x) - 2 K(x, x_j) + K(x_j, x_j): the largest K(x, x_j), for rbf.
+    sum with a single 1 for each SV, at its own label. Of several SVs with the same number of errors the oldest goes;
+    with the first slot, which the newcomer takes over, all others would stay for ever. "Nearest" is the distance in
+    feature space, K(x, x) - 2 K(x, x_j) + K(x_j, x_j): the largest K(x, x_j), for rbf.
 
 projectron (Orabona, Keshet and Caputo 2009)
     On an update x is projected on the span of the SVs: P K(x, .) = sum_j d_j K(x_j, .) with d = K^-1 k, the least
@@ -98,7 +99,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .bsgd import DEPENDENCE, KERNELS, TIE, first_tied, kernel_matrix
+from .bsgd import DEPENDENCE, KERNELS, TIE, first_tied, kernel_matrix, tied_with_least
 
 STRATEGIES = ("stop", "random", "forgetron", "budget", "tighter", "tightest", "projectron", "projectron++", "silk")
 MULTI_CLASS_STRATEGIES = ("stop", "random", "projectron", "projectron++")
@@ -383,7 +384,7 @@ class PerceptronOracle(SupportVectors):
             self._free_slot(victim)
             return step._replace(victim=victim)
         scores = self._scores()
-        victim = first_tied(scores)
+        victim = self._least(scores)
         if self.strategy == "forgetron":
             step = self._shrink_before_removing(victim, step)
         if self.strategy == "tightest":
@@ -391,6 +392,13 @@ class PerceptronOracle(SupportVectors):
         self._free_slot(victim)
         runner_up = np.delete(scores, victim).min()
         return step._replace(victim=victim, score=float(scores[victim]), runner_up=float(runner_up))
+
+    def _least(self, scores):
+        """The slot of the least score: the first one of several, or the oldest where equal scores are the rule."""
+        tied = tied_with_least(scores)
+        if self.strategy in ("tighter", "tightest"):
+            return int(min(tied, key=lambda j: self.births[j]))
+        return int(tied[0])
 
     def _scores(self):
         if self.strategy == "forgetron":

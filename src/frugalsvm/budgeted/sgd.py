@@ -1,4 +1,4 @@
-"""Budgeted stochastic gradient descent (BSGD).
+"""Budgeted stochastic gradient descent (BSGD), and every online learner of the same form.
 
 Paper: Z. Wang, K. Crammer, S. Vucetic, "Breaking the curse of kernelization: budgeted stochastic gradient
 descent for large-scale SVM training", JMLR 13 (2012). Algorithm 1 with the step sizes of Table 2
@@ -9,6 +9,9 @@ maintenance strategies of section 6 (``budgeted/maintenance.py``)::
     if margin < 1:  w <- w + eta_t weight_t direction Phi(x_t)   (3.5), section 5
     if there are more than B support vectors:  w <- w - Delta_t  Algorithm 2
     w <- w min(1, U / ||w||)                                section 4 (``budgeted/ball.py``)
+
+The budgeted perceptrons and passive-aggressive learners of the paper's section 2.4 are the same loop with other
+steps (``core/schedules.py``) and policies (``perceptrons.py``, ``self_scored.py``, ``projectron.py``, ``bpa.py``).
 """
 
 from typing import NamedTuple
@@ -17,7 +20,7 @@ import numpy as np
 
 from frugalsvm._compile import entry, inlined
 from frugalsvm.budgeted.ball import note_addition, stay_inside
-from frugalsvm.budgeted.maintenance import admit
+from frugalsvm.budgeted.policy import admit, pass_by, with_room
 from frugalsvm.core.expansion import (
     AVERAGED_FROM,
     ERROR_SUM,
@@ -39,9 +42,9 @@ from frugalsvm.core.lookahead import (
     touch,
     write_example,
 )
-from frugalsvm.core.losses import MARGIN, margin_of, update_direction
+from frugalsvm.core.losses import margin_of, update_direction
 from frugalsvm.core.predict import score_example
-from frugalsvm.core.schedules import advance, may_fold
+from frugalsvm.core.schedules import advance, may_fold, step_size
 from frugalsvm.core.workspace import new_workspace
 
 __all__ = ["Parts", "learn", "run"]
@@ -78,7 +81,6 @@ def _append(parts, source, i, expansion, work, factor):
     refresh_slot(expansion, parts.kernel, n)
     note_addition(parts.ball, expansion, overlap, expansion.sizes[n])
     expansion.counts[N_SLOTS] = n + 1
-    expansion.counts[N_UPDATES] += 1
 
 
 @inlined
@@ -89,7 +91,9 @@ def _learn(parts, source, i, expansion, work, factor, eta):
     lost = admit(parts.policy, parts.loss, parts.kernel, parts.ball, source, expansion, work)
     if expansion.counts[N_SLOTS] > n:
         touch(source, n, expansion)
-    expansion.scalars[ERROR_SUM] += expansion.scalars[SCALE] * np.sqrt(lost) / eta
+    if lost >= 0.0:  # not TURNED_AWAY
+        expansion.counts[N_UPDATES] += 1
+        expansion.scalars[ERROR_SUM] += expansion.scalars[SCALE] * np.sqrt(lost) / eta
     stay_inside(parts.ball, parts.kernel, expansion)
 
 
@@ -102,9 +106,13 @@ def _step(parts, source, i, label, weight, expansion, work):
     margin = scalars[SCALE] * raw_margin
     counts[N_SEEN] += 1
     eta, scalars[SCALE], raw_step = advance(parts.schedule, counts[N_SEEN], scalars[SCALE])
-    if margin < MARGIN:
+    norm = example_norm(source, i)
+    size = step_size(parts.schedule, parts.kernel, margin, norm, weight, scalars[SCALE], raw_step)
+    if size > 0.0:
         update_direction(parts.loss, label, rival, work.direction)
-        _learn(parts, source, i, expansion, work, weight * raw_step, eta)
+        _learn(parts, source, i, expansion, work, size, eta)
+    else:
+        pass_by(parts.policy, parts.kernel, label, weight, expansion, work)
     if counts[N_SEEN] > scalars[AVERAGED_FROM]:
         scalars[SCALE_SUM] += scalars[SCALE]
     if scalars[SCALE] < SMALLEST_SCALE and may_fold(parts.schedule):
@@ -132,9 +140,9 @@ def run(parts, source, labels, weights, start, block_rows, expansion, work):
 
 
 def learn(parts, expansion, X, labels, weights=None, order=None, block_rows=None):
-    """Learn the rows of ``X`` (dense or CSR, of the store's type) in ``order``; returns the expansion.
+    """Learn the rows of ``X`` (dense or CSR, of the store's type) in ``order``; returns the parts and the expansion.
 
-    It is the same object, changed, unless there is no budget and it had to grow.
+    They are the same objects, changed, unless there is no budget and they had to grow.
     """
     if order is None:
         order = np.arange(X.shape[0])
@@ -149,5 +157,6 @@ def learn(parts, expansion, X, labels, weights=None, order=None, block_rows=None
         work = new_workspace(expansion)
         position = run(parts, source, labels, weights, position, rows, expansion, work)
         if position == order.size:
-            return expansion
+            return parts, expansion
         expansion = resized(expansion, 2 * expansion.rows.shape[0])
+        parts = parts._replace(policy=with_room(parts.policy, expansion.rows.shape[0]))

@@ -14,7 +14,7 @@ import numpy as np
 
 from frugalsvm._compile import compiled, inlined
 from frugalsvm.core.fastmath import copy_row, rows_dot
-from frugalsvm.core.kernels import kernel_row, kernel_value
+from frugalsvm.core.kernels import kernel_row, kernel_value, self_value
 
 __all__ = [
     "Expansion",
@@ -143,8 +143,7 @@ def refresh_slot(expansion, kernel, j):
         a = expansion.coef[o, j]
         expansion.weights[o, j] = a
         total += a * a
-    norm = np.float64(expansion.norms[j])
-    expansion.sizes[j] = total * kernel_value(kernel, norm, norm, norm)
+    expansion.sizes[j] = total * self_value(kernel, expansion.norms[j])
 
 
 @inlined

@@ -17,6 +17,7 @@ __all__ = [
     "exp2_nonpositive",
     "first_argmax",
     "first_argmin",
+    "first_tied",
     "minimum",
     "row_weighted_sum",
     "rows_dot",
@@ -153,6 +154,17 @@ def first_argmin(values, n):
     lowest = minimum(values, n)
     for i in range(n):
         if values[i] <= lowest:
+            return i
+    return 0
+
+
+@compiled
+def first_tied(values, n):
+    """First index of a value within 1e-12, relatively, of the smallest of the first ``n >= 1``."""
+    lowest = minimum(values, n)
+    limit = lowest + 1e-12 * abs(lowest)
+    for i in range(n):
+        if values[i] <= limit:
             return i
     return 0
 

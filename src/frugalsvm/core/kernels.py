@@ -19,7 +19,7 @@ import numpy as np
 from frugalsvm._compile import generic, smaller
 from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive, row_weighted_sum
 
-__all__ = ["KERNELS", "RBF", "Linear", "Poly", "kernel_row", "kernel_value", "scored_row"]
+__all__ = ["KERNELS", "RBF", "Linear", "Poly", "kernel_row", "kernel_value", "scored_row", "self_value"]
 
 
 class RBF(NamedTuple):
@@ -46,6 +46,11 @@ def kernel_value(kernel, product, norm_x, norm_z):
 
 
 @generic
+def self_value(kernel, norm):
+    """K(x, x) in float64 from ``||x||^2``."""
+
+
+@generic
 def kernel_row(kernel, products, norms, norm_x, out, n):
     """``out[j] = K(x, z_j)`` for ``j < n``, in the type of ``out``; ``products[j] = <x, z_j>``."""
 
@@ -53,6 +58,17 @@ def kernel_row(kernel, products, norms, norm_x, out, n):
 @generic
 def scored_row(kernel, products, norms, norm_x, weights, out, n):
     """``kernel_row`` and, in the same pass over memory, ``sum_j weights[0, j] out[j]``."""
+
+
+@self_value.implement()
+def _self_value(kernel, norm):
+    norm = np.float64(norm)
+    return kernel_value(kernel, norm, norm, norm)
+
+
+@self_value.implement(RBF)
+def _rbf_self_value(kernel, norm):
+    return 1.0
 
 
 @kernel_value.implement(RBF)

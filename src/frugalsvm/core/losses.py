@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from frugalsvm._compile import generic
 
-__all__ = ["MARGIN", "BinaryHinge", "MultiClassHinge", "margin_of", "update_direction"]
+__all__ = ["MARGIN", "BinaryHinge", "MultiClassHinge", "hinge_for", "margin_of", "update_direction"]
 
 MARGIN = 1.0
 
@@ -25,6 +25,11 @@ class MultiClassHinge(NamedTuple):
     """``max(0, 1 + max_{i != y} f_i(x) - f_y(x))``"""
 
     n_outputs: int
+
+
+def hinge_for(n_outputs):
+    """The loss of a model with one output, or with one for each class."""
+    return BinaryHinge() if n_outputs == 1 else MultiClassHinge(n_outputs)
 
 
 @generic

@@ -1,12 +1,23 @@
-"""Step sizes and shrinking: Table 2 of the BSGD paper (Wang, Crammer & Vucetic 2012).
+"""When an example is learned, by what step, and how the model shrinks.
 
-========== ================ ================= =======================================
-learner    lambda           eta_t             after the step
-========== ================ ================= =======================================
-Pegasos    lambda > 0       1 / (lambda t)
-Norma      lambda > 0       eta0 / sqrt(t)
-Perceptron 0                eta0              (usually) projection on a ball
-========== ================ ================= =======================================
+Subgradient steps, Table 2 of the BSGD paper (Wang, Crammer & Vucetic 2012): with ``m`` the margin,
+
+========== ================ ================= ===========================================
+learner    lambda           eta_t             learns when
+========== ================ ================= ===========================================
+Pegasos    lambda > 0       1 / (lambda t)    m < 1
+Norma      lambda > 0       eta0 / sqrt(t)    m < 1
+Perceptron 0                eta0              m <= 0, a mistake; or m < 1 (margin = 1)
+========== ================ ================= ===========================================
+
+Steps that solve a small problem exactly, with ``w`` the weight of the example:
+
+* ``PassiveAggressive`` (PA-I): ``min 1/2 ||h - f||^2 + C w hinge(h)`` adds the example with the coefficient
+  ``min(C w, (1 - m) / K(x, x))``.
+* ``Implicit`` (ILK): ``min 1/2 ||h - f||^2 + eta (lambda/2 ||h||^2 + w hinge(h))``. Where its derivative is zero,
+  ``h = s f + tau y K(x, .)`` with ``s = 1 / (1 + eta lambda)`` and ``tau = s eta w theta``, theta in [0, 1] the
+  subgradient of the hinge: between 0 and 1 if ``y h(x) = 1``, 0 above and 1 below. As ``y h(x) = s m + tau K(x, x)``
+  grows with tau, that is ``tau = min(s eta w, max(0, (1 - s m) / K(x, x)))``.
 
 The model is stored as ``scale * raw``, so that shrinking by ``1 - eta_t lambda`` and the projection on a ball
 are one multiplication. For Pegasos without a ball (``free=True``) the scale is ``1 / (lambda t)`` exactly: a new
@@ -18,8 +29,20 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import generic
+from frugalsvm.core.kernels import self_value
+from frugalsvm.core.losses import MARGIN
 
-__all__ = ["LEARNERS", "Norma", "Pegasos", "Perceptron", "advance", "may_fold"]
+__all__ = [
+    "LEARNERS",
+    "Implicit",
+    "Norma",
+    "PassiveAggressive",
+    "Pegasos",
+    "Perceptron",
+    "advance",
+    "may_fold",
+    "step_size",
+]
 
 
 class Pegasos(NamedTuple):
@@ -37,8 +60,22 @@ class Norma(NamedTuple):
 
 
 class Perceptron(NamedTuple):
-    """``eta_t = eta0``, no shrinking"""
+    """``eta_t = eta0``, no shrinking; learns from mistakes, or below the margin too"""
 
+    eta0: float
+    margin: float  # 0 or 1
+
+
+class PassiveAggressive(NamedTuple):
+    """The least change that gives an example its margin, up to a largest step"""
+
+    C: float
+
+
+class Implicit(NamedTuple):
+    """The exact minimum of the regularised loss of one example, near the model"""
+
+    lam: float
     eta0: float
 
 
@@ -47,6 +84,14 @@ def advance(schedule, t, scale):
     """The step size ``eta_t``, the scale after shrinking by ``1 - eta_t lambda``, and the step in raw units.
 
     The last is ``eta_t`` over the new scale; ``t`` starts at 1.
+    """
+
+
+@generic
+def step_size(schedule, kernel, margin, norm, weight, scale, raw_step):
+    """The raw coefficient, times its sign, of an example with this margin and squared norm; 0: it is not learned.
+
+    ``margin`` is that of the model before shrinking; ``scale`` and ``raw_step`` are what ``advance`` returned.
     """
 
 
@@ -82,7 +127,46 @@ def _perceptron_advance(schedule, t, scale):
     return schedule.eta0, scale, schedule.eta0 / scale
 
 
-@may_fold.implement(Norma, Perceptron)
+@advance.implement(PassiveAggressive)
+def _passive_aggressive_advance(schedule, t, scale):
+    return 1.0, scale, 1.0 / scale
+
+
+@advance.implement(Implicit)
+def _implicit_advance(schedule, t, scale):
+    shrinking = 1.0 / (1.0 + schedule.eta0 * schedule.lam)
+    scale *= shrinking
+    return schedule.eta0, scale, shrinking * schedule.eta0 / scale
+
+
+@step_size.implement(Pegasos, Norma)
+def _subgradient_size(schedule, kernel, margin, norm, weight, scale, raw_step):
+    return weight * raw_step if margin < MARGIN else 0.0
+
+
+@step_size.implement(Perceptron)
+def _perceptron_size(schedule, kernel, margin, norm, weight, scale, raw_step):
+    return weight * raw_step if margin <= 0.0 or margin < schedule.margin else 0.0
+
+
+@step_size.implement(PassiveAggressive)
+def _passive_aggressive_size(schedule, kernel, margin, norm, weight, scale, raw_step):
+    own = self_value(kernel, norm)
+    if margin >= MARGIN or own <= 0.0:  # an example at the origin of a linear kernel's space
+        return 0.0
+    return min(schedule.C * weight, (MARGIN - margin) / own) * raw_step
+
+
+@step_size.implement(Implicit)
+def _implicit_size(schedule, kernel, margin, norm, weight, scale, raw_step):
+    own = self_value(kernel, norm)
+    shrunk = margin / (1.0 + schedule.eta0 * schedule.lam)
+    if shrunk >= MARGIN or own <= 0.0:
+        return 0.0
+    return min(weight * raw_step, (MARGIN - shrunk) / (own * scale))
+
+
+@may_fold.implement(Norma, Perceptron, PassiveAggressive, Implicit)
 def _multiplicative_may_fold(schedule):
     return True
 

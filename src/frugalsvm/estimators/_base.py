@@ -13,7 +13,14 @@ from frugalsvm.core.kernels import KERNELS, RBF, Linear, Poly
 from frugalsvm.core.predict import decision_values
 from frugalsvm.estimators._validation import check_choice, check_positive, gamma_value, validated_rows
 
-__all__ = ["KernelExpansionClassifier", "blas_threads", "bytes_per_slot", "new_kernel", "unchanged_on_error"]
+__all__ = [
+    "KernelExpansionClassifier",
+    "blas_threads",
+    "bytes_per_slot",
+    "expansion_bytes",
+    "new_kernel",
+    "unchanged_on_error",
+]
 
 
 @cache
@@ -69,18 +76,24 @@ class KernelExpansionClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    @property
+    def _dtype(self):
+        """Type of the stored rows."""
+        return self._expansion.rows.dtype
+
     def _coefficients(self) -> np.ndarray:
         raise NotImplementedError
 
     def _scoring_expansion(self) -> Expansion:
         """The expansion with the true coefficients as weights; training's counters stay as they are."""
-        weights = np.zeros_like(self._expansion.weights)
-        weights[:, : self._expansion.counts[N_SLOTS]] = self._coefficients().T
-        return self._expansion._replace(weights=weights, counts=self._expansion.counts.copy())
+        expansion = self._expansion
+        weights = np.zeros_like(expansion.weights)
+        weights[:, : expansion.counts[N_SLOTS]] = self._coefficients().T
+        return expansion._replace(weights=weights, counts=expansion.counts.copy())
 
     def _scores(self, X) -> np.ndarray:
         check_is_fitted(self)
-        X = validated_rows(self, X, reset=False, dtype=self._expansion.rows.dtype)
+        X = validated_rows(self, X, reset=False, dtype=self._dtype)
         with blas_threads(self.n_jobs):
             return decision_values(self._kernel, self._scoring_expansion(), X)
 
@@ -111,7 +124,8 @@ class KernelExpansionClassifier(ClassifierMixin, BaseEstimator):
     def support_vectors_(self):
         """Support vectors, shape (n_support_vectors, n_features)."""
         check_is_fitted(self)
-        return self._expansion.rows[: self._expansion.counts[N_SLOTS]].copy()
+        expansion = self._expansion
+        return expansion.rows[: expansion.counts[N_SLOTS]].copy()
 
     @property
     def dual_coef_(self):
@@ -147,10 +161,15 @@ class KernelExpansionClassifier(ClassifierMixin, BaseEstimator):
     def model_bytes_(self):
         """Bytes that prediction needs: support vectors, their squared norms and coefficients."""
         check_is_fitted(self)
-        rows, n_outputs = self._expansion.rows, self._expansion.n_outputs
-        return int(self._expansion.counts[N_SLOTS]) * bytes_per_slot(rows.shape[1], n_outputs, rows.dtype)
+        return expansion_bytes(self._expansion)
 
 
 def bytes_per_slot(n_features: int, n_outputs: int, dtype) -> int:
     """Bytes that prediction needs for one support vector."""
     return np.dtype(dtype).itemsize * (n_features + 1 + n_outputs)
+
+
+def expansion_bytes(expansion: Expansion) -> int:
+    """Bytes that prediction needs for a model."""
+    rows, n_slots = expansion.rows, int(expansion.counts[N_SLOTS])
+    return n_slots * bytes_per_slot(rows.shape[1], expansion.n_outputs, rows.dtype)

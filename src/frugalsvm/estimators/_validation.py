@@ -11,6 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 __all__ = [
     "check_choice",
+    "check_count",
     "check_positive",
     "distinct_labels",
     "encoded_labels",
@@ -35,6 +36,12 @@ def check_positive(name: str, value: Any, *, zero: bool = False) -> None:
     good = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
     if not good or value < 0 or (value == 0 and not zero):
         raise ValueError(f"{name} must be a {'non-negative' if zero else 'positive'} number, not {value!r}.")
+
+
+def check_count(name: str, value: Any) -> None:
+    """An integer of at least 1."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be an integer of at least 1, not {value!r}.")
 
 
 def _float_type_of(X: Any):
@@ -78,7 +85,7 @@ def distinct_labels(y) -> np.ndarray:
     return (np.flatnonzero(counts) + bounds[0]).astype(y.dtype, copy=False)
 
 
-def encoded_labels(y, seen, classes) -> np.ndarray:
+def encoded_labels(y, seen, classes, *, may_grow: bool) -> np.ndarray:
     """Positions of the labels in ``classes``, all of which must be there; ``seen`` are the distinct labels."""
     places = np.searchsorted(classes, seen)
     places[places == len(classes)] = 0
@@ -88,7 +95,8 @@ def encoded_labels(y, seen, classes) -> np.ndarray:
         label = seen[unknown].tolist()[0]
         raise ValueError(
             f"Label {label!r} (row {row}) is not one of the classes {_listed(classes)} that the model knows; "
-            "pass all of them as `classes` to the first call of partial_fit, or set new_classes='grow'."
+            "pass all of them as `classes` to the first call of partial_fit"
+            f"{', or set new_classes=' + repr('grow') if may_grow else ''}."
         )
     bounds = _integer_range(seen)
     if bounds is None:

@@ -3,50 +3,32 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets, unique_labels
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.budgeted.ball import Ball, Everywhere
-from frugalsvm.budgeted.maintenance import POLICIES, frozen, new_policy
+from frugalsvm.budgeted.maintenance import POLICIES, new_policy
+from frugalsvm.budgeted.projection import frozen
 from frugalsvm.budgeted.sgd import Parts, learn
 from frugalsvm.core.expansion import (
     ERROR_SUM,
-    N_MAINTENANCE,
     N_SEEN,
-    N_UPDATES,
     averaged_coefficients,
     coefficients,
     new_expansion,
     restart_average,
 )
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.core.losses import BinaryHinge, MultiClassHinge
+from frugalsvm.core.losses import MARGIN, hinge_for
 from frugalsvm.core.schedules import LEARNERS, Norma, Pegasos, Perceptron
-from frugalsvm.estimators._base import (
-    KernelExpansionClassifier,
-    blas_threads,
-    bytes_per_slot,
-    new_kernel,
-    unchanged_on_error,
-)
+from frugalsvm.estimators._base import blas_threads, bytes_per_slot, new_kernel
 from frugalsvm.estimators._classes import n_outputs_for, with_classes
-from frugalsvm.estimators._validation import (
-    check_choice,
-    check_positive,
-    distinct_labels,
-    encoded_labels,
-    example_weights,
-    slots_for_budget,
-    validated_rows,
-)
+from frugalsvm.estimators._online import FIRST_SLOTS, OnlineClassifier
+from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
 
 __all__ = ["BSGDClassifier"]
 
-_FIRST_SLOTS = 256  # room to begin with where there is no budget
 
-
-class BSGDClassifier(KernelExpansionClassifier):
+class BSGDClassifier(OnlineClassifier):
     """Kernel SVM trained by stochastic gradient descent with a fixed number of support vectors.
 
     Reads examples one at a time, in one pass or several, and keeps at most ``budget`` support vectors: time per
@@ -189,99 +171,6 @@ class BSGDClassifier(KernelExpansionClassifier):
 
     # --- learning -----------------------------------------------------------------------------------------
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn from all rows, in ``max_iter`` passes.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples; one of weight 0 is as if it were not there.
-
-        Returns
-        -------
-        self
-        """
-        with unchanged_on_error(self):
-            self._fit(X, y, sample_weight)
-        return self
-
-    def _fit(self, X, y, sample_weight):
-        self._check_params()
-        random_state = check_random_state(self.random_state)
-        goes_on = self.warm_start and hasattr(self, "classes_")
-        X, y, seen = self._validated(X, y, reset=not goes_on)
-        if len(seen) < 2 and not goes_on:
-            raise ValueError(
-                f"Learning needs two classes at least, but all labels are {seen[:1].tolist()[0]!r}: one class."
-            )
-        classes = self._known_classes(seen) if goes_on else seen
-        labels = encoded_labels(y, seen, classes)
-        weights = example_weights(sample_weight, self.class_weight, X, classes, labels)
-        if goes_on:
-            self._set_classes(classes)
-        else:
-            self._start(X, classes)
-        for _ in range(self.max_iter):
-            self._learn(X, labels, weights, self._order(X.shape[0], random_state))
-        if self.average == "post":
-            self._polish(X, labels, weights, self._order(X.shape[0], random_state))
-        self.n_iter_ = self.max_iter + (self.average == "post")
-
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Learn from a batch of rows, in the given order, once.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        classes : array-like, default=None
-            All classes that will ever come. Needed in the first call if that batch does not have all of them (and
-            ``new_classes="error"``).
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        self
-        """
-        with unchanged_on_error(self):
-            self._partial_fit(X, y, classes, sample_weight)
-        return self
-
-    def _partial_fit(self, X, y, classes, sample_weight):
-        self._check_params()
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                "class_weight='balanced' needs all labels beforehand; "
-                "for partial_fit pass a dict of weights or sample_weight."
-            )
-        first = not hasattr(self, "classes_")
-        X, y, seen = self._validated(X, y, reset=first)
-        known = self._classes_after(first, seen, classes)
-        labels = encoded_labels(y, seen, known)
-        weights = example_weights(sample_weight, self.class_weight, X, known, labels)
-        if first:
-            self._start(X, known)
-        else:
-            self._set_classes(known)
-        if len(known) > 1:  # until then there is nothing to tell apart
-            self._learn(X, labels, weights, np.arange(X.shape[0]))
-
-    def _validated(self, X, y, *, reset):
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        dtype = None if reset else self._expansion.rows.dtype
-        X = validated_rows(self, X, reset=reset, dtype=dtype)
-        y = column_or_1d(y, warn=True)
-        if X.shape[0] != y.shape[0]:
-            raise ValueError(
-                f"X has {X.shape[0]} rows, but y has {y.shape[0]} labels: inconsistent numbers of samples."
-            )
-        if y.dtype.kind not in "iub":  # whole numbers need no look at every one of them
-            check_classification_targets(y)
-        return X, y, distinct_labels(y)
-
     def _check_params(self):
         check_choice("learner", self.learner, LEARNERS)
         check_choice("maintenance", self.maintenance, POLICIES)
@@ -303,37 +192,11 @@ class BSGDClassifier(KernelExpansionClassifier):
         slots_for_budget(self.budget, 1)
         if self.average == "post" and self.budget is None:
             raise ValueError("average='post' needs a budget; without one use average=True.")
-        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
-            raise ValueError(f"max_iter must be an integer of at least 1, not {self.max_iter!r}.")
+        check_count("max_iter", self.max_iter)
         if not (self.average == "post" or (isinstance(self.average, int | np.integer) and self.average >= 0)):
             raise ValueError(f"average must be True, False, a number of examples or 'post', not {self.average!r}.")
 
-    def _classes_after(self, first, seen, announced):
-        """The sorted classes that the model will know after a batch with the labels ``seen``."""
-        if not first:
-            if announced is None or np.array_equal(np.unique(announced), self.classes_):
-                return self._known_classes(seen)
-            if self.new_classes == "error":
-                raise ValueError(f"classes={announced!r} is not what the first call was told: {self.classes_!r}.")
-            return self._known_classes(np.union1d(announced, seen))
-        classes = seen if announced is None else unique_labels(announced)
-        if self.new_classes == "grow":
-            return np.union1d(classes, seen)
-        if len(classes) < 2:
-            raise ValueError(
-                f"The first batch has one class only, {classes[:1].tolist()[0]!r}; pass all classes as `classes`, "
-                "or set new_classes='grow'."
-            )
-        return classes
-
-    def _known_classes(self, seen):
-        if self.new_classes == "error":
-            return self.classes_  # encoded_labels refuses what is not there
-        if (self.classes_.dtype.kind in "biuf") != (seen.dtype.kind in "biuf"):
-            raise ValueError(f"Labels like {seen[:1].tolist()[0]!r} do not mix with the classes {self.classes_!r}.")
-        return np.union1d(self.classes_, seen)
-
-    def _start(self, X, classes):
+    def _start(self, X, classes, random_state):
         """An empty model for the shape and type of X."""
         n_features, n_outputs = X.shape[1], n_outputs_for(len(classes))
         kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
@@ -341,7 +204,7 @@ class BSGDClassifier(KernelExpansionClassifier):
         average_from = None
         if self.average is not False:
             average_from = 0 if self.average is True or self.average == "post" else int(self.average)
-        n_slots = _FIRST_SLOTS if budget is None else budget + 1
+        n_slots = FIRST_SLOTS if budget is None else budget + 1
         self._expansion = new_expansion(n_slots, n_features, n_outputs, X.dtype, average_from)
         self._policy = new_policy(self.maintenance, budget)
         self._kernel = kernel
@@ -355,12 +218,6 @@ class BSGDClassifier(KernelExpansionClassifier):
                 self._expansion = with_classes(self._expansion, self.classes_, classes)
             self.classes_ = classes
 
-    def _order(self, n_rows, random_state):
-        if not self.shuffle:
-            return np.arange(n_rows)
-        # A generator permutes twice as fast as the RandomState that seeds it.
-        return np.random.default_rng(random_state.randint(np.iinfo(np.int32).max)).permutation(n_rows)
-
     def _parts(self, policy=None):
         schedule: Any
         if self.learner == "pegasos":
@@ -368,10 +225,10 @@ class BSGDClassifier(KernelExpansionClassifier):
         elif self.learner == "norma":
             schedule = Norma(float(self.alpha), float(self.eta0))
         else:
-            schedule = Perceptron(float(self.eta0))
+            schedule = Perceptron(float(self.eta0), MARGIN)
         n_outputs = self._expansion.n_outputs
         return Parts(
-            loss=BinaryHinge() if n_outputs == 1 else MultiClassHinge(n_outputs),
+            loss=hinge_for(n_outputs),
             kernel=self._kernel,
             schedule=schedule,
             policy=self._policy if policy is None else policy,
@@ -380,12 +237,15 @@ class BSGDClassifier(KernelExpansionClassifier):
 
     def _learn(self, X, labels, weights, order, policy=None):
         with blas_threads(self.n_jobs):
-            self._expansion = learn(self._parts(policy), self._expansion, X, labels, weights, order)
+            _, self._expansion = learn(self._parts(policy), self._expansion, X, labels, weights, order)
 
-    def _polish(self, X, labels, weights, order):
-        """One more pass over the data that learns and averages coefficients of fixed support vectors."""
-        restart_average(self._expansion)
-        self._learn(X, labels, weights, order, frozen(self._kernel, self._expansion))
+    def _finish(self, X, labels, weights, random_state):
+        """The post-pass: it learns and averages coefficients of fixed support vectors."""
+        if self.average == "post":
+            restart_average(self._expansion)
+            order = self._order(X.shape[0], random_state)
+            self._learn(X, labels, weights, order, frozen(self._kernel, self._expansion))
+            self.n_iter_ += 1
 
     # --- what was learned ---------------------------------------------------------------------------------
 
@@ -398,15 +258,3 @@ class BSGDClassifier(KernelExpansionClassifier):
         """Mean of ``||Delta_t|| / eta_t`` over the examples."""
         check_is_fitted(self)
         return float(self._expansion.scalars[ERROR_SUM] / max(self._expansion.counts[N_SEEN], 1))
-
-    @property
-    def n_updates_(self):
-        """Number of examples that changed the model."""
-        check_is_fitted(self)
-        return int(self._expansion.counts[N_UPDATES])
-
-    @property
-    def n_maintenance_(self):
-        """Number of times the budget was maintained."""
-        check_is_fitted(self)
-        return int(self._expansion.counts[N_MAINTENANCE])

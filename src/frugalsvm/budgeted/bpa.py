@@ -1,0 +1,175 @@
+"""Budgeted passive-aggressive learning (Wang & Vucetic 2010): update and removal as one problem.
+
+BSGD paper (Wang, Crammer & Vucetic 2012), section 2.4 and Table 1. When an example (x_t, y_t) has a loss and the
+model w_t = sum_j alpha_j Phi(x_j) is full, then for each support vector r
+
+    min  1/2 ||w - w_t||^2 + C xi    subject to    y_t <w, Phi(x_t)> >= 1 - xi,   xi >= 0,
+    w = w_t - alpha_r Phi(x_r) + sum_{i in V} beta_i Phi(x_i)
+
+over beta and xi, and the r of the least minimum is removed. V always has t in it: ``simple`` V = {t}; ``nn`` V = {n,
+t}, n the support vector nearest to x_r; ``projecting`` V = all but r.
+
+**Solution.** Let K be the kernel matrix on V, k_r and k_t the kernel values of V with x_r and x_t, and tau <= C the
+multiplier of the margin. The derivative by beta gives K beta = alpha_r k_r + tau y_t k_t. As t is in V, k_t is a column
+of K, hence
+
+    beta = alpha_r d + tau y_t e_t,       d = K^-1 k_r,
+
+where d projects Phi(x_r) on the span of V and leaves the value at x_t as it was. So the loss l becomes l - tau K_tt,
+and tau = min(C, l / K_tt): the ordinary passive-aggressive step, for every r and V (``PassiveAggressive``). What is
+left of the objective and depends on r is 1/2 alpha_r^2 rho_r, rho_r = k_rr - k_r'd: the support vector goes whose
+projection on V loses least.
+
+    simple       d_t = k_rt / k_tt,   rho_r = k_rr - k_rt^2 / k_tt
+    nn           d_n = (k_tt k_rn - k_nt k_rt) / D,   d_t = (k_nn k_rt - k_nt k_rn) / D,   D = k_nn k_tt - k_nt^2
+    projecting   with H the inverse of the kernel matrix of all, t included:  d_i = -H_ir / H_rr,   rho_r = 1 / H_rr
+
+A newcomer in the span of x_n (D = 0) makes V = {t}; one in the span of all is itself projected on them.
+
+**Cost.** ``simple`` needs only the newcomer's kernel row, which is at hand. ``nn`` remembers each support vector's
+neighbour, and looks again only for those that lost theirs: O(B) expected. ``projecting`` keeps H, O(B^2).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frugalsvm._compile import compiled, inlined
+from frugalsvm.budgeted.neighbours import Neighbours, forget_slot, know_the_old, meet_newcomer
+from frugalsvm.budgeted.policy import admit
+from frugalsvm.budgeted.projection import REFRESH, Span, narrow, newcomer_distance, replace_by_projection, widen
+from frugalsvm.core.expansion import N_MAINTENANCE, N_SLOTS, free_slot, refresh_slot
+from frugalsvm.core.fastmath import first_tied
+from frugalsvm.core.kernels import self_value
+from frugalsvm.core.lookahead import touch
+
+__all__ = ["ProjectOnAll", "ProjectOnNeighbour", "ProjectOnNewcomer"]
+
+SAME = 1e-8  # squared distances below this part of the squared norm are zero
+
+
+class ProjectOnNewcomer(NamedTuple):
+    """BPA-S, V = {t}. For learners without a ball."""
+
+    budget: int
+    lost: np.ndarray  # scratch: alpha_r^2 rho_r of each slot
+
+
+class ProjectOnNeighbour(NamedTuple):
+    """BPA-NN, V = {n, t}. For learners without a ball."""
+
+    budget: int
+    lost: np.ndarray
+    neighbours: Neighbours
+
+
+class ProjectOnAll(NamedTuple):
+    """BPA-P, V = all others."""
+
+    budget: int
+    lost: np.ndarray
+    span: Span
+
+
+@inlined
+def _give_and_free(kernel, source, expansion, victim, heir, to_heir, newcomer, to_newcomer):
+    """``alpha_heir += to_heir alpha_victim`` and the same for the newcomer; then the victim's slot is freed."""
+    a = expansion.coef[0, victim]
+    expansion.coef[0, heir] += to_heir * a
+    refresh_slot(expansion, kernel, heir)
+    expansion.coef[0, newcomer] += to_newcomer * a
+    refresh_slot(expansion, kernel, newcomer)
+    if free_slot(expansion, victim):
+        touch(source, victim, expansion)
+    expansion.counts[N_MAINTENANCE] += 1
+
+
+# --- simple -----------------------------------------------------------------------------------------------
+
+
+@admit.implement(ProjectOnNewcomer, inline=False)
+def _project_on_newcomer(policy, loss, kernel, ball, source, expansion, work):
+    n = expansion.counts[N_SLOTS]
+    if n <= policy.budget:
+        return 0.0
+    newcomer = n - 1
+    own = self_value(kernel, expansion.norms[newcomer])
+    _losses_on_newcomer(expansion.sizes, expansion.coef, work.kernel_row, own, newcomer, policy.lost)
+    victim = first_tied(policy.lost, newcomer)
+    lost = policy.lost[victim]
+    _give_and_free(kernel, source, expansion, victim, newcomer, 0.0, newcomer, work.kernel_row[victim] / own)
+    return max(lost, 0.0)
+
+
+@compiled
+def _losses_on_newcomer(sizes, coef, kernel_row, own, n, lost):
+    for r in range(n):
+        overlap = coef[0, r] * kernel_row[r]
+        lost[r] = sizes[r] - overlap * overlap / own
+
+
+# --- nn ---------------------------------------------------------------------------------------------------
+
+
+@admit.implement(ProjectOnNeighbour, inline=False)
+def _project_on_neighbour(policy, loss, kernel, ball, source, expansion, work):
+    n = expansion.counts[N_SLOTS]
+    newcomer = n - 1
+    neighbours, row, norms = policy.neighbours, work.kernel_row, expansion.norms
+    know_the_old(neighbours, kernel, expansion, work)
+    if n <= policy.budget:
+        meet_newcomer(neighbours, kernel, expansion, work)
+        return 0.0
+    own = self_value(kernel, norms[newcomer])
+    _losses_on_neighbour(kernel, expansion, neighbours.slot, neighbours.value, row, own, newcomer, policy.lost)
+    victim = first_tied(policy.lost, newcomer)
+    lost = policy.lost[victim]
+    heir = neighbours.slot[victim]  # budgets are at least 2
+    k_rn, k_nt, k_rt = neighbours.value[victim], np.float64(row[heir]), np.float64(row[victim])
+    to_heir, to_newcomer = _shares(self_value(kernel, norms[heir]), own, k_rn, k_nt, k_rt)
+    meet_newcomer(neighbours, kernel, expansion, work)
+    _give_and_free(kernel, source, expansion, victim, heir, to_heir, newcomer, to_newcomer)
+    forget_slot(neighbours, kernel, expansion, victim, work)
+    return max(lost, 0.0)
+
+
+@compiled
+def _shares(k_nn, k_tt, k_rn, k_nt, k_rt):
+    """d_n and d_t"""
+    determinant = k_nn * k_tt - k_nt * k_nt
+    if determinant <= SAME * k_nn * k_tt:
+        return 0.0, k_rt / k_tt
+    return (k_tt * k_rn - k_nt * k_rt) / determinant, (k_nn * k_rt - k_nt * k_rn) / determinant
+
+
+@inlined
+def _losses_on_neighbour(kernel, expansion, slot, value, row, own, n, lost):
+    """``alpha_r^2 rho_r`` of the first n slots."""
+    coef, norms = expansion.coef, expansion.norms
+    for r in range(n):
+        heir = slot[r]
+        k_nt, k_rt = np.float64(row[heir]), np.float64(row[r])
+        to_heir, to_newcomer = _shares(self_value(kernel, norms[heir]), own, value[r], k_nt, k_rt)
+        rho = self_value(kernel, norms[r]) - to_heir * value[r] - to_newcomer * k_rt
+        lost[r] = coef[0, r] * coef[0, r] * rho
+
+
+# --- projecting -------------------------------------------------------------------------------------------
+
+
+@admit.implement(ProjectOnAll, inline=False)
+def _project_on_all(policy, loss, kernel, ball, source, expansion, work):
+    n = expansion.counts[N_SLOTS]
+    newcomer = n - 1
+    span = policy.span
+    distance = newcomer_distance(span, kernel, expansion, REFRESH * policy.budget)
+    victim = newcomer
+    if distance > 0.0:
+        widen(span, newcomer, distance)
+        if n <= policy.budget:
+            return 0.0
+        for r in range(newcomer):
+            policy.lost[r] = expansion.coef[0, r] * expansion.coef[0, r] / span.inverse[r, r]
+        victim = first_tied(policy.lost, newcomer)
+        distance = narrow(span, n, victim)
+    return replace_by_projection(kernel, ball, source, expansion, victim, span.solved, distance)

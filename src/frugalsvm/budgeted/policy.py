@@ -1,0 +1,91 @@
+"""What a budget policy is, and what its body is given.
+
+A policy is a NamedTuple with a body of ``admit``, which is called after a newcomer was written to the last slot.
+It makes room if there is one support vector too many and returns the squared degradation ``||Delta||^2``, the
+squared norm of what the model lost, or ``TURNED_AWAY`` if it took the newcomer out again and left everything
+else as it was. All quantities are in raw units (without the model's lazy scale).
+
+Policies that also learn from examples which do not change the model have a body of ``pass_by``.
+"""
+
+from typing import NamedTuple
+
+from frugalsvm._compile import compiled, generic
+from frugalsvm.core.fastmath import first_argmin, minimum
+
+__all__ = [
+    "TURNED_AWAY",
+    "Unlimited",
+    "admit",
+    "oldest",
+    "oldest_of_the_least",
+    "pass_by",
+    "smallest_or_newcomer",
+    "with_room",
+]
+
+TIE = 1.0 + 1e-12
+NEWCOMER_SLACK = 1.0 + 1e-9
+TURNED_AWAY = -1.0
+
+
+class Unlimited(NamedTuple):
+    """No budget: the parent algorithm."""
+
+
+@generic
+def admit(policy, loss, kernel, ball, source, expansion, work):
+    """Make room after a newcomer was written to the last slot; returns the squared degradation.
+
+    ``work.kernel_row`` holds the newcomer's kernel values with the slots before it, ``work.scores`` the raw scores
+    of the model without it.
+    """
+
+
+@generic
+def pass_by(policy, kernel, label, weight, expansion, work):
+    """Take note of an example that was not learned; ``work.kernel_row`` holds its kernel values."""
+
+
+@admit.implement(Unlimited)
+def _admit_unlimited(policy, loss, kernel, ball, source, expansion, work):
+    return 0.0
+
+
+@pass_by.implement()
+def _ignore(policy, kernel, label, weight, expansion, work):
+    pass
+
+
+def with_room(policy, capacity):
+    """The policy for a store that has grown: policies that work without a budget have a method of this name."""
+    return policy.with_room(capacity) if hasattr(policy, "with_room") else policy
+
+
+@compiled
+def smallest_or_newcomer(sizes, newcomer):
+    """The smallest of slots 0 .. newcomer; the last of them if it is among the smallest."""
+    if sizes[newcomer] <= minimum(sizes, newcomer) * NEWCOMER_SLACK:
+        return newcomer
+    return first_argmin(sizes, newcomer)
+
+
+@compiled
+def oldest_of_the_least(values, births, n):
+    """The slot of the least value, which is not negative; the oldest one of several."""
+    limit = minimum(values, n) * TIE
+    oldest = -1
+    for j in range(n):
+        if values[j] <= limit and (oldest < 0 or births[j] < births[oldest]):
+            oldest = j
+    return oldest
+
+
+@compiled
+def oldest(births, n):
+    """The slot of the least birth."""
+    first = 0
+    for j in range(1, n):
+        if births[j] < births[first]:
+            first = j
+    return first

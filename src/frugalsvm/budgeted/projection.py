@@ -1,0 +1,212 @@
+"""Policies that project on the span of the support vectors: O(B^2) by an inverse that grows and shrinks.
+
+BSGD paper, section 6.2: with ``P`` the inverse of the kernel matrix of the others and ``k`` the kernel values of
+the victim with them, its projection has the coefficients ``P k`` (6.3) and the squared distance
+``K(x, x) - k' P k``.
+
+Deviation from the paper: a newcomer that is numerically in the span of the others (squared distance below 1e-8
+of its squared norm) is projected at once, full or not, since its row would make the kernel matrix singular.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frugalsvm._compile import compiled, entry, inlined
+from frugalsvm.budgeted.ball import note_projection
+from frugalsvm.budgeted.policy import admit, smallest_or_newcomer
+from frugalsvm.core.expansion import N_KERNEL_EVALS, N_MAINTENANCE, N_SLOTS, exact_kernel, free_slot, refresh_slot
+from frugalsvm.core.inverse import grow_inverse, inverse_times, shrink_inverse
+from frugalsvm.core.lookahead import touch
+
+__all__ = [
+    "REFRESH",
+    "Freeze",
+    "Project",
+    "Span",
+    "frozen",
+    "narrow",
+    "new_span",
+    "newcomer_distance",
+    "replace_by_projection",
+    "resized_span",
+    "spread",
+    "widen",
+]
+
+IN_SPAN = 1e-8
+REFRESH = 2  # recompute the inverse after so many times as many changes as the budget
+
+
+class Span(NamedTuple):
+    """The inverse of the kernel matrix of the slots in use, and scratch arrays."""
+
+    inverse: np.ndarray
+    column: np.ndarray  # kernel values of a newcomer
+    solved: np.ndarray  # coefficients of a projection
+    state: np.ndarray  # [slots that `inverse` covers, changes since it was computed afresh]
+
+
+class Project(NamedTuple):
+    """Project the smallest support vector on all others (section 6.2), O(B^2)."""
+
+    budget: int
+    span: Span
+
+
+class Freeze(NamedTuple):
+    """Project every newcomer on the support vectors, which stay as they are: only coefficients are learned."""
+
+    span: Span
+
+
+def new_span(capacity):
+    """An empty span with room for ``capacity`` vectors."""
+    return Span(
+        inverse=np.zeros((capacity, capacity)),
+        column=np.zeros(capacity),
+        solved=np.zeros(capacity),
+        state=np.zeros(2, np.int64),
+    )
+
+
+def resized_span(span, capacity):
+    """A copy with room for ``capacity`` vectors."""
+    larger = new_span(capacity)
+    n = span.state[0]
+    larger.inverse[:n, :n] = span.inverse[:n, :n]
+    larger.state[:] = span.state
+    return larger
+
+
+def frozen(kernel, expansion, ridge=1e-6):
+    """The policy that keeps the present support vectors.
+
+    ``ridge`` is added to the diagonal of the kernel matrix: merged vectors can be close to dependent.
+    """
+    n = int(expansion.counts[N_SLOTS])
+    span = new_span(n)
+    _fill(span, kernel, expansion.rows, n, ridge)
+    return Freeze(span)
+
+
+@inlined
+def newcomer_distance(span, kernel, expansion, max_changes):
+    """Squared distance of the newcomer to the span of the others, 0 if it is numerically in it.
+
+    Its projection (6.3) is left in ``span.solved``. The inverse is computed afresh first if it is not that of the
+    slots before the newcomer, or has changed too often.
+    """
+    newcomer = expansion.counts[N_SLOTS] - 1
+    if span.state[0] != newcomer or span.state[1] > max_changes:
+        _recompute_inverse(span.inverse, kernel, expansion.rows, newcomer, span.column, span.solved, 0.0)
+        span.state[0], span.state[1] = newcomer, 0
+    distance, self_value = _distance_to_span(kernel, expansion.rows, newcomer, span.inverse, span.column, span.solved)
+    expansion.counts[N_KERNEL_EVALS] += newcomer
+    return distance if distance > IN_SPAN * self_value else 0.0
+
+
+@inlined
+def widen(span, newcomer, distance):
+    """Take the newcomer into the span, after ``newcomer_distance`` and before anything else is solved for."""
+    grow_inverse(span.inverse, newcomer, span.solved, distance)
+    span.state[0] = newcomer + 1
+    span.state[1] += 1
+
+
+@inlined
+def narrow(span, n, victim):
+    """Take slot ``victim`` of n out of the span; returns its squared distance to the others.
+
+    Its projection on them is left in ``span.solved``.
+    """
+    distance = _projection_of(span.inverse, n, victim, span.solved)
+    shrink_inverse(span.inverse, n, victim)
+    span.state[0] = n - 1
+    return distance
+
+
+@inlined
+def spread(kernel, expansion, victim, solved):
+    """``a_j += solved_j a_victim`` for the others (6.3); returns ``||a_victim||^2``."""
+    for j in range(expansion.counts[N_SLOTS]):
+        if j != victim:
+            for o in range(expansion.coef.shape[0]):
+                expansion.coef[o, j] += solved[j] * expansion.coef[o, victim]
+            refresh_slot(expansion, kernel, j)
+    size = 0.0
+    for o in range(expansion.weights.shape[0]):
+        size += expansion.coef[o, victim] * expansion.coef[o, victim]
+    return size
+
+
+@inlined
+def replace_by_projection(kernel, ball, source, expansion, victim, solved, distance):
+    """Give the coefficients of a slot to the others and free it; returns the squared degradation."""
+    lost = spread(kernel, expansion, victim, solved) * max(distance, 0.0)
+    note_projection(ball, expansion, lost)
+    if free_slot(expansion, victim):
+        touch(source, victim, expansion)
+    expansion.counts[N_MAINTENANCE] += 1
+    return lost
+
+
+@admit.implement(Project, inline=False)
+def _admit_by_projection(policy, loss, kernel, ball, source, expansion, work):
+    n = expansion.counts[N_SLOTS]
+    newcomer = n - 1
+    span = policy.span
+    distance = newcomer_distance(span, kernel, expansion, REFRESH * policy.budget)
+    over = n > policy.budget
+    if distance > 0.0 and not over:
+        widen(span, newcomer, distance)
+        return 0.0
+    victim = smallest_or_newcomer(expansion.sizes, newcomer) if distance > 0.0 else newcomer
+    if victim != newcomer:
+        widen(span, newcomer, distance)
+        distance = narrow(span, n, victim)
+    return replace_by_projection(kernel, ball, source, expansion, victim, span.solved, distance)
+
+
+@admit.implement(Freeze, inline=False)
+def _admit_by_freezing(policy, loss, kernel, ball, source, expansion, work):
+    newcomer = expansion.counts[N_SLOTS] - 1
+    span = policy.span
+    distance, _ = _distance_to_span(kernel, expansion.rows, newcomer, span.inverse, span.column, span.solved)
+    expansion.counts[N_KERNEL_EVALS] += newcomer
+    return replace_by_projection(kernel, ball, source, expansion, newcomer, span.solved, distance)
+
+
+@compiled
+def _distance_to_span(kernel, rows, newcomer, inverse, column, solved):
+    """Squared distance of the newcomer to the span of the others, and its squared norm; ``solved`` is (6.3)."""
+    for j in range(newcomer):
+        column[j] = exact_kernel(kernel, rows, newcomer, j)
+    inverse_times(inverse, newcomer, column, solved)
+    self_value = exact_kernel(kernel, rows, newcomer, newcomer)
+    distance = self_value
+    for j in range(newcomer):
+        distance -= column[j] * solved[j]
+    return distance, self_value
+
+
+@compiled
+def _projection_of(inverse, n, victim, solved):
+    """Coefficients of the projection of a slot on the others, and its squared distance to their span."""
+    distance = 1.0 / inverse[victim, victim]
+    for j in range(n):
+        solved[j] = -inverse[j, victim] * distance
+    return distance
+
+
+@compiled
+def _recompute_inverse(inverse, kernel, rows, n, column, solved, ridge):
+    """The inverse of the kernel matrix of the first n slots, from scratch: one point after the other."""
+    for k in range(n):
+        distance, self_value = _distance_to_span(kernel, rows, k, inverse, column, solved)
+        grow_inverse(inverse, k, solved, distance + ridge * self_value)
+
+
+@entry
+def _fill(span, kernel, rows, n, ridge):
+    _recompute_inverse(span.inverse, kernel, rows, n, span.column, span.solved, ridge)
