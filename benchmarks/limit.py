@@ -23,9 +23,10 @@ def _to_kernel_values(kernel, products, norms, row_norms, n_rows, row, width):
         kernel_row(kernel, products[i], norms, row_norms[i], row, width)
 
 
-def best_of(function, repeats=5):
+def best_of(function, repeats=5, *, warm_up=True):
     """Least wall time of a call."""
-    function()
+    if warm_up:
+        function()
     times = []
     for _ in range(repeats):
         start = time.perf_counter()

@@ -14,7 +14,8 @@ from sklearn.svm import SVC, LinearSVC
 
 from benchmarks.cases import Case, split_of
 from benchmarks.limit import best_of, nanoseconds_per_value
-from frugalsvm import BSGDClassifier
+from frugalsvm import BPAClassifier, BSGDClassifier, BudgetedPerceptron
+from frugalsvm.budgeted.strategies import STRATEGIES, VARIANTS
 from frugalsvm.core.kernels import RBF
 
 # Scaling, gamma and alpha as chosen in accuracy.py, on training rows only.
@@ -30,6 +31,8 @@ CASES = {
         Case("letter", "letter", "range", 500, 6.7, 1e-4, svc_c=10.0),
     )
 }
+QUADRATIC = ("tighter", "tightest", "projectron", "projectron++", "BPA projecting")
+BASELINE_CASES = ("a9a", "ijcnn1")  # where the perceptrons and BPA are measured too
 PREDICTED_ROWS = 50_000
 SVC_PREDICTED_ROWS = 2_000
 
@@ -38,7 +41,7 @@ def measure(case: Case, *, peers=True) -> dict:
     """All rows of a case's table."""
     split = split_of(case)
     n_features, n_classes = split.X_train.shape[1], len(set(split.y_train.tolist()))
-    rows = [_ours(case, split)]
+    rows = [_ours(name, model, case, split) for name, model in _our_models(case)]
     if peers:
         rows += [_peer(name, model, split, n) for name, model, n in _peers(case, split)]
     title = (
@@ -48,17 +51,27 @@ def measure(case: Case, *, peers=True) -> dict:
     return {"case": case._asdict(), "title": title, "rows": rows}
 
 
-def _ours(case, split):
+def _our_models(case):
     # The rows were shuffled beforehand, for all models alike.
-    model = BSGDClassifier(budget=case.budget, gamma=case.gamma, alpha=case.alpha, shuffle=False)
+    shared = {"budget": case.budget, "gamma": case.gamma, "shuffle": False}
+    yield "frugalsvm BSGD", BSGDClassifier(alpha=case.alpha, **shared)
+    if case.name in BASELINE_CASES:
+        for strategy in STRATEGIES:
+            yield strategy, BudgetedPerceptron(strategy, margin=1, random_state=0, **shared)
+        for variant in VARIANTS:
+            yield f"BPA {variant}", BPAClassifier(variant, C=0.1, **shared)
+
+
+def _ours(name, model, case, split):
     clone(model).fit(split.X_train[:1000], split.y_train[:1000]).predict(split.X_test[:100])  # compiled now
-    seconds = best_of(lambda: model.fit(split.X_train, split.y_train), repeats=3)
+    slow = name in QUADRATIC
+    seconds = best_of(lambda: model.fit(split.X_train, split.y_train), repeats=1 if slow else 3, warm_up=not slow)
     shown = split.X_test[:PREDICTED_ROWS]
     predict_seconds = best_of(lambda: model.decision_function(shown), repeats=3)
     n_outputs = len(model.dual_coef_)
     limit = nanoseconds_per_value(RBF(case.gamma), split.X_train, model.support_vectors_, n_outputs) * 1e-9
     return {
-        "model": "frugalsvm BSGD",
+        "model": name,
         "rows": len(split.X_train),
         "seconds": seconds,
         "limit_ratio": seconds / (limit * model.n_kernel_evals_),
@@ -67,7 +80,7 @@ def _ours(case, split):
         "predict_rows": len(shown),
         "predict_seconds": predict_seconds,
         "predict_limit_ratio": predict_seconds / (limit * len(shown) * len(model.support_vectors_)),
-        "gradient_error": model.gradient_error_,
+        "update_share": model.n_updates_ / len(split.X_train),
     }
 
 
@@ -102,7 +115,8 @@ start = time.perf_counter()
 import frugalsvm
 print(time.perf_counter() - start)
 import numpy as np
-from frugalsvm import BSGDClassifier
+from frugalsvm import BPAClassifier, BSGDClassifier, BudgetedPerceptron
+from frugalsvm.budgeted.strategies import STRATEGIES, VARIANTS
 rows = np.random.default_rng(0).normal(size=(1000, 22)).astype(np.float32)
 labels = rows[:, 0] > 0
 imported = time.perf_counter()

@@ -27,6 +27,13 @@ def blobs(n_rows, n_features, n_classes, seed, *, dtype=np.float64):
     return X.astype(dtype), labels
 
 
+def assert_same_estimator(first, second):
+    """Two classifiers that learned the same have the same support vectors, bit by bit, and the same counts."""
+    np.testing.assert_array_equal(first.support_vectors_, second.support_vectors_)
+    np.testing.assert_array_equal(first.dual_coef_, second.dual_coef_)
+    assert (first.t_, first.n_updates_, first.n_maintenance_) == (second.t_, second.n_updates_, second.n_maintenance_)
+
+
 def kernel_part(setting):
     """The engine's kernel for the kernel's parameters in a setting."""
     if setting.kernel == "rbf":

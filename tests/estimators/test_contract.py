@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from frugalsvm import BSGDClassifier
+from frugalsvm import BPAClassifier, BSGDClassifier, BudgetedPerceptron
 from frugalsvm.datasets import make_checkerboard, make_waveform
 
 ONLINE = "an example of weight 2 is one large step of an online learner, not two steps"
@@ -19,6 +19,12 @@ EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": ONLINE,
     "check_sample_weight_equivalence_on_sparse_data": ONLINE,
 }
+FORGETS = "the Forgetron removes its oldest support vector, be its weight 1000 and that of the others 0.0001"
+
+
+def expected_failures(estimator):
+    forgets = getattr(estimator, "strategy", None) == "forgetron"
+    return {**EXPECTED_FAILURES, "check_class_weight_classifiers": FORGETS} if forgets else EXPECTED_FAILURES
 
 
 @parametrize_with_checks(
@@ -26,8 +32,14 @@ EXPECTED_FAILURES = {
         BSGDClassifier(budget=30, alpha=1e-3, max_iter=5),
         BSGDClassifier("norma", "project", budget=30, alpha=1e-3, max_iter=5),
         BSGDClassifier("perceptron", "remove", budget=100, radius=10.0, max_iter=5),
+        # The last model of a perceptron depends on the last rows, and one check asks for 83 % of three blobs that
+        # overlap: after 5 passes from seed 0 that is missed by a little (81 %), after 10 it is not (91 %).
+        BudgetedPerceptron("random", budget=30, margin=1, max_iter=10),
+        BudgetedPerceptron("projectron++", budget=30, max_iter=10),
+        BudgetedPerceptron("forgetron", budget=30, max_iter=5),
+        BPAClassifier(budget=30, max_iter=5),
     ],
-    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
+    expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, inlined
+from frugalsvm._compile import compiled, inlined, smaller
 from frugalsvm.budgeted.ball import note_removal
 from frugalsvm.budgeted.policy import TURNED_AWAY, admit, oldest
 from frugalsvm.core.expansion import (
@@ -115,11 +115,13 @@ def _remove_weakest(policy, loss, kernel, ball, source, expansion, work):
 
 @compiled
 def _weakest(coef, n):
-    victim = 0
-    for j in range(1, n):
-        if abs(coef[0, j]) < abs(coef[0, victim]):
-            victim = j
-    return victim
+    least = abs(coef[0, 0])
+    for j in range(n):
+        least = smaller(least, abs(coef[0, j]))
+    for j in range(n):
+        if abs(coef[0, j]) <= least:
+            return j
+    return 0
 
 
 @admit.implement(Forget, inline=False)

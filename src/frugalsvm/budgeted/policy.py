@@ -43,7 +43,7 @@ def admit(policy, loss, kernel, ball, source, expansion, work):
 
 
 @generic
-def pass_by(policy, kernel, label, weight, expansion, work):
+def pass_by(policy, kernel, label, expansion, work):
     """Take note of an example that was not learned; ``work.kernel_row`` holds its kernel values."""
 
 
@@ -53,7 +53,7 @@ def _admit_unlimited(policy, loss, kernel, ball, source, expansion, work):
 
 
 @pass_by.implement()
-def _ignore(policy, kernel, label, weight, expansion, work):
+def _ignore(policy, kernel, label, expansion, work):
     pass
 
 

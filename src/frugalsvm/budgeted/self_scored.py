@@ -36,7 +36,7 @@ from frugalsvm.core.kernels import self_value
 
 __all__ = ["RemoveConfident", "RemoveHarmless", "SelfScores", "new_self_scores"]
 
-REFRESH = 8  # compute the values afresh after so many times as many changes as there are slots
+REFRESH = 32  # compute the values afresh after so many times as many changes as there are slots
 ZERO_64, ZERO_32 = 1e-12, 1e-6  # a value below this part of K(x, x) is zero: class +1
 
 
@@ -143,8 +143,8 @@ def _remove_harmless(policy, loss, kernel, ball, source, expansion, work):
     _add_newcomer(policy.scores, kernel, expansion, work)
     n = expansion.counts[N_SLOTS]
     a = expansion.coef[0, n - 1]
-    policy.counts[0, n - 1] = max(-a, 0.0) if policy.summarises else np.float64(a < 0.0)
-    policy.counts[1, n - 1] = max(a, 0.0) if policy.summarises else np.float64(a > 0.0)
+    policy.counts[0, n - 1] = np.float64(a < 0.0)
+    policy.counts[1, n - 1] = np.float64(a > 0.0)
     if n > policy.budget:
         _count_errors(kernel, expansion, policy.scores.values, policy.counts, policy.errors, work)
         victim = oldest_of_the_least(policy.errors, expansion.births, n)
@@ -160,10 +160,10 @@ def _remove_harmless(policy, loss, kernel, ball, source, expansion, work):
 
 
 @pass_by.implement(RemoveHarmless)
-def _count_elsewhere(policy, kernel, label, weight, expansion, work):
+def _count_elsewhere(policy, kernel, label, expansion, work):
     if policy.summarises and expansion.counts[N_SLOTS] > 0:
         heir = nearest(kernel, work.kernel_row, expansion.norms, expansion.counts[N_SLOTS], -1)
-        policy.counts[label, heir] += weight
+        policy.counts[label, heir] += 1.0
 
 
 @inlined

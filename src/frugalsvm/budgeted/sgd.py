@@ -112,7 +112,7 @@ def _step(parts, source, i, label, weight, expansion, work):
         update_direction(parts.loss, label, rival, work.direction)
         _learn(parts, source, i, expansion, work, size, eta)
     else:
-        pass_by(parts.policy, parts.kernel, label, weight, expansion, work)
+        pass_by(parts.policy, parts.kernel, label, expansion, work)
     if counts[N_SEEN] > scalars[AVERAGED_FROM]:
         scalars[SCALE_SUM] += scalars[SCALE]
     if scalars[SCALE] < SMALLEST_SCALE and may_fold(parts.schedule):

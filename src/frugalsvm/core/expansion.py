@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, inlined
-from frugalsvm.core.fastmath import copy_row, rows_dot
+from frugalsvm.core.fastmath import copy_row, row_products
 from frugalsvm.core.kernels import kernel_row, kernel_value, self_value
 
 __all__ = [
@@ -121,8 +121,7 @@ def exact_kernel(kernel, rows, i, j):
 @compiled
 def row_kernel_row(kernel, matrix, i, norm, rows, norms, n, products, out):
     """Kernel values of ``matrix[i]``, of squared norm ``norm``, with the first ``n`` of ``rows``."""
-    for j in range(n):
-        products[j] = rows_dot(matrix, i, rows, j)
+    row_products(matrix, i, rows, n, products)
     kernel_row(kernel, products, norms, norm, out, n)
 
 

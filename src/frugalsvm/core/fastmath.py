@@ -19,6 +19,7 @@ __all__ = [
     "first_argmin",
     "first_tied",
     "minimum",
+    "row_products",
     "row_weighted_sum",
     "rows_dot",
     "weighted_sums",
@@ -108,6 +109,25 @@ def rows_dot(A, i, B, j):
     for f in range(A.shape[1]):
         total += A[i, f] * B[j, f]
     return total
+
+
+@compiled
+def row_products(A, i, B, n, out):
+    """``out[j] = <A[i], B[j]>`` for ``j < n``, four at a time to load ``A[i]`` once."""
+    j = 0
+    while j + 4 <= n:
+        p = q = r = s = A.dtype.type(0)
+        for f in range(A.shape[1]):
+            a = A[i, f]
+            p += a * B[j, f]
+            q += a * B[j + 1, f]
+            r += a * B[j + 2, f]
+            s += a * B[j + 3, f]
+        out[j], out[j + 1], out[j + 2], out[j + 3] = p, q, r, s
+        j += 4
+    while j < n:
+        out[j] = rows_dot(A, i, B, j)
+        j += 1
 
 
 @compiled

@@ -84,6 +84,8 @@ def new_source(X, order, expansion):
 
 def _dense_source(X, order, expansion):
     capacity, n_features = expansion.rows.shape
+    X = X.view()
+    X.flags.writeable = False  # one compiled type for arrays that are and that are not
     if n_features <= FEW_FEATURES:
         return DenseColumns(
             X,

@@ -102,7 +102,7 @@ class BudgetedPerceptron(MachinesClassifier):
     Notes
     -----
     "stop", "random", "projectron" and "projectron++" learn several classes together on shared support vectors; the
-    others learn each class against the rest.
+    others learn each class against the rest. The self-tuning of "forgetron" is made for examples of equal weight.
 
     References
     ----------
