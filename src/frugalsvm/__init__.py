@@ -8,15 +8,17 @@ from frugalsvm._version import __version__
 if TYPE_CHECKING:
     from frugalsvm.estimators.bpa import BPAClassifier
     from frugalsvm.estimators.bsgd import BSGDClassifier
+    from frugalsvm.estimators.lasvm import LASVMClassifier
     from frugalsvm.estimators.perceptron import BudgetedPerceptron
 
-__all__ = ["BPAClassifier", "BSGDClassifier", "BudgetedPerceptron", "__version__", "datasets"]
+__all__ = ["BPAClassifier", "BSGDClassifier", "BudgetedPerceptron", "LASVMClassifier", "__version__", "datasets"]
 
 # Loaded when first used, so that importing the package (a command line's --help, say) is quick.
 _HOMES = {
     "BPAClassifier": "frugalsvm.estimators.bpa",
     "BSGDClassifier": "frugalsvm.estimators.bsgd",
     "BudgetedPerceptron": "frugalsvm.estimators.perceptron",
+    "LASVMClassifier": "frugalsvm.estimators.lasvm",
 }
 
 

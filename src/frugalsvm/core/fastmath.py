@@ -18,7 +18,9 @@ __all__ = [
     "first_argmax",
     "first_argmin",
     "first_tied",
+    "float64_sum",
     "minimum",
+    "nth_smallest",
     "row_products",
     "row_weighted_sum",
     "rows_dot",
@@ -140,6 +142,15 @@ def row_weighted_sum(weights, i, values, n):
 
 
 @compiled
+def float64_sum(weights, i, values, n):
+    """``sum_j weights[i, j] values[j]`` over ``j < n`` in float64, whatever the type of ``values``."""
+    total = 0.0
+    for j in range(n):
+        total += weights[i, j] * np.float64(values[j])
+    return total
+
+
+@compiled
 def weighted_sums(weights, first, values, n, out):
     """``out[i] = sum_j weights[i, j] values[j]`` for all rows from ``first``, four at a time to load values once."""
     n_rows = weights.shape[0]
@@ -199,3 +210,28 @@ def first_argmax(values, n):
         if values[i] >= highest:
             return i
     return 0
+
+
+@compiled
+def nth_smallest(values, n, k):
+    """The value at place k, from 0, of the first n in increasing order; reorders them (Hoare's selection)."""
+    low, high = 0, n - 1
+    while low < high:
+        pivot = values[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if k <= j:
+            high = j
+        elif k >= i:
+            low = i
+        else:
+            break
+    return values[k]

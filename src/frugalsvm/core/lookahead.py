@@ -49,7 +49,7 @@ START, ROOM, N_DIRTY, N_PACKED, IS_FILLED = range(5)
 class DenseBlocks(NamedTuple):
     X: np.ndarray  # (n_examples, n_features)
     order: np.ndarray  # the sequence in which examples are taken
-    block: np.ndarray  # (BLOCK_ROWS, n_features) the examples at hand
+    block: np.ndarray  # (block_rows, n_features) the examples at hand
     products: np.ndarray  # their products with the slots, ROOM to a row
     dirty: np.ndarray  # slots changed since the block was loaded
     is_dirty: np.ndarray
@@ -77,12 +77,14 @@ class SparseColumns(NamedTuple):
     state: np.ndarray
 
 
-def new_source(X, order, expansion):
+def new_source(X, order, expansion, block_rows=BLOCK_ROWS):
     """The source for a matrix of the store's type, C-contiguous or CSR, taken in ``order``."""
-    return (_dense_source if isinstance(X, np.ndarray) else _sparse_source)(X, order, expansion)
+    if isinstance(X, np.ndarray):
+        return _dense_source(X, order, expansion, block_rows)
+    return _sparse_source(X, order, expansion)
 
 
-def _dense_source(X, order, expansion):
+def _dense_source(X, order, expansion, block_rows):
     capacity, n_features = expansion.rows.shape
     X = X.view()
     X.flags.writeable = False  # one compiled type for arrays that are and that are not
@@ -98,8 +100,8 @@ def _dense_source(X, order, expansion):
     return DenseBlocks(
         X,
         order,
-        block=np.zeros((BLOCK_ROWS, n_features), X.dtype),
-        products=np.zeros(BLOCK_ROWS * capacity, X.dtype),
+        block=np.zeros((block_rows, n_features), X.dtype),
+        products=np.zeros(block_rows * capacity, X.dtype),
         dirty=np.zeros(capacity, np.int64),
         is_dirty=np.zeros(capacity, np.bool_),
         state=np.zeros(5, np.int64),
@@ -126,7 +128,7 @@ def _sparse_source(X, order, expansion):
 
 def rows_at_a_time(source):
     """How many examples a source takes at a time."""
-    return BLOCK_ROWS if isinstance(source, DenseBlocks) else LONG_BLOCK_ROWS
+    return len(source.block) if isinstance(source, DenseBlocks) else LONG_BLOCK_ROWS
 
 
 @generic

@@ -4,8 +4,8 @@ import numpy as np
 
 from frugalsvm._compile import entry, inlined
 from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, SLOT_MULTIPLE
-from frugalsvm.core.fastmath import weighted_sums
-from frugalsvm.core.kernels import scored_row
+from frugalsvm.core.fastmath import float64_sum, weighted_sums
+from frugalsvm.core.kernels import kernel_row, scored_row
 from frugalsvm.core.lookahead import example_norm, load, new_source, products_row, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
 
@@ -39,10 +39,29 @@ def _score_all(kernel, source, n_rows, block_rows, expansion, work, out):
         start += count
 
 
-def decision_values(kernel, expansion, X):
-    """Scores ``sum_j weights[o, j] K(x_j, x)`` of the rows of ``X``, ``(n_rows, n_outputs)`` in float64."""
+@entry
+def _score_all_in_float64(kernel, source, n_rows, block_rows, expansion, work, out):
+    n = expansion.counts[N_SLOTS]
+    start = 0
+    while start < n_rows:
+        count = load(source, start, min(block_rows, n_rows - start), expansion)
+        for i in range(count):
+            products = source.products[products_row(source, i, expansion) :]
+            kernel_row(kernel, products, expansion.norms, example_norm(source, i), work.kernel_row, n)
+            for o in range(work.scores.size):
+                out[start + i, o] = float64_sum(expansion.coef, o, work.kernel_row, n)
+        start += count
+
+
+def decision_values(kernel, expansion, X, *, in_float64=False):
+    """Scores ``sum_j weights[o, j] K(x_j, x)`` of the rows of ``X``, ``(n_rows, n_outputs)`` in float64.
+
+    With ``in_float64`` they are summed in float64 over ``coef`` instead: for thousands of large coefficients, which
+    cancel.
+    """
     n_rows = X.shape[0]
     out = np.empty((n_rows, expansion.n_outputs))
     source = new_source(X, np.arange(n_rows), expansion)
-    _score_all(kernel, source, n_rows, rows_at_a_time(source), expansion, new_workspace(expansion), out)
+    score = _score_all_in_float64 if in_float64 else _score_all
+    score(kernel, source, n_rows, rows_at_a_time(source), expansion, new_workspace(expansion), out)
     return out

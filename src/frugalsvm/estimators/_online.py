@@ -84,10 +84,13 @@ class OnlineClassifier(KernelExpansionClassifier):
             self._set_classes(classes)
         else:
             self._start(X, classes, random_state)
-        for _ in range(self.max_iter):
-            self._learn(X, labels, weights, self._order(X.shape[0], random_state))
+        self._passes(X, labels, weights, random_state)
         self.n_iter_ = self.max_iter
         self._finish(X, labels, weights, random_state)
+
+    def _passes(self, X, labels, weights, random_state):
+        for _ in range(self.max_iter):
+            self._learn(X, labels, weights, self._order(X.shape[0], random_state))
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from a batch of rows, in the given order, once.

@@ -38,10 +38,10 @@ def check_positive(name: str, value: Any, *, zero: bool = False) -> None:
         raise ValueError(f"{name} must be a {'non-negative' if zero else 'positive'} number, not {value!r}.")
 
 
-def check_count(name: str, value: Any) -> None:
-    """An integer of at least 1."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1, not {value!r}.")
+def check_count(name: str, value: Any, *, least: int = 1) -> None:
+    """An integer of at least ``least``."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, not {value!r}.")
 
 
 def _float_type_of(X: Any):

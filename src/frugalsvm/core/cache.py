@@ -1,0 +1,188 @@
+"""A cache of kernel rows of bounded size, for learners that come back to their members.
+
+A *row* holds the kernel values of one slot with all slots. Members come and go, so a row that was complete once lacks
+the slots that were filled since: an insertion log says which, and ``row_of_slot`` completes a row when it is asked
+for. Rows are kept as they come from the newcomer, whose row the learner has at hand, and computed afresh after they
+were evicted.
+
+When there is no room the row goes that was not used for the longest time. Nothing here allocates; ``resized_rows``
+makes room for more slots within the same number of bytes, so that fewer rows fit.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frugalsvm._compile import compiled, inlined
+from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, row_kernel_row
+from frugalsvm.core.fastmath import rows_dot
+from frugalsvm.core.kernels import kernel_row
+
+__all__ = ["KernelRows", "drop_row", "new_rows", "note_insertion", "resized_rows", "row_of_slot"]
+
+FEWEST_ROWS = 4  # a step looks at two at the same time
+NONE = -1
+FREE = -1.0  # when a place without a row was used
+
+# Places in `KernelRows.state`
+CLOCK, N_LOGGED = range(2)
+
+
+class KernelRows(NamedTuple):
+    buffer: np.ndarray  # the memory of the values
+    values: np.ndarray  # (n_rows, capacity) kernel values
+    place: np.ndarray  # (capacity,) the row of a slot, or NONE
+    slot: np.ndarray  # (n_rows,) the slot of a row, or NONE
+    used: np.ndarray  # (n_rows,) when a row was used last
+    synced: np.ndarray  # (n_rows,) insertions that a row knows of
+    log: np.ndarray  # (a power of two,) a ring of the slots that were filled
+    stamp: np.ndarray  # (capacity,) the insertion that filled a slot last
+    missing: np.ndarray  # (capacity,) scratch: slots
+    scratch: np.ndarray  # (3, capacity) scratch: products, norms, values
+    state: np.ndarray
+
+
+def new_rows(n_bytes, capacity, dtype, buffer=None):
+    """An empty cache for ``capacity`` slots; ``buffer`` is the memory of another one that is not needed any more."""
+    if buffer is None:  # the system hands out the pages when they are first written to
+        buffer = np.empty(max(int(n_bytes) // np.dtype(dtype).itemsize, FEWEST_ROWS * capacity), dtype)
+    elif buffer.size < FEWEST_ROWS * capacity:
+        buffer = np.resize(buffer, FEWEST_ROWS * capacity)
+    n_rows = min(capacity, buffer.size // capacity)
+    return KernelRows(
+        buffer=buffer,
+        values=buffer[: n_rows * capacity].reshape(n_rows, capacity),
+        place=np.full(capacity, NONE, np.int64),
+        slot=np.full(n_rows, NONE, np.int64),
+        used=np.full(n_rows, FREE),
+        synced=np.zeros(n_rows, np.int64),
+        log=np.zeros(2 ** (capacity - 1).bit_length(), np.int64),
+        stamp=np.full(capacity, NONE, np.int64),
+        missing=np.zeros(capacity, np.int64),
+        scratch=np.zeros((3, capacity), dtype),
+        state=np.zeros(2, np.int64),
+    )
+
+
+def resized_rows(rows, capacity):
+    """The cache for a larger capacity, in the same memory, with as many rows as fit there now."""
+    old_capacity = rows.place.size
+    larger = new_rows(0, capacity, rows.values.dtype, rows.buffer)
+    n_kept = min(len(larger.slot), len(rows.slot))
+    for r in reversed(range(n_kept)):  # rows move upwards, so the last one first
+        if rows.slot[r] != NONE:
+            begin, old = r * capacity, r * old_capacity
+            larger.buffer[begin : begin + old_capacity] = rows.buffer[old : old + old_capacity]
+            larger.place[rows.slot[r]] = r
+    for name in ("slot", "used", "synced"):
+        getattr(larger, name)[:n_kept] = getattr(rows, name)[:n_kept]
+    n_logged, n_old = int(rows.state[N_LOGGED]), rows.log.size
+    recent = np.arange(max(0, n_logged - n_old), n_logged)
+    larger.log[recent % larger.log.size] = rows.log[recent % n_old]
+    larger.stamp[:old_capacity] = rows.stamp
+    larger.state[:] = rows.state
+    return larger
+
+
+@inlined
+def note_insertion(rows, slot, row, n, used):
+    """A slot was filled, and ``row`` has its values with the first n slots, itself included.
+
+    Other rows lack its value now. ``used`` is when the row is to count as used last: 0 lets it go first.
+    """
+    drop_row(rows, slot)
+    rows.log[rows.state[N_LOGGED] & (rows.log.size - 1)] = slot
+    rows.stamp[slot] = rows.state[N_LOGGED]
+    rows.state[N_LOGGED] += 1
+    r = _place_for(rows, slot)
+    rows.used[r] = used
+    rows.synced[r] = rows.state[N_LOGGED]
+    _copy(rows.values, r, row, n)
+
+
+@inlined
+def drop_row(rows, slot):
+    """Forget the row of a slot."""
+    r = rows.place[slot]
+    if r != NONE:
+        rows.slot[r] = NONE
+        rows.used[r] = FREE
+        rows.place[slot] = NONE
+
+
+@inlined
+def _place_for(rows, slot):
+    """Give a slot the place of the row that was not used for the longest time."""
+    r = _oldest(rows.used)
+    if rows.slot[r] != NONE:
+        rows.place[rows.slot[r]] = NONE
+    rows.slot[r] = slot
+    rows.place[slot] = r
+    return r
+
+
+@inlined
+def row_of_slot(rows, kernel, expansion, slot, products):
+    """The place in ``rows.values`` of the complete row of a slot."""
+    r = rows.place[slot]
+    n, n_logged = expansion.counts[N_SLOTS], rows.state[N_LOGGED]
+    if r == NONE:
+        r = _place_for(rows, slot)
+        rows.synced[r] = NONE
+    if rows.synced[r] == NONE or n_logged - rows.synced[r] > n:  # the log is longer than that
+        norm = expansion.norms[slot]
+        row_kernel_row(kernel, expansion.rows, slot, norm, expansion.rows, expansion.norms, n, products, rows.values[r])
+        expansion.counts[N_KERNEL_EVALS] += n
+    elif rows.synced[r] < n_logged:
+        _complete(rows, kernel, expansion, slot, r)
+    rows.state[CLOCK] += 1
+    rows.used[r] = rows.state[CLOCK]
+    rows.synced[r] = n_logged
+    return r
+
+
+@compiled
+def _oldest(used):
+    oldest = 0
+    for r in range(1, used.size):
+        if used[r] < used[oldest]:
+            oldest = r
+    return oldest
+
+
+@compiled
+def _copy(values, r, row, n):
+    for j in range(n):
+        values[r, j] = row[j]
+
+
+@inlined
+def _complete(rows, kernel, expansion, slot, r):
+    """Fill in the slots that were filled since a row was complete: from their rows by symmetry, or computed."""
+    first, last = rows.synced[r], rows.state[N_LOGGED]
+    n_missing = _copy_known(rows.values, r, slot, rows.log, rows.stamp, rows.place, first, last, rows.missing)
+    for m in range(n_missing):
+        j = rows.missing[m]
+        rows.scratch[0, m] = rows_dot(expansion.rows, slot, expansion.rows, j)
+        rows.scratch[1, m] = expansion.norms[j]
+    kernel_row(kernel, rows.scratch[0], rows.scratch[1], expansion.norms[slot], rows.scratch[2], n_missing)
+    for m in range(n_missing):
+        rows.values[r, rows.missing[m]] = rows.scratch[2, m]
+    expansion.counts[N_KERNEL_EVALS] += n_missing
+
+
+@compiled
+def _copy_known(values, r, slot, log, stamp, place, first, last, missing):
+    """Copy what is in other rows; returns how many slots are missing, which are listed."""
+    n_missing = 0
+    mask = log.size - 1
+    for k in range(first, last):
+        j = log[k & mask]
+        if stamp[j] == k:  # not filled again since
+            other = place[j]
+            if other != NONE:
+                values[r, j] = values[other, slot]
+            else:
+                missing[n_missing] = j
+                n_missing += 1
+    return n_missing

@@ -1,0 +1,185 @@
+"""LASVM: the online SVM with a bias (Bordes, Ertekin, Weston & Bottou 2005; LASVM-NC paper, section 3).
+
+The bias makes sum_k alpha_k = 0 a constraint, so alphas move in pairs (i, j) by opposite amounts: i may rise, j may
+fall, and the pair violates optimality by g_i - g_j > tau, with g the gradients without the bias. For every example::
+
+    PROCESS:    it becomes a member; its partner is the worst of those that can go the other way
+    REPROCESS:  once, on the worst pair; then members leave that cannot come back: alpha = 0 and
+                y = -1 with g >= max g of those that may rise, or y = +1 with g <= min g of those that may fall
+    FINISH:     at the end, REPROCESS until no pair violates by more than tau
+
+With ``second_order``, j is not the least gradient but the largest gain (g_i - g_j)^2 / (K_ii + K_jj - 2 K_ij). The
+bias is half way between the two extreme gradients. While only one class was seen there is no pair, and members
+accumulate.
+
+Its duality gap, with sum alpha = 0, is  sum_k ( c_k max(0, Y_k (g_k - b)) - alpha_k g_k ).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frugalsvm._compile import compiled, inlined, larger, smaller
+from frugalsvm.core.cache import row_of_slot
+from frugalsvm.core.expansion import N_SLOTS, N_UPDATES
+from frugalsvm.core.fastmath import float64_sum
+from frugalsvm.core.kernels import self_value
+from frugalsvm.dual.members import admit_member, dismiss, take_slot
+from frugalsvm.dual.online import improve, newcomers_row, truth_of, visit
+from frugalsvm.dual.state import BIAS, MIDDLE, N_REPROCESS, SUM_H2, UNKNOWN
+from frugalsvm.dual.steps import change_alpha
+
+__all__ = ["Biased"]
+
+NOBODY = 1e300  # the gradient of nobody who may rise or fall
+TIE = 1e-12
+
+
+class Biased(NamedTuple):
+    """Parameters of LASVM."""
+
+    kernel: NamedTuple
+    C: float
+    tau: float
+    pairs: bool  # choose the partner by the gain
+
+
+@compiled
+def _extremes(gradient, up, down, c, n):
+    """The largest gradient of those that may rise, and the least of those that may fall."""
+    most, least = -NOBODY, NOBODY
+    for k in range(n):
+        g, u, d = gradient[c, k], up[c, k], down[c, k]
+        most = larger(most, g if u > 0.0 else -NOBODY)
+        least = smaller(least, g if d > 0.0 else NOBODY)
+    return most, least
+
+
+@compiled
+def _riser(gradient, up, c, most, n):
+    """The first that may rise with the largest gradient, up to rounding: after a step two are often equal."""
+    limit = most - TIE * abs(most)
+    for k in range(n):
+        if gradient[c, k] >= limit and up[c, k] > 0.0:
+            return k
+    return -1
+
+
+@compiled
+def _faller(gradient, down, c, least, n):
+    limit = least + TIE * abs(least)
+    for k in range(n):
+        if gradient[c, k] <= limit and down[c, k] > 0.0:
+            return k
+    return -1
+
+
+@compiled
+def _best_partner(kernel, gradient, down, c, norms, row, g_i, own, n, gains):
+    """The j of the largest (g_i - g_j)^2 / (K_ii + K_jj - 2 K_ij) among those that may fall."""
+    best = 0.0
+    for j in range(n):
+        drop = larger(g_i - gradient[c, j], 0.0)
+        both = own + self_value(kernel, norms[j])
+        curvature = larger(both - 2.0 * np.float64(row[j]), TIE * both)
+        gain = drop * drop / curvature if down[c, j] > 0.0 else 0.0
+        gains[j] = gain
+        best = larger(best, gain)
+    limit = best - TIE * best
+    for j in range(n):
+        if gains[j] >= limit:
+            return j
+    return -1
+
+
+@compiled
+def _shift(gradient, c, row_i, row_j, step, n):
+    """``g -= step (K_i - K_j)``"""
+    for k in range(n):
+        gradient[c, k] -= step * (np.float64(row_i[k]) - np.float64(row_j[k]))
+
+
+@inlined
+def _move_pair(kernel, dual, rows, c, i, j, work):
+    """The best step that raises i and lowers j by the same amount."""
+    members = dual.members
+    row_i = row_of_slot(rows, kernel, members, i, work.products)
+    row_j = row_of_slot(rows, kernel, members, j, work.products)
+    both = self_value(kernel, members.norms[i]) + self_value(kernel, members.norms[j])
+    curvature = max(both - 2.0 * np.float64(rows.values[row_i, j]), TIE * both if both > 0.0 else TIE)
+    step = (dual.gradient[c, i] - dual.gradient[c, j]) / curvature
+    step = min(step, min(dual.up[c, i], dual.down[c, j]))
+    change_alpha(dual, c, i, step)
+    change_alpha(dual, c, j, -step)
+    _shift(dual.gradient, c, rows.values[row_i], rows.values[row_j], step, members.counts[N_SLOTS])
+    dual.sums[c, SUM_H2] = UNKNOWN
+
+
+@inlined
+def _set_bias(dual, c):
+    """Half way between the extremes; the one there is while nobody can go the other way. Returns them."""
+    most, least = _extremes(dual.gradient, dual.up, dual.down, c, dual.members.counts[N_SLOTS])
+    if most > -NOBODY and least < NOBODY:
+        dual.sums[c, BIAS] = 0.5 * (most + least)
+    elif most > -NOBODY or least < NOBODY:
+        dual.sums[c, BIAS] = most if most > -NOBODY else least
+    return most, least
+
+
+@visit.implement(Biased)
+def _visit(learner, source, i, label, box, row, known, dual, rows, work):
+    newcomers_row(learner.kernel, source, i, dual, work)
+    n = dual.members.counts[N_SLOTS]
+    n_outputs = dual.bound.shape[0]
+    slot = known
+    for c in range(n_outputs):
+        if slot < 0 or dual.bound[c, slot] == 0.0:
+            y = truth_of(label, c, n_outputs)
+            f = float64_sum(dual.members.coef, c, work.kernel_row, n)
+            if slot < 0:
+                slot = take_slot(learner.kernel, source, i, row, dual, rows, work)
+            admit_member(dual, c, slot, y, y * box, y - f, MIDDLE)
+            _process(learner, dual, rows, c, slot, work)
+            _set_bias(dual, c)
+        improve(learner, learner.tau, dual, rows, c, work)
+
+
+@inlined
+def _process(learner, dual, rows, c, slot, work):
+    """PROCESS: a step with the member that violates most together with the newcomer."""
+    n = dual.members.counts[N_SLOTS]
+    most, least = _extremes(dual.gradient, dual.up, dual.down, c, n)
+    g = dual.gradient[c, slot]
+    if dual.bound[c, slot] > 0.0:
+        if least < NOBODY and g - least > learner.tau:
+            _move_pair(learner.kernel, dual, rows, c, slot, _faller(dual.gradient, dual.down, c, least, n), work)
+            dual.members.counts[N_UPDATES] += 1
+    elif most > -NOBODY and most - g > learner.tau:
+        _move_pair(learner.kernel, dual, rows, c, _riser(dual.gradient, dual.up, c, most, n), slot, work)
+        dual.members.counts[N_UPDATES] += 1
+
+
+@improve.implement(Biased)
+def _reprocess(learner, tau, dual, rows, c, work):
+    members = dual.members
+    n = members.counts[N_SLOTS]
+    most, least = _extremes(dual.gradient, dual.up, dual.down, c, n)
+    if most == -NOBODY or least == NOBODY or most - least <= tau:
+        return False
+    i = _riser(dual.gradient, dual.up, c, most, n)
+    if learner.pairs:
+        row = rows.values[row_of_slot(rows, learner.kernel, members, i, work.products)]
+        own = self_value(learner.kernel, members.norms[i])
+        g_i = dual.gradient[c, i]
+        j = _best_partner(learner.kernel, dual.gradient, dual.down, c, members.norms, row, g_i, own, n, work.sizes)
+    else:
+        j = _faller(dual.gradient, dual.down, c, least, n)
+    _move_pair(learner.kernel, dual, rows, c, i, j, work)
+    dual.tallies[c, N_REPROCESS] += 1
+    most, least = _set_bias(dual, c)
+    for k in range(n):
+        if dual.bound[c, k] != 0.0 and members.coef[c, k] == 0.0:
+            g = dual.gradient[c, k]
+            if g <= least if dual.bound[c, k] > 0.0 else g >= most:
+                dismiss(dual, rows, c, k)
+    return True

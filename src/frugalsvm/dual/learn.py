@@ -1,0 +1,75 @@
+"""Driving a dual learner from Python: blocks, growth of the store, the kernel cache."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frugalsvm.core.cache import KernelRows, new_rows, resized_rows
+from frugalsvm.core.lookahead import new_source, rows_at_a_time
+from frugalsvm.dual.online import finish, run
+from frugalsvm.dual.state import Dual, new_dual, resized_dual
+
+__all__ = ["DualWork", "Machine", "finished", "learn", "new_machine", "new_work", "remembered"]
+
+FIRST_SLOTS = 1024
+
+
+class DualWork(NamedTuple):
+    kernel_row: np.ndarray  # kernel values of the example at hand with the slots
+    products: np.ndarray
+    gains: np.ndarray
+    sizes: np.ndarray  # float64
+
+
+class Machine(NamedTuple):
+    """The state of a learner and its cache of kernel rows."""
+
+    dual: Dual
+    rows: KernelRows
+
+
+def new_work(dual):
+    capacity, dtype = dual.members.rows.shape[0], dual.members.rows.dtype
+    return DualWork(np.zeros(capacity, dtype), np.zeros(capacity, dtype), np.zeros(capacity, dtype), np.zeros(capacity))
+
+
+def new_machine(n_features, n_outputs, dtype, cache_bytes, n_slots=FIRST_SLOTS):
+    dual = new_dual(n_slots, n_features, n_outputs, dtype)
+    return Machine(dual, new_rows(cache_bytes, dual.members.rows.shape[0], dtype))
+
+
+def grown(machine):
+    capacity = machine.dual.members.rows.shape[0] * 5 // 4
+    dual = resized_dual(machine.dual, capacity)
+    return Machine(dual, resized_rows(machine.rows, dual.members.rows.shape[0]))
+
+
+def learn(learner, machine, X, labels, boxes, order=None, slot_of_row=None):
+    """Learn the rows of ``X`` in ``order``; returns the machine, a new one if it had to grow.
+
+    ``boxes`` are the sizes of the boxes, C times a weight. For several passes over the same rows, pass the same
+    ``slot_of_row`` (``remembered(n_rows)``) every time.
+    """
+    order = np.arange(X.shape[0]) if order is None else order
+    labels, boxes = labels[order], boxes[order]
+    slot_of_row = np.empty(0, np.int64) if slot_of_row is None else slot_of_row
+    position = 0
+    while True:
+        dual, rows = machine
+        source = new_source(X, order, dual.members)
+        block_rows = rows_at_a_time(source)
+        work = new_work(dual)
+        position = run(learner, source, labels, boxes, order, slot_of_row, position, block_rows, dual, rows, work)
+        if position == order.size:
+            return machine
+        machine = grown(machine)
+
+
+def remembered(n_rows):
+    """For ``learn``: no row is a member yet."""
+    return np.full(n_rows, -1, np.int64)
+
+
+def finished(learner, machine, tol, max_steps=10**9):
+    """Make all steps that are left until no violation is above ``tol``; returns the number of steps."""
+    return finish(learner, float(tol), max_steps, machine.dual, machine.rows, new_work(machine.dual))

@@ -1,0 +1,147 @@
+"""Members come and go: slots, admission, and CLEAN."""
+
+from frugalsvm._compile import compiled, inlined
+from frugalsvm.core.cache import drop_row, note_insertion
+from frugalsvm.core.expansion import N_MAINTENANCE, N_SEEN, N_SLOTS
+from frugalsvm.core.fastmath import nth_smallest
+from frugalsvm.core.kernels import self_value
+from frugalsvm.core.lookahead import example_norm, touch, write_example
+from frugalsvm.dual.state import (
+    ADMITTED,
+    ADMITTED_LEFT,
+    ADMITTED_RIGHT,
+    BUSY,
+    CLEANED_LEFT,
+    CLEANED_RIGHT,
+    HINGE,
+    LEFT,
+    MIDDLE,
+    N_FREE,
+    N_MEMBERS,
+    SUM_H,
+    SUM_H2,
+    UNKNOWN,
+    WORST,
+)
+
+__all__ = ["admit_member", "clean", "dismiss", "has_room", "release", "take_slot"]
+
+
+@inlined
+def has_room(dual):
+    """Whether one more example can become a member."""
+    return dual.pool[N_FREE] > 0 or dual.members.counts[N_SLOTS] < dual.members.rows.shape[0]
+
+
+@inlined
+def take_slot(kernel, source, i, row, dual, rows, work):
+    """Write example i of the block to a free slot."""
+    members = dual.members
+    if dual.pool[N_FREE] > 0:
+        dual.pool[N_FREE] -= 1
+        slot = dual.free[dual.pool[N_FREE]]
+    else:
+        slot = members.counts[N_SLOTS]
+        members.counts[N_SLOTS] += 1
+    dual.pool[BUSY] = slot
+    write_example(source, i, members.rows, slot)
+    members.norms[slot] = example_norm(source, i)
+    members.births[slot] = members.counts[N_SEEN]
+    dual.row[slot] = row
+    work.kernel_row[slot] = self_value(kernel, members.norms[slot])
+    touch(source, slot, members)
+    # Most newcomers stay idle, so their rows are the first to go; a step that uses one makes it count.
+    note_insertion(rows, slot, work.kernel_row, members.counts[N_SLOTS], 0.0)
+    return slot
+
+
+@inlined
+def admit_member(dual, c, slot, truth, bound, gradient, zone):
+    """Make an example a member for output c, with alpha = 0."""
+    dual.truth[c, slot] = truth
+    dual.bound[c, slot] = bound
+    dual.gradient[c, slot] = gradient
+    dual.zone[c, slot] = zone
+    dual.up[c, slot] = max(bound, 0.0)
+    dual.down[c, slot] = max(-bound, 0.0)
+    h = bound * gradient
+    dual.sums[c, HINGE] += max(0.0, h)
+    dual.sums[c, SUM_H] += h
+    if dual.sums[c, SUM_H2] >= 0.0:
+        dual.sums[c, SUM_H2] += h * h
+    if h > 0.0:
+        dual.sums[c, WORST] = UNKNOWN
+    dual.tallies[c, N_MEMBERS] += 1
+    dual.tallies[c, ADMITTED] += 1
+    if zone != MIDDLE:
+        dual.tallies[c, ADMITTED_LEFT if zone == LEFT else ADMITTED_RIGHT] += 1
+
+
+@inlined
+def dismiss(dual, rows, c, slot):
+    """End a membership with alpha = 0; the slot becomes free when no output has it any more."""
+    h = dual.bound[c, slot] * dual.gradient[c, slot]
+    dual.sums[c, HINGE] -= max(0.0, h)
+    dual.sums[c, SUM_H2] = dual.sums[c, WORST] = UNKNOWN
+    dual.bound[c, slot] = 0.0
+    dual.gradient[c, slot] = 0.0
+    dual.up[c, slot] = dual.down[c, slot] = 0.0
+    dual.tallies[c, N_MEMBERS] -= 1
+    dual.members.counts[N_MAINTENANCE] += 1
+    zone = dual.zone[c, slot]
+    if zone != MIDDLE:
+        dual.tallies[c, CLEANED_LEFT if zone == LEFT else CLEANED_RIGHT] += 1
+    if slot != dual.pool[BUSY]:  # outputs that come later may still want the example at hand
+        release(dual, rows, slot)
+
+
+@inlined
+def release(dual, rows, slot):
+    """Free a slot if no output has it as a member."""
+    for c in range(dual.bound.shape[0]):
+        if dual.bound[c, slot] != 0.0:
+            return
+    dual.row[slot] = -1
+    drop_row(rows, slot)
+    dual.free[dual.pool[N_FREE]] = slot
+    dual.pool[N_FREE] += 1
+
+
+@inlined
+def clean(dual, rows, c, max_idle, scratch):
+    """CLEAN: of the members with alpha = 0, dismiss those with the largest gradients beyond ``max_idle``."""
+    n = dual.members.counts[N_SLOTS]
+    n_idle = _collect_idle(dual.members.coef, dual.bound, dual.gradient, c, n, scratch)
+    if n_idle <= max_idle:
+        return
+    limit = nth_smallest(scratch, n_idle, max_idle) if max_idle > 0 else -1.0  # the least that must go
+    n_left = n_idle
+    for k in range(n):
+        if _is_idle(dual, c, k) and abs(dual.gradient[c, k]) > limit:
+            dismiss(dual, rows, c, k)
+            n_left -= 1
+    while n_left > max_idle:  # of equals, the youngest go
+        youngest = -1
+        for k in range(n):
+            candidate = _is_idle(dual, c, k) and abs(dual.gradient[c, k]) == limit
+            if candidate and (youngest < 0 or dual.members.births[k] > dual.members.births[youngest]):
+                youngest = k
+        dismiss(dual, rows, c, youngest)
+        n_left -= 1
+
+
+@inlined
+def _is_idle(dual, c, k):
+    """Whether slot k is a member with alpha = 0."""
+    return dual.bound[c, k] != 0.0 and dual.members.coef[c, k] == 0.0
+
+
+@compiled
+def _collect_idle(alpha, bound, gradient, c, n, out):
+    """Sizes of the gradients of the members with alpha = 0; returns how many there are."""
+    count = 0
+    for k in range(n):
+        if bound[c, k] != 0.0 and alpha[c, k] == 0.0:
+            out[count] = abs(gradient[c, k])
+            count += 1
+    return count

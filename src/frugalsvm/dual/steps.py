@@ -1,0 +1,306 @@
+"""The verbs of online SVMs in the dual: choose whom to move, move them, tell the gap.
+
+LASVM-NC paper (Ertekin, Bottou & Giles 2011), sections 4 and 5, without a bias. Notation of ``state.py``.
+
+* A **coordinate step** moves one alpha by ``lambda = g / K`` clipped to its box, which maximises the dual along it.
+* A **pair step** moves two: i, the worst violator, and the j that promises the largest gain together with it. With
+  lambda_i the clipped step of i alone, the gain of j is that of its own best step at the gradient ``r = g_j - K_ij
+  lambda_i`` with the curvature ``K_jj - K_ij^2 / K_ii`` (K_jj if i was clipped: then i stays where it is). The
+  two-variable problem is then solved exactly in its boxes. It takes a few pair steps where the printed coordinate
+  steps take a hundred.
+"""
+
+import numpy as np
+
+from frugalsvm._compile import compiled, inlined, larger, smaller
+from frugalsvm.core.cache import row_of_slot
+from frugalsvm.core.expansion import N_SLOTS
+from frugalsvm.core.kernels import self_value
+from frugalsvm.dual.state import CHUNK, HINGE, N_REPROCESS, N_SUPPORT, OVERLAP, SUM_H, SUM_H2, UNKNOWN, WORST
+
+__all__ = ["change_alpha", "coordinate_step", "gap_of", "gap_target", "move_one", "reprocess"]
+
+SINGULAR = 1e-12
+
+
+# Passes over all slots go by chunks and leave the largest value of each, so that the place of the largest one is found
+# without another pass.
+
+
+@compiled
+def _violation(gradient, up, down):
+    """The largest gradient along which a coordinate step would move one of these slots."""
+    worst = 0.0
+    for k in range(gradient.size):
+        g, u, d = gradient[k], up[k], down[k]
+        worst = larger(worst, g if u > 0.0 else 0.0)
+        worst = larger(worst, -g if d > 0.0 else 0.0)
+    return worst
+
+
+@inlined
+def look_for_violations(dual, c, work):
+    """Fill in the worst violation of every chunk."""
+    n = dual.members.counts[N_SLOTS]
+    worst = 0.0
+    for chunk in range((n + CHUNK - 1) // CHUNK):
+        part = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, n))
+        value = _violation(dual.gradient[c, part], dual.up[c, part], dual.down[c, part])
+        dual.worst[c, chunk] = value
+        worst = max(worst, value)
+    dual.sums[c, WORST] = worst
+
+
+@compiled
+def _chunk_of(values, c, limit, n_chunks):
+    for chunk in range(n_chunks):
+        if values[c, chunk] >= limit:
+            return chunk
+    return 0
+
+
+@inlined
+def worst_violator(dual, c):
+    """The first member of the worst violation."""
+    n = dual.members.counts[N_SLOTS]
+    limit = dual.sums[c, WORST] * (1.0 - 1e-12)
+    chunk = _chunk_of(dual.worst, c, limit, (n + CHUNK - 1) // CHUNK)
+    for k in range(chunk * CHUNK, min((chunk + 1) * CHUNK, n)):
+        g = dual.gradient[c, k]
+        if (g >= limit and dual.up[c, k] > 0.0) or (-g >= limit and dual.down[c, k] > 0.0):
+            return k
+    return -1
+
+
+@compiled
+def _gains(kernel, gradient, up, down, norms, row, step, over_i, out):
+    """Gain of a step of each slot beside one of size ``step`` with the kernel row ``row``; the largest.
+
+    ``over_i`` is 1 / K_ii if that step was free, and 0 if it was clipped. In the type of the row.
+    """
+    as_row = row.dtype.type
+    over_i, tiny, half, best = as_row(over_i), as_row(SINGULAR), as_row(0.5), as_row(0.0)
+    for j in range(gradient.size):
+        value = row[j]
+        r = as_row(gradient[j] - np.float64(value) * step)
+        high, low = as_row(up[j]), as_row(-down[j])
+        curvature = larger(as_row(self_value(kernel, norms[j])) - value * value * over_i, tiny)
+        d = larger(smaller(r / curvature, high), low)
+        gain = d * (r - half * curvature * d)
+        out[j] = gain
+        best = larger(best, gain)
+    return best
+
+
+@compiled
+def _first_at_least(values, limit, start, stop):
+    for j in range(start, stop):
+        if values[j] >= limit:
+            return j
+    return -1
+
+
+@compiled
+def pair_solution(gi, gj, kii, kjj, kij, low_i, high_i, low_j, high_j):
+    """``argmax gi a + gj b - (kii a^2 + 2 kij a b + kjj b^2) / 2`` in a box."""
+    determinant = kii * kjj - kij * kij
+    if determinant > SINGULAR * kii * kjj:
+        a = (kjj * gi - kij * gj) / determinant
+        b = (kii * gj - kij * gi) / determinant
+        if low_i <= a <= high_i and low_j <= b <= high_j:
+            return a, b
+    best, best_a, best_b = -1.0, 0.0, 0.0
+    for edge in range(4):
+        if edge < 2:
+            a = low_i if edge == 0 else high_i
+            b = min(max((gj - kij * a) / kjj, low_j), high_j)
+        else:
+            b = low_j if edge == 2 else high_j
+            a = min(max((gi - kij * b) / kii, low_i), high_i)
+        value = gi * a + gj * b - 0.5 * (kii * a * a + 2.0 * kij * a * b + kjj * b * b)
+        if value > best:
+            best, best_a, best_b = value, a, b
+    return best_a, best_b
+
+
+@inlined
+def change_alpha(dual, c, k, step):
+    """``alpha_k += step``, exactly to the bound if the step reaches it."""
+    members = dual.members
+    was_zero = members.coef[c, k] == 0.0
+    high, low = max(dual.bound[c, k], 0.0), min(dual.bound[c, k], 0.0)
+    if step >= dual.up[c, k]:
+        alpha = high
+    elif step <= -dual.down[c, k]:
+        alpha = low
+    else:
+        alpha = members.coef[c, k] + step
+    members.coef[c, k] = alpha
+    members.weights[c, k] = alpha
+    dual.up[c, k] = high - alpha
+    dual.down[c, k] = alpha - low
+    is_zero = alpha == 0.0
+    dual.tallies[c, N_SUPPORT] += np.int64(was_zero) - np.int64(is_zero)
+
+
+@compiled
+def _subtract_one(gradient, bound, up, down, row, step):
+    """``g -= step K_i``; returns ``sum c max(0, Y g)`` and the worst violation."""
+    hinge = worst = 0.0
+    for k in range(gradient.size):
+        g = gradient[k] - step * np.float64(row[k])
+        b, u, d = bound[k], up[k], down[k]
+        gradient[k] = g
+        hinge += larger(b * g, 0.0)
+        worst = larger(worst, g if u > 0.0 else 0.0)
+        worst = larger(worst, -g if d > 0.0 else 0.0)
+    return hinge, worst
+
+
+@compiled
+def _subtract_two(gradient, bound, up, down, row_i, row_j, step_i, step_j):
+    """``g -= step_i K_i + step_j K_j``; returns ``sum c max(0, Y g)`` and the worst violation."""
+    hinge = worst = 0.0
+    for k in range(gradient.size):
+        g = gradient[k] - (step_i * np.float64(row_i[k]) + step_j * np.float64(row_j[k]))
+        b, u, d = bound[k], up[k], down[k]
+        gradient[k] = g
+        hinge += larger(b * g, 0.0)
+        worst = larger(worst, g if u > 0.0 else 0.0)
+        worst = larger(worst, -g if d > 0.0 else 0.0)
+    return hinge, worst
+
+
+@inlined
+def _subtract(dual, c, row_i, row_j, a, b):
+    """Update all gradients, and what is known of them, after steps a and b (0: there is no j)."""
+    n = dual.members.counts[N_SLOTS]
+    total = overall = 0.0
+    for chunk in range((n + CHUNK - 1) // CHUNK):
+        part = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, n))
+        gradient, bound, up, down = dual.gradient[c, part], dual.bound[c, part], dual.up[c, part], dual.down[c, part]
+        if b != 0.0:
+            hinge, worst = _subtract_two(gradient, bound, up, down, row_i[part], row_j[part], a, b)
+        else:
+            hinge, worst = _subtract_one(gradient, bound, up, down, row_i[part], a)
+        dual.worst[c, chunk] = worst
+        total += hinge
+        overall = max(overall, worst)
+    dual.sums[c, HINGE] = total
+    dual.sums[c, WORST] = overall
+    dual.sums[c, SUM_H2] = UNKNOWN
+
+
+@inlined
+def move_one(dual, c, k, step, own, row):
+    """A step of slot k, given its kernel values.
+
+    With alpha + d and g - K d, the sum of alpha g changes by d g - (K alpha) d - d K d, and (K alpha)_k = y_k - g_k.
+    """
+    g = dual.gradient[c, k]
+    dual.sums[c, OVERLAP] += step * (2.0 * g - dual.truth[c, k] - step * own)
+    change_alpha(dual, c, k, step)
+    _subtract(dual, c, row, row, step, 0.0)
+
+
+@inlined
+def move_two(dual, c, i, j, a, b, kii, kjj, kij, row_i, row_j):
+    """Steps a of slot i and b of slot j at the same time."""
+    gi, gj = dual.gradient[c, i], dual.gradient[c, j]
+    linear = a * (2.0 * gi - dual.truth[c, i]) + b * (2.0 * gj - dual.truth[c, j])
+    dual.sums[c, OVERLAP] += linear - (kii * a * a + 2.0 * kij * a * b + kjj * b * b)
+    change_alpha(dual, c, i, a)
+    change_alpha(dual, c, j, b)
+    _subtract(dual, c, row_i, row_j, a, b)
+
+
+@inlined
+def coordinate_step(dual, c, k, own):
+    """``g / K`` clipped to the box."""
+    if own <= 0.0:
+        return 0.0
+    return min(max(dual.gradient[c, k] / own, -dual.down[c, k]), dual.up[c, k])
+
+
+@compiled
+def _sum_up(gradient, bound, c, n, sums):
+    total = total2 = hinge = 0.0
+    for k in range(n):
+        h = bound[c, k] * gradient[c, k]
+        total += h
+        total2 += h * h
+        hinge += larger(h, 0.0)
+    sums[c, SUM_H] = total
+    sums[c, SUM_H2] = total2
+    sums[c, HINGE] = hinge
+
+
+@inlined
+def gap_target(dual, c, C):
+    """``max(C, sqrt(sum h^2 - (sum h)^2 / l))`` with ``h = c Y g`` and l support vectors: equation (8)."""
+    n_support = dual.tallies[c, N_SUPPORT]
+    if n_support == 0:
+        return C
+    if dual.sums[c, SUM_H2] < 0.0:
+        _sum_up(dual.gradient, dual.bound, c, dual.members.counts[N_SLOTS], dual.sums)
+    total = dual.sums[c, SUM_H]
+    return max(C, np.sqrt(max(dual.sums[c, SUM_H2] - total * total / n_support, 0.0)))
+
+
+@inlined
+def gap_of(dual, c):
+    return dual.sums[c, HINGE] - dual.sums[c, OVERLAP]
+
+
+@inlined
+def reprocess(kernel, tau, pairs, dual, rows, c, work):
+    """One step on the worst violator, with a partner if ``pairs``; returns whether there was a violation above tau."""
+    members = dual.members
+    n = members.counts[N_SLOTS]
+    if dual.sums[c, WORST] < 0.0:
+        look_for_violations(dual, c, work)
+    if dual.sums[c, WORST] <= tau:
+        return False
+    i = worst_violator(dual, c)
+    dual.tallies[c, N_REPROCESS] += 1
+    kii = self_value(kernel, members.norms[i])
+    step = coordinate_step(dual, c, i, kii)
+    row_i = row_of_slot(rows, kernel, members, i, work.products)
+    if pairs:
+        j = _partner(kernel, dual, c, i, step, kii, rows.values[row_i], n, work.gains)
+        if j >= 0:
+            row_j = row_of_slot(rows, kernel, members, j, work.products)
+            kjj, kij = self_value(kernel, members.norms[j]), np.float64(rows.values[row_i, j])
+            gi, gj = dual.gradient[c, i], dual.gradient[c, j]
+            low_i, high_i, low_j, high_j = -dual.down[c, i], dual.up[c, i], -dual.down[c, j], dual.up[c, j]
+            a, b = pair_solution(gi, gj, kii, kjj, kij, low_i, high_i, low_j, high_j)
+            move_two(dual, c, i, j, a, b, kii, kjj, kij, rows.values[row_i], rows.values[row_j])
+            return True
+    move_one(dual, c, i, step, kii, rows.values[row_i])
+    return True
+
+
+@inlined
+def _partner(kernel, dual, c, i, step, kii, row, n, gains):
+    """The slot with the largest gain beside i, or -1."""
+    up, down = dual.up[c, i], dual.down[c, i]
+    over_i = 1.0 / kii if -down < step < up else 0.0
+    dual.up[c, i] = dual.down[c, i] = 0.0  # i is no candidate
+    best, where, gradient, norms = row.dtype.type(0), 0, dual.gradient, dual.members.norms
+    for chunk in range((n + CHUNK - 1) // CHUNK):
+        part = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, n))
+        most = _gains(
+            kernel,
+            gradient[c, part],
+            dual.up[c, part],
+            dual.down[c, part],
+            norms[part],
+            row[part],
+            step,
+            over_i,
+            gains[part],
+        )
+        if most > best:
+            best, where = most, chunk * CHUNK
+    dual.up[c, i], dual.down[c, i] = up, down
+    return _first_at_least(gains, best, where, min(where + CHUNK, n)) if best > 0.0 else -1

@@ -1,0 +1,240 @@
+"""LASVM and its gap-driven, ramp-loss and filtering forms as a scikit-learn classifier."""
+
+from sklearn.utils.validation import check_is_fitted
+
+from frugalsvm.core.kernels import KERNELS
+from frugalsvm.dual.biased import Biased
+from frugalsvm.dual.learn import finished, remembered
+from frugalsvm.dual.online import HINGE_LOSS, RAMP_FILTER, RAMP_LOSS, Online
+from frugalsvm.dual.state import (
+    ADMITTED,
+    ADMITTED_LEFT,
+    ADMITTED_RIGHT,
+    CLEANED_LEFT,
+    CLEANED_RIGHT,
+    N_MEMBERS,
+    N_REPROCESS,
+)
+from frugalsvm.estimators._base import blas_threads
+from frugalsvm.estimators._dual import DualClassifier
+from frugalsvm.estimators._validation import check_choice, check_count
+
+__all__ = ["LASVMClassifier"]
+
+VARIANTS = {"lasvm": HINGE_LOSS, "g": HINGE_LOSS, "nc": RAMP_LOSS, "i": RAMP_FILTER, "full": HINGE_LOSS}
+STEPS = ("pair", "single")
+
+
+class LASVMClassifier(DualClassifier):
+    """Online kernel SVM as accurate as a batch solver after one pass, with the duality gap at hand at every moment.
+
+    Reads examples one at a time, keeps those that may matter as members, and makes a few exact optimisation steps for
+    each. The number of support vectors is not limited: it grows like that of an SVM, or slower with the ramp loss,
+    which leaves out examples that are far on the wrong side.
+
+    Choose it for accuracy, up to some 10^5 examples: ``"g"`` on clean data, ``"nc"`` or ``"i"`` where labels are
+    noisy, which are several times faster and sparser there. For more data or a fixed size choose `BSGDClassifier`.
+
+    Parameters
+    ----------
+    variant : {"g", "nc", "i", "full", "lasvm"}, default="g"
+        ``"g"``: as many steps per example as the duality gap asks for, and members that do not matter are cleaned out.
+        ``"nc"``: the same with the ramp loss, by online CCCP. ``"i"``: the hinge loss, but examples outside the ramp
+        are left out. ``"full"``: like "g", but all examples stay members; converges to the batch solution with more
+        passes. ``"lasvm"``: the original, with a bias, one step per example and a finishing phase.
+    C : float, default=1.0
+        Penalty of errors, as in `sklearn.svm.SVC`.
+    s : float, default=-1.0
+        Where the ramp ends, below 1: an example with a margin below it is an outlier ("nc", "i").
+    kernel : {"rbf", "poly", "linear"}, default="rbf"
+        Kernel, as in `sklearn.svm.SVC`.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Kernel coefficient; "scale" is ``1 / (n_features * X.var())``, from the rows given to `fit`, or from the first
+        batch of `partial_fit`.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=1.0
+        Constant of the polynomial kernel.
+    steps : {"pair", "single"}, default="pair"
+        Optimisation steps on two coefficients chosen by second order information, or the published ones: on a single
+        coefficient ("lasvm": on the pair with the largest violation). Pairs need far fewer steps.
+    tol : float, default=1e-3
+        Violations of the optimality conditions below this are left alone.
+    finish : bool or "auto", default="auto"
+        Whether `fit` ends with steps until no violation is above ``tol``; "auto" does so for "lasvm" only.
+    warm_up : int, default=100
+        Support vectors there must be before the ramp is used.
+    clean_every : int, default=500
+        Clean after so many examples became members ("g", "nc", "i").
+    max_idle : int, default=1000
+        Members with a coefficient of zero that cleaning leaves, for each output.
+    selection : {"random", "margin", "gradient"}, default="random"
+        Which example `fit` learns next: any, or out of a random pool of unseen ones the one nearest to the boundary,
+        or the one that violates its margin most.
+    pool_size : int, default=50
+        Size of that pool.
+    n_selected : int, default=None
+        Stop after so many selected examples; None learns all.
+    cache_size : float, default=200
+        Megabytes for kernel values that are kept.
+    max_iter : int, default=1
+        Passes over the data in `fit`.
+    shuffle : bool, default=True
+        Whether `fit` visits the examples in random order, a new one in every pass.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of ``C`` for the classes ("balanced" in `fit` only).
+    warm_start : bool, default=False
+        Whether `fit` goes on from the present model.
+    n_jobs : int, default=None
+        Threads for matrix products; None is one.
+    random_state : int, RandomState instance or None, default=None
+        For shuffling and selection.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    support_vectors_ : ndarray of shape (n_support_vectors, n_features)
+    dual_coef_ : ndarray of shape (1, n_support_vectors) or (n_classes, n_support_vectors)
+    intercept_ : ndarray
+        The bias; zero except for "lasvm".
+    n_support_ : ndarray of int
+        Support vectors of each output.
+    duality_gap_ : float
+        Primal minus dual objective on the members: how far the model is from the optimum, at most.
+    n_members_, n_admitted_, n_reprocess_ : ndarray of int
+        Present members, examples that became members, and optimisation steps beyond the first of an example, per
+        output.
+    admitted_left_, admitted_right_, cleaned_left_, cleaned_right_ : ndarray of int
+        Members that were left (margin below ``s``) or right (above 1) of the ramp when they came, and how many of
+        them left.
+    n_kernel_evals_ : int
+        Kernel values computed in training.
+    t_ : int
+        Examples learned from.
+    n_iter_ : int
+        Passes made by the last `fit`.
+    n_features_in_ : int
+
+    See Also
+    --------
+    BSGDClassifier : A fixed number of support vectors, for more data.
+
+    Notes
+    -----
+    Several classes are learned one against the rest, on shared kernel values.
+
+    References
+    ----------
+    S. Ertekin, L. Bottou, C. L. Giles (2011). Nonconvex online support vector machines. IEEE TPAMI 33.
+
+    A. Bordes, S. Ertekin, J. Weston, L. Bottou (2005). Fast kernel classifiers with online and active learning. JMLR 6.
+
+    Examples
+    --------
+    >>> from frugalsvm import LASVMClassifier
+    >>> from frugalsvm.datasets import make_checkerboard
+    >>> X, y = make_checkerboard(3_000, random_state=0)
+    >>> model = LASVMClassifier(C=10.0, gamma=8.0, random_state=0).fit(X[:2_000], y[:2_000])
+    >>> model.score(X[2_000:], y[2_000:]) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        variant="g",
+        C=1.0,
+        *,
+        s=-1.0,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1.0,
+        steps="pair",
+        tol=1e-3,
+        finish="auto",
+        warm_up=100,
+        clean_every=500,
+        max_idle=1000,
+        selection="random",
+        pool_size=50,
+        n_selected=None,
+        cache_size=200,
+        max_iter=1,
+        shuffle=True,
+        class_weight=None,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.variant = variant
+        self.C = C
+        self.s = s
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.steps = steps
+        self.tol = tol
+        self.finish = finish
+        self.warm_up = warm_up
+        self.clean_every = clean_every
+        self.max_idle = max_idle
+        self.selection = selection
+        self.pool_size = pool_size
+        self.n_selected = n_selected
+        self.cache_size = cache_size
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _check_params(self):
+        check_choice("variant", self.variant, VARIANTS)
+        check_choice("kernel", self.kernel, KERNELS)
+        check_choice("steps", self.steps, STEPS)
+        check_choice("finish", self.finish, (True, False, "auto"))
+        self._check_dual_params()
+        check_count("clean_every", self.clean_every)
+        for name in ("warm_up", "max_idle"):
+            check_count(name, getattr(self, name), least=0)
+        if self.n_selected is not None:
+            check_count("n_selected", self.n_selected)
+        if not self.s < 1:
+            raise ValueError(f"s must be a number below 1, not {self.s!r}.")
+
+    def _new_learner(self, kernel, random_state):
+        pairs = self.steps == "pair"
+        if self.variant == "lasvm":
+            return Biased(kernel, float(self.C), float(self.tol), pairs)
+        clean_every = 0 if self.variant == "full" else int(self.clean_every)
+        loss, s = VARIANTS[self.variant], float(self.s)
+        tol = float(self.tol)
+        return Online(kernel, float(self.C), loss, s, int(self.warm_up), tol, pairs, clean_every, int(self.max_idle))
+
+    def _passes(self, X, labels, weights, random_state):
+        self._slot_of_row = remembered(X.shape[0]) if self.max_iter > 1 else None
+        if self.selection == "random":
+            super()._passes(X, labels, weights, random_state)
+        else:
+            for _ in range(self.max_iter):
+                self._learn_selected(X, labels, weights, random_state)
+        self._slot_of_row = None  # the next rows are other rows
+
+    def _finish(self, X, labels, weights, random_state):
+        if self.finish is True or (self.finish == "auto" and self.variant == "lasvm"):
+            with blas_threads(self.n_jobs):
+                finished(self._learner, self._machine, self.tol)
+
+    def _tally(self, place):
+        check_is_fitted(self)
+        return self._machine.dual.tallies[:, place].copy()
+
+    n_members_ = property(lambda self: self._tally(N_MEMBERS), doc="Present members, per output.")
+    n_admitted_ = property(lambda self: self._tally(ADMITTED), doc="Examples that became members, per output.")
+    n_reprocess_ = property(lambda self: self._tally(N_REPROCESS), doc="Steps of REPROCESS, per output.")
+    admitted_left_ = property(lambda self: self._tally(ADMITTED_LEFT), doc="Members that came from its left.")
+    admitted_right_ = property(lambda self: self._tally(ADMITTED_RIGHT), doc="Members that came from its right.")
+    cleaned_left_ = property(lambda self: self._tally(CLEANED_LEFT), doc="Those from the left that left again.")
+    cleaned_right_ = property(lambda self: self._tally(CLEANED_RIGHT), doc="Those from the right that left again.")
