@@ -20,7 +20,9 @@ whose first two terms are not negative up to tau = 2 (l - U ||delta||) / ||P K(x
     tau = min( l / ||P K(x, .)||^2,  2 (l - ||delta|| / threshold) / ||P K(x, .)||^2,  1 ),
 
 and no step where l < ||delta|| / threshold. A margin error never adds a support vector. Without a threshold it is 0
-while there is room (no step unless delta = 0) and infinite once the model is full.
+while there is room (no step unless delta = 0) and infinite once the model is full. delta counts as 0 when ||delta||^2
+is below ``tolerance`` K(x, x): without a threshold that must not be too small, or few dimensions give the support
+vectors huge coefficients that cancel.
 
 With several classes the update is +1 for the class and -1 for its best rival, and all classes share the span. It is
 the binary one for stacked models and features; the squared norm of the stacked projection is 2 ||P K(x, .)||^2.
@@ -40,6 +42,7 @@ from frugalsvm.budgeted.projection import (
     widen,
 )
 from frugalsvm.core.expansion import N_SLOTS, SCALE, free_slot, refresh_slot
+from frugalsvm.core.kernels import self_value
 from frugalsvm.core.losses import MARGIN
 
 __all__ = ["NO_THRESHOLD", "Projectron"]
@@ -53,6 +56,7 @@ class Projectron(NamedTuple):
 
     budget: int
     threshold: float  # or NO_THRESHOLD
+    tolerance: float
     on_margin_errors: bool  # Projectron++
     span: Span
 
@@ -64,6 +68,8 @@ class Projectron(NamedTuple):
 def _admit(policy, loss, kernel, ball, source, expansion, work):
     newcomer = expansion.counts[N_SLOTS] - 1
     squared_distance = newcomer_distance(policy.span, kernel, expansion, NEVER_STALE)
+    if squared_distance <= policy.tolerance * self_value(kernel, expansion.norms[newcomer]):
+        squared_distance = 0.0
     distance = np.sqrt(squared_distance)
     full = newcomer >= policy.budget
     margin = _margin(work.direction, work.scores) * expansion.scalars[SCALE]

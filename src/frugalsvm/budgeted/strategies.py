@@ -19,12 +19,12 @@ VARIANTS = ("simple", "nn", "projecting")
 NO_BUDGET = 2**62
 
 
-def new_strategy(name, budget, capacity, *, threshold=None, seed=0):
+def new_strategy(name, budget, capacity, *, threshold=None, tolerance=0.0, seed=0):
     """The policy of a perceptron's strategy; ``budget`` None is no limit, ``capacity`` is that of the store."""
     if name in ("projectron", "projectron++"):
         limit = NO_BUDGET if budget is None else budget
         bound = NO_THRESHOLD if threshold is None else float(threshold)
-        return Projectron(limit, bound, name == "projectron++", new_span(capacity))
+        return Projectron(limit, bound, tolerance, name == "projectron++", new_span(capacity))
     if budget is None:
         return Unlimited()
     if name == "random":

@@ -10,6 +10,7 @@ from frugalsvm.estimators._validation import check_choice, check_count, check_po
 
 __all__ = ["BudgetedPerceptron"]
 
+IN_SPAN = 0.02**2  # without a threshold, examples so near to the span are in it
 WHOLE_STEPS = ("forgetron", "projectron++")  # their bounds are made for steps of 1
 
 
@@ -48,7 +49,7 @@ class BudgetedPerceptron(MachinesClassifier):
     threshold : float, default=None
         For "projectron" and "projectron++": largest distance to the span of the support vectors at which an example is
         projected although there is room. With ``budget=None`` this is the original algorithm, whose size is limited by
-        the threshold alone. None projects only when the budget is used up.
+        the threshold alone. None projects only when the budget is used up (or an example is numerically in the span).
     eta0 : float, default=1.0
         Step size; "forgetron" and "projectron++" always use 1. With ``margin=0`` it only scales the decision values.
     alpha : float, default=1e-4
@@ -177,7 +178,8 @@ class BudgetedPerceptron(MachinesClassifier):
 
     def _new_parts(self, loss, kernel, budget, capacity, random_state):
         seed = random_state.randint(2**31)
-        policy = new_strategy(self.strategy, budget, capacity, threshold=self.threshold, seed=seed)
+        tolerance = IN_SPAN if self.threshold is None else 0.0
+        policy = new_strategy(self.strategy, budget, capacity, threshold=self.threshold, tolerance=tolerance, seed=seed)
         return Parts(loss, kernel, self._schedule(), policy, Everywhere())
 
     def _schedule(self):
