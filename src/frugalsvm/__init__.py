@@ -10,8 +10,18 @@ if TYPE_CHECKING:
     from frugalsvm.estimators.bsgd import BSGDClassifier
     from frugalsvm.estimators.lasvm import LASVMClassifier
     from frugalsvm.estimators.perceptron import BudgetedPerceptron
+    from frugalsvm.estimators.tracking import TrackingSVC
 
-__all__ = ["BPAClassifier", "BSGDClassifier", "BudgetedPerceptron", "LASVMClassifier", "__version__", "datasets"]
+__all__ = [
+    "BPAClassifier",
+    "BSGDClassifier",
+    "BudgetedPerceptron",
+    "LASVMClassifier",
+    "TrackingSVC",
+    "__version__",
+    "datasets",
+    "metrics",
+]
 
 # Loaded when first used, so that importing the package (a command line's --help, say) is quick.
 _HOMES = {
@@ -19,14 +29,15 @@ _HOMES = {
     "BSGDClassifier": "frugalsvm.estimators.bsgd",
     "BudgetedPerceptron": "frugalsvm.estimators.perceptron",
     "LASVMClassifier": "frugalsvm.estimators.lasvm",
+    "TrackingSVC": "frugalsvm.estimators.tracking",
 }
 
 
 def __getattr__(name: str):
     if name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
-    elif name == "datasets":
-        value = import_module("frugalsvm.datasets")
+    elif name in ("datasets", "metrics"):
+        value = import_module(f"frugalsvm.{name}")
     else:
         raise AttributeError(f"module 'frugalsvm' has no attribute {name!r}")
     globals()[name] = value

@@ -5,11 +5,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.core.predict import decision_values
-from frugalsvm.dual.learn import Machine, learn, new_machine
+from frugalsvm.dual.learn import Machine, learn, new_machine, remembered
 from frugalsvm.dual.state import BIAS, N_SUPPORT, support_of
 from frugalsvm.estimators._base import blas_threads, new_kernel
 from frugalsvm.estimators._classes import n_outputs_for
-from frugalsvm.estimators._online import OnlineClassifier
+from frugalsvm.estimators._online import OnlineClassifier, closeness
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, validated_rows
 
 __all__ = ["DualClassifier"]
@@ -27,11 +27,12 @@ class DualClassifier(OnlineClassifier):
 
     def _check_dual_params(self):
         check_positive("C", self.C)
-        check_positive("tol", self.tol)
         check_positive("cache_size", self.cache_size)
         check_count("max_iter", self.max_iter)
         check_choice("selection", self.selection, SELECTIONS)
         check_count("pool_size", self.pool_size)
+        if self.n_selected is not None:
+            check_count("n_selected", self.n_selected)
 
     def _start(self, X, classes, random_state):
         self._kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
@@ -48,13 +49,21 @@ class DualClassifier(OnlineClassifier):
         with blas_threads(self.n_jobs):
             self._machine = learn(self._learner, self._machine, X, labels, boxes, order, self._slot_of_row)
 
+    def _passes(self, X, labels, weights, random_state):
+        self._slot_of_row = remembered(X.shape[0]) if self.max_iter > 1 else None
+        if self.selection == "random":
+            super()._passes(X, labels, weights, random_state)
+        else:
+            for _ in range(self.max_iter):
+                self._learn_selected(X, labels, weights, random_state)
+        self._slot_of_row = None  # the next rows are other rows
+
     def _learn_selected(self, X, labels, weights, random_state):
         """Pick the next example from a pool of unseen ones again and again, until all are seen or enough."""
         unseen = random_state.permutation(X.shape[0])
         n_picked = X.shape[0] if self.n_selected is None else min(self.n_selected, X.shape[0])
         for k in range(n_picked):
             n_left = len(unseen) - k
-            # The pool is the end of the list: swapped there at random, and the one that is picked leaves the list.
             size = min(self.pool_size, n_left)
             chosen = random_state.choice(n_left, size, replace=False) if size < n_left else np.arange(n_left)
             pool = unseen[chosen]
@@ -67,7 +76,7 @@ class DualClassifier(OnlineClassifier):
         """The place of the example that is to be learned next."""
         values = self._raw_scores(X)
         if self.selection == "margin":
-            return int(np.argmin(_closeness(values)))
+            return int(np.argmin(closeness(values)))
         if values.shape[1] == 1:
             return int(np.argmin(np.where(labels == 1, values[:, 0], -values[:, 0])))
         own = values[np.arange(len(labels)), labels]
@@ -118,11 +127,3 @@ class DualClassifier(OnlineClassifier):
         gradient, alpha, bound = dual.gradient[:, :n], dual.members.coef[:, :n], dual.bound[:, :n]
         hinge = np.maximum(bound * (gradient - dual.sums[:, BIAS, None]), 0.0)
         return float(np.sum(hinge - alpha * gradient))
-
-
-def _closeness(values):
-    """How far decision values are from a tie between classes."""
-    if values.shape[1] == 1:
-        return np.abs(values[:, 0])
-    top = np.partition(values, -2, axis=1)[:, -2:]
-    return top[:, 1] - top[:, 0]

@@ -8,13 +8,14 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from frugalsvm.core.expansion import N_MAINTENANCE, N_UPDATES
 from frugalsvm.estimators._base import KernelExpansionClassifier, unchanged_on_error
 from frugalsvm.estimators._validation import (
+    check_count,
     distinct_labels,
     encoded_labels,
     example_weights,
     validated_rows,
 )
 
-__all__ = ["FIRST_SLOTS", "OnlineClassifier"]
+__all__ = ["FIRST_SLOTS", "OnlineClassifier", "closeness"]
 
 FIRST_SLOTS = 256  # room to begin with where there is no budget
 
@@ -130,6 +131,47 @@ class OnlineClassifier(KernelExpansionClassifier):
         if len(known) > 1:  # until then there is nothing to tell apart
             self._learn(X, labels, weights, np.arange(X.shape[0]))
 
+    def query(self, X, n=1):
+        """Which rows of an unlabelled pool to label next: those that the model is least sure of.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The pool.
+        n : int, default=1
+            Number of rows.
+
+        Returns
+        -------
+        ndarray of int
+            Their places, the least sure first. A model that has learned nothing yet takes the first rows.
+
+        See Also
+        --------
+        teach : Learn the rows that were labelled.
+        """
+        check_count("n", n)
+        if not hasattr(self, "classes_"):
+            return np.arange(min(n, X.shape[0]))
+        return np.argsort(closeness(self._scores(X)), kind="stable")[:n]
+
+    def teach(self, X, y, classes=None, sample_weight=None):
+        """Learn rows that were labelled after `query`: the same as `partial_fit`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, default=None
+            All classes that will ever come, needed in the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        return self.partial_fit(X, y, classes, sample_weight)
+
     def _validated(self, X, y, *, reset):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
@@ -186,3 +228,11 @@ class OnlineClassifier(KernelExpansionClassifier):
         """Number of support vectors that were removed, projected or merged."""
         check_is_fitted(self)
         return int(self._expansion.counts[N_MAINTENANCE])
+
+
+def closeness(values):
+    """How far decision values, a row for each example, are from a tie between classes."""
+    if values.shape[1] == 1:
+        return np.abs(values[:, 0])
+    highest = np.partition(values, -2, axis=1)[:, -2:]
+    return highest[:, 1] - highest[:, 0]

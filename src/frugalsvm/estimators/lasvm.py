@@ -4,7 +4,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.dual.biased import Biased
-from frugalsvm.dual.learn import finished, remembered
+from frugalsvm.dual.learn import finished
 from frugalsvm.dual.online import HINGE_LOSS, RAMP_FILTER, RAMP_LOSS, Online
 from frugalsvm.dual.state import (
     ADMITTED,
@@ -17,7 +17,7 @@ from frugalsvm.dual.state import (
 )
 from frugalsvm.estimators._base import blas_threads
 from frugalsvm.estimators._dual import DualClassifier
-from frugalsvm.estimators._validation import check_choice, check_count
+from frugalsvm.estimators._validation import check_choice, check_count, check_positive
 
 __all__ = ["LASVMClassifier"]
 
@@ -196,11 +196,10 @@ class LASVMClassifier(DualClassifier):
         check_choice("steps", self.steps, STEPS)
         check_choice("finish", self.finish, (True, False, "auto"))
         self._check_dual_params()
+        check_positive("tol", self.tol)
         check_count("clean_every", self.clean_every)
         for name in ("warm_up", "max_idle"):
             check_count(name, getattr(self, name), least=0)
-        if self.n_selected is not None:
-            check_count("n_selected", self.n_selected)
         if not self.s < 1:
             raise ValueError(f"s must be a number below 1, not {self.s!r}.")
 
@@ -212,15 +211,6 @@ class LASVMClassifier(DualClassifier):
         loss, s = VARIANTS[self.variant], float(self.s)
         tol = float(self.tol)
         return Online(kernel, float(self.C), loss, s, int(self.warm_up), tol, pairs, clean_every, int(self.max_idle))
-
-    def _passes(self, X, labels, weights, random_state):
-        self._slot_of_row = remembered(X.shape[0]) if self.max_iter > 1 else None
-        if self.selection == "random":
-            super()._passes(X, labels, weights, random_state)
-        else:
-            for _ in range(self.max_iter):
-                self._learn_selected(X, labels, weights, random_state)
-        self._slot_of_row = None  # the next rows are other rows
 
     def _finish(self, X, labels, weights, random_state):
         if self.finish is True or (self.finish == "auto" and self.variant == "lasvm"):
