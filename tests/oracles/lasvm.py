@@ -32,7 +32,7 @@ The duality gap
     derivation above it cuts off all negative u_k, though an SV with u_k < 0 has the term -alpha_k g_k > 0. The gap
     is that of the members: what CLEAN has removed has no part in it.
 
-    The gap target (8) is the spread of h_k = C Y_k g_k, with the number l of SVs, though the sums run over all
+    The gap target (8) is the spread of h_k = C y_k g_k, with the number l of SVs, though the sums run over all
     members; what is under the root can therefore be negative and counts as 0 then.
 
 PROCESS and REPROCESS
@@ -298,7 +298,7 @@ class LASVMOracle(Expansion):
         """max(C, (8))."""
         if self.n_sv == 0:
             return self.C
-        h = self.C * self.labels * self.g
+        h = self.C * self.y * self.g
         return max(self.C, float(np.sqrt(max(0.0, np.sum(h**2) - np.sum(h) ** 2 / self.n_sv))))
 
     # ---- visits ------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Members come and go: slots, admission, and CLEAN."""
 
+import numpy as np
+
 from frugalsvm._compile import compiled, inlined
 from frugalsvm.core.cache import drop_row, note_insertion
 from frugalsvm.core.expansion import N_MAINTENANCE, N_SEEN, N_SLOTS
@@ -66,7 +68,7 @@ def admit_member(dual, c, slot, truth, bound, gradient, zone):
     dual.down[c, slot] = max(-bound, 0.0)
     h = bound * gradient
     dual.sums[c, HINGE] += max(0.0, h)
-    dual.sums[c, SUM_H] += h
+    dual.sums[c, SUM_H] += abs(bound) * truth * gradient
     if dual.sums[c, SUM_H2] >= 0.0:
         dual.sums[c, SUM_H2] += h * h
     if h > 0.0:
@@ -80,7 +82,7 @@ def admit_member(dual, c, slot, truth, bound, gradient, zone):
 @inlined
 def dismiss(dual, rows, c, slot):
     """End a membership with alpha = 0; the slot becomes free when no output has it any more."""
-    h = dual.bound[c, slot] * dual.gradient[c, slot]
+    h = np.float64(dual.bound[c, slot]) * np.float64(dual.gradient[c, slot])
     dual.sums[c, HINGE] -= max(0.0, h)
     dual.sums[c, SUM_H2] = dual.sums[c, WORST] = UNKNOWN
     dual.bound[c, slot] = 0.0

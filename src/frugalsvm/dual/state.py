@@ -53,7 +53,7 @@ __all__ = [
 
 # Places in `Dual.tallies`, one row for each output
 N_SUPPORT, N_MEMBERS, ADMITTED, ADMITTED_LEFT, ADMITTED_RIGHT, CLEANED_LEFT, CLEANED_RIGHT, N_REPROCESS = range(8)
-# Places in `Dual.sums`, one row for each output: sum c max(0, Y g), sum alpha g, sum c Y g, sum (c g)^2, the worst
+# Places in `Dual.sums`, one row for each output: sum c max(0, Y g), sum alpha g, sum c y g, sum (c g)^2, the worst
 # violation, the bias
 HINGE, OVERLAP, SUM_H, SUM_H2, WORST, BIAS = range(6)
 UNKNOWN = -1.0  # a sum that is to be computed when it is needed
@@ -67,7 +67,7 @@ CHUNK = 256  # slots of a chunk
 
 class Dual(NamedTuple):
     members: Expansion
-    gradient: np.ndarray  # (n_outputs, capacity)
+    gradient: np.ndarray  # (n_outputs, capacity) in the type of the rows, like what it is compared with below
     truth: np.ndarray  # (n_outputs, capacity) labels +1 and -1
     bound: np.ndarray  # (n_outputs, capacity) c_k Y_k, the end of the box besides 0; 0 where a slot is no member
     up: np.ndarray  # (n_outputs, capacity) how far alpha may rise
@@ -86,11 +86,11 @@ def new_dual(capacity, n_features, n_outputs, dtype):
     capacity = members.rows.shape[0]
     return Dual(
         members=members,
-        gradient=np.zeros((n_outputs, capacity)),
+        gradient=np.zeros((n_outputs, capacity), dtype),
         truth=np.zeros((n_outputs, capacity)),
-        bound=np.zeros((n_outputs, capacity)),
-        up=np.zeros((n_outputs, capacity)),
-        down=np.zeros((n_outputs, capacity)),
+        bound=np.zeros((n_outputs, capacity), dtype),
+        up=np.zeros((n_outputs, capacity), dtype),
+        down=np.zeros((n_outputs, capacity), dtype),
         worst=np.zeros((n_outputs, capacity // CHUNK + 1)),
         zone=np.zeros((n_outputs, capacity), np.int8),
         row=np.full(capacity, -1, np.int64),

@@ -30,11 +30,12 @@ SINGULAR = 1e-12
 @compiled
 def _violation(gradient, up, down):
     """The largest gradient along which a coordinate step would move one of these slots."""
-    worst = 0.0
+    zero = gradient.dtype.type(0)
+    worst = zero
     for k in range(gradient.size):
         g, u, d = gradient[k], up[k], down[k]
-        worst = larger(worst, g if u > 0.0 else 0.0)
-        worst = larger(worst, -g if d > 0.0 else 0.0)
+        worst = larger(worst, g if u > zero else zero)
+        worst = larger(worst, -g if d > zero else zero)
     return worst
 
 
@@ -47,7 +48,7 @@ def look_for_violations(dual, c, work):
         part = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, n))
         value = _violation(dual.gradient[c, part], dual.up[c, part], dual.down[c, part])
         dual.worst[c, chunk] = value
-        worst = max(worst, value)
+        worst = max(worst, np.float64(value))
     dual.sums[c, WORST] = worst
 
 
@@ -63,7 +64,7 @@ def _chunk_of(values, c, limit, n_chunks):
 def worst_violator(dual, c):
     """The first member of the worst violation."""
     n = dual.members.counts[N_SLOTS]
-    limit = dual.sums[c, WORST] * (1.0 - 1e-12)
+    limit = dual.sums[c, WORST] * (1.0 - SINGULAR)
     chunk = _chunk_of(dual.worst, c, limit, (n + CHUNK - 1) // CHUNK)
     for k in range(chunk * CHUNK, min((chunk + 1) * CHUNK, n)):
         g = dual.gradient[c, k]
@@ -79,11 +80,11 @@ def _gains(kernel, gradient, up, down, norms, row, step, over_i, out):
     ``over_i`` is 1 / K_ii if that step was free, and 0 if it was clipped. In the type of the row.
     """
     as_row = row.dtype.type
-    over_i, tiny, half, best = as_row(over_i), as_row(SINGULAR), as_row(0.5), as_row(0.0)
+    step, over_i, tiny, half, best = as_row(step), as_row(over_i), as_row(SINGULAR), as_row(0.5), as_row(0.0)
     for j in range(gradient.size):
         value = row[j]
-        r = as_row(gradient[j] - np.float64(value) * step)
-        high, low = as_row(up[j]), as_row(-down[j])
+        r = gradient[j] - value * step
+        high, low = up[j], -down[j]
         curvature = larger(as_row(self_value(kernel, norms[j])) - value * value * over_i, tiny)
         d = larger(smaller(r / curvature, high), low)
         gain = d * (r - half * curvature * d)
@@ -128,7 +129,8 @@ def change_alpha(dual, c, k, step):
     """``alpha_k += step``, exactly to the bound if the step reaches it."""
     members = dual.members
     was_zero = members.coef[c, k] == 0.0
-    high, low = max(dual.bound[c, k], 0.0), min(dual.bound[c, k], 0.0)
+    bound = np.float64(dual.bound[c, k])
+    high, low = max(bound, 0.0), min(bound, 0.0)
     if step >= dual.up[c, k]:
         alpha = high
     elif step <= -dual.down[c, k]:
@@ -146,28 +148,31 @@ def change_alpha(dual, c, k, step):
 @compiled
 def _subtract_one(gradient, bound, up, down, row, step):
     """``g -= step K_i``; returns ``sum c max(0, Y g)`` and the worst violation."""
-    hinge = worst = 0.0
+    step, zero = gradient.dtype.type(step), gradient.dtype.type(0)
+    hinge = worst = zero
     for k in range(gradient.size):
-        g = gradient[k] - step * np.float64(row[k])
+        g = gradient[k] - step * row[k]
         b, u, d = bound[k], up[k], down[k]
         gradient[k] = g
-        hinge += larger(b * g, 0.0)
-        worst = larger(worst, g if u > 0.0 else 0.0)
-        worst = larger(worst, -g if d > 0.0 else 0.0)
+        hinge += larger(b * g, zero)
+        worst = larger(worst, g if u > zero else zero)
+        worst = larger(worst, -g if d > zero else zero)
     return hinge, worst
 
 
 @compiled
 def _subtract_two(gradient, bound, up, down, row_i, row_j, step_i, step_j):
     """``g -= step_i K_i + step_j K_j``; returns ``sum c max(0, Y g)`` and the worst violation."""
-    hinge = worst = 0.0
+    as_row = gradient.dtype.type
+    step_i, step_j, zero = as_row(step_i), as_row(step_j), as_row(0)
+    hinge = worst = zero
     for k in range(gradient.size):
-        g = gradient[k] - (step_i * np.float64(row_i[k]) + step_j * np.float64(row_j[k]))
+        g = gradient[k] - (step_i * row_i[k] + step_j * row_j[k])
         b, u, d = bound[k], up[k], down[k]
         gradient[k] = g
-        hinge += larger(b * g, 0.0)
-        worst = larger(worst, g if u > 0.0 else 0.0)
-        worst = larger(worst, -g if d > 0.0 else 0.0)
+        hinge += larger(b * g, zero)
+        worst = larger(worst, g if u > zero else zero)
+        worst = larger(worst, -g if d > zero else zero)
     return hinge, worst
 
 
@@ -184,8 +189,8 @@ def _subtract(dual, c, row_i, row_j, a, b):
         else:
             hinge, worst = _subtract_one(gradient, bound, up, down, row_i[part], a)
         dual.worst[c, chunk] = worst
-        total += hinge
-        overall = max(overall, worst)
+        total += np.float64(hinge)
+        overall = max(overall, np.float64(worst))
     dual.sums[c, HINGE] = total
     dual.sums[c, WORST] = overall
     dual.sums[c, SUM_H2] = UNKNOWN
@@ -197,7 +202,7 @@ def move_one(dual, c, k, step, own, row):
 
     With alpha + d and g - K d, the sum of alpha g changes by d g - (K alpha) d - d K d, and (K alpha)_k = y_k - g_k.
     """
-    g = dual.gradient[c, k]
+    g = np.float64(dual.gradient[c, k])
     dual.sums[c, OVERLAP] += step * (2.0 * g - dual.truth[c, k] - step * own)
     change_alpha(dual, c, k, step)
     _subtract(dual, c, row, row, step, 0.0)
@@ -206,7 +211,7 @@ def move_one(dual, c, k, step, own, row):
 @inlined
 def move_two(dual, c, i, j, a, b, kii, kjj, kij, row_i, row_j):
     """Steps a of slot i and b of slot j at the same time."""
-    gi, gj = dual.gradient[c, i], dual.gradient[c, j]
+    gi, gj = np.float64(dual.gradient[c, i]), np.float64(dual.gradient[c, j])
     linear = a * (2.0 * gi - dual.truth[c, i]) + b * (2.0 * gj - dual.truth[c, j])
     dual.sums[c, OVERLAP] += linear - (kii * a * a + 2.0 * kij * a * b + kjj * b * b)
     change_alpha(dual, c, i, a)
@@ -219,15 +224,17 @@ def coordinate_step(dual, c, k, own):
     """``g / K`` clipped to the box."""
     if own <= 0.0:
         return 0.0
-    return min(max(dual.gradient[c, k] / own, -dual.down[c, k]), dual.up[c, k])
+    step = np.float64(dual.gradient[c, k]) / own
+    return min(max(step, -np.float64(dual.down[c, k])), np.float64(dual.up[c, k]))
 
 
 @compiled
-def _sum_up(gradient, bound, c, n, sums):
+def _sum_up(gradient, bound, truth, c, n, sums):
     total = total2 = hinge = 0.0
     for k in range(n):
-        h = bound[c, k] * gradient[c, k]
-        total += h
+        b, g = np.float64(bound[c, k]), np.float64(gradient[c, k])
+        h = b * g
+        total += abs(b) * truth[c, k] * g
         total2 += h * h
         hinge += larger(h, 0.0)
     sums[c, SUM_H] = total
@@ -237,12 +244,12 @@ def _sum_up(gradient, bound, c, n, sums):
 
 @inlined
 def gap_target(dual, c, C):
-    """``max(C, sqrt(sum h^2 - (sum h)^2 / l))`` with ``h = c Y g`` and l support vectors: equation (8)."""
+    """``max(C, sqrt(sum h^2 - (sum h)^2 / l))`` with ``h = c y g`` and l support vectors: equation (8)."""
     n_support = dual.tallies[c, N_SUPPORT]
     if n_support == 0:
         return C
     if dual.sums[c, SUM_H2] < 0.0:
-        _sum_up(dual.gradient, dual.bound, c, dual.members.counts[N_SLOTS], dual.sums)
+        _sum_up(dual.gradient, dual.bound, dual.truth, c, dual.members.counts[N_SLOTS], dual.sums)
     total = dual.sums[c, SUM_H]
     return max(C, np.sqrt(max(dual.sums[c, SUM_H2] - total * total / n_support, 0.0)))
 
@@ -271,8 +278,9 @@ def reprocess(kernel, tau, pairs, dual, rows, c, work):
         if j >= 0:
             row_j = row_of_slot(rows, kernel, members, j, work.products)
             kjj, kij = self_value(kernel, members.norms[j]), np.float64(rows.values[row_i, j])
-            gi, gj = dual.gradient[c, i], dual.gradient[c, j]
-            low_i, high_i, low_j, high_j = -dual.down[c, i], dual.up[c, i], -dual.down[c, j], dual.up[c, j]
+            gi, gj = np.float64(dual.gradient[c, i]), np.float64(dual.gradient[c, j])
+            low_i, high_i = -np.float64(dual.down[c, i]), np.float64(dual.up[c, i])
+            low_j, high_j = -np.float64(dual.down[c, j]), np.float64(dual.up[c, j])
             a, b = pair_solution(gi, gj, kii, kjj, kij, low_i, high_i, low_j, high_j)
             move_two(dual, c, i, j, a, b, kii, kjj, kij, rows.values[row_i], rows.values[row_j])
             return True

@@ -62,8 +62,8 @@ class LASVMClassifier(DualClassifier):
         Violations of the optimality conditions below this are left alone.
     finish : bool or "auto", default="auto"
         Whether `fit` ends with steps until no violation is above ``tol``; "auto" does so for "lasvm" only.
-    warm_up : int, default=100
-        Support vectors there must be before the ramp is used.
+    warm_up : int or "auto", default="auto"
+        Support vectors there must be before the ramp is used; "auto" is 50 for "nc" and 100 for "i".
     clean_every : int, default=500
         Clean after so many examples became members ("g", "nc", "i").
     max_idle : int, default=1000
@@ -152,7 +152,7 @@ class LASVMClassifier(DualClassifier):
         steps="pair",
         tol=1e-3,
         finish="auto",
-        warm_up=100,
+        warm_up="auto",
         clean_every=500,
         max_idle=1000,
         selection="random",
@@ -198,8 +198,9 @@ class LASVMClassifier(DualClassifier):
         self._check_dual_params()
         check_positive("tol", self.tol)
         check_count("clean_every", self.clean_every)
-        for name in ("warm_up", "max_idle"):
-            check_count(name, getattr(self, name), least=0)
+        check_count("max_idle", self.max_idle, least=0)
+        if self.warm_up != "auto":
+            check_count("warm_up", self.warm_up, least=0)
         if not self.s < 1:
             raise ValueError(f"s must be a number below 1, not {self.s!r}.")
 
@@ -208,9 +209,9 @@ class LASVMClassifier(DualClassifier):
         if self.variant == "lasvm":
             return Biased(kernel, float(self.C), float(self.tol), pairs)
         clean_every = 0 if self.variant == "full" else int(self.clean_every)
-        loss, s = VARIANTS[self.variant], float(self.s)
-        tol = float(self.tol)
-        return Online(kernel, float(self.C), loss, s, int(self.warm_up), tol, pairs, clean_every, int(self.max_idle))
+        warm_up = (50 if self.variant == "nc" else 100) if self.warm_up == "auto" else int(self.warm_up)
+        loss, s, tol = VARIANTS[self.variant], float(self.s), float(self.tol)
+        return Online(kernel, float(self.C), loss, s, warm_up, tol, pairs, clean_every, int(self.max_idle))
 
     def _finish(self, X, labels, weights, random_state):
         if self.finish is True or (self.finish == "auto" and self.variant == "lasvm"):
