@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, inlined
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, row_kernel_row
+from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS
 from frugalsvm.core.fastmath import rows_dot
 from frugalsvm.core.kernels import kernel_row
 
@@ -102,7 +102,8 @@ def note_insertion(rows, slot, row, n, used):
 
 @inlined
 def drop_row(rows, slot):
-    """Forget the row of a slot."""
+    """Forget the row of a slot that was freed, and its values in other rows."""
+    rows.stamp[slot] = NONE
     r = rows.place[slot]
     if r != NONE:
         rows.slot[r] = NONE
@@ -122,22 +123,17 @@ def _place_for(rows, slot):
 
 
 @inlined
-def row_of_slot(rows, kernel, expansion, slot, products):
+def row_of_slot(rows, kernel, expansion, slot):
     """The place in ``rows.values`` of the complete row of a slot."""
     r = rows.place[slot]
-    n, n_logged = expansion.counts[N_SLOTS], rows.state[N_LOGGED]
     if r == NONE:
         r = _place_for(rows, slot)
         rows.synced[r] = NONE
-    if rows.synced[r] == NONE or n_logged - rows.synced[r] > n:  # the log is longer than that
-        norm = expansion.norms[slot]
-        row_kernel_row(kernel, expansion.rows, slot, norm, expansion.rows, expansion.norms, n, products, rows.values[r])
-        expansion.counts[N_KERNEL_EVALS] += n
-    elif rows.synced[r] < n_logged:
+    if rows.synced[r] < rows.state[N_LOGGED]:
         _complete(rows, kernel, expansion, slot, r)
     rows.state[CLOCK] += 1
     rows.used[r] = rows.state[CLOCK]
-    rows.synced[r] = n_logged
+    rows.synced[r] = rows.state[N_LOGGED]
     return r
 
 
@@ -158,22 +154,29 @@ def _copy(values, r, row, n):
 
 @inlined
 def _complete(rows, kernel, expansion, slot, r):
-    """Fill in the slots that were filled since a row was complete: from their rows by symmetry, or computed."""
-    first, last = rows.synced[r], rows.state[N_LOGGED]
-    n_missing = _copy_known(rows.values, r, slot, rows.log, rows.stamp, rows.place, first, last, rows.missing)
+    """Fill in the slots that a row does not know of: from their rows by symmetry, or computed."""
+    n, first, last = expansion.counts[N_SLOTS], rows.synced[r], rows.state[N_LOGGED]
+    values, place, stamp, synced, missing = rows.values, rows.place, rows.stamp, rows.synced, rows.missing
+    if first >= 0 and last - first <= n:  # the log is longer than that
+        n_missing = _copy_logged(values, r, slot, rows.log, stamp, place, first, last, missing)
+    else:
+        n_missing = _copy_newer(values, r, slot, stamp, place, synced, max(first, 0), n, missing)
     for m in range(n_missing):
-        j = rows.missing[m]
+        j = missing[m]
         rows.scratch[0, m] = rows_dot(expansion.rows, slot, expansion.rows, j)
         rows.scratch[1, m] = expansion.norms[j]
     kernel_row(kernel, rows.scratch[0], rows.scratch[1], expansion.norms[slot], rows.scratch[2], n_missing)
     for m in range(n_missing):
-        rows.values[r, rows.missing[m]] = rows.scratch[2, m]
+        values[r, missing[m]] = rows.scratch[2, m]
     expansion.counts[N_KERNEL_EVALS] += n_missing
 
 
 @compiled
-def _copy_known(values, r, slot, log, stamp, place, first, last, missing):
-    """Copy what is in other rows; returns how many slots are missing, which are listed."""
+def _copy_logged(values, r, slot, log, stamp, place, first, last, missing):
+    """Copy what the rows of the slots filled since have; returns how many are missing, which are listed.
+
+    Such a row knows of ``slot``, which was there before.
+    """
     n_missing = 0
     mask = log.size - 1
     for k in range(first, last):
@@ -181,6 +184,21 @@ def _copy_known(values, r, slot, log, stamp, place, first, last, missing):
         if stamp[j] == k:  # not filled again since
             other = place[j]
             if other != NONE:
+                values[r, j] = values[other, slot]
+            else:
+                missing[n_missing] = j
+                n_missing += 1
+    return n_missing
+
+
+@compiled
+def _copy_newer(values, r, slot, stamp, place, synced, first, n, missing):
+    """The same by looking at all slots, for a row that is new or was not used for long."""
+    n_missing = 0
+    for j in range(n):
+        if stamp[j] >= first:
+            other = place[j]
+            if other != NONE and other != r and synced[other] > stamp[slot]:
                 values[r, j] = values[other, slot]
             else:
                 missing[n_missing] = j

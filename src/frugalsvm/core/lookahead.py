@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, counted, generic
+from frugalsvm._compile import compiled, counted, generic, inlined
 from frugalsvm.core.expansion import N_SLOTS, SLOT_MULTIPLE
 from frugalsvm.core.fastmath import copy_row, rows_dot
 
@@ -41,9 +41,11 @@ BLOCK_ROWS = 64  # 32 to 128 are alike; results are bit-identical for batches th
 LONG_BLOCK_ROWS = 256  # for the sources that work column by column
 FEW_FEATURES = 8  # up to here DenseColumns is faster than DenseBlocks
 PACKED_BYTES = 32 * 2**20  # bound on the packed columns of SparseColumns
+WHOLE_BYTES = 512 * 2**20  # up to here, all features are packed once and kept current if there are many rows to learn
 
-# Places in the `state` arrays; ROOM is the number of slots that the loaded block has room for
-START, ROOM, N_DIRTY, N_PACKED, IS_FILLED = range(5)
+# Places in the `state` arrays. ROOM is the number of slots that the loaded block has room for, WRITTEN one more than
+# the slot whose columns are current already.
+START, ROOM, N_DIRTY, N_PACKED, IS_FILLED, WRITTEN = range(6)
 
 
 class DenseBlocks(NamedTuple):
@@ -95,7 +97,7 @@ def _dense_source(X, order, expansion, block_rows):
             block=np.zeros((LONG_BLOCK_ROWS, n_features), X.dtype),
             columns=np.zeros((n_features, capacity), X.dtype),
             products=np.zeros(capacity, X.dtype),
-            state=np.zeros(5, np.int64),
+            state=np.zeros(6, np.int64),
         )
     return DenseBlocks(
         X,
@@ -104,7 +106,7 @@ def _dense_source(X, order, expansion, block_rows):
         products=np.zeros(block_rows * capacity, X.dtype),
         dirty=np.zeros(capacity, np.int64),
         is_dirty=np.zeros(capacity, np.bool_),
-        state=np.zeros(5, np.int64),
+        state=np.zeros(6, np.int64),
     )
 
 
@@ -113,6 +115,8 @@ def _sparse_source(X, order, expansion):
     longest = int(np.diff(X.indptr).max(initial=1))
     fit = PACKED_BYTES // (capacity * X.dtype.itemsize)
     n_packed = max(1, min(n_features, max(fit, longest)))
+    if X.shape[0] > LONG_BLOCK_ROWS and n_features * capacity * X.dtype.itemsize <= WHOLE_BYTES:
+        n_packed = n_features
     return SparseColumns(
         X.data,
         X.indices.astype(np.int64, copy=False),
@@ -122,7 +126,7 @@ def _sparse_source(X, order, expansion):
         features=np.zeros(n_packed, np.int64),
         place=np.full(n_features, -1, np.int64),
         products=np.zeros(capacity, X.dtype),
-        state=np.zeros(5, np.int64),
+        state=np.zeros(6, np.int64),
     )
 
 
@@ -281,6 +285,8 @@ def _columns_touch(source, slot, expansion):
 
 @load.implement(SparseColumns, inline=False)
 def _sparse_load(source, start, count, expansion):
+    if source.features.size == source.place.size:
+        return _load_whole(source, start, count, expansion)
     for k in range(source.state[N_PACKED]):
         source.place[source.features[k]] = -1
     n_packed = 0
@@ -303,6 +309,22 @@ def _sparse_load(source, start, count, expansion):
     for j in range(expansion.counts[N_SLOTS]):
         _pack_slot(source.columns, source.features, n_packed, expansion.rows, j)
     return taken
+
+
+@inlined
+def _load_whole(source, start, count, expansion):
+    """There is room for all features: pack them once, and from then on `touch` keeps them current."""
+    source.state[START] = start
+    source.state[ROOM] = expansion.rows.shape[0]
+    if source.state[IS_FILLED] == 0:
+        n_features = source.features.size
+        for f in range(n_features):
+            source.features[f] = source.place[f] = f
+        source.state[N_PACKED] = n_features
+        for j in range(expansion.counts[N_SLOTS]):
+            _pack_slot(source.columns, source.features, n_features, expansion.rows, j)
+        source.state[IS_FILLED] = 1
+    return count
 
 
 @compiled
@@ -347,13 +369,23 @@ def _sparse_example_norm(source, i):
 
 @write_example.implement(SparseColumns)
 def _sparse_write_example(source, i, rows, slot):
+    # With all features packed, the columns are changed where there is something to change: packing a slot afresh is a
+    # cache miss for every feature.
+    whole = source.state[IS_FILLED] == 1
     for f in range(rows.shape[1]):
+        if whole and rows[slot, f] != 0.0:
+            source.columns[f, slot] = 0.0
         rows[slot, f] = 0.0
     row = source.order[source.state[START] + i]
     for k in range(source.indptr[row], source.indptr[row + 1]):
         rows[slot, source.indices[k]] = source.data[k]
+        if whole:
+            source.columns[source.indices[k], slot] = source.data[k]
+    source.state[WRITTEN] = slot + 1 if whole else 0
 
 
 @touch.implement(SparseColumns)
 def _sparse_touch(source, slot, expansion):
-    _pack_slot(source.columns, source.features, source.state[N_PACKED], expansion.rows, slot)
+    if source.state[WRITTEN] != slot + 1:
+        _pack_slot(source.columns, source.features, source.state[N_PACKED], expansion.rows, slot)
+    source.state[WRITTEN] = 0

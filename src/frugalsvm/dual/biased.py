@@ -103,8 +103,8 @@ def _shift(gradient, c, row_i, row_j, step, n):
 def _move_pair(kernel, dual, rows, c, i, j, work):
     """The best step that raises i and lowers j by the same amount."""
     members = dual.members
-    row_i = row_of_slot(rows, kernel, members, i, work.products)
-    row_j = row_of_slot(rows, kernel, members, j, work.products)
+    row_i = row_of_slot(rows, kernel, members, i)
+    row_j = row_of_slot(rows, kernel, members, j)
     both = self_value(kernel, members.norms[i]) + self_value(kernel, members.norms[j])
     curvature = max(both - 2.0 * np.float64(rows.values[row_i, j]), TIE * both if both > 0.0 else TIE)
     step = (dual.gradient[c, i] - dual.gradient[c, j]) / curvature
@@ -168,7 +168,7 @@ def _reprocess(learner, tau, dual, rows, c, work):
         return False
     i = _riser(dual.gradient, dual.up, c, most, n)
     if learner.pairs:
-        row = rows.values[row_of_slot(rows, learner.kernel, members, i, work.products)]
+        row = rows.values[row_of_slot(rows, learner.kernel, members, i)]
         own = self_value(learner.kernel, members.norms[i])
         g_i = dual.gradient[c, i]
         j = _best_partner(learner.kernel, dual.gradient, dual.down, c, members.norms, row, g_i, own, n, work.sizes)

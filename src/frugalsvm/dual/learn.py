@@ -12,6 +12,8 @@ from frugalsvm.dual.state import Dual, new_dual, resized_dual
 __all__ = ["DualWork", "Machine", "finished", "learn", "new_machine", "new_work", "remembered"]
 
 FIRST_SLOTS = 1024
+MANY_SLOTS = 4096
+BLOCK_ROWS = 32  # shorter than for budgeted learners: the products with thousands of members should stay in cache
 
 
 class DualWork(NamedTuple):
@@ -39,7 +41,9 @@ def new_machine(n_features, n_outputs, dtype, cache_bytes, n_slots=FIRST_SLOTS):
 
 
 def grown(machine):
-    capacity = machine.dual.members.rows.shape[0] * 5 // 4
+    """A machine with room for more members: twice as many, or a quarter more where that is much memory."""
+    capacity = machine.dual.members.rows.shape[0]
+    capacity = capacity * 2 if capacity < MANY_SLOTS else capacity * 5 // 4
     dual = resized_dual(machine.dual, capacity)
     return Machine(dual, resized_rows(machine.rows, dual.members.rows.shape[0]))
 
@@ -56,7 +60,7 @@ def learn(learner, machine, X, labels, boxes, order=None, slot_of_row=None):
     position = 0
     while True:
         dual, rows = machine
-        source = new_source(X, order, dual.members)
+        source = new_source(X, order, dual.members, BLOCK_ROWS)
         block_rows = rows_at_a_time(source)
         work = new_work(dual)
         position = run(learner, source, labels, boxes, order, slot_of_row, position, block_rows, dual, rows, work)

@@ -130,7 +130,7 @@ def _process(learner, dual, c, slot, row):
 def _process_again(learner, dual, rows, c, slot, work):
     """PROCESS an example of an earlier pass that still is a member."""
     if coordinate_step(dual, c, slot, self_value(learner.kernel, dual.members.norms[slot])) != 0.0:
-        row = row_of_slot(rows, learner.kernel, dual.members, slot, work.products)
+        row = row_of_slot(rows, learner.kernel, dual.members, slot)
         _process(learner, dual, c, slot, rows.values[row])
 
 

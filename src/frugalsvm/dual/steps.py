@@ -272,11 +272,11 @@ def reprocess(kernel, tau, pairs, dual, rows, c, work):
     dual.tallies[c, N_REPROCESS] += 1
     kii = self_value(kernel, members.norms[i])
     step = coordinate_step(dual, c, i, kii)
-    row_i = row_of_slot(rows, kernel, members, i, work.products)
+    row_i = row_of_slot(rows, kernel, members, i)
     if pairs:
         j = _partner(kernel, dual, c, i, step, kii, rows.values[row_i], n, work.gains)
         if j >= 0:
-            row_j = row_of_slot(rows, kernel, members, j, work.products)
+            row_j = row_of_slot(rows, kernel, members, j)
             kjj, kij = self_value(kernel, members.norms[j]), np.float64(rows.values[row_i, j])
             gi, gj = np.float64(dual.gradient[c, i]), np.float64(dual.gradient[c, j])
             low_i, high_i = -np.float64(dual.down[c, i]), np.float64(dual.up[c, i])

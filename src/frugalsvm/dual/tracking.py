@@ -83,7 +83,7 @@ def _step(learner, dual, rows, c, slot, work):
     own = self_value(learner.kernel, dual.members.norms[slot])
     step = coordinate_step(dual, c, slot, own)
     if step != 0.0:
-        r = row_of_slot(rows, learner.kernel, dual.members, slot, work.products)
+        r = row_of_slot(rows, learner.kernel, dual.members, slot)
         move_one(dual, c, slot, step, own, rows.values[r])
         dual.members.counts[N_UPDATES] += 1
     return step
