@@ -42,14 +42,17 @@ class KernelRows(NamedTuple):
     state: np.ndarray
 
 
-def new_rows(n_bytes, capacity, dtype, buffer=None):
-    """An empty cache for ``capacity`` slots; ``buffer`` is the memory of another one that is not needed any more."""
+def new_rows(n_bytes, capacity, dtype, buffer=None, filled=()):
+    """An empty cache for ``capacity`` slots, of which some are filled.
+
+    ``buffer`` is the memory of another cache that is not needed any more.
+    """
     if buffer is None:  # the system hands out the pages when they are first written to
         buffer = np.empty(max(int(n_bytes) // np.dtype(dtype).itemsize, FEWEST_ROWS * capacity), dtype)
     elif buffer.size < FEWEST_ROWS * capacity:
         buffer = np.resize(buffer, FEWEST_ROWS * capacity)
     n_rows = min(capacity, buffer.size // capacity)
-    return KernelRows(
+    rows = KernelRows(
         buffer=buffer,
         values=buffer[: n_rows * capacity].reshape(n_rows, capacity),
         place=np.full(capacity, NONE, np.int64),
@@ -62,6 +65,10 @@ def new_rows(n_bytes, capacity, dtype, buffer=None):
         scratch=np.zeros((3, capacity), dtype),
         state=np.zeros(2, np.int64),
     )
+    rows.log[: len(filled)] = filled
+    rows.stamp[rows.log[: len(filled)]] = np.arange(len(filled))
+    rows.state[N_LOGGED] = len(filled)
+    return rows
 
 
 def resized_rows(rows, capacity):

@@ -49,7 +49,7 @@ def _extremes(gradient, up, down, c, n):
     """The largest gradient of those that may rise, and the least of those that may fall."""
     most, least = -NOBODY, NOBODY
     for k in range(n):
-        g, u, d = gradient[c, k], up[c, k], down[c, k]
+        g, u, d = np.float64(gradient[c, k]), up[c, k], down[c, k]
         most = larger(most, g if u > 0.0 else -NOBODY)
         least = smaller(least, g if d > 0.0 else NOBODY)
     return most, least
@@ -79,7 +79,7 @@ def _best_partner(kernel, gradient, down, c, norms, row, g_i, own, n, gains):
     """The j of the largest (g_i - g_j)^2 / (K_ii + K_jj - 2 K_ij) among those that may fall."""
     best = 0.0
     for j in range(n):
-        drop = larger(g_i - gradient[c, j], 0.0)
+        drop = larger(g_i - np.float64(gradient[c, j]), 0.0)
         both = own + self_value(kernel, norms[j])
         curvature = larger(both - 2.0 * np.float64(row[j]), TIE * both)
         gain = drop * drop / curvature if down[c, j] > 0.0 else 0.0
@@ -107,8 +107,8 @@ def _move_pair(kernel, dual, rows, c, i, j, work):
     row_j = row_of_slot(rows, kernel, members, j)
     both = self_value(kernel, members.norms[i]) + self_value(kernel, members.norms[j])
     curvature = max(both - 2.0 * np.float64(rows.values[row_i, j]), TIE * both if both > 0.0 else TIE)
-    step = (dual.gradient[c, i] - dual.gradient[c, j]) / curvature
-    step = min(step, min(dual.up[c, i], dual.down[c, j]))
+    step = (np.float64(dual.gradient[c, i]) - np.float64(dual.gradient[c, j])) / curvature
+    step = min(step, np.float64(min(dual.up[c, i], dual.down[c, j])))
     change_alpha(dual, c, i, step)
     change_alpha(dual, c, j, -step)
     _shift(dual.gradient, c, rows.values[row_i], rows.values[row_j], step, members.counts[N_SLOTS])
@@ -138,7 +138,7 @@ def _visit(learner, source, i, label, box, row, known, dual, rows, work):
             f = float64_sum(dual.members.coef, c, work.kernel_row, n)
             if slot < 0:
                 slot = take_slot(learner.kernel, source, i, row, dual, rows, work)
-            admit_member(dual, c, slot, y, y * box, y - f, MIDDLE)
+            admit_member(dual, c, slot, y, y * box, y - f, MIDDLE, work.kernel_row[slot])
             _process(learner, dual, rows, c, slot, work)
             _set_bias(dual, c)
         improve(learner, learner.tau, dual, rows, c, work)
@@ -149,7 +149,7 @@ def _process(learner, dual, rows, c, slot, work):
     """PROCESS: a step with the member that violates most together with the newcomer."""
     n = dual.members.counts[N_SLOTS]
     most, least = _extremes(dual.gradient, dual.up, dual.down, c, n)
-    g = dual.gradient[c, slot]
+    g = np.float64(dual.gradient[c, slot])
     if dual.bound[c, slot] > 0.0:
         if least < NOBODY and g - least > learner.tau:
             _move_pair(learner.kernel, dual, rows, c, slot, _faller(dual.gradient, dual.down, c, least, n), work)
@@ -170,7 +170,7 @@ def _reprocess(learner, tau, dual, rows, c, work):
     if learner.pairs:
         row = rows.values[row_of_slot(rows, learner.kernel, members, i)]
         own = self_value(learner.kernel, members.norms[i])
-        g_i = dual.gradient[c, i]
+        g_i = np.float64(dual.gradient[c, i])
         j = _best_partner(learner.kernel, dual.gradient, dual.down, c, members.norms, row, g_i, own, n, work.sizes)
     else:
         j = _faller(dual.gradient, dual.down, c, least, n)
@@ -179,7 +179,7 @@ def _reprocess(learner, tau, dual, rows, c, work):
     most, least = _set_bias(dual, c)
     for k in range(n):
         if dual.bound[c, k] != 0.0 and members.coef[c, k] == 0.0:
-            g = dual.gradient[c, k]
+            g = np.float64(dual.gradient[c, k])
             if g <= least if dual.bound[c, k] > 0.0 else g >= most:
                 dismiss(dual, rows, c, k)
     return True

@@ -5,11 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm.core.cache import KernelRows, new_rows, resized_rows
+from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.core.lookahead import new_source, rows_at_a_time
 from frugalsvm.dual.online import finish, run
 from frugalsvm.dual.state import Dual, new_dual, resized_dual
 
-__all__ = ["DualWork", "Machine", "finished", "learn", "new_machine", "new_work", "remembered"]
+__all__ = ["DualWork", "Machine", "finished", "learn", "machine_of", "new_machine", "new_work", "remembered"]
 
 FIRST_SLOTS = 1024
 MANY_SLOTS = 4096
@@ -38,6 +39,13 @@ def new_work(dual):
 def new_machine(n_features, n_outputs, dtype, cache_bytes, n_slots=FIRST_SLOTS):
     dual = new_dual(n_slots, n_features, n_outputs, dtype)
     return Machine(dual, new_rows(cache_bytes, dual.members.rows.shape[0], dtype))
+
+
+def machine_of(dual, cache_bytes):
+    """A machine with the state of another one, and an empty cache."""
+    n = int(dual.members.counts[N_SLOTS])
+    filled = np.flatnonzero((dual.bound[:, :n] != 0.0).any(axis=0))
+    return Machine(dual, new_rows(cache_bytes, dual.members.rows.shape[0], dual.members.rows.dtype, filled=filled))
 
 
 def grown(machine):

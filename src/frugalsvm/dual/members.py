@@ -58,14 +58,17 @@ def take_slot(kernel, source, i, row, dual, rows, work):
 
 
 @inlined
-def admit_member(dual, c, slot, truth, bound, gradient, zone):
-    """Make an example a member for output c, with alpha = 0."""
+def admit_member(dual, c, slot, truth, bound, gradient, zone, own):
+    """Make an example a member for output c, with alpha = 0; ``own`` is its K(x, x).
+
+    Where that is zero (an empty row, a linear kernel) a step would change nothing, so its alpha stays.
+    """
     dual.truth[c, slot] = truth
     dual.bound[c, slot] = bound
     dual.gradient[c, slot] = gradient
     dual.zone[c, slot] = zone
-    dual.up[c, slot] = max(bound, 0.0)
-    dual.down[c, slot] = max(-bound, 0.0)
+    dual.up[c, slot] = max(bound, 0.0) if own > 0.0 else 0.0
+    dual.down[c, slot] = max(-bound, 0.0) if own > 0.0 else 0.0
     h = bound * gradient
     dual.sums[c, HINGE] += max(0.0, h)
     dual.sums[c, SUM_H] += abs(bound) * truth * gradient

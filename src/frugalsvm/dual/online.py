@@ -105,7 +105,7 @@ def _visit(learner, source, i, label, box, row, known, dual, rows, work):
                 slot = take_slot(learner.kernel, source, i, row, dual, rows, work)
             zone = LEFT if z < learner.s else RIGHT if z > 1.0 else MIDDLE
             bound = -y * box if learner.loss == RAMP_LOSS and left else y * box
-            admit_member(dual, c, slot, y, bound, y - f, zone)
+            admit_member(dual, c, slot, y, bound, y - f, zone, work.kernel_row[slot])
             _process(learner, dual, c, slot, work.kernel_row)
         while gap_of(dual, c) > threshold:
             if not improve(learner, learner.tau, dual, rows, c, work):

@@ -65,7 +65,7 @@ def _visit(learner, source, i, label, box, row, known, dual, rows, work):
             f = float64_sum(dual.members.coef, c, work.kernel_row, n)
             if slot < 0:
                 slot = take_slot(learner.kernel, source, i, row, dual, rows, work)
-            admit_member(dual, c, slot, y, y * box, y - f, MIDDLE)
+            admit_member(dual, c, slot, y, y * box, y - f, MIDDLE, work.kernel_row[slot])
             if learner.process:
                 _step(learner, dual, rows, c, slot, work)
             if learner.cached:

@@ -5,7 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.core.predict import decision_values
-from frugalsvm.dual.learn import Machine, learn, new_machine, remembered
+from frugalsvm.dual.learn import Machine, learn, machine_of, new_machine, remembered
 from frugalsvm.dual.state import BIAS, N_SUPPORT, support_of
 from frugalsvm.estimators._base import blas_threads, new_kernel
 from frugalsvm.estimators._classes import n_outputs_for
@@ -33,6 +33,8 @@ class DualClassifier(OnlineClassifier):
         check_count("pool_size", self.pool_size)
         if self.n_selected is not None:
             check_count("n_selected", self.n_selected)
+            if self.selection == "random":
+                raise ValueError("n_selected is for selection='margin' or 'gradient'; a random choice is up to you.")
 
     def _start(self, X, classes, random_state):
         self._kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
@@ -42,9 +44,26 @@ class DualClassifier(OnlineClassifier):
         self._slot_of_row = None
         self.classes_ = classes
 
+    def _current_learner(self):
+        """The learner for the present parameters, which may have been set anew."""
+        return self._learner
+
+    def __getstate__(self):
+        """Everything but the cache of kernel rows, which is as large as ``cache_size`` says."""
+        state = super().__getstate__()
+        if "_machine" in state:
+            state["_machine"] = state["_machine"].dual
+        return state
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if "_machine" in state:
+            self._machine = machine_of(state["_machine"], int(self.cache_size * 2**20))
+
     # --- learning -----------------------------------------------------------------------------------------
 
     def _learn(self, X, labels, weights, order):
+        self._learner = self._current_learner()
         boxes = np.full(X.shape[0], float(self.C)) if weights is None else self.C * weights
         with blas_threads(self.n_jobs):
             self._machine = learn(self._learner, self._machine, X, labels, boxes, order, self._slot_of_row)
@@ -60,8 +79,8 @@ class DualClassifier(OnlineClassifier):
 
     def _learn_selected(self, X, labels, weights, random_state):
         """Pick the next example from a pool of unseen ones again and again, until all are seen or enough."""
-        unseen = random_state.permutation(X.shape[0])
-        n_picked = X.shape[0] if self.n_selected is None else min(self.n_selected, X.shape[0])
+        unseen = random_state.permutation(X.shape[0] if weights is None else np.flatnonzero(weights))
+        n_picked = len(unseen) if self.n_selected is None else min(self.n_selected, len(unseen))
         for k in range(n_picked):
             n_left = len(unseen) - k
             size = min(self.pool_size, n_left)

@@ -27,7 +27,7 @@ _COUNTED_LABELS = 2**16
 
 
 def check_choice(name: str, value: Any, choices) -> None:
-    if value not in choices:
+    if value not in list(choices):  # a list compares, and does not hash what cannot be hashed
         raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, choices))}.")
 
 

@@ -1,5 +1,8 @@
 """LASVM and its gap-driven, ramp-loss and filtering forms as a scikit-learn classifier."""
 
+import math
+import numbers
+
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.core.kernels import KERNELS
@@ -121,7 +124,8 @@ class LASVMClassifier(DualClassifier):
 
     Notes
     -----
-    Several classes are learned one against the rest, on shared kernel values.
+    Several classes are learned one against the rest, on shared kernel values. A pickle leaves out the cache of kernel
+    values: a model that is loaded goes on learning as before, up to rounding.
 
     References
     ----------
@@ -201,7 +205,7 @@ class LASVMClassifier(DualClassifier):
         check_count("max_idle", self.max_idle, least=0)
         if self.warm_up != "auto":
             check_count("warm_up", self.warm_up, least=0)
-        if not self.s < 1:
+        if not isinstance(self.s, numbers.Real) or not -math.inf < float(self.s) < 1:
             raise ValueError(f"s must be a number below 1, not {self.s!r}.")
 
     def _new_learner(self, kernel, random_state):
@@ -213,8 +217,11 @@ class LASVMClassifier(DualClassifier):
         loss, s, tol = VARIANTS[self.variant], float(self.s), float(self.tol)
         return Online(kernel, float(self.C), loss, s, warm_up, tol, pairs, clean_every, int(self.max_idle))
 
+    def _current_learner(self):
+        return self._new_learner(self._kernel, None)
+
     def _finish(self, X, labels, weights, random_state):
-        if self.finish is True or (self.finish == "auto" and self.variant == "lasvm"):
+        if self.variant == "lasvm" if self.finish == "auto" else self.finish:
             with blas_threads(self.n_jobs):
                 finished(self._learner, self._machine, self.tol)
 

@@ -159,8 +159,7 @@ class TrackingSVC(DualClassifier):
         if self.batch and self.selection != "random":
             raise ValueError("batch=True reads all examples first: selection must be 'random'.")
         if self.cached and not self.process:
-            raise
-            ValueError("cached=True needs process=True: an example that takes no step would be forgotten at once.")
+            raise ValueError("cached=True needs process=True, or an example would be forgotten before its first step.")
 
     def _new_learner(self, kernel, random_state):
         rng = new_rng(random_state.randint(2**31))
