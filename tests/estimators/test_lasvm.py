@@ -146,9 +146,10 @@ class TestEveryVariant:
             copy = pickle.loads(pickle.dumps(model))
             for each in (model, copy):
                 each.partial_fit(X[123:], y[123:])
-            assert_same_estimator(model, copy)
-            assert model.duality_gap_ == copy.duality_gap_
-            np.testing.assert_array_equal(model.decision_function(X), copy.decision_function(X))
+            # Up to rounding: a pickle leaves out the cache of kernel rows, which are summed in another order anew.
+            np.testing.assert_array_equal(model.n_support_, copy.n_support_)
+            assert model.duality_gap_ == pytest.approx(copy.duality_gap_, rel=1e-6)
+            np.testing.assert_allclose(model.decision_function(X), copy.decision_function(X), atol=1e-6)
 
     def test_small_cache(self, four, variant):
         """Kernel rows that were evicted are computed again, in sums of another order."""

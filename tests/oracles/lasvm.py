@@ -58,7 +58,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .bsgd import KERNELS, first_tied, kernel_matrix, tied_with_least
+from .bsgd import KERNELS, TIE, first_tied, kernel_matrix, tied_with_least
 
 VARIANTS = ("g", "nc", "i", "full")
 STEPS = ("single", "pair")
@@ -189,15 +189,16 @@ class Expansion:
         self.high = np.append(self.high, max(0.0, self.C * label))
 
     def _move(self, steps):
-        """Goes the step of each slot in ``steps``. One that leads to an end of the box ends there exactly."""
+        """Goes the step of each slot in ``steps``. One that leads to an end of the box, nearly, ends there exactly."""
         for k, step in steps.items():
             low, high = self.low[k], self.high[k]
-            if step == low - self.alpha[k]:
+            dust = TIE * (high - low)
+            if step <= low - self.alpha[k] + dust:
                 self.alpha[k] = low
-            elif step == high - self.alpha[k]:
+            elif step >= high - self.alpha[k] - dust:
                 self.alpha[k] = high
             else:
-                self.alpha[k] = min(max(self.alpha[k] + step, low), high)
+                self.alpha[k] += step
             self.g -= step * self.gram[k]
 
     def _remove(self, slots):

@@ -261,7 +261,7 @@ def test_the_loop_goes_on_until_the_gap_is_at_the_target_and_no_longer(variant, 
     oracle = make_oracle(variant, steps=steps, tau=1e-9)
     seen_loop = 0
     for row, label in zip(X, y, strict=True):
-        h = oracle.C * oracle.labels * oracle.g
+        h = oracle.C * oracle.y * oracle.g
         spread2 = np.sum(h**2) - np.sum(h) ** 2 / oracle.n_sv if oracle.n_sv else 0.0
         step = oracle.learn_one(row, label)
         if step.skipped:
@@ -369,7 +369,7 @@ def paper_run(X, y, *, C, s, warm_up, gamma, tau):
         n_sv = np.count_nonzero(alpha)
         beta[t] = C if y[t] * (gram[t] @ alpha) < s and n_sv > warm_up else 0.0
         old, now = np.arange(t), np.arange(t + 1)
-        h = (C - 2 * beta[old]) * y[old] * (y - gram @ alpha)[old]
+        h = C * y[old] * (y - gram @ alpha)[old]
         target = max(C, np.sqrt(max(0.0, h @ h - h.sum() ** 2 / n_sv))) if n_sv else C
         step(t)
         while True:

@@ -18,7 +18,7 @@ from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS
 from frugalsvm.core.fastmath import rows_dot
 from frugalsvm.core.kernels import kernel_row
 
-__all__ = ["KernelRows", "drop_row", "new_rows", "note_insertion", "resized_rows", "row_of_slot"]
+__all__ = ["KernelRows", "drop_row", "new_rows", "note_insertion", "note_removal", "resized_rows", "row_of_slot"]
 
 FEWEST_ROWS = 4  # a step looks at two at the same time
 NONE = -1
@@ -47,8 +47,8 @@ def new_rows(n_bytes, capacity, dtype, buffer=None, filled=()):
 
     ``buffer`` is the memory of another cache that is not needed any more.
     """
-    if buffer is None:  # the system hands out the pages when they are first written to
-        buffer = np.empty(max(int(n_bytes) // np.dtype(dtype).itemsize, FEWEST_ROWS * capacity), dtype)
+    if buffer is None:  # the system hands out the pages when they are first written to; values of free slots are used
+        buffer = np.zeros(max(int(n_bytes) // np.dtype(dtype).itemsize, FEWEST_ROWS * capacity), dtype)
     elif buffer.size < FEWEST_ROWS * capacity:
         buffer = np.resize(buffer, FEWEST_ROWS * capacity)
     n_rows = min(capacity, buffer.size // capacity)
@@ -109,13 +109,19 @@ def note_insertion(rows, slot, row, n, used):
 
 @inlined
 def drop_row(rows, slot):
-    """Forget the row of a slot that was freed, and its values in other rows."""
-    rows.stamp[slot] = NONE
+    """Forget the row of a slot."""
     r = rows.place[slot]
     if r != NONE:
         rows.slot[r] = NONE
         rows.used[r] = FREE
         rows.place[slot] = NONE
+
+
+@inlined
+def note_removal(rows, slot):
+    """A slot was freed: its row, and its values in other rows, are not needed any more."""
+    drop_row(rows, slot)
+    rows.stamp[slot] = NONE
 
 
 @inlined

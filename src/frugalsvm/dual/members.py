@@ -3,7 +3,7 @@
 import numpy as np
 
 from frugalsvm._compile import compiled, inlined
-from frugalsvm.core.cache import drop_row, note_insertion
+from frugalsvm.core.cache import note_insertion, note_removal
 from frugalsvm.core.expansion import N_MAINTENANCE, N_SEEN, N_SLOTS
 from frugalsvm.core.fastmath import nth_smallest
 from frugalsvm.core.kernels import self_value
@@ -107,7 +107,7 @@ def release(dual, rows, slot):
         if dual.bound[c, slot] != 0.0:
             return
     dual.row[slot] = -1
-    drop_row(rows, slot)
+    note_removal(rows, slot)
     dual.free[dual.pool[N_FREE]] = slot
     dual.pool[N_FREE] += 1
 

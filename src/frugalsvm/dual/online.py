@@ -92,6 +92,7 @@ def _visit(learner, source, i, label, box, row, known, dual, rows, work):
     slot = known
     for c in range(n_outputs):
         threshold = gap_target(dual, c, learner.C)
+        n_admitted = dual.tallies[c, ADMITTED]
         if slot >= 0 and dual.bound[c, slot] != 0.0:
             _process_again(learner, dual, rows, c, slot, work)
         else:
@@ -110,9 +111,8 @@ def _visit(learner, source, i, label, box, row, known, dual, rows, work):
         while gap_of(dual, c) > threshold:
             if not improve(learner, learner.tau, dual, rows, c, work):
                 break
-        if slot == known:
-            continue
-        if learner.clean_every > 0 and dual.tallies[c, ADMITTED] % learner.clean_every == 0:
+        due = learner.clean_every > 0 and dual.tallies[c, ADMITTED] % learner.clean_every == 0
+        if due and dual.tallies[c, ADMITTED] > n_admitted:
             clean(dual, rows, c, learner.max_idle, work.sizes)
 
 

@@ -126,14 +126,15 @@ def pair_solution(gi, gj, kii, kjj, kij, low_i, high_i, low_j, high_j):
 
 @inlined
 def change_alpha(dual, c, k, step):
-    """``alpha_k += step``, exactly to the bound if the step reaches it."""
+    """``alpha_k += step``, exactly to the bound if the step reaches it, up to rounding."""
     members = dual.members
     was_zero = members.coef[c, k] == 0.0
     bound = np.float64(dual.bound[c, k])
     high, low = max(bound, 0.0), min(bound, 0.0)
-    if step >= dual.up[c, k]:
+    dust = SINGULAR * abs(bound)
+    if step >= dual.up[c, k] - dust:
         alpha = high
-    elif step <= -dual.down[c, k]:
+    elif step <= dust - dual.down[c, k]:
         alpha = low
     else:
         alpha = members.coef[c, k] + step

@@ -50,7 +50,7 @@ class DualClassifier(OnlineClassifier):
 
     def __getstate__(self):
         """Everything but the cache of kernel rows, which is as large as ``cache_size`` says."""
-        state = super().__getstate__()
+        state = dict(super().__getstate__())
         if "_machine" in state:
             state["_machine"] = state["_machine"].dual
         return state
