@@ -28,10 +28,10 @@ demo: $(INSTALLED)
 	$(THREADS) $(BIN)/python -m frugalsvm.demo
 
 test: $(INSTALLED)
-	$(THREADS) $(BIN)/python -m pytest
+	$(THREADS) $(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-all: $(INSTALLED)
-	$(THREADS) $(BIN)/python -m pytest -m 'slow or not slow'
+	$(THREADS) $(BIN)/python -m pytest -n 2 --dist loadfile -m 'slow or not slow'
 
 check: $(INSTALLED)
 	$(BIN)/ruff format --check .

@@ -31,6 +31,7 @@ __all__ = [
     "example_norm",
     "load",
     "new_source",
+    "place_example",
     "products_row",
     "rows_at_a_time",
     "touch",
@@ -43,9 +44,9 @@ FEW_FEATURES = 8  # up to here DenseColumns is faster than DenseBlocks
 PACKED_BYTES = 32 * 2**20  # bound on the packed columns of SparseColumns
 WHOLE_BYTES = 512 * 2**20  # up to here, all features are packed once and kept current if there are many rows to learn
 
-# Places in the `state` arrays. ROOM is the number of slots that the loaded block has room for, WRITTEN one more than
-# the slot whose columns are current already.
-START, ROOM, N_DIRTY, N_PACKED, IS_FILLED, WRITTEN = range(6)
+# Places in the `state` arrays. ROOM is the number of slots that the loaded block has room for, IS_WHOLE whether all
+# features are packed once and kept current.
+START, ROOM, N_DIRTY, N_PACKED, IS_FILLED, IS_WHOLE = range(6)
 
 
 class DenseBlocks(NamedTuple):
@@ -79,11 +80,15 @@ class SparseColumns(NamedTuple):
     state: np.ndarray
 
 
-def new_source(X, order, expansion, block_rows=BLOCK_ROWS):
-    """The source for a matrix of the store's type, C-contiguous or CSR, taken in ``order``."""
+def new_source(X, order, expansion, block_rows=BLOCK_ROWS, *, stays=False):
+    """The source for a matrix of the store's type, C-contiguous or CSR, taken in ``order``.
+
+    ``stays``: vectors stay in their slots, and come there by ``place_example`` only; then the columns of sparse rows
+    can be kept current instead of being packed for every block.
+    """
     if isinstance(X, np.ndarray):
         return _dense_source(X, order, expansion, block_rows)
-    return _sparse_source(X, order, expansion)
+    return _sparse_source(X, order, expansion, stays)
 
 
 def _dense_source(X, order, expansion, block_rows):
@@ -110,13 +115,13 @@ def _dense_source(X, order, expansion, block_rows):
     )
 
 
-def _sparse_source(X, order, expansion):
+def _sparse_source(X, order, expansion, stays):
     capacity, n_features = expansion.rows.shape
     longest = int(np.diff(X.indptr).max(initial=1))
     fit = PACKED_BYTES // (capacity * X.dtype.itemsize)
     n_packed = max(1, min(n_features, max(fit, longest)))
-    if X.shape[0] > LONG_BLOCK_ROWS and n_features * capacity * X.dtype.itemsize <= WHOLE_BYTES:
-        n_packed = n_features
+    whole = stays and X.shape[0] > LONG_BLOCK_ROWS and n_features * capacity * X.dtype.itemsize <= WHOLE_BYTES
+    n_packed = n_features if whole else n_packed
     return SparseColumns(
         X.data,
         X.indices.astype(np.int64, copy=False),
@@ -126,7 +131,7 @@ def _sparse_source(X, order, expansion):
         features=np.zeros(n_packed, np.int64),
         place=np.full(n_features, -1, np.int64),
         products=np.zeros(capacity, X.dtype),
-        state=np.zeros(6, np.int64),
+        state=np.array([0, 0, 0, 0, 0, whole]),
     )
 
 
@@ -161,6 +166,17 @@ def write_example(source, i, rows, slot):
 @generic
 def touch(source, slot, expansion):
     """Note that ``slot`` has another vector now."""
+
+
+@generic
+def place_example(source, i, expansion, slot):
+    """Write example ``i`` of the block to a slot of the store."""
+
+
+@place_example.implement()
+def _place_example(source, i, expansion, slot):
+    write_example(source, i, expansion.rows, slot)
+    touch(source, slot, expansion)
 
 
 # --- DenseBlocks ------------------------------------------------------------------------------------------
@@ -285,7 +301,7 @@ def _columns_touch(source, slot, expansion):
 
 @load.implement(SparseColumns, inline=False)
 def _sparse_load(source, start, count, expansion):
-    if source.features.size == source.place.size:
+    if source.state[IS_WHOLE] == 1:
         return _load_whole(source, start, count, expansion)
     for k in range(source.state[N_PACKED]):
         source.place[source.features[k]] = -1
@@ -369,23 +385,34 @@ def _sparse_example_norm(source, i):
 
 @write_example.implement(SparseColumns)
 def _sparse_write_example(source, i, rows, slot):
-    # With all features packed, the columns are changed where there is something to change: packing a slot afresh is a
-    # cache miss for every feature.
-    whole = source.state[IS_FILLED] == 1
     for f in range(rows.shape[1]):
-        if whole and rows[slot, f] != 0.0:
-            source.columns[f, slot] = 0.0
         rows[slot, f] = 0.0
     row = source.order[source.state[START] + i]
     for k in range(source.indptr[row], source.indptr[row + 1]):
         rows[slot, source.indices[k]] = source.data[k]
-        if whole:
-            source.columns[source.indices[k], slot] = source.data[k]
-    source.state[WRITTEN] = slot + 1 if whole else 0
 
 
 @touch.implement(SparseColumns)
 def _sparse_touch(source, slot, expansion):
-    if source.state[WRITTEN] != slot + 1:
-        _pack_slot(source.columns, source.features, source.state[N_PACKED], expansion.rows, slot)
-    source.state[WRITTEN] = 0
+    _pack_slot(source.columns, source.features, source.state[N_PACKED], expansion.rows, slot)
+
+
+@place_example.implement(SparseColumns)
+def _sparse_place_example(source, i, expansion, slot):
+    if source.state[IS_WHOLE] == 0:
+        write_example(source, i, expansion.rows, slot)
+        touch(source, slot, expansion)
+        return
+    # Columns are changed where there is something to change: packing a slot afresh is a cache miss for every feature.
+    _clear_columns(source.columns, expansion.rows, slot)
+    write_example(source, i, expansion.rows, slot)
+    row = source.order[source.state[START] + i]
+    for k in range(source.indptr[row], source.indptr[row + 1]):
+        source.columns[source.indices[k], slot] = source.data[k]
+
+
+@compiled
+def _clear_columns(columns, rows, slot):
+    for f in range(rows.shape[1]):
+        if rows[slot, f] != 0.0:
+            columns[f, slot] = 0.0

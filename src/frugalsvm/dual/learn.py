@@ -68,7 +68,7 @@ def learn(learner, machine, X, labels, boxes, order=None, slot_of_row=None):
     position = 0
     while True:
         dual, rows = machine
-        source = new_source(X, order, dual.members, BLOCK_ROWS)
+        source = new_source(X, order, dual.members, BLOCK_ROWS, stays=True)
         block_rows = rows_at_a_time(source)
         work = new_work(dual)
         position = run(learner, source, labels, boxes, order, slot_of_row, position, block_rows, dual, rows, work)

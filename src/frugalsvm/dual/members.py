@@ -7,7 +7,7 @@ from frugalsvm.core.cache import note_insertion, note_removal
 from frugalsvm.core.expansion import N_MAINTENANCE, N_SEEN, N_SLOTS
 from frugalsvm.core.fastmath import nth_smallest
 from frugalsvm.core.kernels import self_value
-from frugalsvm.core.lookahead import example_norm, touch, write_example
+from frugalsvm.core.lookahead import example_norm, place_example
 from frugalsvm.dual.state import (
     ADMITTED,
     ADMITTED_LEFT,
@@ -46,12 +46,11 @@ def take_slot(kernel, source, i, row, dual, rows, work):
         slot = members.counts[N_SLOTS]
         members.counts[N_SLOTS] += 1
     dual.pool[BUSY] = slot
-    write_example(source, i, members.rows, slot)
+    place_example(source, i, members, slot)
     members.norms[slot] = example_norm(source, i)
     members.births[slot] = members.counts[N_SEEN]
     dual.row[slot] = row
     work.kernel_row[slot] = self_value(kernel, members.norms[slot])
-    touch(source, slot, members)
     # Most newcomers stay idle, so their rows are the first to go; a step that uses one makes it count.
     note_insertion(rows, slot, work.kernel_row, members.counts[N_SLOTS], 0.0)
     return slot
