@@ -20,8 +20,8 @@ none.
 from typing import NamedTuple
 
 from frugalsvm._compile import inlined
-from frugalsvm.budgeted.ball import note_merge, note_removal
-from frugalsvm.budgeted.policy import Unlimited, admit, oldest_of_the_least, smallest_or_newcomer
+from frugalsvm.budgeted.ball import note_merge
+from frugalsvm.budgeted.policy import Unlimited, admit, oldest_of_the_least, remove, smallest_or_newcomer
 from frugalsvm.budgeted.projection import Project, new_span
 from frugalsvm.core.expansion import (
     N_MAINTENANCE,
@@ -62,16 +62,11 @@ def new_policy(name, budget):
 
 @admit.implement(Remove, inline=False)
 def _admit_by_removal(policy, loss, kernel, ball, source, expansion, work):
-    lost = 0.0
     n = expansion.counts[N_SLOTS]
     if n > policy.budget:
         victim = oldest_of_the_least(expansion.sizes, expansion.births, n)
-        lost = expansion.sizes[victim]
-        note_removal(ball, kernel, expansion, work, victim, lost)
-        if free_slot(expansion, victim):
-            touch(source, victim, expansion)
-        expansion.counts[N_MAINTENANCE] += 1
-    return lost
+        return remove(kernel, ball, source, expansion, work, victim)
+    return 0.0
 
 
 # --- merging ----------------------------------------------------------------------------------------------

@@ -30,11 +30,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, inlined, smaller
+from frugalsvm._compile import compiled, smaller
 from frugalsvm.budgeted.ball import note_removal
-from frugalsvm.budgeted.policy import TURNED_AWAY, admit, oldest
+from frugalsvm.budgeted.policy import TURNED_AWAY, admit, oldest, remove
 from frugalsvm.core.expansion import (
-    N_MAINTENANCE,
     N_SLOTS,
     N_UPDATES,
     SCALE,
@@ -42,10 +41,9 @@ from frugalsvm.core.expansion import (
     slot_kernel_row,
 )
 from frugalsvm.core.fastmath import row_weighted_sum
-from frugalsvm.core.lookahead import touch
 from frugalsvm.core.rng import below
 
-__all__ = ["Forget", "RemoveRandom", "RemoveWeakest", "Stop", "remove"]
+__all__ = ["Forget", "RemoveRandom", "RemoveWeakest", "Stop"]
 
 FORGETRON_SHARE = 15.0 / 32.0
 
@@ -74,17 +72,6 @@ class Forget(NamedTuple):
 
     budget: int
     spoiled: np.ndarray  # [Q]
-
-
-@inlined
-def remove(kernel, ball, source, expansion, work, victim):
-    """Take a slot out of the model; returns the squared degradation."""
-    lost = expansion.sizes[victim]
-    note_removal(ball, kernel, expansion, work, victim, lost)
-    if free_slot(expansion, victim):
-        touch(source, victim, expansion)
-    expansion.counts[N_MAINTENANCE] += 1
-    return lost
 
 
 @admit.implement(Stop, inline=False)

@@ -10,8 +10,11 @@ Policies that also learn from examples which do not change the model have a body
 
 from typing import NamedTuple
 
-from frugalsvm._compile import compiled, generic
+from frugalsvm._compile import compiled, generic, inlined
+from frugalsvm.budgeted.ball import note_removal
+from frugalsvm.core.expansion import N_MAINTENANCE, free_slot
 from frugalsvm.core.fastmath import first_argmin, minimum
+from frugalsvm.core.lookahead import touch
 
 __all__ = [
     "TURNED_AWAY",
@@ -20,6 +23,7 @@ __all__ = [
     "oldest",
     "oldest_of_the_least",
     "pass_by",
+    "remove",
     "smallest_or_newcomer",
     "with_room",
 ]
@@ -60,6 +64,17 @@ def _ignore(policy, kernel, label, expansion, work):
 def with_room(policy, capacity):
     """The policy for a store that has grown: policies that work without a budget have a method of this name."""
     return policy.with_room(capacity) if hasattr(policy, "with_room") else policy
+
+
+@inlined
+def remove(kernel, ball, source, expansion, work, victim):
+    """Take a slot out of the model; returns the squared degradation."""
+    lost = expansion.sizes[victim]
+    note_removal(ball, kernel, expansion, work, victim, lost)
+    if free_slot(expansion, victim):
+        touch(source, victim, expansion)
+    expansion.counts[N_MAINTENANCE] += 1
+    return lost
 
 
 @compiled

@@ -28,8 +28,7 @@ import numpy as np
 
 from frugalsvm._compile import compiled, inlined
 from frugalsvm.budgeted.neighbours import nearest
-from frugalsvm.budgeted.perceptrons import remove
-from frugalsvm.budgeted.policy import admit, oldest_of_the_least, pass_by
+from frugalsvm.budgeted.policy import admit, oldest_of_the_least, pass_by, remove
 from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, row_kernel_row, slot_kernel_row
 from frugalsvm.core.fastmath import first_argmax, row_weighted_sum
 from frugalsvm.core.kernels import self_value

@@ -19,7 +19,6 @@ BLOCK_ROWS = 32  # shorter than for budgeted learners: the products with thousan
 
 class DualWork(NamedTuple):
     kernel_row: np.ndarray  # kernel values of the example at hand with the slots
-    products: np.ndarray
     gains: np.ndarray
     sizes: np.ndarray  # float64
 
@@ -33,7 +32,7 @@ class Machine(NamedTuple):
 
 def new_work(dual):
     capacity, dtype = dual.members.rows.shape[0], dual.members.rows.dtype
-    return DualWork(np.zeros(capacity, dtype), np.zeros(capacity, dtype), np.zeros(capacity, dtype), np.zeros(capacity))
+    return DualWork(np.zeros(capacity, dtype), np.zeros(capacity, dtype), np.zeros(capacity))
 
 
 def new_machine(n_features, n_outputs, dtype, cache_bytes, n_slots=FIRST_SLOTS):

@@ -40,7 +40,7 @@ def _violation(gradient, up, down):
 
 
 @inlined
-def look_for_violations(dual, c, work):
+def look_for_violations(dual, c):
     """Fill in the worst violation of every chunk."""
     n = dual.members.counts[N_SLOTS]
     worst = 0.0
@@ -266,7 +266,7 @@ def reprocess(kernel, tau, pairs, dual, rows, c, work):
     members = dual.members
     n = members.counts[N_SLOTS]
     if dual.sums[c, WORST] < 0.0:
-        look_for_violations(dual, c, work)
+        look_for_violations(dual, c)
     if dual.sums[c, WORST] <= tau:
         return False
     i = worst_violator(dual, c)

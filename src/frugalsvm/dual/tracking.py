@@ -44,12 +44,12 @@ class Tracking(NamedTuple):
     rng: np.ndarray
     lag: np.ndarray  # (n_outputs, K) how far the mean of the round is behind the last iterate
     moved: np.ndarray  # (n_outputs, K) the slots of those members, -1 where there is none
-    trace: np.ndarray  # [sum of the normalised gaps, number of them, the present one]
+    trace: np.ndarray  # [sum of the normalised gaps, number of them]
 
 
 def new_tracking(kernel, C, n_steps, process, cached, n_outputs, rng):
     lag, moved = np.zeros((n_outputs, n_steps)), np.full((n_outputs, n_steps), -1, np.int64)
-    return Tracking(kernel, C, n_steps, process, cached, rng, lag, moved, np.zeros(3))
+    return Tracking(kernel, C, n_steps, process, cached, rng, lag, moved, np.zeros(2))
 
 
 @visit.implement(Tracking)
@@ -72,8 +72,7 @@ def _visit(learner, source, i, label, box, row, known, dual, rows, work):
                 _forget_if_idle(dual, rows, c, slot)
         _round(learner, dual, rows, c, work)
         total_gap += gap_of(dual, c)
-    learner.trace[2] = total_gap / (learner.C * dual.members.counts[N_SEEN] * n_outputs)
-    learner.trace[0] += learner.trace[2]
+    learner.trace[0] += total_gap / (learner.C * dual.members.counts[N_SEEN] * n_outputs)
     learner.trace[1] += 1.0
 
 
