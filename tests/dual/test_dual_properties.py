@@ -30,7 +30,7 @@ PLENTY = 10**7  # bytes of the cache
 
 
 def online(loss=RAMP_LOSS, *, C=2.0, gamma=0.5, pairs=True, clean_every=20, max_idle=10, tau=1e-3):
-    return Online(RBF(gamma), C, loss, -0.5, 5, tau, pairs, clean_every, max_idle)
+    return Online(RBF(gamma), C, loss, -0.5, 5, tau, pairs, clean_every, max_idle, 0)
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def test_anything_without_a_bias(seed, n_rows, n_outputs, loss, C, gamma, pairs,
 )
 def test_anything_with_a_bias(seed, n_rows, n_outputs, C, gamma, pairs, cache, n_passes):
     data = stream(max(2, n_outputs), seed, n_rows, C, weighted=True)
-    learner = Biased(RBF(gamma), C, 1e-3, pairs)
+    learner = Biased(RBF(gamma), C, 1e-3, pairs, 0)
     machine = new_machine(2, n_outputs, float, cache, n_slots=16)
     slot_of_row = remembered(n_rows)
     for _ in range(n_passes):
@@ -206,7 +206,7 @@ LEARNERS = {
     "hinge": online(HINGE_LOSS),
     "ramp": online(RAMP_LOSS),
     "filter": online(RAMP_FILTER, clean_every=7, max_idle=2),
-    "bias": Biased(RBF(0.5), 2.0, 1e-3, True),
+    "bias": Biased(RBF(0.5), 2.0, 1e-3, True, 0),
 }
 each_learner = pytest.mark.parametrize("name", LEARNERS)
 

@@ -47,6 +47,7 @@ class Setting:
     clean_every: int = 20
     max_idle: int = 10
     warm_up: int = 5
+    few: int = 0
     kernel: str = "rbf"
     gamma: float = 0.5
     coef0: float = 1.0
@@ -64,6 +65,7 @@ class Setting:
             self.pairs,
             every,
             self.max_idle,
+            self.few,
         )
 
     def oracle(self):
@@ -80,6 +82,7 @@ class Setting:
             clean_every=self.clean_every,
             max_non_sv=self.max_idle,
             warm_up=self.warm_up,
+            few=self.few,
         )
 
 
@@ -90,17 +93,18 @@ class BiasedSetting:
     pairs: bool = True
     C: float = 2.0
     tau: float = 1e-3
+    few: int = 0
     kernel: str = "rbf"
     gamma: float = 0.5
     coef0: float = 1.0
     degree: int = 2
 
     def learner(self):
-        return Biased(kernel_part(self), self.C, self.tau, self.pairs)
+        return Biased(kernel_part(self), self.C, self.tau, self.pairs, self.few)
 
     def oracle(self):
         return BiasedLASVMOracle(
-            self.C, self.kernel, self.gamma, self.degree, self.coef0, self.tau, second_order=self.pairs
+            self.C, self.kernel, self.gamma, self.degree, self.coef0, self.tau, second_order=self.pairs, few=self.few
         )
 
 
@@ -287,3 +291,25 @@ def test_another_kernel(monkeypatch):  # one, and no FINISH: it takes long to co
     setting = Setting("nc", kernel="poly", gamma=0.2, C=0.5)
     steps = assert_follows_the_oracle(Race(setting, monkeypatch, seed=2))
     assert sum(step.flipped for step in steps) >= 10
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [Setting(variant, max_idle=2, few=15) for variant in ("g", "nc", "i")] + [BiasedSetting(few=15)],
+    ids=repr,
+)
+def test_one_class_first(setting, monkeypatch):
+    """Nothing is left out, and more than usual stays, until some of the second class were seen."""
+    race = Race(setting, monkeypatch, seed=2)
+    n_idle, n_dropped = [], []
+    for n, row in enumerate(np.argsort(race.labels, kind="stable"), 1):
+        step, _ = race.visit(row)
+        n_idle.append(int(np.sum(race.oracle.alpha == 0.0)))
+        outlier = isinstance(setting, Setting) and (step.flipped or step.skipped)
+        n_dropped.append(outlier + race.n_gone)
+        if race.labels[np.argsort(race.labels, kind="stable")[:n]].sum() < setting.few:
+            assert not outlier
+            assert race.n_gone == 0 or isinstance(setting, Setting)
+    begun = int(np.sum(race.labels == 0))
+    assert max(n_idle[:begun]) >= 20
+    assert n_dropped[-1] > n_dropped[begun]

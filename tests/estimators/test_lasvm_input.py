@@ -23,6 +23,13 @@ def four():
     return blobs(200, 3, 4, seed=0)
 
 
+@pytest.fixture(scope="module")
+def bits():
+    rng = np.random.default_rng(0)
+    X = (rng.random((1500, 40)) < 0.15).astype(np.float32)
+    return X, (X[:, :20].sum(axis=1) > X[:, 20:].sum(axis=1)).astype(int)
+
+
 class TestSelection:
     @pytest.mark.parametrize("selection", ["margin", "gradient"])
     @pytest.mark.parametrize("variant", ["g", "lasvm"])
@@ -126,3 +133,21 @@ class TestInput:
         assert copy.get_params() == model.get_params()
         assert not hasattr(copy, "classes_")
         assert_same_estimator(copy.fit(*binary), model)
+
+
+class TestManyZeros:
+    """Rows that are mostly zero are taken feature by feature, whichever way they come."""
+
+    @pytest.mark.parametrize("variant", VARIANTS)
+    def test_dense_and_sparse(self, bits, variant):
+        X, y = bits
+        dense, sparse = (new_model(variant, 10.0, gamma=0.1).fit(rows, y) for rows in (X, scipy.sparse.csr_array(X)))
+        assert_same_estimator(dense, sparse)
+
+    @pytest.mark.parametrize("variant", ["g", "nc", "full"])
+    def test_a_small_cache_changes_nothing(self, bits, variant):
+        """The products of zeros and ones are exact, so a row that was evicted comes back the same."""
+        X, y = bits
+        large, small = (new_model(variant, 10.0, gamma=0.1, cache_size=size).fit(X, y) for size in (200, 0.1))
+        assert small.n_kernel_evals_ > 1.1 * large.n_kernel_evals_
+        np.testing.assert_array_equal(small.decision_function(X), large.decision_function(X))

@@ -52,6 +52,9 @@ PROCESS and REPROCESS
 
 CLEAN, every ``clean_every`` admitted examples: of the members with alpha = 0 at most ``max_non_sv`` stay, those nearest
 to the margin (smallest |g|).
+
+Not in the paper: as long as fewer than ``few`` examples of one of the classes were seen, the examples are one-sided.
+Then nothing is skipped or flipped, and CLEAN leaves PATIENCE times as many.
 """
 
 from typing import NamedTuple
@@ -65,6 +68,8 @@ STEPS = ("single", "pair")
 
 # Curvatures are not taken for smaller than this part of the kernel values they are the difference of.
 CURVATURE_FLOOR = 1e-12
+
+PATIENCE = 10
 
 
 class Step(NamedTuple):
@@ -236,6 +241,8 @@ class LASVMOracle(Expansion):
         CLEAN is run after so many admitted examples, and leaves so many members with alpha = 0. Not for "full".
     warm_up : int
         "nc" and "i": the left side of the ramp (z < s) is as for "g" until there are more SVs than this.
+    few : int
+        Examples of each class before any is left out.
 
     Attributes
     ----------
@@ -260,6 +267,7 @@ class LASVMOracle(Expansion):
         clean_every=500,
         max_non_sv=1000,
         warm_up=100,
+        few=0,
     ):
         super().__init__(C=C, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0)
         if variant not in VARIANTS:
@@ -275,6 +283,8 @@ class LASVMOracle(Expansion):
         self.clean_every = clean_every
         self.max_non_sv = max_non_sv
         self.warm_up = warm_up
+        self.few = few
+        self.n_of_class = {-1.0: 0, 1.0: 0}
 
         self.flipped = np.zeros(0, dtype=bool)
         self.sides = np.zeros(0, dtype=int)  # -1: z < s when seen, +1: z > 1, 0: on the ramp
@@ -289,6 +299,10 @@ class LASVMOracle(Expansion):
     def labels(self):
         """Y: the label whose box a member has."""
         return np.where(self.flipped, -self.y, self.y)
+
+    @property
+    def one_sided(self):
+        return min(self.n_of_class.values()) < self.few
 
     @property
     def duality_gap(self):
@@ -309,8 +323,9 @@ class LASVMOracle(Expansion):
         x = np.array(x, dtype=np.float64)
         self.t += 1
         z = float(y * self.expansion(x)[0])
-        is_outlier = z < self.s and self.n_sv > self.warm_up
-        if self.variant == "i" and (z > 1.0 or is_outlier):
+        self.n_of_class[float(y)] += 1
+        is_outlier = z < self.s and self.n_sv > self.warm_up and not self.one_sided
+        if self.variant == "i" and not self.one_sided and (z > 1.0 or is_outlier):
             return Step(self.t, z, True, False, np.nan, self.duality_gap, 0, [], [])
 
         target = self.gap_target  # before the newcomer is a member
@@ -389,7 +404,8 @@ class LASVMOracle(Expansion):
         """CLEAN: removes the superfluous members with alpha = 0 and returns their ids."""
         candidates = [int(k) for k in np.flatnonzero(self.alpha == 0.0)]
         superfluous = []
-        while len(candidates) > self.max_non_sv:
+        limit = self.max_non_sv * (PATIENCE if self.one_sided else 1)
+        while len(candidates) > limit:
             farthest = candidates[tied_with_least(-np.abs(self.g[candidates]))[-1]]  # of several the youngest
             candidates.remove(farthest)
             superfluous.append(farthest)

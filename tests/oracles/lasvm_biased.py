@@ -21,6 +21,7 @@ often are the largest or the smallest gradients both. Which of them is larger is
 that are tied (``bsgd.TIE``) is taken.
 
 While only one class was seen nothing can go the other way. There is no pair, members accumulate with alpha = 0, f = 0.
+Nobody leaves either, and this is not in the paper, until ``few`` examples of both classes were seen.
 """
 
 from typing import NamedTuple
@@ -49,10 +50,12 @@ class BiasedLASVMOracle(Expansion):
     ``second_order``: REPROCESS chooses j by what the step would gain if it were not clipped, (g_i - g_j)^2 / curvature.
     """
 
-    def __init__(self, C=1.0, kernel="rbf", gamma=1.0, degree=3, coef0=1.0, tau=1e-3, second_order=True):
+    def __init__(self, C=1.0, kernel="rbf", gamma=1.0, degree=3, coef0=1.0, tau=1e-3, second_order=True, few=0):
         super().__init__(C=C, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0)
         self.tau = tau
         self.second_order = second_order
+        self.few = few
+        self.n_of_class = {-1.0: 0, 1.0: 0}
         self.b = 0.0
 
     def decision(self, X):
@@ -62,6 +65,7 @@ class BiasedLASVMOracle(Expansion):
         """Shows a new example to the learner, or again one that has left."""
         x = np.array(x, dtype=np.float64)
         self.t += 1
+        self.n_of_class[float(y)] += 1
         f = float(self.expansion(x)[0])
         self._insert(x, y, y)
         processed = self.process(len(self.rows) - 1)
@@ -107,7 +111,8 @@ class BiasedLASVMOracle(Expansion):
             j = int(partners[first_tied(-np.array(scores))])
         moved = self._pair_move(i, j)
         self._set_bias()
-        return moved, self._remove(self._cannot_come_back())
+        one_sided = min(self.n_of_class.values()) < self.few
+        return moved, [] if one_sided else self._remove(self._cannot_come_back())
 
     def _movable(self):
         """Slots that can go up, and slots that can go down."""

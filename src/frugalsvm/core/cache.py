@@ -3,7 +3,8 @@
 A *row* holds the kernel values of one slot with all slots. Members come and go, so a row that was complete once lacks
 the slots that were filled since: an insertion log says which, and ``row_of_slot`` completes a row when it is asked
 for. Rows are kept as they come from the newcomer, whose row the learner has at hand, and computed afresh after they
-were evicted.
+were evicted. Where the members are at hand feature by feature (``columns``), a row that lacks much is computed as a
+whole: reading single values out of many rows costs a cache miss each.
 
 When there is no room the row goes that was not used for the longest time. Nothing here allocates; ``resized_rows``
 makes room for more slots within the same number of bytes, so that fewer rows fit.
@@ -14,14 +15,16 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, inlined
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS
+from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, whole_groups
 from frugalsvm.core.fastmath import rows_dot
-from frugalsvm.core.kernels import kernel_row
+from frugalsvm.core.kernels import kernel_row, self_value
+from frugalsvm.core.lookahead import column_products
 
 __all__ = ["KernelRows", "drop_row", "new_rows", "note_insertion", "note_removal", "resized_rows", "row_of_slot"]
 
 FEWEST_ROWS = 4  # a step looks at two at the same time
 NONE = -1
+MUCH = 0.25  # part of a row that is lacking
 FREE = -1.0  # when a place without a row was used
 
 # Places in `KernelRows.state`
@@ -39,6 +42,7 @@ class KernelRows(NamedTuple):
     stamp: np.ndarray  # (capacity,) the insertion that filled a slot last
     missing: np.ndarray  # (capacity,) scratch: slots
     scratch: np.ndarray  # (3, capacity) scratch: products, norms, values
+    columns: np.ndarray  # (n_features, capacity) the slots transposed, or empty: only while there is a source of them
     state: np.ndarray
 
 
@@ -63,6 +67,7 @@ def new_rows(n_bytes, capacity, dtype, buffer=None, filled=()):
         stamp=np.full(capacity, NONE, np.int64),
         missing=np.zeros(capacity, np.int64),
         scratch=np.zeros((3, capacity), dtype),
+        columns=np.zeros((0, 0), dtype),
         state=np.zeros(2, np.int64),
     )
     rows.log[: len(filled)] = filled
@@ -144,6 +149,7 @@ def row_of_slot(rows, kernel, expansion, slot):
         rows.synced[r] = NONE
     if rows.synced[r] < rows.state[N_LOGGED]:
         _complete(rows, kernel, expansion, slot, r)
+        rows.values[r, slot] = self_value(kernel, expansion.norms[slot])  # computed, it could be rounded
     rows.state[CLOCK] += 1
     rows.used[r] = rows.state[CLOCK]
     rows.synced[r] = rows.state[N_LOGGED]
@@ -170,6 +176,11 @@ def _complete(rows, kernel, expansion, slot, r):
     """Fill in the slots that a row does not know of: from their rows by symmetry, or computed."""
     n, first, last = expansion.counts[N_SLOTS], rows.synced[r], rows.state[N_LOGGED]
     values, place, stamp, synced, missing = rows.values, rows.place, rows.stamp, rows.synced, rows.missing
+    if rows.columns.size > 0 and (first < 0 or last - first > MUCH * n):
+        column_products(rows.columns, expansion.rows, slot, rows.scratch[0], n)
+        kernel_row(kernel, rows.scratch[0], expansion.norms, expansion.norms[slot], values[r], whole_groups(n))
+        expansion.counts[N_KERNEL_EVALS] += n
+        return
     if first >= 0 and last - first <= n:  # the log is longer than that
         n_missing = _copy_logged(values, r, slot, rows.log, stamp, place, first, last, missing)
     else:
@@ -178,7 +189,9 @@ def _complete(rows, kernel, expansion, slot, r):
         j = missing[m]
         rows.scratch[0, m] = rows_dot(expansion.rows, slot, expansion.rows, j)
         rows.scratch[1, m] = expansion.norms[j]
-    kernel_row(kernel, rows.scratch[0], rows.scratch[1], expansion.norms[slot], rows.scratch[2], n_missing)
+    kernel_row(
+        kernel, rows.scratch[0], rows.scratch[1], expansion.norms[slot], rows.scratch[2], whole_groups(n_missing)
+    )
     for m in range(n_missing):
         values[r, missing[m]] = rows.scratch[2, m]
     expansion.counts[N_KERNEL_EVALS] += n_missing

@@ -30,6 +30,7 @@ __all__ = [
     "restart_average",
     "row_kernel_row",
     "slot_kernel_row",
+    "whole_groups",
 ]
 
 # Places in `Expansion.counts`
@@ -57,9 +58,13 @@ class Expansion(NamedTuple):
         return self.weights.shape[0]
 
 
-def padded(n_slots: int) -> int:
+def padded(n_slots):
     """The capacity for a number of slots."""
-    return -(-n_slots // SLOT_MULTIPLE) * SLOT_MULTIPLE
+    return (n_slots + SLOT_MULTIPLE - 1) // SLOT_MULTIPLE * SLOT_MULTIPLE
+
+
+# In compiled code: loops over so many slots have no rest, whose values could be rounded otherwise.
+whole_groups = inlined(padded)
 
 
 def new_expansion(n_slots, n_features, n_outputs, dtype, average_from=None):

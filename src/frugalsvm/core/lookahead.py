@@ -28,6 +28,8 @@ __all__ = [
     "DenseBlocks",
     "DenseColumns",
     "SparseColumns",
+    "column_products",
+    "current_columns",
     "example_norm",
     "load",
     "new_source",
@@ -372,6 +374,29 @@ def _sparse_products_row(source, i, expansion):
     if (end - begin) % 2 == 1:
         _add_one(source.data[end - 1], source.place[source.indices[end - 1]], source.columns, source.products, n)
     return 0
+
+
+@compiled
+def column_products(columns, rows, slot, out, n):
+    """The products of a slot with the first n slots, given all of them feature by feature."""
+    for j in range(n):
+        out[j] = 0.0
+    last = -1  # a feature that waits for another one to go with
+    for f in range(rows.shape[1]):
+        if rows[slot, f] != 0.0:
+            if last < 0:
+                last = f
+            else:
+                _add_pair(rows[slot, last], last, rows[slot, f], f, columns, out, n)
+                last = -1
+    if last >= 0:
+        _add_one(rows[slot, last], last, columns, out, n)
+
+
+def current_columns(source):
+    """All slots feature by feature, if the source keeps them so; otherwise an empty matrix."""
+    whole = isinstance(source, SparseColumns) and source.state[IS_WHOLE] != 0
+    return source.columns if whole else np.zeros((0, 0), source.products.dtype)
 
 
 @example_norm.implement(SparseColumns)

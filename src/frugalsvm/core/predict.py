@@ -3,7 +3,7 @@
 import numpy as np
 
 from frugalsvm._compile import entry, inlined
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, SLOT_MULTIPLE
+from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, whole_groups
 from frugalsvm.core.fastmath import float64_sum, weighted_sums
 from frugalsvm.core.kernels import kernel_row, scored_row
 from frugalsvm.core.lookahead import example_norm, load, new_source, products_row, rows_at_a_time
@@ -16,7 +16,7 @@ __all__ = ["decision_values", "score_example"]
 def score_example(kernel, source, i, expansion, work):
     """Raw scores of example i of the block for all outputs; leaves its kernel row in the workspace."""
     n = expansion.counts[N_SLOTS]
-    full = (n + SLOT_MULTIPLE - 1) // SLOT_MULTIPLE * SLOT_MULTIPLE  # empty slots have no weight
+    full = whole_groups(n)  # empty slots have no weight
     begin = products_row(source, i, expansion)
     norm = example_norm(source, i)
     # A view, not an offset: only then does the compiler see consecutive values.

@@ -9,8 +9,8 @@ fall, and the pair violates optimality by g_i - g_j > tau, with g the gradients 
     FINISH:     at the end, REPROCESS until no pair violates by more than tau
 
 With ``second_order``, j is not the least gradient but the largest gain (g_i - g_j)^2 / (K_ii + K_jj - 2 K_ij). The
-bias is half way between the two extreme gradients. While only one class was seen there is no pair, and members
-accumulate.
+bias is half way between the two extreme gradients. While few examples of one class were seen nobody leaves: as long as
+there are none there is no pair, and in a stream sorted by label the first pairs would dismiss what matters later.
 
 Its duality gap, with sum alpha = 0, is  sum_k ( c_k max(0, Y_k (g_k - b)) - alpha_k g_k ).
 """
@@ -24,7 +24,7 @@ from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.expansion import N_SLOTS, N_UPDATES
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.core.kernels import self_value
-from frugalsvm.dual.members import admit_member, dismiss, take_slot
+from frugalsvm.dual.members import admit_member, dismiss, meet, one_sided, take_slot
 from frugalsvm.dual.online import improve, newcomers_row, truth_of, visit
 from frugalsvm.dual.state import BIAS, MIDDLE, N_REPROCESS, SUM_H2, UNKNOWN
 from frugalsvm.dual.steps import change_alpha
@@ -42,6 +42,7 @@ class Biased(NamedTuple):
     C: float
     tau: float
     pairs: bool  # choose the partner by the gain
+    few: int  # examples of each class there must be before any may leave
 
 
 @compiled
@@ -135,6 +136,7 @@ def _visit(learner, source, i, label, box, row, known, dual, rows, work):
     for c in range(n_outputs):
         if slot < 0 or dual.bound[c, slot] == 0.0:
             y = truth_of(label, c, n_outputs)
+            meet(dual, c, y)
             f = float64_sum(dual.members.coef, c, work.kernel_row, n)
             if slot < 0:
                 slot = take_slot(learner.kernel, source, i, row, dual, rows, work)
@@ -177,6 +179,8 @@ def _reprocess(learner, tau, dual, rows, c, work):
     _move_pair(learner.kernel, dual, rows, c, i, j, work)
     dual.tallies[c, N_REPROCESS] += 1
     most, least = _set_bias(dual, c)
+    if one_sided(dual, c, learner.few):
+        return True
     for k in range(n):
         if dual.bound[c, k] != 0.0 and members.coef[c, k] == 0.0:
             g = np.float64(dual.gradient[c, k])

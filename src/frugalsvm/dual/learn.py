@@ -3,10 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from frugalsvm.core.cache import KernelRows, new_rows, resized_rows
 from frugalsvm.core.expansion import N_SLOTS
-from frugalsvm.core.lookahead import new_source, rows_at_a_time
+from frugalsvm.core.lookahead import current_columns, new_source, rows_at_a_time
 from frugalsvm.dual.online import finish, run
 from frugalsvm.dual.state import Dual, new_dual, resized_dual
 
@@ -14,6 +15,9 @@ __all__ = ["DualWork", "Machine", "finished", "learn", "machine_of", "new_machin
 
 FIRST_SLOTS = 1024
 MANY_SLOTS = 4096
+MANY_ROWS = 1000
+DENSE = 0.25  # part of the values other than zero above which sparse rows do not pay
+FEW_FEATURES = 16  # likewise, up to so many features
 BLOCK_ROWS = 32  # shorter than for budgeted learners: the products with thousands of members should stay in cache
 
 
@@ -62,6 +66,8 @@ def learn(learner, machine, X, labels, boxes, order=None, slot_of_row=None):
     ``slot_of_row`` (``remembered(n_rows)``) every time.
     """
     order = np.arange(X.shape[0]) if order is None else order
+    if isinstance(X, np.ndarray) and order.size >= MANY_ROWS and _is_sparse(X[order[:MANY_ROWS]]):
+        X = csr_array(X)
     labels, boxes = labels[order], boxes[order]
     slot_of_row = np.empty(0, np.int64) if slot_of_row is None else slot_of_row
     position = 0
@@ -70,10 +76,16 @@ def learn(learner, machine, X, labels, boxes, order=None, slot_of_row=None):
         source = new_source(X, order, dual.members, BLOCK_ROWS, stays=True)
         block_rows = rows_at_a_time(source)
         work = new_work(dual)
+        rows = rows._replace(columns=current_columns(source))
         position = run(learner, source, labels, boxes, order, slot_of_row, position, block_rows, dual, rows, work)
         if position == order.size:
             return machine
         machine = grown(machine)
+
+
+def _is_sparse(X):
+    """Whether most values are zero, so that members kept feature by feature need less work than matrix products."""
+    return X.shape[1] > FEW_FEATURES and np.count_nonzero(X) <= DENSE * X.size
 
 
 def remembered(n_rows):

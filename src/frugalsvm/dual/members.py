@@ -20,13 +20,17 @@ from frugalsvm.dual.state import (
     MIDDLE,
     N_FREE,
     N_MEMBERS,
+    SEEN_NEGATIVE,
+    SEEN_POSITIVE,
     SUM_H,
     SUM_H2,
     UNKNOWN,
     WORST,
 )
 
-__all__ = ["admit_member", "clean", "dismiss", "has_room", "release", "take_slot"]
+__all__ = ["PATIENCE", "admit_member", "clean", "dismiss", "has_room", "meet", "one_sided", "release", "take_slot"]
+
+PATIENCE = 10  # so many times more idle members stay as long as examples are one-sided
 
 
 @inlined
@@ -54,6 +58,18 @@ def take_slot(kernel, source, i, row, dual, rows, work):
     # Most newcomers stay idle, so their rows are the first to go; a step that uses one makes it count.
     note_insertion(rows, slot, work.kernel_row, members.counts[N_SLOTS], 0.0)
     return slot
+
+
+@inlined
+def meet(dual, c, truth):
+    """Count an example of a class."""
+    dual.tallies[c, SEEN_POSITIVE if truth > 0.0 else SEEN_NEGATIVE] += 1
+
+
+@inlined
+def one_sided(dual, c, few):
+    """Whether a class had fewer than ``few`` examples: too early to tell which of the other class will not matter."""
+    return min(dual.tallies[c, SEEN_NEGATIVE], dual.tallies[c, SEEN_POSITIVE]) < few
 
 
 @inlined

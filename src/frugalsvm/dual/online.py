@@ -11,19 +11,20 @@ example::
     now and then CLEAN (not FULL)                                           section 4.2, ``members.py``
 
 Deviations, each found by measurement: pair steps in REPROCESS (the printed coordinate steps are an option); LASVM-I
-does not apply ``y f < s`` before there are enough support vectors either, or it can die at the start, when examples
-are one-sided.
+does not apply ``y f < s`` before there are enough support vectors either, or it can die at the start. And as long as
+few examples of one class were seen, as in a stream sorted by label, nobody knows which of the other class will matter:
+nothing is left out or taken for an outlier, and CLEAN leaves ``PATIENCE`` times more.
 """
 
 from typing import NamedTuple
 
 from frugalsvm._compile import entry, generic, inlined
 from frugalsvm.core.cache import row_of_slot
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, N_UPDATES
+from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, N_UPDATES, whole_groups
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.core.kernels import kernel_row, self_value
 from frugalsvm.core.lookahead import ROOM, example_norm, load, products_row
-from frugalsvm.dual.members import admit_member, clean, has_room, release, take_slot
+from frugalsvm.dual.members import PATIENCE, admit_member, clean, has_room, meet, one_sided, release, take_slot
 from frugalsvm.dual.state import ADMITTED, BUSY, LEFT, MIDDLE, N_FREE, N_SUPPORT, RIGHT
 from frugalsvm.dual.steps import coordinate_step, gap_of, gap_target, move_one, reprocess
 
@@ -55,6 +56,7 @@ class Online(NamedTuple):
     pairs: bool
     clean_every: int  # 0: never
     max_idle: int  # members with alpha = 0 that CLEAN leaves
+    few: int  # examples of each class there must be before any is left out
 
 
 @generic
@@ -73,7 +75,9 @@ def newcomers_row(kernel, source, i, dual, work):
     members = dual.members
     n = members.counts[N_SLOTS]
     begin = products_row(source, i, members)
-    kernel_row(kernel, source.products[begin:], members.norms, example_norm(source, i), work.kernel_row, n)
+    kernel_row(
+        kernel, source.products[begin:], members.norms, example_norm(source, i), work.kernel_row, whole_groups(n)
+    )
     members.counts[N_KERNEL_EVALS] += n
     members.counts[N_SEEN] += 1
 
@@ -97,10 +101,12 @@ def _visit(learner, source, i, label, box, row, known, dual, rows, work):
             _process_again(learner, dual, rows, c, slot, work)
         else:
             y = truth_of(label, c, n_outputs)
+            meet(dual, c, y)
             f = float64_sum(dual.members.coef, c, work.kernel_row, n)
             z = y * f
-            left = z < learner.s and dual.tallies[c, N_SUPPORT] > learner.warm_up
-            if learner.loss == RAMP_FILTER and (left or z > 1.0):
+            ready = not one_sided(dual, c, learner.few)
+            left = ready and z < learner.s and dual.tallies[c, N_SUPPORT] > learner.warm_up
+            if learner.loss == RAMP_FILTER and ready and (left or z > 1.0):
                 continue
             if slot < 0:
                 slot = take_slot(learner.kernel, source, i, row, dual, rows, work)
@@ -113,7 +119,8 @@ def _visit(learner, source, i, label, box, row, known, dual, rows, work):
                 break
         due = learner.clean_every > 0 and dual.tallies[c, ADMITTED] % learner.clean_every == 0
         if due and dual.tallies[c, ADMITTED] > n_admitted:
-            clean(dual, rows, c, learner.max_idle, work.sizes)
+            max_idle = learner.max_idle * (PATIENCE if one_sided(dual, c, learner.few) else 1)
+            clean(dual, rows, c, max_idle, work.sizes)
 
 
 @inlined

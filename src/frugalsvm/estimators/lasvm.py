@@ -26,6 +26,7 @@ __all__ = ["LASVMClassifier"]
 
 VARIANTS = {"lasvm": HINGE_LOSS, "g": HINGE_LOSS, "nc": RAMP_LOSS, "i": RAMP_FILTER, "full": HINGE_LOSS}
 STEPS = ("pair", "single")
+FEW = 50  # examples of a class that say where it is
 
 
 class LASVMClassifier(DualClassifier):
@@ -124,6 +125,9 @@ class LASVMClassifier(DualClassifier):
 
     Notes
     -----
+    Until 50 examples of both classes were seen, no example is left out or cleaned away (but for "g", "nc" and "i" only
+    ``10 * max_idle`` idle ones are kept), so that a stream sorted by label gives a model like that of a shuffled one.
+
     Several classes are learned one against the rest, on shared kernel values. A pickle leaves out the cache of kernel
     values: a model that is loaded goes on learning as before, up to rounding.
 
@@ -211,11 +215,11 @@ class LASVMClassifier(DualClassifier):
     def _new_learner(self, kernel, random_state):
         pairs = self.steps == "pair"
         if self.variant == "lasvm":
-            return Biased(kernel, float(self.C), float(self.tol), pairs)
+            return Biased(kernel, float(self.C), float(self.tol), pairs, FEW)
         clean_every = 0 if self.variant == "full" else int(self.clean_every)
         warm_up = (50 if self.variant == "nc" else 100) if self.warm_up == "auto" else int(self.warm_up)
         loss, s, tol = VARIANTS[self.variant], float(self.s), float(self.tol)
-        return Online(kernel, float(self.C), loss, s, warm_up, tol, pairs, clean_every, int(self.max_idle))
+        return Online(kernel, float(self.C), loss, s, warm_up, tol, pairs, clean_every, int(self.max_idle), FEW)
 
     def _current_learner(self):
         return self._new_learner(self._kernel, None)
