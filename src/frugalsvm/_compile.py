@@ -26,7 +26,7 @@ from numba.core import config as _config
 from numba.extending import intrinsic, overload
 from numba.np.numpy_support import as_dtype
 
-__all__ = ["INTERPRETED", "compiled", "counted", "entry", "generic", "inlined", "larger", "smaller"]
+__all__ = ["INTERPRETED", "compiled", "counted", "entry", "generic", "inlined", "larger", "separate", "smaller"]
 
 INTERPRETED = bool(_config.DISABLE_JIT)
 
@@ -80,6 +80,15 @@ def inlined(function: Callable) -> Callable:
     arguments. LLVM does it; Numba's own ``inline="always"`` miscompiled conditional expressions (version 0.68).
     """
     return numba.njit(forceinline=True, **_FAST, **_INNER)(function)
+
+
+def separate(function: Callable) -> Callable:
+    """Compile a function that stays a function: for large ones that are called from several places.
+
+    Numba hands ``forceinline`` down from callers to callees that do not set it, so ``compiled`` functions are copied
+    into those that call them from an ``inlined`` one; with functions this large, that takes minutes.
+    """
+    return numba.njit(forceinline=False, **_FAST, **_INNER)(function)
 
 
 def entry(function: Callable) -> Callable:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, inlined
+from frugalsvm._compile import compiled, inlined, separate
 from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, whole_groups
 from frugalsvm.core.fastmath import rows_dot
 from frugalsvm.core.kernels import kernel_row, self_value
@@ -144,14 +144,22 @@ def _place_for(rows, slot):
 def row_of_slot(rows, kernel, expansion, slot):
     """The place in ``rows.values`` of the complete row of a slot."""
     r = rows.place[slot]
+    if r == NONE or rows.synced[r] < rows.state[N_LOGGED]:
+        r = _completed(rows, kernel, expansion, slot)
+    rows.state[CLOCK] += 1
+    rows.used[r] = rows.state[CLOCK]
+    return r
+
+
+@separate
+def _completed(rows, kernel, expansion, slot):
+    """The place of a row that was completed, or brought back."""
+    r = rows.place[slot]
     if r == NONE:
         r = _place_for(rows, slot)
         rows.synced[r] = NONE
-    if rows.synced[r] < rows.state[N_LOGGED]:
-        _complete(rows, kernel, expansion, slot, r)
-        rows.values[r, slot] = self_value(kernel, expansion.norms[slot])  # computed, it could be rounded
-    rows.state[CLOCK] += 1
-    rows.used[r] = rows.state[CLOCK]
+    _complete(rows, kernel, expansion, slot, r)
+    rows.values[r, slot] = self_value(kernel, expansion.norms[slot])  # computed, it could be rounded
     rows.synced[r] = rows.state[N_LOGGED]
     return r
 

@@ -1,0 +1,1 @@
+"""SVMs that are exactly optimal after every change: incremental and decremental learning, and twin vectors."""

@@ -1,0 +1,213 @@
+"""Exact incremental and decremental learning: one example more or less, and the SVM is optimal again.
+
+The solver is in ``active_set.py``. Here is what happens around it: points come from the look-ahead engine, take slots
+and free them; the arrays grow.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frugalsvm._compile import entry, inlined
+from frugalsvm.core.cache import KernelRows, new_rows, note_insertion, note_removal, resized_rows
+from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, N_UPDATES, whole_groups
+from frugalsvm.core.fastmath import float64_sum
+from frugalsvm.core.kernels import kernel_row, self_value
+from frugalsvm.core.lookahead import ROOM, example_norm, load, new_source, place_example, products_row, rows_at_a_time
+from frugalsvm.exact.active_set import DONE, FULL, STUCK, TOLERANCE, repair, rescale, withdraw
+from frugalsvm.exact.state import (
+    HIGH,
+    LEAST,
+    LOW,
+    MOST,
+    N_FREE,
+    N_SINCE,
+    STATUS,
+    B,
+    Exact,
+    G,
+    new_exact,
+    resized_exact,
+    set_ends,
+    stand,
+    with_margin,
+)
+
+__all__ = ["Machine", "change_C", "learn", "left_out", "machine_of", "new_machine", "unlearn"]
+
+FIRST_SLOTS, FIRST_ROOM = 256, 64
+BLOCK_ROWS = 32
+REFRESH = 5000  # changes after which rounding errors are removed
+
+
+class Machine(NamedTuple):
+    """The state of a learner and its cache of kernel rows."""
+
+    exact: Exact
+    rows: KernelRows
+
+
+def new_machine(n_features, cache_bytes, n_slots=FIRST_SLOTS, room=FIRST_ROOM):
+    exact = new_exact(n_slots, n_features, room)
+    return Machine(exact, new_rows(cache_bytes, exact.points.rows.shape[0], np.float64))
+
+
+def machine_of(exact, cache_bytes):
+    """A machine with the state of another one, and an empty cache."""
+    n = int(exact.points.counts[N_SLOTS])
+    filled = np.setdiff1d(np.arange(n), exact.free[: exact.counts[N_FREE]])
+    return Machine(exact, new_rows(cache_bytes, exact.points.rows.shape[0], np.float64, filled=filled))
+
+
+def learn(kernel, machine, X, labels, boxes, slots):
+    """Learn the rows of ``X``, +1 and -1 in ``labels``; their slots go to ``slots``. Returns the machine.
+
+    ``boxes`` are the sizes of the boxes, C times a weight. The rows are taken in order.
+    """
+    order = np.arange(X.shape[0])
+    position = 0
+    while position < order.size:
+        exact, rows = machine
+        source = new_source(X, order, exact.points, BLOCK_ROWS, stays=True)
+        work = np.zeros(exact.points.rows.shape[0])
+        block_rows = rows_at_a_time(source)
+        position = _run(kernel, source, labels, boxes, slots, position, block_rows, exact, rows, work)
+        machine = _completed(kernel, machine)
+        if position < order.size and not _has_room(machine.exact):
+            machine = _grown(machine)
+    return machine
+
+
+def unlearn(kernel, machine, slot):
+    """Take a point out. Returns the machine."""
+    _take_out(kernel, *machine, slot)
+    machine = _completed(kernel, machine)
+    _free(*machine, slot)
+    return machine
+
+
+def left_out(kernel, machine, slot):
+    """The decision value of a point without it; the machine stays as it is. Returns it, and the machine."""
+    before = machine.exact
+    saved = [array.copy() for array in _model_arrays(before)]
+    _take_out(kernel, *machine, slot)
+    machine = _completed(kernel, machine)
+    value = float(machine.exact.of[G, slot] + machine.exact.scalars[B])
+    for array, old in zip(_model_arrays(before), saved, strict=True):
+        array[...] = old
+    return value, Machine(before, machine.rows)
+
+
+def _model_arrays(exact):
+    """All arrays that a change of the solution may change."""
+    own = [array for array in exact[1:] if isinstance(array, np.ndarray)]
+    return [*own, exact.points.coef, exact.points.weights]
+
+
+def change_C(kernel, machine, factor):
+    """All boxes times ``factor``. Returns the machine."""
+    _change(kernel, *machine, float(factor))
+    return _completed(kernel, machine)
+
+
+def _completed(kernel, machine):
+    """Go on where the margin set had no room."""
+    while machine.exact.counts[STATUS] != DONE:
+        if machine.exact.counts[STATUS] == FULL:
+            machine = Machine(with_margin(machine.exact, 2 * machine.exact.margin.size), machine.rows)
+        elif machine.exact.counts[STATUS] == STUCK and machine.exact.counts[N_SINCE] == 0:
+            raise ArithmeticError("The solver does not get on: the kernel matrix may not be positive definite.")
+        _resume(kernel, *machine)
+    return machine
+
+
+def _has_room(exact):
+    return exact.counts[N_FREE] > 0 or exact.points.counts[N_SLOTS] < exact.points.rows.shape[0]
+
+
+def _grown(machine):
+    capacity = machine.exact.points.rows.shape[0]
+    exact = resized_exact(machine.exact, 2 * capacity)
+    return Machine(exact, resized_rows(machine.rows, exact.points.rows.shape[0]))
+
+
+@inlined
+def _take_slot(exact):
+    """A free slot, or -1."""
+    points = exact.points
+    if exact.counts[N_FREE] > 0:
+        exact.counts[N_FREE] -= 1
+        return exact.free[exact.counts[N_FREE]]
+    if points.counts[N_SLOTS] == points.rows.shape[0]:
+        return -1
+    points.counts[N_SLOTS] += 1
+    return points.counts[N_SLOTS] - 1
+
+
+@inlined
+def _visit(kernel, source, i, label, box, exact, rows, kernel_values):
+    """Learn an example; returns its slot, or -1 if there is none free."""
+    points = exact.points
+    n = points.counts[N_SLOTS]
+    slot = _take_slot(exact)
+    if slot < 0:
+        return slot
+    begin = products_row(source, i, points)
+    norm = example_norm(source, i)
+    kernel_row(kernel, source.products[begin:], points.norms, norm, kernel_values, whole_groups(n))
+    points.counts[N_KERNEL_EVALS] += n
+    points.counts[N_SEEN] += 1
+    exact.of[G, slot] = float64_sum(points.coef, 0, kernel_values, n)
+    place_example(source, i, points, slot)
+    points.norms[slot] = norm
+    kernel_values[slot] = self_value(kernel, norm)
+    note_insertion(rows, slot, kernel_values, points.counts[N_SLOTS], 0.0)
+    set_ends(exact, slot, box, 1.0 if label > 0 else 0.0, 0.0 if label > 0 else 1.0)
+    stand(exact, slot, LOW if label > 0 else HIGH)
+    f = exact.of[G, slot] + exact.scalars[B]
+    if max(exact.of[LEAST, slot] - f, f - exact.of[MOST, slot]) > TOLERANCE:
+        points.counts[N_UPDATES] += 1
+        repair(kernel, exact, rows, REFRESH)
+    return slot
+
+
+@entry
+def _run(kernel, source, labels, boxes, slots, start, block_rows, exact, rows, kernel_values):
+    """Learn the examples from position ``start``; returns the position reached, before the end if there is no room."""
+    points = exact.points
+    while start < labels.size:
+        stop = start + load(source, start, min(block_rows - start % block_rows, labels.size - start), points)
+        first = start
+        while start < stop and (exact.counts[N_FREE] > 0 or points.counts[N_SLOTS] < source.state[ROOM]):
+            slot = _visit(kernel, source, start - first, labels[start], boxes[start], exact, rows, kernel_values)
+            slots[start] = slot
+            start += 1
+            if exact.counts[STATUS] != DONE:
+                return start
+        if exact.counts[N_FREE] == 0 and points.counts[N_SLOTS] == points.rows.shape[0]:
+            return start
+    return start
+
+
+@entry
+def _take_out(kernel, exact, rows, slot):
+    withdraw(kernel, exact, rows, slot)
+    repair(kernel, exact, rows, REFRESH)
+
+
+@entry
+def _change(kernel, exact, rows, factor):
+    rescale(exact, factor)
+    repair(kernel, exact, rows, REFRESH)
+
+
+@entry
+def _resume(kernel, exact, rows):
+    repair(kernel, exact, rows, REFRESH)
+
+
+@entry
+def _free(exact, rows, slot):
+    note_removal(rows, slot)
+    exact.free[exact.counts[N_FREE]] = slot
+    exact.counts[N_FREE] += 1
