@@ -295,7 +295,7 @@ def test_another_kernel(monkeypatch):  # one, and no FINISH: it takes long to co
 
 @pytest.mark.parametrize(
     "setting",
-    [Setting(variant, max_idle=2, few=15) for variant in ("g", "nc", "i")] + [BiasedSetting(few=15)],
+    [Setting(variant, max_idle=1, few=15) for variant in ("g", "nc", "i")] + [BiasedSetting(few=15)],
     ids=repr,
 )
 def test_one_class_first(setting, monkeypatch):

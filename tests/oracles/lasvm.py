@@ -53,8 +53,9 @@ PROCESS and REPROCESS
 CLEAN, every ``clean_every`` admitted examples: of the members with alpha = 0 at most ``max_non_sv`` stay, those nearest
 to the margin (smallest |g|).
 
-Not in the paper: as long as fewer than ``few`` examples of one of the classes were seen, the examples are one-sided.
-Then nothing is skipped or flipped, and CLEAN leaves PATIENCE times as many.
+Not in the paper: as long as fewer than ``few`` examples of one of the classes were seen, or none of it for LONG times
+as long as it takes on average, the examples are one-sided. Then nothing is skipped or flipped, and CLEAN leaves
+PATIENCE times as many.
 """
 
 from typing import NamedTuple
@@ -69,7 +70,8 @@ STEPS = ("single", "pair")
 # Curvatures are not taken for smaller than this part of the kernel values they are the difference of.
 CURVATURE_FLOOR = 1e-12
 
-PATIENCE = 10
+PATIENCE = 30
+LONG = 20
 
 
 class Step(NamedTuple):
@@ -112,6 +114,23 @@ def ramp_primal(gram, y, alpha, C, s, flipped):
 def ramp_dual(gram, y, alpha, C, s, flipped):
     """(17) with the constant that belongs to it."""
     return dual(gram, y, alpha) + C * np.sum(flipped) * (1.0 - s)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Classes that are lacking
+
+
+def is_one_sided(labels, few):
+    """Whether examples of a class are lacking at the end of a sequence of labels -1 and +1."""
+    labels = np.array(labels)
+    counts = {y: np.sum(labels == y) for y in (-1, 1)}
+    if min(counts.values()) < few:
+        return True
+    if few == 0 or len(labels) == 0:
+        return False
+    absent = -labels[-1]
+    since = len(labels) - 1 - np.flatnonzero(labels == absent)[-1]
+    return since > LONG * len(labels) / counts[absent]
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -284,7 +303,7 @@ class LASVMOracle(Expansion):
         self.max_non_sv = max_non_sv
         self.warm_up = warm_up
         self.few = few
-        self.n_of_class = {-1.0: 0, 1.0: 0}
+        self.history = []
 
         self.flipped = np.zeros(0, dtype=bool)
         self.sides = np.zeros(0, dtype=int)  # -1: z < s when seen, +1: z > 1, 0: on the ramp
@@ -302,7 +321,7 @@ class LASVMOracle(Expansion):
 
     @property
     def one_sided(self):
-        return min(self.n_of_class.values()) < self.few
+        return is_one_sided(self.history, self.few)
 
     @property
     def duality_gap(self):
@@ -323,7 +342,7 @@ class LASVMOracle(Expansion):
         x = np.array(x, dtype=np.float64)
         self.t += 1
         z = float(y * self.expansion(x)[0])
-        self.n_of_class[float(y)] += 1
+        self.history.append(y)
         is_outlier = z < self.s and self.n_sv > self.warm_up and not self.one_sided
         if self.variant == "i" and not self.one_sided and (z > 1.0 or is_outlier):
             return Step(self.t, z, True, False, np.nan, self.duality_gap, 0, [], [])

@@ -21,7 +21,7 @@ often are the largest or the smallest gradients both. Which of them is larger is
 that are tied (``bsgd.TIE``) is taken.
 
 While only one class was seen nothing can go the other way. There is no pair, members accumulate with alpha = 0, f = 0.
-Nobody leaves either, and this is not in the paper, until ``few`` examples of both classes were seen.
+Nobody leaves either, and this is not in the paper, while examples of a class are lacking (``lasvm.is_one_sided``).
 """
 
 from typing import NamedTuple
@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .bsgd import first_tied
-from .lasvm import CURVATURE_FLOOR, Expansion
+from .lasvm import CURVATURE_FLOOR, Expansion, is_one_sided
 
 
 class BiasedStep(NamedTuple):
@@ -55,7 +55,7 @@ class BiasedLASVMOracle(Expansion):
         self.tau = tau
         self.second_order = second_order
         self.few = few
-        self.n_of_class = {-1.0: 0, 1.0: 0}
+        self.history = []
         self.b = 0.0
 
     def decision(self, X):
@@ -65,7 +65,7 @@ class BiasedLASVMOracle(Expansion):
         """Shows a new example to the learner, or again one that has left."""
         x = np.array(x, dtype=np.float64)
         self.t += 1
-        self.n_of_class[float(y)] += 1
+        self.history.append(y)
         f = float(self.expansion(x)[0])
         self._insert(x, y, y)
         processed = self.process(len(self.rows) - 1)
@@ -111,8 +111,7 @@ class BiasedLASVMOracle(Expansion):
             j = int(partners[first_tied(-np.array(scores))])
         moved = self._pair_move(i, j)
         self._set_bias()
-        one_sided = min(self.n_of_class.values()) < self.few
-        return moved, [] if one_sided else self._remove(self._cannot_come_back())
+        return moved, [] if is_one_sided(self.history, self.few) else self._remove(self._cannot_come_back())
 
     def _movable(self):
         """Slots that can go up, and slots that can go down."""

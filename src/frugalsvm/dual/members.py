@@ -20,6 +20,7 @@ from frugalsvm.dual.state import (
     MIDDLE,
     N_FREE,
     N_MEMBERS,
+    RUN,
     SEEN_NEGATIVE,
     SEEN_POSITIVE,
     SUM_H,
@@ -30,7 +31,8 @@ from frugalsvm.dual.state import (
 
 __all__ = ["PATIENCE", "admit_member", "clean", "dismiss", "has_room", "meet", "one_sided", "release", "take_slot"]
 
-PATIENCE = 10  # so many times more idle members stay as long as examples are one-sided
+LONG = 20
+PATIENCE = 30  # so many times more idle members stay as long as examples are one-sided
 
 
 @inlined
@@ -63,13 +65,24 @@ def take_slot(kernel, source, i, row, dual, rows, work):
 @inlined
 def meet(dual, c, truth):
     """Count an example of a class."""
-    dual.tallies[c, SEEN_POSITIVE if truth > 0.0 else SEEN_NEGATIVE] += 1
+    run = dual.tallies[c, RUN]
+    if truth > 0.0:
+        dual.tallies[c, SEEN_POSITIVE] += 1
+        dual.tallies[c, RUN] = max(run, 0) + 1
+    else:
+        dual.tallies[c, SEEN_NEGATIVE] += 1
+        dual.tallies[c, RUN] = min(run, 0) - 1
 
 
 @inlined
 def one_sided(dual, c, few):
-    """Whether a class had fewer than ``few`` examples: too early to tell which of the other class will not matter."""
-    return min(dual.tallies[c, SEEN_NEGATIVE], dual.tallies[c, SEEN_POSITIVE]) < few
+    """Whether examples of a class are lacking, so that nobody can tell which of the other class will not matter.
+
+    Either there were fewer than ``few`` so far, or none for ``LONG`` times as long as it takes on average.
+    """
+    negative, positive, run = dual.tallies[c, SEEN_NEGATIVE], dual.tallies[c, SEEN_POSITIVE], dual.tallies[c, RUN]
+    absent = negative if run > 0 else positive
+    return min(negative, positive) < few or (few > 0 and abs(run) * absent > LONG * (negative + positive))
 
 
 @inlined

@@ -12,7 +12,7 @@ example::
 
 Deviations, each found by measurement: pair steps in REPROCESS (the printed coordinate steps are an option); LASVM-I
 does not apply ``y f < s`` before there are enough support vectors either, or it can die at the start. And as long as
-few examples of one class were seen, as in a stream sorted by label, nobody knows which of the other class will matter:
+examples of one class are lacking, as in a stream sorted by label, nobody knows which of the other class will matter:
 nothing is left out or taken for an outlier, and CLEAN leaves ``PATIENCE`` times more.
 """
 

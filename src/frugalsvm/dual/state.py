@@ -41,6 +41,7 @@ __all__ = [
     "N_REPROCESS",
     "N_SUPPORT",
     "OVERLAP",
+    "RUN",
     "SEEN_NEGATIVE",
     "SEEN_POSITIVE",
     "SUM_H",
@@ -55,9 +56,9 @@ __all__ = [
 
 # Places in `Dual.tallies`, one row for each output
 N_SUPPORT, N_MEMBERS, ADMITTED, ADMITTED_LEFT, ADMITTED_RIGHT, CLEANED_LEFT, CLEANED_RIGHT, N_REPROCESS = range(8)
-SEEN_NEGATIVE, SEEN_POSITIVE = range(
-    8, 10
-)  # examples by label; those that were members when they came again do not count
+# Examples by label, and how many of the same label came last (negative for negative ones); members that come again
+# do not count
+SEEN_NEGATIVE, SEEN_POSITIVE, RUN = range(8, 11)
 # Places in `Dual.sums`, one row for each output: sum c max(0, Y g), sum alpha g, sum c y g, sum (c g)^2, the worst
 # violation, the bias
 HINGE, OVERLAP, SUM_H, SUM_H2, WORST, BIAS = range(6)
@@ -82,7 +83,7 @@ class Dual(NamedTuple):
     row: np.ndarray  # (capacity,) the row of the training matrix that a member is, for later passes
     free: np.ndarray  # (capacity,) a stack of free slots
     pool: np.ndarray  # [number of free slots on the stack, the slot at hand or -1]
-    tallies: np.ndarray  # (n_outputs, 10) integers named above
+    tallies: np.ndarray  # (n_outputs, 11) integers named above
     sums: np.ndarray  # (n_outputs, 6) floats named above
 
 
@@ -101,7 +102,7 @@ def new_dual(capacity, n_features, n_outputs, dtype):
         row=np.full(capacity, -1, np.int64),
         free=np.zeros(capacity, np.int64),
         pool=np.array([0, -1]),
-        tallies=np.zeros((n_outputs, 10), np.int64),
+        tallies=np.zeros((n_outputs, 11), np.int64),
         sums=np.zeros((n_outputs, 6)),
     )
 

@@ -125,8 +125,8 @@ class LASVMClassifier(DualClassifier):
 
     Notes
     -----
-    Until 50 examples of both classes were seen, no example is left out or cleaned away (but for "g", "nc" and "i" only
-    ``10 * max_idle`` idle ones are kept), so that a stream sorted by label gives a model like that of a shuffled one.
+    While examples of a class are lacking (fewer than 50 so far, or none for long), no example is left out or cleaned
+    away, up to ``30 * max_idle`` idle ones, so that a stream sorted by label gives a model like that of a shuffled one.
 
     Several classes are learned one against the rest, on shared kernel values. A pickle leaves out the cache of kernel
     values: a model that is loaded goes on learning as before, up to rounding.
