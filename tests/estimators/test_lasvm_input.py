@@ -10,6 +10,9 @@ from sklearn.utils import compute_sample_weight
 from support import assert_same_estimator, blobs
 from test_lasvm import GAMMA, alphas_of, new_model, noisy_rings
 
+from frugalsvm import LASVMClassifier, TrackingSVC
+from frugalsvm.core.expansion import N_SLOTS
+from frugalsvm.estimators._dual import PackedSupport
 from frugalsvm.estimators.lasvm import VARIANTS
 
 
@@ -60,6 +63,43 @@ class TestSelection:
         """Every row once, as often as there are passes."""
         model = new_model("full", selection="margin", pool_size=1, max_iter=2).fit(*binary)
         assert (model.t_, model.n_members_[0], model.n_iter_) == (400, 200, 2)
+
+    def test_kernel_values_of_pools_are_counted(self, binary):
+        """Those of each pool with the support vectors of that time: here, the first alone, then the first two."""
+        X, y = binary
+        models = [new_model("full", selection="margin", pool_size=size, n_selected=3).fit(X, y) for size in (1, 2, 20)]
+        assert [model.n_support_[0] for model in models] == [3, 3, 3]
+        counts = [model.n_kernel_evals_ for model in models]
+        assert counts == [counts[0], counts[0] + 2 * (1 + 2), counts[0] + 20 * (1 + 2)]
+        before = models[-1].n_kernel_evals_
+        models[-1].predict(X)
+        assert models[-1].n_kernel_evals_ == before  # that was no training
+
+    @pytest.mark.parametrize(
+        "model",
+        [
+            LASVMClassifier("g", 10.0, gamma=GAMMA, clean_every=5, max_idle=3),
+            TrackingSVC(5, 10.0, gamma=GAMMA),
+            TrackingSVC(5, 10.0, gamma=GAMMA, cached=True, average=False),
+        ],
+    )
+    def test_pools_are_scored_with_the_present_support_vectors(self, four, model):
+        """Whoever came and went, and whichever slots they left to others; the store grows on the way."""
+        X, y = np.tile(four[0], (8, 1)), np.tile(four[1], 8)
+        X = X + np.random.default_rng(0).normal(0.0, 0.5, X.shape)
+        model = clone(model).set_params(random_state=0)
+        support = None
+        for start in range(0, len(X), 20):
+            model.partial_fit(X[start : start + 20], y[start : start + 20], classes=range(4))
+            members = model._machine.dual.members
+            support = support or PackedSupport(members)
+            packed, expected = support.update(members, model._slot_coefficients()), model._expansion
+            n = expected.counts[N_SLOTS]
+            assert packed.counts[N_SLOTS] == n
+            order, other = np.argsort(packed.births[:n]), np.argsort(expected.births[:n])
+            np.testing.assert_array_equal(packed.rows[order], expected.rows[other])
+            np.testing.assert_array_equal(packed.norms[order], expected.norms[other])
+            np.testing.assert_allclose(packed.coef[:, order], expected.coef[:, other], rtol=1e-12, atol=1e-12)
 
 
 class TestInput:

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.core.expansion import N_SLOTS
+from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, Expansion, new_expansion
 from frugalsvm.core.predict import decision_values
 from frugalsvm.dual.learn import Machine, learn, machine_of, new_machine, remembered
 from frugalsvm.dual.state import BIAS, N_SUPPORT, support_of
@@ -15,6 +15,44 @@ from frugalsvm.estimators._validation import check_choice, check_count, check_po
 __all__ = ["DualClassifier"]
 
 SELECTIONS = ("random", "margin", "gradient")
+
+
+class PackedSupport:
+    """The support vectors side by side, for scoring again and again while the model changes.
+
+    Only those that are new since the last time are copied, into the places of those that are none any more.
+    """
+
+    packed: Expansion
+
+    def __init__(self, members):
+        self._start(members)
+
+    def _start(self, members):
+        capacity, n_features = members.rows.shape
+        self.packed = new_expansion(capacity, n_features, members.n_outputs, members.rows.dtype)
+        self.slot = np.zeros(capacity, np.int64)
+
+    def update(self, members, coef):
+        """The expansion with the slots of ``members`` that have a coefficient other than zero in ``coef``."""
+        if members.rows.shape[0] > len(self.slot):
+            self._start(members)
+        packed, slot = self.packed, self.slot
+        lacking = (coef[:, : members.counts[N_SLOTS]] != 0.0).any(axis=0)
+        n = np.count_nonzero(lacking)
+        n_known = min(n, packed.counts[N_SLOTS])
+        known = slot[:n_known]
+        stays = np.zeros(n, bool)
+        # A slot that another example has taken has another birth.
+        stays[:n_known] = lacking[known] & (packed.births[:n_known] == members.births[known])
+        lacking[slot[:n][stays]] = False
+        places, new = np.flatnonzero(~stays), np.flatnonzero(lacking)
+        slot[places] = new
+        packed.rows[places], packed.norms[places] = members.rows[new], members.norms[new]
+        packed.births[places] = members.births[new]
+        packed.coef[:, :n] = coef[:, slot[:n]]
+        packed.counts[N_SLOTS] = n
+        return packed
 
 
 class DualClassifier(OnlineClassifier):
@@ -63,37 +101,47 @@ class DualClassifier(OnlineClassifier):
     # --- learning -----------------------------------------------------------------------------------------
 
     def _learn(self, X, labels, weights, order):
-        self._learner = self._current_learner()
-        boxes = np.full(X.shape[0], float(self.C)) if weights is None else self.C * weights
         with blas_threads(self.n_jobs):
-            self._machine = learn(self._learner, self._machine, X, labels, boxes, order, self._slot_of_row)
+            self._learn_rows(X, labels, self._boxes(X, weights), order)
+
+    def _boxes(self, X, weights):
+        return np.full(X.shape[0], float(self.C)) if weights is None else self.C * weights
+
+    def _learn_rows(self, X, labels, boxes, order):
+        self._learner = self._current_learner()
+        self._machine = learn(self._learner, self._machine, X, labels, boxes, order, self._slot_of_row)
 
     def _passes(self, X, labels, weights, random_state):
         self._slot_of_row = remembered(X.shape[0]) if self.max_iter > 1 else None
         if self.selection == "random":
             super()._passes(X, labels, weights, random_state)
         else:
-            for _ in range(self.max_iter):
-                self._learn_selected(X, labels, weights, random_state)
+            with blas_threads(self.n_jobs):
+                for _ in range(self.max_iter):
+                    self._learn_selected(X, labels, weights, random_state)
         self._slot_of_row = None  # the next rows are other rows
 
     def _learn_selected(self, X, labels, weights, random_state):
         """Pick the next example from a pool of unseen ones again and again, until all are seen or enough."""
         unseen = random_state.permutation(X.shape[0] if weights is None else np.flatnonzero(weights))
         n_picked = len(unseen) if self.n_selected is None else min(self.n_selected, len(unseen))
+        boxes, support = self._boxes(X, weights), PackedSupport(self._machine.dual.members)
         for k in range(n_picked):
             n_left = len(unseen) - k
             size = min(self.pool_size, n_left)
             chosen = random_state.choice(n_left, size, replace=False) if size < n_left else np.arange(n_left)
             pool = unseen[chosen]
-            best = chosen[self._pick(X[pool], labels[pool])] if k > 0 else chosen[0]
+            best = chosen[self._pick(X[pool], labels[pool], support) if k > 0 and size > 1 else 0]
             row = unseen[best]
             unseen[best] = unseen[n_left - 1]
-            self._learn(X, labels, weights, np.array([row]))
+            self._learn_rows(X, labels, boxes, np.array([row]))
 
-    def _pick(self, X, labels):
+    def _pick(self, X, labels, support):
         """The place of the example that is to be learned next."""
-        values = self._raw_scores(X)
+        dual = self._machine.dual
+        expansion = support.update(dual.members, self._slot_coefficients())
+        values = decision_values(self._kernel, expansion, X, in_float64=True) + dual.sums[:, BIAS]
+        dual.members.counts[N_KERNEL_EVALS] += X.shape[0] * expansion.counts[N_SLOTS]
         if self.selection == "margin":
             return int(np.argmin(closeness(values)))
         if values.shape[1] == 1:
@@ -103,9 +151,19 @@ class DualClassifier(OnlineClassifier):
 
     # --- what was learned ---------------------------------------------------------------------------------
 
+    def _slot_coefficients(self):
+        """The coefficients of all slots in the model that predicts, which may be a mean of iterates."""
+        coef = self._machine.dual.members.coef
+        if getattr(self, "average", False):
+            coef = coef.copy()
+            outputs, steps = np.nonzero(self._learner.moved >= 0)
+            np.subtract.at(coef, (outputs, self._learner.moved[outputs, steps]), self._learner.lag[outputs, steps])
+        return coef
+
     @property
     def _expansion(self):  # type: ignore[override]
-        return support_of(self._machine.dual)
+        dual = self._machine.dual
+        return support_of(dual._replace(members=dual.members._replace(coef=self._slot_coefficients())))
 
     @property
     def _dtype(self):
