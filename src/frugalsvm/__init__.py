@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from frugalsvm.estimators.lasvm import LASVMClassifier
     from frugalsvm.estimators.perceptron import BudgetedPerceptron
     from frugalsvm.estimators.tracking import TrackingSVC
+    from frugalsvm.estimators.tvm import TVMClassifier
 
 __all__ = [
     "BPAClassifier",
     "BSGDClassifier",
     "BudgetedPerceptron",
     "LASVMClassifier",
+    "TVMClassifier",
     "TrackingSVC",
     "__version__",
     "datasets",
@@ -29,6 +31,7 @@ _HOMES = {
     "BSGDClassifier": "frugalsvm.estimators.bsgd",
     "BudgetedPerceptron": "frugalsvm.estimators.perceptron",
     "LASVMClassifier": "frugalsvm.estimators.lasvm",
+    "TVMClassifier": "frugalsvm.estimators.tvm",
     "TrackingSVC": "frugalsvm.estimators.tracking",
 }
 

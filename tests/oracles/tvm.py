@@ -113,6 +113,9 @@ class TVM:
         eta of section 4.2.4; None: merges are never rejected.
     merge_newcomer : bool
         See choice 5.
+    all_pairs : bool
+        False: of the old twins only the best pair of each is a candidate, as a learner has it that remembers one
+        partner for each (section 4.2.1); with the newcomer all pairs are.
 
     Attributes
     ----------
@@ -132,6 +135,7 @@ class TVM:
         one_sided=True,
         reject=0.2,
         merge_newcomer=True,
+        all_pairs=True,
         gamma=1.0,
         degree=3,
         coef0=1.0,
@@ -153,6 +157,7 @@ class TVM:
         self.one_sided = one_sided
         self.reject = reject
         self.merge_newcomer = merge_newcomer
+        self.all_pairs = all_pairs
 
         self.rows = []
         self.s_plus, self.s_minus, self.beta = np.zeros(0), np.zeros(0), np.zeros(0)
@@ -246,6 +251,9 @@ class TVM:
         """Tries the candidate pairs in order of their distortion, up to the first that is accepted."""
         pairs = self._candidate_pairs(values)
         distortions = [self.distortion(rows[i], rows[j], s[i], s[j]) for i, j in pairs]
+        if not self.all_pairs:
+            kept = [k for k, pair in enumerate(pairs) if self._is_best_of_one(pair, pairs, distortions)]
+            pairs, distortions = [pairs[k] for k in kept], [distortions[k] for k in kept]
         trials = []
         while pairs:
             best = first_tied(distortions)
@@ -262,6 +270,14 @@ class TVM:
         """All i < j, in lexicographic order, on the same side of the boundary if that is asked for."""
         n = self.budget + 1 if self.merge_newcomer else self.budget
         return [(i, j) for i, j in combinations(range(n), 2) if not self.one_sided or values[i] * values[j] > 0.0]
+
+    def _is_best_of_one(self, pair, pairs, distortions):
+        """Whether a pair has the newcomer, or is the best old one of one of its two twins."""
+        if pair[1] == self.budget:
+            return True
+        own = distortions[pairs.index(pair)]
+        old = [(other, d) for other, d in zip(pairs, distortions, strict=True) if other[1] < self.budget]
+        return any(own <= min(d for other, d in old if twin in other) for twin in pair)
 
     def distortion(self, q_i, q_j, s_i, s_j):
         """d_ij, with the squared distance of input or feature space."""

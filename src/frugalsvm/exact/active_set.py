@@ -34,8 +34,6 @@ Trouble, and what is done about it:
 * *Drift.* ``refresh`` computes g and the factor anew and tells by how much g was wrong.
 """
 
-import numpy as np
-
 from frugalsvm._compile import compiled, inlined, larger, separate, smaller
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.expansion import N_SLOTS
@@ -276,7 +274,7 @@ def _go(exact, step):
 
 
 @inlined
-def _open(exact, upwards):
+def _open(kernel, exact, upwards):
     """Let the point join an empty margin set that asks for the highest bias, or the lowest; whether there is one."""
     n = exact.points.counts[N_SLOTS]
     g = exact.of[G, :n]
@@ -292,28 +290,10 @@ def _open(exact, upwards):
         demand = exact.of[LEAST, slot] if upwards else exact.of[MOST, slot]
         if abs(demand) < ANY and demand - g[slot] == bias:
             exact.scalars[B] = bias
-            exact.vectors[COLUMN, 0] = 0.0
-            return _join_alone(exact, slot, RISING if demand > 0.0 else FALLING)
+            zone = RISING if demand > 0.0 else FALLING
+            _join(exact, slot, zone, self_value(kernel, exact.points.norms[slot]) + 1.0)
+            return True
     return False
-
-
-@inlined
-def _join_alone(exact, slot, zone):
-    exact.counts[N_MARGIN] = 0
-    exact.margin[0] = slot
-    exact.place[slot] = 0
-    exact.zone[slot] = zone
-    exact.of[LEAST, slot], exact.of[MOST, slot] = -ANY, ANY
-    exact.counts[N_MARGIN] = 1
-    return True
-
-
-@inlined
-def _set_alone(kernel, exact):
-    """The factor of a margin set of one."""
-    own = self_value(kernel, exact.points.norms[exact.margin[0]]) + 1.0
-    exact.R[0, 0] = np.sqrt(own)
-    exact.vectors[ONES, 0] = 1.0 / exact.R[0, 0]
 
 
 @inlined
@@ -409,8 +389,7 @@ def settle(kernel, exact, rows):
             if high <= low:
                 exact.scalars[B] = min(max(exact.scalars[B], high), low)
                 return DONE
-            _open(exact, True)
-            _set_alone(kernel, exact)
+            _open(kernel, exact, True)
         elif exact.counts[N_MARGIN] == exact.margin.size:
             return FULL
         worst = _worst(g, exact.scalars[B], least, most)
@@ -503,10 +482,10 @@ def withdraw(kernel, exact, rows, c):
     exact.of[LEAST, c], exact.of[MOST, c] = -ANY, ANY
     while beta_of(exact, c) != 0.0:
         upwards = beta_of(exact, c) < 0.0
-        if exact.counts[N_MARGIN] == 0:
-            _open(exact, not upwards)  # there is one: the others sum up to the opposite of this coefficient
-            _set_alone(kernel, exact)
-        outcome, _ = _drive(kernel, exact, rows, c, 1.0 if upwards else -1.0, abs(beta_of(exact, c)), ANY)
+        outcome = AT_END
+        if exact.counts[N_MARGIN] > 0 or _open(kernel, exact, not upwards):
+            outcome, _ = _drive(kernel, exact, rows, c, 1.0 if upwards else -1.0, abs(beta_of(exact, c)), ANY)
+        # If nobody is left to balance it, this is rounding: the others sum up to the opposite of this coefficient.
         if outcome == AT_END:
             exact.of[CHANGE, c] -= beta_of(exact, c)
             set_beta(exact, c, 0.0)

@@ -1,0 +1,303 @@
+"""The Twin Vector Machine as a scikit-learn classifier."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from frugalsvm.core.expansion import N_SEEN, N_SLOTS, new_expansion
+from frugalsvm.core.kernels import KERNELS
+from frugalsvm.core.predict import decision_values
+from frugalsvm.estimators._base import blas_threads, new_kernel
+from frugalsvm.estimators._classes import n_outputs_for
+from frugalsvm.estimators._online import OnlineClassifier
+from frugalsvm.estimators._validation import check_choice, check_count, check_positive, validated_rows
+from frugalsvm.exact.state import DRIFT, LEAST, MOST, N_MARGIN, B, G
+from frugalsvm.exact.tvm import learn, new_cache
+from frugalsvm.exact.twins import MINUS, N_IGNORED, N_MERGED, N_PASSED, N_REMOVED, PLUS, C, Rules, new_twins
+
+__all__ = ["TVMClassifier"]
+
+MERGE_SPACES = ("input", "feature")
+
+
+class TVMClassifier(OnlineClassifier):
+    """Twin Vector Machine: an SVM on a fixed number of summarising vectors, exactly optimal on them at every moment.
+
+    Keeps ``budget`` *twin vectors*. Each stands for a number of positive and a number of negative examples near it, and
+    the SVM on these weighted vectors, bias included, satisfies its optimality conditions after every example. Only
+    examples near the decision boundary are taken in; to make room for one, a twin far from the boundary leaves, or two
+    merge. Memory and time per example stay the same on endless streams.
+
+    Choose it for small budgets on noisy data, where it needs fewer vectors than `BSGDClassifier` for the same accuracy;
+    its time per example grows with the square of the budget.
+
+    Parameters
+    ----------
+    budget : int, default=100
+        Number of twin vectors, for each class against the rest if there are more than two.
+    C : float, default=100.0
+        Penalty of errors: C times the sum of all weights is kept at ``C * budget``.
+    m1 : float, default=1.0
+        Examples with a decision value of at most this size are taken in.
+    m2 : float, default=2.0
+        A twin with a decision value above this size makes room for a new one.
+    merge_space : {"input", "feature"}, default="input"
+        Where distances and means of twins are taken. "feature" needs the RBF kernel.
+    one_sided : bool, default=True
+        Whether only twins on the same side of the boundary merge.
+    reject : float or None, default=0.2
+        A merge is rejected if it would be off its estimated decision value by more than this part; None accepts all.
+    kernel : {"rbf", "poly", "linear"}, default="rbf"
+        Kernel, as in `sklearn.svm.SVC`.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Kernel coefficient; "scale" is ``1 / (n_features * X.var())``, from the rows given to `fit`, or from the first
+        batch of `partial_fit`.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=1.0
+        Constant of the polynomial kernel.
+    max_iter : int, default=1
+        Passes over the data in `fit`.
+    shuffle : bool, default=True
+        Whether `fit` visits the examples in random order, a new one in every pass.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes ("balanced" in `fit` only).
+    warm_start : bool, default=False
+        Whether `fit` goes on from the present model.
+    n_jobs : int, default=None
+        Threads for matrix products; None is one.
+    random_state : int, RandomState instance or None, default=None
+        For shuffling.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    twin_vectors_ : ndarray of shape (n_twins, n_features), or a list of one for each class
+    twin_weights_ : ndarray of shape (n_twins, 2), or a list of one for each class
+        How much of the negative and of the positive examples each twin stands for.
+    support_vectors_ : ndarray of shape (n_twins, n_features)
+        The twins of all outputs.
+    dual_coef_ : ndarray of shape (1, n_twins) or (n_classes, n_twins)
+    intercept_ : ndarray
+        The bias of each output.
+    kkt_violation_ : float
+        How much the optimality conditions are violated on the twins, at most.
+    drift_ : float
+        The largest rounding error of a kept decision value that was found and removed.
+    n_margin_, n_passed_, n_removed_, n_merged_, n_ignored_ : ndarray of int
+        For each output: twins exactly on the margin; examples that were too far from the boundary; twins that left;
+        merges; examples for which no merge was acceptable.
+    t_ : int
+        Examples learned from.
+    n_iter_ : int
+        Passes made by the last `fit`.
+    n_features_in_ : int
+
+    See Also
+    --------
+    BSGDClassifier : Budgeted gradient descent: faster for large budgets.
+    IncrementalSVC : All examples, exactly, with unlearning.
+
+    Notes
+    -----
+    Several classes are learned one against the rest, each with twins of its own: twins gather at a boundary, and every
+    class has another one. All arithmetic is in float64.
+
+    References
+    ----------
+    Z. Wang, S. Vucetic (2009). Twin vector machines for online learning on a budget. SIAM Data Mining.
+
+    Examples
+    --------
+    >>> from frugalsvm import TVMClassifier
+    >>> from frugalsvm.datasets import make_checkerboard
+    >>> X, y = make_checkerboard(20_000, noise=0.15, random_state=0)
+    >>> model = TVMClassifier(budget=60, gamma=12.0, random_state=0).fit(X, y)
+    >>> X_clean, y_clean = make_checkerboard(1_000, random_state=1)
+    >>> model.score(X_clean, y_clean) > 0.85
+    True
+    >>> model.kkt_violation_ < 1e-6
+    True
+    """
+
+    def __init__(
+        self,
+        budget=100,
+        C=100.0,
+        *,
+        m1=1.0,
+        m2=2.0,
+        merge_space="input",
+        one_sided=True,
+        reject=0.2,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1.0,
+        max_iter=1,
+        shuffle=True,
+        class_weight=None,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.budget = budget
+        self.C = C
+        self.m1 = m1
+        self.m2 = m2
+        self.merge_space = merge_space
+        self.one_sided = one_sided
+        self.reject = reject
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _check_params(self):
+        check_choice("kernel", self.kernel, KERNELS)
+        check_choice("merge_space", self.merge_space, MERGE_SPACES)
+        check_choice("one_sided", self.one_sided, (True, False))
+        check_count("budget", self.budget, least=2)
+        check_count("max_iter", self.max_iter)
+        for name in ("C", "m1", "m2"):
+            check_positive(name, getattr(self, name))
+        if self.m2 < self.m1:
+            raise ValueError(f"m2 must be at least m1, but {self.m2!r} is below {self.m1!r}.")
+        if self.reject is not None:
+            check_positive("reject", self.reject)
+        if self.merge_space == "feature" and self.kernel != "rbf":
+            raise ValueError("merge_space='feature' needs kernel='rbf': only there is the merged vector known.")
+
+    def _rules(self):
+        total = float(self.C) * int(self.budget)
+        reject = -1.0 if self.reject is None else float(self.reject)
+        in_features = self.merge_space == "feature"
+        m1, m2 = float(self.m1), float(self.m2)
+        return Rules(self._kernel, int(self.budget), total, m1, m2, reject, bool(self.one_sided), in_features)
+
+    def _validated(self, X, y, *, reset):
+        X, y, seen = super()._validated(X, y, reset=reset)
+        return X.astype(np.float64), y, seen
+
+    def _start(self, X, classes, random_state):
+        self._kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
+        self._twins = [new_twins(int(self.budget), X.shape[1]) for _ in range(n_outputs_for(len(classes)))]
+        self._caches = [new_cache(twins) for twins in self._twins]
+        self.classes_ = classes
+
+    def _learn(self, X, labels, weights, order):
+        weights = np.ones(X.shape[0]) if weights is None else weights
+        with blas_threads(self.n_jobs):
+            for output, (twins, cache) in enumerate(zip(self._twins, self._caches, strict=True)):
+                positive = labels == (1 if len(self._twins) == 1 else output)
+                learn(self._rules(), twins, cache, X, np.where(positive, 1.0, -1.0), weights, order)
+
+    def __getstate__(self):
+        """Everything but the kernel values, which are computed again when they are needed."""
+        state = dict(super().__getstate__())
+        state.pop("_caches", None)
+        return state
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if "_twins" in state:
+            self._caches = [new_cache(twins) for twins in self._twins]
+
+    # --- what was learned ---------------------------------------------------------------------------------
+
+    _dtype = np.dtype(np.float64)
+
+    @property
+    def _expansion(self):
+        """The twins of all outputs."""
+        points = [twins.exact.points for twins in self._twins]
+        sizes = [int(each.counts[N_SLOTS]) for each in points]
+        whole = new_expansion(max(sum(sizes), 1), points[0].rows.shape[1], len(points), np.float64)
+        start = 0
+        for output, (each, n) in enumerate(zip(points, sizes, strict=True)):
+            part = slice(start, start + n)
+            whole.rows[part], whole.norms[part] = each.rows[:n], each.norms[:n]
+            whole.coef[output, part] = whole.weights[output, part] = each.coef[0, :n]
+            start += n
+        whole.counts[:] = np.sum([each.counts for each in points], axis=0)
+        whole.counts[N_SEEN] = points[0].counts[N_SEEN]
+        whole.counts[N_SLOTS] = start
+        return whole
+
+    def _coefficients(self):
+        expansion = self._expansion
+        return expansion.coef[:, : expansion.counts[N_SLOTS]].T
+
+    def _scores(self, X):
+        check_is_fitted(self)
+        X = validated_rows(self, X, reset=False, dtype=self._dtype)
+        with blas_threads(self.n_jobs):
+            return decision_values(self._kernel, self._expansion, X) + self.intercept_
+
+    @property
+    def intercept_(self):
+        """The bias of each output."""
+        check_is_fitted(self)
+        return np.array([twins.exact.scalars[B] for twins in self._twins])
+
+    def _of_each(self, function):
+        check_is_fitted(self)
+        parts = [function(twins, int(twins.exact.points.counts[N_SLOTS])) for twins in self._twins]
+        return parts[0] if len(parts) == 1 else parts
+
+    @property
+    def twin_vectors_(self):
+        """The twins, for each output if there are several."""
+        return self._of_each(lambda twins, n: twins.exact.points.rows[:n].copy())
+
+    @property
+    def twin_weights_(self):
+        """Weights of the negative and of the positive examples that each twin stands for."""
+        return self._of_each(lambda twins, n: twins.of[[MINUS, PLUS], :n].T.copy())
+
+    @property
+    def kkt_violation_(self):
+        """The largest violation of the optimality conditions on the twins."""
+        check_is_fitted(self)
+        return max(_violation(twins) for twins in self._twins)
+
+    @property
+    def drift_(self):
+        """The largest rounding error of a kept decision value that was found and removed."""
+        check_is_fitted(self)
+        return max(float(twins.exact.scalars[DRIFT]) for twins in self._twins)
+
+    def _tally(self, place):
+        check_is_fitted(self)
+        return np.array([twins.tallies[place] for twins in self._twins])
+
+    n_passed_ = property(lambda self: self._tally(N_PASSED), doc="Examples too far from the boundary, per output.")
+    n_removed_ = property(lambda self: self._tally(N_REMOVED), doc="Twins that left, per output.")
+    n_merged_ = property(lambda self: self._tally(N_MERGED), doc="Merges, per output.")
+    n_ignored_ = property(lambda self: self._tally(N_IGNORED), doc="Examples that no merge made room for, per output.")
+
+    @property
+    def n_margin_(self):
+        """Twins exactly on the margin, per output."""
+        check_is_fitted(self)
+        return np.array([twins.exact.counts[N_MARGIN] for twins in self._twins])
+
+    @property
+    def C_(self):
+        """The present C of each output: ``C * budget`` divided by the sum of the weights."""
+        check_is_fitted(self)
+        return np.array([twins.sums[C] for twins in self._twins])
+
+
+def _violation(twins):
+    exact = twins.exact
+    n, m = int(exact.points.counts[N_SLOTS]), int(exact.counts[N_MARGIN])
+    f = exact.of[G, :n] + exact.scalars[B]
+    worst = np.maximum(exact.of[LEAST, :n] - f, f - exact.of[MOST, :n]).max(initial=0.0)
+    members = exact.margin[:m]
+    return float(max(worst, np.abs(np.abs(f[members]) - 1.0).max(initial=0.0), abs(exact.points.coef[0, :n].sum())))
