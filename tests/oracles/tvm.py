@@ -41,10 +41,11 @@ Choices where the paper is silent, contradicts itself, or does not work
 4.  A twin that leaves takes its weights, and with them its beta, out of the problem: it is unlearned, not made another
     twin's. As its weights no longer count in sum s, C grows if they were more than the newcomer's 1. C shrinks with
     every merge and every added twin.
-5.  ``merge_newcomer``: whether the newcomer, in slot ``budget``, is itself one of those that pairs are made of.
-    Algorithm 3 can be read both ways. With True (the default) j may be ``budget``: then the merged twin goes to slot i,
-    and the newcomer is a part of it. Section 4.1 does speak of the "replacement of one or two twin vectors through
-    merging". With False two of the ``budget`` old twins make room.
+5.  ``merge_newcomer``: whether the newcomer, in slot ``budget``, is itself one of those that pairs are made of, after
+    all others were rejected. Algorithm 3 can be read both ways. With True (the default) j may be ``budget``: then the
+    merged twin goes to slot i, and the newcomer is a part of it. Section 4.1 does speak of the "replacement of one or
+    two twin vectors through merging". With False two of the ``budget`` old twins make room. On equal terms the newcomer
+    would nearly always be in the cheapest pair, because its weight is 1, and the paper's accuracies are not reached.
 6.  All candidate pairs are tried in order of d_ij until one passes. The paper gives up after the second ("the next best
     merging candidates"). As an ignored newcomer changes nothing, the same old pairs would be refused for ever. With
     ``merge_newcomer=False`` that happens all the same: once all old pairs are refused, they always are (5 of 30 streams
@@ -256,7 +257,8 @@ class TVM:
             pairs, distortions = [pairs[k] for k in kept], [distortions[k] for k in kept]
         trials = []
         while pairs:
-            best = first_tied(distortions)
+            old = [k for k, (_, j) in enumerate(pairs) if j < self.budget]  # those with the newcomer come last
+            best = old[first_tied([distortions[k] for k in old])] if old else first_tied(distortions)
             (i, j), d = pairs.pop(best), distortions.pop(best)
             value = float(self.decision(self.merge_point(rows[i], rows[j], s[i], s[j]))[0])
             estimate = float((s[i] * values[i] + s[j] * values[j]) / (s[i] + s[j]))

@@ -111,7 +111,7 @@ class TVMClassifier(OnlineClassifier):
     >>> from frugalsvm import TVMClassifier
     >>> from frugalsvm.datasets import make_checkerboard
     >>> X, y = make_checkerboard(20_000, noise=0.15, random_state=0)
-    >>> model = TVMClassifier(budget=60, gamma=12.0, random_state=0).fit(X, y)
+    >>> model = TVMClassifier(budget=60, gamma=1.35, random_state=0).fit(X, y)
     >>> X_clean, y_clean = make_checkerboard(1_000, random_state=1)
     >>> model.score(X_clean, y_clean) > 0.85
     True

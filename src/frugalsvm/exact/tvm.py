@@ -12,8 +12,8 @@ A merge is rejected if f at the merged twin is off its estimate, the weighted me
 
 Deviations, each found by measurement: the paper gives up after the second pair, which blocks the model for ever when
 those two are rejected (nothing changes, so they will be again); here the pair of every twin with its cheapest partner
-is tried in order, and those of the newcomer with each twin, so that one that is near to a twin always gets in. A twin
-that is removed is unlearned, since it may carry mass. For a negative estimate the printed test flips.
+is tried in order, and then those of the newcomer with each twin, so that one that is near to a twin always gets in. A
+twin that is removed is unlearned, since it may carry mass. For a negative estimate the printed test flips.
 """
 
 import numpy as np
@@ -147,9 +147,9 @@ def _slot_for(rules, source, i, products, norm, weight, label, f, twins, rows):
         if first < 0:
             return NOWHERE
         twins.tallies[N_TRIED] += 1
-        merged_norm = _try(rules, twins, rows, first, second, weight, f)
-        if merged_norm >= 0.0:
-            _merge(rules, twins, rows, first, second, merged_norm, label, weight)
+        h = _try(rules, twins, first, second, products, norm, weight, f)
+        if h >= 0.0:
+            _merge(rules, twins, rows, first, second, h, label, weight)
             touch(source, first, points)
             twins.tallies[N_MERGED] += 1
             return second if second >= 0 else MERGED_WITH_NEW
@@ -165,27 +165,34 @@ def _farthest(g, b):
 
 
 @inlined
-def _try(rules, twins, rows, first, second, weight, f_new):
-    """The merged twin and its kernel row; returns its squared norm, or -1 if it is rejected."""
+def _try(rules, twins, first, second, products, norm, weight, f_new):
+    """Where between the two the merged twin would be, or -1 if that is rejected. From inner products alone."""
     exact = twins.exact
     points, n, b = exact.points, exact.points.counts[N_SLOTS], exact.scalars[B]
     s_i, f_i = weight_of(twins, first), exact.of[G, first] + b
-    s_j = weight_of(twins, second) if second >= 0 else weight
-    f_j = exact.of[G, second] + b if second >= 0 else f_new
-    h = part_of_first(rules, s_i, s_j, _log_kappa(rules, twins, first, second))
-    if second >= 0:
-        _between(points.rows, first, points.rows, second, h, twins.merged)
-    else:
-        _between(points.rows, first, twins.merged, NEW, h, twins.merged)
-    norm = rows_dot(twins.merged, MERGED, twins.merged, MERGED)
     values = twins.kernel_rows[MERGED]
-    row_products(twins.merged, MERGED, points.rows, n, values)
-    kernel_row(rules.kernel, values, points.norms, norm, values, whole_groups(n))
+    if second >= 0:
+        s_j, f_j, norm_j = weight_of(twins, second), exact.of[G, second] + b, points.norms[second]
+        h = part_of_first(rules, s_i, s_j, _log_kappa(rules, twins, first, second))
+        _mix(twins.products[first, :n], twins.products[second, :n], h, values[:n])
+    else:
+        s_j, f_j, norm_j = weight, f_new, norm
+        h = part_of_first(rules, s_i, s_j, _log_kappa(rules, twins, first, second))
+        _mix(twins.products[first, :n], products[:n], h, values[:n])
+    overlap = twins.products[first, second] if second >= 0 else products[first]
+    merged_norm = h * h * points.norms[first] + (1.0 - h) * ((1.0 - h) * norm_j + 2.0 * h * overlap)
+    kernel_row(rules.kernel, values, points.norms, merged_norm, values, whole_groups(n))
     points.counts[N_KERNEL_EVALS] += n
     f = float64_sum(points.coef, 0, values, n) + b
     estimate = (s_i * f_i + s_j * f_j) / (s_i + s_j)
     accepted = rules.reject < 0.0 or abs(f - estimate) < rules.reject * abs(estimate)
-    return norm if accepted else -1.0
+    return h if accepted else -1.0
+
+
+@compiled
+def _mix(a, b, h, out):
+    for k in range(out.size):
+        out[k] = h * a[k] + (1.0 - h) * b[k]
 
 
 @inlined
@@ -196,7 +203,7 @@ def _log_kappa(rules, twins, first, second):
     points = twins.exact.points
     if second < 0:
         return log_kernel_value(twins.kernel_rows[NEW], first)
-    product = rows_dot(points.rows, first, points.rows, second)
+    product = twins.products[first, second]
     value = kernel_value(rules.kernel, product, points.norms[first], points.norms[second])
     return np.log(max(value, 1e-300))
 
@@ -219,10 +226,14 @@ def _take_beta(exact, slot):
 
 
 @separate
-def _merge(rules, twins, rows, first, second, norm, label, weight):
+def _merge(rules, twins, rows, first, second, h, label, weight):
     """Put the merged twin into the first slot; the second one, if it is a slot, becomes free."""
     exact = twins.exact
     points, n = exact.points, exact.points.counts[N_SLOTS]
+    if second >= 0:
+        _between(points.rows, first, points.rows, second, h, twins.merged)
+    else:
+        _between(points.rows, first, twins.merged, NEW, h, twins.merged)
     beta = _take_beta(exact, first)
     if second >= 0:
         beta += _take_beta(exact, second)
@@ -234,7 +245,11 @@ def _merge(rules, twins, rows, first, second, norm, label, weight):
         twins.of[PLUS if label > 0 else MINUS, first] += weight
     values = twins.kernel_rows[MERGED]
     copy_row(points.rows, first, twins.merged, MERGED)
+    norm = rows_dot(points.rows, first, points.rows, first)
+    row_products(points.rows, first, points.rows, n, values)
+    _note_products(twins.products, first, values, n, norm)
     points.norms[first] = norm
+    kernel_row(rules.kernel, values, points.norms, norm, values, whole_groups(n))
     values[first] = self_value(rules.kernel, norm)
     note_insertion(rows, first, values, n, rows.state[0])
     exact.of[G, first] = float64_sum(points.coef, 0, values, n)
@@ -248,6 +263,13 @@ def _merge(rules, twins, rows, first, second, norm, label, weight):
     twins.side[first] = 0
 
 
+@compiled
+def _note_products(products, slot, values, n, norm):
+    for k in range(n):
+        products[slot, k] = products[k, slot] = values[k]
+    products[slot, slot] = norm
+
+
 @inlined
 def _put(rules, source, i, norm, label, weight, twins, rows, slot):
     """The newcomer as a twin of its own, not learned yet."""
@@ -256,8 +278,10 @@ def _put(rules, source, i, norm, label, weight, twins, rows, slot):
     values = twins.kernel_rows[NEW]
     write_example(source, i, points.rows, slot)
     points.norms[slot] = norm
-    row_products(points.rows, slot, points.rows, n, values)  # not those of the block: a twin may have merged since
-    kernel_row(rules.kernel, values, points.norms, norm, values, whole_groups(n))
+    begin = products_row(source, i, points)  # again, because a twin may have merged since
+    products = source.products[begin:]
+    _note_products(twins.products, slot, products, n, norm)
+    kernel_row(rules.kernel, products, points.norms, norm, values, whole_groups(n))
     values[slot] = self_value(rules.kernel, norm)
     note_insertion(rows, slot, values, n, rows.state[0])
     twins.of[PLUS, slot] = weight if label > 0 else 0.0

@@ -20,7 +20,6 @@ import numpy as np
 from frugalsvm._compile import compiled, inlined
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.expansion import N_SLOTS
-from frugalsvm.core.fastmath import row_products
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.merge import best_point
 from frugalsvm.exact.state import B as BIAS
@@ -77,6 +76,7 @@ class Twins(NamedTuple):
     is_: np.ndarray  # (3, capacity) booleans named above
     partner: np.ndarray  # (capacity,)
     side: np.ndarray  # (capacity,) +1 or -1 of the boundary; 0 on it, and for newcomers that nobody has noticed
+    products: np.ndarray  # (capacity, capacity) inner products of the twins: costs and merges are made of them
     merged: np.ndarray  # (2, n_features) a merged twin, and the newcomer
     kernel_rows: np.ndarray  # (2, capacity) their kernel values
     tallies: np.ndarray
@@ -92,6 +92,7 @@ def new_twins(budget, n_features):
         is_=np.zeros((3, capacity), np.bool_),
         partner=np.zeros(capacity, np.int64),
         side=np.zeros(capacity, np.int8),
+        products=np.zeros((capacity, capacity)),
         merged=np.zeros((2, n_features)),
         kernel_rows=np.zeros((2, capacity)),
         tallies=np.zeros(6, np.int64),
@@ -116,9 +117,8 @@ def _costs(rules, twins, rows, k):
             other = self_value(rules.kernel, points.norms[j])
             costs[j] = max(own + other - 2.0 * rows.values[row, j], 0.0)
     else:
-        row_products(points.rows, k, points.rows, n, costs)
         for j in range(n):
-            costs[j] = max(points.norms[k] + points.norms[j] - 2.0 * costs[j], 0.0)
+            costs[j] = max(points.norms[k] + points.norms[j] - 2.0 * twins.products[k, j], 0.0)
     s = weight_of(twins, k)
     for j in range(n):
         other = weight_of(twins, j)
@@ -193,15 +193,21 @@ def forget_tries(rules, twins, products, norm, weight, side):
 
 @inlined
 def cheapest(rules, twins, rows):
-    """The cheapest merge that was not tried yet: (i, j), with j = -1 for the newcomer; i = -1 if there is none."""
+    """The cheapest merge that was not tried yet: (i, j), with j = -1 for the newcomer; i = -1 if there is none.
+
+    Those with the newcomer come last. On equal terms they would nearly always be the cheapest, because its weight is
+    small: twins would grow heavy and stay where they are, and on real data the model is much worse.
+    """
     n = twins.exact.points.counts[N_SLOTS]
     while True:
         first, with_new, cost = -1, False, NOBODY
         for k in range(n):
             if not twins.is_[TRIED, k] and twins.of[COST, k] < cost:
                 first, with_new, cost = k, False, twins.of[COST, k]
-            if not twins.is_[TRIED_NEW, k] and twins.of[COST_NEW, k] < cost:
-                first, with_new, cost = k, True, twins.of[COST_NEW, k]
+        if first < 0:
+            for k in range(n):
+                if not twins.is_[TRIED_NEW, k] and twins.of[COST_NEW, k] < cost:
+                    first, with_new, cost = k, True, twins.of[COST_NEW, k]
         if first < 0:
             return first, -1
         if with_new:
