@@ -1,0 +1,16 @@
+"""scikit-learn's own checks for the Twin Vector Machine."""
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from frugalsvm import TVMClassifier
+
+ONLINE = "an example of weight 2 is one twin of weight 2, but two of weight 1 take two places of the budget"
+EXPECTED_FAILURES = {
+    "check_sample_weight_equivalence_on_dense_data": ONLINE,
+    "check_sample_weight_equivalence_on_sparse_data": ONLINE,
+}
+
+
+@parametrize_with_checks([TVMClassifier(budget=40, max_iter=3)], expected_failed_checks=lambda _: EXPECTED_FAILURES)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
