@@ -213,7 +213,7 @@ class TVMClassifier(OnlineClassifier):
     _dtype = np.dtype(np.float64)
 
     @property
-    def _expansion(self):
+    def _expansion(self):  # type: ignore[override]
         """The twins of all outputs."""
         points = [twins.exact.points for twins in self._twins]
         sizes = [int(each.counts[N_SLOTS]) for each in points]

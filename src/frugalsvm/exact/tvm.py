@@ -79,26 +79,52 @@ def learn(rules, twins, rows, X, labels, weights, order=None):
     _run(rules, source, labels[order], weights[order], rows_at_a_time(source), twins, rows)
 
 
+# What becomes of an example
+PASSED, IGNORED, ADDED, REPLACES, MERGED_TWINS = range(5)
+
+
 @entry
 def _run(rules, source, labels, weights, block_rows, twins, rows):
+    """Learn a sequence of examples.
+
+    The large pieces, ``withdraw`` and ``repair``, are called here and not further down: each level above them costs
+    seconds of compilation.
+    """
+    exact = twins.exact
+    points = exact.points
     start = 0
-    points = twins.exact.points
     while start < labels.size:
         stop = start + load(source, start, min(block_rows, labels.size - start), points)
         first = start
-        while start < stop:
-            n = points.counts[N_SLOTS]
-            if n < rules.budget and n >= points.rows.shape[0]:
-                break
-            if weights[start] > 0.0:
-                _visit(rules, source, start - first, labels[start], weights[start], twins, rows)
+        fate = PASSED
+        while start < stop and fate != ADDED:  # the block's products have no place for a new slot
+            i, label, weight = start - first, labels[start], weights[start]
             start += 1
-            if points.counts[N_SLOTS] > n:  # the block's products have no place for the new slot
-                break
+            if weight <= 0.0:
+                continue
+            fate, slot = _judge(rules, source, i, label, weight, twins, rows)
+            if fate <= IGNORED:
+                twins.tallies[N_PASSED if fate == PASSED else N_IGNORED] += 1
+                continue
+            if fate == REPLACES:
+                withdraw(rules.kernel, exact, rows, slot)
+                twins.sums[TOTAL] -= weight_of(twins, slot)
+                twins.tallies[N_REMOVED] += 1
+            if slot >= 0:
+                _put(rules, source, i, label, weight, twins, rows, slot)
+                touch(source, slot, points)
+            points.counts[N_UPDATES] += 1
+            _adjust_C(rules, twins, weight)
+            repair(rules.kernel, exact, rows, REFRESH)
+            if exact.counts[STATUS] != DONE:
+                twins.tallies[N_STUCK] += 1
+            if points.counts[N_SLOTS] == rules.budget:
+                notice_sides(rules, twins, rows)
 
 
 @inlined
-def _visit(rules, source, i, label, weight, twins, rows):
+def _judge(rules, source, i, label, weight, twins, rows):
+    """What is to become of an example, and the slot that it gets, if it gets one; makes a merge that is needed."""
     exact = twins.exact
     points, n = exact.points, exact.points.counts[N_SLOTS]
     begin = products_row(source, i, points)
@@ -108,51 +134,31 @@ def _visit(rules, source, i, label, weight, twins, rows):
     points.counts[N_KERNEL_EVALS] += n
     points.counts[N_SEEN] += 1
     f = float64_sum(points.coef, 0, twins.kernel_rows[NEW], n) + exact.scalars[B]
-    if n == rules.budget and abs(f) > rules.m1:
-        twins.tallies[N_PASSED] += 1
-        return
-    slot = _slot_for(rules, source, i, products, norm, weight, label, f, twins, rows)
-    if slot == NOWHERE:
-        twins.tallies[N_IGNORED] += 1
-        return
-    if slot != MERGED_WITH_NEW:
-        _put(rules, source, i, norm, label, weight, twins, rows, slot)
-        touch(source, slot, points)
-    points.counts[N_UPDATES] += 1
-    _make_optimal(rules, twins, rows, weight)
-
-
-NOWHERE, MERGED_WITH_NEW = -1, -2
-
-
-@inlined
-def _slot_for(rules, source, i, products, norm, weight, label, f, twins, rows):
-    """Make room for the newcomer, and say where."""
-    exact = twins.exact
-    points, n = exact.points, exact.points.counts[N_SLOTS]
     if n < rules.budget:
         points.counts[N_SLOTS] += 1
-        return n
+        return ADDED, n
+    if abs(f) > rules.m1:
+        return PASSED, NOWHERE
     slot = _farthest(exact.of[G, :n], exact.scalars[B])
     if abs(exact.of[G, slot] + exact.scalars[B]) > rules.m2:
-        withdraw(rules.kernel, exact, rows, slot)
-        twins.sums[TOTAL] -= weight_of(twins, slot)
-        twins.tallies[N_REMOVED] += 1
-        return slot
+        return REPLACES, slot
     write_example(source, i, twins.merged, NEW)
     side = np.int8(1 if f > 0.0 or not rules.one_sided else -1 if f < 0.0 else 0)
     forget_tries(rules, twins, products, norm, weight, side)
     while True:
         first, second = cheapest(rules, twins, rows)
         if first < 0:
-            return NOWHERE
+            return IGNORED, NOWHERE
         twins.tallies[N_TRIED] += 1
         h = _try(rules, twins, first, second, products, norm, weight, f)
         if h >= 0.0:
             _merge(rules, twins, rows, first, second, h, label, weight)
             touch(source, first, points)
             twins.tallies[N_MERGED] += 1
-            return second if second >= 0 else MERGED_WITH_NEW
+            return MERGED_TWINS, second  # none if the newcomer was one of the two
+
+
+NOWHERE = -1
 
 
 @compiled
@@ -271,11 +277,12 @@ def _note_products(products, slot, values, n, norm):
 
 
 @inlined
-def _put(rules, source, i, norm, label, weight, twins, rows, slot):
+def _put(rules, source, i, label, weight, twins, rows, slot):
     """The newcomer as a twin of its own, not learned yet."""
     exact = twins.exact
     points, n = exact.points, exact.points.counts[N_SLOTS]
     values = twins.kernel_rows[NEW]
+    norm = example_norm(source, i)
     write_example(source, i, points.rows, slot)
     points.norms[slot] = norm
     begin = products_row(source, i, points)  # again, because a twin may have merged since
@@ -293,21 +300,15 @@ def _put(rules, source, i, norm, label, weight, twins, rows, slot):
 
 
 @inlined
-def _make_optimal(rules, twins, rows, weight):
-    """Adjust C to the new sum of the weights, and solve."""
-    exact = twins.exact
+def _adjust_C(rules, twins, weight):
+    """Keep C times the sum of the weights constant."""
     twins.sums[TOTAL] += weight
     before = twins.sums[C]
     twins.sums[C] = rules.total / twins.sums[TOTAL]
     if before > 0.0:
-        rescale(exact, twins.sums[C] / before)
+        rescale(twins.exact, twins.sums[C] / before)
     else:
-        _first_ends(exact, twins)
-    repair(rules.kernel, exact, rows, REFRESH)
-    if exact.counts[STATUS] != DONE:
-        twins.tallies[N_STUCK] += 1
-    if exact.points.counts[N_SLOTS] == rules.budget:
-        notice_sides(rules, twins, rows)
+        _first_ends(twins.exact, twins)
 
 
 @inlined
