@@ -72,6 +72,7 @@ class Engine:
         ({"one_sided": False}, {"one_sided": False}),
         ({"reject": -1.0}, {"reject": None}),
         ({"m1": 1.5, "m2": 1.5}, {"m1": 1.5, "m2": 1.5}),
+        ({"m2": 1.0}, {"m2": 1.0}),
     ],
     ids=repr,
 )

@@ -71,6 +71,7 @@ from .bsgd import KERNELS, best_merge, first_tied, kernel_matrix, squared_distan
 from .exact import breakpoints, kkt_violation, optimum
 
 MERGE_SPACES = ("input", "feature")
+ROUNDING = 1e-9  # twins on the margin are not beyond m2 = 1
 
 
 class Trial(NamedTuple):
@@ -216,7 +217,7 @@ class TVM:
 
         values = self.decision(self.rows)
         farthest = first_tied(-np.abs(values))
-        if abs(values[farthest]) > self.m2:
+        if abs(values[farthest]) > self.m2 + ROUNDING:
             self._put(farthest, x, *_weights(y))
             return TVMStep(self.t, f, "replaced", slot=farthest)
 

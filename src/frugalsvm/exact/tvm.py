@@ -25,7 +25,7 @@ from frugalsvm.core.fastmath import copy_row, float64_sum, row_products, rows_do
 from frugalsvm.core.kernels import kernel_row, kernel_value, self_value
 from frugalsvm.core.lookahead import example_norm, load, new_source, products_row, rows_at_a_time, touch, write_example
 from frugalsvm.core.merge import log_kernel_value
-from frugalsvm.exact.active_set import DONE, leave, repair, rescale, update_g, withdraw
+from frugalsvm.exact.active_set import DONE, TOLERANCE, leave, repair, rescale, update_g, withdraw
 from frugalsvm.exact.state import (
     CHANGE,
     HI,
@@ -140,7 +140,7 @@ def _judge(rules, source, i, label, weight, twins, rows):
     if abs(f) > rules.m1:
         return PASSED, NOWHERE
     slot = _farthest(exact.of[G, :n], exact.scalars[B])
-    if abs(exact.of[G, slot] + exact.scalars[B]) > rules.m2:
+    if abs(exact.of[G, slot] + exact.scalars[B]) > rules.m2 + TOLERANCE:  # with m2 = 1, the margin stays
         return REPLACES, slot
     write_example(source, i, twins.merged, NEW)
     side = np.int8(1 if f > 0.0 or not rules.one_sided else -1 if f < 0.0 else 0)
