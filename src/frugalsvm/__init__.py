@@ -8,6 +8,7 @@ from frugalsvm._version import __version__
 if TYPE_CHECKING:
     from frugalsvm.estimators.bpa import BPAClassifier
     from frugalsvm.estimators.bsgd import BSGDClassifier
+    from frugalsvm.estimators.incremental import IncrementalSVC
     from frugalsvm.estimators.lasvm import LASVMClassifier
     from frugalsvm.estimators.perceptron import BudgetedPerceptron
     from frugalsvm.estimators.tracking import TrackingSVC
@@ -17,6 +18,7 @@ __all__ = [
     "BPAClassifier",
     "BSGDClassifier",
     "BudgetedPerceptron",
+    "IncrementalSVC",
     "LASVMClassifier",
     "TVMClassifier",
     "TrackingSVC",
@@ -30,6 +32,7 @@ _HOMES = {
     "BPAClassifier": "frugalsvm.estimators.bpa",
     "BSGDClassifier": "frugalsvm.estimators.bsgd",
     "BudgetedPerceptron": "frugalsvm.estimators.perceptron",
+    "IncrementalSVC": "frugalsvm.estimators.incremental",
     "LASVMClassifier": "frugalsvm.estimators.lasvm",
     "TVMClassifier": "frugalsvm.estimators.tvm",
     "TrackingSVC": "frugalsvm.estimators.tracking",

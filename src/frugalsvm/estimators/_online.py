@@ -27,6 +27,8 @@ class OnlineClassifier(KernelExpansionClassifier):
     meet new classes, ``_set_classes`` and the parameter ``new_classes``; ``_finish`` comes after the passes of ``fit``.
     """
 
+    _first_dtype: type | None = None  # the type of the rows; None is that of the first ones
+
     @property
     def _may_grow(self):
         """Whether there is a parameter ``new_classes``."""
@@ -35,6 +37,10 @@ class OnlineClassifier(KernelExpansionClassifier):
     @property
     def _grows(self):
         return self._may_grow and self.new_classes == "grow"
+
+    @property
+    def _n_passes(self):
+        return self.max_iter
 
     def _check_params(self):
         raise NotImplementedError
@@ -86,11 +92,11 @@ class OnlineClassifier(KernelExpansionClassifier):
         else:
             self._start(X, classes, random_state)
         self._passes(X, labels, weights, random_state)
-        self.n_iter_ = self.max_iter
+        self.n_iter_ = self._n_passes
         self._finish(X, labels, weights, random_state)
 
     def _passes(self, X, labels, weights, random_state):
-        for _ in range(self.max_iter):
+        for _ in range(self._n_passes):
             self._learn(X, labels, weights, self._order(X.shape[0], random_state))
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -175,7 +181,7 @@ class OnlineClassifier(KernelExpansionClassifier):
     def _validated(self, X, y, *, reset):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        dtype = None if reset else self._dtype
+        dtype = self._first_dtype if reset else self._dtype
         X = validated_rows(self, X, reset=reset, dtype=dtype)
         y = column_or_1d(y, warn=True)
         if X.shape[0] != y.shape[0]:

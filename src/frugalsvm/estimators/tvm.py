@@ -119,6 +119,8 @@ class TVMClassifier(OnlineClassifier):
     True
     """
 
+    _first_dtype = np.float64
+
     def __init__(
         self,
         budget=100,
@@ -179,10 +181,6 @@ class TVMClassifier(OnlineClassifier):
         in_features = self.merge_space == "feature"
         m1, m2 = float(self.m1), float(self.m2)
         return Rules(self._kernel, int(self.budget), total, m1, m2, reject, bool(self.one_sided), in_features)
-
-    def _validated(self, X, y, *, reset):
-        X, y, seen = super()._validated(X, y, reset=reset)
-        return X.astype(np.float64), y, seen
 
     def _start(self, X, classes, random_state):
         self._kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)

@@ -4,117 +4,110 @@ The solver is in ``active_set.py``. Here is what happens around it: points come 
 and free them; the arrays grow.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from frugalsvm._compile import entry, inlined
-from frugalsvm.core.cache import KernelRows, new_rows, note_insertion, note_removal, resized_rows
+from frugalsvm.core.cache import note_insertion, note_removal
 from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, N_UPDATES, whole_groups
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.core.kernels import kernel_row, self_value
 from frugalsvm.core.lookahead import ROOM, example_norm, load, new_source, place_example, products_row, rows_at_a_time
 from frugalsvm.exact.active_set import DONE, FULL, STUCK, TOLERANCE, repair, rescale, withdraw
-from frugalsvm.exact.state import (
-    HIGH,
-    LEAST,
-    LOW,
-    MOST,
-    N_FREE,
-    N_SINCE,
-    STATUS,
-    B,
-    Exact,
-    G,
-    new_exact,
-    resized_exact,
-    set_ends,
-    stand,
-    with_margin,
+from frugalsvm.exact.conditions import optimal_bias
+from frugalsvm.exact.machine import (
+    BLOCK_ROWS,
+    Machine,
+    capacity_of,
+    doubled,
+    enlarged,
+    machine_of,
+    model_arrays,
+    new_machine,
+    saved,
 )
+from frugalsvm.exact.state import HIGH, LEAST, LOW, MOST, N_FREE, N_SINCE, STATUS, B, G, set_ends, stand, with_margin
 
-__all__ = ["Machine", "change_C", "learn", "left_out", "machine_of", "new_machine", "unlearn"]
+__all__ = [
+    "Machine",
+    "change_C",
+    "learn",
+    "left_out",
+    "machine_of",
+    "new_machine",
+    "restored",
+    "saved",
+    "unlearn",
+]
 
-FIRST_SLOTS, FIRST_ROOM = 256, 64
-BLOCK_ROWS = 32
 REFRESH = 5000  # changes after which rounding errors are removed
 
 
-class Machine(NamedTuple):
-    """The state of a learner and its cache of kernel rows."""
-
-    exact: Exact
-    rows: KernelRows
-
-
-def new_machine(n_features, cache_bytes, n_slots=FIRST_SLOTS, room=FIRST_ROOM):
-    exact = new_exact(n_slots, n_features, room)
-    return Machine(exact, new_rows(cache_bytes, exact.points.rows.shape[0], np.float64))
-
-
-def machine_of(exact, cache_bytes):
-    """A machine with the state of another one, and an empty cache."""
-    n = int(exact.points.counts[N_SLOTS])
-    filled = np.setdiff1d(np.arange(n), exact.free[: exact.counts[N_FREE]])
-    return Machine(exact, new_rows(cache_bytes, exact.points.rows.shape[0], np.float64, filled=filled))
-
-
-def learn(kernel, machine, X, labels, boxes, slots):
+def learn(kernel, machine, X, labels, boxes, slots, next_room=doubled):
     """Learn the rows of ``X``, +1 and -1 in ``labels``; their slots go to ``slots``. Returns the machine.
 
-    ``boxes`` are the sizes of the boxes, C times a weight. The rows are taken in order.
+    ``boxes`` are the sizes of the boxes, C times a weight. The rows are taken in order. Where the margin set has no
+    room, ``next_room`` says how much it gets next.
     """
     order = np.arange(X.shape[0])
     position = 0
     while position < order.size:
+        if not _has_room(machine.exact):
+            machine = enlarged(machine, 2 * capacity_of(machine))
         exact, rows = machine
         source = new_source(X, order, exact.points, BLOCK_ROWS, stays=True)
-        work = np.zeros(exact.points.rows.shape[0])
+        work = np.zeros(capacity_of(machine))
         block_rows = rows_at_a_time(source)
         position = _run(kernel, source, labels, boxes, slots, position, block_rows, exact, rows, work)
-        machine = _completed(kernel, machine)
-        if position < order.size and not _has_room(machine.exact):
-            machine = _grown(machine)
+        machine = _completed(kernel, machine, next_room)
     return machine
 
 
-def unlearn(kernel, machine, slot):
+def unlearn(kernel, machine, slot, next_room=doubled):
     """Take a point out. Returns the machine."""
     _take_out(kernel, *machine, slot)
-    machine = _completed(kernel, machine)
+    machine = _completed(kernel, machine, next_room)
     _free(*machine, slot)
     return machine
 
 
-def left_out(kernel, machine, slot):
-    """The decision value of a point without it; the machine stays as it is. Returns it, and the machine."""
-    before = machine.exact
-    saved = [array.copy() for array in _model_arrays(before)]
-    _take_out(kernel, *machine, slot)
-    machine = _completed(kernel, machine)
-    value = float(machine.exact.of[G, slot] + machine.exact.scalars[B])
-    for array, old in zip(_model_arrays(before), saved, strict=True):
-        array[...] = old
-    return value, Machine(before, machine.rows)
+def left_out(kernel, machine, slot, next_room=doubled):
+    """The decision value of a point without it; the machine stays as it is."""
+    exact = machine.exact
+    if exact.points.coef[0, slot] == 0.0:
+        return float(exact.of[G, slot]) + optimal_bias(exact, without=slot)
+    arrays = model_arrays(exact, factor=True)
+    before = [array.copy() for array in arrays]
+    try:
+        _take_out(kernel, *machine, slot)
+        without = _completed(kernel, machine, next_room).exact
+        return float(without.of[G, slot]) + optimal_bias(without)
+    finally:
+        for array, old in zip(arrays, before, strict=True):
+            array[...] = old
 
 
-def _model_arrays(exact):
-    """All arrays that a change of the solution may change."""
-    own = [array for array in exact[1:] if isinstance(array, np.ndarray)]
-    return [*own, exact.points.coef, exact.points.weights]
-
-
-def change_C(kernel, machine, factor):
+def change_C(kernel, machine, factor, next_room=doubled):
     """All boxes times ``factor``. Returns the machine."""
     _change(kernel, *machine, float(factor))
-    return _completed(kernel, machine)
+    return _completed(kernel, machine, next_room)
 
 
-def _completed(kernel, machine):
+def restored(kernel, machine, before):
+    """The machine that was ``saved`` before, whatever has happened to it since, up to rounding."""
+    for array, old in zip(model_arrays(before.exact, factor=False), before.arrays, strict=True):
+        array[...] = old
+    machine = machine_of(before.exact, 0, machine.rows.buffer)
+    machine.exact.counts[N_SINCE] = REFRESH
+    _resume(kernel, *machine)
+    return _completed(kernel, machine, doubled)
+
+
+def _completed(kernel, machine, next_room):
     """Go on where the margin set had no room."""
     while machine.exact.counts[STATUS] != DONE:
         if machine.exact.counts[STATUS] == FULL:
-            machine = Machine(with_margin(machine.exact, 2 * machine.exact.margin.size), machine.rows)
+            room = next_room(machine.exact.margin.size)
+            machine = Machine(with_margin(machine.exact, room), machine.rows)
         elif machine.exact.counts[STATUS] == STUCK and machine.exact.counts[N_SINCE] == 0:
             raise ArithmeticError("The solver does not get on: the kernel matrix may not be positive definite.")
         _resume(kernel, *machine)
@@ -123,12 +116,6 @@ def _completed(kernel, machine):
 
 def _has_room(exact):
     return exact.counts[N_FREE] > 0 or exact.points.counts[N_SLOTS] < exact.points.rows.shape[0]
-
-
-def _grown(machine):
-    capacity = machine.exact.points.rows.shape[0]
-    exact = resized_exact(machine.exact, 2 * capacity)
-    return Machine(exact, resized_rows(machine.rows, exact.points.rows.shape[0]))
 
 
 @inlined

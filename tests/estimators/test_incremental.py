@@ -1,0 +1,514 @@
+"""IncrementalSVC: the SVM of SVC, whatever came and went; and the numbers that it publishes."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import scale
+from sklearn.svm import SVC
+from support import blobs
+
+from frugalsvm import IncrementalSVC
+from frugalsvm.core.expansion import N_SLOTS
+from frugalsvm.estimators import _exact
+
+GAMMA = 0.3
+EQUAL = 1e-6
+
+
+def new_model(C=1.0, **kwargs):
+    return IncrementalSVC(C, **({"gamma": GAMMA} | kwargs))
+
+
+@pytest.fixture(scope="module")
+def binary():
+    return blobs(80, 3, 2, seed=0)
+
+
+@pytest.fixture(scope="module")
+def four():
+    return blobs(100, 3, 4, seed=0)
+
+
+@pytest.fixture(params=["binary", "four"])
+def data(request):
+    return request.getfixturevalue(request.param)
+
+
+def real_data(name):
+    X, y = {"iris": load_iris, "wine": load_wine, "digits": load_digits}[name](return_X_y=True)
+    return (X[:400], y[:400]) if name == "digits" else (scale(X), y)
+
+
+def noisy_xor(n_rows, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    return X, np.where(rng.random(n_rows) < 0.2, 1 - y, y)
+
+
+LEFT_OUT = {
+    "iris": lambda: (load_iris().data[::2], load_iris().target[::2]),
+    "wine": lambda: (scale(load_wine().data)[::3], load_wine().target[::3]),
+    "breast cancer": lambda: (scale(load_breast_cancer().data)[:80], load_breast_cancer().target[:80]),
+    "blobs": lambda: blobs(60, 3, 4, seed=3),
+    "noisy xor": lambda: noisy_xor(60, seed=0),
+}
+
+
+def assert_same_values(first, second, X, tolerance=EQUAL):
+    np.testing.assert_allclose(first.decision_function(X), second.decision_function(X), rtol=0, atol=tolerance)
+    assert first.dual_objective_ == pytest.approx(second.dual_objective_, rel=1e-9)
+    for model in (first, second):
+        assert model.kkt_violation_ < 1e-8
+
+
+def all_about(model, X):
+    """What must be the same, bit by bit, after a refusal."""
+    names = ("example_ids_", "support_", "support_vectors_", "dual_coef_", "intercept_", "C_", "t_")
+    return [getattr(model, name) for name in names] + [model.decision_function(X), model.get_params()["C"]]
+
+
+def assert_all_equal(first, second):
+    for one, other in zip(first, second, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+class TestAgainstSVC:
+    @pytest.mark.parametrize("name", ["iris", "wine", "digits"])
+    @pytest.mark.parametrize("C", [0.5, 20.0])
+    def test_several_classes(self, name, C):
+        X, y = real_data(name)
+        model, svc = IncrementalSVC(C).fit(X, y), SVC(C=C, tol=1e-10, break_ties=True).fit(X, y)
+        np.testing.assert_allclose(model.decision_function(X), svc.decision_function(X), atol=1e-5)
+        np.testing.assert_array_equal(model.predict(X), svc.predict(X))
+        np.testing.assert_array_equal(model.n_support_, svc.n_support_)
+        np.testing.assert_array_equal(model.support_, np.sort(svc.support_))
+        assert model.kkt_violation_ < 1e-8
+
+    @pytest.mark.parametrize(
+        "kernel",
+        [{}, {"kernel": "linear"}, {"kernel": "poly", "degree": 2, "coef0": 1.0}],
+        ids=["rbf", "linear", "poly"],
+    )
+    @pytest.mark.parametrize("C", [0.1, 10.0])
+    def test_two_classes(self, binary, kernel, C):
+        X, y = binary
+        weights = np.random.default_rng(0).uniform(0.2, 2.0, len(y))
+        model = new_model(C, **kernel).fit(X, y, weights)
+        svc = SVC(C=C, gamma=GAMMA, tol=1e-10, **kernel).fit(X, y, weights)
+        # LIBSVM has kernel values in single precision.
+        np.testing.assert_allclose(model.decision_function(X), svc.decision_function(X), atol=1e-4)
+        np.testing.assert_allclose(model.dual_coef_.sum(), 0.0, atol=1e-9)
+        assert model.kkt_violation_ < 1e-8
+
+    def test_class_weight(self, four):
+        X, y = four
+        for class_weight in ("balanced", {0: 0.1, 2: 5.0}):
+            model = new_model(class_weight=class_weight).fit(X, y)
+            svc = SVC(gamma=GAMMA, tol=1e-10, class_weight=class_weight).fit(X, y)
+            np.testing.assert_allclose(model.decision_function(X), svc.decision_function(X), atol=1e-5)
+
+    def test_grid_search(self, binary):
+        search = GridSearchCV(new_model(), {"C": [0.1, 1.0, 10.0]}, cv=3).fit(*binary)
+        expected = GridSearchCV(SVC(gamma=GAMMA, tol=1e-8), {"C": [0.1, 1.0, 10.0]}, cv=3).fit(*binary)
+        np.testing.assert_array_equal(search.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"])
+
+
+class TestLearning:
+    def test_batches(self, data):
+        X, y = data
+        whole = new_model(5.0).fit(X, y)
+        single, batches = new_model(5.0), new_model(5.0)
+        for i in range(len(y)):
+            single.partial_fit(X[[i]], y[[i]], classes=np.unique(y))
+        for part in np.array_split(np.arange(len(y)), 4):
+            batches.partial_fit(X[part], y[part])
+        for model in (single, batches):
+            assert_same_values(model, whole, X)
+            assert model.example_ids_.tolist() == list(range(len(y)))
+
+    def test_order(self, data):
+        X, y = data
+        rows = np.argsort(y, kind="stable")
+        assert_same_values(new_model(5.0).fit(X[rows], y[rows]), new_model(5.0).fit(X, y), X)
+
+    def test_sparse_and_single_precision(self, data):
+        X, y = data
+        X = np.where(np.abs(X) < 1, 0, X).astype(np.float32)
+        dense, sparse, single = (new_model().fit(rows, y) for rows in (X.astype(float), csr_array(X), X))
+        assert_same_values(dense, sparse, X)
+        assert_same_values(dense, sparse, csr_array(X))
+        assert_same_values(dense, single, X)
+        assert single.support_vectors_.dtype == np.float64
+
+    def test_weights(self, data):
+        X, y = data
+        weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+        model = new_model().fit(X, y, weights)
+        again = np.repeat(np.arange(len(y)), weights.astype(int))
+        assert_same_values(model, new_model().fit(X[again], y[again]), X)
+        assert model.n_examples_ == len(y)
+        gone = np.flatnonzero(weights == 0)
+        assert not np.isin(gone, model.support_).any()
+        assert_same_values(model.unlearn(gone), new_model().fit(X[again], y[again]), X)
+
+    def test_a_class_that_has_not_come(self, four):
+        X, y = four
+        there = np.isin(y, [1, 3])
+        model = new_model().partial_fit(X[there], y[there], classes=[0, 1, 2, 3])
+        pair = new_model().fit(X[there], y[there])
+        np.testing.assert_array_equal(model.predict(X), pair.predict(X))
+        model.partial_fit(X[~there], y[~there])
+        assert_same_values(model, new_model().fit(X, y), X)
+
+    def test_one_class(self, binary):
+        X, y = binary
+        for label in (0, 1):
+            model = new_model().partial_fit(X[y == label], y[y == label], classes=[0, 1])
+            assert model.predict(X).tolist() == [label] * len(X)
+            assert (model.dual_coef_.shape, model.support_vectors_.shape) == ((1, 0), (0, 3))
+            assert model.loo_error_ == 0.0
+
+    def test_tiny_cache(self, four):
+        X, y = four
+        assert_same_values(new_model(10.0, cache_size=1e-6).fit(X, y), new_model(10.0).fit(X, y), X)
+
+    def test_fit_forgets(self, data):
+        X, y = data
+        model = new_model(2.0).fit(X[:50], y[:50]).fit(X[50:], y[50:])
+        assert_all_equal(all_about(model, X), all_about(new_model(2.0).fit(X[50:], y[50:]), X))
+
+    def test_query_and_teach(self, four):
+        X, y = four
+        model = new_model().teach(X[:20], y[:20], classes=[0, 1, 2, 3])
+        rows = 20 + model.query(X[20:], n=5)
+        assert_same_values(
+            model.teach(X[rows], y[rows]), new_model().fit(X[[*range(20), *rows]], y[[*range(20), *rows]]), X
+        )
+
+
+class TestUnlearning:
+    @pytest.mark.parametrize("seed", range(5))
+    def test_as_never_learned(self, data, seed):
+        X, y = data
+        rng = np.random.default_rng(seed)
+        gone = rng.permutation(len(y))[: rng.integers(1, len(y) - 20)]
+        model = new_model(10.0 ** rng.uniform(-1, 2)).fit(X, y)
+        for part in np.array_split(gone, 3):
+            model.unlearn(part)
+        stay = np.setdiff1d(np.arange(len(y)), gone)
+        assert_same_values(model, clone(model).partial_fit(X[stay], y[stay], classes=model.classes_), X)
+        np.testing.assert_array_equal(model.example_ids_, stay)
+        assert set(model.support_) <= set(stay)
+
+    def test_relearning(self, data):
+        X, y = data
+        model, fresh = new_model(3.0).fit(X, y), new_model(3.0).fit(X, y)
+        for _ in range(3):
+            model.unlearn(X[10:40], y[10:40])
+            assert model.n_examples_ == len(y) - 30
+            model.partial_fit(X[10:40], y[10:40])
+        assert_same_values(model, fresh, X)
+        assert (model.n_examples_, model.t_) == (len(y), len(y) + 90)
+        assert model.example_ids_.tolist() == [*range(10), *range(40, len(y)), *range(len(y) + 60, len(y) + 90)]
+        for machine, other in zip(model._machines, fresh._machines, strict=True):  # slots are used again
+            assert machine.exact.points.counts[N_SLOTS] == other.exact.points.counts[N_SLOTS]
+
+    def test_rows(self, data):
+        X, y = data
+        X = np.where(np.abs(X) < 0.5, 0.0, X)
+        rows = [5, 17, 30]
+        by_id = new_model().fit(X, y).unlearn(rows)
+        for what in (X[rows], csr_array(X[rows]), np.where(X[rows] == 0, -0.0, X[rows]), X[rows].tolist()):
+            model = new_model().fit(X, y).unlearn(what)
+            assert_all_equal(all_about(model, X), all_about(by_id, X))
+        assert_all_equal(
+            all_about(new_model().fit(csr_array(X), y).unlearn(X[rows], y[rows]), X)[0], by_id.example_ids_
+        )
+
+    def test_the_last_of_equal_rows_goes(self):
+        X = np.array([[0.0], [1.0], [0.0], [0.0], [1.0], [-0.0]])
+        y = np.array([0, 1, 1, 0, 1, 0])
+        model = new_model().fit(X, y)
+        assert model.unlearn([[0.0]]).example_ids_.tolist() == [0, 1, 2, 3, 4]
+        assert model.unlearn([[0.0]], [1]).example_ids_.tolist() == [0, 1, 3, 4]
+        assert model.unlearn([[1.0], [0.0], [1.0]]).example_ids_.tolist() == [0]
+        assert model.unlearn([[-0.0]]).n_examples_ == 0
+
+    def test_a_class_and_everything(self, data):
+        X, y = data
+        model = new_model().fit(X, y).unlearn(np.flatnonzero(y == 0))
+        if len(model.classes_) == 2:
+            assert set(model.predict(X)) == {1}
+        else:
+            np.testing.assert_array_equal(model.predict(X), new_model().fit(X[y > 0], y[y > 0]).predict(X))
+        model.unlearn(model.example_ids_)
+        assert (model.n_examples_, model.support_.size, model.dual_objective_, model.kkt_violation_) == (0, 0, 0.0, 0.0)
+        assert np.isnan(model.loo_error_)
+        assert model.predict(X).shape == y.shape
+        assert_same_values(model.partial_fit(X, y), new_model().fit(X, y), X)
+
+    def test_an_id_and_none(self, binary):
+        X, y = binary
+        assert new_model().fit(X, y).unlearn(7).n_examples_ == 79
+        assert new_model().fit(X, y).unlearn([]).n_examples_ == 80
+
+    @pytest.mark.parametrize(
+        ("what", "y", "message"),
+        [
+            ([0, 99_999], None, "99999 is unknown: 80 examples"),
+            ([-1], None, "-1 is unknown"),
+            ([2, 4], None, "4 was unlearned before"),
+            ([3, 6, 3], None, "3 is given twice"),
+            ([1.5], None, "must be integers"),
+            ([True, False], None, "must be integers"),
+            ([3], [1], "y is for rows"),
+            ("unknown row", None, "no example .* row 1"),
+            ("too often", None, "no example .* row 1"),
+            ("unlearned row", None, "no example .* row 0"),
+            ("row", [0, 1], "row 1 and its label"),
+            ("row", [0, 7], "Label 7"),
+            ("row", [0], "inconsistent"),
+            ([[1.0, 2.0]], None, "2 features"),
+            ([[1.0, 2.0, np.nan]], None, "NaN"),
+        ],
+    )
+    def test_refusals_change_nothing(self, binary, what, y, message):
+        X, labels = binary
+        rows = np.array([np.flatnonzero(labels == 0)[3], np.flatnonzero(labels == 0)[4]])
+        known = {
+            "unknown row": np.stack([X[0], X[0] + 1]),
+            "too often": X[[0, 0]],
+            "unlearned row": X[[4]],
+            "row": X[rows],
+        }
+        model = new_model().fit(X, labels).unlearn([4])
+        before = all_about(model, X)
+        with pytest.raises(ValueError, match=message):
+            model.unlearn(known[what] if isinstance(what, str) else what, y)
+        assert_all_equal(all_about(model, X), before)
+
+
+class TestC:
+    def test_set_C(self, data):
+        X, y = data
+        model = new_model(1.0).fit(X, y)
+        for C in (30.0, 0.02, 1.0):
+            assert_same_values(model.set_C(C), new_model(C).fit(X, y), X)
+            assert (model.C, model.C_) == (C, C)
+
+    def test_with_weights_and_later_examples(self, binary):
+        X, y = binary
+        weights = np.random.default_rng(0).uniform(0.1, 3.0, len(y))
+        model = new_model(0.1).fit(X[:40], y[:40], weights[:40]).set_C(5.0)
+        model.partial_fit(X[40:], y[40:], sample_weight=weights[40:])
+        assert_same_values(model, new_model(5.0).fit(X, y, weights), X)
+
+    def test_the_parameter_counts_from_the_next_batch_on(self, binary):
+        X, y = binary
+        model = new_model(0.1).fit(X[:40], y[:40])
+        before = model.decision_function(X)
+        model.set_params(C=5.0)
+        np.testing.assert_array_equal(model.decision_function(X), before)
+        assert model.unlearn([3]).C_ == 0.1
+        model.partial_fit(X[[*range(40, 80), 3]], y[[*range(40, 80), 3]])
+        assert_same_values(model, new_model(5.0).fit(X, y), X)
+
+    @pytest.mark.parametrize("C", [0.0, -1.0, np.inf, "1"])
+    def test_refusals(self, binary, C):
+        model = new_model().fit(*binary)
+        with pytest.raises(ValueError, match="C must be a positive number"):
+            model.set_C(C)
+        assert (model.C, model.C_) == (1.0, 1.0)
+
+
+class TestLeaveOneOut:
+    @pytest.mark.parametrize("name", LEFT_OUT)
+    def test_is_retraining_without(self, name):
+        X, y = LEFT_OUT[name]()
+        model = new_model(2.0, gamma=0.2).fit(X, y)
+        before = all_about(model, X)
+        predicted = model.loo_predict()
+        expected = []
+        for i in range(len(y)):
+            without = new_model(2.0, gamma=0.2).fit(np.delete(X, i, axis=0), np.delete(y, i))
+            scores = without.decision_function(X[[i]])
+            np.testing.assert_allclose(model._left_out[i], scores.ravel(), atol=EQUAL)
+            expected.append(without.predict(X[[i]])[0])
+        np.testing.assert_array_equal(predicted, expected)
+        assert model.loo_error_ == np.mean(np.array(expected) != y)
+        assert 0 < model.loo_error_ < 0.5
+        assert_all_equal(all_about(model, X), before)
+
+    def test_follows_the_model(self, four):
+        X, y = four
+        model = new_model().fit(X, y)
+        errors = [model.loo_error_, model.unlearn(np.arange(30)).loo_error_, model.set_C(100.0).loo_error_]
+        errors.append(model.partial_fit(X[:30], y[:30]).loo_error_)
+        expected = [new_model().fit(X, y), new_model().fit(X[30:], y[30:])]
+        expected += [new_model(100.0).fit(X[30:], y[30:]), new_model(100.0).fit(X, y)]
+        assert errors == [each.loo_error_ for each in expected]
+
+    def test_no_example_inside_its_box(self):
+        """All are at their bounds, so that the bias is a matter of choice, and each example has a say in it."""
+        X, y = noisy_xor(30, seed=1)
+        rows = np.concatenate([np.flatnonzero(y == label)[:10] for label in (0, 1)])
+        X, y = X[rows], y[rows]
+        model = new_model(0.01).fit(X, y)
+        model.loo_predict()
+        for i in range(20):
+            without = new_model(0.01).fit(np.delete(X, i, axis=0), np.delete(y, i))
+            np.testing.assert_allclose(model._left_out[i], without.decision_function(X[[i]]), atol=EQUAL)
+
+
+class TestAttributes:
+    def test_decision_function_is_the_published_expansion(self, binary):
+        X, y = binary
+        model = new_model(4.0).fit(X, np.where(y == 1, "yes", "no"))
+        values = rbf_kernel(X, model.support_vectors_, gamma=GAMMA) @ model.dual_coef_[0] + model.intercept_[0]
+        np.testing.assert_allclose(model.decision_function(X), values, atol=1e-9)
+        np.testing.assert_array_equal(model.predict(X), np.where(values >= 0, "yes", "no"))
+        np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
+        assert model.n_support_.tolist() == [np.sum(y[model.support_] == c) for c in (0, 1)]
+        beta = model.dual_coef_[0]
+        gram = rbf_kernel(model.support_vectors_, gamma=GAMMA)
+        assert model.dual_objective_ == pytest.approx(np.abs(beta).sum() - 0.5 * beta @ gram @ beta)
+        assert np.abs(beta).max() <= 4.0
+
+    def test_pairs_of_classes(self, four):
+        X, y = four
+        model = new_model(4.0).fit(X, y)
+        pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
+        assert model.dual_coef_.shape == (6, len(model.support_))
+        for coefficients, bias, pair in zip(model.dual_coef_, model.intercept_, pairs, strict=True):
+            there = np.isin(y, pair)
+            alone = new_model(4.0).fit(X[there], y[there])
+            values = rbf_kernel(X, model.support_vectors_, gamma=GAMMA) @ coefficients + bias
+            np.testing.assert_allclose(values, alone.decision_function(X), atol=EQUAL)
+        assert model.decision_function(X).shape == (100, 4)
+
+    def test_pickles_leave_out_the_cache_and_continue(self, data):
+        X, y = data
+        model = new_model(4.0).fit(X[:60], y[:60]).unlearn([3, 50])
+        text = pickle.dumps(model)
+        copy = pickle.loads(text)
+        assert len(text) < 10**6
+        assert_all_equal(all_about(copy, X), all_about(model, X))
+        for each in (model, copy):
+            each.partial_fit(X[60:], y[60:]).unlearn([7, 62]).set_C(2.0)
+        assert_same_values(model, copy, X)
+
+
+class TestMemory:
+    def test_estimate(self, data):
+        model = new_model(cache_size=0.1).fit(*data)
+        arrays = [
+            array for m in model._machines for part in (m.exact[1:], m.exact.points, m.rows[1:]) for array in part
+        ]
+        assert sum(array.nbytes for array in arrays) <= model.training_bytes_ <= 2 * sum(a.nbytes for a in arrays)
+
+    def test_too_many_examples(self, data):
+        X, y = data
+        model = new_model(max_memory=0.5, cache_size=0.01).fit(X, y)
+        before = all_about(model, X)
+        many = np.random.default_rng(0).normal(size=(5000, 3))
+        for call in (model.partial_fit, model.fit):
+            with pytest.raises(MemoryError, match=r"5000 examples.*max_memory is 0.5 MB.*cache_size"):
+                call(many, np.resize(y, 5000))
+            assert_all_equal(all_about(model, X), before)
+        model.set_params(max_memory=None).partial_fit(many[:50], y[:50])
+        assert model.n_examples_ == len(y) + 50
+
+    def test_grows_by_less_where_twice_is_too_much(self):
+        X, y = blobs(3000, 3, 2, seed=0)
+        limit = 1.5 * new_model(0.001, cache_size=0.01).fit(X[:1500], y[:1500]).training_bytes_ / 2**20
+        model = new_model(0.001, cache_size=0.01, max_memory=limit).fit(X[:1500], y[:1500])
+        for start in (1500, 1550):
+            model.partial_fit(X[start : start + 50], y[start : start + 50])
+        assert model.training_bytes_ < limit * 2**20
+        with pytest.raises(MemoryError, match="Learning 1400 examples on top of 1600"):
+            model.partial_fit(X[1600:], y[1600:])
+        assert model.n_examples_ == 1600
+
+    @pytest.mark.parametrize("verb", ["learn", "set_C"])
+    def test_too_many_margin_vectors(self, verb):
+        """That comes out in the middle of the work."""
+        X, y = noisy_xor(400, seed=0)
+        model = new_model(1000.0, gamma=50.0, cache_size=0.001, max_memory=1.0)
+        if verb == "learn":
+            model.fit(X[:100], y[:100])
+        else:
+            model.set_params(C=0.001).fit(X, y)
+        before, objective = all_about(model, X), model.dual_objective_
+
+        def change():
+            return model.partial_fit(X[100:], y[100:]) if verb == "learn" else model.set_C(1000.0)
+
+        with pytest.raises(MemoryError, match=r"more than \d+ margin vectors needs about .* max_memory is 1.0 MB"):
+            change()
+        for old, new in zip(before, all_about(model, X), strict=True):
+            np.testing.assert_allclose(old, new, atol=1e-9)
+        assert model.dual_objective_ == pytest.approx(objective)
+        assert model.kkt_violation_ < 1e-8
+        assert model.training_bytes_ < 2**20
+        model.set_params(max_memory=10.0)
+        assert_same_values(change(), new_model(1000.0, gamma=50.0).fit(X, y), X)
+
+
+class TestInterrupted:
+    def test_learning(self, four, monkeypatch):
+        """In the middle of the pairs, some of which have learned already."""
+        X, y = four
+        model = new_model(3.0).fit(X[:60], y[:60]).unlearn([5, 8])
+        before = all_about(model, X)
+        learn, calls = _exact.learn, []
+
+        def interrupted(*args):
+            calls.append(args)
+            if len(calls) == 4:
+                raise KeyboardInterrupt
+            return learn(*args)
+
+        monkeypatch.setattr(_exact, "learn", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(X[60:], y[60:])
+        monkeypatch.setattr(_exact, "learn", learn)
+        for old, new in zip(before, all_about(model, X), strict=True):
+            np.testing.assert_allclose(old, new, atol=1e-8)
+        assert_same_values(
+            model.partial_fit(X[[5, 8, *range(60, 100)]], y[[5, 8, *range(60, 100)]]), new_model(3.0).fit(X, y), X
+        )
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("parameters", "message"),
+        [
+            ({"C": 0}, "C must be a positive number"),
+            ({"kernel": "sigmoid"}, "kernel='sigmoid' is not one of"),
+            ({"gamma": "large"}, "gamma='large' is not one of"),
+            ({"cache_size": -1}, "cache_size must be a positive number"),
+            ({"max_memory": 0}, "max_memory must be a positive number"),
+        ],
+    )
+    def test_parameters(self, binary, parameters, message):
+        model = new_model(**parameters)
+        with pytest.raises(ValueError, match=message):
+            model.fit(*binary)
+        assert not hasattr(model, "classes_")
+
+    def test_labels(self, binary):
+        X, y = binary
+        with pytest.raises(ValueError, match="one class"):
+            new_model().fit(X, np.zeros(80))
+        model = new_model().fit(X, y)
+        before = all_about(model, X)
+        with pytest.raises(ValueError, match="Label 5"):
+            model.partial_fit(X[:3], [0, 1, 5])
+        assert_all_equal(all_about(model, X), before)
