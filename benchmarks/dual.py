@@ -79,7 +79,7 @@ def measured(name, variant, seed):
     X, y, X_test, y_test = split_of(name, seed)
     problem = PROBLEMS[name]
     parameters = {"C": problem.C, "gamma": problem.gamma, "cache_size": CACHE_MB, "random_state": seed}
-    LASVMClassifier(variant, **parameters).fit(X[:200], y[:200])  # compiled now
+    LASVMClassifier(variant, **parameters).fit(X[:1500], y[:1500])  # compiled now, also for rows taken as sparse ones
     model = LASVMClassifier(variant, **parameters)
     seconds = cpu_seconds(lambda: model.fit(X, y))
     scores = model.decision_function(X_test)
