@@ -238,7 +238,7 @@ class IncrementalSVC(ExactClassifier):
 
         Returns
         -------
-        ndarray of shape (n_examples_,)
+        ndarray of shape (n_examples,)
             In the order of ``example_ids_``.
         """
         check_is_fitted(self)
