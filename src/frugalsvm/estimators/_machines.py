@@ -17,7 +17,7 @@ from frugalsvm.estimators._classes import n_outputs_for
 from frugalsvm.estimators._online import FIRST_SLOTS, OnlineClassifier
 from frugalsvm.estimators._validation import slots_for_budget
 
-__all__ = ["Machine", "MachinesClassifier"]
+__all__ = ["Machine", "MachinesClassifier", "joined"]
 
 
 class Machine(NamedTuple):
@@ -25,14 +25,13 @@ class Machine(NamedTuple):
     expansion: Expansion
 
 
-def joined(machines: list[Machine]) -> Expansion:
-    """One expansion with the support vectors of all machines and an output for each of them."""
-    if len(machines) == 1:
-        return machines[0].expansion
-    expansions = [machine.expansion for machine in machines]
+def joined(expansions: list[Expansion]) -> Expansion:
+    """One expansion with the support vectors of all, each of one output, and an output for each of them."""
+    if len(expansions) == 1:
+        return expansions[0]
     sizes = [int(expansion.counts[N_SLOTS]) for expansion in expansions]
     rows = expansions[0].rows
-    whole = new_expansion(sum(sizes), rows.shape[1], len(machines), rows.dtype)
+    whole = new_expansion(sum(sizes), rows.shape[1], len(expansions), rows.dtype)
     start = 0
     for output, (expansion, n) in enumerate(zip(expansions, sizes, strict=True)):
         for target, source in ((whole.rows, expansion.rows), (whole.norms, expansion.norms)):
@@ -60,7 +59,7 @@ class MachinesClassifier(OnlineClassifier):
 
     @property
     def _expansion(self):  # type: ignore[override]
-        return joined(self._machines)
+        return joined([machine.expansion for machine in self._machines])
 
     @property
     def _dtype(self):

@@ -3,14 +3,15 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.core.expansion import N_SEEN, N_SLOTS, new_expansion
+from frugalsvm.core.expansion import N_SLOTS, coefficients
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.core.predict import decision_values
 from frugalsvm.estimators._base import blas_threads, new_kernel
 from frugalsvm.estimators._classes import n_outputs_for
+from frugalsvm.estimators._machines import joined
 from frugalsvm.estimators._online import OnlineClassifier
-from frugalsvm.estimators._validation import check_choice, check_count, check_positive, validated_rows
-from frugalsvm.exact.state import DRIFT, LEAST, MOST, N_MARGIN, B, G
+from frugalsvm.estimators._validation import check_choice, check_count, check_positive
+from frugalsvm.exact.conditions import violation
+from frugalsvm.exact.state import DRIFT, N_MARGIN, B
 from frugalsvm.exact.tvm import learn, new_cache
 from frugalsvm.exact.twins import MINUS, N_IGNORED, N_MERGED, N_PASSED, N_REMOVED, PLUS, C, Rules, new_twins
 
@@ -213,29 +214,13 @@ class TVMClassifier(OnlineClassifier):
     @property
     def _expansion(self):  # type: ignore[override]
         """The twins of all outputs."""
-        points = [twins.exact.points for twins in self._twins]
-        sizes = [int(each.counts[N_SLOTS]) for each in points]
-        whole = new_expansion(max(sum(sizes), 1), points[0].rows.shape[1], len(points), np.float64)
-        start = 0
-        for output, (each, n) in enumerate(zip(points, sizes, strict=True)):
-            part = slice(start, start + n)
-            whole.rows[part], whole.norms[part] = each.rows[:n], each.norms[:n]
-            whole.coef[output, part] = whole.weights[output, part] = each.coef[0, :n]
-            start += n
-        whole.counts[:] = np.sum([each.counts for each in points], axis=0)
-        whole.counts[N_SEEN] = points[0].counts[N_SEEN]
-        whole.counts[N_SLOTS] = start
-        return whole
+        return joined([twins.exact.points for twins in self._twins])
 
     def _coefficients(self):
-        expansion = self._expansion
-        return expansion.coef[:, : expansion.counts[N_SLOTS]].T
+        return coefficients(self._expansion)
 
     def _scores(self, X):
-        check_is_fitted(self)
-        X = validated_rows(self, X, reset=False, dtype=self._dtype)
-        with blas_threads(self.n_jobs):
-            return decision_values(self._kernel, self._expansion, X) + self.intercept_
+        return super()._scores(X) + self.intercept_
 
     @property
     def intercept_(self):
@@ -262,7 +247,7 @@ class TVMClassifier(OnlineClassifier):
     def kkt_violation_(self):
         """The largest violation of the optimality conditions on the twins."""
         check_is_fitted(self)
-        return max(_violation(twins) for twins in self._twins)
+        return max(violation(twins.exact, twins.exact.scalars[B]) for twins in self._twins)
 
     @property
     def drift_(self):
@@ -290,12 +275,3 @@ class TVMClassifier(OnlineClassifier):
         """The present C of each output: ``C * budget`` divided by the sum of the weights."""
         check_is_fitted(self)
         return np.array([twins.sums[C] for twins in self._twins])
-
-
-def _violation(twins):
-    exact = twins.exact
-    n, m = int(exact.points.counts[N_SLOTS]), int(exact.counts[N_MARGIN])
-    f = exact.of[G, :n] + exact.scalars[B]
-    worst = np.maximum(exact.of[LEAST, :n] - f, f - exact.of[MOST, :n]).max(initial=0.0)
-    members = exact.margin[:m]
-    return float(max(worst, np.abs(np.abs(f[members]) - 1.0).max(initial=0.0), abs(exact.points.coef[0, :n].sum())))

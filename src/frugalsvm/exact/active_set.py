@@ -75,10 +75,9 @@ __all__ = [
     "STUCK",
     "TOLERANCE",
     "leave",
-    "refine",
-    "refresh",
+    "repair",
     "rescale",
-    "settle",
+    "update_g",
     "withdraw",
 ]
 
@@ -304,11 +303,8 @@ def _aim(kernel, exact, rows, c):
     """
     points, n_margin = exact.points, exact.counts[N_MARGIN]
     row = row_of_slot(rows, kernel, points, c)
-    column, rates, ones = (
-        exact.vectors[COLUMN, :n_margin],
-        exact.vectors[RATES, :n_margin],
-        exact.vectors[ONES, :n_margin],
-    )
+    vectors = exact.vectors
+    column, rates, ones = vectors[COLUMN, :n_margin], vectors[RATES, :n_margin], vectors[ONES, :n_margin]
     for p in range(n_margin):
         column[p] = rows.values[row, exact.margin[p]] + 1.0
     solve_lower(exact.R, n_margin, column)
