@@ -6,6 +6,7 @@
 ((100, 2), (100,))
 """
 
+from frugalsvm.datasets.deformed import make_deformed_mnist, stream_deformed_mnist
 from frugalsvm.datasets.real import (
     DatasetMismatchError,
     DatasetUnavailableError,
@@ -31,7 +32,9 @@ __all__ = [
     "list_streams",
     "load",
     "make_checkerboard",
+    "make_deformed_mnist",
     "make_two_gaussians",
     "make_waveform",
     "stream",
+    "stream_deformed_mnist",
 ]
