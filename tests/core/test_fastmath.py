@@ -1,4 +1,4 @@
-"""The vectorised exponential and the reductions, as compiled code."""
+"""The vectorised exponential and cosine, and the reductions, as compiled code."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ import pytest
 from frugalsvm._compile import entry
 from frugalsvm.core.fastmath import (
     copy_row,
+    cos_turns,
     exp2_nonpositive,
     first_argmax,
     first_argmin,
@@ -26,6 +27,12 @@ def exp2_all(t, out):
 
 
 @entry
+def cos_all(x, out):
+    for i in range(x.size):
+        out[i] = cos_turns(x[i])
+
+
+@entry
 def reductions(values, n):
     return minimum(values, n), first_argmin(values, n), first_argmax(values, n)
 
@@ -39,6 +46,12 @@ def row_operations(A, i, B, j, target, k):
 def exp2(t):
     out = np.empty_like(t)
     exp2_all(t, out)
+    return out
+
+
+def cosine(x):
+    out = np.empty_like(x)
+    cos_all(x, out)
     return out
 
 
@@ -70,6 +83,35 @@ class TestExp2:
         lowest = ACCURACY[dtype][1]
         t = np.array([lowest, lowest - 0.5, lowest - 1, -2000.0, -1e9, -1e30], dtype)
         np.testing.assert_array_equal(exp2(t), np.full(6, np.finfo(dtype).tiny))
+
+
+class TestCosTurns:
+    def test_absolute_error(self):
+        rng = np.random.default_rng(0)
+        # Within a turn, over many, and next to the quarters, where the folded angle is at its ends or changes its sign
+        within = rng.uniform(-0.5, 0.5, 500_000)
+        everywhere = rng.uniform(-1e3, 1e3, 200_000)
+        quarters = np.arange(-4000, 4000) / 4.0
+        near_quarters = [quarters, quarters + 1e-6, quarters - 1e-6]
+        x = np.concatenate([within, everywhere, *near_quarters]).astype(np.float32)
+        # Whole turns are taken off before anything is rounded: 2 pi x has an error of its own for large x
+        turns = x.astype(np.float64) - np.rint(x.astype(np.float64))
+        assert np.max(np.abs(cosine(x) - np.cos(2.0 * np.pi * turns))) < 3e-7
+
+    def test_quarters_of_a_turn(self):
+        x = (np.arange(-400, 400) / 4.0).astype(np.float32)
+        expected = np.tile(np.array([1.0, 0.0, -1.0, 0.0], np.float32), 200)
+        np.testing.assert_allclose(cosine(x), expected, rtol=0.0, atol=2e-7)
+        assert not cosine(x)[1::2].any()  # zeros are exact
+
+    def test_even(self):
+        x = np.random.default_rng(0).uniform(0.0, 100.0, 10_000).astype(np.float32)
+        np.testing.assert_array_equal(cosine(x), cosine(-x))
+
+    def test_largest_angles(self):
+        # Whole turns are the only floats there are from 2^23 on; up to 2^22 there are halves and the sum rounds well
+        x = np.array([2.0**22 - 1.0, 2.0**22 - 0.5, -(2.0**22) + 0.5], np.float32)
+        np.testing.assert_allclose(cosine(x), [1.0, -1.0, -1.0], rtol=0.0, atol=2e-7)
 
 
 @pytest.mark.parametrize("dtype", TYPES)

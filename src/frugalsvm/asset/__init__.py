@@ -1,0 +1,1 @@
+"""ASSET: low-rank kernel machines over Nystroem or random Fourier features."""
