@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from frugalsvm._version import __version__
 
 if TYPE_CHECKING:
+    from frugalsvm.estimators.asset import ASSETClassifier, ASSETRegressor
     from frugalsvm.estimators.bpa import BPAClassifier
     from frugalsvm.estimators.bsgd import BSGDClassifier
     from frugalsvm.estimators.incremental import IncrementalSVC
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from frugalsvm.estimators.tvm import TVMClassifier
 
 __all__ = [
+    "ASSETClassifier",
+    "ASSETRegressor",
     "BPAClassifier",
     "BSGDClassifier",
     "BudgetedPerceptron",
@@ -29,6 +32,8 @@ __all__ = [
 
 # Loaded when first used, so that importing the package (a command line's --help, say) is quick.
 _HOMES = {
+    "ASSETClassifier": "frugalsvm.estimators.asset",
+    "ASSETRegressor": "frugalsvm.estimators.asset",
     "BPAClassifier": "frugalsvm.estimators.bpa",
     "BSGDClassifier": "frugalsvm.estimators.bsgd",
     "BudgetedPerceptron": "frugalsvm.estimators.perceptron",

@@ -15,6 +15,7 @@ from frugalsvm.estimators._validation import check_choice, check_positive, gamma
 
 __all__ = [
     "KernelExpansionClassifier",
+    "ScoringClassifier",
     "blas_threads",
     "bytes_per_slot",
     "expansion_bytes",
@@ -62,40 +63,18 @@ def new_kernel(name, gamma, degree, coef0, X):
     return Poly(gamma, float(coef0), int(degree))
 
 
-class KernelExpansionClassifier(ClassifierMixin, BaseEstimator):
-    """Base of classifiers with a kernel ``_kernel`` and an expansion ``_expansion``.
+class ScoringClassifier(ClassifierMixin, BaseEstimator):
+    """Base of classifiers that predict from scores: subclasses define ``_scores``, one column per output."""
 
-    Subclasses set both in their fitting methods and define ``_coefficients`` (the true coefficients, one column
-    per output).
-    """
-
-    _expansion: Expansion
+    classes_: np.ndarray
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
-    @property
-    def _dtype(self):
-        """Type of the stored rows."""
-        return self._expansion.rows.dtype
-
-    def _coefficients(self) -> np.ndarray:
-        raise NotImplementedError
-
-    def _scoring_expansion(self) -> Expansion:
-        """The expansion with the true coefficients as weights; training's counters stay as they are."""
-        expansion = self._expansion
-        weights = np.zeros_like(expansion.weights)
-        weights[:, : expansion.counts[N_SLOTS]] = self._coefficients().T
-        return expansion._replace(weights=weights, counts=expansion.counts.copy())
-
     def _scores(self, X) -> np.ndarray:
-        check_is_fitted(self)
-        X = validated_rows(self, X, reset=False, dtype=self._dtype)
-        with blas_threads(self.n_jobs):
-            return decision_values(self._kernel, self._scoring_expansion(), X)
+        raise NotImplementedError
 
     def decision_function(self, X):
         """Decision values of the rows of ``X``.
@@ -119,6 +98,37 @@ class KernelExpansionClassifier(ClassifierMixin, BaseEstimator):
             return np.repeat(self.classes_, len(scores))
         places = (scores[:, 0] >= 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
         return self.classes_[places]
+
+
+class KernelExpansionClassifier(ScoringClassifier):
+    """Base of classifiers with a kernel ``_kernel`` and an expansion ``_expansion``.
+
+    Subclasses set both in their fitting methods and define ``_coefficients`` (the true coefficients, one column
+    per output).
+    """
+
+    _expansion: Expansion
+
+    @property
+    def _dtype(self):
+        """Type of the stored rows."""
+        return self._expansion.rows.dtype
+
+    def _coefficients(self) -> np.ndarray:
+        raise NotImplementedError
+
+    def _scoring_expansion(self) -> Expansion:
+        """The expansion with the true coefficients as weights; training's counters stay as they are."""
+        expansion = self._expansion
+        weights = np.zeros_like(expansion.weights)
+        weights[:, : expansion.counts[N_SLOTS]] = self._coefficients().T
+        return expansion._replace(weights=weights, counts=expansion.counts.copy())
+
+    def _scores(self, X) -> np.ndarray:
+        check_is_fitted(self)
+        X = validated_rows(self, X, reset=False, dtype=self._dtype)
+        with blas_threads(self.n_jobs):
+            return decision_values(self._kernel, self._scoring_expansion(), X)
 
     @property
     def support_vectors_(self):

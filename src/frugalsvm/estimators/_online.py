@@ -6,7 +6,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from frugalsvm.core.expansion import N_MAINTENANCE, N_UPDATES
-from frugalsvm.estimators._base import KernelExpansionClassifier, unchanged_on_error
+from frugalsvm.estimators._base import KernelExpansionClassifier, ScoringClassifier, unchanged_on_error
 from frugalsvm.estimators._validation import (
     check_count,
     distinct_labels,
@@ -15,13 +15,13 @@ from frugalsvm.estimators._validation import (
     validated_rows,
 )
 
-__all__ = ["FIRST_SLOTS", "OnlineClassifier", "closeness"]
+__all__ = ["FIRST_SLOTS", "OnlineClassifier", "OnlineLearner", "closeness"]
 
 FIRST_SLOTS = 256  # room to begin with where there is no budget
 
 
-class OnlineClassifier(KernelExpansionClassifier):
-    """Base of classifiers with ``fit`` in passes and ``partial_fit`` in batches.
+class OnlineLearner(ScoringClassifier):
+    """Base of classifiers with ``fit`` in passes and ``partial_fit`` in batches, whatever their model is.
 
     Subclasses define ``_check_params``, ``_start`` (an empty model), ``_learn`` (rows in an order) and, where they can
     meet new classes, ``_set_classes`` and the parameter ``new_classes``; ``_finish`` comes after the passes of ``fit``.
@@ -78,7 +78,7 @@ class OnlineClassifier(KernelExpansionClassifier):
     def _fit(self, X, y, sample_weight):
         self._check_params()
         random_state = check_random_state(self.random_state)
-        goes_on = self.warm_start and hasattr(self, "classes_")
+        goes_on = getattr(self, "warm_start", False) and hasattr(self, "classes_")
         X, y, seen = self._validated(X, y, reset=not goes_on)
         if len(seen) < 2 and not goes_on:
             raise ValueError(
@@ -222,6 +222,10 @@ class OnlineClassifier(KernelExpansionClassifier):
             return np.arange(n_rows)
         # A generator permutes twice as fast as the RandomState that seeds it.
         return np.random.default_rng(random_state.randint(np.iinfo(np.int32).max)).permutation(n_rows)
+
+
+class OnlineClassifier(OnlineLearner, KernelExpansionClassifier):
+    """Base of classifiers that learn a kernel expansion one example after the other."""
 
     @property
     def n_updates_(self):

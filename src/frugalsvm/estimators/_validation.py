@@ -17,6 +17,7 @@ __all__ = [
     "encoded_labels",
     "example_weights",
     "gamma_value",
+    "parsed_bytes",
     "slots_for_budget",
     "validated_rows",
 ]
@@ -151,7 +152,7 @@ def slots_for_budget(budget, bytes_per_slot: int) -> int | None:
     if budget is None:
         return None
     if isinstance(budget, str):
-        n_slots = _parsed_bytes(budget) // bytes_per_slot
+        n_slots = parsed_bytes("budget", budget) // bytes_per_slot
         if n_slots < 2:
             raise ValueError(
                 f"budget={budget!r} holds fewer than 2 support vectors of {bytes_per_slot} bytes each; "
@@ -163,8 +164,11 @@ def slots_for_budget(budget, bytes_per_slot: int) -> int | None:
     return int(budget)
 
 
-def _parsed_bytes(text: str) -> int:
+def parsed_bytes(name: str, text: Any) -> int:
+    """The number behind a size such as "64KB"."""
+    if not isinstance(text, str):
+        raise ValueError(f"{name} must be a size such as '64KB', '1.5MB' or '800B', not {text!r}.")
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?)i?B\s*", text, flags=re.IGNORECASE)
     if match is None:
-        raise ValueError(f"budget={text!r} is not a size such as '64KB', '1.5MB' or '800B'.")
+        raise ValueError(f"{name}={text!r} is not a size such as '64KB', '1.5MB' or '800B'.")
     return int(float(match[1]) * _UNITS[match[2].upper() + "B"])

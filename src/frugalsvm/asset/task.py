@@ -1,0 +1,121 @@
+"""The problem (13) of the paper: a regularised risk over rows of features, for one or several outputs.
+
+``penalty / 2 ||w||^2 + 1/n sum_i weight_i loss(target_i, w . v_i + b)``, minimised over w and the unpenalised b of each
+output. Where features are whitened kernel values, ``v_i = W' k_i``, nobody needs them as such: scores are
+``k_i . (W w)``, and a gradient is W' times a sum of rows ``k_i``. Rows stay raw, and W is applied to vectors.
+
+Unknowns and gradients of an output are one array of ``d + 1`` numbers, the intercept last; without an intercept that
+number stays zero.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frugalsvm.asset.losses import conjugates, differentiate, feasible, loss_values
+
+__all__ = ["Point", "Slopes", "Task", "gradient", "lower_bounds", "objectives", "point_at", "scores_of", "slopes_at"]
+
+
+class Task(NamedTuple):
+    rows: Any  # StoredRows or ComputedRows
+    targets: np.ndarray  # (n_outputs, n_rows) float32
+    weights: np.ndarray  # (n_rows,) float32
+    loss: Any
+    penalty: float
+    whitening: np.ndarray | None  # (width, d) float64, None for rows that are features already
+    intercept: bool
+
+    @property
+    def n_features(self):
+        return self.rows.width if self.whitening is None else self.whitening.shape[1]
+
+
+class Point(NamedTuple):
+    unknowns: np.ndarray  # (n_outputs, d + 1) float64, changed in place
+    scores: np.ndarray  # (n_outputs, n_rows) float32, changed in place
+
+
+class Slopes(NamedTuple):
+    first: np.ndarray  # (n_outputs, n_rows) weighted slopes of the losses
+    second: np.ndarray  # and their curvatures
+
+
+def raw_coefficients(task, vectors):
+    """Coefficients of the raw rows for vectors in feature space."""
+    return vectors if task.whitening is None else vectors @ task.whitening.T
+
+
+def features_of(task, raw):
+    """Sums of raw rows, in feature space."""
+    return raw if task.whitening is None else raw @ task.whitening
+
+
+def scores_of(task, unknowns, out):
+    """Scores of all rows."""
+    task.rows.scores(raw_coefficients(task, unknowns[:, :-1]), out)
+    if task.intercept:
+        out += unknowns[:, -1:].astype(np.float32)
+    return out
+
+
+def point_at(task, unknowns):
+    return Point(unknowns.copy(), scores_of(task, unknowns, np.empty(task.targets.shape, np.float32)))
+
+
+def slopes_at(task, scores, width, cut):
+    """Slopes and curvatures of all losses, smoothed to ``width``."""
+    slopes = Slopes(np.empty_like(scores), np.empty_like(scores))
+    for o in range(len(scores)):
+        differentiate(
+            task.loss, width, cut, task.targets[o], scores[o], task.weights, slopes.first[o], slopes.second[o]
+        )
+    return slopes
+
+
+def gradient(task, unknowns, first):
+    """Gradient of the smoothed objective, ``(n_outputs, d + 1)``."""
+    result = np.zeros(unknowns.shape)
+    result[:, :-1] = features_of(task, task.rows.gradient(first)) / task.rows.n_rows
+    result[:, :-1] += task.penalty * unknowns[:, :-1]
+    if task.intercept:
+        result[:, -1] = first.sum(axis=1, dtype=np.float64) / task.rows.n_rows
+    return result
+
+
+def objectives(task, point):
+    """The objective of each output, with the loss as it is."""
+    penalties = 0.5 * task.penalty * np.square(point.unknowns[:, :-1]).sum(axis=1)
+    risks = [
+        np.dot(task.weights, loss_values(task.loss, targets, scores).astype(np.float64))
+        for targets, scores in zip(task.targets, point.scores, strict=True)
+    ]
+    return penalties + np.array(risks) / task.rows.n_rows
+
+
+def lower_bounds(task, pulls):
+    """What the objective of each output cannot be below, by duality.
+
+    For any feasible pulls p (those of an intercept sum to zero), the objective is at least
+    ``1/n sum_i conjugate(p_i) - ||u||^2 / (2 penalty)``, ``u = 1/n sum_i p_i v_i``.
+    """
+    pulls = np.stack([feasible(task.loss, *each, task.weights) for each in zip(task.targets, pulls, strict=True)])
+    if task.intercept:
+        pulls = _balanced(pulls)
+    n_rows = task.rows.n_rows
+    sums = features_of(task, task.rows.gradient(pulls)) / n_rows
+    quadratic = np.square(sums).sum(axis=1) / (2.0 * task.penalty)
+    terms = [conjugates(task.loss, *each, task.weights) for each in zip(task.targets, pulls, strict=True)]
+    linear = np.array([each.sum(dtype=np.float64) for each in terms]) / n_rows
+    # Shrunken pulls are feasible too; for losses without a square, this is the best multiple.
+    factor = np.clip(linear / np.maximum(2.0 * quadratic, 1e-300), 0.0, 1.0)
+    return np.maximum(np.maximum(factor * linear - factor**2 * quadratic, linear - quadratic), 0.0)
+
+
+def _balanced(pulls):
+    """Pulls that sum to zero: the side with the larger sum is scaled down."""
+    up = np.maximum(pulls, 0.0).sum(axis=1, dtype=np.float64)
+    down = up - pulls.sum(axis=1, dtype=np.float64)
+    least = np.minimum(up, down)
+    factors = np.stack([least / np.maximum(down, 1e-300), least / np.maximum(up, 1e-300)]).astype(np.float32)
+    return np.where(pulls > 0, factors[1][:, None], factors[0][:, None]) * pulls

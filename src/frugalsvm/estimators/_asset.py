@@ -1,0 +1,255 @@
+"""What ASSET's classifier and regressor share: parameters, feature maps, training, scores."""
+
+import numbers
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from frugalsvm.asset.fourier import new_fourier, prefers_structured
+from frugalsvm.asset.landmarks import SAMPLE_PER_LANDMARK, place_landmarks
+from frugalsvm.asset.maps import map_bytes, raw_rows, whitening_of, width_of
+from frugalsvm.asset.nystroem import Nystroem, new_nystroem
+from frugalsvm.asset.rows import BLOCK_ROWS
+from frugalsvm.asset.solve import Settings, certified, solve_warm
+from frugalsvm.core.kernels import KERNELS, RBF
+from frugalsvm.estimators._asset_steps import run_epochs
+from frugalsvm.estimators._base import blas_threads, new_kernel
+from frugalsvm.estimators._low_rank import Data, Watcher, new_training, scores_on, solve_path
+from frugalsvm.estimators._validation import check_choice, check_count, check_positive, parsed_bytes, validated_rows
+
+__all__ = ["FEATURE_MAPS", "SOLVERS", "LowRankMachine", "dense_rows"]
+
+FEATURE_MAPS = ("nystroem", "fourier")
+SOLVERS = ("newton", "asset", "asset*")
+LANDMARKS = ("uniform", "kmeans++", "kmeans")
+_NEWTON_STEPS, _EPOCHS = 30, 20  # unless max_iter says otherwise
+
+
+def dense_rows(X):
+    """Rows as a float32 array."""
+    return np.ascontiguousarray(X if isinstance(X, np.ndarray) else X.toarray(), np.float32)
+
+
+class LowRankMachine(BaseEstimator):
+    """Base of estimators that are linear in Nystroem or Fourier features.
+
+    The model is ``_map`` and ``_unknowns``, an output's weights and intercept in each row.
+    """
+
+    _dtype: Any = None  # rows become float32 block by block: no copy of large data
+    _kernel: Any
+    _map: Any
+    _rng: np.random.Generator
+    _unknowns: np.ndarray
+    _n_iter: int
+    _n_fitted: int
+
+    def _check_machine(self):
+        check_choice("feature_map", self.feature_map, FEATURE_MAPS)
+        check_choice("solver", self.solver, SOLVERS)
+        check_choice("landmarks", self.landmarks, LANDMARKS)
+        check_choice("kernel", self.kernel, KERNELS)
+        check_choice("structured", self.structured, ("auto", True, False))
+        check_count("n_components", self.n_components)
+        if self.feature_map == "fourier" and self.kernel != "rbf":
+            raise ValueError(f"feature_map='fourier' is for kernel='rbf', not {self.kernel!r}; 'nystroem' is for all.")
+        for value in self._all_C():
+            check_positive("C", value)
+        if self.alpha is not None:
+            check_positive("alpha", self.alpha)
+            if self._is_path():
+                raise ValueError("alpha takes the place of C: with a list of C, it must be None.")
+        if self.rank is not None:
+            check_count("rank", self.rank)
+        if self.max_iter is not None:
+            check_count("max_iter", self.max_iter)
+        check_positive("eigenvalue_threshold", self.eigenvalue_threshold, zero=True)
+        check_positive("tol", self.tol, zero=True)
+        check_count("n_iter_no_change", self.n_iter_no_change)
+        parsed_bytes("memory", self.memory)
+        if self._holds_out() and not 0 < self.validation_fraction < 1:
+            raise ValueError(f"validation_fraction must be between 0 and 1, not {self.validation_fraction!r}.")
+        if self._is_path() and self.solver != "newton":
+            raise ValueError(f"A list of C needs solver='newton', not {self.solver!r}.")
+
+    def _is_path(self):
+        return not isinstance(self.C, numbers.Real)
+
+    def _all_C(self):
+        """The values of C in increasing order."""
+        if not self._is_path():
+            return [self.C]
+        try:
+            values = sorted(set(self.C))
+        except TypeError:
+            values = []
+        if not values:
+            raise ValueError(f"C must be a positive number or a list of them, not {self.C!r}.")
+        return values
+
+    def _holds_out(self):
+        return self.early_stopping or self._is_path()
+
+    def _penalty(self, C, n_rows):
+        return float(self.alpha) if self.alpha is not None else 1.0 / (C * n_rows)
+
+    # --- feature maps ---------------------------------------------------------------------------------------
+
+    def _n_candidates(self, n_rows):
+        """How many rows landmarks are made from."""
+        per_landmark = 1 if self.landmarks == "uniform" else SAMPLE_PER_LANDMARK
+        return min(n_rows, per_landmark * self.n_components)
+
+    def _new_map(self, kernel, candidates, sparse, rng):
+        """A map for a kernel; ``candidates`` are dense rows from which landmarks are made."""
+        if self.feature_map == "nystroem":
+            landmarks = place_landmarks(self.landmarks, candidates, self.n_components, rng)
+            return new_nystroem(kernel, landmarks, self.eigenvalue_threshold, self.rank)
+        assert isinstance(kernel, RBF)
+        n_features = self.n_features_in_
+        structured = self.structured
+        if structured == "auto":
+            structured = prefers_structured(n_features, self.n_components, sparse)
+        return new_fourier(n_features, self.n_components, kernel.gamma, rng, structured)
+
+    def _kernel_for(self, X):
+        return new_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
+
+    # --- batch training -------------------------------------------------------------------------------------
+
+    def _fit_rows(self, X, targets, weights, loss, unit):
+        """Learn rows in memory."""
+        weights = np.ones(X.shape[0], np.float32) if weights is None else weights.astype(np.float32)
+        if not weights.all():
+            keep = np.flatnonzero(weights)
+            if not keep.size:
+                raise ValueError("All weights are zero: there is nothing to learn.")
+            X, targets, weights = X[keep], targets[:, keep], weights[keep]
+        n_rows = X.shape[0]
+        candidates = self._rng.choice(n_rows, self._n_candidates(n_rows), replace=False)
+        self._fit_data(Data(lambda: iter((X,)), X, targets, weights), dense_rows(X[candidates]), loss, unit)
+
+    def _fit_data(self, data, candidates, loss, unit):
+        sparse = data.X is not None and not isinstance(data.X, np.ndarray)
+        with blas_threads(self.n_jobs):
+            self._map = self._new_map(self._kernel, candidates, sparse, self._rng)
+            self._n_iter = self._train(data, loss, unit, self._rng)
+        self._n_fitted = data.n_rows
+
+    def _train(self, data, loss, unit, rng):
+        """Learn rows in batch; returns the number of Newton steps or epochs."""
+        memory = parsed_bytes("memory", self.memory)
+        share = self.validation_fraction if self._holds_out() else 0.0
+        by_newton = self.solver == "newton"
+        training = new_training(self._map, data, loss, self.fit_intercept, memory, share, rng, whiten=not by_newton)
+        watcher = Watcher(training, self._quality, self.n_iter_no_change) if self.early_stopping else None
+        n_iter = (
+            self._train_newton(training, unit, watcher, rng)
+            if by_newton
+            else (self._train_steps(training, data.blocks, watcher, unit, rng))
+        )
+        if watcher is not None and not self._is_path():
+            self._unknowns, self.best_validation_score_ = watcher.unknowns, watcher.best
+        return n_iter
+
+    def _train_newton(self, training, unit, watcher, rng):
+        """Solve for all values of C, and keep the best."""
+        settings = Settings(self.tol, self.max_iter or _NEWTON_STEPS, unit)
+        penalties = [self._penalty(C, training.task.rows.n_rows) for C in self._all_C()]
+        solutions = solve_path(training, penalties, settings, rng, None if self._is_path() else watcher)
+        solution = self._best_of_path(training, solutions, settings, rng) if self._is_path() else solutions[0]
+        self._unknowns = solution.unknowns
+        self._certify(solution)
+        return sum(each.n_iter for each in solutions)
+
+    def _train_steps(self, training, blocks, watcher, unit, rng):
+        """Epochs of subgradient steps."""
+        task = training.task._replace(penalty=self._penalty(self.C, training.task.rows.n_rows))
+        n_epochs = self.max_iter or _EPOCHS
+        self._unknowns, n_taken = run_epochs(self.solver, self.average, task, self._map, blocks, n_epochs, watcher, rng)
+        self._certify(certified(task, self._unknowns, unit, rng))
+        return n_taken
+
+    def _certify(self, solution):
+        """Tell the objective, and how far above the optimum it may be at most."""
+        self.objective_ = float(solution.objectives.sum())
+        self.suboptimality_bound_ = float((solution.objectives - solution.bounds).sum())
+
+    def _best_of_path(self, training, solutions, settings, rng):
+        """The solution on all rows for the value of C that does best on the held ones."""
+        held = training.held
+        scores = [self._quality(scores_on(training, held, s.unknowns), held.targets, held.weights) for s in solutions]
+        best = int(np.argmax(scores))
+        self.C_ = self._all_C()[best]
+        self.path_ = {
+            "C": np.array(self._all_C()),
+            "validation_score": np.array(scores),
+            "objective": np.array([s.objectives.sum() for s in solutions]),
+            "suboptimality_bound": np.array([(s.objectives - s.bounds).sum() for s in solutions]),
+        }
+        whole = training.whole._replace(penalty=self._penalty(self.C_, training.whole.rows.n_rows))
+        return solve_warm(whole, solutions[best].unknowns, settings, rng)
+
+    # --- scores ---------------------------------------------------------------------------------------------
+
+    def _raw_coefficients(self):
+        """Coefficients of raw features, one column per output."""
+        weights, whitening = self._unknowns[:, :-1], whitening_of(self._map)
+        return (weights if whitening is None else weights @ whitening.T).T
+
+    def _output(self, X):
+        """Decision values, one column per output."""
+        check_is_fitted(self)
+        X = validated_rows(self, X, reset=False, dtype=self._dtype)
+        coefficients = self._raw_coefficients().astype(np.float32)
+        out = np.empty((X.shape[0], coefficients.shape[1]))
+        raw = np.empty((min(BLOCK_ROWS, X.shape[0]), width_of(self._map)), np.float32)
+        with blas_threads(self.n_jobs):
+            for start in range(0, X.shape[0], BLOCK_ROWS):
+                part = X[start : start + BLOCK_ROWS]
+                out[start : start + BLOCK_ROWS] = raw_rows(self._map, part, raw[: part.shape[0]]) @ coefficients
+        return out + self._unknowns[:, -1]
+
+    @property
+    def coef_(self):
+        """Weights of the features, shape (n_outputs, n_features of the map)."""
+        check_is_fitted(self)
+        return self._unknowns[:, :-1].copy()
+
+    @property
+    def intercept_(self):
+        """Intercepts, shape (n_outputs,)."""
+        check_is_fitted(self)
+        return self._unknowns[:, -1].copy()
+
+    @property
+    def landmarks_(self):
+        """Landmarks of the Nystroem map, shape (n_landmarks, n_features); None with a Fourier map."""
+        check_is_fitted(self)
+        return self._map.landmarks.copy() if isinstance(self._map, Nystroem) else None
+
+    @property
+    def dual_coef_(self):
+        """Coefficients of the kernel values with the landmarks, shape (n_outputs, n_landmarks); None otherwise."""
+        check_is_fitted(self)
+        return np.ascontiguousarray(self._raw_coefficients().T) if isinstance(self._map, Nystroem) else None
+
+    @property
+    def gamma_(self):
+        """The kernel's gamma as a number."""
+        check_is_fitted(self)
+        return getattr(self._kernel, "gamma", None)
+
+    @property
+    def rank_(self):
+        """Number of features: eigenvalues that were kept, or Fourier components."""
+        check_is_fitted(self)
+        return self._unknowns.shape[1] - 1
+
+    @property
+    def model_bytes_(self):
+        """Bytes that prediction needs: the map and one coefficient for each raw feature and output."""
+        check_is_fitted(self)
+        return map_bytes(self._map) + 4 * (width_of(self._map) + 1) * len(self._unknowns)

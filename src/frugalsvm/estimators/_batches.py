@@ -1,0 +1,80 @@
+"""Data that does not fit into memory: batches that can be read again and again."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frugalsvm.estimators._asset import dense_rows
+from frugalsvm.estimators._validation import validated_rows
+
+__all__ = ["Batches", "Survey", "rows_numbered"]
+
+
+class Survey(NamedTuple):
+    """What a first pass over all batches finds."""
+
+    y: np.ndarray
+    sample_weight: np.ndarray | None
+    variance: float  # of all entries of X
+
+    @property
+    def n_rows(self):
+        return len(self.y)
+
+
+class Batches:
+    """Batches ``(X, y)`` or ``(X, y, sample_weight)``, from a collection or from a function that begins anew."""
+
+    def __init__(self, source: Callable[[], Iterable] | Iterable):
+        if not callable(source) and iter(source) is source:
+            raise ValueError(
+                "Training reads the batches several times, but an iterator can be read once only. Pass a list, an "
+                "object that can be iterated again, or a function that returns a new iterator."
+            )
+        self._source = source
+
+    def __iter__(self):
+        return iter(self._source() if callable(self._source) else self._source)
+
+    def rows(self):
+        """The rows of each batch."""
+        for batch in self:
+            X = batch[0]
+            yield X if hasattr(X, "shape") else np.asarray(X, np.float32)
+
+    def survey(self, estimator) -> Survey:
+        """Check all batches, and read all that is small."""
+        labels: list[np.ndarray] = []
+        weights: list[np.ndarray] = []
+        total, squares, size = 0.0, 0.0, 0
+        for batch in self:
+            X, y, *weight = batch
+            X = validated_rows(estimator, X, reset=not labels)
+            y = np.asarray(y)
+            if y.shape != (X.shape[0],):
+                raise ValueError(f"Batch {len(labels)} has {X.shape[0]} rows, but its y has the shape {y.shape}.")
+            if len(weight) and weight[0] is not None:
+                weights.append(np.asarray(weight[0], np.float64))
+            labels.append(y)
+            entries = X if isinstance(X, np.ndarray) else X.data
+            total += float(entries.sum(dtype=np.float64))
+            squares += float(np.einsum("i,i->", entries.ravel(), entries.ravel(), dtype=np.float64))
+            size += X.shape[0] * X.shape[1]
+        if not labels:
+            raise ValueError("There are no batches: nothing to learn from.")
+        if weights and len(weights) != len(labels):
+            raise ValueError("Some batches have sample weights and some have none.")
+        variance = max(squares / size - (total / size) ** 2, 0.0)
+        return Survey(np.concatenate(labels), np.concatenate(weights) if weights else None, variance)
+
+
+def rows_numbered(batches: Batches, index: np.ndarray) -> Any:
+    """Dense rows with the given numbers, which are in increasing order."""
+    found, start = [], 0
+    for X in batches.rows():
+        first, last = np.searchsorted(index, (start, start + X.shape[0]))
+        if first < last:
+            found.append(dense_rows(X[index[first:last] - start]))
+        start += X.shape[0]
+    return np.concatenate(found)

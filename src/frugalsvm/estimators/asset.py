@@ -1,0 +1,349 @@
+"""ASSET: low-rank kernel machines as scikit-learn estimators."""
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
+
+from frugalsvm.asset.losses import EpsilonInsensitive, Hinge, SquaredEpsilonInsensitive, SquaredHinge
+from frugalsvm.estimators._asset_stream import StreamingMachine
+from frugalsvm.estimators._base import unchanged_on_error
+from frugalsvm.estimators._batches import Batches
+from frugalsvm.estimators._classes import n_outputs_for
+from frugalsvm.estimators._online import OnlineLearner
+from frugalsvm.estimators._validation import (
+    check_choice,
+    check_positive,
+    distinct_labels,
+    encoded_labels,
+    example_weights,
+    validated_rows,
+)
+
+__all__ = ["ASSETClassifier", "ASSETRegressor"]
+
+_HINGES = {"hinge": Hinge, "squared_hinge": SquaredHinge}
+_TUBES = {"epsilon_insensitive": EpsilonInsensitive, "squared_epsilon_insensitive": SquaredEpsilonInsensitive}
+
+
+class ASSETClassifier(StreamingMachine, OnlineLearner):
+    """PLACEHOLDER"""
+
+    def __init__(
+        self,
+        feature_map="nystroem",
+        n_components=512,
+        *,
+        C=1.0,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1.0,
+        loss="hinge",
+        solver="newton",
+        fit_intercept=True,
+        alpha=None,
+        landmarks="uniform",
+        rank=None,
+        eigenvalue_threshold=1e-6,
+        structured="auto",
+        max_iter=None,
+        tol=5e-3,
+        average="suffix",
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=5,
+        class_weight=None,
+        memory="4GB",
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.feature_map = feature_map
+        self.n_components = n_components
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.loss = loss
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.alpha = alpha
+        self.landmarks = landmarks
+        self.rank = rank
+        self.eigenvalue_threshold = eigenvalue_threshold
+        self.structured = structured
+        self.max_iter = max_iter
+        self.tol = tol
+        self.average = average
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.memory = memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _check_params(self):
+        self._check_machine()
+        check_choice("loss", self.loss, _HINGES)
+
+    def _start(self, X, classes, random_state):
+        self.classes_ = classes
+        rng = np.random.default_rng(random_state.randint(2**31))
+        self._begin(n_outputs_for(len(classes)), self._kernel_for(X), not isinstance(X, np.ndarray), rng)
+
+    def _targets(self, labels):
+        """+1 for the rows of an output's class, -1 for others; shape (n_outputs, n_rows)."""
+        n_classes = len(self.classes_)
+        positive = labels[None] == (np.array([[1]]) if n_classes == 2 else np.arange(n_classes)[:, None])
+        return np.where(positive, np.float32(1), np.float32(-1))
+
+    def _passes(self, X, labels, weights, random_state):
+        self._fit_rows(X, self._targets(labels), weights, _HINGES[self.loss](), 1.0)
+
+    def fit_batches(self, batches):
+        """Learn from data that does not fit into memory, read batch by batch, several times.
+
+        Features are computed again in every pass, and what is kept at a time is within ``memory``.
+
+        Parameters
+        ----------
+        batches : iterable or callable
+            Batches ``(X, y)`` or ``(X, y, sample_weight)``: a list, any object that can be iterated again and again, or
+            a function that returns a new iterator. They are the same rows in the same order every time.
+
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from frugalsvm import ASSETClassifier
+        >>> X = np.random.default_rng(0).normal(size=(5000, 3))
+        >>> y = np.sin(3 * X[:, 0]) > 0
+        >>> def batches():  # a file would be read here
+        ...     for start in range(0, 5000, 1000):
+        ...         yield X[start : start + 1000], y[start : start + 1000]
+        >>> model = ASSETClassifier(n_components=64, C=10, memory="1MB", random_state=0).fit_batches(batches)
+        >>> model.score(X, y) > 0.9
+        True
+        """
+        with unchanged_on_error(self):
+            self._check_params()
+            batches = Batches(batches)
+            survey = batches.survey(self)
+            seen = distinct_labels(survey.y)
+            if len(seen) < 2:
+                raise ValueError(f"Learning needs two classes at least, but all labels are {seen.tolist()[0]!r}.")
+            labels = encoded_labels(survey.y, seen, seen, may_grow=False)
+            weights = example_weights(survey.sample_weight, self.class_weight, survey.y[:, None], seen, labels)
+            self.classes_ = seen
+            self._begin_survey(survey, n_outputs_for(len(seen)))
+            self._fit_batches(batches, survey, self._targets(labels), weights, _HINGES[self.loss](), 1.0)
+        return self
+
+    @property
+    def _n_passes(self):
+        return self._n_iter
+
+    def _learn(self, X, labels, weights, order):
+        self._learn_rows(X, self._targets(labels), weights, _HINGES[self.loss]())
+
+    def _quality(self, scores, targets, weights):
+        """Accuracy."""
+        if len(scores) == 1:
+            right = (scores[0] >= 0) == (targets[0] > 0)
+        else:
+            right = scores.argmax(axis=0) == targets.argmax(axis=0)
+        return float(np.average(right, weights=weights)) if weights.any() else 0.0
+
+    def _scores(self, X):
+        return self._output(X)
+
+
+class ASSETRegressor(StreamingMachine, RegressorMixin):
+    """PLACEHOLDER"""
+
+    def __init__(
+        self,
+        feature_map="nystroem",
+        n_components=512,
+        *,
+        C=1.0,
+        epsilon=0.1,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1.0,
+        loss="epsilon_insensitive",
+        solver="newton",
+        fit_intercept=True,
+        alpha=None,
+        landmarks="uniform",
+        rank=None,
+        eigenvalue_threshold=1e-6,
+        structured="auto",
+        max_iter=None,
+        tol=5e-3,
+        average="suffix",
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=5,
+        memory="4GB",
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.feature_map = feature_map
+        self.n_components = n_components
+        self.C = C
+        self.epsilon = epsilon
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.loss = loss
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.alpha = alpha
+        self.landmarks = landmarks
+        self.rank = rank
+        self.eigenvalue_threshold = eigenvalue_threshold
+        self.structured = structured
+        self.max_iter = max_iter
+        self.tol = tol
+        self.average = average
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.memory = memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _check_params(self):
+        self._check_machine()
+        check_choice("loss", self.loss, _TUBES)
+        check_positive("epsilon", self.epsilon, zero=True)
+
+    def _loss(self):
+        return _TUBES[self.loss](float(self.epsilon))
+
+    def _checked(self, X, y, sample_weight, *, reset):
+        """Rows, targets of the one output, and weights or None."""
+        if y is None:
+            raise ValueError("ASSETRegressor requires y to be passed, but the target y is None.")
+        X = validated_rows(self, X, reset=reset)
+        y = column_or_1d(y, warn=True, dtype=np.float64)
+        check_consistent_length(X, y)
+        if not np.isfinite(y).all():
+            raise ValueError("Input y contains NaN or infinity.")
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        return X, y.astype(np.float32)[None], sample_weight
+
+    def _start(self, X):
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        self._begin(1, self._kernel_for(X), not isinstance(X, np.ndarray), rng)
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from all rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the examples; one of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            self._check_params()
+            X, targets, weights = self._checked(X, y, sample_weight, reset=True)
+            self._start(X)
+            # Losses are smoothed in units of the spread of the targets.
+            self._fit_rows(X, targets, weights, self._loss(), float(targets.std()) or 1.0)
+            self.n_iter_ = self._n_iter
+        return self
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """Learn from a batch of rows, in the given order, once.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            self._check_params()
+            first = not hasattr(self, "_unknowns")
+            X, targets, weights = self._checked(X, y, sample_weight, reset=first)
+            if first:
+                self._start(X)
+            self._learn_rows(X, targets, weights, self._loss())
+        return self
+
+    def fit_batches(self, batches):
+        """Learn from data that does not fit into memory, read batch by batch, several times.
+
+        Features are computed again in every pass, and what is kept at a time is within ``memory``.
+
+        Parameters
+        ----------
+        batches : iterable or callable
+            Batches ``(X, y)`` or ``(X, y, sample_weight)``: a list, any object that can be iterated again and again, or
+            a function that returns a new iterator. They are the same rows in the same order every time.
+
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from frugalsvm import ASSETRegressor
+        >>> X = np.random.default_rng(0).normal(size=(5000, 3))
+        >>> y = np.sin(3 * X[:, 0])
+        >>> def batches():  # a file would be read here
+        ...     for start in range(0, 5000, 1000):
+        ...         yield X[start : start + 1000], y[start : start + 1000]
+        >>> model = ASSETRegressor(n_components=64, C=10, memory="1MB", random_state=0).fit_batches(batches)
+        >>> model.score(X, y) > 0.9
+        True
+        """
+        with unchanged_on_error(self):
+            self._check_params()
+            batches = Batches(batches)
+            survey = batches.survey(self)
+            targets = survey.y.astype(np.float32)[None]
+            if not np.isfinite(targets).all():
+                raise ValueError("Input y contains NaN or infinity.")
+            self._begin_survey(survey, 1)
+            unit = float(targets.std()) or 1.0
+            self._fit_batches(batches, survey, targets, survey.sample_weight, self._loss(), unit)
+        return self
+
+    def predict(self, X):
+        """Predicted values of the rows of ``X``."""
+        check_is_fitted(self)
+        return self._output(X)[:, 0]
+
+    def _quality(self, scores, targets, weights):
+        """R^2."""
+        spread = np.average(np.square(targets[0] - np.average(targets[0], weights=weights)), weights=weights)
+        return 1.0 - float(np.average(np.square(scores[0] - targets[0]), weights=weights) / (spread or 1.0))
