@@ -11,8 +11,8 @@ from frugalsvm.asset.task import features_of, raw_coefficients
 
 __all__ = ["Curvature", "Preconditioner", "newton_direction"]
 
-SAMPLE = 40  # rows of the Hessian for each feature
-FACTOR_SAMPLE = 6  # rows of the preconditioner for each feature
+SAMPLE, FACTOR_SAMPLE = 40, 6  # rows of the Hessian and of its factor for each feature
+_SEVERAL = 2  # with several outputs, which share both, this many times fewer
 _NEAR = 1e-3  # rows with less than this share of the largest curvature have none
 _TINY = 1e-300
 
@@ -28,7 +28,7 @@ class Curvature:
     def __init__(self, task, second, sample, rng):
         self.task = task
         near = np.flatnonzero((second > _NEAR * second.max(axis=1, keepdims=True)).any(axis=0))
-        limit = sample * (task.n_features + 1)
+        limit = sample * (task.n_features + 1) // (1 if len(second) == 1 else _SEVERAL)
         if len(near) > limit:
             near = np.sort(rng.choice(near, limit, replace=False))
         self.rows = task.rows.take(near)
@@ -58,7 +58,7 @@ class Preconditioner:
     def __init__(self, curvature, rng):
         task, rows, weights = curvature.task, curvature.rows, curvature.weights
         d = task.n_features
-        limit = FACTOR_SAMPLE * (d + 1)
+        limit = FACTOR_SAMPLE * (d + 1) // (1 if len(weights) == 1 else _SEVERAL)
         if len(rows) > limit:
             part = np.sort(rng.choice(len(rows), limit, replace=False))
             rows, weights = rows[part], _scaled_up(weights[:, part], weights)

@@ -33,6 +33,7 @@ __all__ = [
     "differentiate",
     "feasible",
     "loss_values",
+    "smoothing_excess",
 ]
 
 
@@ -67,6 +68,15 @@ def loss_values(loss, targets, scores):
     else:
         excess = np.maximum(np.abs(targets - scores) - loss.epsilon, 0.0)
     return np.square(excess) if isinstance(loss, SQUARED) else excess
+
+
+def smoothing_excess(loss, targets, scores, width):
+    """By how much the smoothed losses are larger."""
+    distances = (1.0 - targets * scores,)
+    if not isinstance(loss, HINGES):
+        errors = np.abs(targets - scores)
+        distances = (errors - loss.epsilon, errors + loss.epsilon)
+    return sum(width * np.log1p(np.exp(-np.abs(distance) / width)) for distance in distances)
 
 
 def conjugates(loss, targets, pulls, weights):

@@ -16,7 +16,7 @@ from frugalsvm.asset.task import Slopes, gradient, lower_bounds, objectives, sco
 __all__ = ["last_step", "minimise"]
 
 MAX_STEPS = 25  # conjugate gradients take no more than these
-_FORCING = 0.1  # and stop when the residual is this share of what it was
+_FORCING, _FORCING_SEVERAL = 0.1, 0.3  # and stop at this share of the residual, with one output and with several
 _STALE = 10  # a preconditioner that needs this many steps more than when it was new is made anew
 _CUT = 1e-4  # slopes below this count as zero: most rows are far on the good side
 _LINE_STEPS = 20
@@ -69,7 +69,8 @@ def _newton_step(task, point, width, preconditioner, cut, sample, rng):
     curvature = Curvature(task, slopes.second, sample, rng)
     if preconditioner is None:
         preconditioner = Preconditioner(curvature, rng)
-    directions, n_steps = newton_direction(curvature, preconditioner, gradients, _FORCING, MAX_STEPS)
+    forcing = _FORCING if len(gradients) == 1 else _FORCING_SEVERAL
+    directions, n_steps = newton_direction(curvature, preconditioner, gradients, forcing, MAX_STEPS)
     changes = scores_of(task, directions, np.empty_like(point.scores))
     lengths = _line_search(task, point, width, directions, changes)
     point.unknowns[:] += lengths[:, None] * directions

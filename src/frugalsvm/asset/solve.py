@@ -1,6 +1,6 @@
 """The stages of the batch solver: growing random samples and narrowing losses, then all rows; and paths of C.
 
-A sample of 8 rows for each landmark is enough for the first, wide steps, 32 and 128 for the next. All rows come last,
+A sample of 4 rows for each landmark is enough for the first, wide steps, 16 and 64 for the next. All rows come last,
 twice: with the loss smoothed to 0.1, then to 0.03, where its minimum is within about 0.1 % of that of the hinge.
 """
 
@@ -8,16 +8,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm.asset.losses import SQUARED
+from frugalsvm.asset.losses import SQUARED, smoothing_excess
 from frugalsvm.asset.newton import last_step, minimise
 from frugalsvm.asset.task import objectives, point_at
 
 __all__ = ["Sample", "Settings", "Solution", "certified", "solve", "solve_warm"]
 
-_HEADS = ((8, 0.5), (32, 0.25), (128, 0.15))  # rows for each column, width of the loss
+_HEADS = ((4, 0.5), (16, 0.25), (64, 0.15))  # rows for each column, width of the loss
 _WIDTHS = (0.1, 0.03)
 _WARM_WIDTHS = (0.03,)
-_HEAD_TOLERANCE = 0.02
+_ROUGH = 0.05  # tolerance of all stages but the last
+_CAREFUL_STEPS = 4  # at the end, with one output
+_MAX_EXCESS = 0.02  # share of the objective that may come from smoothing
+_NARROWER = 4  # times that the loss may be made narrower to get there
 _MAX_SHARE = 0.5  # larger samples than this share of all rows gain nothing
 
 
@@ -49,7 +52,7 @@ def solve(task, sample, settings, rng, watch=None):
     for n_rows, width in _heads(task, sample):
         head = _head(task, sample, n_rows)
         point = point_at(head, unknowns)
-        n_iter += minimise(head, point, width * settings.unit, _HEAD_TOLERANCE, settings.max_iter, rng)
+        n_iter += minimise(head, point, width * settings.unit, max(_ROUGH, settings.tolerance), settings.max_iter, rng)
         unknowns = point.unknowns
     return _on_all_rows(task, unknowns, _WIDTHS, settings, n_iter, rng, watch)
 
@@ -87,6 +90,35 @@ def _on_all_rows(task, unknowns, widths, settings, n_iter, rng, watch=None):
         widths = widths[-1:]
     point = point_at(task, unknowns)
     for width in widths:
+        tolerance = settings.tolerance if width == widths[-1] else max(_ROUGH, settings.tolerance)
+        n_iter += minimise(task, point, width * settings.unit, tolerance, settings.max_iter, rng, watch)
+    width = widths[-1]
+    for _ in range(_NARROWER):
+        if not _is_too_wide(task, point, width * settings.unit):
+            break
+        width /= 3
         n_iter += minimise(task, point, width * settings.unit, settings.tolerance, settings.max_iter, rng, watch)
-    bounds = last_step(task, point, widths[-1] * settings.unit, rng)
-    return Solution(point.unknowns, objectives(task, point), bounds, n_iter + 1)
+    bounds, n_steps = _careful_steps(task, point, width * settings.unit, settings.tolerance, rng)
+    return Solution(point.unknowns, objectives(task, point), bounds, n_iter + n_steps)
+
+
+def _is_too_wide(task, point, width):
+    """Whether smoothing makes a large part of the objective: where losses are small, as in regression without noise."""
+    if isinstance(task.loss, SQUARED):
+        return False
+    excess = smoothing_excess(task.loss, task.targets, point.scores, width) @ task.weights / task.rows.n_rows
+    return bool((excess > _MAX_EXCESS * objectives(task, point)).any())
+
+
+def _careful_steps(task, point, width, tolerance, rng):
+    """Steps that give a bound, until one of them gains little; returns the last bound and how many there were."""
+    reached = objectives(task, point)
+    most = _CAREFUL_STEPS if len(reached) == 1 else 1
+    n_steps, done = 0, False
+    while n_steps < most and not done:
+        before, bounds = reached, last_step(task, point, width, rng)
+        reached = objectives(task, point)
+        n_steps += 1
+        # A careful step that gains this much shows that those before it had stopped too early.
+        done = bool((before - reached <= 0.1 * tolerance * reached).all())
+    return bounds, n_steps

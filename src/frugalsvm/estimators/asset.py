@@ -322,7 +322,7 @@ class ASSETRegressor(StreamingMachine, RegressorMixin):
         >>> def batches():  # a file would be read here
         ...     for start in range(0, 5000, 1000):
         ...         yield X[start : start + 1000], y[start : start + 1000]
-        >>> model = ASSETRegressor(n_components=64, C=10, memory="1MB", random_state=0).fit_batches(batches)
+        >>> model = ASSETRegressor(n_components=256, C=10, memory="1MB", random_state=0).fit_batches(batches)
         >>> model.score(X, y) > 0.9
         True
         """
