@@ -27,7 +27,123 @@ _TUBES = {"epsilon_insensitive": EpsilonInsensitive, "squared_epsilon_insensitiv
 
 
 class ASSETClassifier(StreamingMachine, OnlineLearner):
-    """PLACEHOLDER"""
+    """Low-rank kernel SVM: the fast one for large data, in batch or as a stream with an intercept.
+
+    The kernel is replaced by the inner product of ``n_components`` features, Nystroem or random Fourier. On them `fit`
+    solves the SVM problem to about 0.1 % in a handful of passes, and `partial_fit` takes stochastic subgradient steps
+    in constant memory. More than two classes are learned one against the rest, on shared features.
+
+    Choose it for 10^4 to 10^7 rows when all of them can be read several times: it is tens of times faster than `SVC`
+    and a little less accurate, the less so the more components it has. Choose `BSGDClassifier` for smaller models and
+    for streams, `LASVMClassifier` for the accuracy of `SVC`.
+
+    Parameters
+    ----------
+    feature_map : {"nystroem", "fourier"}, default="nystroem"
+        Kernel values with some rows of the data, the landmarks, whitened; or random Fourier features (RBF kernel only),
+        which need no data at all but more components for the same accuracy.
+    n_components : int, default=512
+        Number of landmarks or of Fourier features. More are more accurate; time and memory are proportional to it, with
+        a cubic part that shows from a few thousand on.
+    C : float or list of float, default=1.0
+        As in `sklearn.svm.SVC`: the penalty is ``lambda = 1 / (C n)``. A list is a path: all values are solved for,
+        each from the one before, on the same kernel values; the one that does best on held rows
+        (``validation_fraction`` of them) is solved for again with all rows. Ten values cost two or three single fits.
+        Streams take ``n = 10 000`` unless ``alpha`` is given.
+    kernel : {"rbf", "poly", "linear"}, default="rbf"
+    gamma : {"scale", "auto"} or float, default="scale"
+        As in `sklearn.svm.SVC`.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=1.0
+        Constant of the polynomial kernel.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+    solver : {"newton", "asset", "asset*"}, default="newton"
+        How `fit` solves the problem: truncated Newton, by far the fastest and the only one that comes near the
+        optimum; or the stochastic subgradient steps of the paper, ``"asset"`` with steps that fall like
+        ``1 / sqrt(t)`` and an unpenalised intercept, ``"asset*"`` with steps of ``1 / (lambda t)``, where an
+        intercept is penalised. `partial_fit` takes subgradient steps always, those of "asset" for "newton".
+    fit_intercept : bool, default=True
+    alpha : float, default=None
+        The penalty lambda itself; takes the place of C. Set it for streams.
+    landmarks : {"uniform", "kmeans++", "kmeans"}, default="uniform"
+        Random rows; rows that are spread out; or means of the rows around these, which are better for images and cost
+        about as much as the kernel values of ten thousand rows.
+    rank : int, default=None
+        Largest number of features that the Nystroem map keeps, those with the largest eigenvalues.
+    eigenvalue_threshold : float, default=1e-6
+        It keeps those above this share of the largest eigenvalue. Kernel values are float32: below 1e-7, features are
+        rounding errors.
+    structured : bool or "auto", default="auto"
+        Whether Fourier features use Hadamard transforms instead of a matrix product: as accurate, and several times
+        faster for wide rows. "auto" takes the faster.
+    max_iter : int, default=None
+        Newton steps of each stage (None is 30), or epochs of subgradient steps (None is 20).
+    tol : float, default=5e-3
+        Newton steps end when the next would reduce the objective by a smaller share than this. The default ends about
+        0.1 % above the optimum.
+    average : "suffix", int or False, default="suffix"
+        What subgradient steps return: the mean of the last half of all iterates; of so many last ones (the paper has
+        100, which is far less accurate); or the last.
+    early_stopping : bool, default=False
+        Whether to stop when the score on held rows has not risen for ``n_iter_no_change`` steps or epochs, and take the
+        model that did best on them.
+    validation_fraction : float, default=0.1
+        Share of rows that are held for early stopping and for choosing C.
+    n_iter_no_change : int, default=5
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes ("balanced" in `fit` only).
+    memory : str, default="4GB"
+        Limit for features and what is computed from them. If all features take more, they are computed again in every
+        pass, which takes several times as long.
+    n_jobs : int, default=None
+        Threads for matrix products; None is one.
+    random_state : int, RandomState instance or None, default=None
+        For landmarks, frequencies, samples of rows and the order of steps.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    objective_ : float
+        ``lambda / 2 ||w||^2 + mean loss`` of the last `fit`, summed over outputs.
+    suboptimality_bound_ : float
+        How far it may be above the optimum, by duality: the truth is often a tenth of that. A smaller ``tol`` makes
+        both smaller.
+    C_, path_ : float, dict of arrays
+        With a list of C: the chosen one; values of C with their validation scores, objectives and bounds.
+    best_validation_score_ : float
+        With early stopping.
+    landmarks_, dual_coef_ : ndarray or None
+        With a Nystroem map: ``decision_function(X) == kernel(X, landmarks_) @ dual_coef_.T + intercept_``.
+    coef_ : ndarray of shape (n_outputs, rank_)
+        Weights of the features.
+    intercept_ : ndarray of shape (n_outputs,)
+    rank_ : int
+        Number of features.
+    gamma_ : float
+    model_bytes_ : int
+    n_iter_ : int
+        Newton steps, in all stages, or epochs.
+    t_ : int
+        Examples learned from.
+    n_features_in_ : int
+
+    References
+    ----------
+    S. Lee, S. J. Wright (2012). ASSET: approximate stochastic subgradient estimation training for support vector
+    machines. International Conference on Pattern Recognition Applications and Methods.
+
+    Examples
+    --------
+    >>> from frugalsvm import ASSETClassifier
+    >>> from frugalsvm.datasets import make_checkerboard
+    >>> X, y = make_checkerboard(20_000, random_state=0)
+    >>> model = ASSETClassifier(n_components=128, C=[1, 10, 100], gamma=8.0, random_state=0).fit(X[:15_000], y[:15_000])
+    >>> model.C_ in (1, 10, 100)
+    True
+    >>> model.score(X[15_000:], y[15_000:]) > 0.97
+    True
+    """
 
     def __init__(
         self,
@@ -165,7 +281,115 @@ class ASSETClassifier(StreamingMachine, OnlineLearner):
 
 
 class ASSETRegressor(StreamingMachine, RegressorMixin):
-    """PLACEHOLDER"""
+    """Low-rank kernel regression with the losses of support vector regression, in batch or as a stream.
+
+    The same features and solvers as `ASSETClassifier`, for targets that are numbers.
+
+    Parameters
+    ----------
+    feature_map : {"nystroem", "fourier"}, default="nystroem"
+        Kernel values with some rows of the data, the landmarks, whitened; or random Fourier features (RBF kernel only),
+        which need no data at all but more components for the same accuracy.
+    n_components : int, default=512
+        Number of landmarks or of Fourier features. More are more accurate; time and memory are proportional to it, with
+        a cubic part that shows from a few thousand on.
+    C : float or list of float, default=1.0
+        As in `sklearn.svm.SVR`: the penalty is ``lambda = 1 / (C n)``. A list is a path: all values are solved for,
+        each from the one before, on the same kernel values; the one that does best on held rows
+        (``validation_fraction`` of them) is solved for again with all rows. Ten values cost two or three single fits.
+        Streams take ``n = 10 000`` unless ``alpha`` is given.
+    epsilon : float, default=0.1
+        Errors up to this cost nothing.
+    kernel : {"rbf", "poly", "linear"}, default="rbf"
+    gamma : {"scale", "auto"} or float, default="scale"
+        As in `sklearn.svm.SVR`.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=1.0
+        Constant of the polynomial kernel.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+    solver : {"newton", "asset", "asset*"}, default="newton"
+        How `fit` solves the problem: truncated Newton, by far the fastest and the only one that comes near the
+        optimum; or the stochastic subgradient steps of the paper, ``"asset"`` with steps that fall like
+        ``1 / sqrt(t)`` and an unpenalised intercept, ``"asset*"`` with steps of ``1 / (lambda t)``, where an
+        intercept is penalised. `partial_fit` takes subgradient steps always, those of "asset" for "newton".
+    fit_intercept : bool, default=True
+    alpha : float, default=None
+        The penalty lambda itself; takes the place of C. Set it for streams.
+    landmarks : {"uniform", "kmeans++", "kmeans"}, default="uniform"
+        Random rows; rows that are spread out; or means of the rows around these, which are better for images and cost
+        about as much as the kernel values of ten thousand rows.
+    rank : int, default=None
+        Largest number of features that the Nystroem map keeps, those with the largest eigenvalues.
+    eigenvalue_threshold : float, default=1e-6
+        It keeps those above this share of the largest eigenvalue. Kernel values are float32: below 1e-7, features are
+        rounding errors.
+    structured : bool or "auto", default="auto"
+        Whether Fourier features use Hadamard transforms instead of a matrix product: as accurate, and several times
+        faster for wide rows. "auto" takes the faster.
+    max_iter : int, default=None
+        Newton steps of each stage (None is 30), or epochs of subgradient steps (None is 20).
+    tol : float, default=5e-3
+        Newton steps end when the next would reduce the objective by a smaller share than this. The default ends about
+        0.1 % above the optimum.
+    average : "suffix", int or False, default="suffix"
+        What subgradient steps return: the mean of the last half of all iterates; of so many last ones (the paper has
+        100, which is far less accurate); or the last.
+    early_stopping : bool, default=False
+        Whether to stop when the score on held rows has not risen for ``n_iter_no_change`` steps or epochs, and take the
+        model that did best on them.
+    validation_fraction : float, default=0.1
+        Share of rows that are held for early stopping and for choosing C.
+    n_iter_no_change : int, default=5
+    memory : str, default="4GB"
+        Limit for features and what is computed from them. If all features take more, they are computed again in every
+        pass, which takes several times as long.
+    n_jobs : int, default=None
+        Threads for matrix products; None is one.
+    random_state : int, RandomState instance or None, default=None
+        For landmarks, frequencies, samples of rows and the order of steps.
+
+    Attributes
+    ----------
+    objective_ : float
+        ``lambda / 2 ||w||^2 + mean loss`` of the last `fit`, summed over outputs.
+    suboptimality_bound_ : float
+        How far it may be above the optimum, by duality: the truth is often a tenth of that. A smaller ``tol`` makes
+        both smaller.
+    C_, path_ : float, dict of arrays
+        With a list of C: the chosen one; values of C with their validation scores, objectives and bounds.
+    best_validation_score_ : float
+        With early stopping.
+    landmarks_, dual_coef_ : ndarray or None
+        With a Nystroem map: ``decision_function(X) == kernel(X, landmarks_) @ dual_coef_.T + intercept_``.
+    coef_ : ndarray of shape (n_outputs, rank_)
+        Weights of the features.
+    intercept_ : ndarray of shape (n_outputs,)
+    rank_ : int
+        Number of features.
+    gamma_ : float
+    model_bytes_ : int
+    n_iter_ : int
+        Newton steps, in all stages, or epochs.
+    t_ : int
+        Examples learned from.
+    n_features_in_ : int
+
+    References
+    ----------
+    S. Lee, S. J. Wright (2012). ASSET: approximate stochastic subgradient estimation training for support vector
+    machines. International Conference on Pattern Recognition Applications and Methods.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from frugalsvm import ASSETRegressor
+    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(5000, 2))
+    >>> y = np.sin(X[:, 0]) * X[:, 1]
+    >>> model = ASSETRegressor(n_components=128, C=10.0, epsilon=0.01, gamma=0.5, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.99
+    True
+    """
 
     def __init__(
         self,
