@@ -16,6 +16,7 @@ returns both values: whatever it does, the minimum lies between them.
 from typing import NamedTuple
 
 import numpy as np
+
 from oracles.asset import loss_value
 
 __all__ = ["Optimum", "nystroem_features", "objective", "optimum"]

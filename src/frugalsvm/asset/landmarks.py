@@ -1,7 +1,7 @@
 """Which rows become landmarks of the Nystroem map.
 
 ``uniform`` rows cost nothing. ``kmeans++`` draws each one with a probability proportional to its squared distance from
-those drawn before, which covers the data better. ``kmeans`` moves these to the means of the rows around them, three
+those drawn before, which covers the data better. ``kmeans`` moves random rows to the means of the rows around them, three
 times. Both look at a sample of 20 rows for each landmark.
 """
 
@@ -18,10 +18,11 @@ def place_landmarks(how, rows, n_landmarks, rng):
     """Landmarks from a random sample of dense rows, as many as there are rows at most."""
     if how == "uniform" or n_landmarks >= len(rows):
         return rows[:n_landmarks]
-    centres = rows[_spread_out(rows, n_landmarks, rng)]
-    if how == "kmeans":
-        for _ in range(_LLOYD_ITERATIONS):
-            centres = _means(rows, centres)
+    if how == "kmeans++":
+        return rows[_spread_out(rows, n_landmarks, rng)]
+    centres = rows[:n_landmarks]
+    for _ in range(_LLOYD_ITERATIONS):
+        centres = _means(rows, centres)
     return centres
 
 

@@ -51,8 +51,8 @@ def make_deformed_mnist(
     *,
     split: Literal["train", "test"] = "train",
     digits: Collection[int] | None = None,
-    elasticity: float = 0.8,
-    shift: float = 2.0,
+    elasticity: float = 0.5,
+    shift: float = 1.0,
     dtype: DTypeLike = np.float32,
     random_state: RandomState = None,
     data_home: str | os.PathLike[str] | None = None,
@@ -104,8 +104,8 @@ def stream_deformed_mnist(
     chunk_size: int = 10_000,
     split: Literal["train", "test"] = "train",
     digits: Collection[int] | None = None,
-    elasticity: float = 0.8,
-    shift: float = 2.0,
+    elasticity: float = 0.5,
+    shift: float = 1.0,
     dtype: DTypeLike = np.float32,
     random_state: RandomState = None,
     data_home: str | os.PathLike[str] | None = None,
@@ -129,11 +129,12 @@ def stream_deformed_mnist(
         the two are independent under one seed.
     digits : collection of int or None, default=None
         Which of the digits 0 to 9 are drawn, such as ``(3, 8)``. None draws all of them.
-    elasticity : float, default=0.8
-        Standard deviation, in pixels, of the displacement of each pixel along each axis. With 0.8 the deformations
-        are plain to see, and nearly every digit can be read. The settings of [1]_, ``alpha=34`` and ``sigma=4``, come
-        to 1.4, with the same smoothness. With 0 nothing but the shift is left.
-    shift : float, default=2.0
+    elasticity : float, default=0.5
+        Standard deviation, in pixels, of the displacement of each pixel along each axis. With 0.5 digits look as if
+        another hand had written them; with 0.8 the deformations are plain to see. The settings of [1]_, ``alpha=34``
+        and ``sigma=4``, come to 1.4, with the same smoothness, and many digits can then not be read. With 0 nothing but
+        the shift is left.
+    shift : float, default=1.0
         Largest shift of the whole image along each axis, in pixels; shifts are uniform.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         Type of the features. It affects their rounding only, not which examples are drawn.

@@ -71,8 +71,8 @@ class ASSETClassifier(StreamingMachine, OnlineLearner):
         about as much as the kernel values of ten thousand rows.
     rank : int, default=None
         Largest number of features that the Nystroem map keeps, those with the largest eigenvalues.
-    eigenvalue_threshold : float, default=1e-6
-        It keeps those above this share of the largest eigenvalue. Kernel values are float32: below 1e-7, features are
+    eigenvalue_threshold : float, default=1e-7
+        It keeps those above this share of the largest eigenvalue. Kernel values are float32: far below that, features are
         rounding errors.
     structured : bool or "auto", default="auto"
         Whether Fourier features use Hadamard transforms instead of a matrix product: as accurate, and several times
@@ -161,7 +161,7 @@ class ASSETClassifier(StreamingMachine, OnlineLearner):
         alpha=None,
         landmarks="uniform",
         rank=None,
-        eigenvalue_threshold=1e-6,
+        eigenvalue_threshold=1e-7,
         structured="auto",
         max_iter=None,
         tol=5e-3,
@@ -321,8 +321,8 @@ class ASSETRegressor(StreamingMachine, RegressorMixin):
         about as much as the kernel values of ten thousand rows.
     rank : int, default=None
         Largest number of features that the Nystroem map keeps, those with the largest eigenvalues.
-    eigenvalue_threshold : float, default=1e-6
-        It keeps those above this share of the largest eigenvalue. Kernel values are float32: below 1e-7, features are
+    eigenvalue_threshold : float, default=1e-7
+        It keeps those above this share of the largest eigenvalue. Kernel values are float32: far below that, features are
         rounding errors.
     structured : bool or "auto", default="auto"
         Whether Fourier features use Hadamard transforms instead of a matrix product: as accurate, and several times
@@ -408,7 +408,7 @@ class ASSETRegressor(StreamingMachine, RegressorMixin):
         alpha=None,
         landmarks="uniform",
         rank=None,
-        eigenvalue_threshold=1e-6,
+        eigenvalue_threshold=1e-7,
         structured="auto",
         max_iter=None,
         tol=5e-3,
