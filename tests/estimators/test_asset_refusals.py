@@ -56,7 +56,7 @@ BAD_PARAMETERS = {
     "negative coef0": ({"kernel": "poly", "coef0": -1.0}, "coef0 must be a non-negative number, not -1.0"),
 }
 # Those that end in something else than a sentence of ours
-UNCHECKED_PARAMETERS = {
+MORE_PARAMETERS = {
     "unknown average": ({"solver": "asset", "average": "foo"}, "average"),
     "average of nothing": ({"solver": "asset", "average": 0}, "average"),
     "fraction that is a word": ({"early_stopping": True, "validation_fraction": "half"}, "validation_fraction"),
@@ -134,10 +134,9 @@ def test_parameters(kind, name, method):
     assert "\n" not in sentence
 
 
-@pytest.mark.xfail(strict=True, reason="not checked (reported)")
-@pytest.mark.parametrize("name", UNCHECKED_PARAMETERS)
-def test_parameters_without_check(kind, name):
-    parameters, message = UNCHECKED_PARAMETERS[name]
+@pytest.mark.parametrize("name", MORE_PARAMETERS)
+def test_more_parameters(kind, name):
+    parameters, message = MORE_PARAMETERS[name]
     model = kind(**SETTINGS).fit(X, Y)
     assert_refused(model, lambda model: model.set_params(**parameters).fit(ROWS, targets_of(model)), message)
 
@@ -251,19 +250,15 @@ class TestBatches:
         ],
         ids=["negative", "nan", "fewer", "zero"],
     )
-    def test_weights(self, model, weights, message, request):
-        if isinstance(model, ASSETRegressor):
-            request.applymarker(pytest.mark.xfail(strict=True, reason="weights of batches are not checked (reported)"))
+    def test_weights(self, model, weights, message):
         self.refused(model, [(ROWS, targets_of(model), weights)], message)
 
-    @pytest.mark.xfail(strict=True, reason="labels of batches are not checked (reported)")
     @pytest.mark.parametrize(
         "labels", [np.where(np.arange(20) == 3, np.nan, LABELS), TARGETS], ids=["nan", "continuous"]
     )
     def test_labels(self, labels):
         self.refused(ASSETClassifier(**SETTINGS).fit(X, Y), [(ROWS, labels)], "NaN|continuous")
 
-    @pytest.mark.xfail(strict=True, reason="not noticed: the scores of the missing rows are not written (reported)")
     def test_fewer_rows_in_the_second_pass(self, model):
         y, n_passes = targets_of(model), []
 

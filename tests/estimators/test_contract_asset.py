@@ -20,12 +20,10 @@ EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": RANDOM,
     "check_sample_weight_equivalence_on_sparse_data": RANDOM,
 }
-MIXINS = "RegressorMixin comes after StreamingMachine (reported)"
 
 
 def expected_failures(estimator):
-    is_regressor = isinstance(estimator, ASSETRegressor)
-    return {**EXPECTED_FAILURES, "check_mixin_order": MIXINS} if is_regressor else EXPECTED_FAILURES
+    return EXPECTED_FAILURES
 
 
 @parametrize_with_checks(

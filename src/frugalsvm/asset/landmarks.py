@@ -1,8 +1,8 @@
 """Which rows become landmarks of the Nystroem map.
 
 ``uniform`` rows cost nothing. ``kmeans++`` draws each one with a probability proportional to its squared distance from
-those drawn before, which covers the data better. ``kmeans`` moves random rows to the means of the rows around them, three
-times. Both look at a sample of 20 rows for each landmark.
+those drawn before, which covers the data better. ``kmeans`` moves random rows to the means of the rows around them,
+three times. Both look at a sample of 20 rows for each landmark.
 """
 
 import numpy as np

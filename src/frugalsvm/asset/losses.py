@@ -34,6 +34,7 @@ __all__ = [
     "feasible",
     "loss_values",
     "smoothing_excess",
+    "total_loss",
 ]
 
 
@@ -152,6 +153,42 @@ def _squared_insensitive(loss, width, target, score):
     inside = excess > _ZERO
     slope = _TWO * excess if error > _ZERO else -_TWO * excess
     return (slope if inside else _ZERO), (_TWO if inside else _ZERO)
+
+
+@generic
+def loss_of(loss, target, score):
+    """The loss itself, without smoothing."""
+
+
+@loss_of.implement(Hinge)
+def _hinge_loss(loss, target, score):
+    return max(_ONE - target * score, _ZERO)
+
+
+@loss_of.implement(SquaredHinge)
+def _squared_hinge_loss(loss, target, score):
+    excess = max(_ONE - target * score, _ZERO)
+    return excess * excess
+
+
+@loss_of.implement(EpsilonInsensitive)
+def _insensitive_loss(loss, target, score):
+    return max(abs(target - score) - np.float32(loss.epsilon), _ZERO)
+
+
+@loss_of.implement(SquaredEpsilonInsensitive)
+def _squared_insensitive_loss(loss, target, score):
+    excess = max(abs(target - score) - np.float32(loss.epsilon), _ZERO)
+    return excess * excess
+
+
+@entry
+def total_loss(loss, targets, scores, weights):
+    """Weighted sum of the losses of one output, in float64."""
+    total = 0.0
+    for i in range(scores.size):
+        total += np.float64(weights[i] * loss_of(loss, targets[i], scores[i]))
+    return total
 
 
 @entry

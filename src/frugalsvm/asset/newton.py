@@ -59,7 +59,10 @@ def last_step(task, point, width, rng):
     what the weight vector is, as far as the linear system was solved.
     """
     step = _newton_step(task, point, width, None, _LAST_CUT, _LAST_SAMPLE, rng)
-    pulls = -(step.slopes.first + step.slopes.second * step.changes)
+    pulls = step.changes
+    pulls *= step.slopes.second
+    pulls += step.slopes.first
+    np.negative(pulls, out=pulls)
     return np.minimum(lower_bounds(task, pulls), objectives(task, point))
 
 

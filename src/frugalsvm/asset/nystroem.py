@@ -3,8 +3,8 @@
 With ``K_SS = Q D Q'`` the features of x are ``K(x, S) Q D^-1/2`` (16), and a linear function of them with weights w
 is the kernel expansion ``K(x, S) a``, ``a = Q D^-1/2 w``: prediction needs kernel values with the landmarks only.
 
-The eigenvalues kept are those above ``1e-7`` of the largest. Kernel values are float32: far below that is noise, and the
-threshold 1e-16 of the paper fits directions that are rounding errors (20 % test error on Adult).
+The eigenvalues kept are those above ``1e-7`` of the largest. Kernel values are float32: far below that is noise, and
+the threshold 1e-16 of the paper fits directions that are rounding errors (20 % test error on Adult).
 """
 
 from typing import NamedTuple

@@ -126,6 +126,8 @@ class ComputedRows:
                 part = X[first : first + BLOCK_ROWS]
                 yield start, part
                 start += part.shape[0]
+        if start != self.n_rows:
+            raise ValueError(f"The batches had {self.n_rows} rows at first, but {start} in a later pass.")
 
     def _raw(self, X):
         return raw_rows(self._map, X, self._scratch[: X.shape[0]])
@@ -144,11 +146,12 @@ class ComputedRows:
                 total += own[:, active] @ self._raw(part[active])
         return total
 
-    def take(self, index):
-        """Copy of some rows; their numbers are in increasing order."""
+    def take(self, index, places=None):
+        """Copy of some rows; their numbers are in increasing order, and they go to given places of the copy."""
         rows = np.empty((len(index), self.width), np.float32)
         for start, part in self._parts():
             first, last = np.searchsorted(index, (start, start + part.shape[0]))
             if first < last:
-                raw_rows(self._map, part[index[first:last] - start], rows[first:last])
+                raw = self._raw(part[index[first:last] - start])
+                rows[slice(first, last) if places is None else places[first:last]] = raw
         return rows

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm.asset.losses import SQUARED, smoothing_excess
+from frugalsvm.asset.losses import HINGES, SQUARED, smoothing_excess
 from frugalsvm.asset.newton import last_step, minimise
 from frugalsvm.asset.task import objectives, point_at
 
@@ -20,6 +20,7 @@ _WARM_WIDTHS = (0.03,)
 _ROUGH = 0.05  # tolerance of all stages but the last
 _CAREFUL_STEPS = 4  # at the end, with one output
 _MAX_EXCESS = 0.02  # share of the objective that may come from smoothing
+_PART = 2**16  # rows that are looked at together
 _NARROWER = 4  # times that the loss may be made narrower to get there
 _MAX_SHARE = 0.5  # larger samples than this share of all rows gain nothing
 
@@ -48,6 +49,11 @@ class Settings(NamedTuple):
 def solve(task, sample, settings, rng, watch=None):
     """Minimise a task, from a sample of its rows upwards."""
     unknowns = np.zeros((len(task.targets), task.n_features + 1))
+    if task.intercept and not isinstance(task.loss, HINGES):
+        # Far from the targets a tube has no curvature, and Newton steps know no length.
+        seen = sample.weights > 0
+        if seen.any():
+            unknowns[:, -1] = np.median(sample.targets[:, seen], axis=1)
     n_iter = 0
     for n_rows, width in _heads(task, sample):
         head = _head(task, sample, n_rows)
@@ -106,8 +112,12 @@ def _is_too_wide(task, point, width):
     """Whether smoothing makes a large part of the objective: where losses are small, as in regression without noise."""
     if isinstance(task.loss, SQUARED):
         return False
-    excess = smoothing_excess(task.loss, task.targets, point.scores, width) @ task.weights / task.rows.n_rows
-    return bool((excess > _MAX_EXCESS * objectives(task, point)).any())
+    n_rows, excess = task.rows.n_rows, np.zeros(len(task.targets))
+    for start in range(0, n_rows, _PART):
+        part = slice(start, start + _PART)
+        each = smoothing_excess(task.loss, task.targets[:, part], point.scores[:, part], width)
+        excess += each @ task.weights[part]
+    return bool((excess / n_rows > _MAX_EXCESS * objectives(task, point)).any())
 
 
 def _careful_steps(task, point, width, tolerance, rng):

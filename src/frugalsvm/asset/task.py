@@ -12,9 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.asset.losses import conjugates, differentiate, feasible, loss_values
+from frugalsvm.asset.losses import conjugates, differentiate, feasible, total_loss
 
 __all__ = ["Point", "Slopes", "Task", "gradient", "lower_bounds", "objectives", "point_at", "scores_of", "slopes_at"]
+
+
+_PART = 2**16  # rows at a time, where that saves memory
 
 
 class Task(NamedTuple):
@@ -87,35 +90,48 @@ def objectives(task, point):
     """The objective of each output, with the loss as it is."""
     penalties = 0.5 * task.penalty * np.square(point.unknowns[:, :-1]).sum(axis=1)
     risks = [
-        np.dot(task.weights, loss_values(task.loss, targets, scores).astype(np.float64))
+        total_loss(task.loss, targets, scores, task.weights)
         for targets, scores in zip(task.targets, point.scores, strict=True)
     ]
     return penalties + np.array(risks) / task.rows.n_rows
 
 
 def lower_bounds(task, pulls):
-    """What the objective of each output cannot be below, by duality.
+    """What the objective of each output cannot be below, by duality; changes the pulls.
 
     For any feasible pulls p (those of an intercept sum to zero), the objective is at least
     ``1/n sum_i conjugate(p_i) - ||u||^2 / (2 penalty)``, ``u = 1/n sum_i p_i v_i``.
     """
-    pulls = np.stack([feasible(task.loss, *each, task.weights) for each in zip(task.targets, pulls, strict=True)])
-    if task.intercept:
-        pulls = _balanced(pulls)
     n_rows = task.rows.n_rows
+    linear = np.array([_make_feasible(task, *each) for each in zip(task.targets, pulls, strict=True)]) / n_rows
     sums = features_of(task, task.rows.gradient(pulls)) / n_rows
     quadratic = np.square(sums).sum(axis=1) / (2.0 * task.penalty)
-    terms = [conjugates(task.loss, *each, task.weights) for each in zip(task.targets, pulls, strict=True)]
-    linear = np.array([each.sum(dtype=np.float64) for each in terms]) / n_rows
     # Shrunken pulls are feasible too; for losses without a square, this is the best multiple.
     factor = np.clip(linear / np.maximum(2.0 * quadratic, 1e-300), 0.0, 1.0)
     return np.maximum(np.maximum(factor * linear - factor**2 * quadratic, linear - quadratic), 0.0)
 
 
-def _balanced(pulls):
-    """Pulls that sum to zero: the side with the larger sum is scaled down."""
-    up = np.maximum(pulls, 0.0).sum(axis=1, dtype=np.float64)
-    down = up - pulls.sum(axis=1, dtype=np.float64)
-    least = np.minimum(up, down)
-    factors = np.stack([least / np.maximum(down, 1e-300), least / np.maximum(up, 1e-300)]).astype(np.float32)
-    return np.where(pulls > 0, factors[1][:, None], factors[0][:, None]) * pulls
+def _make_feasible(task, targets, pulls):
+    """Change the pulls of one output into feasible ones; returns the sum of their conjugates.
+
+    By parts: rows may be millions, and there are several arrays of the length of a part.
+    """
+    parts = [slice(start, start + _PART) for start in range(0, len(pulls), _PART)]
+    for part in parts:
+        pulls[part] = feasible(task.loss, targets[part], pulls[part], task.weights[part])
+    if task.intercept:
+        _balance(pulls, parts)
+    return sum(
+        float(conjugates(task.loss, targets[part], pulls[part], task.weights[part]).sum(dtype=np.float64))
+        for part in parts
+    )
+
+
+def _balance(pulls, parts):
+    """Make pulls sum to zero: the side with the larger sum is scaled down."""
+    up = sum(float(np.maximum(pulls[part], 0.0).sum(dtype=np.float64)) for part in parts)
+    down = up - float(pulls.sum(dtype=np.float64))
+    least = min(up, down)
+    raised, lowered = np.float32(least / max(up, 1e-300)), np.float32(least / max(down, 1e-300))
+    for part in parts:
+        pulls[part] *= np.where(pulls[part] > 0, raised, lowered)

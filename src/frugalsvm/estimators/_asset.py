@@ -69,8 +69,11 @@ class LowRankMachine(BaseEstimator):
         check_positive("tol", self.tol, zero=True)
         check_count("n_iter_no_change", self.n_iter_no_change)
         parsed_bytes("memory", self.memory)
-        if self._holds_out() and not 0 < self.validation_fraction < 1:
-            raise ValueError(f"validation_fraction must be between 0 and 1, not {self.validation_fraction!r}.")
+        if self.average is not False and self.average != "suffix":
+            check_count("average", self.average)
+        share = self.validation_fraction
+        if self._holds_out() and not (isinstance(share, numbers.Real) and 0 < float(share) < 1):
+            raise ValueError(f"validation_fraction must be between 0 and 1, not {share!r}.")
         if self._is_path() and self.solver != "newton":
             raise ValueError(f"A list of C needs solver='newton', not {self.solver!r}.")
 
@@ -152,6 +155,8 @@ class LowRankMachine(BaseEstimator):
         )
         if watcher is not None and not self._is_path():
             self._unknowns, self.best_validation_score_ = watcher.unknowns, watcher.best
+            task = training.task._replace(penalty=self._penalty(self.C, training.task.rows.n_rows))
+            self._certify(certified(task, self._unknowns, unit, rng))
         return n_iter
 
     def _train_newton(self, training, unit, watcher, rng):

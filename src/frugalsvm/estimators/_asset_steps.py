@@ -7,6 +7,8 @@ import numpy as np
 from frugalsvm.asset.maps import raw_rows, whitening_of, width_of
 from frugalsvm.asset.rows import BLOCK_ROWS, StoredRows
 from frugalsvm.asset.subgradient import (
+    OPEN,
+    STEP,
     SubgradientState,
     average_from,
     average_last,
@@ -18,6 +20,7 @@ from frugalsvm.asset.subgradient import (
     no_average,
     robust_step,
     solution,
+    step_length,
     strong_step,
 )
 
@@ -58,9 +61,9 @@ def averaging_of_stream(average):
     return average_suffix() if average == "suffix" else average_last(average)
 
 
-def new_rule(solver, loss, penalty, intercept, features, targets, weights):
+def new_rule(solver, loss, penalty, intercept, features, targets, weights, least_radius=0.0):
     """The step rule for a penalty, and for features and targets like the first ones."""
-    radius = enclosing_radius(loss, penalty, targets, weights)
+    radius = max(enclosing_radius(loss, penalty, targets, weights), least_radius)
     if not radius > 0:  # all losses are zero at zero
         radius = penalty**-0.5
     if solver == "asset*":
@@ -69,12 +72,21 @@ def new_rule(solver, loss, penalty, intercept, features, targets, weights):
     return robust_step(penalty, scale, intercept, radius=radius)
 
 
-def started_at(state, unknowns, n_steps):
-    """A state that goes on from known weights as if so many steps had led to them."""
+def started_at(state, unknowns, n_steps, rule):
+    """A state that goes on from known weights as if so many steps had led to them, and to nothing else."""
     state.directions[:] = unknowns[:, :-1]
     state.intercepts[:] = unknowns[:, -1]
     state.squared_norms[:] = np.square(state.directions).sum(axis=1)
-    state.clock[:] = n_steps, n_steps + 1
+    if state.averaging[0] <= n_steps:  # they count in the average as the last half of these steps
+        state.clock[:] = n_steps, n_steps + 1
+        total = float(step_length(rule, np.arange(n_steps // 2 + 1, n_steps + 1)).sum())
+        state.sums[OPEN], state.intercept_sums[OPEN], state.etas[OPEN] = (
+            total * unknowns[:, :-1],
+            total * unknowns[:, -1],
+            total,
+        )
+    else:
+        state.clock[STEP] = n_steps
     return state
 
 

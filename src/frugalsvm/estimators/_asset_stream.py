@@ -112,10 +112,12 @@ class StreamingMachine(LowRankMachine):
         n_learned = getattr(self, "_n_fitted", 0)
         penalty = self._penalty(getattr(self, "C_", self._all_C()[-1]), n_learned or STREAM_LENGTH)
         features = features_of(self._map, X[:SCALE_ROWS])
-        rule = new_rule(solver, loss, penalty, self.fit_intercept, features, targets, weights)
+        # The first examples of a stream may be few: no smaller ball than the paper's, or than the model needs.
+        least = max(penalty**-0.5, 2 * float(np.linalg.norm(self._unknowns, axis=1).max()) if n_learned else 0.0)
+        rule = new_rule(solver, loss, penalty, self.fit_intercept, features, targets, weights, least)
         state = new_state(len(targets), features.shape[1], averaging_of_stream(self.average))
         if n_learned:
-            started_at(state, self._unknowns, n_learned)
+            started_at(state, self._unknowns, n_learned, rule)
         return Steps(loss, rule, state)
 
     def _begin_survey(self, survey, n_outputs):
@@ -127,9 +129,9 @@ class StreamingMachine(LowRankMachine):
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         self._begin(n_outputs, kernel, False, rng)
 
-    def _fit_batches(self, batches, survey, targets, weights, loss, unit):
+    def _fit_batches(self, batches, targets, weights, loss, unit):
         """Learn rows that are read again in every pass."""
-        n_rows = survey.n_rows
+        n_rows = targets.shape[1]
         weights = np.ones(n_rows, np.float32) if weights is None else weights.astype(np.float32)
         index = np.sort(self._rng.choice(n_rows, self._n_candidates(n_rows), replace=False))
         candidates = self._rng.permutation(rows_numbered(batches, index))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from frugalsvm.estimators._asset import dense_rows
 from frugalsvm.estimators._validation import validated_rows
@@ -17,10 +18,6 @@ class Survey(NamedTuple):
     y: np.ndarray
     sample_weight: np.ndarray | None
     variance: float  # of all entries of X
-
-    @property
-    def n_rows(self):
-        return len(self.y)
 
 
 class Batches:
@@ -41,7 +38,10 @@ class Batches:
         """The rows of each batch."""
         for batch in self:
             X = batch[0]
-            yield X if hasattr(X, "shape") else np.asarray(X, np.float32)
+            if issparse(X):
+                yield X.tocsr()
+            else:
+                yield np.asarray(X)
 
     def survey(self, estimator) -> Survey:
         """Check all batches, and read all that is small."""
@@ -56,6 +56,10 @@ class Batches:
                 raise ValueError(f"Batch {len(labels)} has {X.shape[0]} rows, but its y has the shape {y.shape}.")
             if len(weight) and weight[0] is not None:
                 weights.append(np.asarray(weight[0], np.float64))
+                if weights[-1].shape != y.shape:
+                    raise ValueError(
+                        f"Batch {len(labels)} has {len(y)} rows, but its weights have the shape {weights[-1].shape}."
+                    )
             labels.append(y)
             entries = X if isinstance(X, np.ndarray) else X.data
             total += float(entries.sum(dtype=np.float64))

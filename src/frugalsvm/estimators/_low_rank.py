@@ -13,7 +13,7 @@ from frugalsvm.asset.task import Task
 __all__ = ["Data", "Held", "Training", "Watcher", "new_training", "scores_on", "solve_path"]
 
 _NARROW = 1 / 3  # with fewer features than this share of the landmarks, rows are whitened once and for all
-_SAMPLE_ROWS = 128  # rows of a sample for each landmark
+_SAMPLE_ROWS = 64  # rows of a sample for each landmark
 
 
 class Data(NamedTuple):
@@ -58,6 +58,8 @@ def new_training(feature_map, data, loss, intercept, memory, share_held, rng, *,
     ``whiten``: make features of them, with the kernel as inner product, even where that is slow.
     """
     n_rows, n_held = data.n_rows, int(np.ceil(share_held * data.n_rows))
+    if n_held >= n_rows:
+        raise ValueError(f"validation_fraction={share_held!r} leaves none of the {n_rows} rows to learn from.")
     fits = 4 * n_rows * width_of(feature_map) <= memory
     prepare = _in_memory if fits and data.X is not None else _beyond_memory
     whole, sample, held = prepare(feature_map, data, n_held, memory, whiten, rng)
@@ -89,19 +91,25 @@ def _beyond_memory(feature_map, data, n_held, memory, whiten, rng):
     rows = ComputedRows(feature_map, data.blocks, data.n_rows)
     whole = _bare_task(rows, data.targets, data.weights, whitening_of(feature_map))
     row_bytes = 4 * rows.width
-    n_held = int(min(n_held, memory // 8 // row_bytes))
-    n_sample = int(min(_SAMPLE_ROWS * rows.width, memory // 4 // row_bytes, data.n_rows - n_held))
-    index = np.sort(rng.choice(data.n_rows, n_held + n_sample, replace=False))
-    taken = rows.take(index)
+    if n_held:
+        n_held = int(min(n_held, memory // 8 // row_bytes))
+        if not n_held:
+            raise ValueError(
+                f"memory is too small to hold rows out: a row takes {row_bytes} bytes, and an eighth is for them."
+            )
+    n_sample = int(min(_SAMPLE_ROWS * rows.width, memory // 8 // row_bytes, data.n_rows - n_held))
+    index = np.sort(rng.choice(data.n_rows, n_sample + n_held, replace=False))
     # Samples are taken from the front, so that their order must be random; held rows are the last ones.
-    order = rng.permutation(len(index))
-    front, back = order[:n_sample], order[n_sample:]
-    sample = Sample(StoredRows(taken[front]), data.targets[:, index[front]], data.weights[index[front]])
+    places = rng.permutation(len(index))
+    taken = rows.take(index, places)
+    index[places] = index.copy()
+    targets, weights = data.targets[:, index], data.weights[index]
+    sample = Sample(StoredRows(taken[:n_sample]), targets[:, :n_sample], weights[:n_sample])
     if not n_held:
         return whole, sample, None
-    weights = data.weights.copy()
-    weights[index[back]] = 0.0
-    held = Held(StoredRows(taken[back]), data.targets[:, index[back]], data.weights[index[back]], {"weights": weights})
+    others = data.weights.copy()
+    others[index[n_sample:]] = 0.0
+    held = Held(StoredRows(taken[n_sample:]), targets[:, n_sample:], weights[n_sample:], {"weights": others})
     return whole, sample, held
 
 

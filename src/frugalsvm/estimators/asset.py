@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
 
 from frugalsvm.asset.losses import EpsilonInsensitive, Hinge, SquaredEpsilonInsensitive, SquaredHinge
@@ -72,8 +73,8 @@ class ASSETClassifier(StreamingMachine, OnlineLearner):
     rank : int, default=None
         Largest number of features that the Nystroem map keeps, those with the largest eigenvalues.
     eigenvalue_threshold : float, default=1e-7
-        It keeps those above this share of the largest eigenvalue. Kernel values are float32: far below that, features are
-        rounding errors.
+        It keeps those above this share of the largest eigenvalue. Kernel values are float32: far below that, features
+        are rounding errors.
     structured : bool or "auto", default="auto"
         Whether Fourier features use Hadamard transforms instead of a matrix product: as accurate, and several times
         faster for wide rows. "auto" takes the faster.
@@ -251,14 +252,18 @@ class ASSETClassifier(StreamingMachine, OnlineLearner):
             self._check_params()
             batches = Batches(batches)
             survey = batches.survey(self)
+            if survey.y.dtype.kind not in "iub":
+                check_classification_targets(survey.y)
             seen = distinct_labels(survey.y)
             if len(seen) < 2:
                 raise ValueError(f"Learning needs two classes at least, but all labels are {seen.tolist()[0]!r}.")
-            labels = encoded_labels(survey.y, seen, seen, may_grow=False)
-            weights = example_weights(survey.sample_weight, self.class_weight, survey.y[:, None], seen, labels)
             self.classes_ = seen
             self._begin_survey(survey, n_outputs_for(len(seen)))
-            self._fit_batches(batches, survey, self._targets(labels), weights, _HINGES[self.loss](), 1.0)
+            labels = encoded_labels(survey.y, seen, seen, may_grow=False)
+            weights = example_weights(survey.sample_weight, self.class_weight, survey.y[:, None], seen, labels)
+            targets = self._targets(labels)
+            del survey, labels  # as long as all targets
+            self._fit_batches(batches, targets, weights, _HINGES[self.loss](), 1.0)
         return self
 
     @property
@@ -280,7 +285,7 @@ class ASSETClassifier(StreamingMachine, OnlineLearner):
         return self._output(X)
 
 
-class ASSETRegressor(StreamingMachine, RegressorMixin):
+class ASSETRegressor(RegressorMixin, StreamingMachine):
     """Low-rank kernel regression with the losses of support vector regression, in batch or as a stream.
 
     The same features and solvers as `ASSETClassifier`, for targets that are numbers.
@@ -322,8 +327,8 @@ class ASSETRegressor(StreamingMachine, RegressorMixin):
     rank : int, default=None
         Largest number of features that the Nystroem map keeps, those with the largest eigenvalues.
     eigenvalue_threshold : float, default=1e-7
-        It keeps those above this share of the largest eigenvalue. Kernel values are float32: far below that, features are
-        rounding errors.
+        It keeps those above this share of the largest eigenvalue. Kernel values are float32: far below that, features
+        are rounding errors.
     structured : bool or "auto", default="auto"
         Whether Fourier features use Hadamard transforms instead of a matrix product: as accurate, and several times
         faster for wide rows. "auto" takes the faster.
@@ -495,7 +500,7 @@ class ASSETRegressor(StreamingMachine, RegressorMixin):
             X, targets, weights = self._checked(X, y, sample_weight, reset=True)
             self._start(X)
             # Losses are smoothed in units of the spread of the targets.
-            self._fit_rows(X, targets, weights, self._loss(), float(targets.std()) or 1.0)
+            self._fit_rows(X, targets, weights, self._loss(), _spread(targets, weights))
             self.n_iter_ = self._n_iter
         return self
 
@@ -558,8 +563,10 @@ class ASSETRegressor(StreamingMachine, RegressorMixin):
             if not np.isfinite(targets).all():
                 raise ValueError("Input y contains NaN or infinity.")
             self._begin_survey(survey, 1)
-            unit = float(targets.std()) or 1.0
-            self._fit_batches(batches, survey, targets, survey.sample_weight, self._loss(), unit)
+            weights = survey.sample_weight
+            if weights is not None:
+                weights = _check_sample_weight(weights, survey.y[:, None], dtype=np.float64, ensure_non_negative=True)
+            self._fit_batches(batches, targets, weights, self._loss(), _spread(targets, weights))
         return self
 
     def predict(self, X):
@@ -571,3 +578,10 @@ class ASSETRegressor(StreamingMachine, RegressorMixin):
         """R^2."""
         spread = np.average(np.square(targets[0] - np.average(targets[0], weights=weights)), weights=weights)
         return 1.0 - float(np.average(np.square(scores[0] - targets[0]), weights=weights) / (spread or 1.0))
+
+
+def _spread(targets, weights):
+    """How far apart the middle half of the targets with a weight is; outliers do not count."""
+    seen = targets if weights is None or not np.any(weights) else targets[:, weights > 0]
+    low, high = np.percentile(seen, [25, 75])
+    return float(high - low) / 1.35 or float(seen.std()) or 1.0
