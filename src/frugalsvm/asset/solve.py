@@ -19,7 +19,7 @@ _WIDTHS = (0.1, 0.03)
 _WARM_WIDTHS = (0.03,)
 _ROUGH = 0.05  # tolerance of all stages but the last
 _CAREFUL_STEPS = 4  # at the end, with one output
-_MAX_EXCESS = 0.02  # share of the objective that may come from smoothing
+_MAX_EXCESS = 2.0  # share of the objective that may come from smoothing, in units of the tolerance
 _PART = 2**16  # rows that are looked at together
 _NARROWER = 4  # times that the loss may be made narrower to get there
 _MAX_SHARE = 0.5  # larger samples than this share of all rows gain nothing
@@ -100,7 +100,7 @@ def _on_all_rows(task, unknowns, widths, settings, n_iter, rng, watch=None):
         n_iter += minimise(task, point, width * settings.unit, tolerance, settings.max_iter, rng, watch)
     width = widths[-1]
     for _ in range(_NARROWER):
-        if not _is_too_wide(task, point, width * settings.unit):
+        if not _is_too_wide(task, point, width * settings.unit, settings.tolerance):
             break
         width /= 3
         n_iter += minimise(task, point, width * settings.unit, settings.tolerance, settings.max_iter, rng, watch)
@@ -108,8 +108,8 @@ def _on_all_rows(task, unknowns, widths, settings, n_iter, rng, watch=None):
     return Solution(point.unknowns, objectives(task, point), bounds, n_iter + n_steps)
 
 
-def _is_too_wide(task, point, width):
-    """Whether smoothing makes a large part of the objective: where losses are small, as in regression without noise."""
+def _is_too_wide(task, point, width, tolerance):
+    """Whether smoothing makes a large part of the objective: where losses are small, or many rows are on the margin."""
     if isinstance(task.loss, SQUARED):
         return False
     n_rows, excess = task.rows.n_rows, np.zeros(len(task.targets))
@@ -117,7 +117,7 @@ def _is_too_wide(task, point, width):
         part = slice(start, start + _PART)
         each = smoothing_excess(task.loss, task.targets[:, part], point.scores[:, part], width)
         excess += each @ task.weights[part]
-    return bool((excess / n_rows > _MAX_EXCESS * objectives(task, point)).any())
+    return bool((excess / n_rows > _MAX_EXCESS * tolerance * objectives(task, point)).any())
 
 
 def _careful_steps(task, point, width, tolerance, rng):
