@@ -51,11 +51,11 @@ class Batches:
         for batch in self:
             X, y, *weight = batch
             X = validated_rows(estimator, X, reset=not labels)
-            y = np.asarray(y)
+            y = np.array(y)  # a copy: a view would keep the memory of the whole batch
             if y.shape != (X.shape[0],):
                 raise ValueError(f"Batch {len(labels)} has {X.shape[0]} rows, but its y has the shape {y.shape}.")
             if len(weight) and weight[0] is not None:
-                weights.append(np.asarray(weight[0], np.float64))
+                weights.append(np.array(weight[0], np.float64))
                 if weights[-1].shape != y.shape:
                     raise ValueError(
                         f"Batch {len(labels)} has {len(y)} rows, but its weights have the shape {weights[-1].shape}."
