@@ -22,13 +22,13 @@ from pathlib import Path
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 from sklearn.kernel_approximation import Nystroem
 from sklearn.svm import SVC, LinearSVC
 from threadpoolctl import threadpool_limits
 
 from benchmarks.asset_data import CASES, split_of
 from benchmarks.limit import best_of, nanoseconds_per_value
+from benchmarks.tables import table
 from frugalsvm import ASSETClassifier
 from frugalsvm.asset.nystroem import kernel_rows, new_nystroem
 from frugalsvm.core.kernels import RBF
@@ -39,13 +39,6 @@ SETS = ("a9a", "mnist", "ijcnn1", "covtype")
 EPOCHS = {"a9a": 20, "mnist": 20, "ijcnn1": 20, "covtype": 10}
 # Landmarks that do better than random rows
 BETTER_LANDMARKS = {"mnist": ("kmeans",), "covtype": ("kmeans++",)}
-
-
-def table(title, *headings):
-    made = Table(title=title, title_justify="left")
-    for heading in headings:
-        made.add_column(heading, justify="left" if heading == "data" else "right")
-    return made
 
 
 def timed(model, X, y):

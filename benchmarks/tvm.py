@@ -11,10 +11,10 @@ import time
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
+from benchmarks.tables import table
 from frugalsvm import BSGDClassifier, TVMClassifier
 from frugalsvm.datasets import load, make_checkerboard, make_two_gaussians, make_waveform
 
@@ -108,13 +108,6 @@ def accuracies(name, seeds, budget=100, kernel="rbf", **settings):
         n_rows += len(y)
         scores.append(100 * model.score(X_test, y_test))
     return np.array(scores), n_rows / seconds
-
-
-def table(title, *headings):
-    made = Table(title=title, title_justify="left")
-    for heading in headings:
-        made.add_column(heading, justify="left" if heading == "data" else "right")
-    return made
 
 
 def table3(console, seeds, names):

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from frugalsvm._version import __version__
 
 if TYPE_CHECKING:
-    from frugalsvm.estimators.asset import ASSETClassifier, ASSETRegressor
+    from frugalsvm.estimators.asset import ASSETClassifier
+    from frugalsvm.estimators.asset_regressor import ASSETRegressor
     from frugalsvm.estimators.bpa import BPAClassifier
     from frugalsvm.estimators.bsgd import BSGDClassifier
     from frugalsvm.estimators.incremental import IncrementalSVC
@@ -33,7 +34,7 @@ __all__ = [
 # Loaded when first used, so that importing the package (a command line's --help, say) is quick.
 _HOMES = {
     "ASSETClassifier": "frugalsvm.estimators.asset",
-    "ASSETRegressor": "frugalsvm.estimators.asset",
+    "ASSETRegressor": "frugalsvm.estimators.asset_regressor",
     "BPAClassifier": "frugalsvm.estimators.bpa",
     "BSGDClassifier": "frugalsvm.estimators.bsgd",
     "BudgetedPerceptron": "frugalsvm.estimators.perceptron",

@@ -1,0 +1,318 @@
+"""ASSET as a scikit-learn regressor."""
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
+
+from frugalsvm.asset.losses import EpsilonInsensitive, SquaredEpsilonInsensitive
+from frugalsvm.estimators._asset_stream import StreamingMachine
+from frugalsvm.estimators._base import unchanged_on_error
+from frugalsvm.estimators._batches import Batches
+from frugalsvm.estimators._validation import check_choice, check_positive, validated_rows
+
+__all__ = ["ASSETRegressor"]
+
+_TUBES = {"epsilon_insensitive": EpsilonInsensitive, "squared_epsilon_insensitive": SquaredEpsilonInsensitive}
+
+
+class ASSETRegressor(RegressorMixin, StreamingMachine):
+    """Low-rank kernel regression with the losses of support vector regression, in batch or as a stream.
+
+    The same features and solvers as `ASSETClassifier`, for targets that are numbers.
+
+    Parameters
+    ----------
+    feature_map : {"nystroem", "fourier"}, default="nystroem"
+        Kernel values with some rows of the data, the landmarks, whitened; or random Fourier features (RBF kernel only),
+        which need no data at all but more components for the same accuracy.
+    n_components : int, default=512
+        Number of landmarks or of Fourier features. More are more accurate; time and memory are proportional to it, with
+        a cubic part that shows from a few thousand on.
+    C : float or list of float, default=1.0
+        As in `sklearn.svm.SVR`: the penalty is ``lambda = 1 / (C n)``. A list is a path: all values are solved for,
+        each from the one before, on the same kernel values; the one that does best on held rows
+        (``validation_fraction`` of them) is solved for again with all rows. Ten values cost two or three single fits.
+        Streams take ``n = 10 000`` unless ``alpha`` is given.
+    epsilon : float, default=0.1
+        Errors up to this cost nothing.
+    kernel : {"rbf", "poly", "linear"}, default="rbf"
+    gamma : {"scale", "auto"} or float, default="scale"
+        As in `sklearn.svm.SVR`.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=1.0
+        Constant of the polynomial kernel.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+    solver : {"newton", "asset", "asset*"}, default="newton"
+        How `fit` solves the problem: truncated Newton, by far the fastest and the only one that comes near the
+        optimum; or the stochastic subgradient steps of the paper, ``"asset"`` with steps that fall like
+        ``1 / sqrt(t)`` and an unpenalised intercept, ``"asset*"`` with steps of ``1 / (lambda t)``, where an
+        intercept is penalised. `partial_fit` takes subgradient steps always, those of "asset" for "newton".
+    fit_intercept : bool, default=True
+    alpha : float, default=None
+        The penalty lambda itself; takes the place of C. Set it for streams.
+    landmarks : {"uniform", "kmeans++", "kmeans"}, default="uniform"
+        Random rows; rows that are spread out; or means of the rows around these, which are better for images and cost
+        about as much as the kernel values of ten thousand rows.
+    rank : int, default=None
+        Largest number of features that the Nystroem map keeps, those with the largest eigenvalues.
+    eigenvalue_threshold : float, default=1e-7
+        It keeps those above this share of the largest eigenvalue. Kernel values are float32: far below that, features
+        are rounding errors.
+    structured : bool or "auto", default="auto"
+        Whether Fourier features use Hadamard transforms instead of a matrix product: as accurate, and several times
+        faster for wide rows. "auto" takes the faster.
+    max_iter : int, default=None
+        Newton steps of each stage (None is 30), or epochs of subgradient steps (None is 20).
+    tol : float, default=5e-3
+        Newton steps end when the next would reduce the objective by a smaller share than this. The default ends about
+        0.1 % above the optimum.
+    average : "suffix", int or False, default="suffix"
+        What subgradient steps return: the mean of the last half of all iterates; of so many last ones (the paper has
+        100, which is far less accurate); or the last.
+    early_stopping : bool, default=False
+        Whether to stop when the score on held rows has not risen for ``n_iter_no_change`` steps or epochs, and take the
+        model that did best on them.
+    validation_fraction : float, default=0.1
+        Share of rows that are held for early stopping and for choosing C.
+    n_iter_no_change : int, default=5
+    memory : str, default="4GB"
+        Limit for features and what is computed from them. If all features take more, they are computed again in every
+        pass, which takes several times as long.
+    n_jobs : int, default=None
+        Threads for matrix products; None is one.
+    random_state : int, RandomState instance or None, default=None
+        For landmarks, frequencies, samples of rows and the order of steps.
+
+    Attributes
+    ----------
+    objective_ : float
+        ``lambda / 2 ||w||^2 + mean loss`` of the last `fit`, summed over outputs.
+    suboptimality_bound_ : float
+        How far it may be above the optimum, by duality: the truth is often a tenth of that. A smaller ``tol`` makes
+        both smaller.
+    C_, path_ : float, dict of arrays
+        With a list of C: the chosen one; values of C with their validation scores, objectives and bounds.
+    best_validation_score_ : float
+        With early stopping.
+    landmarks_, dual_coef_ : ndarray or None
+        With a Nystroem map: ``decision_function(X) == kernel(X, landmarks_) @ dual_coef_.T + intercept_``.
+    coef_ : ndarray of shape (n_outputs, rank_)
+        Weights of the features.
+    intercept_ : ndarray of shape (n_outputs,)
+    rank_ : int
+        Number of features.
+    gamma_ : float
+    model_bytes_ : int
+    n_iter_ : int
+        Newton steps, in all stages, or epochs.
+    t_ : int
+        Examples learned from.
+    n_features_in_ : int
+
+    References
+    ----------
+    S. Lee, S. J. Wright (2012). ASSET: approximate stochastic subgradient estimation training for support vector
+    machines. International Conference on Pattern Recognition Applications and Methods.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from frugalsvm import ASSETRegressor
+    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(5000, 2))
+    >>> y = np.sin(X[:, 0]) * X[:, 1]
+    >>> model = ASSETRegressor(n_components=128, C=10.0, epsilon=0.01, gamma=0.5, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.99
+    True
+    """
+
+    def __init__(
+        self,
+        feature_map="nystroem",
+        n_components=512,
+        *,
+        C=1.0,
+        epsilon=0.1,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1.0,
+        loss="epsilon_insensitive",
+        solver="newton",
+        fit_intercept=True,
+        alpha=None,
+        landmarks="uniform",
+        rank=None,
+        eigenvalue_threshold=1e-7,
+        structured="auto",
+        max_iter=None,
+        tol=5e-3,
+        average="suffix",
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=5,
+        memory="4GB",
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.feature_map = feature_map
+        self.n_components = n_components
+        self.C = C
+        self.epsilon = epsilon
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.loss = loss
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.alpha = alpha
+        self.landmarks = landmarks
+        self.rank = rank
+        self.eigenvalue_threshold = eigenvalue_threshold
+        self.structured = structured
+        self.max_iter = max_iter
+        self.tol = tol
+        self.average = average
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.memory = memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _check_params(self):
+        self._check_machine()
+        check_choice("loss", self.loss, _TUBES)
+        check_positive("epsilon", self.epsilon, zero=True)
+
+    def _loss(self):
+        return _TUBES[self.loss](float(self.epsilon))
+
+    def _checked(self, X, y, sample_weight, *, reset):
+        """Rows, targets of the one output, and weights or None."""
+        if y is None:
+            raise ValueError("ASSETRegressor requires y to be passed, but the target y is None.")
+        X = validated_rows(self, X, reset=reset)
+        y = column_or_1d(y, warn=True, dtype=np.float64)
+        check_consistent_length(X, y)
+        if not np.isfinite(y).all():
+            raise ValueError("Input y contains NaN or infinity.")
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        return X, y.astype(np.float32)[None], sample_weight
+
+    def _start(self, X):
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        self._begin(1, self._kernel_for(X), not isinstance(X, np.ndarray), rng)
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from all rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the examples; one of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            self._check_params()
+            X, targets, weights = self._checked(X, y, sample_weight, reset=True)
+            self._start(X)
+            # Losses are smoothed in units of the spread of the targets.
+            self._fit_rows(X, targets, weights, self._loss(), _spread(targets, weights))
+            self.n_iter_ = self._n_iter
+        return self
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """Learn from a batch of rows, in the given order, once.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            self._check_params()
+            first = not hasattr(self, "_unknowns")
+            X, targets, weights = self._checked(X, y, sample_weight, reset=first)
+            if first:
+                self._start(X)
+            self._learn_rows(X, targets, weights, self._loss())
+        return self
+
+    def fit_batches(self, batches):
+        """Learn from data that does not fit into memory, read batch by batch, several times.
+
+        Features are computed again in every pass, and what is kept at a time is within ``memory``.
+
+        Parameters
+        ----------
+        batches : iterable or callable
+            Batches ``(X, y)`` or ``(X, y, sample_weight)``: a list, any object that can be iterated again and again, or
+            a function that returns a new iterator. They are the same rows in the same order every time.
+
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from frugalsvm import ASSETRegressor
+        >>> X = np.random.default_rng(0).normal(size=(5000, 3))
+        >>> y = np.sin(3 * X[:, 0])
+        >>> def batches():  # a file would be read here
+        ...     for start in range(0, 5000, 1000):
+        ...         yield X[start : start + 1000], y[start : start + 1000]
+        >>> model = ASSETRegressor(n_components=256, C=10, memory="1MB", random_state=0).fit_batches(batches)
+        >>> model.score(X, y) > 0.9
+        True
+        """
+        with unchanged_on_error(self):
+            self._check_params()
+            batches = Batches(batches)
+            survey = batches.survey(self)
+            targets = survey.y.astype(np.float32)[None]
+            if not np.isfinite(targets).all():
+                raise ValueError("Input y contains NaN or infinity.")
+            self._begin_survey(survey, 1)
+            weights = survey.sample_weight
+            if weights is not None:
+                weights = _check_sample_weight(weights, survey.y[:, None], dtype=np.float64, ensure_non_negative=True)
+            self._fit_batches(batches, targets, weights, self._loss(), _spread(targets, weights))
+        return self
+
+    def predict(self, X):
+        """Predicted values of the rows of ``X``."""
+        check_is_fitted(self)
+        return self._output(X)[:, 0]
+
+    def _quality(self, scores, targets, weights):
+        """R^2."""
+        spread = np.average(np.square(targets[0] - np.average(targets[0], weights=weights)), weights=weights)
+        return 1.0 - float(np.average(np.square(scores[0] - targets[0]), weights=weights) / (spread or 1.0))
+
+
+def _spread(targets, weights):
+    """How far apart the middle half of the targets with a weight is; outliers do not count."""
+    seen = targets if weights is None or not np.any(weights) else targets[:, weights > 0]
+    low, high = np.percentile(seen, [25, 75])
+    return float(high - low) / 1.35 or float(seen.std()) or 1.0
