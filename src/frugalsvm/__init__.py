@@ -29,6 +29,7 @@ __all__ = [
     "__version__",
     "datasets",
     "metrics",
+    "streams",
 ]
 
 # Loaded when first used, so that importing the package (a command line's --help, say) is quick.
@@ -48,7 +49,7 @@ _HOMES = {
 def __getattr__(name: str):
     if name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
-    elif name in ("datasets", "metrics"):
+    elif name in ("datasets", "metrics", "streams"):
         value = import_module(f"frugalsvm.{name}")
     else:
         raise AttributeError(f"module 'frugalsvm' has no attribute {name!r}")

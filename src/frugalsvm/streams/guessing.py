@@ -1,0 +1,60 @@
+"""What format a source is in."""
+
+from __future__ import annotations
+
+import re
+
+from frugalsvm.streams.bad_lines import StreamError
+from frugalsvm.streams.opening import COMPRESSIONS, Source
+
+__all__ = ["guessed_format"]
+
+_FORMAT_OF_SUFFIX = {
+    **dict.fromkeys((".libsvm", ".svmlight", ".svm"), "libsvm"),
+    ".csv": "csv",
+    **dict.fromkeys((".tsv", ".tab"), "tsv"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".arrow", ".arrows", ".feather", ".ipc"), "arrow"),
+    ".npz": "npz",
+    ".npy": "npy",
+}
+_FORMAT_OF_MAGIC = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"\xff\xff\xff\xff": "arrow",
+    b"PK\x03\x04": "npz",
+    b"\x93NUMPY": "npy",
+}
+
+
+def guessed_format(source: Source) -> str:
+    """The format of a source: from its name, or from its first bytes where the name says nothing."""
+    if source.path:
+        suffixes = [suffix.lower() for suffix in source.path.suffixes]
+        if suffixes and suffixes[-1][1:] in COMPRESSIONS:
+            suffixes.pop()
+        if suffixes and suffixes[-1] in _FORMAT_OF_SUFFIX:
+            return _FORMAT_OF_SUFFIX[suffixes[-1]]
+    head = source.peek()
+    for magic, name in _FORMAT_OF_MAGIC.items():
+        if head.startswith(magic):
+            return name
+    if not head:
+        raise StreamError(f"{source.name} is empty.")
+    guess = None if b"\x00" in head else _format_of_text(head)
+    if guess is None:
+        raise StreamError(f"{source.name} is in no format that is known here; say which one with format=.")
+    return guess
+
+
+def _format_of_text(head: bytes) -> str | None:
+    for line in head.splitlines()[:100]:
+        data = line.split(b"#", 1)[0].strip()
+        if not data:
+            continue
+        if re.search(rb"(^|\s)\d+:[-+.\d]", data):
+            return "libsvm"
+        if b"\t" in data:
+            return "tsv"
+        return "csv" if b"," in data or b";" in data else None
+    return None

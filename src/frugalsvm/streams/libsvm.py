@@ -1,0 +1,181 @@
+"""LIBSVM (svmlight) text as a stream of CSR rows."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from frugalsvm.streams.bad_lines import BadLines, StreamError, shown
+from frugalsvm.streams.batch import Batch, dropped
+from frugalsvm.streams.columns import Layout
+from frugalsvm.streams.examining import HardNumbers, number_in, parser_top
+from frugalsvm.streams.lines import Block, TextSources
+from frugalsvm.streams.number_parsing import AT, COUNT, LINE, ROW
+from frugalsvm.streams.parsing import parse_rows, pass_rows, scan_indices
+
+__all__ = ["LibsvmReader"]
+
+# Files up to this size are read through once for the number of features; of larger ones the first lines decide.
+_SCANNED_BYTES = 1 << 26
+_MOST_FEATURES = 2**31 - 1
+
+
+class LibsvmReader:
+    """Reads ``label index:value index:value ...`` lines; ``#`` begins a comment."""
+
+    def __init__(
+        self,
+        text: TextSources,
+        *,
+        n_features: int | None,
+        zero_based: bool | None,
+        has_labels: bool,
+        dtype: Any,
+    ) -> None:
+        self.text, self.has_labels, self.dtype = text, has_labels, np.dtype(dtype)
+        self._wanted_features, self._zero_based = n_features, zero_based
+        self.reopenable, self.name = text.reopenable, text.name
+        self._layout: Layout | None = None
+        self._base = 1
+        # With both given there is nothing to decide from the first lines, and a live pipe is not kept waiting.
+        text.fill_first = n_features is None or zero_based is None
+
+    def prepare(self) -> Layout:
+        """Decide on the first feature number and on the number of features, once."""
+        if self._layout is not None:
+            return self._layout
+        width, notes = self._wanted_features, []
+        if width is None or self._zero_based is None:
+            smallest, largest, seen = self._scanned()
+            self._base = 0 if (smallest == 0 if self._zero_based is None else self._zero_based) else 1
+            notes.append(f"feature numbers start at {self._base}")
+            if width is None:
+                width = max(largest + 1 - self._base, 1)
+                notes.append(f"{width} features, the largest number in {seen}")
+        else:
+            self._base = 0 if self._zero_based else 1
+        if width > _MOST_FEATURES:
+            raise StreamError(f"{self.name} has a feature number above {_MOST_FEATURES}; give n_features.")
+        self._layout = Layout(width, None, None, tuple(notes))
+        return self._layout
+
+    def _scanned(self) -> tuple[int, int, str]:
+        """Smallest and largest feature number, and where they were looked for."""
+        bounds = np.array([_MOST_FEATURES, 0], dtype=np.int64)
+        size = self.text.size
+        whole = self._wanted_features is None and size is not None and size <= _SCANNED_BYTES
+        for block in self.text if whole else [self.text.first()]:
+            scan_indices(np.frombuffer(block.text, dtype=np.uint8), bounds)
+        return int(bounds[0]), int(bounds[1]), "the file" if whole else "the first lines"
+
+    def pieces(self, skip: int, bad: BadLines) -> Iterator[Batch]:
+        """Rows from number ``skip`` on, in pieces of any size."""
+        self.prepare()
+        # Where bad lines are left out, only reading tells which lines count.
+        to_pass = 0 if bad.skip else skip
+        yield from dropped(self._parsed(to_pass, bad), skip - to_pass)
+
+    def _parsed(self, to_pass: int, bad: BadLines) -> Iterator[Batch]:
+        for block in self.text:
+            if block.problem:
+                bad.refuse(block.where(0), block.problem)
+                continue
+            state = np.zeros(5, dtype=np.int64)
+            if to_pass:
+                to_pass -= pass_rows(np.frombuffer(block.text, dtype=np.uint8), state, ord("#"), to_pass)
+            piece, failure = self._piece(block, state, bad)
+            # Rows before a bad line come first, so that the error is where the line is.
+            yield piece
+            if failure is not None:
+                raise failure
+
+    def _piece(self, block: Block, state: NDArray, bad: BadLines) -> tuple[Batch, StreamError | None]:
+        failure = None
+        assert self._layout is not None
+        width = self._layout.n_features
+        text = np.frombuffer(block.text, dtype=np.uint8)
+        most_rows, most_values = block.text.count(b"\n"), block.text.count(b":")
+        labels, ends = np.zeros(most_rows), np.zeros(most_rows + 1, dtype=np.int32)
+        indices, values = np.empty(most_values, dtype=np.int32), np.empty(most_values, dtype=self.dtype)
+        lines = np.empty(most_rows, dtype=np.int64)
+        hard = HardNumbers(len(block.text))
+        top = parser_top(self.dtype)
+        arrays = (labels, ends, indices, values, lines, hard.text, hard.places)
+        while not parse_rows(text, state, self._base, width, self.has_labels, top, *arrays):
+            begin = int(state[AT])
+            end = block.text.index(b"\n", begin)
+            found = self._examined(block.text[begin:end])
+            if isinstance(found, str):
+                try:
+                    bad.refuse(block.where(int(state[LINE])), found)
+                except StreamError as error:
+                    failure = error
+                    break
+            else:
+                row, count = int(state[ROW]), int(state[COUNT])
+                X, y = found
+                indices[count : count + X.nnz], values[count : count + X.nnz] = X.indices, X.data
+                labels[row], ends[row + 1] = y, count + X.nnz
+                state[ROW], state[COUNT] = row + 1, count + X.nnz
+            state[AT] = end + 1
+            state[LINE] += 1
+        hard.settle(state, values, labels)
+        n, count = int(state[ROW]), int(state[COUNT])
+        X = sparse.csr_matrix((values[:count], indices[:count], ends[: n + 1]), shape=(n, width))
+        return Batch(X, labels[:n] if self.has_labels else None), failure
+
+    def _examined(self, line: bytes) -> tuple[Any, float] | str:
+        """A line that the parser did not take: its row and label as scikit-learn reads it, or what is wrong."""
+        line = line.split(b"#", 1)[0]
+        if not self.has_labels and (not line.split() or b":" in line.split()[0]):
+            line = b"0 " + line
+        problem = self._problem(line)
+        if problem is not None:
+            return problem
+        from sklearn.datasets import load_svmlight_file
+
+        width = self._layout.n_features if self._layout else None
+        try:
+            X, y = load_svmlight_file(
+                io.BytesIO(line + b"\n"), n_features=width, dtype=self.dtype, zero_based=self._base == 0
+            )
+        except (ValueError, IndexError, OverflowError) as error:
+            return f"the line cannot be read: {error}"
+        return X, float(y[0])
+
+    def _problem(self, line: bytes) -> str | None:
+        assert self._layout is not None
+        fields = line.decode("utf-8", "backslashreplace").split()
+        if not fields:
+            return "the line has no label"
+        if "," in fields[0]:
+            return f"column 1: {shown(fields[0])} is more than one label, and this reader takes one"
+        label = number_in(fields[0], np.float64)
+        if isinstance(label, str):
+            return f"column 1 (label): {label}"
+        last = -1
+        for column, field in enumerate(fields[1:], start=2):
+            place = f"column {column}"
+            if field.startswith("qid:"):
+                return f"{place}: {shown(field)} belongs to ranking data, which is not read here"
+            match = re.fullmatch(r"(\d+):(.*)", field, re.ASCII | re.DOTALL)
+            if match is None:
+                return f"{place}: {shown(field)} is not of the form number:value"
+            index = int(match[1][:20]) - self._base
+            if index < 0:
+                return f"{place}: feature number 0 where numbers start at 1 (zero_based=True allows it)"
+            if index >= self._layout.n_features:
+                return f"{place}: feature {shown(match[1])} is beyond n_features={self._layout.n_features}"
+            if index <= last:
+                return f"{place}: feature {match[1]} is not above the one before it"
+            last = index
+            value = number_in(match[2], self.dtype)
+            if isinstance(value, str):
+                return f"{place}: {value}"
+        return None

@@ -1,0 +1,218 @@
+"""`open_stream`: from a file, a folder or a pipe to batches."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from frugalsvm.streams.arrays import NpyReader, NpzReader
+from frugalsvm.streams.bad_lines import BadLines, StreamError
+from frugalsvm.streams.batch import Batch, rebatched
+from frugalsvm.streams.columns import Layout, Roles, Schema
+from frugalsvm.streams.delimited import DelimitedReader
+from frugalsvm.streams.guessing import guessed_format
+from frugalsvm.streams.libsvm import LibsvmReader
+from frugalsvm.streams.lines import TextSources
+from frugalsvm.streams.opening import Source
+from frugalsvm.streams.tables import TableReader, folder_format
+
+__all__ = ["FORMATS", "Stream", "open_stream"]
+
+FORMATS = ("libsvm", "csv", "tsv", "parquet", "arrow", "npz", "npy")
+
+
+class _Reader(Protocol):
+    name: str
+    reopenable: bool
+
+    def prepare(self) -> Layout: ...
+
+    def pieces(self, skip: int, bad: BadLines) -> Iterator[Batch]: ...
+
+
+class Stream:
+    """Batches of rows from a source; made by `open_stream`.
+
+    Iterating reads the source from row `start` on. A file can be iterated again and again; a pipe once.
+
+    Attributes
+    ----------
+    name : str
+        Where the rows come from, for messages.
+    batch_rows : int
+        Rows in each batch, except the last.
+    start : int
+        Number of the row that reading begins at.
+    n_features, schema, notes
+        Width, columns (None for LIBSVM and npz) and what was decided without being asked for; known from the first
+        lines, which are read when one of these is first used.
+    n_rows : int or None
+        Rows in the whole source where that is cheap to know.
+    n_bad : int
+        Bad lines that the latest pass has left out so far; `bad_examples` describes the first of them.
+    """
+
+    def __init__(self, reader: _Reader, *, batch_rows: int, start: int, skip_bad: bool) -> None:
+        self._reader, self._skip_bad = reader, skip_bad
+        self.batch_rows, self.start, self.name = batch_rows, start, reader.name
+        self.reopenable = reader.reopenable
+        self._bad = BadLines(skip_bad)
+
+    @property
+    def n_features(self) -> int:
+        return self._reader.prepare().n_features
+
+    @property
+    def schema(self) -> Schema | None:
+        return self._reader.prepare().schema
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self._reader.prepare().notes
+
+    @property
+    def n_rows(self) -> int | None:
+        # Rows that will be left out are not known before they are read.
+        return None if self._skip_bad else self._reader.prepare().n_rows
+
+    @property
+    def n_bad(self) -> int:
+        return self._bad.count
+
+    @property
+    def bad_examples(self) -> list[str]:
+        return self._bad.examples
+
+    def from_row(self, start: int) -> Stream:
+        """The same stream, read from another row on."""
+        if start < 0:
+            raise ValueError(f"start must not be negative, got {start}.")
+        other = copy.copy(self)
+        other.start, other._bad = start, BadLines(self._skip_bad)
+        return other
+
+    def __iter__(self) -> Iterator[Batch]:
+        self._bad = BadLines(self._skip_bad)
+        return self._batches(self._bad)
+
+    def _batches(self, bad: BadLines) -> Iterator[Batch]:
+        is_empty = True
+        for batch in rebatched(self._reader.pieces(self.start, bad), self.batch_rows, self.start):
+            is_empty = False
+            yield batch
+        if is_empty and self.start == 0:
+            why = f" ({bad.count} bad lines were left out; the first: {bad.examples[0]})" if bad.count else ""
+            raise StreamError(f"{self.name} has no rows{why}.")
+
+    def __repr__(self) -> str:
+        return f"<Stream of {self.name} in batches of {self.batch_rows} rows from row {self.start}>"
+
+
+def open_stream(
+    source: Any,
+    *,
+    format: str | None = None,
+    label: str | int | None = None,
+    weight: str | int | None = None,
+    batch_rows: int = 4096,
+    n_features: int | None = None,
+    start: int = 0,
+    on_bad_line: str = "fail",
+    header: bool | str = "auto",
+    has_labels: bool = True,
+    dtype: Any = np.float32,
+    delimiter: str | None = None,
+    categorical: Sequence[str | int] = (),
+    zero_based: bool | None = None,
+) -> Stream:
+    """Open a source of rows.
+
+    Parameters
+    ----------
+    source : path, list of paths, "-" or binary file object
+        Where to read: files (gz, bz2, xz and zst are decompressed), a folder of Parquet or Arrow files, standard
+        input, or an object with ``read``. Several files are read one after the other.
+    format : {"libsvm", "csv", "tsv", "parquet", "arrow", "npz", "npy"}, optional
+        Guessed from the name, or from the first bytes.
+    label : str or int, optional
+        Column of the labels, by name or by number from 0. By default a column called label, target, class or y, or
+        else the last. For npz the name of an array (``y`` or ``y_train``), for npy also the path of a second file.
+    weight : str or int, optional
+        Column of weights, likewise; none by default.
+    batch_rows : int, default=4096
+        Rows in a batch.
+    n_features : int, optional
+        Number of features; rows of another width are bad lines. For LIBSVM text from a pipe or a large file, the
+        first lines decide otherwise.
+    start : int, default=0
+        First row to give: reading resumes there, with the same rows as without the interruption.
+    on_bad_line : {"fail", "skip"}, default="fail"
+        Whether a bad line is an error, or is left out and counted.
+    header : bool or "auto", default="auto"
+        Whether delimited text begins with names; "auto" says so if no field of the first line is a number.
+    has_labels : bool, default=True
+        Whether to look for labels; without, all columns are features (unless `label` names one).
+    dtype : dtype, default=float32
+        Of the features: float32 or float64.
+    delimiter : str, optional
+        Between fields; by default a tab for TSV, and for CSV a comma, or what the first line has instead of one.
+    categorical : sequence of str or int, optional
+        Columns that are text even if they look like numbers.
+    zero_based : bool, optional
+        Whether LIBSVM feature numbers start at 0; by default they do if a 0 occurs where `n_features` is looked for.
+
+    Returns
+    -------
+    Stream
+
+    Examples
+    --------
+    >>> import io
+    >>> from frugalsvm.streams import open_stream
+    >>> stream = open_stream(io.BytesIO(b"+1 1:0.5 3:1\\n-1 2:2\\n"), format="libsvm", batch_rows=100)
+    >>> for batch in stream:
+    ...     print(batch.X.toarray(), batch.y)
+    [[0.5 0. 1. ] [0. 2. 0. ]] [ 1. -1.]
+    """
+    if format not in (None, *FORMATS):
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}.")
+    if on_bad_line not in ("fail", "skip"):
+        raise ValueError(f"on_bad_line must be 'fail' or 'skip', got {on_bad_line!r}.")
+    if np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise ValueError(f"dtype must be float32 or float64, got {dtype!r}.")
+    if batch_rows < 1 or start < 0 or (n_features is not None and n_features < 1):
+        raise ValueError("batch_rows and n_features must be at least 1 and start at least 0.")
+    roles = Roles(label, weight, has_labels, categorical)
+    text_options = {"header": header, "delimiter": delimiter, "zero_based": zero_based}
+    reader = _reader(source, format, roles, {"n_features": n_features, "dtype": dtype}, text_options)
+    return Stream(reader, batch_rows=batch_rows, start=start, skip_bad=on_bad_line == "skip")
+
+
+def _reader(source: Any, format: str | None, roles: Roles, common: dict[str, Any], text: dict[str, Any]) -> _Reader:
+    if isinstance(source, str | os.PathLike) and source != "-" and Path(source).is_dir():
+        format = format or folder_format(Path(source))
+        if format not in ("parquet", "arrow"):
+            raise StreamError(f"{source} is a folder; only Parquet and Arrow data can be read from a folder.")
+        return TableReader(Path(source), format, roles=roles, **common)
+    sources = [Source(place) for place in (source if isinstance(source, list | tuple) else [source])]
+    if not sources:
+        raise StreamError("The list of files is empty.")
+    format = format or guessed_format(sources[0])
+    if format in ("parquet", "arrow"):
+        return TableReader(sources, format, roles=roles, **common)
+    if format in ("npz", "npy"):
+        if len(sources) > 1:
+            raise StreamError(f"Only one {format} file can be read at a time.")
+        return (NpzReader if format == "npz" else NpyReader)(sources[0], roles=roles, **common)
+    if format == "libsvm":
+        if roles.weight is not None or roles.label is not None or roles.categorical:
+            raise StreamError("LIBSVM text has no columns to choose: label, weight and categorical do not apply.")
+        base = text["zero_based"]
+        return LibsvmReader(TextSources(sources), zero_based=base, has_labels=roles.has_labels, **common)
+    options = {"header": text["header"], "delimiter": text["delimiter"], "is_tsv": format == "tsv"}
+    return DelimitedReader(TextSources(sources), roles=roles, **options, **common)
