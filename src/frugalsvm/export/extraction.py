@@ -1,0 +1,157 @@
+"""From fitted estimators to plain numbers."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from frugalsvm.asset.fourier import DenseFourier, StructuredFourier
+from frugalsvm.asset.nystroem import Nystroem
+from frugalsvm.estimators._asset import LowRankMachine
+from frugalsvm.estimators._base import KernelExpansionClassifier
+from frugalsvm.estimators._exact import ExactClassifier
+from frugalsvm.export.models import PlainModel
+
+__all__ = ["plain_model"]
+
+FREQUENCIES_AT_A_TIME = 256  # structured frequencies that are made together
+
+
+def plain_model(estimator: Any) -> PlainModel:
+    """The numbers of a fitted model: everything that its predictions need.
+
+    Parameters
+    ----------
+    estimator : estimator, Pipeline or PlainModel
+        Any fitted classifier or regressor of this library; or a scikit-learn pipeline of `StandardScaler` and one of
+        them; or an object whose method ``to_plain_model`` returns its plain model.
+
+    Returns
+    -------
+    PlainModel
+
+    Examples
+    --------
+    >>> from frugalsvm import ASSETRegressor
+    >>> from frugalsvm.export import plain_model
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = plain_model(ASSETRegressor(n_components=16, random_state=0).fit(X, X[:, 0]))
+    >>> model.kernel, model.vectors.shape, model.decision
+    ('rbf', (16, 2), 'value')
+    """
+    if isinstance(estimator, PlainModel):
+        return estimator
+    if isinstance(estimator, Pipeline):
+        return _of_pipeline(estimator)
+    if hasattr(estimator, "to_plain_model"):
+        return estimator.to_plain_model()
+    if isinstance(estimator, LowRankMachine):
+        return _of_low_rank(estimator)
+    if isinstance(estimator, KernelExpansionClassifier):
+        return _of_expansion(estimator)
+    what = type(estimator).__name__ if isinstance(estimator, BaseEstimator) else repr(estimator)
+    raise TypeError(f"Only fitted estimators of frugalsvm can be exported, not {what}.")
+
+
+def _of_pipeline(pipeline):
+    *scalers, (_, last) = pipeline.steps
+    model = plain_model(last)
+    for name, step in reversed(scalers):
+        if step is None or step == "passthrough":
+            continue
+        if not isinstance(step, StandardScaler):
+            raise TypeError(
+                f"Step {name!r} of the pipeline is a {type(step).__name__}: only StandardScaler is exported."
+            )
+        check_is_fitted(step)
+        model = model.with_scaling(step.mean_ if step.with_mean else None, step.scale_)
+    return model
+
+
+def _of_expansion(estimator):
+    check_is_fitted(estimator)
+    classes = estimator.classes_
+    if len(classes) < 2:
+        raise ValueError(f"The model has seen one class only, {classes.tolist()[0]!r}: there is nothing to export yet.")
+    vectors, coefficients = estimator.support_vectors_, estimator.dual_coef_
+    decision = _decision_for(classes)
+    if isinstance(estimator, ExactClassifier) and decision == "argmax":
+        decision = "votes"
+    return _of_kernel(
+        estimator._kernel, vectors, coefficients, estimator.intercept_, decision, classes, np.dtype(estimator._dtype)
+    )
+
+
+def _decision_for(classes):
+    return "sign" if len(classes) == 2 else "argmax"
+
+
+def _of_kernel(kernel, vectors, coefficients, intercepts, decision, classes, dtype):
+    if len(vectors) == 0:  # a vector without weight: C has no empty arrays
+        vectors = np.zeros((1, vectors.shape[1]), dtype)
+        coefficients = np.zeros((len(intercepts), 1))
+    name = type(kernel).__name__.lower()
+    parameters = kernel._asdict()
+    coefficients = np.asarray(coefficients, np.float64)
+    return PlainModel(
+        name, vectors, coefficients, np.asarray(intercepts, np.float64), decision, classes, dtype=dtype, **parameters
+    )
+
+
+def _of_low_rank(estimator):
+    check_is_fitted(estimator)
+    feature_map = getattr(estimator, "_map", None)
+    if feature_map is None:
+        raise ValueError(f"This {type(estimator).__name__} has learned nothing yet: there is nothing to export.")
+    classes = getattr(estimator, "classes_", None)
+    decision = "value" if classes is None else _decision_for(classes)
+    single = np.dtype(np.float32)
+    if isinstance(feature_map, Nystroem):
+        numbers = feature_map.landmarks.copy(), estimator.dual_coef_, estimator.intercept_
+        return _of_kernel(feature_map.kernel, *numbers, decision, classes, single)
+    vectors = _frequencies(feature_map)
+    amplitude = np.sqrt(2.0 / len(vectors))
+    coefficients = amplitude * estimator.coef_
+    offsets = feature_map.offsets.copy()
+    return PlainModel(
+        "cosine", vectors, coefficients, estimator.intercept_, decision, classes, offsets=offsets, dtype=single
+    )
+
+
+def _frequencies(fourier: DenseFourier | StructuredFourier):
+    """The frequencies of a map in turns, shape (n_components, n_features)."""
+    if isinstance(fourier, DenseFourier):
+        return np.ascontiguousarray(fourier.frequencies.T)
+    p, n_components = fourier.factors.shape[2], fourier.offsets.size
+    out = np.empty((n_components, fourier.n_features))
+    for start in range(0, n_components, FREQUENCIES_AT_A_TIME):
+        end = min(start + FREQUENCIES_AT_A_TIME, n_components)  # a block is a power of two: parts of one or whole ones
+        for first in range(start, end, p):
+            places = np.arange(first, min(first + p, end))
+            out[places] = _structured_rows(fourier.factors[first // p], places % p)[:, : fourier.n_features]
+    return out
+
+
+def _structured_rows(factors, rows):
+    """Rows of ``diag(f3) H diag(f2) H diag(f1) H diag(f0)``, made from its transpose and unit vectors."""
+    p = factors.shape[1]
+    work = np.zeros((len(rows), p))
+    work[np.arange(len(rows)), rows] = factors[3, rows]
+    for stage in (2, 1, 0):
+        work = _hadamard(work) * factors[stage]
+    return work
+
+
+def _hadamard(work):
+    """Every row times the Hadamard matrix with entries +1 and -1."""
+    n_rows, p = work.shape
+    stride = 1
+    while stride < p:
+        halves = work.reshape(n_rows, p // (2 * stride), 2, stride)
+        work = np.stack([halves[:, :, 0] + halves[:, :, 1], halves[:, :, 0] - halves[:, :, 1]], axis=2)
+        stride *= 2
+    return work.reshape(n_rows, p)

@@ -1,0 +1,197 @@
+"""LIBSVM's model text, and arrays shaped like those of scikit-learn's `SVC` and `SVR`.
+
+LIBSVM knows one machine for each pair of classes, whose first class is the positive one, and predicts the second where
+a decision value is exactly zero. In this library the second class is the positive one and has the zero: all signs are
+turned, and then both agree everywhere. The coefficients of a support vector of class c are those of its pairs with the
+other classes, in their order; support vectors stand class by class, which is how LIBSVM tells whose pairs they belong
+to.
+"""
+
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from frugalsvm.export._files import write_file
+from frugalsvm.export.extraction import plain_model
+from frugalsvm.export.models import PlainModel, labels_of, pairs_of
+
+__all__ = ["to_arrays", "to_libsvm"]
+
+_KERNEL_NAMES = {"rbf": "rbf", "poly": "polynomial", "linear": "linear"}
+_LARGEST_LABEL = 2**31 - 1
+
+
+class _Shape(NamedTuple):
+    """A model in LIBSVM's order and with its signs."""
+
+    vectors: NDArray
+    coefficients: NDArray  # (n_classes - 1, n), or (1, n) for regression
+    rho: NDArray
+    sizes: NDArray | None  # support vectors of each class
+
+
+def to_libsvm(estimator: Any, path: str | os.PathLike[str]) -> Path:
+    """Write the model as LIBSVM model text, which ``svm-predict`` reads.
+
+    Parameters
+    ----------
+    estimator : estimator, Pipeline or PlainModel
+        A fitted model of two classes, of pairs of classes (`IncrementalSVC`) or of a regression, see `plain_model`.
+        Labels are integers.
+    path : path-like
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Notes
+    -----
+    With more than two classes, where two of them have as many votes, LIBSVM predicts the first of them, and
+    `IncrementalSVC` the one with the larger decision values.
+
+    A budgeted model's support vector belongs to no class; it stands under the one that its coefficient speaks for.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from frugalsvm import BSGDClassifier
+    >>> from frugalsvm.datasets import make_checkerboard
+    >>> from frugalsvm.export import to_libsvm
+    >>> X, y = make_checkerboard(1000, random_state=0)
+    >>> model = BSGDClassifier(budget=20, gamma=8.0, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(to_libsvm(model, folder + "/model.txt").read_text()[:35])
+    svm_type c_svc
+    kernel_type rbf
+    gamm
+    """
+    model = plain_model(estimator)
+    shape = _shape_of(model)
+    if model.mean is not None or model.scale is not None:
+        raise ValueError(
+            "LIBSVM's model text has no place for a scaler: export the estimator alone and scale its inputs."
+        )
+    lines = [*_header(model, shape), "SV"]
+    columns = [_line(*numbers) for numbers in zip(shape.coefficients.T.tolist(), shape.vectors, strict=True)]
+    return write_file(path, "\n".join([*lines, *columns, ""]))
+
+
+def _header(model, shape):
+    classifies = shape.sizes is not None
+    yield f"svm_type {'c_svc' if classifies else 'epsilon_svr'}"
+    yield f"kernel_type {_KERNEL_NAMES[model.kernel]}"
+    if model.kernel == "poly":
+        yield f"degree {model.degree}"
+    if model.kernel != "linear":
+        yield f"gamma {float(model.gamma)!r}"
+    if model.kernel == "poly":
+        yield f"coef0 {float(model.coef0)!r}"
+    yield f"nr_class {len(shape.sizes) if classifies else 2}"
+    yield f"total_sv {len(shape.vectors)}"
+    yield f"rho {_joined(shape.rho.tolist())}"
+    if classifies:
+        yield f"label {_joined(_whole_labels(model))}"
+        yield f"nr_sv {_joined(shape.sizes.tolist())}"
+
+
+def _line(coefficients, vector):
+    """A support vector: its coefficients, and its features that are not zero, numbered from 1."""
+    places = np.flatnonzero(vector)
+    features = (f"{k + 1}:{value!r}" for k, value in zip(places.tolist(), vector[places].tolist(), strict=True))
+    return _joined(coefficients) + " " + "".join(f"{feature} " for feature in features)
+
+
+def _joined(values):
+    return " ".join(map(repr, values))
+
+
+def _whole_labels(model):
+    kind, labels = labels_of(model)
+    if kind == "str" or any(label != int(label) or abs(label) > _LARGEST_LABEL for label in labels):
+        raise ValueError(f"LIBSVM's labels are integers, but this model has labels like {labels[0]!r}.")
+    return [int(label) for label in labels]
+
+
+def to_arrays(estimator: Any) -> dict[str, Any]:
+    """The model as arrays in the shapes, the order and the signs of a fitted `sklearn.svm.SVC` or `SVR`.
+
+    Parameters
+    ----------
+    estimator : estimator, Pipeline or PlainModel
+        A fitted model of two classes, of pairs of classes (`IncrementalSVC`) or of a regression, see `plain_model`.
+
+    Returns
+    -------
+    dict
+        ``support_vectors_``, ``dual_coef_``, ``intercept_``, ``n_support_`` and ``classes_`` (both None for a
+        regression), ``kernel``, ``gamma``, ``degree``, ``coef0``.
+
+    Examples
+    --------
+    >>> from frugalsvm import BSGDClassifier
+    >>> from frugalsvm.datasets import make_checkerboard
+    >>> from frugalsvm.export import to_arrays
+    >>> X, y = make_checkerboard(1000, random_state=0)
+    >>> arrays = to_arrays(BSGDClassifier(budget=20, gamma=8.0, random_state=0).fit(X, y))
+    >>> arrays["dual_coef_"].shape, arrays["kernel"], arrays["gamma"]
+    ((1, 20), 'rbf', 8.0)
+    """
+    model = plain_model(estimator)
+    shape = _shape_of(model)
+    if model.mean is not None or model.scale is not None:
+        raise ValueError("SVC has no place for a scaler: export the estimator alone and scale its inputs.")
+    # scikit-learn turns the signs back for two classes, and only then
+    sign = -1.0 if shape.sizes is not None and len(shape.sizes) == 2 else 1.0
+    return {
+        "support_vectors_": shape.vectors,
+        "dual_coef_": sign * shape.coefficients + 0.0,
+        "intercept_": -sign * shape.rho,
+        "n_support_": shape.sizes,
+        "classes_": model.classes,
+        "kernel": model.kernel,
+        "gamma": float(model.gamma),
+        "degree": int(model.degree),
+        "coef0": float(model.coef0),
+    }
+
+
+def _shape_of(model: PlainModel) -> _Shape:
+    if model.kernel not in _KERNEL_NAMES:
+        raise ValueError("LIBSVM has no random Fourier features: use feature_map='nystroem', or export to ONNX or C.")
+    if model.decision == "value":
+        return _Shape(model.vectors, model.coefficients, -model.intercepts, None)
+    if model.classes is None or model.decision == "argmax":
+        raise ValueError(
+            "LIBSVM has models of two classes or of pairs of classes only, and this one has an output for each of its "
+            f"{len(model.coefficients)} classes: export it to ONNX or C."
+        )
+    return _by_classes(model, len(model.classes))
+
+
+def _by_classes(model, n_classes):
+    pairs = pairs_of(n_classes)
+    home = _classes_of_vectors(model.coefficients, pairs)
+    coefficients = np.zeros((n_classes - 1, len(home)))
+    for p, (first, second) in enumerate(pairs):
+        for own, other in ((first, second), (second, first)):
+            here = home == own
+            coefficients[other - (other > own), here] = -model.coefficients[p, here]
+    order = np.argsort(home, kind="stable")
+    sizes = np.bincount(home, minlength=n_classes)
+    return _Shape(model.vectors[order], coefficients[:, order] + 0.0, model.intercepts.copy(), sizes)  # no zero is -0.0
+
+
+def _classes_of_vectors(coefficients, pairs):
+    """The class that a vector speaks for, by the sign of a coefficient: the second of a pair is the positive one."""
+    with_weight = coefficients != 0
+    some = with_weight.argmax(axis=0)
+    sign = np.take_along_axis(coefficients, some[None], axis=0)[0] > 0
+    home = np.array(pairs)[some, sign.astype(int)]
+    for p, (first, second) in enumerate(pairs):
+        if len(pairs) > 1 and not np.isin(home[with_weight[p]], (first, second)).all():
+            raise ValueError("A vector has coefficients in pairs of classes that have no class in common.")
+    return home

@@ -1,0 +1,166 @@
+"""What every fitted model is as plain numbers, and how they predict.
+
+====== ===========================================
+kernel K(x, v_j)
+====== ===========================================
+rbf    exp(-gamma ||x - v_j||^2)
+poly   (gamma <x, v_j> + coef0)^degree
+linear <x, v_j>
+cosine cos(2 pi (<x, v_j> + offsets_j))
+====== ===========================================
+
+"cosine" is a random Fourier feature: angles are in turns, and the amplitude is in the coefficients.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from scipy.spatial.distance import cdist
+
+__all__ = ["DTYPES", "PlainModel", "as_type", "checked_dtype", "labels_of", "pairs_of"]
+
+ROWS_AT_A_TIME = 1024  # rows whose kernel values are held at once
+DTYPES = ("float32", "float64")
+_KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str"}
+
+
+class PlainModel(NamedTuple):
+    """``values = K(x, vectors) @ coefficients.T + intercepts`` and what they mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from frugalsvm.export import PlainModel
+    >>> model = PlainModel("linear", np.eye(2), np.array([[1.0, -1.0]]), np.zeros(1), "sign", np.array(["a", "b"]))
+    >>> model.predict([[3.0, 1.0], [1.0, 3.0]])
+    array(['b', 'a'], dtype='<U1')
+    """
+
+    kernel: str
+    vectors: NDArray  # (n, n_features)
+    coefficients: NDArray  # (n_outputs, n) float64
+    intercepts: NDArray  # (n_outputs,) float64
+    # How values become a class: "sign" (from zero upwards it is classes[1]), "argmax", "votes" (values are those of the
+    # pairs of classes); or "value", which is a regression.
+    decision: str
+    classes: NDArray | None = None
+    gamma: float = 1.0
+    coef0: float = 0.0
+    degree: int = 1
+    offsets: NDArray | None = None  # (n,) of the kernel "cosine", in turns
+    mean: NDArray | None = None  # inputs become (x - mean) / scale first; None is 0
+    scale: NDArray | None = None  # None is 1
+    dtype: Any = np.dtype(np.float64)  # in which the library itself computes the kernel values
+
+    @property
+    def n_features(self) -> int:
+        return self.vectors.shape[1]
+
+    def with_scaling(self, mean, scale) -> "PlainModel":
+        """The model for inputs that become ``(x - mean) / scale`` before all else; None is 0 and 1."""
+        width = self.n_features
+        mean = np.zeros(width) if mean is None else np.asarray(mean, np.float64)
+        scale = np.ones(width) if scale is None else np.asarray(scale, np.float64)
+        if mean.shape != (width,) or scale.shape != (width,):
+            raise ValueError(f"The scaling is for {len(mean)} features, but the model has {width}.")
+        inner_mean = 0.0 if self.mean is None else self.mean
+        inner_scale = 1.0 if self.scale is None else self.scale
+        return self._replace(mean=mean + scale * inner_mean, scale=scale * inner_scale)
+
+    def scaled(self, X) -> NDArray:
+        """Rows as the kernel takes them, in float64."""
+        X = np.asarray(X.toarray() if issparse(X) else X, np.float64)
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            raise ValueError(f"X must have {self.n_features} columns, but its shape is {X.shape}.")
+        if self.mean is not None:
+            X = X - self.mean
+        return X if self.scale is None else X / self.scale
+
+    def kernel_values(self, rows) -> NDArray:
+        """Kernel values of scaled rows with all vectors."""
+        vectors = self.vectors.astype(np.float64, copy=False)
+        if self.kernel == "rbf":
+            return np.exp(-self.gamma * cdist(rows, vectors, "sqeuclidean"))
+        products = rows @ vectors.T
+        if self.kernel == "poly":
+            return (self.gamma * products + self.coef0) ** self.degree
+        if self.kernel == "cosine":
+            return np.cos(2 * np.pi * (products + self.offsets))
+        return products
+
+    def values(self, X) -> NDArray:
+        """Values of all outputs, shape (n_rows, n_outputs): with "votes", those of the pairs of classes."""
+        rows = self.scaled(X)
+        out = np.empty((len(rows), len(self.coefficients)))
+        for start in range(0, len(rows), ROWS_AT_A_TIME):
+            part = slice(start, start + ROWS_AT_A_TIME)
+            out[part] = self.kernel_values(rows[part]) @ self.coefficients.T
+        return out + self.intercepts
+
+    def decision_function(self, X) -> NDArray:
+        """What the estimator's `decision_function` returns, or `predict` of a regressor, computed in float64."""
+        values = self.values(X)
+        if self.decision == "votes":
+            values = _votes(values, len(self._known_classes()))
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def predict(self, X) -> NDArray:
+        """What the estimator's `predict` returns."""
+        scores = self.decision_function(X)
+        if self.decision == "value":
+            return scores
+        places = (scores >= 0).astype(int) if self.decision == "sign" else scores.argmax(axis=1)
+        return self._known_classes()[places]
+
+    def _known_classes(self) -> NDArray:
+        if self.classes is None:
+            raise ValueError(f"A model that decides by {self.decision!r} needs classes.")
+        return self.classes
+
+
+def pairs_of(n_classes: int) -> list[tuple[int, int]]:
+    """The pairs of classes in the order of their outputs; the second is the positive one."""
+    return [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
+
+
+def _votes(values, n_classes):
+    """Scores of the classes: votes of the pairs, and less than a third for the sums of their values."""
+    scores, sums = np.zeros((2, len(values), n_classes))
+    for value, (first, second) in zip(values.T, pairs_of(n_classes), strict=True):
+        scores[:, first] += value < 0
+        scores[:, second] += value >= 0
+        sums[:, first] -= value
+        sums[:, second] += value
+    return scores + sums / (3.0 * (np.abs(sums) + 1.0))
+
+
+def labels_of(model: PlainModel) -> tuple[str, list]:
+    """The kind of the labels ("bool", "int", "float" or "str") and the labels as Python's own values."""
+    classes = np.asarray(model._known_classes())
+    if classes.dtype == object and all(isinstance(label, str) for label in classes):
+        classes = classes.astype(str)
+    if classes.dtype.kind not in _KINDS:
+        raise TypeError(f"Labels must be numbers or strings to be exported, not {classes[:1].tolist()[0]!r}.")
+    return _KINDS[classes.dtype.kind], classes.tolist()
+
+
+def checked_dtype(dtype) -> np.dtype:
+    """float32 or float64, by name or type."""
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        name = ""
+    if name not in DTYPES:
+        raise ValueError(f"dtype={dtype!r} is not one of {', '.join(map(repr, DTYPES))}.")
+    return np.dtype(name)
+
+
+def as_type(values, dtype: np.dtype) -> NDArray:
+    """Numbers in the type of an exported model, which must hold them."""
+    with np.errstate(over="ignore"):
+        converted = np.asarray(values, np.float64).astype(dtype, order="C")
+    if not np.isfinite(converted).all():
+        raise ValueError(f"The model has numbers that {dtype.name} cannot hold.")
+    return converted

@@ -1,0 +1,218 @@
+"""ONNX models of plain operators: matrix products, exponentials, cosines; no operator that knows of SVMs."""
+
+import os
+from typing import Any
+
+import numpy as np
+
+from frugalsvm._version import __version__
+from frugalsvm.export._files import write_file
+from frugalsvm.export.extraction import plain_model
+from frugalsvm.export.models import PlainModel, as_type, checked_dtype, labels_of, pairs_of
+
+__all__ = ["to_onnx"]
+
+# Old enough for every runtime of the last years, new enough for all operators here in both types
+OPSET, IR_VERSION = 17, 8
+_LABEL_TYPES = {"bool": "BOOL", "int": "INT64", "float": "DOUBLE", "str": "STRING"}
+
+
+def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype="float32"):
+    """The model as ONNX.
+
+    The input ``X`` has a row per example, in any number. The outputs are ``label``, the predicted class as it was in
+    training, and ``scores``, what `decision_function` returns; a regressor has ``scores`` only, which are its
+    predictions.
+
+    Parameters
+    ----------
+    estimator : estimator, Pipeline or PlainModel
+        A fitted model, see `plain_model`.
+    path : path-like, default=None
+        Where to write it; None writes nothing.
+    dtype : {"float32", "float64"}, default="float32"
+        Type of the input and of all numbers. Models with large coefficients that cancel, such as those of
+        `LASVMClassifier` with a large C, need float64 for the scores that Python gives.
+
+    Returns
+    -------
+    onnx.ModelProto
+
+    Examples
+    --------
+    >>> from frugalsvm import BSGDClassifier
+    >>> from frugalsvm.datasets import make_checkerboard
+    >>> from frugalsvm.export import to_onnx
+    >>> X, y = make_checkerboard(1000, random_state=0)
+    >>> model = BSGDClassifier(budget=20, gamma=8.0, random_state=0).fit(X, y)
+    >>> onnx_model = to_onnx(model)
+    >>> [output.name for output in onnx_model.graph.output]
+    ['label', 'scores']
+    """
+    onnx = _onnx()
+    dtype = checked_dtype(dtype)
+    model = plain_model(estimator)
+    graph = _Graph(onnx, dtype)
+    _write_scores(graph, model)
+    if model.decision != "value":
+        _write_label(graph, model)
+    proto = graph.finished(model)
+    onnx.checker.check_model(proto, full_check=True)
+    if path is not None:
+        write_file(path, proto.SerializeToString())
+    return proto
+
+
+def _onnx():
+    try:
+        import onnx
+        import onnx.checker
+    except ImportError as error:
+        raise ImportError("Export to ONNX needs the package onnx: pip install 'frugalsvm[onnx]'.") from error
+    return onnx
+
+
+class _Graph:
+    """A graph in the making: nodes in their order, and constants."""
+
+    def __init__(self, onnx, dtype):
+        self.onnx, self.dtype = onnx, dtype
+        self.number_type = onnx.helper.np_dtype_to_tensor_dtype(dtype)
+        self.nodes, self.constants = [], []
+
+    def number(self, name, values):
+        """A constant in the type of the model."""
+        self.constants.append(self.onnx.numpy_helper.from_array(as_type(values, self.dtype), name))
+        return name
+
+    def constant(self, tensor):
+        self.constants.append(tensor)
+        return tensor.name
+
+    def node(self, operator, *inputs, name=None, **attributes):
+        """The name of what an operator makes of its inputs."""
+        name = name or f"{operator.lower()}_{len(self.nodes)}"
+        self.nodes.append(self.onnx.helper.make_node(operator, list(inputs), [name], name=name, **attributes))
+        return name
+
+    def finished(self, model):
+        helper = self.onnx.helper
+        inputs = [helper.make_tensor_value_info("X", self.number_type, ["n", model.n_features])]
+        shape = ["n"] if model.decision in ("sign", "value") else ["n", len(model.classes)]
+        outputs = [helper.make_tensor_value_info("scores", self.number_type, shape)]
+        if model.decision != "value":
+            label_type = getattr(self.onnx.TensorProto, _LABEL_TYPES[labels_of(model)[0]])
+            outputs.insert(0, helper.make_tensor_value_info("label", label_type, ["n"]))
+        graph = helper.make_graph(self.nodes, "frugalsvm", inputs, outputs, self.constants)
+        opset = helper.make_opsetid("", OPSET)
+        made_by = {"producer_name": "frugalsvm", "producer_version": __version__}
+        return helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION, **made_by)
+
+
+def _write_scores(graph, model):
+    last = "scores" if model.decision == "argmax" else None
+    values = _kernel_values(graph, model)
+    products = graph.node("MatMul", values, graph.number("coefficients", model.coefficients.T))
+    values = graph.node("Add", products, graph.number("intercepts", model.intercepts), name=last)
+    if model.decision == "votes":
+        _write_votes(graph, model, values)
+    elif model.decision != "argmax":
+        axis = graph.constant(graph.onnx.numpy_helper.from_array(np.array([1], np.int64), "axis"))
+        graph.node("Squeeze", values, axis, name="scores")
+
+
+def _kernel_values(graph, model):
+    if model.kernel == "rbf":
+        return _rbf(graph, model)
+    # Factors go into the vectors: runtimes merge scalar ones with the product, and keep them as float32 only.
+    factor = model.gamma if model.kernel == "poly" else 1.0
+    vectors = factor * model.vectors.astype(np.float64) / (1.0 if model.scale is None else model.scale)
+    products = graph.node("MatMul", _scaled(graph, model.mean, None), graph.number("vectors", vectors.T))
+    if model.kernel == "poly":
+        base = graph.node("Add", products, graph.number("coef0", model.coef0))
+        return graph.node("Pow", base, graph.number("degree", model.degree))
+    if model.kernel == "cosine":
+        turns = graph.node("Add", products, graph.number("offsets", model.offsets))
+        # Whole turns go before the cosine: in float32 they would cost digits.
+        folded = graph.node("Sub", turns, graph.node("Floor", turns))
+        return graph.node("Cos", graph.node("Mul", folded, graph.number("turn", 2 * np.pi)))
+    return products
+
+
+def _scaled(graph, mean, scale):
+    rows = "X"
+    if mean is not None:
+        rows = graph.node("Sub", rows, graph.number("mean", mean))
+    if scale is not None:
+        rows = graph.node("Div", rows, graph.number("scale", scale))
+    return rows
+
+
+def _rbf(graph, model):
+    """``exp(-gamma ||x - v||^2)`` from ``||x||^2 + ||v||^2 - 2 <x, v>``, with an origin near the vectors.
+
+    Far from the origin this difference of large numbers would lose its digits; distances do not depend on the origin.
+    """
+    if model.scale is not None and model.n_features == 1:  # such a scalar would be merged in float32, see above
+        scale = float(model.scale[0])
+        model = model._replace(vectors=scale * model.vectors, gamma=model.gamma / scale**2, scale=None)
+    origin, vectors = _seen_from_near(model, graph.dtype)
+    rows = _scaled(graph, origin, model.scale)
+    rounded = as_type(vectors, graph.dtype).astype(np.float64)
+    row_norms = graph.node("ReduceSumSquare", rows, axes=[1], keepdims=1)
+    twice = graph.node("MatMul", rows, graph.number("twice_vectors", 2 * rounded.T))
+    norms = graph.node("Add", row_norms, graph.number("norms", np.square(rounded).sum(axis=1)))
+    squares = graph.node("Max", graph.node("Sub", norms, twice), graph.number("zero", 0.0))
+    return graph.node("Exp", graph.node("Mul", squares, graph.number("minus_gamma", -model.gamma)))
+
+
+def _seen_from_near(model: PlainModel, dtype):
+    """An origin among the inputs, exact in ``dtype`` (None is 0), and the vectors as seen from there."""
+    vectors = model.vectors.astype(np.float64)
+    middle = _coarse(vectors.mean(axis=0), vectors.std(axis=0))
+    if model.mean is None and not middle.any():
+        return None, vectors
+    mean = np.zeros(model.n_features) if model.mean is None else model.mean
+    scale = np.ones(model.n_features) if model.scale is None else model.scale
+    origin = as_type(mean + scale * middle, dtype).astype(np.float64)
+    return origin, vectors - (origin - mean) / scale
+
+
+def _coarse(means, spreads):
+    """Means up to a spread, so short that differences to them are exact; 0 where values are spread around it."""
+    steps = np.ldexp(1.0, np.frexp(np.where(spreads > 0, spreads, 1.0))[1] - 1)  # the power of two below the spread
+    near = np.where(spreads > 0, np.round(means / steps) * steps, means)
+    return np.where(np.abs(means) > 2 * spreads, near, 0.0)
+
+
+def _write_votes(graph, model, values):
+    """Scores from the values of pairs of classes: a vote each, and a part of a vote for the sums of values."""
+    n_classes = len(model.classes)
+    pairs = pairs_of(n_classes)
+    first, second = np.zeros((2, len(pairs), n_classes))
+    for p, (i, j) in enumerate(pairs):
+        first[p, i] = second[p, j] = 1.0
+    won = graph.node("GreaterOrEqual", values, graph.number("zero_value", 0.0))
+    won = graph.node("Cast", won, to=graph.number_type)
+    # first wins where second does not: votes are sum(first) + won @ (second - first)
+    votes = graph.node("MatMul", won, graph.number("won_votes", second - first))
+    votes = graph.node("Add", votes, graph.number("votes_before", first.sum(axis=0)))
+    sums = graph.node("MatMul", values, graph.number("signs", second - first))
+    sizes = graph.node("Add", graph.node("Abs", sums), graph.number("one", 1.0))
+    parts = graph.node("Div", sums, graph.node("Mul", sizes, graph.number("three", 3.0)))
+    graph.node("Add", votes, parts, name="scores")
+
+
+def _write_label(graph, model):
+    kind, labels = labels_of(model)
+    onnx = graph.onnx
+    if kind == "str":
+        labels = [label.encode() for label in labels]
+    tensor_type = getattr(onnx.TensorProto, _LABEL_TYPES[kind])
+    table = graph.constant(onnx.helper.make_tensor("labels", tensor_type, [len(labels)], labels))
+    if model.decision == "sign":
+        positive = graph.node("GreaterOrEqual", "scores", graph.number("boundary", 0.0))
+        places = graph.node("Cast", positive, to=onnx.TensorProto.INT64)
+    else:
+        places = graph.node("ArgMax", "scores", axis=1, keepdims=0)
+    graph.node("Gather", table, places, name="label", axis=0)

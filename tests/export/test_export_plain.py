@@ -1,0 +1,148 @@
+"""The plain numbers of every estimator give its scores and classes."""
+
+import numpy as np
+import pytest
+from export_support import assert_same_scores, python_scores, random_model, rows_for
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from support import blobs
+
+from frugalsvm import (
+    ASSETClassifier,
+    ASSETRegressor,
+    BPAClassifier,
+    BSGDClassifier,
+    BudgetedPerceptron,
+    IncrementalSVC,
+    LASVMClassifier,
+    TrackingSVC,
+    TVMClassifier,
+)
+from frugalsvm.core.expansion import N_SLOTS
+from frugalsvm.export import plain_model, to_arrays, to_c, to_libsvm
+
+N_TRAIN = 200
+
+# In float64 both agree to rounding; ASSET computes in float32.
+CLASSIFIERS = [
+    (BSGDClassifier(budget=20, random_state=0), 1e-12),
+    (BudgetedPerceptron("random", budget=20, random_state=0), 1e-12),
+    (BPAClassifier("nn", budget=20, random_state=0), 1e-12),
+    (LASVMClassifier("lasvm", random_state=0), 1e-12),
+    (TrackingSVC(random_state=0), 1e-12),
+    (IncrementalSVC(), 1e-12),
+    (TVMClassifier(budget=20, random_state=0), 1e-12),
+    (ASSETClassifier(n_components=40, random_state=0), 1e-5),
+    (ASSETClassifier("fourier", n_components=100, structured=False, random_state=0), 1e-5),
+    (ASSETClassifier("fourier", n_components=100, structured=True, random_state=0), 1e-5),
+]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(("estimator", "tolerance"), CLASSIFIERS)
+def test_plain_numbers_are_the_classifier(estimator, tolerance, n_classes):
+    X, labels = blobs(400, 6, n_classes, seed=n_classes)
+    y = np.array(["one", "two", "three"])[labels]
+    estimator = estimator.fit(X[:N_TRAIN], y[:N_TRAIN])
+    model = plain_model(estimator)
+    assert_same_scores(model.decision_function(X), estimator.decision_function(X), tolerance)
+    np.testing.assert_array_equal(model.predict(X), estimator.predict(X))
+
+
+@pytest.mark.parametrize("feature_map", ["nystroem", "fourier"])
+def test_plain_numbers_are_the_regressor(feature_map):
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    estimator = ASSETRegressor(feature_map, n_components=40, random_state=0).fit(X, np.sin(X[:, 0]))
+    model = plain_model(estimator)
+    assert model.decision == "value"
+    assert_same_scores(model.predict(X), estimator.predict(X))
+
+
+def test_structured_frequencies_beyond_one_block():
+    """More components than a block of 64, wide rows, and a last block that is not full."""
+    X, y = blobs(300, 70, 2, seed=0)
+    estimator = ASSETClassifier("fourier", n_components=300, structured=True, random_state=0).fit(X, y)
+    assert_same_scores(plain_model(estimator).decision_function(X), estimator.decision_function(X))
+
+
+def test_a_scaler_becomes_part_of_the_model():
+    X, y = blobs(400, 6, 2, seed=0)
+    X = 100.0 + X * np.arange(1, 7)
+    pipeline = make_pipeline(StandardScaler(), StandardScaler(), BSGDClassifier(budget=20, random_state=0)).fit(X, y)
+    model = plain_model(pipeline)
+    assert_same_scores(model.decision_function(X), python_scores(pipeline, X), 1e-10)
+    np.testing.assert_array_equal(model.predict(X), pipeline.predict(X))
+
+
+def test_a_model_of_nothing_is_a_vector_without_weight():
+    X, y = blobs(50, 6, 2, seed=0)
+    estimator = BSGDClassifier(budget=20, random_state=0).fit(X, y)
+    estimator._expansion.counts[N_SLOTS] = 0  # as if all had been removed again
+    model = plain_model(estimator)
+    assert model.vectors.shape == (1, 6)
+    np.testing.assert_array_equal(model.decision_function(X), estimator.decision_function(X))
+
+
+def test_an_object_may_say_what_its_plain_model_is():
+    class Wrapper:
+        def to_plain_model(self):
+            return random_model("rbf", "sign")
+
+    model = random_model("rbf", "sign")
+    X = rows_for(model)
+    np.testing.assert_array_equal(plain_model(Wrapper()).values(X), model.values(X))
+
+
+# --- refusals -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("export", [plain_model, to_arrays, lambda estimator: to_c(estimator, "nowhere")])
+@pytest.mark.parametrize("estimator", [BSGDClassifier(), ASSETRegressor(), IncrementalSVC()])
+def test_an_unfitted_model_is_refused(export, estimator):
+    with pytest.raises(NotFittedError, match="not fitted"):
+        export(estimator)
+
+
+@pytest.mark.parametrize("stranger", [LogisticRegression(), 3, None])
+def test_a_stranger_is_refused(stranger):
+    with pytest.raises(TypeError, match="Only fitted estimators of frugalsvm"):
+        plain_model(stranger)
+
+
+def test_a_pipeline_with_another_step_is_refused():
+    X, y = blobs(100, 6, 2, seed=0)
+    pipeline = make_pipeline(MinMaxScaler(), BSGDClassifier(budget=20)).fit(X, y)
+    with pytest.raises(TypeError, match=r"'minmaxscaler'.*only StandardScaler"):
+        plain_model(pipeline)
+
+
+def test_one_class_is_refused():
+    X, _ = blobs(20, 6, 2, seed=0)
+    estimator = BSGDClassifier(budget=20, new_classes="grow").partial_fit(X, np.ones(20, int))
+    with pytest.raises(ValueError, match="one class only, 1"):
+        plain_model(estimator)
+
+
+def test_rows_of_another_width_are_refused():
+    with pytest.raises(ValueError, match="must have 5 columns"):
+        random_model("rbf", "sign").predict(np.zeros((2, 4)))
+
+
+def test_a_path_that_cannot_be_written_is_an_error_that_names_it(tmp_path):
+    model = random_model("rbf", "sign")
+    with pytest.raises(OSError, match=r"The model cannot be written.*nowhere"):
+        to_libsvm(model, tmp_path / "nowhere" / "model.txt")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match=r"The model cannot be written.*file"):
+        to_c(model, tmp_path / "file")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_failed_export_leaves_the_old_file(tmp_path):
+    path = tmp_path / "model.txt"
+    path.write_text("old")
+    with pytest.raises(ValueError, match="integers"):
+        to_libsvm(random_model("rbf", "sign", classes=["a", "b"]), path)
+    assert path.read_text() == "old"
