@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from export_support import assert_same_scores, python_scores, random_model, rows_for
+from export_support import assert_same_scores, python_scores, random_model
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -22,6 +22,7 @@ from frugalsvm import (
 )
 from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.export import plain_model, to_arrays, to_c, to_libsvm
+from frugalsvm.pipelines import StreamPipeline
 
 N_TRAIN = 200
 
@@ -85,14 +86,20 @@ def test_a_model_of_nothing_is_a_vector_without_weight():
     np.testing.assert_array_equal(model.decision_function(X), estimator.decision_function(X))
 
 
-def test_an_object_may_say_what_its_plain_model_is():
-    class Wrapper:
-        def to_plain_model(self):
-            return random_model("rbf", "sign")
+@pytest.mark.parametrize("scale", [True, False])
+def test_stream_pipeline(scale):
+    X, y = blobs(400, 6, 3, seed=0)
+    pipeline = StreamPipeline(BSGDClassifier(budget=20, random_state=0), scale=scale, warmup_rows=100)
+    pipeline.partial_fit(10 * X + 3, y)
+    model = plain_model(pipeline)
+    assert_same_scores(model.decision_function(10 * X + 3), pipeline.decision_function(10 * X + 3), 1e-5)
+    np.testing.assert_array_equal(model.predict(10 * X + 3), pipeline.predict(10 * X + 3))
 
-    model = random_model("rbf", "sign")
-    X = rows_for(model)
-    np.testing.assert_array_equal(plain_model(Wrapper()).values(X), model.values(X))
+
+def test_stream_pipeline_that_holds_rows_back_is_refused():
+    X, y = blobs(50, 6, 2, seed=0)
+    with pytest.raises(ValueError, match="flush"):
+        plain_model(StreamPipeline(BSGDClassifier(budget=20)).partial_fit(X, y))
 
 
 # --- refusals -------------------------------------------------------------------------------------------------

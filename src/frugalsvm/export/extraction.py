@@ -14,6 +14,7 @@ from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._base import KernelExpansionClassifier
 from frugalsvm.estimators._exact import ExactClassifier
 from frugalsvm.export.models import PlainModel
+from frugalsvm.pipelines import StreamPipeline
 
 __all__ = ["plain_model"]
 
@@ -26,8 +27,8 @@ def plain_model(estimator: Any) -> PlainModel:
     Parameters
     ----------
     estimator : estimator, Pipeline or PlainModel
-        Any fitted classifier or regressor of this library; or a scikit-learn pipeline of `StandardScaler` and one of
-        them; or an object whose method ``to_plain_model`` returns its plain model.
+        Any fitted classifier or regressor of this library; or a `StreamPipeline`, or a scikit-learn pipeline of
+        `StandardScaler` and one of them.
 
     Returns
     -------
@@ -47,8 +48,8 @@ def plain_model(estimator: Any) -> PlainModel:
         return estimator
     if isinstance(estimator, Pipeline):
         return _of_pipeline(estimator)
-    if hasattr(estimator, "to_plain_model"):
-        return estimator.to_plain_model()
+    if isinstance(estimator, StreamPipeline):
+        return _of_stream_pipeline(estimator)
     if isinstance(estimator, LowRankMachine):
         return _of_low_rank(estimator)
     if isinstance(estimator, KernelExpansionClassifier):
@@ -70,6 +71,18 @@ def _of_pipeline(pipeline):
         check_is_fitted(step)
         model = model.with_scaling(step.mean_ if step.with_mean else None, step.scale_)
     return model
+
+
+def _of_stream_pipeline(pipeline):
+    check_is_fitted(pipeline)
+    if pipeline.n_held_:
+        raise ValueError(f"{pipeline.n_held_} rows are held back: call flush() to learn them before the export.")
+    if pipeline.encoder_ is not None:
+        raise ValueError("A pipeline that encodes columns of text cannot be exported; export its estimator_ instead.")
+    model, scaler = plain_model(pipeline.estimator_), pipeline.scaler_
+    if scaler is None:
+        return model
+    return model.with_scaling(scaler.mean_ if scaler.centres_ else None, scaler.scale_)
 
 
 def _of_expansion(estimator):
