@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from frugalsvm.estimators.perceptron import BudgetedPerceptron
     from frugalsvm.estimators.tracking import TrackingSVC
     from frugalsvm.estimators.tvm import TVMClassifier
+    from frugalsvm.persist import describe, load, save
 
 __all__ = [
     "ASSETClassifier",
@@ -28,12 +29,20 @@ __all__ = [
     "TrackingSVC",
     "__version__",
     "datasets",
+    "describe",
+    "export",
+    "load",
     "metrics",
+    "pipelines",
+    "save",
     "streams",
 ]
 
 # Loaded when first used, so that importing the package (a command line's --help, say) is quick.
 _HOMES = {
+    "describe": "frugalsvm.persist",
+    "load": "frugalsvm.persist",
+    "save": "frugalsvm.persist",
     "ASSETClassifier": "frugalsvm.estimators.asset",
     "ASSETRegressor": "frugalsvm.estimators.asset_regressor",
     "BPAClassifier": "frugalsvm.estimators.bpa",
@@ -49,7 +58,7 @@ _HOMES = {
 def __getattr__(name: str):
     if name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
-    elif name in ("datasets", "metrics", "streams"):
+    elif name in ("datasets", "export", "metrics", "pipelines", "streams"):
         value = import_module(f"frugalsvm.{name}")
     else:
         raise AttributeError(f"module 'frugalsvm' has no attribute {name!r}")

@@ -1,0 +1,162 @@
+"""The container of a model file: a ZIP archive of uncompressed entries, with a checksum of all of it at the end.
+
+Entries are stored as they are and start at multiples of 64 bytes, so that arrays can be mapped into memory. The
+archive's comment is the SHA-256 of everything before the digest itself: no byte of a file can change unnoticed. Any ZIP
+tool can look into the file; only archives that are written exactly as here are read.
+
+Limits on what is read, so that a hostile file cannot take more memory than it has bytes: nothing is compressed, entries
+do not overlap, the directory has at most ``MAX_DIRECTORY`` bytes and each JSON entry at most ``MAX_JSON``.
+"""
+
+import hashlib
+import re
+import struct
+import zipfile
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, NamedTuple
+
+from frugalsvm.persist.errors import ModelFileError, file_errors
+
+__all__ = ["MAX_DIRECTORY", "MAX_JSON", "Archive", "Buffer", "Entry", "write_archive"]
+
+ALIGNMENT = 64
+MAX_JSON = 8 * 2**20
+MAX_DIRECTORY = 16 * 2**20
+
+Buffer = bytes | memoryview
+
+_NAMES = re.compile(r"manifest\.json|model\.json|arrays/(0|[1-9][0-9]{0,8})\.npy")
+_MARK = b"sha256="
+_DIGEST_CHARACTERS = 64
+_COMMENT_BYTES = len(_MARK) + _DIGEST_CHARACTERS
+_END, _END64, _LOCATOR64 = struct.Struct("<4s4H2LH"), struct.Struct("<4sQ2H2L4Q"), struct.Struct("<4sLQL")
+_LOCAL = struct.Struct("<4s5H3L2H")
+_PADDING_ID = 0xD935  # the extra field that other tools use for alignment
+_ZIP64_FROM, _ZIP64_EXTRA = 2**30, 20
+_CHUNK = 2**20
+
+
+class Entry(NamedTuple):
+    """Where the bytes of an entry are in the file."""
+
+    offset: int
+    size: int
+
+
+# --- writing ----------------------------------------------------------------------------------------------------
+
+
+def write_archive(file: BinaryIO, entries: Iterable[tuple[str, list[Buffer]]]) -> None:
+    """Write entries, each a name and its bytes in pieces, to an empty file that can be read again."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, pieces in entries:
+            _write_entry(archive, file, name, pieces)
+        archive.comment = _MARK + b"0" * _DIGEST_CHARACTERS
+    size = file.seek(0, 2)
+    digest = _digest(file, 0, size - _DIGEST_CHARACTERS)
+    file.seek(size - _DIGEST_CHARACTERS)
+    file.write(digest)
+
+
+def _write_entry(archive: zipfile.ZipFile, file: BinaryIO, name: str, pieces: list[Buffer]) -> None:
+    info = zipfile.ZipInfo(name)  # of 1980: the same model gives the same file, bit for bit
+    info.create_system, info.external_attr = 3, 0o644 << 16
+    info.file_size = sum(len(piece) for piece in pieces)
+    large = info.file_size >= _ZIP64_FROM
+    begin = file.tell() + _LOCAL.size + len(name) + (_ZIP64_EXTRA if large else 0) + 4
+    padding = -begin % ALIGNMENT
+    info.extra = struct.pack("<2H", _PADDING_ID, padding) + bytes(padding)
+    with archive.open(info, "w", force_zip64=large) as entry:
+        for piece in pieces:
+            entry.write(piece)
+
+
+def _digest(file: BinaryIO, offset: int, n_bytes: int) -> bytes:
+    """SHA-256 of a part of a file, in hexadecimal."""
+    sha = hashlib.sha256()
+    file.seek(offset)
+    while n_bytes > 0:
+        chunk = file.read(min(_CHUNK, n_bytes))
+        if not chunk:
+            raise ModelFileError("The model file is cut short.")
+        sha.update(chunk)
+        n_bytes -= len(chunk)
+    return sha.hexdigest().encode()
+
+
+# --- reading ----------------------------------------------------------------------------------------------------
+
+
+class Archive:
+    """The entries of a file that was opened for reading."""
+
+    def __init__(self, file: BinaryIO):
+        self.file = file
+        self.n_bytes = file.seek(0, 2)
+        self._check_end()
+        with file_errors("its directory cannot be read"), zipfile.ZipFile(file) as archive:
+            infos = archive.infolist()
+        self.entries = dict(self._checked(infos))
+
+    def _at(self, offset: int, n_bytes: int) -> bytes:
+        self.file.seek(max(offset, 0))
+        return self.file.read(n_bytes)
+
+    def _check_end(self) -> None:
+        """Check the last record before anything is read that it points to."""
+        begin = self.n_bytes - _COMMENT_BYTES - _END.size
+        tail = self._at(begin, _END.size + len(_MARK))
+        if begin < 0 or not tail.startswith(b"PK\5\6") or tail[_END.size :] != _MARK:
+            raise ModelFileError("This is no model file of frugalsvm, or it is cut short.")
+        _, *disks, _, _, directory_bytes, _, comment_bytes = _END.unpack(tail[: _END.size])
+        locator = self._at(begin - _LOCATOR64.size, _LOCATOR64.size)
+        if begin >= _LOCATOR64.size + _END64.size and locator.startswith(b"PK\6\7"):
+            last = self._at(begin - _LOCATOR64.size - _END64.size, _END64.size)
+            directory_bytes = _END64.unpack(last)[8]
+        if any(disks) or comment_bytes != _COMMENT_BYTES or directory_bytes > min(MAX_DIRECTORY, begin):
+            raise ModelFileError("The model file is malformed: its directory is too large or not where it must be.")
+
+    def _checked(self, infos: list[zipfile.ZipInfo]) -> Iterator[tuple[str, Entry]]:
+        """Names and places of the entries: known names, each once, nothing compressed, nothing on top of another."""
+        if len({info.filename for info in infos}) < len(infos):
+            raise ModelFileError("The model file is malformed: two entries have the same name.")
+        end = 0
+        for info in sorted(infos, key=lambda each: each.header_offset):
+            name = info.filename
+            if not _NAMES.fullmatch(name):
+                raise ModelFileError(f"The model file is malformed: it has an unexpected entry {name[:80]!r}.")
+            if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size or info.flag_bits:
+                raise ModelFileError(f"The model file is malformed: {name} is compressed or encrypted.")
+            header = self._at(info.header_offset, _LOCAL.size)
+            if info.header_offset < end or len(header) < _LOCAL.size or not header.startswith(b"PK\3\4"):
+                raise ModelFileError(f"The model file is malformed: {name} is not where the directory says.")
+            offset = info.header_offset + _LOCAL.size + sum(_LOCAL.unpack(header)[-2:])
+            end = offset + info.file_size
+            if end > self.n_bytes:
+                raise ModelFileError(f"The model file is malformed: {name} is larger than the file.")
+            yield name, Entry(offset, info.file_size)
+
+    def check(self) -> None:
+        """Compare the whole file with its checksum."""
+        n_bytes = self.n_bytes - _DIGEST_CHARACTERS
+        digest = _digest(self.file, 0, n_bytes)
+        if digest != self._at(n_bytes, _DIGEST_CHARACTERS):
+            raise ModelFileError("The model file is damaged: its checksum is wrong.")
+
+    def digest(self, name: str) -> str:
+        """SHA-256 of an entry, in hexadecimal."""
+        return _digest(self.file, *self.entry(name)).decode()
+
+    def entry(self, name: str) -> Entry:
+        """The place of an entry that must be there."""
+        try:
+            return self.entries[name]
+        except KeyError:
+            raise ModelFileError(f"The model file is malformed: it has no {name}.") from None
+
+    def text(self, name: str) -> bytes:
+        """The bytes of a JSON entry."""
+        offset, size = self.entry(name)
+        if size > MAX_JSON:
+            raise ModelFileError(f"The model file is malformed: {name} has more than {MAX_JSON} bytes.")
+        return self._at(offset, size)

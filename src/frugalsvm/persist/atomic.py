@@ -1,0 +1,107 @@
+"""Files that are replaced as a whole or not at all, whatever happens meanwhile."""
+
+import os
+import re
+import secrets
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+__all__ = ["previous_of", "write_atomically"]
+
+
+def previous_of(path: str | os.PathLike) -> Path:
+    """Where the file before this one is kept."""
+    path = Path(path)
+    return path.with_name(path.name + ".previous")
+
+
+def write_atomically(
+    path: str | os.PathLike, write: Callable[[BinaryIO], None], *, keep_previous: bool = False
+) -> None:
+    """Write a file in another place beside it, and put it in place when it is safely on the disk.
+
+    Parameters
+    ----------
+    path : str or path
+    write : callable
+        Gets an open binary file, for writing and reading.
+    keep_previous : bool, default=False
+        Whether the file that was there is kept as ``path + ".previous"``.
+    """
+    target = Path(os.path.realpath(path))  # a link stays a link
+    if target.is_dir():
+        raise IsADirectoryError(f"The model cannot be saved as {os.fspath(path)!r}: that is a folder.")
+    _remove_leftovers(target)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    try:
+        # Not tempfile: the file gets the permissions that any new file has here.
+        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        with open(descriptor, "w+b") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        if keep_previous and target.exists():
+            _keep(target)
+        os.replace(temporary, target)
+        _sync_folder(target.parent)
+    except BaseException as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            reason = error.strerror or str(error)
+            state = "the file that was there is unchanged" if target.exists() else "nothing was written"
+            message = f"The model could not be saved to {os.fspath(path)!r}: {reason}; {state}."
+            raise type(error)(error.errno, message) from error
+        raise
+
+
+def _keep(target: Path) -> None:
+    """Make ``.previous`` another name of the present file, so that there is a file at both names at every moment."""
+    link = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    try:
+        os.link(target, link)
+    except OSError:  # a file system without links: for a moment there is only the previous file
+        os.replace(target, previous_of(target))
+        return
+    try:
+        os.replace(link, previous_of(target))
+    finally:
+        # Where both were the same file already, replacing does nothing and leaves the link.
+        with suppress(OSError):
+            link.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name durable, where folders can be synchronised."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            with suppress(OSError):  # some network file systems refuse; the file itself is on the disk
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove what processes that were killed while they saved left behind."""
+    if os.name != "posix":  # elsewhere, asking whether a process lives may end it
+        return
+    pattern = re.compile(re.escape(f".{target.name}.") + r"(\d+)-[0-9a-f]{8}\.tmp")
+    with suppress(OSError):
+        for name in os.listdir(target.parent):
+            match = pattern.fullmatch(name)
+            if match and not _is_alive(int(match[1])):
+                with suppress(OSError):
+                    target.with_name(name).unlink()
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True
+    return True

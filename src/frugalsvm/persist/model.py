@@ -1,0 +1,221 @@
+"""Model files: what is in one, and how it is saved, loaded and described."""
+
+import hashlib
+import json
+import mmap as memory_maps
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from platform import python_version
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frugalsvm._version import __version__
+from frugalsvm.persist.archive import MAX_JSON, Archive, Buffer, write_archive
+from frugalsvm.persist.arrays import description_of, npy_pieces, read_array
+from frugalsvm.persist.atomic import write_atomically
+from frugalsvm.persist.codec import Decoder, Encoder
+from frugalsvm.persist.document import FORMAT_NAME, FORMAT_VERSION, metadata_of, one_of, read_document
+from frugalsvm.persist.errors import ModelFileError, file_errors
+from frugalsvm.persist.readable import readable
+from frugalsvm.persist.registry import class_named
+from frugalsvm.persist.state import parameter_names
+
+__all__ = ["ModelInfo", "describe", "load", "read_model", "save"]
+
+
+class ModelInfo(NamedTuple):
+    """What a model file says about itself."""
+
+    estimator: str
+    parameters: dict[str, Any]  # of the constructor, as plain values
+    metadata: dict[str, Any]  # what was given to `save`
+    versions: dict[str, str]  # of the libraries that wrote the file
+    format_version: int
+    file_bytes: int
+    arrays: list[dict[str, Any]]  # dtype, shape and order of each
+
+    @property
+    def array_bytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(np.dtype(each["dtype"]).itemsize * int(np.prod(each["shape"], dtype=float)) for each in self.arrays)
+
+
+# --- saving -----------------------------------------------------------------------------------------------------
+
+
+def save(
+    model: Any,
+    path: str | os.PathLike,
+    *,
+    metadata: dict[str, Any] | None = None,
+    caches: bool = True,
+    keep_previous: bool = False,
+) -> None:
+    """Save an estimator or pipeline, fitted or not, as a model file.
+
+    The file appears as a whole or not at all: if the disk is full or the process is killed, what was there before is
+    still there. The same model gives the same file, byte by byte.
+
+    Parameters
+    ----------
+    model : object
+        An estimator of frugalsvm, or an object of a class that was given to `register`.
+    path : str or path
+        By convention it ends in ``.frugal``.
+    metadata : dict, default=None
+        Anything to keep with the model that is made of numbers, texts, lists and dicts, such as a training history.
+    caches : bool, default=True
+        Whether the caches of kernel values of `LASVMClassifier`, `TrackingSVC`, `IncrementalSVC` and `TVMClassifier`
+        are saved too. They are needed to continue training bit for bit, and may take as much as ``cache_size``. A
+        model that is saved without them predicts the same, and continues the same way up to rounding.
+    keep_previous : bool, default=False
+        Whether the file that was there is kept as ``path + ".previous"``.
+
+    Raises
+    ------
+    ModelFileError
+        If the model has attributes that cannot be saved.
+    OSError
+        If the file cannot be written.
+    """
+    if metadata is not None and type(metadata) is not dict:
+        raise ModelFileError(f"metadata must be a dict, not a {type(metadata).__name__}.")
+    encoder = Encoder(caches=caches)
+    root = encoder.encode(model)
+    if not isinstance(root, dict) or "object" not in root:
+        raise ModelFileError(f"A model or pipeline can be saved, but not a {type(model).__name__}.")
+    document = {
+        "format": FORMAT_NAME,
+        "version": FORMAT_VERSION,
+        "libraries": _library_versions(),
+        "metadata": Encoder(may_have_arrays=False).encode(metadata or {}),
+        "arrays": [description_of(array) for array in encoder.arrays],
+        "model": root,
+    }
+    text = _json_bytes(document)
+    write_atomically(
+        path,
+        lambda file: write_archive(file, _entries(text, encoder.arrays)),
+        keep_previous=keep_previous,
+    )
+
+
+def _library_versions() -> dict[str, str]:
+    found = {"frugalsvm": __version__, "python": python_version()}
+    for name in ("numba", "numpy", "scikit-learn", "scipy"):
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+def _json_bytes(document: Any) -> bytes:
+    text = json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
+    if len(text) > MAX_JSON:
+        raise ModelFileError(f"The model or its metadata has more than {MAX_JSON} bytes besides arrays.")
+    return text
+
+
+def _entries(text: bytes, arrays: list[np.ndarray]) -> Iterator[tuple[str, list[Buffer]]]:
+    """The entries of the archive; the last one has the checksums of the others."""
+    sums = {}
+    for name, pieces in _contents(text, arrays):
+        sha = hashlib.sha256()
+        for piece in pieces:
+            sha.update(piece)
+        sums[name] = sha.hexdigest()
+        yield name, pieces
+    yield "manifest.json", [_json_bytes({"sha256": sums})]
+
+
+def _contents(text: bytes, arrays: list[np.ndarray]) -> Iterator[tuple[str, list[Buffer]]]:
+    yield "model.json", [text]
+    for number, array in enumerate(arrays):
+        yield f"arrays/{number}.npy", npy_pieces(array)
+
+
+# --- loading ----------------------------------------------------------------------------------------------------
+
+
+def load(path: str | os.PathLike, *, mmap: bool = False) -> Any:
+    """Load a model: it predicts as the saved one did, and goes on learning where that stopped.
+
+    Nothing in the file is executed: it holds numbers, texts and the names of classes, which are looked up in a list.
+
+    Parameters
+    ----------
+    path : str or path
+    mmap : bool, default=False
+        Whether arrays stay in the file and are read when they are used, which several processes can share. Changes to
+        them, if there are any, are not written to the file. The file must not be changed in place meanwhile; `save`
+        never does that.
+
+    Returns
+    -------
+    object
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model file, is damaged, or is of a newer version.
+    OSError
+        If the file cannot be read.
+    """
+    return read_model(path, mmap=mmap)[0]
+
+
+def read_model(path: str | os.PathLike, *, mmap: bool = False) -> tuple[Any, dict[str, Any]]:
+    """The model and the metadata of a file."""
+    with open(path, "rb") as file:
+        archive = Archive(file)
+        archive.check()
+        document = read_document(archive, check_arrays=True)
+        with file_errors("its contents do not make a model"):
+            mapped = memory_maps.mmap(file.fileno(), 0, access=memory_maps.ACCESS_COPY) if mmap else None
+            arrays = _read_arrays(archive, document, mapped)
+            return Decoder(one_of(arrays)).decode(document["model"]), metadata_of(document)
+
+
+def _read_arrays(archive: Archive, document: dict[str, Any], mapped: memory_maps.mmap | None) -> list[np.ndarray]:
+    names = [f"arrays/{number}.npy" for number in range(len(document["arrays"]))]
+    if set(archive.entries) != {"manifest.json", "model.json", *names}:
+        raise ModelFileError("The model file is malformed: its arrays are not those that the model names.")
+    described = zip(names, document["arrays"], strict=True)
+    return [read_array(archive, archive.entry(name), each, mapped) for name, each in described]
+
+
+def describe(path: str | os.PathLike) -> ModelInfo:
+    """Tell what is in a model file, without loading its arrays.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    ModelInfo
+        Name of the estimator, its parameters, metadata, versions of libraries and sizes.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model file, or what describes it is damaged; arrays are not checked.
+    """
+    with open(path, "rb") as file:
+        archive = Archive(file)
+        document = read_document(archive)
+    with file_errors("it does not describe a model"):
+        root = document["model"]
+        name, state = root["object"], root["state"]
+        parameters = parameter_names(class_named(name).cls) or [key for key in state if not key.startswith("_")]
+        return ModelInfo(
+            estimator=name,
+            parameters={key: readable(state[key], document["arrays"]) for key in parameters if key in state},
+            metadata=metadata_of(document),
+            versions={str(key): str(value) for key, value in document["libraries"].items()},
+            format_version=document["version"],
+            file_bytes=archive.n_bytes,
+            arrays=document["arrays"],
+        )

@@ -1,0 +1,164 @@
+"""Which classes a model file may name: an explicit list, loaded class by class when a file needs them.
+
+A name that is not on the list is an error; nothing is imported because a file says so.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from frugalsvm import _HOMES as _PACKAGE_HOMES
+from frugalsvm.persist.errors import ModelFileError
+
+__all__ = ["HOMES", "PART_MODULES", "Adapter", "adapter_of", "class_named", "name_of_part", "part_named", "register"]
+
+# Where classes are defined: all estimators, and classes of the edges that files hold
+HOMES = {
+    **{name: home for name, home in _PACKAGE_HOMES.items() if home.startswith("frugalsvm.estimators.")},
+    "ColumnEncoder": "frugalsvm.pipelines.encoder",
+    "StreamPipeline": "frugalsvm.pipelines.pipeline",
+    "StreamingScaler": "frugalsvm.pipelines.scaler",
+}
+
+# Where the NamedTuples are defined that estimators are made of, without "frugalsvm."
+PART_MODULES = frozenset(
+    {
+        "asset.fourier",
+        "asset.losses",
+        "asset.nystroem",
+        "asset.subgradient",
+        "budgeted.ball",
+        "budgeted.bpa",
+        "budgeted.maintenance",
+        "budgeted.neighbours",
+        "budgeted.perceptrons",
+        "budgeted.policy",
+        "budgeted.projection",
+        "budgeted.projectron",
+        "budgeted.self_scored",
+        "budgeted.sgd",
+        "core.cache",
+        "core.expansion",
+        "core.kernels",
+        "core.losses",
+        "core.schedules",
+        "dual.biased",
+        "dual.learn",
+        "dual.online",
+        "dual.state",
+        "dual.tracking",
+        "estimators._asset_steps",
+        "estimators._machines",
+        "estimators._pairs",
+        "exact.machine",
+        "exact.state",
+        "exact.twins",
+        "pipelines.calibration",
+        "pipelines.rows",
+    }
+)
+
+_PACKAGE = "frugalsvm."
+
+
+class Adapter(NamedTuple):
+    """How objects of a class are taken apart and made again."""
+
+    name: str
+    cls: type
+    get_state: Callable[[Any], dict] | None  # None: by `__getstate__` if the class defines one, or `vars`
+    set_state: Callable[[Any, dict], None] | None  # None: by `__setstate__`, or into `__dict__`
+
+
+_ADAPTERS: dict[str, Adapter] = {}
+_NAMES: dict[type, str] = {}
+
+
+def register(
+    cls: type,
+    *,
+    name: str | None = None,
+    get_state: Callable[[Any], dict] | None = None,
+    set_state: Callable[[Any, dict], None] | None = None,
+) -> type:
+    """Let model files hold objects of a class. Can be used as a decorator.
+
+    Parameters
+    ----------
+    cls : type
+        Objects are made with ``cls.__new__(cls)``; ``__init__`` is not called. NamedTuples are made from their fields.
+    name : str, default=None
+        What files call it; None is the name of the class. It must stay the same for files to stay readable.
+    get_state : callable, default=None
+        From an object to a dict with keys of type str. None is what ``__getstate__`` returns if the class has one,
+        and otherwise all attributes.
+    set_state : callable, default=None
+        Gives a new object such a state. None is ``__setstate__`` if the class has one, and otherwise sets attributes.
+
+    Returns
+    -------
+    type
+        The class.
+
+    Examples
+    --------
+    >>> from frugalsvm.persist import register
+    >>> @register
+    ... class Offset:
+    ...     def __init__(self, by):
+    ...         self.by = by
+    """
+    name = cls.__name__ if name is None else name
+    known = _ADAPTERS.get(name)
+    if known is not None and (known.cls.__module__, known.cls.__qualname__) != (cls.__module__, cls.__qualname__):
+        raise ValueError(f"The name {name!r} is registered for another class, {known.cls.__qualname__}.")
+    if known is None and name in HOMES and cls.__module__ != HOMES[name]:
+        raise ValueError(f"The name {name!r} belongs to a class of {HOMES[name]}.")
+    if issubclass(cls, tuple) and not hasattr(cls, "_fields"):
+        raise ValueError(f"{cls.__qualname__} is a tuple without names: only NamedTuples can be registered.")
+    _ADAPTERS[name] = Adapter(name, cls, get_state, set_state)
+    _NAMES[cls] = name
+    return cls
+
+
+def class_named(name: Any) -> Adapter:
+    """The class that a file names."""
+    if not isinstance(name, str) or (name not in _ADAPTERS and name not in HOMES):
+        raise ModelFileError(f"The model file names a class {str(name)[:80]!r} that frugalsvm does not know.")
+    if name not in _ADAPTERS:
+        register(getattr(import_module(HOMES[name]), name))
+    return _ADAPTERS[name]
+
+
+def adapter_of(value: Any) -> Adapter | None:
+    """How to take an object apart; None if its class is not registered."""
+    cls = type(value)
+    if cls in _NAMES:
+        return _ADAPTERS[_NAMES[cls]]
+    if HOMES.get(cls.__name__) == cls.__module__:
+        return class_named(cls.__name__)
+    return None
+
+
+def name_of_part(cls: type) -> str:
+    """What files call a NamedTuple."""
+    if cls in _NAMES:
+        return _NAMES[cls]
+    module = cls.__module__.removeprefix(_PACKAGE)
+    if cls.__module__ == module or module not in PART_MODULES:
+        raise ModelFileError(f"{cls.__qualname__} of {cls.__module__} cannot be saved: it is not in the registry.")
+    return f"{module}.{cls.__name__}"
+
+
+def part_named(name: Any) -> type:
+    """The NamedTuple that a file names."""
+    if isinstance(name, str) and (name in _ADAPTERS or name in HOMES):
+        cls = class_named(name).cls
+        if issubclass(cls, tuple):
+            return cls
+    module, _, class_name = name.rpartition(".") if isinstance(name, str) else ("", "", "")
+    found = getattr(import_module(_PACKAGE + module), class_name, None) if module in PART_MODULES else None
+    is_part = isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields")
+    if found is None or not is_part or found.__module__ != _PACKAGE + module:
+        raise ModelFileError(f"The model file names a part {str(name)[:80]!r} that frugalsvm does not know.")
+    return found

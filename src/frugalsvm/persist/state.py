@@ -1,0 +1,75 @@
+"""Taking objects of registered classes apart, and making them again."""
+
+import inspect
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from frugalsvm.persist.errors import ModelFileError
+from frugalsvm.persist.registry import Adapter
+from frugalsvm.persist.shapes import check_estimator
+
+__all__ = ["parameter_names", "restored", "state_of"]
+
+
+def parameter_names(cls: Any) -> list[str]:
+    """The parameters of an estimator's constructor; none for other classes."""
+    return list(cls._get_param_names()) if issubclass(cls, BaseEstimator) else []
+
+
+def state_of(value: Any, adapter: Adapter, *, caches: bool) -> tuple[dict[str, Any], bool]:
+    """The attributes of an object, and whether they are all of them.
+
+    Without ``caches``, or for classes other than the estimators here, it is what ``__getstate__`` tells.
+    """
+    if adapter.get_state is not None:
+        return adapter.get_state(value), False
+    if not _defines_state(adapter.cls) or (caches and _is_own(adapter)):
+        return vars(value), True
+    state = value.__getstate__()
+    if type(state) is not dict:
+        raise ModelFileError(f"The state of a {adapter.name} cannot be saved: it is not a dict.")
+    return state, False
+
+
+def restored(adapter: Adapter, state: dict[str, Any], complete: bool) -> Any:
+    """An object with these attributes."""
+    cls: Any = adapter.cls
+    if any(not name.isidentifier() or name.startswith("__") for name in state):
+        raise ModelFileError(f"The model file is malformed: {adapter.name} has an impossible attribute.")
+    if _is_own(adapter):
+        _complete_parameters(adapter, state)
+    value = cls.__new__(cls)
+    if adapter.set_state is not None:
+        adapter.set_state(value, state)
+    elif complete or not hasattr(cls, "__setstate__"):
+        vars(value).update(state)
+    else:
+        check_estimator(adapter.name, state)  # before anything is computed from it
+        value.__setstate__(state)
+    check_estimator(adapter.name, vars(value))
+    return value
+
+
+def _is_own(adapter: Adapter) -> bool:
+    """Whether it is an estimator of this package, all of whose attributes can be saved."""
+    return adapter.cls.__module__.startswith("frugalsvm.estimators.")
+
+
+def _defines_state(cls: type) -> bool:
+    """Whether a class itself says what its state is."""
+    known = (object, BaseEstimator, *BaseEstimator.__mro__)
+    return any("__getstate__" in vars(base) for base in cls.__mro__ if base not in known)
+
+
+def _complete_parameters(adapter: Adapter, state: dict[str, Any]) -> None:
+    """Give parameters that came after the file was written their defaults; refuse attributes nobody knows."""
+    names = set(parameter_names(adapter.cls))
+    unknown = [name for name in state if name not in names and not (name.startswith("_") or name.endswith("_"))]
+    if unknown:
+        raise ModelFileError(f"The model file is malformed: {adapter.name} has no parameter {unknown[0][:80]!r}.")
+    for name in names - set(state):
+        default = inspect.signature(adapter.cls).parameters[name].default
+        if default is inspect.Parameter.empty:
+            raise ModelFileError(f"The model file is malformed: {adapter.name} lacks its parameter {name!r}.")
+        state[name] = default
