@@ -1,0 +1,240 @@
+"""How a pipeline learns: rows are held back until there are enough of them to take statistics from."""
+
+import copy
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.utils.multiclass import unique_labels
+
+from frugalsvm.estimators._base import unchanged_on_error
+from frugalsvm.estimators._validation import check_count, distinct_labels, encoded_labels
+from frugalsvm.pipelines.calibration import Calibration, settled, updated
+from frugalsvm.pipelines.encoder import joined
+from frugalsvm.pipelines.rows import Rows, check_lengths, checked_labels, matrix_of, part_of, split_input, stacked
+from frugalsvm.pipelines.scaler import StreamingScaler
+
+__all__ = ["LearningPipeline"]
+
+HELD_OUT = 5  # one row of so many is held out to calibrate rows that come all at once
+
+
+class _Shortcuts:
+    """Attributes that are made anew when they are needed: in slots, where no copy and no model file sees them."""
+
+    __slots__ = ("_fast", "_preview")
+
+
+class LearningPipeline(_Shortcuts, BaseEstimator):
+    """The learning half of `StreamPipeline`.
+
+    ``_held`` are the batches that were held back, None once the estimator has begun to learn; ``_announced`` the
+    classes that were told beforehand, or None. Everything is replaced rather than changed, so that a failure leaves no
+    trace.
+    """
+
+    estimator: Any
+    _held: Any  # tuple of Rows, or None
+
+    def __getstate__(self):
+        return dict(vars(self))
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_held")
+
+    # --- what is known -------------------------------------------------------------------------------------
+
+    @property
+    def _classifies(self) -> bool:
+        return is_classifier(self.estimator)
+
+    @property
+    def _grows(self) -> bool:
+        return getattr(self.estimator, "new_classes", None) == "grow"
+
+    @property
+    def n_held_(self) -> int:
+        """Number of rows that are held back."""
+        return sum(len(rows.y) for rows in getattr(self, "_held", None) or ())
+
+    def _check_params(self):
+        check_count("warmup_rows", self.warmup_rows, least=1 if self.scale else 0)
+        if self.calibrate and not self._classifies:
+            raise ValueError(f"calibrate=True is for classifiers, not for {type(self.estimator).__name__}.")
+
+    def _checked(self, X, y, sample_weight, *, reset) -> Rows:
+        X, columns = split_input(X, encodes=self.encoder is not None)
+        kind = None if reset else self._is_sparse
+        X = matrix_of(self, X, reset=reset, dtype=None if reset else self._dtype, sparse=kind)
+        check_lengths(X, columns)
+        y, weights = checked_labels(type(self).__name__, y, X, sample_weight, classifies=self._classifies)
+        return Rows(X, columns, y, weights)
+
+    # --- learning ------------------------------------------------------------------------------------------
+
+    def _begin(self, rows):
+        """A pipeline that has seen nothing."""
+        for name in ("estimator_", "scaler_", "encoder_", "calibration_"):
+            self.__dict__.pop(name, None)
+        self._held, self._announced = (), None
+        self._dtype, self._is_sparse = rows.X.dtype, issparse(rows.X)
+
+    def _take(self, X, y, classes, sample_weight):
+        self._check_params()
+        first = not hasattr(self, "_held")
+        rows = self._checked(X, y, sample_weight, reset=first)
+        if first:
+            self._begin(rows)
+        if self._held is None:
+            self._learn(rows, classes)
+            return
+        self._note_classes(rows.y, classes)
+        n_lacking = self.warmup_rows - self.n_held_ if self.warmup_rows else len(rows.y)
+        if len(rows.y) < n_lacking:
+            self._held = (*self._held, copy.deepcopy(rows))  # callers may use their arrays again
+            return
+        self._start(stacked((*self._held, part_of(rows, 0, n_lacking))))
+        if len(rows.y) > n_lacking:
+            self._learn(part_of(rows, n_lacking, len(rows.y)), None)
+
+    def _note_classes(self, y, classes):
+        """Refuse labels while they are held back for which the estimator would refuse all rows later."""
+        if not self._classifies:
+            return
+        if self._held and (self._held[0].y.dtype.kind in "biuf") != (y.dtype.kind in "biuf"):
+            raise ValueError(f"Labels like {y[:1].tolist()[0]!r} do not mix with {self._held[0].y[:1].tolist()[0]!r}.")
+        if classes is not None:
+            classes = unique_labels(classes)
+            if self._announced is None:
+                self._announced = classes
+            elif self._grows:
+                self._announced = np.union1d(self._announced, classes)
+            elif not np.array_equal(classes, self._announced):
+                raise ValueError(f"classes={classes!r} is not what the first call was told: {self._announced!r}.")
+        if self._announced is not None and not self._grows:
+            may_grow = hasattr(self.estimator, "new_classes")
+            for labels in [y, *(rows.y for rows in (self._held or ()) if classes is not None)]:
+                encoded_labels(labels, distinct_labels(labels), self._announced, may_grow=may_grow)
+
+    def _start(self, rows):
+        """Take the statistics from the rows, freeze them, and learn the rows."""
+        self._take_statistics(rows)
+        X = self._prepared(rows.X, rows.columns)
+        self.estimator_ = clone(self.estimator)
+        self._calibrate_held_out(X, rows, "partial_fit")
+        self._teach(self.estimator_, X, rows, "partial_fit", self._announced)
+        self._held = None
+
+    def _learn(self, rows, classes):
+        X = self._prepared(rows.X, rows.columns)
+        calibration = self._calibrated(X, rows) if self.calibrate else None
+        self._teach(self.estimator_, X, rows, "partial_fit", classes)
+        if calibration is not None:
+            self.calibration_ = calibration
+
+    def _teach(self, estimator, X, rows, method, classes):
+        weights = {} if rows.weights is None else {"sample_weight": rows.weights}
+        if classes is not None and self._classifies and method == "partial_fit":
+            weights["classes"] = classes
+        getattr(estimator, method)(X, rows.y, **weights)
+
+    def _fit_all(self, rows):
+        self._begin(rows)
+        self._take_statistics(rows)
+        X = self._prepared(rows.X, rows.columns)
+        self._calibrate_held_out(X, rows, "fit")
+        self.estimator_ = clone(self.estimator)
+        self._teach(self.estimator_, X, rows, "fit", None)
+        self._held = None
+
+    def flush(self):
+        """Learn the rows that are held back, with statistics from them alone; the warm-up is over then.
+
+        Returns
+        -------
+        self
+        """
+        if self.n_held_ and self._held:
+            with unchanged_on_error(self):
+                self._start(stacked(self._held))
+        return self
+
+    # --- features ------------------------------------------------------------------------------------------
+
+    def _take_statistics(self, rows):
+        self.encoder_ = None if self.encoder is None else clone(self.encoder).fit(rows.columns)
+        self.scaler_ = None
+        if self.scale and rows.X.shape[1]:
+            self.scaler_ = StreamingScaler().fit(rows.X).freeze()
+
+    def _prepared(self, X, columns):
+        """What the estimator learns from: scaled numbers, and encoded columns beside them."""
+        if self.scaler_ is not None:
+            X = self.scaler_.scaled(X)
+        return X if self.encoder_ is None else joined(X, self.encoder_.transform(columns))
+
+    # --- calibration ---------------------------------------------------------------------------------------
+
+    def _calibrated(self, X, rows):
+        """The calibration after rows that the estimator has not learned yet."""
+        classes = self.estimator_.classes_
+        mixed = (classes.dtype.kind in "biuf") != (rows.y.dtype.kind in "biuf")  # the estimator will refuse them
+        if len(classes) < 2 or mixed:
+            return self.calibration_
+        places = np.minimum(np.searchsorted(classes, rows.y), len(classes) - 1)
+        known = np.flatnonzero(classes[places] == rows.y)  # a new class has no decision value yet
+        if not known.size:
+            return self.calibration_
+        weights = None if rows.weights is None else rows.weights[known]
+        return updated(self.calibration_, decision_values(self.estimator_, X[known]), places[known], weights)
+
+    def _calibrate_held_out(self, X, rows, method):
+        """The first calibration: every fifth row is judged by a model of the others, which is thrown away."""
+        if not self.calibrate:
+            return
+        self.calibration_ = Calibration()
+        is_out = np.arange(len(rows.y)) % HELD_OUT == HELD_OUT - 1
+        weights = rows.weights
+        if weights is not None:
+            is_out &= weights > 0
+        kept = np.flatnonzero(~is_out)
+        out = np.flatnonzero(is_out & np.isin(rows.y, rows.y[kept]))
+        if not out.size or len(distinct_labels(rows.y[kept])) < 2:
+            return
+        model = clone(self.estimator)
+        part = rows._replace(y=rows.y[kept], weights=None if weights is None else weights[kept])
+        self._teach(model, X[kept], part, method, None)
+        places = np.searchsorted(model.classes_, rows.y[out])
+        out_weights = None if weights is None else weights[out]
+        self.calibration_ = settled(decision_values(model, X[out]), places, out_weights)
+
+    # --- before the first rows are learned -----------------------------------------------------------------
+
+    def _answering(self):
+        """The pipeline that predicts: this one, or while rows are held back a copy that has learned the first of them.
+
+        Their number is the largest power of two, so that asking after every row stays cheap, and the answers do not
+        depend on batch sizes. None if there is one class only, and the estimator cannot learn that.
+        """
+        if self._held is None:
+            return self
+        n_rows = 1 << (self.n_held_.bit_length() - 1)
+        made = getattr(self, "_preview", None)
+        if made is None or made[0] is not self._held[0] or made[1] != n_rows:
+            made = (self._held[0], n_rows, self._flushed_copy(part_of(stacked(self._held), 0, n_rows)))
+            self._preview = made
+        return made[2]
+
+    def _flushed_copy(self, rows):
+        if self._classifies and self._announced is None and not self._grows and len(distinct_labels(rows.y)) < 2:
+            return None
+        preview = copy.copy(self)
+        preview._start(rows)
+        return preview
+
+
+def decision_values(estimator, X):
+    """Decision values, always with a column for each output."""
+    values = estimator.decision_function(X)
+    return values[:, None] if values.ndim == 1 else values

@@ -1,0 +1,246 @@
+"""Encoder, scaler, estimator and calibration as one estimator that learns from a stream."""
+
+import numpy as np
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from frugalsvm.estimators._base import unchanged_on_error
+from frugalsvm.pipelines.calibration import Calibration, probabilities, updated_by_one
+from frugalsvm.pipelines.learning import LearningPipeline, decision_values
+from frugalsvm.pipelines.one_row import row_path_for
+from frugalsvm.pipelines.rows import check_lengths, matrix_of, split_input
+
+__all__ = ["StreamPipeline"]
+
+
+def _has_probabilities(pipeline) -> bool:
+    return bool(pipeline.calibrate)
+
+
+def _classifies(pipeline) -> bool:
+    return pipeline._classifies
+
+
+class StreamPipeline(LearningPipeline):
+    """An encoder, a scaler and an estimator that learn a stream together, batch by batch or row by row.
+
+    Support vectors are stored scaled, and a scale that drifts would corrupt them. The first ``warmup_rows`` rows are
+    therefore held back: when they have come, the scaler takes its statistics from them and is frozen, and they are
+    learned in order. The model does not depend on the sizes of the batches.
+
+    Choose it for streams of raw features. `fit` takes the statistics from all rows, as a scikit-learn pipeline does.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any classifier of this library, or `ASSETRegressor`.
+    scale : bool, default=True
+        Whether the numbers are standardised (see `StreamingScaler`); encoded columns are not.
+    encoder : ColumnEncoder, default=None
+        For columns of text. ``X`` is then a DataFrame, or a pair of a matrix (or None) and a dict of columns.
+    warmup_rows : int, default=1000
+        Number of rows that the statistics, and ``gamma="scale"``, are taken from; without a scaler it can be 0.
+    calibrate : bool, default=False
+        Whether to have `predict_proba`: before a batch is learned, its decision values ``f`` update the slope ``a`` of
+        ``sigmoid(a f)``, or of ``softmax(a f)`` with several outputs. Rows that come at once (those of the warm-up, and
+        of `fit`) are calibrated on every fifth row, judged by a model of the others. Large batches are judged by the
+        model before them, so that probabilities, unlike predictions, depend a little on batch sizes.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The estimator, which has learned from scaled rows.
+    scaler_ : StreamingScaler or None
+    encoder_ : ColumnEncoder or None
+    calibration_ : Calibration
+        With ``slope``, the factor ``a``; if ``calibrate``.
+    classes_ : ndarray of shape (n_classes,)
+    n_held_ : int
+        Number of rows that are held back.
+    n_features_in_ : int
+        Number of numeric features.
+
+    Notes
+    -----
+    While rows are held back, predictions come from a copy that has learned the first 1, 2, 4, 8, ... of them (the
+    largest power of two there is); if those have one class, it is predicted. `flush` ends the warm-up early.
+
+    The first batch decides whether rows are float32 or float64, and sparse or dense; later ones are converted.
+
+    Examples
+    --------
+    >>> from frugalsvm import BSGDClassifier
+    >>> from frugalsvm.datasets import make_checkerboard
+    >>> from frugalsvm.pipelines import StreamPipeline
+    >>> X, y = make_checkerboard(20_000, random_state=0)
+    >>> model = StreamPipeline(BSGDClassifier(budget=100, gamma=5.0, alpha=1e-5), calibrate=True)
+    >>> for start in range(0, 15_000, 500):
+    ...     model = model.partial_fit(1000 * X[start : start + 500], y[start : start + 500])
+    >>> model.score(1000 * X[15_000:], y[15_000:]) > 0.9
+    True
+    >>> model.predict_proba(1000 * X[15_000:]).shape
+    (5000, 2)
+    """
+
+    def __init__(self, estimator, *, scale=True, encoder=None, warmup_rows=1000, calibrate=False):
+        self.estimator = estimator
+        self.scale = scale
+        self.encoder = encoder
+        self.warmup_rows = warmup_rows
+        self.calibrate = calibrate
+
+    def __sklearn_tags__(self):
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.target_tags, tags.input_tags = inner.target_tags, inner.input_tags
+        return tags
+
+    # --- learning ------------------------------------------------------------------------------------------
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from all rows, with statistics from all of them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Or, with an encoder, a DataFrame or a pair ``(matrix, columns)``.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            self._check_params()
+            self._fit_all(self._checked(X, y, sample_weight, reset=True))
+        return self
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from a batch of rows, in the given order, once; the first rows are held back.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Or, with an encoder, a DataFrame or a pair ``(matrix, columns)``.
+        y : array-like of shape (n_samples,)
+        classes : array-like, default=None
+            All classes that will ever come; needed in the first call if the warm-up does not have all of them.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            self._take(X, y, classes, sample_weight)
+        return self
+
+    def learn_one_row(self, x, y):
+        """Learn one row: the same as `partial_fit`, many times faster for budgeted classifiers.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            Or, with an encoder, a pair of such numbers (or None) and a dict of text by name.
+        y : label
+
+        Returns
+        -------
+        self
+        """
+        path = self._row_path()
+        if path is not None:
+            scores = path.scores(x) if self.calibrate else None
+            if path.learn(x, y):
+                if scores is not None:
+                    self.calibration_ = updated_by_one(self.calibration_, scores, path.place_of(y))
+                return self
+        return self.partial_fit(self._batch_of(x), np.asarray([y]))
+
+    def _batch_of(self, x):
+        """One row as a batch."""
+        if self.encoder is None:
+            return np.asarray(x)[None]
+        numbers, columns = x
+        return None if numbers is None else np.asarray(numbers)[None], {name: [text] for name, text in columns.items()}
+
+    def _row_path(self):
+        """The fast way for single rows, or None."""
+        if getattr(self, "_held", ()) is not None or self.encoder_ is not None or self._is_sparse:
+            return None
+        path = getattr(self, "_fast", None)
+        if path is None or not path.is_current(self.estimator_, self.scaler_):
+            path = self._fast = row_path_for(self.estimator_, self.scaler_)
+        return path
+
+    # --- predicting ----------------------------------------------------------------------------------------
+
+    @property
+    def classes_(self):
+        """The classes that predictions know, sorted."""
+        if not self._classifies or not hasattr(self, "_held"):
+            raise AttributeError(f"This {type(self).__name__} has no classes.")
+        answering = self._answering()
+        return self._held[0].y[:1] if answering is None else answering.estimator_.classes_
+
+    def _features(self, X):
+        """The rows of ``X`` as the estimator takes them, and the pipeline that predicts."""
+        check_is_fitted(self)
+        X, columns = split_input(X, encodes=self.encoder is not None)
+        X = matrix_of(self, X, reset=False, dtype=self._dtype, sparse=self._is_sparse)
+        check_lengths(X, columns)
+        answering = self._answering()
+        return (X if answering is None else answering._prepared(X, columns)), answering
+
+    def predict(self, X):
+        """Predicted class, or value, of each row of ``X``."""
+        X, answering = self._features(X)
+        return np.repeat(self.classes_, X.shape[0]) if answering is None else answering.estimator_.predict(X)
+
+    @available_if(_classifies)
+    def decision_function(self, X):
+        """Decision values of the rows of ``X``, as those of the estimator; zeros while there is one class."""
+        X, answering = self._features(X)
+        return np.zeros(X.shape[0]) if answering is None else answering.estimator_.decision_function(X)
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X):
+        """Probabilities of the classes, a row for each row of ``X``; the highest is that of the predicted class."""
+        X, answering = self._features(X)
+        if answering is None or len(answering.classes_) < 2:
+            return np.ones((X.shape[0], 1))
+        return probabilities(answering.calibration_, decision_values(answering.estimator_, X))
+
+    def score(self, X, y, sample_weight=None):
+        """Accuracy of a classifier, R^2 of a regressor."""
+        measure = accuracy_score if self._classifies else r2_score
+        return measure(y, self.predict(X), sample_weight=sample_weight)
+
+    def _row_scores(self, x):
+        """Decision values of one row by the fast way; None if there is none, or if the row is a bad one."""
+        path = self._row_path()
+        return None if path is None else path.scores(x)
+
+    def predict_one_row(self, x):
+        """Predicted class, or value, of one row: the same as `predict`, many times faster for budgeted ones."""
+        scores = self._row_scores(x)
+        if scores is None:
+            return self.predict(self._batch_of(x))[0]
+        return self.estimator_.classes_[int(scores[0] >= 0.0) if len(scores) == 1 else int(scores.argmax())]
+
+    @available_if(_has_probabilities)
+    def predict_proba_one_row(self, x):
+        """Probabilities of the classes for one row, in the order of ``classes_``."""
+        scores = self._row_scores(x)
+        if scores is None:
+            return self.predict_proba(self._batch_of(x))[0]
+        return probabilities(self.calibration_, scores[None])[0]
+
+    @property
+    def slope_(self) -> float:
+        """The factor of the decision values in the probabilities."""
+        return getattr(self, "calibration_", Calibration()).slope

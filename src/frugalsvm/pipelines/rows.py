@@ -1,0 +1,93 @@
+"""Labelled rows on their way to a model: numbers, columns of text, labels, weights."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix, issparse, vstack
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
+
+from frugalsvm.estimators._validation import validated_rows
+
+__all__ = ["Rows", "check_lengths", "checked_labels", "matrix_of", "part_of", "split_input", "stacked"]
+
+
+class Rows(NamedTuple):
+    X: Any  # array or CSR matrix
+    columns: dict[str, np.ndarray] | None
+    y: np.ndarray
+    weights: np.ndarray | None
+
+
+def split_input(X, *, encodes: bool):
+    """The numbers and the columns of text of what a user passed."""
+    if not encodes:
+        return X, None
+    if hasattr(X, "select_dtypes"):  # a pandas DataFrame
+        numbers = X.select_dtypes(include=["number", "bool"])
+        return numbers.to_numpy(), {str(name): X[name].to_numpy() for name in X.columns if name not in numbers.columns}
+    if isinstance(X, tuple) and len(X) == 2 and isinstance(X[1], dict):
+        columns = {str(name): np.asarray(values, dtype=object) for name, values in X[1].items()}
+        if X[0] is None:
+            return np.zeros((len(next(iter(columns.values()), ())), 0)), columns
+        return X[0], columns
+    raise ValueError("With an encoder, X must be a DataFrame or a pair of a matrix and a dict of columns of text.")
+
+
+def matrix_of(estimator, X, *, reset: bool, dtype, sparse: bool | None):
+    """Validated numbers, sparse or dense as those of the first batch were (``sparse``; None is either)."""
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] == 0 and X.shape[0] > 0:
+        if not reset and estimator.n_features_in_ != 0:
+            raise ValueError(f"X has 0 features, but {estimator.n_features_in_} are expected.")
+        estimator.n_features_in_ = 0  # text alone
+        return X.astype(dtype or np.float64)
+    X = validated_rows(estimator, X, reset=reset, dtype=dtype)
+    if sparse is None or sparse == issparse(X):
+        return X
+    return csr_matrix(X) if sparse else X.toarray()
+
+
+def check_lengths(X, columns) -> None:
+    """Every column of text must have as many rows as there are rows of numbers."""
+    for name, values in (columns or {}).items():
+        if len(values) != X.shape[0]:
+            raise ValueError(f"Column {name!r} has {len(values)} rows, but the numbers have {X.shape[0]}.")
+
+
+def checked_labels(name: str, y, X, sample_weight, *, classifies: bool):
+    """Labels (or finite numbers, for a regressor) and weights of the rows of ``X``."""
+    if y is None:
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    y = column_or_1d(y, warn=True, dtype=None if classifies else np.float64)
+    if X.shape[0] != y.shape[0]:
+        raise ValueError(f"X has {X.shape[0]} rows, but y has {y.shape[0]} labels: inconsistent numbers of samples.")
+    if not classifies and not np.isfinite(y).all():
+        raise ValueError("Input y contains NaN or infinity.")
+    if classifies and y.dtype.kind not in "iub":
+        check_classification_targets(y)
+    if sample_weight is not None:
+        sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    return y, sample_weight
+
+
+def part_of(rows: Rows, start: int, stop: int) -> Rows:
+    """Rows ``start`` to ``stop - 1``."""
+    part = slice(start, stop)
+    columns = None if rows.columns is None else {name: values[part] for name, values in rows.columns.items()}
+    return Rows(rows.X[part], columns, rows.y[part], None if rows.weights is None else rows.weights[part])
+
+
+def stacked(parts: tuple[Rows, ...]) -> Rows:
+    """All rows of several batches, in order."""
+    if len(parts) == 1:
+        return parts[0]
+    first = parts[0]
+    matrices = [part.X for part in parts]
+    X = vstack(matrices, format="csr") if issparse(first.X) else np.concatenate(matrices)
+    columns = None
+    if first.columns is not None:
+        columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in first.columns}  # type: ignore[index]
+    weights = None
+    if any(part.weights is not None for part in parts):
+        weights = np.concatenate([np.ones(len(p.y)) if p.weights is None else p.weights for p in parts])
+    return Rows(X, columns, np.concatenate([part.y for part in parts]), weights)

@@ -1,0 +1,162 @@
+"""Single rows past validation: the same model as batches of one, bit for bit, and bad rows refused."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from frugalsvm import BSGDClassifier, BudgetedPerceptron
+from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.pipelines.one_row import RowPath
+
+
+@pytest.fixture(scope="module", params=[4, 12], ids=["columns", "blocks"])
+def rows(request):
+    rng = np.random.default_rng(request.param)
+    X = rng.normal(3.0, 2.0, (400, request.param))
+    return X, (X[:, 0] * X[:, 1] > X[:, 2] * 3).astype(int)
+
+
+def three(X, y):
+    """A third class."""
+    return y + (X[:, 3] > 4)
+
+
+def one_by_one(model, X, y):
+    for x, label in zip(X, y, strict=True):
+        model.learn_one_row(x, label)
+    return model
+
+
+BSGD = BSGDClassifier(budget=20, alpha=1e-3, random_state=0)
+PERCEPTRON = BudgetedPerceptron("budget", budget=20, random_state=0)  # learns three classes one against the rest
+
+
+def assert_same_by_rows_and_batches(estimator, scale, X, y):
+    fast, slow = (StreamPipeline(estimator, scale=scale, warmup_rows=50) for _ in range(2))
+    one_by_one(fast, X, y)
+    for i in range(len(y)):
+        slow.partial_fit(X[i : i + 1], y[i : i + 1])
+    assert isinstance(fast._row_path(), RowPath)
+    np.testing.assert_array_equal(fast.estimator_.support_vectors_, slow.estimator_.support_vectors_)
+    np.testing.assert_array_equal(fast.estimator_.dual_coef_, slow.estimator_.dual_coef_)
+    assert fast.estimator_.t_ == slow.estimator_.t_ == len(y)
+    expected = [slow.predict(X[i : i + 1])[0] for i in range(50)]
+    assert [fast.predict_one_row(x) for x in X[:50]] == expected
+    return fast
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_the_same_model_as_batches_of_one(rows, scale):
+    assert_same_by_rows_and_batches(BSGD, scale, *rows)
+
+
+def test_float32_is_rounded_alike(rows):
+    X, y = rows
+    if X.shape[1] == 4:  # one of the two is enough: compiling takes long
+        model = assert_same_by_rows_and_batches(BSGD, True, X.astype(np.float32), y)
+        assert model.estimator_.support_vectors_.dtype == np.float32
+
+
+def test_a_store_that_grows(rows):
+    X, y = rows
+    if X.shape[1] == 4:
+        estimator = BSGDClassifier(budget=None, alpha=1e-3, gamma=50.0)  # nearly every row becomes a support vector
+        model = assert_same_by_rows_and_batches(estimator, True, X, y)
+        assert len(model.estimator_.support_vectors_) > 256
+
+
+def test_one_against_the_rest(rows):
+    X, y = rows
+    if X.shape[1] == 4:
+        assert_same_by_rows_and_batches(PERCEPTRON, True, X, three(X, y))
+
+
+def test_rows_batches_and_predictions_in_turn(rows):
+    X, y = rows
+    fast, slow = (StreamPipeline(BSGD, warmup_rows=20).partial_fit(X[:30], y[:30]) for _ in range(2))
+    for start in range(30, 390, 40):
+        one_by_one(fast, X[start : start + 10], y[start : start + 10])
+        for i in range(start, start + 10):
+            slow.partial_fit(X[i : i + 1], y[i : i + 1])
+        assert fast.predict_one_row(X[start]) == slow.predict(X[start : start + 1])[0]
+        for model in (fast, slow):
+            model.partial_fit(X[start + 10 : start + 40], y[start + 10 : start + 40])
+        assert fast.predict_one_row(X[start]) == slow.predict(X[start : start + 1])[0]
+    np.testing.assert_array_equal(fast.decision_function(X), slow.decision_function(X))
+
+
+def test_parameters_set_anew_count(rows):
+    X, y = rows
+    fast, slow = (StreamPipeline(BSGD, warmup_rows=20).partial_fit(X[:100], y[:100]) for _ in range(2))
+    one_by_one(fast, X[100:110], y[100:110])
+    for i in range(100, 110):
+        slow.partial_fit(X[i : i + 1], y[i : i + 1])
+    for model in (fast, slow):
+        model.estimator_.set_params(alpha=0.1)
+    one_by_one(fast, X[110:120], y[110:120])
+    for i in range(110, 120):
+        slow.partial_fit(X[i : i + 1], y[i : i + 1])
+    np.testing.assert_array_equal(fast.decision_function(X), slow.decision_function(X))
+    fast.estimator_.set_params(alpha=-1.0)
+    with pytest.raises(ValueError, match="alpha"):
+        fast.learn_one_row(X[0], y[0])
+
+
+def test_classes_grow_row_by_row(rows):
+    X, y = rows
+    estimator = BSGDClassifier(budget=20, alpha=1e-3, new_classes="grow")
+    model = one_by_one(StreamPipeline(estimator, scale=False, warmup_rows=1), X, np.array(["a", "b", "c"])[three(X, y)])
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    assert model.predict_one_row(X[0]) in ("a", "b", "c")
+    assert model.estimator_.t_ > 380
+
+
+def test_calibration_by_rows_is_that_of_batches_of_one(rows):
+    X, y = rows
+    fast, slow = (StreamPipeline(BSGD, warmup_rows=50, calibrate=True) for _ in range(2))
+    one_by_one(fast, X, y)
+    for i in range(len(y)):
+        slow.partial_fit(X[i : i + 1], y[i : i + 1])
+    np.testing.assert_allclose(fast.calibration_, slow.calibration_, rtol=1e-9)
+    assert fast.slope_ != 1.0
+
+
+BAD_ROWS = {
+    "NaN": (lambda x: np.where(np.arange(len(x)) == 1, np.nan, x), 0, "NaN"),
+    "infinity": (lambda x: x + np.inf, 0, "infinity"),
+    "too short": (lambda x: x[:-1], 0, "features"),
+    "scalar": (lambda x: x[0], 0, "."),
+    "text": (lambda x: ["word"] * len(x), 0, "."),
+    "label": (lambda x: x, 7, "not one of the classes"),
+    "list as label": (lambda x: x, [1, 2], "1d array"),
+}
+
+
+@pytest.mark.parametrize(("bad", "label", "message"), BAD_ROWS.values(), ids=BAD_ROWS)
+def test_bad_rows_leave_no_trace(rows, bad, label, message):
+    X, y = rows
+    model = StreamPipeline(BSGD, warmup_rows=50).partial_fit(X[:100], y[:100])
+    model.learn_one_row(X[100], y[100])
+    before = pickle.dumps(vars(model))
+    with pytest.raises(ValueError, match=message):
+        model.learn_one_row(bad(X[101]), label)
+    assert pickle.dumps(vars(model)) == before
+
+
+def test_bad_rows_are_refused_by_prediction(rows):
+    X, y = rows
+    model = StreamPipeline(BSGD, warmup_rows=50).partial_fit(X[:100], y[:100])
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict_one_row(np.full(X.shape[1], np.nan))
+    with pytest.raises(ValueError, match="features"):
+        model.predict_one_row(X[0][:2])
+    assert model.predict_one_row(X[0].tolist()) == model.predict(X[:1])[0]
+
+
+def test_weighted_classes_take_the_validated_way(rows):
+    X, y = rows
+    estimator = BSGDClassifier(budget=20, alpha=1e-3, class_weight={0: 1.0, 1: 3.0})
+    model = one_by_one(StreamPipeline(estimator, warmup_rows=50), X[:80], y[:80])
+    assert model._row_path() is None
+    assert model.estimator_.t_ == 80
