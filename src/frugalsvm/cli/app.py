@@ -1,0 +1,407 @@
+"""The commands and their flags."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from frugalsvm._version import __version__
+from frugalsvm.cli.catalogue import CATALOGUE
+from frugalsvm.cli.errors import Exit, fail, reported
+
+app = typer.Typer(
+    name="frugalsvm",
+    help="Kernel SVMs that learn from streams and very large data inside a fixed budget of memory and time.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+_console = Console(soft_wrap=True)
+
+DataFile = Annotated[str, typer.Argument(help="File, folder (Parquet), or - for standard input.")]
+ModelFile = Annotated[Path, typer.Argument(help="Model file (.frugal).")]
+Format = Annotated[str | None, typer.Option(help="libsvm, csv, tsv, parquet, arrow, npz, npy; guessed otherwise.")]
+Label = Annotated[str | None, typer.Option(help="Column of the labels, by name or number (CSV, Parquet).")]
+BadLine = Annotated[str, typer.Option(help="What to do with a line that cannot be read: fail or skip.")]
+Header = Annotated[str, typer.Option(help="Whether CSV has a header: auto, yes, no.")]
+Delimiter = Annotated[str | None, typer.Option(help="Between the fields of CSV.")]
+Features = Annotated[int | None, typer.Option(help="Number of features, if later rows are wider than the first.")]
+Json = Annotated[bool, typer.Option("--json", help="Results as one line of JSON, for scripts.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Seed = Annotated[int, typer.Option(help="For everything random.")]
+
+
+def _version(shown: bool) -> None:
+    if shown:
+        print(f"frugalsvm {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def _options_from(context: typer.Context, config: Path | None) -> dict[str, Any]:
+    """Flags, with those of a TOML file for all that were not given on the command line."""
+    values = {key: value for key, value in context.params.items() if key != "config"}
+    if config is None:
+        return values
+    import tomllib
+
+    try:
+        given = tomllib.loads(config.read_text())
+    except tomllib.TOMLDecodeError as error:
+        raise fail(Exit.DATA, f"{config} is not TOML: {error}.") from error
+    for key, value in given.items():
+        name = key.replace("-", "_")
+        if name not in values:
+            raise fail(Exit.DATA, f"{config}: {key!r} is not a flag of this command.")
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "DEFAULT":
+            values[name] = value
+    return values
+
+
+def _checked_choice(flag: str, value: str, choices) -> str:
+    if value not in choices:
+        raise typer.BadParameter(f"{value!r} is not one of {', '.join(choices)}.", param_hint=flag)
+    return value
+
+
+def _data_options(values: dict[str, Any]):
+    from frugalsvm.cli.data import DataOptions
+
+    _checked_choice("--on-bad-line", values["on_bad_line"], ("fail", "skip"))
+    _checked_choice("--header", values["header"], ("auto", "yes", "no"))
+    return DataOptions(
+        source=values["data"],
+        format=values["format"],
+        label=values["label"],
+        on_bad_line=values["on_bad_line"],
+        header=values["header"],
+        delimiter=values["delimiter"],
+        n_features=values.get("features"),
+        shuffle_buffer=values.get("shuffle_buffer", 0),
+        seed=values.get("seed", 0),
+    )
+
+
+@app.command()
+def train(
+    context: typer.Context,
+    data: DataFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")] = Path("model.frugal"),
+    algorithm: Annotated[str, typer.Option("--algorithm", "-a", help="See `frugalsvm algorithms`.")] = "bsgd",
+    budget: Annotated[int | None, typer.Option(help="Largest number of vectors, or of features (asset).")] = 500,
+    gamma: Annotated[float | None, typer.Option(help="Of the RBF kernel; chosen on the first rows otherwise.")] = None,
+    alpha: Annotated[float | None, typer.Option(help="Regularisation (bsgd, asset); chosen otherwise.")] = None,
+    c: Annotated[float | None, typer.Option("--C", help="The same for the others.")] = None,
+    scale: Annotated[str, typer.Option(help="Standardise the features: auto, yes, no.")] = "auto",
+    passes: Annotated[int, typer.Option(min=1, help="Passes over the data.")] = 1,
+    shuffle_buffer: Annotated[int, typer.Option(min=0, help="Shuffle rows within a buffer of so many.")] = 0,
+    classes: Annotated[str | None, typer.Option(help="All labels, with commas, if the first rows lack some.")] = None,
+    calibrate: Annotated[bool, typer.Option(help="Learn probabilities as well.")] = False,
+    checkpoint_every: Annotated[
+        str | None, typer.Option(help="Save after so many examples (100000) or so much time (30s, 5m).")
+    ] = None,
+    resume: Annotated[bool, typer.Option(help="Go on from the output file, at the exact example.")] = False,
+    config: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="Flags in a TOML file.")] = None,
+    format: Format = None,
+    label: Label = None,
+    on_bad_line: BadLine = "fail",
+    header: Header = "auto",
+    delimiter: Delimiter = None,
+    features: Features = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train a model on a file or a pipe."""
+    values = _options_from(context, config)
+    _checked_choice("--algorithm", values["algorithm"], CATALOGUE)
+    _checked_choice("--scale", values["scale"], ("auto", "yes", "no"))
+    with reported():
+        from frugalsvm.cli.running import Every
+        from frugalsvm.cli.train import TrainOptions
+        from frugalsvm.cli.train import train as run
+
+        labels = values["classes"]
+        options = TrainOptions(
+            algorithm=values["algorithm"],
+            budget=values["budget"],
+            gamma=values["gamma"],
+            strength=values["alpha"] if CATALOGUE[values["algorithm"]].strength == "alpha" else values["c"],
+            scale=values["scale"],
+            passes=values["passes"],
+            classes=None if labels is None else tuple(_label(text) for text in labels.split(",")),
+            calibrate=values["calibrate"],
+            seed=values["seed"],
+        )
+        every = Every.parsed(values["checkpoint_every"])
+        target = Path(values["output"])
+        if not target.parent.is_dir():
+            raise OSError(f"There is no folder {target.parent} to write {target.name} to.")
+        outcome = run(_data_options(values), options, target, every, resume=values["resume"], quiet=quiet or as_json)
+    _tell_outcome(outcome, target, as_json)
+
+
+def _label(text: str) -> Any:
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def _tell_outcome(outcome, target: Path, as_json: bool) -> None:
+    from frugalsvm.cli.showing import as_json as print_json
+
+    result = {
+        "output": str(target),
+        "examples": outcome.progress.rows,
+        "accuracy_before_learning": outcome.progress.accuracy,
+        "bad_lines": outcome.n_bad,
+        "chosen": outcome.chosen,
+        "interrupted": outcome.interrupted_by is not None,
+        "bytes": target.stat().st_size,
+    }
+    if as_json:
+        print_json(result)
+    else:
+        _console.print(f"{target}: {result['bytes']:,} bytes; {_told(outcome.chosen)}", highlight=False)
+        if outcome.n_bad:
+            _console.print(f"{outcome.n_bad} bad lines were skipped.", highlight=False)
+    if outcome.interrupted_by is not None:
+        Console(stderr=True).print(f"Interrupted; `--resume` goes on at example {outcome.progress.rows:,}.")
+        raise typer.Exit(128 + outcome.interrupted_by)
+
+
+def _told(chosen: dict[str, Any]) -> str:
+    """What was chosen, in the words of the flags."""
+    strength = CATALOGUE[chosen["algorithm"]].strength
+    values = {"gamma": chosen["gamma"], strength or "-": chosen["strength"], "budget": chosen["budget"]}
+    parts = [f"{key} {value:.4g}" for key, value in values.items() if value is not None]
+    return ", ".join([*parts, "features standardised" if chosen["scale"] else "features as they are"])
+
+
+@app.command()
+def predict(
+    model: ModelFile,
+    data: DataFile,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write; standard output otherwise.")
+    ] = None,
+    scores: Annotated[bool, typer.Option(help="Decision values after the label.")] = False,
+    labelled: Annotated[bool, typer.Option(help="Whether the data has labels, which are ignored.")] = True,
+    format: Format = None,
+    label: Label = None,
+    on_bad_line: BadLine = "fail",
+    header: Header = "auto",
+    delimiter: Delimiter = None,
+) -> None:
+    """Predict the label of every row, one line each."""
+    with reported():
+        from frugalsvm.cli.data import open_data
+        from frugalsvm.cli.running import rows_of
+        from frugalsvm.persist import load
+
+        fitted = load(model)
+        options = _data_options({**locals(), "features": _width_of(fitted)})
+        target = sys.stdout if output is None else output.open("w")
+        try:
+            for batch in open_data(options, has_labels=labelled).batches:
+                values = fitted.decision_function(rows_of(batch)) if scores else None
+                for i, predicted in enumerate(fitted.predict(rows_of(batch)).tolist()):
+                    extra = "" if values is None else "\t" + "\t".join(f"{v:.9g}" for v in np.atleast_1d(values[i]))
+                    print(f"{predicted}{extra}", file=target)
+        finally:
+            if output is not None:
+                target.close()
+
+
+def _width_of(fitted: Any) -> int | None:
+    return getattr(fitted, "n_features_in_", None)
+
+
+@app.command()
+def evaluate(
+    model: ModelFile,
+    data: DataFile,
+    prequential: Annotated[
+        bool, typer.Option(help="Learn each batch after predicting it, and show the curve.")
+    ] = False,
+    format: Format = None,
+    label: Label = None,
+    on_bad_line: BadLine = "fail",
+    header: Header = "auto",
+    delimiter: Delimiter = None,
+    as_json: Json = False,
+) -> None:
+    """Measure a model on labelled rows."""
+    with reported():
+        from frugalsvm.cli.data import open_data
+        from frugalsvm.cli.measuring import Tally
+        from frugalsvm.cli.running import labels_of, rows_of
+        from frugalsvm.cli.showing import as_json as print_json
+        from frugalsvm.cli.showing import table_of
+        from frugalsvm.persist import load
+
+        fitted = load(model)
+        tally, curve = Tally(fitted.classes_), []
+        for batch in open_data(_data_options({**locals(), "features": _width_of(fitted)})).batches:
+            rows = rows_of(batch)
+            predicted, labels = fitted.predict(rows), labels_of(batch)
+            tally.add(labels, predicted, fitted.decision_function(rows))
+            if prequential:
+                curve.append({"examples": batch.end, "accuracy": float(np.mean(predicted == labels))})
+                fitted.partial_fit(rows, labels, sample_weight=batch.weights)
+        if not tally.n_examples:
+            raise ValueError(f"{data} has no rows.")
+        results = tally.results()
+    if as_json:
+        print_json({**results, **({"curve": curve} if prequential else {})})
+        return
+    figures = {key: value for key, value in results.items() if isinstance(value, int | float)}
+    _console.print(table_of("", [{"measure": key, "value": value} for key, value in figures.items()]))
+    classes = results["classes"]
+    confusion = [
+        {"true \\ predicted": str(name), **{str(c): n for c, n in zip(classes, row, strict=True)}}
+        for name, row in zip(classes, results["confusion"], strict=True)
+    ]
+    _console.print(table_of("confusion", confusion))
+    if prequential:
+        _console.print(table_of("test, then train", curve))
+
+
+@app.command()
+def tune(
+    data: DataFile,
+    algorithm: Annotated[str, typer.Option("--algorithm", "-a", help="See `frugalsvm algorithms`.")] = "bsgd",
+    budget: Annotated[list[int] | None, typer.Option(help="Budgets to try; repeat the flag.")] = None,
+    rows: Annotated[int, typer.Option(min=100, help="Look at so many first rows.")] = 20_000,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the best as TOML, for `train --config`.")
+    ] = None,
+    format: Format = None,
+    label: Label = None,
+    on_bad_line: BadLine = "fail",
+    header: Header = "auto",
+    delimiter: Delimiter = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Find gamma, regularisation and budget by successive halving on the first rows."""
+    _checked_choice("--algorithm", algorithm, CATALOGUE)
+    with reported():
+        from frugalsvm.cli.choosing import grid_for, halved, needs_scaling, usual_gamma
+        from frugalsvm.cli.data import joined_rows, open_data, peeked
+        from frugalsvm.cli.showing import as_json as print_json
+        from frugalsvm.cli.showing import table_of
+        from frugalsvm.pipelines import StreamingScaler
+
+        head, _ = peeked(open_data(_data_options(locals())).batches, rows)
+        if not head:
+            raise ValueError(f"{data} has no rows.")
+        X, y = joined_rows(head)
+        if needs_scaling(X):
+            X = StreamingScaler().partial_fit(X).transform(X)
+        grid = grid_for(algorithm, usual_gamma(X), budgets=tuple(budget) if budget else (500,))
+        rounds = halved(algorithm, X, y, grid, seed)
+    strength = CATALOGUE[algorithm].strength
+    shown = [
+        {
+            "rows": trial.rows,
+            "gamma": trial.settings["gamma"],
+            strength or "-": trial.settings["strength"],
+            "budget": trial.settings["budget"],
+            "accuracy": trial.accuracy,
+        }
+        for trials in rounds
+        for trial in trials
+    ]
+    best = rounds[-1][0]
+    flags = {"algorithm": algorithm, "gamma": best.settings["gamma"], "budget": best.settings["budget"]}
+    if strength:
+        flags["c" if strength == "C" else strength] = best.settings["strength"]
+    if output is not None:
+        with reported():
+            output.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in flags.items()))
+    if as_json:
+        print_json({"best": flags, "accuracy": best.accuracy, "trials": shown})
+    else:
+        _console.print(table_of("Successive halving", shown))
+        _console.print(
+            "best: " + " ".join(f"--{'C' if k == 'c' else k} {v}" for k, v in flags.items()), highlight=False
+        )
+
+
+@app.command()
+def inspect(model: ModelFile, as_json: Json = False) -> None:
+    """Tell what is in a model file."""
+    with reported():
+        from frugalsvm.cli.inspecting import contents_of
+        from frugalsvm.cli.showing import as_json as print_json
+        from frugalsvm.cli.showing import table_of
+
+        contents = contents_of(model)
+    if as_json:
+        print_json(contents)
+        return
+    rows = [
+        {"what": key, "value": json.dumps(v, default=str) if isinstance(v, dict | list) else v}
+        for key, v in contents.items()
+    ]
+    _console.print(table_of(str(model), rows))
+
+
+@app.command()
+def export(
+    model: ModelFile,
+    to: Annotated[str, typer.Option(help="onnx, c or libsvm.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write; for c, the folder.")],
+    name: Annotated[str, typer.Option(help="Prefix of the C functions and files.")] = "model",
+) -> None:
+    """Write a model for other programs."""
+    _checked_choice("--to", to, ("onnx", "c", "libsvm"))
+    with reported():
+        from frugalsvm.export import to_c, to_libsvm, to_onnx
+        from frugalsvm.persist import load
+
+        fitted = load(model)
+        if to == "c":
+            to_c(fitted, output, name=name)
+        else:
+            (to_onnx if to == "onnx" else to_libsvm)(fitted, output)
+    _console.print(f"{output}", highlight=False)
+
+
+@app.command()
+def algorithms(as_json: Json = False) -> None:
+    """List the algorithms: what each is for, and what it costs."""
+    from frugalsvm.cli.showing import as_json as print_json
+    from frugalsvm.cli.showing import table_of
+
+    rows = [
+        {"algorithm": name, "for": a.purpose, "cost per example": a.cost, "memory": a.memory}
+        for name, a in CATALOGUE.items()
+    ]
+    if as_json:
+        print_json(rows)
+    else:
+        Console().print(table_of("", rows))
+
+
+@app.command()
+def demo() -> None:
+    """Stream a million noisy examples through a small model, and draw it."""
+    from frugalsvm.demo import main
+
+    main()

@@ -1,0 +1,87 @@
+"""The algorithms of the command line: what each is for, what it costs, and how its flags become an estimator."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+__all__ = ["CATALOGUE", "Algorithm", "new_estimator"]
+
+
+class Algorithm(NamedTuple):
+    purpose: str
+    cost: str
+    memory: str
+    build: Callable[..., Any]
+    strength: str  # the parameter that regularises: "alpha" or "C"
+    budgeted: bool
+
+
+def _bsgd(**settings):
+    from frugalsvm import BSGDClassifier
+
+    return BSGDClassifier(new_classes="grow", **settings)
+
+
+def _perceptron(**settings):
+    from frugalsvm import BudgetedPerceptron
+
+    return BudgetedPerceptron("projectron++", **settings)
+
+
+def _bpa(**settings):
+    from frugalsvm import BPAClassifier
+
+    return BPAClassifier(**settings)
+
+
+def _lasvm(variant):
+    def build(**settings):
+        from frugalsvm import LASVMClassifier
+
+        return LASVMClassifier(variant, **settings)
+
+    return build
+
+
+def _tracking(**settings):
+    from frugalsvm import TrackingSVC
+
+    return TrackingSVC(**settings)
+
+
+def _tvm(**settings):
+    from frugalsvm import TVMClassifier
+
+    return TVMClassifier(**settings)
+
+
+def _asset(**settings):
+    from frugalsvm import ASSETClassifier
+
+    budget = settings.pop("budget", None)
+    return ASSETClassifier("nystroem", **({} if budget is None else {"n_components": budget}), **settings)
+
+
+CATALOGUE = {
+    "bsgd": Algorithm(
+        "default: streams, small models, many classes", "budget x features", "fixed", _bsgd, "alpha", True
+    ),
+    "lasvm": Algorithm("accuracy of an exact SVM in one pass", "support vectors", "grows", _lasvm("g"), "C", False),
+    "lasvm-nc": Algorithm("the same for noisy labels, sparser", "support vectors", "grows", _lasvm("nc"), "C", False),
+    "lasvm-i": Algorithm("the same, fastest, filters examples", "support vectors", "grows", _lasvm("i"), "C", False),
+    "asset": Algorithm("many features, constant memory, intercept", "budget^2", "fixed", _asset, "alpha", True),
+    "tvm": Algorithm("small budgets and noisy labels", "margin vectors", "fixed", _tvm, "C", True),
+    "tracking": Algorithm("orders that depend on the model", "all examples", "grows", _tracking, "C", False),
+    "perceptron": Algorithm("baseline: Projectron++", "budget^2", "fixed", _perceptron, "", True),
+    "bpa": Algorithm("baseline: budgeted passive-aggressive", "budget", "fixed", _bpa, "C", True),
+}
+
+
+def new_estimator(name: str, *, budget=None, gamma=None, strength=None, seed=None, **others) -> Any:
+    """An estimator for flags; None leaves a parameter at its default."""
+    algorithm = CATALOGUE[name]
+    settings = {"gamma": gamma, "random_state": seed, **others}
+    if algorithm.budgeted:
+        settings["budget"] = budget
+    if algorithm.strength:
+        settings[algorithm.strength] = strength
+    return algorithm.build(**{key: value for key, value in settings.items() if value is not None})

@@ -1,0 +1,85 @@
+"""Data for the commands: how a stream is opened, and its first rows."""
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frugalsvm.cli.running import labels_of
+
+__all__ = ["DataOptions", "Opened", "open_data", "peeked"]
+
+HEAD_ROWS = 6000  # from which parameters are chosen
+BATCH_ROWS = 4096
+_HEADERS: dict[str, bool | str] = {"auto": "auto", "yes": True, "no": False}
+
+
+class DataOptions(NamedTuple):
+    """How rows are read; part of a model file, so that a run can be resumed as it was begun."""
+
+    source: str
+    format: str | None = None
+    label: str | None = None
+    on_bad_line: str = "fail"
+    header: str = "auto"
+    delimiter: str | None = None
+    n_features: int | None = None
+    shuffle_buffer: int = 0
+    seed: int = 0
+
+
+class Opened(NamedTuple):
+    stream: Any  # as it was opened: it knows its length and its bad lines
+    batches: Iterable  # what to read
+
+
+def open_data(options: DataOptions, *, start: int = 0, has_labels: bool = True, prefetch: bool = True) -> Opened:
+    """A stream from row ``start`` on, shuffled if wanted, read ahead on a second thread."""
+    from frugalsvm.streams import open_stream, prefetched, shuffled
+
+    # A shuffled stream is the same every time, but only from its beginning.
+    begins_anew = options.shuffle_buffer > 0
+    stream = open_stream(
+        options.source,
+        format=options.format,
+        label=_column(options.label),
+        batch_rows=BATCH_ROWS,
+        n_features=options.n_features,
+        start=0 if begins_anew else start,
+        on_bad_line=options.on_bad_line,
+        header=_HEADERS[options.header],
+        has_labels=has_labels,
+        delimiter=options.delimiter,
+    )
+    batches: Any = prefetched(stream) if prefetch else stream
+    if begins_anew:
+        batches = _from(shuffled(batches, options.shuffle_buffer, options.seed), start)
+    return Opened(stream, batches)
+
+
+def _column(label: str | None) -> str | int | None:
+    return int(label) if label is not None and label.lstrip("-").isdigit() else label
+
+
+def _from(batches: Iterable, start: int) -> Iterator:
+    """Batches from a row on; runs stop between batches, so that none is cut."""
+    return (batch for batch in batches if batch.start >= start)
+
+
+def peeked(batches: Iterable, n_rows: int = HEAD_ROWS) -> tuple[list, Iterator]:
+    """The first batches, with so many rows at least, and all batches, these included."""
+    iterator = iter(batches)
+    head: list = []
+    while sum(batch.n_rows for batch in head) < n_rows and (batch := next(iterator, None)) is not None:
+        head.append(batch)
+    return head, itertools.chain(head, iterator)
+
+
+def joined_rows(head: list) -> tuple[Any, np.ndarray]:
+    """All rows and labels of some batches."""
+    from scipy.sparse import issparse, vstack
+
+    rows = [batch.X for batch in head]
+    X = vstack(rows, format="csr") if issparse(rows[0]) else np.concatenate(rows)
+    return X, np.concatenate([labels_of(batch) for batch in head])

@@ -1,0 +1,43 @@
+"""What ``frugalsvm inspect`` tells."""
+
+from pathlib import Path
+from typing import Any
+
+__all__ = ["contents_of"]
+
+_FACTS = (
+    "gradient_error_",
+    "duality_gap_",
+    "suboptimality_bound_",
+    "t_",
+    "n_updates_",
+    "n_kernel_evals_",
+    "model_bytes_",
+)
+
+
+def contents_of(path: Path) -> dict[str, Any]:
+    """Algorithm, parameters, sizes, certificates and training history of a model file."""
+    from frugalsvm.persist import describe, load
+
+    info = describe(path)
+    model = load(path)
+    estimator = getattr(model, "estimator_", getattr(model, "estimator", model))
+    contents: dict[str, Any] = {
+        "file bytes": path.stat().st_size,
+        "estimator": type(estimator).__name__,
+        "parameters": {key: value for key, value in estimator.get_params(deep=False).items() if value is not None},
+    }
+    for name in ("classes_", "n_features_in_"):
+        if hasattr(model, name):
+            value = getattr(model, name)
+            contents[name.rstrip("_")] = value.tolist() if hasattr(value, "tolist") else value
+    vectors = getattr(estimator, "support_vectors_", None)
+    if vectors is not None:
+        contents["support vectors"] = len(vectors)
+    for name in _FACTS:
+        value = getattr(estimator, name, None)
+        if isinstance(value, int | float):
+            contents[name.strip("_").replace("_", " ")] = value
+    contents["training"] = info.metadata.get("training", {})
+    return contents

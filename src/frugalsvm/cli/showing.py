@@ -1,0 +1,98 @@
+"""What people see while a model learns: one live line in a terminal, plain lines elsewhere, or JSON."""
+
+import json
+import sys
+import time
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from frugalsvm.cli.running import Progress
+
+__all__ = ["Screen", "as_json", "table_of"]
+
+_PLAIN_SECONDS = 5.0  # between plain lines
+_CERTIFICATES = {"gradient_error_": "gradient error", "duality_gap_": "gap", "kkt_violation_": "KKT"}
+
+
+def as_json(values: Any) -> None:
+    """One line of JSON on standard output."""
+    print(json.dumps(values, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def table_of(title: str, rows: list[dict[str, Any]]) -> Table:
+    """A table with a column for each key."""
+    made = Table(title=title, title_justify="left")
+    for key in rows[0] if rows else ():
+        made.add_column(key, justify="left" if isinstance(rows[0][key], str) else "right")
+    for row in rows:
+        made.add_row(*(f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values()))
+    return made
+
+
+class Screen:
+    """Shows progress on standard error, so that standard output stays for results."""
+
+    def __init__(self, progress: Progress, model: Any, n_rows: int | None, *, quiet: bool = False):
+        self._progress, self._model, self._n_rows, self._quiet = progress, model, n_rows, quiet
+        self._console = Console(stderr=True, soft_wrap=True)
+        self._live = Live(console=self._console, refresh_per_second=8) if self._is_live() else None
+        self._shown_at = time.monotonic()
+
+    def _is_live(self) -> bool:
+        return not self._quiet and self._console.is_terminal and sys.stderr.isatty()
+
+    def __enter__(self) -> "Screen":
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self._live is not None:
+            self._live.update(Text(self.line()))
+            self._live.stop()
+        elif not self._quiet:
+            self._console.print(self.line(), highlight=False)
+
+    def show(self) -> None:
+        """Bring the screen up to date, if it is time."""
+        if self._live is not None:
+            self._live.update(Text(self.line()))
+        elif not self._quiet and time.monotonic() - self._shown_at > _PLAIN_SECONDS:
+            self._console.print(self.line(), highlight=False)
+            self._shown_at = time.monotonic()
+
+    def line(self) -> str:
+        """Everything worth knowing, in one line."""
+        progress = self._progress
+        parts = [f"{progress.rows:,} examples"]
+        if self._n_rows:
+            parts[0] += f" of {self._n_rows:,} ({100 * progress.rows / self._n_rows:.0f} %)"
+        if progress.seconds:
+            parts.append(f"{progress.speed:,.0f}/s")
+            if self._n_rows and progress.rows < self._n_rows:
+                parts.append(f"{(self._n_rows - progress.rows) / progress.speed:.0f} s left")
+        if progress.tested:
+            parts.append(f"accuracy so far {100 * progress.accuracy:.2f} %")
+        return ", ".join([*parts, *_model_parts(self._model)])
+
+
+def _model_parts(model: Any) -> list[str]:
+    estimator = getattr(model, "estimator_", getattr(model, "estimator", model))
+    parts = []
+    if hasattr(estimator, "classes_") or hasattr(estimator, "_unknowns"):
+        vectors = getattr(estimator, "support_vectors_", None)
+        if vectors is not None:
+            parts.append(f"{len(vectors)} vectors")
+        for attribute, name in _CERTIFICATES.items():
+            value = getattr(estimator, attribute, None)
+            if isinstance(value, float):
+                parts.append(f"{name} {value:.3g}")
+    return parts

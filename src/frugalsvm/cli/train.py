@@ -1,0 +1,144 @@
+"""``frugalsvm train``: from rows to a model file that can go on learning."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frugalsvm.cli.catalogue import new_estimator
+from frugalsvm.cli.choosing import choose, grid_for, needs_scaling, usual_gamma
+from frugalsvm.cli.data import DataOptions, joined_rows, open_data, peeked
+from frugalsvm.cli.running import Every, Interruption, Progress, learn_stream
+from frugalsvm.cli.showing import Screen
+from frugalsvm.pipelines import ColumnEncoder, StreamingScaler, StreamPipeline
+
+__all__ = ["Outcome", "TrainOptions", "train"]
+
+
+class TrainOptions(NamedTuple):
+    """What to train; part of the model file."""
+
+    algorithm: str = "bsgd"
+    budget: int | None = 500
+    gamma: float | None = None
+    strength: float | None = None
+    scale: str = "auto"
+    passes: int = 1
+    classes: tuple | None = None
+    calibrate: bool = False
+    seed: int = 0
+
+
+class Outcome(NamedTuple):
+    model: Any
+    progress: Progress
+    n_bad: int
+    interrupted_by: int | None
+    chosen: dict[str, Any]
+
+
+def train(
+    data: DataOptions, options: TrainOptions, output: Path, every: Every, *, resume: bool, quiet: bool
+) -> Outcome:
+    """Learn a stream and write the model; between batches nothing that was learned can be lost."""
+    run = _resumed(output) if resume and (output.exists() or Path(f"{output}.previous").exists()) else None
+    progress = Progress(run.counts if run else None)
+    first_pass = run.passes_done if run else 0
+    model, chosen = (run.model, run.chosen) if run else (None, {})
+    opened = open_data(data, start=progress.rows)
+    batches: Iterator = iter(opened.batches)
+    if model is None:
+        head, batches = peeked(opened.batches)
+        if not head:
+            raise ValueError(f"{data.source} has no rows.")
+        model, chosen = _new_model(head, options)
+
+    def save(passes_done, finished):
+        _save(model, output, data, options, progress, chosen, passes_done, finished)
+
+    interruption, n_bad = Interruption(), 0
+    n_rows = getattr(opened.stream, "n_rows", None)
+    with interruption.watched(), Screen(progress, model, n_rows, quiet=quiet) as screen:
+        for number in range(first_pass, options.passes):
+            if number > first_pass:
+                progress.rows = 0
+                opened = open_data(data)
+                batches = iter(opened.batches)
+            learn_stream(
+                model,
+                batches,
+                progress,
+                classes=_classes(model, options, chosen),
+                test=number == 0,
+                every=every,
+                checkpoint=partial(save, number, False),
+                show=screen.show,
+                interruption=interruption,
+            )
+            n_bad += getattr(opened.stream, "n_bad", 0)
+            if interruption.signal_number is not None:
+                save(number, False)
+                return Outcome(model, progress, n_bad, interruption.signal_number, chosen)
+        model.flush()
+        save(options.passes, True)
+    return Outcome(model, progress, n_bad, None, chosen)
+
+
+def _new_model(head: list, options: TrainOptions) -> tuple[StreamPipeline, dict[str, Any]]:
+    """An empty model with parameters chosen on the first rows, unless they were given."""
+    X, y = joined_rows(head)
+    encoder = ColumnEncoder() if head[0].columns is not None else None
+    scale = needs_scaling(X) if options.scale == "auto" else options.scale == "yes"
+    rows = StreamingScaler().partial_fit(X).transform(X) if scale else X
+    grid = grid_for(
+        options.algorithm, usual_gamma(rows), gamma=options.gamma, strength=options.strength, budgets=(options.budget,)
+    )
+    best = choose(options.algorithm, rows, y, grid, options.seed)[0].settings if len(grid) > 1 else grid[0]
+    chosen = {"algorithm": options.algorithm, **best, "scale": scale, "labels": np.unique(y).tolist()}
+    estimator = new_estimator(options.algorithm, seed=options.seed, **best)
+    return StreamPipeline(estimator, scale=scale, encoder=encoder, calibrate=options.calibrate), chosen
+
+
+def _classes(model: StreamPipeline, options: TrainOptions, chosen: dict[str, Any]) -> Any:
+    """Classes that the estimator is told of; one that meets new ones by itself is told nothing."""
+    if options.classes is not None:
+        return np.array(options.classes)
+    return None if getattr(model.estimator, "new_classes", None) == "grow" else np.array(chosen["labels"])
+
+
+class _Run(NamedTuple):
+    model: Any
+    counts: dict[str, Any]
+    passes_done: int
+    chosen: dict[str, Any]
+
+
+def _resumed(output: Path) -> _Run:
+    from frugalsvm.persist import load_checkpoint
+
+    model, metadata, _ = load_checkpoint(output)
+    training = metadata.get("training")
+    if training is None:
+        raise ValueError(f"{output} was not written by `frugalsvm train`: it cannot be resumed.")
+    if training["finished"]:
+        raise ValueError(f"{output} is finished; to go on learning from more data, use another output file.")
+    return _Run(model, training["counts"], training["passes_done"], training["chosen"])
+
+
+def _save(model, output, data, options, progress, chosen, passes_done, finished):
+    from frugalsvm.persist import save
+
+    # No times, no dates: a run that was interrupted ends with the same file, byte for byte.
+    training = {
+        "counts": progress.counts(),
+        "passes_done": passes_done,
+        "finished": finished,
+        "chosen": chosen,
+        "data": data._asdict(),
+        "options": {**options._asdict(), "classes": None if options.classes is None else list(options.classes)},
+        "accuracy_before_learning": progress.accuracy if progress.tested else None,
+    }
+    # Kernel rows that are kept go on bit for bit; a finished model does without them.
+    save(model, output, metadata={"training": training}, caches=not finished, keep_previous=not finished)
