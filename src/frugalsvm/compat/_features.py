@@ -1,0 +1,95 @@
+"""From dicts and data frames of features to rows of numbers."""
+
+from collections.abc import Hashable, Iterable
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from sklearn.utils import murmurhash3_32
+
+__all__ = ["HashedFeatures", "NamedFeatures"]
+
+REMEMBERED = 100_000  # hashed names that are remembered at most
+
+
+class NamedFeatures:
+    """One feature for each key of the first example, sorted; keys that lack are 0, keys that come later are ignored."""
+
+    def __init__(self, names: Iterable[Hashable]):
+        self.names = sorted(names, key=str)
+        if not self.names:
+            raise ValueError("The first example has no features.")
+        self._row = np.zeros(len(self.names))
+        self._values = itemgetter(*self.names) if len(self.names) > 1 else None
+
+    def row(self, x: dict) -> np.ndarray:
+        """The features of an example, in an array that is used again."""
+        row = self._row
+        try:
+            if self._values is None:
+                row[0] = x.get(self.names[0], 0.0)
+            else:
+                row[:] = self._values(x)
+        except KeyError:
+            row[:] = [_number(name, x.get(name, 0.0)) for name in self.names]
+        except (TypeError, ValueError):
+            for name in self.names:
+                _number(name, x.get(name, 0.0))
+            raise
+        return row
+
+    def matrix(self, frame: Any) -> np.ndarray:
+        """The features of a data frame; columns that lack are 0."""
+        whole = np.zeros((len(frame), len(self.names)))
+        for place, name in enumerate(self.names):
+            if name in frame.columns:
+                try:
+                    whole[:, place] = frame[name].to_numpy(dtype=np.float64)
+                except (TypeError, ValueError):
+                    raise ValueError(f"Column {name!r} is no column of numbers; n_features= hashes text.") from None
+        return whole
+
+
+class HashedFeatures:
+    """A fixed number of features, to which keys are hashed as scikit-learn's `FeatureHasher` does; text values too."""
+
+    def __init__(self, n_features: int):
+        self.n_features = n_features
+        self._row = np.zeros(n_features)
+        self._places: dict[str, tuple[int, float]] = {}
+
+    def _place(self, name: str) -> tuple[int, float]:
+        place = self._places.get(name)
+        if place is None:
+            if len(self._places) >= REMEMBERED:
+                self._places.clear()
+            value = murmurhash3_32(name, seed=0)
+            place = self._places[name] = (abs(value) % self.n_features, 1.0 if value >= 0 else -1.0)
+        return place
+
+    def row(self, x: dict) -> np.ndarray:
+        """The features of an example, in an array that is used again."""
+        row = self._row
+        row[:] = 0.0
+        for key, value in sorted(x.items(), key=lambda item: str(item[0])):  # sums are rounded in the same order
+            if isinstance(value, str):
+                place, sign = self._place(f"{key}={value}")
+                row[place] += sign
+            else:
+                place, sign = self._place(str(key))
+                row[place] += sign * _number(key, value)
+        return row
+
+    def matrix(self, frame: Any) -> np.ndarray:
+        """The features of a data frame."""
+        rows = [self.row(x).copy() for x in frame.to_dict(orient="records")]
+        return np.array(rows).reshape(len(rows), self.n_features)
+
+
+def _number(name, value) -> float:
+    """A value as a number, or one clear sentence."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        hint = "; n_features= hashes text" if isinstance(value, str) else ""
+        raise ValueError(f"Feature {name!r} has the value {value!r}, which is no number{hint}.") from None

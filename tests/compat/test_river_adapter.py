@@ -1,0 +1,182 @@
+"""The adapters to river: its own checks, labels and features that come and go, and its pipelines."""
+
+import builtins
+import importlib
+import pickle
+import sys
+
+import numpy as np
+import pytest
+
+river = pytest.importorskip("river")
+pandas = pytest.importorskip("pandas")
+
+from river import datasets, evaluate, metrics, preprocessing  # noqa: E402
+from river.checks import yield_checks  # noqa: E402
+from sklearn.feature_extraction import FeatureHasher  # noqa: E402
+
+from frugalsvm import ASSETClassifier, ASSETRegressor, BSGDClassifier  # noqa: E402
+from frugalsvm.compat._features import HashedFeatures  # noqa: E402
+from frugalsvm.compat.river import RiverClassifier, RiverRegressor  # noqa: E402
+from frugalsvm.pipelines import StreamPipeline  # noqa: E402
+
+
+def bsgd(**params):
+    return BSGDClassifier(**{"budget": 20, "alpha": 1e-3, "random_state": 0, **params})
+
+
+MODELS = {
+    "bare": RiverClassifier(bsgd(gamma=0.1)),
+    "calibrated": RiverClassifier(StreamPipeline(bsgd(), warmup_rows=25, calibrate=True)),
+    "hashed": RiverClassifier(StreamPipeline(bsgd(), warmup_rows=25), n_features=16),
+    "regressor": RiverRegressor(StreamPipeline(ASSETRegressor(n_components=16, random_state=0), warmup_rows=25)),
+}
+CHECKS = [(name, check) for name, model in MODELS.items() for check in yield_checks(model)]
+
+
+@pytest.mark.parametrize(("name", "check"), CHECKS, ids=[f"{name}-{check.__name__}" for name, check in CHECKS])
+def test_checks_of_river(name, check):
+    check(MODELS[name].clone())
+
+
+@pytest.fixture(scope="module")
+def examples():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    dicts = [dict(zip("bca", row, strict=True)) for row in X.tolist()]
+    return dicts, (X[:, 0] + X[:, 1] > 0).tolist()
+
+
+def taught(model, dicts, labels):
+    for x, y in zip(dicts, labels, strict=True):
+        model.learn_one(x, y)
+    return model
+
+
+def test_the_same_model_as_the_pipeline_it_holds(examples):
+    dicts, labels = examples
+    model = taught(RiverClassifier(StreamPipeline(bsgd(), warmup_rows=50)), dicts, labels)
+    matrix = np.array([[x["a"], x["b"], x["c"]] for x in dicts])
+    hand = StreamPipeline(bsgd(new_classes="grow"), warmup_rows=50)
+    codes = [labels.index(label) != 0 for label in labels]  # in the order of arrival
+    for row, code in zip(matrix, codes, strict=True):
+        hand.learn_one_row(row, int(code))
+    np.testing.assert_array_equal(model._pipeline.decision_function(matrix), hand.decision_function(matrix))
+    assert model._pipeline.score(matrix, np.array(codes, int)) > 0.9
+
+
+LABELS = {
+    "bool": (False, True),
+    "text": ("no", "yes"),
+    "numbers": (7, -2),
+    "NumPy": (np.bool_(False), np.bool_(True)),
+    "tuples": (("a", 1), None),
+}
+
+
+@pytest.mark.parametrize("names", LABELS.values(), ids=LABELS)
+def test_labels_of_any_type(examples, names):
+    dicts, labels = examples
+    model = taught(
+        RiverClassifier(StreamPipeline(bsgd(), warmup_rows=20, calibrate=True)), dicts, [names[y] for y in labels]
+    )
+    right = [model.predict_one(x) == names[y] for x, y in zip(dicts, labels, strict=True)]
+    assert np.mean(right) > 0.9
+    assert not isinstance(model.predict_one(dicts[0]), np.generic)
+    shares = model.predict_proba_one(dicts[0])
+    assert set(shares) == set(names)
+    assert max(shares, key=shares.get) == model.predict_one(dicts[0])
+
+
+def test_classes_grow_or_are_refused_without_a_trace(examples):
+    dicts, labels = examples
+    grown = taught(RiverClassifier(bsgd()), dicts[:150], labels[:150])
+    grown.learn_one(dicts[0], "third")
+    assert set(grown._labels) == {False, True, "third"}
+    fixed = RiverClassifier(StreamPipeline(ASSETClassifier(n_components=16), warmup_rows=20))
+    taught(fixed, dicts[:30], labels[:30])
+    before = pickle.dumps((vars(fixed._pipeline), fixed._labels))
+    with pytest.raises(ValueError, match=r"'third'.*ASSETClassifier.*`classes`"):
+        fixed.learn_one(dicts[0], "third")
+    with pytest.raises(ValueError, match="'third'"):
+        fixed.learn_many(pandas.DataFrame(dicts[:2]), pandas.Series([True, "third"]))
+    assert pickle.dumps((vars(fixed._pipeline), fixed._labels)) == before
+
+
+def test_announced_classes(examples):
+    dicts, labels = examples
+    ones = [x for x, y in zip(dicts, labels, strict=True) if y]
+    estimator = StreamPipeline(ASSETClassifier(n_components=16), warmup_rows=20)
+    model = taught(RiverClassifier(estimator, classes=(True, False)), ones[:40], [True] * 40)
+    assert model.predict_one(dicts[0]) in (True, False)
+    with pytest.raises(ValueError, match="not in classes"):
+        model.learn_one(dicts[0], "third")
+
+
+def test_features_that_lack_are_zero_and_new_ones_are_ignored(examples):
+    dicts, labels = examples
+    model = taught(RiverClassifier(bsgd()), dicts, labels)
+    features = model._features
+    assert features.names == ["a", "b", "c"]
+    np.testing.assert_array_equal(features.row({"c": 3.0, "new": 9.0, "a": 1}), [1.0, 0.0, 3.0])
+    frame = pandas.DataFrame({"new": [1.0], "c": [3.0]})
+    np.testing.assert_array_equal(features.matrix(frame), [[0.0, 0.0, 3.0]])
+
+
+def test_hashing_is_that_of_scikit_learn():
+    x = {"a": 1.5, "b": -2, "colour": "red", "flag": True}
+    theirs = FeatureHasher(8).transform([x]).toarray()[0]
+    np.testing.assert_allclose(HashedFeatures(8).row(x), theirs)
+    np.testing.assert_allclose(HashedFeatures(8).matrix(pandas.DataFrame([x, x])), [theirs, theirs])
+
+
+@pytest.mark.parametrize("value", [float("nan"), "red", None])
+def test_bad_values_are_refused_without_a_trace(examples, value):
+    dicts, labels = examples
+    model = taught(RiverClassifier(StreamPipeline(bsgd(), warmup_rows=20)), dicts[:50], labels[:50])
+    before = pickle.dumps(vars(model._pipeline))
+    with pytest.raises(ValueError, match=r"NaN|which is no number"):
+        model.learn_one({**dicts[0], "b": value}, True)
+    with pytest.raises(ValueError, match=r"NaN|no column of numbers"):
+        model.learn_many(pandas.DataFrame([{**dicts[0], "b": value}]), pandas.Series([True]))
+    assert pickle.dumps(vars(model._pipeline)) == before
+
+
+def test_before_the_first_example():
+    model = RiverClassifier(StreamPipeline(bsgd(), calibrate=True))
+    assert model.predict_one({"a": 1.0}) is None
+    assert model.predict_proba_one({"a": 1.0}) == {}
+    assert model.predict_many(pandas.DataFrame({"a": [1.0, 2.0]})).tolist() == [None, None]
+    assert RiverRegressor(ASSETRegressor()).predict_one({"a": 1.0}) == 0.0
+    with pytest.raises(NotImplementedError, match="calibrate=True"):
+        RiverClassifier(bsgd()).predict_proba_one({"a": 1.0})
+
+
+def test_in_a_pipeline_of_river():
+    model = preprocessing.StandardScaler() | RiverClassifier(bsgd(budget=100))
+    accuracy = evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    assert accuracy.get() > 0.85
+
+
+def test_wrong_kinds_of_models_and_parameters():
+    with pytest.raises(ValueError, match="takes a classifier"):
+        RiverClassifier(ASSETRegressor())
+    with pytest.raises(ValueError, match="takes a regressor"):
+        RiverRegressor(bsgd())
+    with pytest.raises(ValueError, match="n_features"):
+        RiverClassifier(bsgd(), n_features=0)
+
+
+def test_the_message_without_river_names_the_extra(monkeypatch):
+    real = builtins.__import__
+
+    def without_river(name, *args, **kwargs):
+        if name == "river" or name.startswith("river."):
+            raise ImportError("No module named 'river'")
+        return real(name, *args, **kwargs)
+
+    for name in [name for name in sys.modules if name.startswith("frugalsvm.compat.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(builtins, "__import__", without_river)
+    with pytest.raises(ImportError, match=r"frugalsvm\[river\]"):
+        importlib.import_module("frugalsvm.compat.river")
