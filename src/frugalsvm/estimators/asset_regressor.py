@@ -98,7 +98,7 @@ class ASSETRegressor(RegressorMixin, StreamingMachine):
         With early stopping.
     landmarks_, dual_coef_ : ndarray or None
         With a Nystroem map: ``decision_function(X) == kernel(X, landmarks_) @ dual_coef_.T + intercept_``.
-    coef_ : ndarray of shape (n_outputs, rank_)
+    coef_ : ndarray of shape (n_outputs, n_map_features)
         Weights of the features.
     intercept_ : ndarray of shape (n_outputs,)
     rank_ : int
