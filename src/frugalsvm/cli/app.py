@@ -18,6 +18,7 @@ app = typer.Typer(
     help="Kernel SVMs that learn from streams and very large data inside a fixed budget of memory and time.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: boxes leave too little room at 80 columns
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _console = Console(soft_wrap=True)
@@ -109,11 +110,11 @@ def train(
     passes: Annotated[int, typer.Option(min=1, help="Passes over the data.")] = 1,
     shuffle_buffer: Annotated[int, typer.Option(min=0, help="Shuffle rows within a buffer of so many.")] = 0,
     classes: Annotated[str | None, typer.Option(help="All labels, with commas, if the first rows lack some.")] = None,
-    calibrate: Annotated[bool, typer.Option(help="Learn probabilities as well.")] = False,
+    calibrate: Annotated[bool, typer.Option("--calibrate", help="Learn probabilities as well.")] = False,
     checkpoint_every: Annotated[
         str | None, typer.Option(help="Save after so many examples (100000) or so much time (30s, 5m).")
     ] = None,
-    resume: Annotated[bool, typer.Option(help="Go on from the output file, at the exact example.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the output file, at the exact example.")] = False,
     config: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="Flags in a TOML file.")] = None,
     format: Format = None,
     label: Label = None,
@@ -199,7 +200,7 @@ def predict(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write; standard output otherwise.")
     ] = None,
-    scores: Annotated[bool, typer.Option(help="Decision values after the label.")] = False,
+    scores: Annotated[bool, typer.Option("--scores", help="Decision values after the label.")] = False,
     labelled: Annotated[bool, typer.Option(help="Whether the data has labels, which are ignored.")] = True,
     format: Format = None,
     label: Label = None,
@@ -356,8 +357,8 @@ def inspect(model: ModelFile, as_json: Json = False) -> None:
         print_json(contents)
         return
     rows = [
-        {"what": key, "value": json.dumps(v, default=str) if isinstance(v, dict | list) else v}
-        for key, v in contents.items()
+        {"what": key, "value": json.dumps(value, default=str) if isinstance(value, dict | list) else str(value)}
+        for key, value in contents.items()
     ]
     _console.print(table_of(str(model), rows))
 

@@ -40,4 +40,5 @@ def contents_of(path: Path) -> dict[str, Any]:
         if isinstance(value, int | float):
             contents[name.strip("_").replace("_", " ")] = value
     contents["training"] = info.metadata.get("training", {})
+    contents["versions"] = info.versions
     return contents

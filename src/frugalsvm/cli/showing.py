@@ -12,7 +12,7 @@ from rich.text import Text
 
 from frugalsvm.cli.running import Progress
 
-__all__ = ["Screen", "as_json", "table_of"]
+__all__ = ["Screen", "as_json", "table_of", "tell_notes"]
 
 _PLAIN_SECONDS = 5.0  # between plain lines
 _CERTIFICATES = {"gradient_error_": "gradient error", "duality_gap_": "gap", "kkt_violation_": "KKT"}
@@ -35,6 +35,12 @@ def table_of(title: str, rows: list[dict[str, Any]]) -> Table:
     for row in rows:
         made.add_row(*(f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values()))
     return made
+
+
+def tell_notes(stream: Any) -> None:
+    """What reading has decided by itself, such as which column has the labels."""
+    for note in getattr(stream, "notes", ()):
+        Console(stderr=True, soft_wrap=True).print(f"note: {note}", highlight=False, markup=False)
 
 
 class Screen:

@@ -11,7 +11,7 @@ from frugalsvm.cli.catalogue import new_estimator
 from frugalsvm.cli.choosing import choose, grid_for, needs_scaling, usual_gamma
 from frugalsvm.cli.data import DataOptions, joined_rows, open_data, peeked
 from frugalsvm.cli.running import Every, Interruption, Progress, learn_stream
-from frugalsvm.cli.showing import Screen
+from frugalsvm.cli.showing import Screen, tell_notes
 from frugalsvm.pipelines import ColumnEncoder, StreamingScaler, StreamPipeline
 
 __all__ = ["Outcome", "TrainOptions", "train"]
@@ -54,6 +54,8 @@ def train(
         if not head:
             raise ValueError(f"{data.source} has no rows.")
         model, chosen = _new_model(head, options)
+        if not quiet:
+            tell_notes(opened.stream)
 
     def save(passes_done, finished):
         _save(model, output, data, options, progress, chosen, passes_done, finished)
