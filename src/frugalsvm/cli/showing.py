@@ -62,7 +62,7 @@ class Screen:
 
     def __exit__(self, *_: Any) -> None:
         if self._live is not None:
-            self._live.update(Text(self.line()))
+            self._live.update(Text(self.line(), overflow="fold"))
             self._live.stop()
         elif not self._quiet:
             self._console.print(self.line(), highlight=False)
@@ -70,7 +70,7 @@ class Screen:
     def show(self) -> None:
         """Bring the screen up to date, if it is time."""
         if self._live is not None:
-            self._live.update(Text(self.line()))
+            self._live.update(Text(self.line(), overflow="fold"))
         elif not self._quiet and time.monotonic() - self._shown_at > _PLAIN_SECONDS:
             self._console.print(self.line(), highlight=False)
             self._shown_at = time.monotonic()

@@ -148,11 +148,10 @@ class LowRankMachine(BaseEstimator):
         by_newton = self.solver == "newton"
         training = new_training(self._map, data, loss, self.fit_intercept, memory, share, rng, whiten=not by_newton)
         watcher = Watcher(training, self._quality, self.n_iter_no_change) if self.early_stopping else None
-        n_iter = (
-            self._train_newton(training, unit, watcher, rng)
-            if by_newton
-            else (self._train_steps(training, data.blocks, watcher, unit, rng))
-        )
+        if by_newton:
+            n_iter = self._train_newton(training, unit, watcher, rng)
+        else:
+            n_iter = self._train_steps(training, data.blocks, watcher, unit, rng)
         if watcher is not None and not self._is_path():
             self._unknowns, self.best_validation_score_ = watcher.unknowns, watcher.best
             task = training.task._replace(penalty=self._penalty(self.C, training.task.rows.n_rows))
