@@ -172,10 +172,12 @@ class TestForms:
         np.testing.assert_array_equal(copy.predict_proba(X), model.predict_proba(X))
         assert same_file(model, copy, tmp_path)
 
-    @pytest.mark.parametrize("name", ["lasvm", "incremental", "tvm"])
+    @pytest.mark.parametrize(
+        "name", ["lasvm", *(pytest.param(n, marks=pytest.mark.slow) for n in ("incremental", "tvm"))]
+    )
     def test_without_caches(self, name, tmp_path, data):
         X, y = data
-        model = clone(MODELS[name]).partial_fit(X[:90], y[:90])
+        model = clone(RARE[name]).partial_fit(X[:90], y[:90])
         save(model, tmp_path / "whole.frugal")
         save(model, tmp_path / "small.frugal", caches=False)
         assert (tmp_path / "small.frugal").stat().st_size < (tmp_path / "whole.frugal").stat().st_size
