@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from frugalsvm.streams.bad_lines import BadLines, StreamError, shown
-from frugalsvm.streams.batch import Batch, dropped
+from frugalsvm.streams.batch import Batch
 from frugalsvm.streams.checking import without_bad_rows
 from frugalsvm.streams.columns import Layout, Roles, assigned
 from frugalsvm.streams.examining import number_in, parser_top
@@ -18,6 +17,7 @@ from frugalsvm.streams.fields import Plan, Room, is_utf8, planned
 from frugalsvm.streams.lines import Block, TextSources
 from frugalsvm.streams.number_parsing import AT, LINE, ROW
 from frugalsvm.streams.parsing import parse_table, pass_rows
+from frugalsvm.streams.text_reader import TextReader
 
 __all__ = ["DelimitedReader"]
 
@@ -27,7 +27,7 @@ _LEAST_LINES = 20
 _REMEMBERED_STRINGS = 1 << 16
 
 
-class DelimitedReader:
+class DelimitedReader(TextReader):
     """Reads lines of fields with one delimiter; quotes as in RFC 4180, but no line ends inside them."""
 
     def __init__(
@@ -111,27 +111,9 @@ class DelimitedReader:
             return f"the line cannot be cut into fields: {error}"
         return rows[0] if rows else []
 
-    def pieces(self, skip: int, bad: BadLines) -> Iterator[Batch]:
-        """Rows from number ``skip`` on, in pieces of any size."""
-        self.prepare()
-        to_pass = 0 if bad.skip else skip
-        yield from dropped(self._parsed(to_pass, bad), skip - to_pass)
-
-    def _parsed(self, to_pass: int, bad: BadLines) -> Iterator[Batch]:
-        for block in self.text:
-            if block.problem:
-                bad.refuse(block.where(0), block.problem)
-                continue
-            state = np.zeros(5, dtype=np.int64)
-            if block.opening and self._has_header:
-                self._pass_header(block, state)
-            if to_pass:
-                to_pass -= pass_rows(np.frombuffer(block.text, dtype=np.uint8), state, 0, to_pass)
-            piece, failure = self._piece(block, state, bad)
-            # Rows before a bad line come first, so that the error is where the line is.
-            yield piece
-            if failure is not None:
-                raise failure
+    def _begin(self, block: Block, state: NDArray) -> None:
+        if block.opening and self._has_header:
+            self._pass_header(block, state)
 
     def _pass_header(self, block: Block, state: NDArray) -> None:
         """Step over the header of a file, which must be that of the first file."""

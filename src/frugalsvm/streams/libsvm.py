@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from frugalsvm.streams.bad_lines import BadLines, StreamError, shown
-from frugalsvm.streams.batch import Batch, dropped
+from frugalsvm.streams.batch import Batch
 from frugalsvm.streams.columns import Layout
 from frugalsvm.streams.examining import HardNumbers, number_in, parser_top
 from frugalsvm.streams.lines import Block, TextSources
 from frugalsvm.streams.number_parsing import AT, COUNT, LINE, ROW
-from frugalsvm.streams.parsing import parse_rows, pass_rows, scan_indices
+from frugalsvm.streams.parsing import parse_rows, scan_indices
+from frugalsvm.streams.text_reader import TextReader
 
 __all__ = ["LibsvmReader"]
 
@@ -26,8 +26,10 @@ _SCANNED_BYTES = 1 << 26
 _MOST_FEATURES = 2**31 - 1
 
 
-class LibsvmReader:
+class LibsvmReader(TextReader):
     """Reads ``label index:value index:value ...`` lines; ``#`` begins a comment."""
+
+    _comment = ord("#")
 
     def __init__(
         self,
@@ -73,27 +75,6 @@ class LibsvmReader:
         for block in self.text if whole else [self.text.first()]:
             scan_indices(np.frombuffer(block.text, dtype=np.uint8), bounds)
         return int(bounds[0]), int(bounds[1]), "the file" if whole else "the first lines"
-
-    def pieces(self, skip: int, bad: BadLines) -> Iterator[Batch]:
-        """Rows from number ``skip`` on, in pieces of any size."""
-        self.prepare()
-        # Where bad lines are left out, only reading tells which lines count.
-        to_pass = 0 if bad.skip else skip
-        yield from dropped(self._parsed(to_pass, bad), skip - to_pass)
-
-    def _parsed(self, to_pass: int, bad: BadLines) -> Iterator[Batch]:
-        for block in self.text:
-            if block.problem:
-                bad.refuse(block.where(0), block.problem)
-                continue
-            state = np.zeros(5, dtype=np.int64)
-            if to_pass:
-                to_pass -= pass_rows(np.frombuffer(block.text, dtype=np.uint8), state, ord("#"), to_pass)
-            piece, failure = self._piece(block, state, bad)
-            # Rows before a bad line come first, so that the error is where the line is.
-            yield piece
-            if failure is not None:
-                raise failure
 
     def _piece(self, block: Block, state: NDArray, bad: BadLines) -> tuple[Batch, StreamError | None]:
         failure = None

@@ -1,0 +1,55 @@
+"""What the readers of lines share: blocks of text become pieces of rows, and rows before a start are passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from frugalsvm.streams.bad_lines import BadLines, StreamError
+from frugalsvm.streams.batch import Batch, dropped
+from frugalsvm.streams.columns import Layout
+from frugalsvm.streams.lines import Block, TextSources
+from frugalsvm.streams.parsing import pass_rows
+
+__all__ = ["TextReader"]
+
+
+class TextReader:
+    """Base of readers that parse blocks of lines: subclasses define ``prepare`` and ``_piece``."""
+
+    text: TextSources
+    _comment = 0  # the character that makes a line no row; 0 for none
+
+    def prepare(self) -> Layout:
+        raise NotImplementedError
+
+    def _piece(self, block: Block, state: NDArray, bad: BadLines) -> tuple[Batch, StreamError | None]:
+        """The rows of a block from where ``state`` is, up to the first line that ends the stream."""
+        raise NotImplementedError
+
+    def _begin(self, block: Block, state: NDArray) -> None:
+        """Step over what comes before the rows of a block."""
+
+    def pieces(self, skip: int, bad: BadLines) -> Iterator[Batch]:
+        """Rows from number ``skip`` on, in pieces of any size."""
+        self.prepare()
+        # Where bad lines are left out, only reading tells which lines count.
+        to_pass = 0 if bad.skip else skip
+        yield from dropped(self._parsed(to_pass, bad), skip - to_pass)
+
+    def _parsed(self, to_pass: int, bad: BadLines) -> Iterator[Batch]:
+        for block in self.text:
+            if block.problem:
+                bad.refuse(block.where(0), block.problem)
+                continue
+            state = np.zeros(5, dtype=np.int64)
+            self._begin(block, state)
+            if to_pass:
+                to_pass -= pass_rows(np.frombuffer(block.text, dtype=np.uint8), state, self._comment, to_pass)
+            piece, failure = self._piece(block, state, bad)
+            # Rows before a bad line come first, so that the error is where the line is.
+            yield piece
+            if failure is not None:
+                raise failure
