@@ -93,12 +93,12 @@ class CompiledModel:
         self.header, self.source = to_c(estimator, folder, name=name, dtype=dtype)
         library = folder / f"{name}.so"
         compiled_with("-shared", "-fPIC", "-o", str(library), str(self.source), "-lm")
-        self.library = ctypes.CDLL(str(library))
+        self.loaded = ctypes.CDLL(str(library))
         self.real = ctypes.c_float if dtype == "float32" else ctypes.c_double
         self.pointer = ctypes.POINTER(self.real)
 
     def _function(self, what, arguments, result):
-        function = getattr(self.library, f"{self.name}_{what}")
+        function = getattr(self.loaded, f"{self.name}_{what}")
         function.argtypes, function.restype = [self.pointer] * arguments, result
         return function
 
@@ -119,7 +119,7 @@ class CompiledModel:
         return predicted if regresses else self.model.classes[predicted]
 
     def labels(self, label_type):
-        return list((label_type * len(self.model.classes)).in_dll(self.library, f"{self.name}_labels"))
+        return list((label_type * len(self.model.classes)).in_dll(self.loaded, f"{self.name}_labels"))
 
 
 def compiled_with(*arguments):
