@@ -72,8 +72,7 @@ class Preconditioner:
         matrix = (roots.T @ roots).astype(np.float64)
         if not task.intercept:
             matrix[d, :] = matrix[:, d] = 0.0
-        places = np.arange(d + 1)
-        matrix[places[:d], places[:d]] += task.penalty
+        matrix[np.arange(d), np.arange(d)] += task.penalty
         self._factor = _factorised(matrix)
 
     def solve(self, vectors):

@@ -118,7 +118,7 @@ class ComputedRows:
         self.n_rows, self.width = n_rows, width_of(feature_map)
         self._scratch = np.empty((BLOCK_ROWS, self.width), np.float32)
 
-    def _parts(self):
+    def parts(self):
         """Parts of X with the number of their first row."""
         start = 0
         for X in self._blocks():
@@ -134,12 +134,12 @@ class ComputedRows:
 
     def scores(self, coefficients, out):
         coefficients = coefficients.astype(np.float32)
-        for start, part in self._parts():
+        for start, part in self.parts():
             np.matmul(coefficients, self._raw(part).T, out=out[:, start : start + part.shape[0]])
 
     def gradient(self, weights):
         total = np.zeros((len(weights), self.width))
-        for start, part in self._parts():
+        for start, part in self.parts():
             own = weights[:, start : start + part.shape[0]]
             active = np.flatnonzero(own.any(axis=0))
             if active.size:
@@ -149,7 +149,7 @@ class ComputedRows:
     def take(self, index, places=None):
         """Copy of some rows; their numbers are in increasing order, and they go to given places of the copy."""
         rows = np.empty((len(index), self.width), np.float32)
-        for start, part in self._parts():
+        for start, part in self.parts():
             first, last = np.searchsorted(index, (start, start + part.shape[0]))
             if first < last:
                 raw = self._raw(part[index[first:last] - start])

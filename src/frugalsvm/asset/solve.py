@@ -10,7 +10,7 @@ import numpy as np
 
 from frugalsvm.asset.losses import HINGES, SQUARED, smoothing_excess
 from frugalsvm.asset.newton import last_step, minimise
-from frugalsvm.asset.task import objectives, point_at
+from frugalsvm.asset.task import objectives, parts_of, point_at
 
 __all__ = ["Sample", "Settings", "Solution", "certified", "solve", "solve_warm"]
 
@@ -20,7 +20,6 @@ _WARM_WIDTHS = (0.03,)
 _ROUGH = 0.05  # tolerance of all stages but the last
 _CAREFUL_STEPS = 4  # at the end, with one output
 _MAX_EXCESS = 2.0  # share of the objective that may come from smoothing, in units of the tolerance
-_PART = 2**16  # rows that are looked at together
 _NARROWER = 4  # times that the loss may be made narrower to get there
 _MAX_SHARE = 0.5  # larger samples than this share of all rows gain nothing
 
@@ -104,8 +103,8 @@ def _on_all_rows(task, unknowns, widths, settings, n_iter, rng, watch=None):
             break
         width /= 3
         n_iter += minimise(task, point, width * settings.unit, settings.tolerance, settings.max_iter, rng, watch)
-    bounds, n_steps = _careful_steps(task, point, width * settings.unit, settings.tolerance, rng)
-    return Solution(point.unknowns, objectives(task, point), bounds, n_iter + n_steps)
+    reached, bounds, n_steps = _careful_steps(task, point, width * settings.unit, settings.tolerance, rng)
+    return Solution(point.unknowns, reached, bounds, n_iter + n_steps)
 
 
 def _is_too_wide(task, point, width, tolerance):
@@ -113,15 +112,14 @@ def _is_too_wide(task, point, width, tolerance):
     if isinstance(task.loss, SQUARED):
         return False
     n_rows, excess = task.rows.n_rows, np.zeros(len(task.targets))
-    for start in range(0, n_rows, _PART):
-        part = slice(start, start + _PART)
+    for part in parts_of(n_rows):
         each = smoothing_excess(task.loss, task.targets[:, part], point.scores[:, part], width)
         excess += each @ task.weights[part]
     return bool((excess / n_rows > _MAX_EXCESS * tolerance * objectives(task, point)).any())
 
 
 def _careful_steps(task, point, width, tolerance, rng):
-    """Steps that give a bound, until one of them gains little; returns the last bound and how many there were."""
+    """Steps that give a bound, until one of them gains little; returns objectives, bounds and how many there were."""
     reached = objectives(task, point)
     most = _CAREFUL_STEPS if len(reached) == 1 else 1
     n_steps, done = 0, False
@@ -131,4 +129,4 @@ def _careful_steps(task, point, width, tolerance, rng):
         n_steps += 1
         # A careful step that gains this much shows that those before it had stopped too early.
         done = bool((before - reached <= 0.1 * tolerance * reached).all())
-    return bounds, n_steps
+    return reached, bounds, n_steps

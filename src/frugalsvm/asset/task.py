@@ -14,10 +14,28 @@ import numpy as np
 
 from frugalsvm.asset.losses import conjugates, differentiate, feasible, total_loss
 
-__all__ = ["Point", "Slopes", "Task", "gradient", "lower_bounds", "objectives", "point_at", "scores_of", "slopes_at"]
+__all__ = [
+    "Point",
+    "Slopes",
+    "Task",
+    "features_of",
+    "gradient",
+    "lower_bounds",
+    "objectives",
+    "parts_of",
+    "point_at",
+    "raw_coefficients",
+    "scores_of",
+    "slopes_at",
+]
 
 
 _PART = 2**16  # rows at a time, where that saves memory
+
+
+def parts_of(n_rows):
+    """Slices that cover all rows: several arrays of the length of a part take less memory than one of all rows."""
+    return [slice(start, start + _PART) for start in range(0, n_rows, _PART)]
 
 
 class Task(NamedTuple):
@@ -112,11 +130,8 @@ def lower_bounds(task, pulls):
 
 
 def _make_feasible(task, targets, pulls):
-    """Change the pulls of one output into feasible ones; returns the sum of their conjugates.
-
-    By parts: rows may be millions, and there are several arrays of the length of a part.
-    """
-    parts = [slice(start, start + _PART) for start in range(0, len(pulls), _PART)]
+    """Change the pulls of one output into feasible ones; returns the sum of their conjugates."""
+    parts = parts_of(len(pulls))
     for part in parts:
         pulls[part] = feasible(task.loss, targets[part], pulls[part], task.weights[part])
     if task.intercept:

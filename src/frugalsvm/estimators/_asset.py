@@ -19,7 +19,7 @@ from frugalsvm.estimators._base import blas_threads, new_kernel
 from frugalsvm.estimators._low_rank import Data, Watcher, new_training, scores_on, solve_path
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, parsed_bytes, validated_rows
 
-__all__ = ["FEATURE_MAPS", "SOLVERS", "LowRankMachine", "dense_rows"]
+__all__ = ["FEATURE_MAPS", "SOLVERS", "LowRankMachine", "dense_rows", "with_weight"]
 
 FEATURE_MAPS = ("nystroem", "fourier")
 SOLVERS = ("newton", "asset", "asset*")
@@ -30,6 +30,15 @@ _NEWTON_STEPS, _EPOCHS = 30, 20  # unless max_iter says otherwise
 def dense_rows(X):
     """Rows as a float32 array."""
     return np.ascontiguousarray(X if isinstance(X, np.ndarray) else X.toarray(), np.float32)
+
+
+def with_weight(X, targets, weights):
+    """Rows, targets and weights in float32, without the rows of weight 0; None stands for weights of 1."""
+    weights = np.ones(X.shape[0], np.float32) if weights is None else weights.astype(np.float32)
+    if weights.all():
+        return X, targets, weights
+    keep = np.flatnonzero(weights)
+    return X[keep], targets[:, keep], weights[keep]
 
 
 class LowRankMachine(BaseEstimator):
@@ -124,13 +133,10 @@ class LowRankMachine(BaseEstimator):
 
     def _fit_rows(self, X, targets, weights, loss, unit):
         """Learn rows in memory."""
-        weights = np.ones(X.shape[0], np.float32) if weights is None else weights.astype(np.float32)
-        if not weights.all():
-            keep = np.flatnonzero(weights)
-            if not keep.size:
-                raise ValueError("All weights are zero: there is nothing to learn.")
-            X, targets, weights = X[keep], targets[:, keep], weights[keep]
+        X, targets, weights = with_weight(X, targets, weights)
         n_rows = X.shape[0]
+        if not n_rows:
+            raise ValueError("All weights are zero: there is nothing to learn.")
         candidates = self._rng.choice(n_rows, self._n_candidates(n_rows), replace=False)
         self._fit_data(Data(lambda: iter((X,)), X, targets, weights), dense_rows(X[candidates]), loss, unit)
 
@@ -148,36 +154,41 @@ class LowRankMachine(BaseEstimator):
         by_newton = self.solver == "newton"
         training = new_training(self._map, data, loss, self.fit_intercept, memory, share, rng, whiten=not by_newton)
         watcher = Watcher(training, self._quality, self.n_iter_no_change) if self.early_stopping else None
-        if by_newton:
-            n_iter = self._train_newton(training, unit, watcher, rng)
-        else:
-            n_iter = self._train_steps(training, data.blocks, watcher, unit, rng)
-        if watcher is not None and not self._is_path():
-            self._unknowns, self.best_validation_score_ = watcher.unknowns, watcher.best
-            task = training.task._replace(penalty=self._penalty(self.C, training.task.rows.n_rows))
-            self._certify(certified(task, self._unknowns, unit, rng))
-        return n_iter
+        train = self._train_newton if by_newton else self._train_steps
+        return train(training, unit, watcher, rng)
 
     def _train_newton(self, training, unit, watcher, rng):
         """Solve for all values of C, and keep the best."""
         settings = Settings(self.tol, self.max_iter or _NEWTON_STEPS, unit)
         penalties = [self._penalty(C, training.task.rows.n_rows) for C in self._all_C()]
-        solutions = solve_path(training, penalties, settings, rng, None if self._is_path() else watcher)
-        solution = self._best_of_path(training, solutions, settings, rng) if self._is_path() else solutions[0]
-        self._unknowns = solution.unknowns
-        self._certify(solution)
+        if self._is_path():
+            solutions = solve_path(training, penalties, settings, rng)
+            self._publish(self._best_of_path(training, solutions, settings, rng))
+        else:
+            solutions = solve_path(training, penalties, settings, rng, watcher)
+            task = training.task._replace(penalty=penalties[0])
+            self._publish(solutions[0] if watcher is None else self._best_watched(watcher, task, unit, rng))
         return sum(each.n_iter for each in solutions)
 
-    def _train_steps(self, training, blocks, watcher, unit, rng):
+    def _train_steps(self, training, unit, watcher, rng):
         """Epochs of subgradient steps."""
         task = training.task._replace(penalty=self._penalty(self.C, training.task.rows.n_rows))
         n_epochs = self.max_iter or _EPOCHS
-        self._unknowns, n_taken = run_epochs(self.solver, self.average, task, self._map, blocks, n_epochs, watcher, rng)
-        self._certify(certified(task, self._unknowns, unit, rng))
+        unknowns, n_taken = run_epochs(self.solver, self.average, task, self._map, n_epochs, watcher, rng)
+        if watcher is None:
+            self._publish(certified(task, unknowns, unit, rng))
+        else:
+            self._publish(self._best_watched(watcher, task, unit, rng))
         return n_taken
 
-    def _certify(self, solution):
-        """Tell the objective, and how far above the optimum it may be at most."""
+    def _best_watched(self, watcher, task, unit, rng):
+        """The solution that did best on the held rows."""
+        self.best_validation_score_ = watcher.best
+        return certified(task, watcher.unknowns, unit, rng)
+
+    def _publish(self, solution):
+        """Keep a solution; tell its objective, and how far above the optimum it may be at most."""
+        self._unknowns = solution.unknowns
         self.objective_ = float(solution.objectives.sum())
         self.suboptimality_bound_ = float((solution.objectives - solution.bounds).sum())
 

@@ -108,7 +108,7 @@ def take_steps(steps, feature_map, X, targets, weights):
         )
 
 
-def run_epochs(solver, average, task, feature_map, blocks, n_epochs, watcher, rng):
+def run_epochs(solver, average, task, feature_map, n_epochs, watcher, rng):
     """Unknowns after epochs of subgradient steps, and how many there were.
 
     Rows in memory are drawn at random, as the paper has it; others are taken block by block, in random order within a
@@ -116,7 +116,10 @@ def run_epochs(solver, average, task, feature_map, blocks, n_epochs, watcher, rn
     """
     loss, weights = task.loss, task.weights
     in_memory = isinstance(task.rows, StoredRows)
-    first = task.rows.block[:SCALE_ROWS] if in_memory else features_of(feature_map, next(iter(blocks()))[:SCALE_ROWS])
+    if in_memory:
+        first = task.rows.block[:SCALE_ROWS]
+    else:
+        first = features_of(feature_map, next(task.rows.parts())[1][:SCALE_ROWS])
     rule = new_rule(solver, loss, task.penalty, task.intercept, first, task.targets, weights)
     n_steps = n_epochs * np.count_nonzero(weights)
     averaging = averaging_of_run(average, n_steps) if watcher is None else averaging_of_stream(average)
@@ -128,24 +131,18 @@ def run_epochs(solver, average, task, feature_map, blocks, n_epochs, watcher, rn
             order = rng.integers(len(weights), size=len(weights))
             learn(loss, rule, task.rows.block, task.targets, weights, order, state)
         else:
-            _epoch_by_blocks(steps, task, feature_map, blocks, rng)
+            _epoch_by_parts(steps, task, feature_map, rng)
         n_taken += 1
         done = watcher is not None and watcher(unknowns_of(steps))
     return unknowns_of(steps), n_taken
 
 
-def _epoch_by_blocks(steps, task, feature_map, blocks, rng):
-    start = 0
-    for X in blocks():
-        for first in range(0, X.shape[0], BLOCK_ROWS):
-            part = X[first : first + BLOCK_ROWS]
-            own = slice(start, start + part.shape[0])
-            order = rng.permutation(part.shape[0])
-            targets = np.ascontiguousarray(task.targets[:, own])
-            learn(
-                steps.loss, steps.rule, features_of(feature_map, part), targets, task.weights[own], order, steps.state
-            )
-            start += part.shape[0]
+def _epoch_by_parts(steps, task, feature_map, rng):
+    for start, part in task.rows.parts():
+        own = slice(start, start + part.shape[0])
+        order = rng.permutation(part.shape[0])
+        targets = np.ascontiguousarray(task.targets[:, own])
+        learn(steps.loss, steps.rule, features_of(feature_map, part), targets, task.weights[own], order, steps.state)
 
 
 def unknowns_of(steps):

@@ -7,7 +7,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.asset.subgradient import STEP, new_state
-from frugalsvm.estimators._asset import LowRankMachine, dense_rows
+from frugalsvm.estimators._asset import LowRankMachine, dense_rows, with_weight
 from frugalsvm.estimators._asset_steps import (
     SCALE_ROWS,
     Steps,
@@ -55,10 +55,7 @@ class StreamingMachine(LowRankMachine):
 
     def _learn_rows(self, X, targets, weights, loss):
         """Learn a batch in its order."""
-        weights = np.ones(X.shape[0], np.float32) if weights is None else weights.astype(np.float32)
-        if not weights.all():
-            keep = np.flatnonzero(weights)
-            X, targets, weights = X[keep], targets[:, keep], weights[keep]
+        X, targets, weights = with_weight(X, targets, weights)
         with blas_threads(self.n_jobs):
             if hasattr(self, "_n_fitted"):
                 self._first = None  # the map is that of `fit`

@@ -8,7 +8,7 @@ import numpy as np
 from frugalsvm.asset.maps import whitening_of, width_of
 from frugalsvm.asset.rows import ComputedRows, StoredRows, stored_rows
 from frugalsvm.asset.solve import Sample, Settings, Solution, solve, solve_warm
-from frugalsvm.asset.task import Task
+from frugalsvm.asset.task import Task, raw_coefficients
 
 __all__ = ["Data", "Held", "Training", "Watcher", "new_training", "scores_on", "solve_path"]
 
@@ -116,9 +116,7 @@ def _beyond_memory(feature_map, data, n_held, memory, whiten, rng):
 def scores_on(training, held, unknowns):
     """Scores of rows that were kept apart."""
     scores = np.empty(held.targets.shape, np.float32)
-    whitening = training.task.whitening
-    weights = unknowns[:, :-1] if whitening is None else unknowns[:, :-1] @ whitening.T
-    held.rows.scores(weights, scores)
+    held.rows.scores(raw_coefficients(training.task, unknowns[:, :-1]), scores)
     return scores + unknowns[:, -1:]
 
 
