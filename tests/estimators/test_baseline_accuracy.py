@@ -15,7 +15,7 @@ SHORT = {("stop", "ijcnn1", 100): 0.3, ("random", "letter", 500): 1.8}
 NOISE = 0.3  # of a mean of five
 
 
-@pytest.mark.parametrize(("name", "data", "budget", "printed"), cases(BASELINES))
+@pytest.mark.parametrize(("name", "data", "budget", "printed"), list(cases(BASELINES)))
 def test_baseline_is_within_the_printed_spread(name, data, budget, printed, shared_data, monkeypatch):
     monkeypatch.setenv("FRUGALSVM_DATA", str(shared_data))
     choice = Choice(*json.loads(CHOSEN.read_text())[f"{name} {data} {budget}"])

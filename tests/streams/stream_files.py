@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+from functools import partial
 
 import numpy as np
 
@@ -64,7 +65,7 @@ def compressed(data, kind):
         import pyarrow as pa
 
         return pa.compress(data, codec="zstd", asbytes=True)
-    return {"": bytes, "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}[kind](data)
+    return {"": bytes, "gz": partial(gzip.compress, mtime=0), "bz2": bz2.compress, "xz": lzma.compress}[kind](data)
 
 
 def joined(batches):

@@ -147,35 +147,36 @@ def test_negative_weights():
     assert batch.X.tolist() == [[1], [3]]
 
 
-@pytest.mark.parametrize(
-    ("text", "options", "message"),
-    [
-        (b"", {"format": "csv"}, "is empty"),
-        (b"", {"format": "libsvm"}, "is empty"),
-        (b"", {}, "is empty"),
-        (b"\n\n", {"format": "csv"}, "has no rows"),
-        (b"# nothing\n", {"format": "libsvm"}, "has no rows"),
-        (b"a,b,y\n", {"format": "csv"}, "has no rows"),
-        (b"a,b\n1,2\n", {"format": "csv", "label": "c"}, "no column 'c'; its columns are a, b"),
-        (b"a,b\n1,2\n", {"format": "csv", "label": 2}, "no column number 2"),
-        (b"1,2\n", {"format": "csv", "label": "y"}, "no header"),
-        (b"a,a,b\n1,2,3\n", {"format": "csv", "header": True}, "two columns called 'a'"),
-        (b"y\n1\n", {"format": "csv"}, "no column left for features"),
-        (b"a,b,c\n1,2,3\n", {"format": "csv", "n_features": 3}, "2 columns of numbers"),
-        (b"a,b,c\n1,2,3\n", {"format": "csv", "label": "b", "weight": 1}, "label and weight at once"),
-        (b"a,b,c\nx,2,3\n", {"format": "csv", "weight": "a"}, "are not numbers"),
-        (bytes(range(256)), {}, "in no format that is known here"),
-        (b"\x1f\x8b" + bytes(100), {"format": "csv"}, "damaged or cut short"),
-        (compressed(CSV_HEAD, "gz")[:-9], {"format": "csv"}, "damaged or cut short"),
-        (b"PAR1 and no more", {}, "cannot be read as parquet"),
-        (b"ARROW1 and no more", {}, "cannot be read as arrow"),
-        (b"PK\x03\x04 and no more", {}, "cannot be read"),
-        (b"\x93NUMPY\x01\x00 and no more", {}, "cannot be read"),
-        (encoded(*table(), "npz"), {"label": "z"}, "has no array 'z'"),
-        (encoded(*table(), "npy")[:-8], {}, "mmap|ends early|cannot be read"),
-        (b"1 1:1\n", {"format": "libsvm", "weight": 0}, "no columns to choose"),
-    ],
-)
+WHOLE_FILES = [
+    (b"", {"format": "csv"}, "is empty"),
+    (b"", {"format": "libsvm"}, "is empty"),
+    (b"", {}, "is empty"),
+    (b"\n\n", {"format": "csv"}, "has no rows"),
+    (b"# nothing\n", {"format": "libsvm"}, "has no rows"),
+    (b"a,b,y\n", {"format": "csv"}, "has no rows"),
+    (b"a,b\n1,2\n", {"format": "csv", "label": "c"}, "no column 'c'; its columns are a, b"),
+    (b"a,b\n1,2\n", {"format": "csv", "label": 2}, "no column number 2"),
+    (b"1,2\n", {"format": "csv", "label": "y"}, "no header"),
+    (b"a,a,b\n1,2,3\n", {"format": "csv", "header": True}, "two columns called 'a'"),
+    (b"y\n1\n", {"format": "csv"}, "no column left for features"),
+    (b"a,b,c\n1,2,3\n", {"format": "csv", "n_features": 3}, "2 columns of numbers"),
+    (b"a,b,c\n1,2,3\n", {"format": "csv", "label": "b", "weight": 1}, "label and weight at once"),
+    (b"a,b,c\nx,2,3\n", {"format": "csv", "weight": "a"}, "are not numbers"),
+    (bytes(range(256)), {}, "in no format that is known here"),
+    (b"\x1f\x8b" + bytes(100), {"format": "csv"}, "damaged or cut short"),
+    (compressed(CSV_HEAD, "gz")[:-9], {"format": "csv"}, "damaged or cut short"),
+    (b"PAR1 and no more", {}, "cannot be read as parquet"),
+    (b"ARROW1 and no more", {}, "cannot be read as arrow"),
+    (b"PK\x03\x04 and no more", {}, "cannot be read"),
+    (b"\x93NUMPY\x01\x00 and no more", {}, "cannot be read"),
+    (encoded(*table(), "npz"), {"label": "z"}, "has no array 'z'"),
+    (encoded(*table(), "npy")[:-8], {}, "mmap|ends early|cannot be read"),
+    (b"1 1:1\n", {"format": "libsvm", "weight": 0}, "no columns to choose"),
+]
+
+
+# Numbers for names: the bytes of a compressed file differ from one collection of the tests to the next.
+@pytest.mark.parametrize(("text", "options", "message"), WHOLE_FILES, ids=range(len(WHOLE_FILES)))
 def test_whole_files(text, options, message):
     for on_bad_line in ("fail", "skip"):
         with pytest.raises(StreamError, match=message):
