@@ -14,10 +14,19 @@ from frugalsvm.asset.nystroem import Nystroem, new_nystroem
 from frugalsvm.asset.rows import BLOCK_ROWS
 from frugalsvm.asset.solve import Settings, certified, solve_warm
 from frugalsvm.core.kernels import KERNELS, RBF
+from frugalsvm.device.arrays import arrays_on, available_devices
+from frugalsvm.estimators._asset_device import DTYPES, device_values, host_rows, new_device_map, solve_on_device
 from frugalsvm.estimators._asset_steps import run_epochs
 from frugalsvm.estimators._base import blas_threads, new_kernel
 from frugalsvm.estimators._low_rank import Data, Watcher, new_training, scores_on, solve_path
-from frugalsvm.estimators._validation import check_choice, check_count, check_positive, parsed_bytes, validated_rows
+from frugalsvm.estimators._validation import (
+    AS_IT_IS,
+    check_choice,
+    check_count,
+    check_positive,
+    parsed_bytes,
+    validated_rows,
+)
 
 __all__ = ["FEATURE_MAPS", "SOLVERS", "LowRankMachine", "dense_rows", "with_weight"]
 
@@ -41,19 +50,46 @@ def with_weight(X, targets, weights):
     return X[keep], targets[:, keep], weights[keep]
 
 
+def _held_apart(data, share, rng):
+    """Data without some rows, and these rows."""
+    if data.X is None:
+        raise ValueError("A list of C needs rows that can be held apart: on a device, pass arrays to `fit`.")
+    n_held = int(np.ceil(share * data.n_rows))
+    if n_held >= data.n_rows:
+        raise ValueError(f"validation_fraction={share!r} leaves none of the {data.n_rows} rows to learn from.")
+    order = rng.permutation(data.n_rows)
+    parts = (np.sort(index) for index in (order[n_held:], order[:n_held]))
+    return [Data(None, data.X[part], data.targets[:, part], data.weights[part]) for part in parts]
+
+
 class LowRankMachine(BaseEstimator):
     """Base of estimators that are linear in Nystroem or Fourier features.
 
     The model is ``_map`` and ``_unknowns``, an output's weights and intercept in each row.
     """
 
-    _dtype: Any = None  # rows become float32 block by block: no copy of large data
     _kernel: Any
     _map: Any
     _rng: np.random.Generator
     _unknowns: np.ndarray
     _n_iter: int
     _n_fitted: int
+
+    @property
+    def _dtype(self) -> Any:
+        # Rows become float32 block by block, here or on the device: no copy of large data.
+        return None if self._device() == "cpu" else AS_IT_IS
+
+    _first_dtype = _dtype
+
+    def _device(self):
+        """Where `fit` and predictions are computed."""
+        if self.device != "auto":
+            return self.device
+        return "cpu" if available_devices()["cuda"].startswith("not") else "cuda"
+
+    def _arrays(self):
+        return arrays_on(self._device(), tf32=self.dtype == "tf32")
 
     def _check_machine(self):
         check_choice("feature_map", self.feature_map, FEATURE_MAPS)
@@ -78,6 +114,7 @@ class LowRankMachine(BaseEstimator):
         check_positive("tol", self.tol, zero=True)
         check_count("n_iter_no_change", self.n_iter_no_change)
         parsed_bytes("memory", self.memory)
+        self._check_device()
         if self.average is not False and self.average != "suffix":
             check_count("average", self.average)
         share = self.validation_fraction
@@ -85,6 +122,17 @@ class LowRankMachine(BaseEstimator):
             raise ValueError(f"validation_fraction must be between 0 and 1, not {share!r}.")
         if self._is_path() and self.solver != "newton":
             raise ValueError(f"A list of C needs solver='newton', not {self.solver!r}.")
+
+    def _check_device(self):
+        check_choice("dtype", self.dtype, DTYPES)
+        if self.memory_limit is not None:
+            parsed_bytes("memory_limit", self.memory_limit)
+        if self._device() == "cpu":
+            return
+        self._arrays()  # says what is missing
+        for name, usual in (("solver", "newton"), ("early_stopping", False)):
+            if getattr(self, name) != usual:
+                raise ValueError(f"{name}={getattr(self, name)!r} is for device='cpu', not {self.device!r}.")
 
     def _is_path(self):
         return not isinstance(self.C, numbers.Real)
@@ -138,14 +186,46 @@ class LowRankMachine(BaseEstimator):
         if not n_rows:
             raise ValueError("All weights are zero: there is nothing to learn.")
         candidates = self._rng.choice(n_rows, self._n_candidates(n_rows), replace=False)
-        self._fit_data(Data(lambda: iter((X,)), X, targets, weights), dense_rows(X[candidates]), loss, unit)
+        self._fit_data(Data(lambda: iter((X,)), X, targets, weights), host_rows(X, candidates), loss, unit)
 
     def _fit_data(self, data, candidates, loss, unit):
+        if self._device() != "cpu":
+            self._n_iter = self._fit_on_device(data, candidates, loss, unit)
+            self._n_fitted = data.n_rows
+            return
         sparse = data.X is not None and not isinstance(data.X, np.ndarray)
         with blas_threads(self.n_jobs):
             self._map = self._new_map(self._kernel, candidates, sparse, self._rng)
             self._n_iter = self._train(data, loss, unit, self._rng)
         self._n_fitted = data.n_rows
+
+    def _fit_on_device(self, data, candidates, loss, unit):
+        """The same on a device; returns the number of Newton steps."""
+        arrays, rng = self._arrays(), self._rng
+        device_map = new_device_map(self, arrays, candidates, rng)
+        memory = arrays.free_bytes() if self.memory_limit is None else parsed_bytes("memory_limit", self.memory_limit)
+        settings = Settings(self.tol, self.max_iter or _NEWTON_STEPS, unit)
+
+        def solved(part, values_of_C, start=None):
+            penalties = [self._penalty(C, part.n_rows) for C in values_of_C]
+            return solve_on_device(self, arrays, device_map, part, loss, unit, penalties, settings, memory, rng, start)
+
+        self._map = device_map.kept
+        if not self._is_path():
+            solutions, _ = solved(data, self._all_C())
+            self._publish(solutions[0])
+            return solutions[0].n_iter
+        known, held = _held_apart(data, self.validation_fraction, rng)
+        solutions, unknowns = solved(known, self._all_C())
+        scores = []
+        for solution in solutions:
+            self._unknowns = solution.unknowns
+            values = device_values(self, arrays, held.X).T
+            scores.append(self._quality(values, arrays.host(held.targets), held.weights))
+        best = self._tell_path(scores, solutions)
+        final, _ = solved(data, [self.C_], unknowns[best])
+        self._publish(final[0])
+        return sum(each.n_iter for each in (*solutions, *final))
 
     def _train(self, data, loss, unit, rng):
         """Learn rows in batch; returns the number of Newton steps or epochs."""
@@ -196,6 +276,12 @@ class LowRankMachine(BaseEstimator):
         """The solution on all rows for the value of C that does best on the held ones."""
         held = training.held
         scores = [self._quality(scores_on(training, held, s.unknowns), held.targets, held.weights) for s in solutions]
+        best = self._tell_path(scores, solutions)
+        whole = training.whole._replace(penalty=self._penalty(self.C_, training.whole.rows.n_rows))
+        return solve_warm(whole, solutions[best].unknowns, settings, rng)
+
+    def _tell_path(self, scores, solutions):
+        """Publish how all values of C did; returns the number of the best."""
         best = int(np.argmax(scores))
         self.C_ = self._all_C()[best]
         self.path_ = {
@@ -204,8 +290,7 @@ class LowRankMachine(BaseEstimator):
             "objective": np.array([s.objectives.sum() for s in solutions]),
             "suboptimality_bound": np.array([(s.objectives - s.bounds).sum() for s in solutions]),
         }
-        whole = training.whole._replace(penalty=self._penalty(self.C_, training.whole.rows.n_rows))
-        return solve_warm(whole, solutions[best].unknowns, settings, rng)
+        return best
 
     # --- scores ---------------------------------------------------------------------------------------------
 
@@ -214,10 +299,13 @@ class LowRankMachine(BaseEstimator):
         weights, whitening = self._unknowns[:, :-1], whitening_of(self._map)
         return (weights if whitening is None else weights @ whitening.T).T
 
-    def _output(self, X):
-        """Decision values, one column per output."""
+    def _output(self, X, arrays=None):
+        """Decision values, one column per output; computed on a given device, or on the machine's own."""
         check_is_fitted(self)
-        X = validated_rows(self, X, reset=False, dtype=self._dtype)
+        arrays = arrays or (self._arrays() if self._device() != "cpu" else None)
+        if arrays is not None and arrays.is_torch:
+            return device_values(self, arrays, validated_rows(self, X, reset=False, dtype=AS_IT_IS))
+        X = validated_rows(self, X, reset=False)
         coefficients = self._raw_coefficients().astype(np.float32)
         out = np.empty((X.shape[0], coefficients.shape[1]))
         raw = np.empty((min(BLOCK_ROWS, X.shape[0]), width_of(self._map)), np.float32)

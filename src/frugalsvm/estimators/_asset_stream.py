@@ -6,8 +6,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm.asset.nystroem import Nystroem
 from frugalsvm.asset.subgradient import STEP, new_state
 from frugalsvm.estimators._asset import LowRankMachine, dense_rows, with_weight
+from frugalsvm.estimators._asset_device import restored_whitening
 from frugalsvm.estimators._asset_steps import (
     SCALE_ROWS,
     Steps,
@@ -59,6 +61,9 @@ class StreamingMachine(LowRankMachine):
         with blas_threads(self.n_jobs):
             if hasattr(self, "_n_fitted"):
                 self._first = None  # the map is that of `fit`
+                if isinstance(self._map, Nystroem) and self._map.whitening is None:  # which was on a device
+                    threshold = self.eigenvalue_threshold
+                    self._map, self._unknowns = restored_whitening(self._map, self._unknowns, threshold, self.rank)
             elif self._map is None and self._first is None:
                 self._map = self._new_map(self._kernel, None, self._is_sparse, self._rng)
             if self._first is not None:

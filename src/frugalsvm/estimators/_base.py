@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 from functools import cache
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -9,9 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
 from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, Expansion
-from frugalsvm.core.kernels import KERNELS, RBF, Linear, Poly
+from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.predict import decision_values
-from frugalsvm.estimators._validation import check_choice, check_positive, gamma_value, validated_rows
+from frugalsvm.device.arrays import arrays_on
+from frugalsvm.device.expansion import expansion_values
+from frugalsvm.device.maps import kernel_map
+from frugalsvm.estimators._validation import AS_IT_IS, check_choice, check_positive, gamma_value, validated_rows
 
 __all__ = [
     "KernelExpansionClassifier",
@@ -50,17 +54,20 @@ def unchanged_on_error(estimator):
 
 
 def new_kernel(name, gamma, degree, coef0, X):
-    """The kernel part for the parameters of an estimator."""
+    """The kernel part for the parameters of an estimator; its fields get the parameters of the same names."""
     check_choice("kernel", name, KERNELS)
-    if name == "linear":
-        return Linear()
-    gamma = gamma_value(gamma, X)
-    if name == "rbf":
-        return RBF(gamma)
-    check_positive("coef0", coef0, zero=True)
-    if not isinstance(degree, int | np.integer) or degree < 1:
-        raise ValueError(f"degree must be an integer of at least 1, not {degree!r}.")
-    return Poly(gamma, float(coef0), int(degree))
+    part: Any = KERNELS[name]
+    fields, values = part._fields, {}
+    if "gamma" in fields:
+        values["gamma"] = gamma_value(gamma, X)
+    if "coef0" in fields:
+        check_positive("coef0", coef0, zero=True)
+        values["coef0"] = float(coef0)
+    if "degree" in fields:
+        if not isinstance(degree, int | np.integer) or degree < 1:
+            raise ValueError(f"degree must be an integer of at least 1, not {degree!r}.")
+        values["degree"] = int(degree)
+    return part(**values)
 
 
 class ScoringClassifier(ClassifierMixin, BaseEstimator):
@@ -76,24 +83,33 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):
     def _scores(self, X) -> np.ndarray:
         raise NotImplementedError
 
-    def decision_function(self, X):
+    def _scores_on(self, X, device) -> np.ndarray:
+        """Scores that are computed on a device; None is where the estimator computes anyway."""
+        return self._scores(X) if device is None else self._device_scores(X, arrays_on(device))
+
+    def _device_scores(self, X, arrays) -> np.ndarray:
+        raise NotImplementedError
+
+    def decision_function(self, X, *, device=None):
         """Decision values of the rows of ``X``.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or tensor of shape (n_samples, n_features)
+        device : {"cpu", "cuda", "auto"}, default=None
+            Where they are computed: with "cuda" on a GPU, in float32 and many rows at a time.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             With two classes, one value per row: from zero upwards means ``classes_[1]``.
         """
-        scores = self._scores(X)
+        scores = self._scores_on(X, device)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def predict(self, X):
-        """Predicted class of each row of ``X``."""
-        scores = self._scores(X)
+    def predict(self, X, *, device=None):
+        """Predicted class of each row of ``X``; ``device`` as in `decision_function`."""
+        scores = self._scores_on(X, device)
         if len(self.classes_) == 1:
             return np.repeat(self.classes_, len(scores))
         places = (scores[:, 0] >= 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
@@ -129,6 +145,18 @@ class KernelExpansionClassifier(ScoringClassifier):
         X = validated_rows(self, X, reset=False, dtype=self._dtype)
         with blas_threads(self.n_jobs):
             return decision_values(self._kernel, self._scoring_expansion(), X)
+
+    def _device_scores(self, X, arrays) -> np.ndarray:
+        check_is_fitted(self)
+        if arrays.device == "cpu" and not arrays.is_torch:
+            return self._scores(X)
+        X = validated_rows(self, X, reset=False, dtype=AS_IT_IS)
+        device_map = kernel_map(arrays, self._kernel, arrays.asarray(self.support_vectors_, "float32"))
+        return self._class_scores(expansion_values(arrays, device_map, self.dual_coef_, X) + self.intercept_)
+
+    def _class_scores(self, values) -> np.ndarray:
+        """Scores of classes, from the values of all outputs."""
+        return values
 
     @property
     def support_vectors_(self):

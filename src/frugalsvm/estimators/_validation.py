@@ -9,7 +9,11 @@ import numpy as np
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from frugalsvm.device.arrays import is_torch
+from frugalsvm.estimators._tensors import validated_tensor, variance_of_tensor
+
 __all__ = [
+    "AS_IT_IS",
     "check_choice",
     "check_count",
     "check_positive",
@@ -25,6 +29,7 @@ __all__ = [
 _UNITS = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30}
 _VARIANCE_ROWS = 2**16
 _COUNTED_LABELS = 2**16
+AS_IT_IS = "as it is"  # a type of rows that are for a device
 
 
 def check_choice(name: str, value: Any, choices) -> None:
@@ -54,7 +59,19 @@ def _float_type_of(X: Any):
 
 
 def validated_rows(estimator, X, *, reset: bool, dtype=None):
-    """Finite rows as a C-contiguous array or a CSR matrix without duplicates, float32 or float64."""
+    """Finite rows as a C-contiguous array or a CSR matrix without duplicates, float32 or float64.
+
+    With ``dtype=AS_IT_IS``, for devices, small integers stay what they are, and tensors stay where they are.
+    """
+    if is_torch(X):
+        if dtype == AS_IT_IS:
+            return validated_tensor(estimator, X, reset=reset)
+        if X.device.type != "cpu":
+            raise ValueError(f"X is on {X.device}: choose device='cuda', or move it with X.cpu().")
+        X = X.detach().numpy()
+    if dtype == AS_IT_IS:
+        is_small = isinstance(X, np.ndarray) and X.dtype == np.uint8
+        dtype = np.uint8 if is_small else None
     X = validate_data(
         estimator,
         X,
@@ -139,6 +156,8 @@ def gamma_value(gamma, X) -> float:
 
 def _variance(X) -> float:
     """Variance of all entries, by blocks of rows: no temporary copy of a large matrix."""
+    if is_torch(X):
+        return variance_of_tensor(X, _VARIANCE_ROWS)
     values = X if isinstance(X, np.ndarray) else X.data[:, None]
     size = X.shape[0] * X.shape[1]
     blocks = [values[i : i + _VARIANCE_ROWS] for i in range(0, len(values), _VARIANCE_ROWS)]

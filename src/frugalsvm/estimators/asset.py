@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from frugalsvm.asset.losses import Hinge, SquaredHinge
+from frugalsvm.device.losses import class_targets
 from frugalsvm.estimators._asset_stream import StreamingMachine
 from frugalsvm.estimators._base import unchanged_on_error
 from frugalsvm.estimators._batches import Batches
@@ -89,8 +90,18 @@ class ASSETClassifier(StreamingMachine, OnlineLearner):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes ("balanced" in `fit` only).
     memory : str, default="4GB"
-        Limit for features and what is computed from them. If all features take more, they are computed again in every
-        pass, which takes several times as long.
+        On the CPU: limit for features and what is computed from them. If all features take more, they are computed
+        again in every pass, which takes several times as long.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Where `fit` and predictions are computed: compiled code on the CPU, or PyTorch on a GPU (``"cuda:1"`` is the
+        second), for which the extra ``torch`` must be installed. "auto" takes a GPU if there is one. Rows can be
+        arrays, CSR matrices or tensors; `partial_fit` takes its steps on the CPU.
+    dtype : {"float32", "tf32", "float16"}, default="float32"
+        On a GPU: "tf32" rounds the products in kernel values to 11 bits, which is faster for wide rows; "float16"
+        stores kernel values in half the memory.
+    memory_limit : str, default=None
+        On a GPU: limit for rows, features and what is computed from them; None is most of the free memory. What does
+        not fit is computed again in every pass, and rows that do not fit are sent again.
     n_jobs : int, default=None
         Threads for matrix products; None is one.
     random_state : int, RandomState instance or None, default=None
@@ -166,6 +177,9 @@ class ASSETClassifier(StreamingMachine, OnlineLearner):
         n_iter_no_change=5,
         class_weight=None,
         memory="4GB",
+        device="cpu",
+        dtype="float32",
+        memory_limit=None,
         n_jobs=None,
         random_state=None,
     ):
@@ -192,6 +206,9 @@ class ASSETClassifier(StreamingMachine, OnlineLearner):
         self.n_iter_no_change = n_iter_no_change
         self.class_weight = class_weight
         self.memory = memory
+        self.device = device
+        self.dtype = dtype
+        self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -207,6 +224,8 @@ class ASSETClassifier(StreamingMachine, OnlineLearner):
     def _targets(self, labels):
         """+1 for the rows of an output's class, -1 for others; shape (n_outputs, n_rows)."""
         n_classes = len(self.classes_)
+        if self._device() != "cpu":
+            return class_targets(self._arrays(), labels, n_classes)
         positive = labels[None] == (np.array([[1]]) if n_classes == 2 else np.arange(n_classes)[:, None])
         return np.where(positive, np.float32(1), np.float32(-1))
 
@@ -277,3 +296,6 @@ class ASSETClassifier(StreamingMachine, OnlineLearner):
 
     def _scores(self, X):
         return self._output(X)
+
+    def _device_scores(self, X, arrays):
+        return self._output(X, arrays)

@@ -6,6 +6,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
 
 from frugalsvm.asset.losses import EpsilonInsensitive, SquaredEpsilonInsensitive
+from frugalsvm.device.arrays import arrays_on
 from frugalsvm.estimators._asset_stream import StreamingMachine
 from frugalsvm.estimators._base import unchanged_on_error
 from frugalsvm.estimators._batches import Batches
@@ -78,8 +79,18 @@ class ASSETRegressor(RegressorMixin, StreamingMachine):
         Share of rows that are held for early stopping and for choosing C.
     n_iter_no_change : int, default=5
     memory : str, default="4GB"
-        Limit for features and what is computed from them. If all features take more, they are computed again in every
-        pass, which takes several times as long.
+        On the CPU: limit for features and what is computed from them. If all features take more, they are computed
+        again in every pass, which takes several times as long.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Where `fit` and predictions are computed: compiled code on the CPU, or PyTorch on a GPU (``"cuda:1"`` is the
+        second), for which the extra ``torch`` must be installed. "auto" takes a GPU if there is one. Rows can be
+        arrays, CSR matrices or tensors; `partial_fit` takes its steps on the CPU.
+    dtype : {"float32", "tf32", "float16"}, default="float32"
+        On a GPU: "tf32" rounds the products in kernel values to 11 bits, which is faster for wide rows; "float16"
+        stores kernel values in half the memory.
+    memory_limit : str, default=None
+        On a GPU: limit for rows, features and what is computed from them; None is most of the free memory. What does
+        not fit is computed again in every pass, and rows that do not fit are sent again.
     n_jobs : int, default=None
         Threads for matrix products; None is one.
     random_state : int, RandomState instance or None, default=None
@@ -153,6 +164,9 @@ class ASSETRegressor(RegressorMixin, StreamingMachine):
         validation_fraction=0.1,
         n_iter_no_change=5,
         memory="4GB",
+        device="cpu",
+        dtype="float32",
+        memory_limit=None,
         n_jobs=None,
         random_state=None,
     ):
@@ -179,6 +193,9 @@ class ASSETRegressor(RegressorMixin, StreamingMachine):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.memory = memory
+        self.device = device
+        self.dtype = dtype
+        self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -300,10 +317,10 @@ class ASSETRegressor(RegressorMixin, StreamingMachine):
             self._fit_batches(batches, targets, weights, self._loss(), _spread(targets, weights))
         return self
 
-    def predict(self, X):
-        """Predicted values of the rows of ``X``."""
+    def predict(self, X, *, device=None):
+        """Predicted values of the rows of ``X``, computed on a device if one is given."""
         check_is_fitted(self)
-        return self._output(X)[:, 0]
+        return self._output(X, None if device is None else arrays_on(device))[:, 0]
 
     def _quality(self, scores, targets, weights):
         """R^2."""

@@ -1,0 +1,164 @@
+"""Where arrays live: a namespace of the array API, a device, and the few operations that the standard lacks.
+
+``arrays_on("cpu")`` is NumPy, ``arrays_on("cuda")`` is PyTorch on a GPU, ``arrays_on("torch")`` PyTorch on the CPU,
+which serves to test one with the other.
+"""
+
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Arrays", "DeviceError", "arrays_on", "available_devices", "is_torch"]
+
+_NUMPY_BYTES = 4 * 2**30  # what arrays may take on a CPU unless a limit is given
+_FREE_SHARE = 0.85  # of the free memory of a GPU, likewise
+
+
+class DeviceError(RuntimeError):
+    """A device that was asked for is not there."""
+
+
+def is_torch(array: Any) -> bool:
+    """Whether an array is a tensor; does not import PyTorch to find out."""
+    return type(array).__module__.partition(".")[0] == "torch"
+
+
+def available_devices() -> dict[str, str]:
+    """Names of devices, and what they are, or why they cannot be used."""
+    found = {"cpu": "NumPy and compiled code"}
+    if not (find_spec("torch") and find_spec("array_api_compat")):
+        found["cuda"] = "not available: PyTorch is not installed (pip install 'frugalsvm[torch]')"
+        return found
+    torch = import_module("torch")
+    if torch.cuda.is_available():
+        properties = torch.cuda.get_device_properties(0)
+        found["cuda"] = f"{properties.name}, {properties.total_memory / 2**30:.0f} GiB, PyTorch {torch.__version__}"
+    else:
+        found["cuda"] = f"not available: PyTorch {torch.__version__} sees no GPU"
+    return found
+
+
+def arrays_on(device: str, *, tf32: bool = False) -> "Arrays":
+    """The arrays of a device: ``cpu``, ``cuda``, ``cuda:1``, ``torch``, or ``auto`` for a GPU if there is one.
+
+    ``tf32``: whether the products in kernel values may be rounded to 11 bits before they are summed on a GPU, which is
+    several times faster for wide rows. All other products are in float32.
+    """
+    if device == "auto":
+        device = "cpu" if available_devices()["cuda"].startswith("not") else "cuda"
+    if device == "cpu":
+        return Arrays(np, "cpu")
+    kind = device.partition(":")[0]
+    if kind not in ("cuda", "torch"):
+        raise ValueError(f"device must be 'cpu', 'cuda' or 'auto', not {device!r}.")
+    missing = [name for name in ("torch", "array_api_compat") if find_spec(name) is None]
+    if missing:
+        raise DeviceError(
+            f"device={device!r} needs PyTorch: pip install 'frugalsvm[torch]', or choose device='cpu' or 'auto'."
+        )
+    if kind == "torch":
+        return Arrays(import_module("array_api_compat.torch"), "cpu", tf32)
+    if not import_module("torch").cuda.is_available():
+        raise DeviceError(
+            f"device={device!r} needs a GPU, but {available_devices()['cuda'].partition(': ')[2]}. Install a build of "
+            "PyTorch for your GPU and its driver, or choose device='cpu' or 'auto'."
+        )
+    return Arrays(import_module("array_api_compat.torch"), device, tf32)
+
+
+class Arrays:
+    """A namespace of the array API with a device; made by `arrays_on`."""
+
+    def __init__(self, xp: Any, device: str, tf32: bool = False):
+        self.xp, self.device, self.tf32 = xp, device, tf32
+        self.is_torch = xp is not np
+        self.is_gpu = device.startswith("cuda")
+        self._torch = import_module("torch") if self.is_torch else None
+
+    # --- making and moving ----------------------------------------------------------------------------------
+
+    def asarray(self, array: Any, dtype: str | None = None) -> Any:
+        """An array of this device; a copy only where it must be."""
+        if self.is_torch and not is_torch(array):
+            array = self._torch.from_numpy(np.array(array, order="C", copy=None))
+        elif not self.is_torch and is_torch(array):
+            array = array.detach().cpu().numpy()
+        if self.is_torch:
+            kind = array.dtype if dtype is None else getattr(self.xp, dtype)
+            return array.to(device=self.device, dtype=kind)
+        return np.asarray(array, dtype)
+
+    def host(self, array: Any) -> np.ndarray:
+        """A NumPy array with the same numbers."""
+        return array.cpu().numpy() if self.is_torch else np.asarray(array)
+
+    def empty(self, shape: tuple, dtype: str = "float32") -> Any:
+        return self.xp.empty(shape, dtype=getattr(self.xp, dtype), device=self.device)
+
+    def zeros(self, shape: tuple, dtype: str = "float64") -> Any:
+        return self.xp.zeros(shape, dtype=getattr(self.xp, dtype), device=self.device)
+
+    def ones(self, shape: tuple, dtype: str = "float32") -> Any:
+        return self.xp.ones(shape, dtype=getattr(self.xp, dtype), device=self.device)
+
+    def single(self, array: Any) -> Any:
+        """In float32; no copy of what is."""
+        return self.xp.astype(array, self.xp.float32, copy=False)
+
+    def double(self, array: Any) -> Any:
+        """In float64; no copy of what is."""
+        return self.xp.astype(array, self.xp.float64, copy=False)
+
+    # --- what the standard lacks ----------------------------------------------------------------------------
+
+    def take(self, array: Any, index: Any) -> Any:
+        """Rows by their numbers."""
+        return array[index]
+
+    def cholesky(self, matrix: Any) -> Any | None:
+        """Lower factor; None if the matrix is not positive definite."""
+        if self.is_torch:
+            factor, info = self._torch.linalg.cholesky_ex(matrix)
+            return None if int(info) else factor
+        try:
+            return np.linalg.cholesky(matrix)
+        except np.linalg.LinAlgError:
+            return None
+
+    def triangular_solve(self, factor: Any, columns: Any) -> Any:
+        """``x`` with ``factor x = columns`` for a lower factor."""
+        if self.is_torch:
+            return self._torch.linalg.solve_triangular(factor, columns, upper=False)
+        from scipy.linalg import solve_triangular
+
+        return solve_triangular(factor, columns, lower=True, check_finite=False)
+
+    @contextmanager
+    def products(self, *, rounded: bool = False):
+        """Products of float32 matrices as they should be; or rounded to tf32, where that was asked for."""
+        if not self.is_gpu:
+            yield
+            return
+        settings = self._torch.backends.cuda.matmul
+        before = settings.allow_tf32
+        settings.allow_tf32 = rounded and self.tf32
+        try:
+            yield
+        finally:
+            settings.allow_tf32 = before
+
+    def free_bytes(self) -> int:
+        """Memory that may be used unless a limit is given."""
+        if not self.is_gpu:
+            return _NUMPY_BYTES
+        free, _ = self._torch.cuda.mem_get_info(self.device)
+        unused = self._torch.cuda.memory_reserved(self.device) - self._torch.cuda.memory_allocated(self.device)
+        return int(_FREE_SHARE * (free + unused))
+
+    def wait(self) -> None:
+        """Until everything that was begun is done."""
+        if self.is_gpu:
+            self._torch.cuda.synchronize(self.device)

@@ -1,0 +1,104 @@
+"""Feature maps on a device: an affine product, then one function of each number.
+
+A block of kernel values is ``g(A B')``, where the rows of A are examples with a few more columns and those of B are
+landmarks with as many: for the Gaussian kernel the exponent ``2 gamma <x, z> - gamma ||x||^2 - gamma ||z||^2`` is one
+product if the norms are columns. Then a block is one matrix product and one pass over its memory.
+
+A norm takes three columns, not one: parts of 11 bits each, which products in tf32 do not round. What they round then
+are the products of features, never the norms.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frugalsvm.core.kernels import RBF, Linear, Poly
+
+__all__ = ["DeviceMap", "fourier_map", "kernel_map"]
+
+_PARTS = 3
+_PART_BITS = 11
+
+
+class DeviceMap(NamedTuple):
+    """What turns rows into features."""
+
+    arrays: Any
+    kind: str  # "exp", "power", "cos", "same"
+    columns: Any  # (n_features + extra, width) float32
+    norm_factor: float  # of the squared norms of rows, in their columns; 0 for maps that need none
+    degree: int = 1
+    scale: float = 1.0
+
+    @property
+    def width(self) -> int:
+        return self.columns.shape[1]
+
+    def rows(self, X: Any, *, exact: bool = False) -> Any:
+        """Features of rows on the device, in float32."""
+        xp = self.arrays.xp
+        with self.arrays.products(rounded=not exact):
+            values = self._extended(X) @ self.columns
+        if self.kind == "exp":
+            return xp.exp(values)
+        if self.kind == "cos":
+            return xp.cos(values) * self.scale
+        if self.kind == "power":
+            return _power(values, self.degree)
+        return values
+
+    def _extended(self, X):
+        xp = self.arrays.xp
+        X = self.arrays.single(X)
+        n_extra = self.columns.shape[0] - X.shape[1]
+        if not n_extra:
+            return X
+        ones = self.arrays.ones((X.shape[0], 1 if self.norm_factor == 0 else _PARTS))
+        if self.norm_factor == 0:
+            return xp.concat((X, ones), axis=1)
+        norms = xp.sum(X * X, axis=1) * self.norm_factor
+        return xp.concat((X, *(part[:, None] for part in _parts(self.arrays, norms)), ones), axis=1)
+
+
+def kernel_map(arrays, kernel, landmarks) -> DeviceMap:
+    """Kernel values with landmarks (on the device)."""
+    xp = arrays.xp
+    Z = arrays.single(landmarks)
+    if isinstance(kernel, RBF):
+        norms = arrays.single(-kernel.gamma * xp.sum(arrays.double(Z) ** 2, axis=1))
+        ones = arrays.ones((_PARTS, Z.shape[0]))
+        own = [part[None, :] for part in _parts(arrays, norms)]
+        columns = xp.concat((2 * kernel.gamma * Z.T, ones, *own), axis=0)
+        return DeviceMap(arrays, "exp", columns, -kernel.gamma)
+    if isinstance(kernel, Poly):
+        constant = arrays.ones((1, Z.shape[0])) * kernel.coef0
+        return DeviceMap(arrays, "power", xp.concat((kernel.gamma * Z.T, constant), axis=0), 0.0, kernel.degree)
+    if isinstance(kernel, Linear):
+        return DeviceMap(arrays, "same", Z.T, 0.0)
+    raise TypeError(f"{type(kernel).__name__} kernels are not available on a device.")
+
+
+def fourier_map(arrays, frequencies, offsets) -> DeviceMap:
+    """Random Fourier features; frequencies (n_features, d) and offsets (d) are in turns."""
+    turn = 2 * np.pi
+    columns = arrays.asarray(np.vstack([frequencies, offsets[None]]) * turn, "float32")
+    return DeviceMap(arrays, "cos", columns, 0.0, scale=float(np.sqrt(2 / offsets.size)))
+
+
+def _parts(arrays, values):
+    """Numbers as sums of three, the first two with so few bits that no product in tf32 rounds them."""
+    xp = arrays.xp
+    parts, rest = [], values
+    for _ in range(_PARTS - 1):
+        unit = 2.0 ** (xp.ceil(xp.log2(xp.maximum(xp.abs(rest), arrays.ones(()) * 1e-30))) - (_PART_BITS - 1))
+        part = xp.round(rest / unit) * unit
+        parts.append(part)
+        rest = rest - part
+    return [*parts, rest]
+
+
+def _power(values, degree):
+    result = values
+    for _ in range(degree - 1):
+        result = result * values
+    return result

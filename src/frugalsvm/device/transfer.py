@@ -1,0 +1,56 @@
+"""Blocks of rows on their way to a GPU, through page-locked memory, while the block before is used."""
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["overlapped"]
+
+
+class _Lane:
+    """Page-locked memory for one block."""
+
+    def __init__(self, torch):
+        self._torch, self._memory, self._done = torch, None, None
+
+    def load(self, part: np.ndarray) -> Any:
+        """A tensor in page-locked memory with the numbers of a part."""
+        if self._done is not None:
+            self._done.synchronize()  # what was here before must have left
+        source = self._torch.from_numpy(np.ascontiguousarray(part))
+        if self._memory is None or self._memory.dtype != source.dtype or self._memory.numel() < source.numel():
+            self._memory = self._torch.empty(source.numel(), dtype=source.dtype, pin_memory=True)
+        target = self._memory[: source.numel()].view(source.shape)
+        target.copy_(source)
+        return target
+
+    def sent(self, stream) -> None:
+        self._done = self._torch.cuda.Event()
+        self._done.record(stream)
+
+
+def overlapped(parts, device: str):
+    """Parts as tensors of the device; one is on its way while the one before is used."""
+    import torch
+
+    stream = torch.cuda.Stream(device)
+    lanes, waiting = (_Lane(torch), _Lane(torch)), None
+    for number, part in enumerate(parts):
+        lane = lanes[number % 2]
+        pinned = lane.load(part)
+        with torch.cuda.stream(stream):
+            moved = pinned.to(device, non_blocking=True)
+            lane.sent(stream)
+        if waiting is not None:
+            yield _arrived(torch, *waiting)
+        waiting = moved, lane._done
+    if waiting is not None:
+        yield _arrived(torch, *waiting)
+
+
+def _arrived(torch, tensor, event):
+    current = torch.cuda.current_stream(tensor.device)
+    current.wait_event(event)
+    # Its memory belongs to the other stream: it must not be used again there before this one is through with it.
+    tensor.record_stream(current)
+    return tensor
