@@ -5,7 +5,7 @@ import sys
 
 __all__ = ["main"]
 
-_INTERRUPTED = (130, 143)  # by SIGINT and SIGTERM
+_INTERRUPTED = (129, 130, 143)  # by SIGHUP, SIGINT and SIGTERM
 
 
 def main() -> None:
@@ -16,12 +16,28 @@ def main() -> None:
         if error.name not in ("typer", "rich"):
             raise
         sys.exit(f"The command line needs {error.name}: pip install 'frugalsvm[cli]'")
+    code = _code_of(app)
+    if code in _INTERRUPTED:
+        # A thread may still wait for a pipe that nobody closes: leave without it. All files are written.
+        os._exit(code)
+    sys.exit(code)
+
+
+def _code_of(app):
+    """The exit code of a command, once its results are out; results that cannot be written are an error as well."""
+    from frugalsvm.cli.errors import Exit, fail, silenced
+
+    code = None
     try:
-        app()
-    except SystemExit as end:
-        if end.code in _INTERRUPTED:
-            # A thread may still wait for a pipe that nobody closes: leave without it. All files are written.
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(int(end.code))
-        raise
+        try:
+            app()
+        except SystemExit as end:
+            code = end.code
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silenced(sys.stdout)
+        return code or int(Exit.CLOSED)
+    except OSError as error:  # commands report those of files by themselves
+        silenced(sys.stdout)
+        return code or fail(Exit.SYSTEM, f"Standard output cannot be written: {error.strerror}.").exit_code
+    return code

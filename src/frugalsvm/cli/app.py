@@ -7,11 +7,10 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
 
 from frugalsvm._version import __version__
 from frugalsvm.cli.catalogue import CATALOGUE
-from frugalsvm.cli.errors import Exit, fail, reported
+from frugalsvm.cli.errors import Exit, Printer, fail, reported
 
 app = typer.Typer(
     name="frugalsvm",
@@ -21,7 +20,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: boxes leave too little room at 80 columns
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-_console = Console(soft_wrap=True)
+_console = Printer(soft_wrap=True)
 
 DataFile = Annotated[str, typer.Argument(help="File, folder (Parquet), or - for standard input.")]
 ModelFile = Annotated[Path, typer.Argument(help="Model file (.frugal).")]
@@ -164,6 +163,7 @@ def _label(text: str) -> Any:
 
 def _tell_outcome(outcome, target: Path, as_json: bool) -> None:
     from frugalsvm.cli.showing import as_json as print_json
+    from frugalsvm.cli.showing import tell
 
     result = {
         "output": str(target),
@@ -181,7 +181,7 @@ def _tell_outcome(outcome, target: Path, as_json: bool) -> None:
         if outcome.n_bad:
             _console.print(f"{outcome.n_bad} bad lines were skipped.", highlight=False)
     if outcome.interrupted_by is not None:
-        Console(stderr=True).print(f"Interrupted; `--resume` goes on at example {outcome.progress.rows:,}.")
+        tell(f"Interrupted; `--resume` goes on at example {outcome.progress.rows:,}.")
         raise typer.Exit(128 + outcome.interrupted_by)
 
 
@@ -397,7 +397,7 @@ def algorithms(as_json: Json = False) -> None:
     if as_json:
         print_json(rows)
     else:
-        Console().print(table_of("", rows))
+        Printer().print(table_of("", rows))
 
 
 @app.command()

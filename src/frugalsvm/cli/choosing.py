@@ -22,6 +22,8 @@ class Trial(NamedTuple):
 
 def usual_gamma(X: Any) -> float:
     """``1 / (n_features * variance)``, as scikit-learn has it."""
+    if not X.shape[1]:  # columns of text alone
+        return 1.0
     variance = X.var() if isinstance(X, np.ndarray) else X.multiply(X).mean() - X.mean() ** 2
     return 1.0 / (X.shape[1] * float(variance)) if variance > 0 else 1.0
 

@@ -34,8 +34,11 @@ class Opened(NamedTuple):
     batches: Iterable  # what to read
 
 
-def open_data(options: DataOptions, *, start: int = 0, has_labels: bool = True, prefetch: bool = True) -> Opened:
-    """A stream from row ``start`` on, shuffled if wanted, read ahead on a second thread."""
+def open_data(options: DataOptions, *, start: int = 0, has_labels: bool | None = None, prefetch: bool = True) -> Opened:
+    """A stream from row ``start`` on, shuffled if wanted, read ahead on a second thread.
+
+    By default rows have labels, which must be classes; with ``has_labels=True`` labels are read, whatever they are.
+    """
     from frugalsvm.streams import open_stream, prefetched, shuffled
 
     # A shuffled stream is the same every time, but only from its beginning.
@@ -49,13 +52,28 @@ def open_data(options: DataOptions, *, start: int = 0, has_labels: bool = True, 
         start=0 if begins_anew else start,
         on_bad_line=options.on_bad_line,
         header=_HEADERS[options.header],
-        has_labels=has_labels,
+        has_labels=has_labels is not False,
         delimiter=options.delimiter,
     )
     batches: Any = prefetched(stream) if prefetch else stream
+    if has_labels is None:
+        batches = _of_classes(batches, options.source, stream)
     if begins_anew:
         batches = _from(shuffled(batches, options.shuffle_buffer, options.seed), start)
     return Opened(stream, batches)
+
+
+def _of_classes(batches: Iterable, source: str, stream: Any) -> Iterator:
+    """The batches, with a sentence about the first label that is no class: most often another column was meant."""
+    for batch in batches:
+        if batch.y is not None and batch.y.dtype.kind == "f":
+            wrong = np.flatnonzero(batch.y != np.floor(batch.y))
+            if wrong.size:
+                schema = stream.schema
+                column = "" if schema is None else f" in column {schema.label!r}"
+                what = f"{source}, row {batch.start + int(wrong[0]) + 1}: the label{column} is {batch.y[wrong[0]]:g}"
+                raise ValueError(f"{what}, and classes are whole numbers or text; --label says where they are.")
+        yield batch
 
 
 def _column(label: str | None) -> str | int | None:

@@ -69,8 +69,8 @@ class Interruption:
 
     @contextmanager
     def watched(self):
-        """Note SIGINT and SIGTERM instead of ending at once; a second one ends at once."""
-        before = {number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)}
+        """Note SIGINT, SIGTERM and SIGHUP instead of ending at once; a second Ctrl-C ends at once."""
+        before = {number: signal.signal(number, self._note) for number in _signals_to_note()}
         try:
             yield self
         finally:
@@ -79,7 +79,10 @@ class Interruption:
 
     def _note(self, number, frame):
         if self.signal_number is not None:
-            raise KeyboardInterrupt
+            # Only a person means it: terminals and schedulers tell a process, and its group as well.
+            if number == signal.SIGINT == self.signal_number:
+                raise KeyboardInterrupt
+            return
         self.signal_number = number
         if self._waits:
             raise Interrupted
@@ -87,12 +90,20 @@ class Interruption:
     def next_of(self, iterator: Iterator) -> Any:
         """The next of an iterator; None at its end, or if the program is to end while it waits."""
         try:
-            self._waits = self.signal_number is None
-            return next(iterator, None) if self._waits else None
+            try:
+                self._waits = self.signal_number is None
+                return next(iterator, None) if self._waits else None
+            finally:
+                self._waits = False  # a signal may still come right before this
         except Interrupted:
             return None
-        finally:
-            self._waits = False
+
+
+def _signals_to_note() -> list[signal.Signals]:
+    """Requests to end; not those that the process was started to ignore, as ``nohup`` does."""
+    names = ("SIGINT", "SIGTERM", "SIGHUP")  # there is no SIGHUP on Windows
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    return [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def learn_stream(

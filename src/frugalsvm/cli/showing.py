@@ -1,8 +1,10 @@
 """What people see while a model learns: one live line in a terminal, plain lines elsewhere, or JSON."""
 
+import errno
 import json
 import sys
 import time
+from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
@@ -10,9 +12,10 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from frugalsvm.cli.errors import nobody_reads, silenced
 from frugalsvm.cli.running import Progress
 
-__all__ = ["Screen", "as_json", "table_of", "tell_notes"]
+__all__ = ["Screen", "as_json", "table_of", "tell", "tell_notes"]
 
 _PLAIN_SECONDS = 5.0  # between plain lines
 _CERTIFICATES = {"gradient_error_": "gradient error", "duality_gap_": "gap", "kkt_violation_": "KKT"}
@@ -20,7 +23,10 @@ _CERTIFICATES = {"gradient_error_": "gradient error", "duality_gap_": "gap", "kk
 
 def as_json(values: Any) -> None:
     """One line of JSON on standard output."""
-    print(json.dumps(values, default=_plain))
+    try:
+        print(json.dumps(values, default=_plain), flush=True)
+    except BrokenPipeError as error:
+        raise nobody_reads() from error
 
 
 def _plain(value: Any) -> Any:
@@ -37,18 +43,36 @@ def table_of(title: str, rows: list[dict[str, Any]]) -> Table:
     return made
 
 
+def tell(text: str) -> None:
+    """A line on standard error, if anybody reads it."""
+    try:
+        _Onlookers(stderr=True, soft_wrap=True).print(text, highlight=False, markup=False)
+    except OSError:
+        silenced(sys.stderr)
+
+
 def tell_notes(stream: Any) -> None:
     """What reading has decided by itself, such as which column has the labels."""
     for note in getattr(stream, "notes", ()):
-        Console(stderr=True, soft_wrap=True).print(f"note: {note}", highlight=False, markup=False)
+        tell(f"note: {note}")
+
+
+class _Onlookers(Console):
+    """A console that people may leave: whoever prints to it is told, and does not end."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError(errno.EPIPE, "Nobody reads this any more")
 
 
 class Screen:
-    """Shows progress on standard error, so that standard output stays for results."""
+    """Shows progress on standard error, so that standard output stays for results.
+
+    A terminal that is closed, or a pipe that nobody reads, ends the show and not the training.
+    """
 
     def __init__(self, progress: Progress, model: Any, n_rows: int | None, *, quiet: bool = False):
         self._progress, self._model, self._n_rows, self._quiet = progress, model, n_rows, quiet
-        self._console = Console(stderr=True, soft_wrap=True)
+        self._console = _Onlookers(stderr=True, soft_wrap=True)
         self._live = Live(console=self._console, refresh_per_second=8) if self._is_live() else None
         self._shown_at = time.monotonic()
 
@@ -62,18 +86,34 @@ class Screen:
 
     def __exit__(self, *_: Any) -> None:
         if self._live is not None:
-            self._live.update(Text(self.line(), overflow="fold"))
-            self._live.stop()
+            with self._without_onlookers():
+                self._live.update(Text(self.line(), overflow="fold"))
+                self._live.stop()
         elif not self._quiet:
-            self._console.print(self.line(), highlight=False)
+            self._print()
 
     def show(self) -> None:
         """Bring the screen up to date, if it is time."""
         if self._live is not None:
-            self._live.update(Text(self.line(), overflow="fold"))
+            with self._without_onlookers():
+                self._live.update(Text(self.line(), overflow="fold"))
         elif not self._quiet and time.monotonic() - self._shown_at > _PLAIN_SECONDS:
-            self._console.print(self.line(), highlight=False)
+            self._print()
             self._shown_at = time.monotonic()
+
+    def _print(self) -> None:
+        with self._without_onlookers():
+            self._console.print(self.line(), highlight=False)
+
+    @contextmanager
+    def _without_onlookers(self):
+        """Go on in silence where nothing can be shown any more."""
+        try:
+            yield
+        except OSError:
+            self._quiet, self._live = True, None
+            self._console.quiet = True
+            silenced(sys.stderr)
 
     def line(self) -> str:
         """Everything worth knowing, in one line."""

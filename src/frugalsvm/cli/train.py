@@ -12,6 +12,7 @@ from frugalsvm.cli.choosing import choose, grid_for, needs_scaling, usual_gamma
 from frugalsvm.cli.data import DataOptions, joined_rows, open_data, peeked
 from frugalsvm.cli.running import Every, Interruption, Progress, learn_stream
 from frugalsvm.cli.showing import Screen, tell_notes
+from frugalsvm.persist.atomic import check_writable
 from frugalsvm.pipelines import ColumnEncoder, StreamingScaler, StreamPipeline
 
 __all__ = ["Outcome", "TrainOptions", "train"]
@@ -43,6 +44,7 @@ def train(
     data: DataOptions, options: TrainOptions, output: Path, every: Every, *, resume: bool, quiet: bool
 ) -> Outcome:
     """Learn a stream and write the model; between batches nothing that was learned can be lost."""
+    check_writable(output)
     run = _resumed(output) if resume and (output.exists() or Path(f"{output}.previous").exists()) else None
     progress = Progress(run.counts if run else None)
     first_pass = run.passes_done if run else 0
@@ -57,8 +59,16 @@ def train(
         if not quiet:
             tell_notes(opened.stream)
 
+    has_saved = run is not None
+
     def save(passes_done, finished):
-        _save(model, output, data, options, progress, chosen, passes_done, finished)
+        nonlocal has_saved
+        try:
+            _save(model, output, data, options, progress, chosen, passes_done, finished)
+        except OSError as error:
+            advice = " Repair that, and `--resume` goes on from there." if has_saved else ""
+            raise OSError(error.errno, f"{error.strerror}{advice}") from error
+        has_saved = True
 
     interruption, n_bad = Interruption(), 0
     n_rows = getattr(opened.stream, "n_rows", None)

@@ -1,20 +1,39 @@
 """Files that are replaced as a whole or not at all, whatever happens meanwhile."""
 
+import errno
 import os
 import re
 import secrets
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["previous_of", "write_atomically"]
+__all__ = ["check_writable", "previous_of", "write_atomically"]
 
 
 def previous_of(path: str | os.PathLike) -> Path:
     """Where the file before this one is kept."""
     path = Path(path)
     return path.with_name(path.name + ".previous")
+
+
+def check_writable(path: str | os.PathLike) -> None:
+    """Find out now, not when there is a model to lose, whether a file can be written there.
+
+    An empty file is made beside it and removed again: permissions alone do not tell of file systems that are read-only
+    or names that are too long.
+
+    Raises
+    ------
+    OSError
+        If not.
+    """
+    target = _target_of(path)
+    temporary = _temporary_beside(target)
+    with _told_as_sentence(path, target):
+        os.close(_created(temporary))
+        temporary.unlink()
 
 
 def write_atomically(
@@ -30,36 +49,61 @@ def write_atomically(
     keep_previous : bool, default=False
         Whether the file that was there is kept as ``path + ".previous"``.
     """
-    target = Path(os.path.realpath(path))  # a link stays a link
-    if target.is_dir():
-        raise IsADirectoryError(f"The model cannot be saved as {os.fspath(path)!r}: that is a folder.")
+    target = _target_of(path)
     _remove_leftovers(target)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    temporary = _temporary_beside(target)
+    with _told_as_sentence(path, target):
+        try:
+            with open(_created(temporary), "w+b") as file:
+                write(file)
+                file.flush()
+                os.fsync(file.fileno())
+            if keep_previous and target.exists():
+                _keep(target)
+            os.replace(temporary, target)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise
+    _sync_folder(target.parent)
+
+
+def _target_of(path: str | os.PathLike) -> Path:
+    """The file to replace: where a link leads to, so that a link stays a link."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        message = f"The model cannot be saved as {os.fspath(path)!r}: that is a folder."
+        raise IsADirectoryError(errno.EISDIR, message)
+    if target.exists() and not target.is_file():  # a device or a pipe would be replaced by a file
+        message = f"The model cannot be saved as {os.fspath(path)!r}: that is something else than a file."
+        raise OSError(errno.EINVAL, message)
+    return target
+
+
+def _temporary_beside(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+
+
+def _created(path: Path) -> int:
+    """A new file. Not one of tempfile: it gets the permissions that any new file has here."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+
+
+@contextmanager
+def _told_as_sentence(path: str | os.PathLike, target: Path) -> Iterator[None]:
+    """Errors of the system that say which file could not be saved, and what is there now."""
     try:
-        # Not tempfile: the file gets the permissions that any new file has here.
-        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-        with open(descriptor, "w+b") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        if keep_previous and target.exists():
-            _keep(target)
-        os.replace(temporary, target)
-        _sync_folder(target.parent)
-    except BaseException as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            reason = error.strerror or str(error)
-            state = "the file that was there is unchanged" if target.exists() else "nothing was written"
-            message = f"The model could not be saved to {os.fspath(path)!r}: {reason}; {state}."
-            raise type(error)(error.errno, message) from error
-        raise
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        state = "the file that was there is unchanged" if target.exists() else "nothing was written"
+        message = f"The model could not be saved to {os.fspath(path)!r}: {reason}; {state}."
+        raise type(error)(error.errno, message) from error
 
 
 def _keep(target: Path) -> None:
     """Make ``.previous`` another name of the present file, so that there is a file at both names at every moment."""
-    link = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    link = _temporary_beside(target)
     try:
         os.link(target, link)
     except OSError:  # a file system without links: for a moment there is only the previous file
@@ -76,12 +120,13 @@ def _keep(target: Path) -> None:
 def _sync_folder(folder: Path) -> None:
     """Make the new name durable, where folders can be synchronised."""
     if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            with suppress(OSError):  # some network file systems refuse; the file itself is on the disk
+        # Some network file systems refuse, and so do folders that may not be listed; the file itself is on the disk.
+        with suppress(OSError):
+            descriptor = os.open(folder, os.O_RDONLY)
+            try:
                 os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+            finally:
+                os.close(descriptor)
 
 
 def _remove_leftovers(target: Path) -> None:
