@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from numba.core.errors import TypingError
 from support import Setting, blobs
 
 import frugalsvm
-from frugalsvm._compile import compiled, generic, sources_digest
+from frugalsvm._compile import NOT_COMPILED, compiled, generic, sources_digest
 from frugalsvm.core.expansion import ERROR_SUM, N_MAINTENANCE, N_SLOTS, coefficients
 
 TESTS = Path(__file__).parent
@@ -96,6 +97,16 @@ def test_digest_sees_names_and_contents(tmp_path):
     (tmp_path / "notes.txt").write_text("not a source")
     assert sources_digest(tmp_path) == digests[-1]
     assert sources_digest() == sources_digest(Path(frugalsvm.__file__).parent)
+
+
+def test_no_compiled_code_where_changes_do_not_count():
+    root = Path(frugalsvm.__file__).parent
+    places = [root / name for name in NOT_COMPILED]
+    files = [file for place in places for file in ([place] if place.suffix else place.rglob("*.py"))]
+    assert len(files) > 50
+    for file in files:
+        imported = re.findall(r"^from frugalsvm\._compile import (.*)$", file.read_text(), re.MULTILINE)
+        assert imported in ([], ["machine_code_for"]), file
 
 
 # --- functions chosen by the type of their first argument -------------------------------------------------

@@ -11,7 +11,8 @@
 function is in, not at the files of the functions that it calls: after an edit of a callee, old machine code
 would run silently. Each cache entry is therefore stamped with a digest of all sources of this package. The
 stamp lives in a private attribute of Numba's; where a future version moves it, the cache is left off (slower
-starts, never stale code).
+starts, never stale code). Machine code for parts that are defined elsewhere, in somebody's own module, is not kept on
+disk at all: their sources are not in the digest, and a process that cannot import them could not read the cache.
 """
 
 import hashlib
@@ -26,7 +27,18 @@ from numba.core import config as _config
 from numba.extending import intrinsic, overload
 from numba.np.numpy_support import as_dtype
 
-__all__ = ["INTERPRETED", "compiled", "counted", "entry", "generic", "inlined", "larger", "separate", "smaller"]
+__all__ = [
+    "INTERPRETED",
+    "compiled",
+    "counted",
+    "entry",
+    "generic",
+    "inlined",
+    "larger",
+    "machine_code_for",
+    "separate",
+    "smaller",
+]
 
 INTERPRETED = bool(_config.DISABLE_JIT)
 
@@ -40,11 +52,28 @@ _INNER = {"no_cpython_wrapper": True}
 _ORDERED = {**_FAST, "fastmath": {"contract", "nnan", "ninf", "nsz"}}
 
 
+# Nothing that is compiled is here, or uses what is here: changes need no new machine code.
+NOT_COMPILED = (
+    "cli",
+    "compat",
+    "demo.py",
+    "device",
+    "estimators",
+    "export",
+    "metrics.py",
+    "persist",
+    "pipelines",
+    "plots",
+)
+
+
 def sources_digest(root: Path | None = None) -> str:
-    """Digest of every Python source of the package: file names and contents."""
+    """Digest of the Python sources of the package that compiled code may come from: file names and contents."""
     root = Path(__file__).parent if root is None else root
     digest = hashlib.blake2b(digest_size=16)
     for path in sorted(root.rglob("*.py")):
+        if path.relative_to(root).parts[0] in NOT_COMPILED:
+            continue
         digest.update(path.relative_to(root).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
@@ -59,8 +88,25 @@ def _stamp_cache(dispatcher: Any) -> None:
     try:
         cache_file = dispatcher._cache._cache_file
         cache_file._source_stamp = (cache_file._source_stamp, _DIGEST)
+        _leave_out_foreign_parts(dispatcher._cache)
     except AttributeError:  # pragma: no cover - a future Numba: no cache is better than a stale one
         dispatcher._cache = numba.core.caching.NullCache()
+
+
+def _leave_out_foreign_parts(cache: Any) -> None:
+    """Make a cache neither keep nor look for machine code for parts from outside of this package."""
+    load, save = cache.load_overload, cache.save_overload
+    cache.load_overload = lambda types_, context: None if _is_foreign(types_) else load(types_, context)
+    cache.save_overload = lambda types_, code: None if _is_foreign(types_) else save(types_, code)
+
+
+def _is_foreign(numba_type: Any) -> bool:
+    """Whether a type, or one within it, is a part that is defined outside of this package."""
+    part = getattr(numba_type, "instance_class", None)
+    if part is not None and part.__module__.partition(".")[0] != __name__.partition(".")[0]:
+        return True
+    within = numba_type if isinstance(numba_type, tuple) else getattr(numba_type, "types", ())
+    return any(map(_is_foreign, within))
 
 
 def compiled(function: Callable) -> Callable:
@@ -97,6 +143,34 @@ def entry(function: Callable) -> Callable:
     if not INTERPRETED:
         _stamp_cache(dispatcher)
     return dispatcher
+
+
+def machine_code_for(function: Callable, *arguments: Any) -> Callable:
+    """What to call instead of an `entry` that is called again and again with the very same arrays.
+
+    A call of an `entry` looks at the types of all arguments, arrays in nested tuples included, to choose the machine
+    code; for a model that learns one row at a time that takes longer than the learning. This chooses once. The result
+    looks at nothing: it must be called with arguments of these types only.
+
+    Parameters
+    ----------
+    function : callable
+        From `entry`.
+    *arguments
+        Such that the function does nothing: it is called once with them, so that there is machine code.
+
+    Returns
+    -------
+    callable
+        The machine code; or the function itself where it is interpreted, or where a future Numba keeps its code
+        elsewhere: ``overloads``, ``typeof_pyval`` and ``entry_point`` belong to its dispatchers and are not documented.
+    """
+    function(*arguments)
+    try:
+        compiled_for: Any = function
+        return compiled_for.overloads[tuple(map(compiled_for.typeof_pyval, arguments))].entry_point
+    except (AttributeError, KeyError):
+        return function
 
 
 def _part_of(numba_type: Any) -> type | None:

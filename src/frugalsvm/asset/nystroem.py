@@ -23,8 +23,8 @@ class Nystroem(NamedTuple):
     kernel: NamedTuple
     landmarks: np.ndarray  # (s, n_features) float32
     norms: np.ndarray  # (s,) their squared norms
-    whitening: np.ndarray  # (s, d) float64: Q D^-1/2
-    eigenvalues: np.ndarray  # (d,) those that were kept
+    whitening: np.ndarray | None  # (s, d) float64: Q D^-1/2; None where coefficients are those of kernel values
+    eigenvalues: np.ndarray | None  # (d,) those that were kept
 
 
 def new_nystroem(kernel, landmarks, threshold=1e-7, rank=None):

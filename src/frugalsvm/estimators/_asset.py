@@ -59,7 +59,7 @@ def _held_apart(data, share, rng):
         raise ValueError(f"validation_fraction={share!r} leaves none of the {data.n_rows} rows to learn from.")
     order = rng.permutation(data.n_rows)
     parts = (np.sort(index) for index in (order[n_held:], order[:n_held]))
-    return [Data(None, data.X[part], data.targets[:, part], data.weights[part]) for part in parts]
+    return [Data(iter, data.X[part], data.targets[:, part], data.weights[part]) for part in parts]
 
 
 class LowRankMachine(BaseEstimator):
