@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.asset.fourier import DenseFourier, StructuredFourier
 from frugalsvm.asset.nystroem import Nystroem
+from frugalsvm.core.kernels import RBF, Linear, Poly
 from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._base import KernelExpansionClassifier
 from frugalsvm.estimators._exact import ExactClassifier
@@ -79,6 +80,11 @@ def _of_stream_pipeline(pipeline):
         raise ValueError(f"{pipeline.n_held_} rows are held back: call flush() to learn them before the export.")
     if pipeline.encoder_ is not None:
         raise ValueError("A pipeline that encodes columns of text cannot be exported; export its estimator_ instead.")
+    if pipeline._map is not None:
+        raise ValueError(
+            f"The feature map of this pipeline, {type(pipeline._map).__name__}, cannot be exported; export its "
+            "estimator_ instead, for rows that were mapped, or let ASSETClassifier make the features."
+        )
     model, scaler = plain_model(pipeline.estimator_), pipeline.scaler_
     if scaler is None:
         return model
@@ -107,6 +113,8 @@ def _of_kernel(kernel, vectors, coefficients, intercepts, decision, classes, dty
     if len(vectors) == 0:  # a vector without weight: C has no empty arrays
         vectors = np.zeros((1, vectors.shape[1]), dtype)
         coefficients = np.zeros((len(intercepts), 1))
+    if not isinstance(kernel, RBF | Poly | Linear):
+        raise ValueError(f"The kernel {type(kernel).__name__} cannot be exported: only rbf, poly and linear can.")
     name = type(kernel).__name__.lower()
     parameters = kernel._asdict()
     coefficients = np.asarray(coefficients, np.float64)

@@ -87,7 +87,10 @@ class Encoder:
     def _object(self, value: Any, depth: int) -> dict[str, Any]:
         adapter = adapter_of(value)
         if adapter is None:
-            raise ModelFileError(f"An object of type {type(value).__qualname__} cannot be saved: it is not registered.")
+            raise ModelFileError(
+                f"An object of type {type(value).__qualname__} cannot be saved: it is not registered. If it is made of "
+                "numbers, texts and arrays, frugalsvm.persist.register lets model files hold objects of its class."
+            )
         state, complete = state_of(value, adapter, caches=self._caches)
         # In one order, whatever the order in which attributes were set: equal models give equal files.
         encoded = {name: self.encode(state[name], depth + 1) for name in sorted(state)}

@@ -3,6 +3,7 @@
 A name that is not on the list is an error; nothing is imported because a file says so.
 """
 
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -18,6 +19,13 @@ HOMES = {
     "ColumnEncoder": "frugalsvm.pipelines.encoder",
     "StreamPipeline": "frugalsvm.pipelines.pipeline",
     "StreamingScaler": "frugalsvm.pipelines.scaler",
+    # Feature maps of pipelines: plain attributes, of which nothing is run before somebody predicts
+    "AdditiveChi2Sampler": "sklearn.kernel_approximation",
+    "Nystroem": "sklearn.kernel_approximation",
+    "PolynomialCountSketch": "sklearn.kernel_approximation",
+    "PolynomialFeatures": "sklearn.preprocessing",
+    "RBFSampler": "sklearn.kernel_approximation",
+    "SkewedChi2Sampler": "sklearn.kernel_approximation",
 }
 
 # Where the NamedTuples are defined that estimators are made of, without "frugalsvm."
@@ -112,7 +120,7 @@ def register(
     known = _ADAPTERS.get(name)
     if known is not None and (known.cls.__module__, known.cls.__qualname__) != (cls.__module__, cls.__qualname__):
         raise ValueError(f"The name {name!r} is registered for another class, {known.cls.__qualname__}.")
-    if known is None and name in HOMES and cls.__module__ != HOMES[name]:
+    if known is None and name in HOMES and not _is_at_home(name, cls):
         raise ValueError(f"The name {name!r} belongs to a class of {HOMES[name]}.")
     if issubclass(cls, tuple) and not hasattr(cls, "_fields"):
         raise ValueError(f"{cls.__qualname__} is a tuple without names: only NamedTuples can be registered.")
@@ -135,9 +143,13 @@ def adapter_of(value: Any) -> Adapter | None:
     cls = type(value)
     if cls in _NAMES:
         return _ADAPTERS[_NAMES[cls]]
-    if HOMES.get(cls.__name__) == cls.__module__:
-        return class_named(cls.__name__)
-    return None
+    return class_named(cls.__name__) if _is_at_home(cls.__name__, cls) else None
+
+
+def _is_at_home(name: str, cls: type) -> bool:
+    """Whether it is the class that the list means: what its home calls so, wherever it was defined."""
+    home = sys.modules.get(HOMES.get(name, ""))
+    return getattr(home, name, None) is cls
 
 
 def name_of_part(cls: type) -> str:

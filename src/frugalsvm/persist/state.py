@@ -37,7 +37,7 @@ def restored(adapter: Adapter, state: dict[str, Any], complete: bool) -> Any:
     cls: Any = adapter.cls
     if any(not name.isidentifier() or name.startswith("__") for name in state):
         raise ModelFileError(f"The model file is malformed: {adapter.name} has an impossible attribute.")
-    if _is_own(adapter):
+    if issubclass(cls, BaseEstimator) and cls.__module__.startswith("frugalsvm."):
         _complete_parameters(adapter, state)
     value = cls.__new__(cls)
     if adapter.set_state is not None:

@@ -1,4 +1,4 @@
-"""Floor 4: from raw rows to a model and back, batch by batch or row by row: encoder, scaler, estimator, calibration."""
+"""Floor 4: from raw rows to a model and back, by batches or rows: encoder, scaler, map, estimator, calibration."""
 
 from frugalsvm.pipelines.encoder import ColumnEncoder
 from frugalsvm.pipelines.pipeline import StreamPipeline

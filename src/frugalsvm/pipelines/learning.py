@@ -12,6 +12,7 @@ from frugalsvm.estimators._base import unchanged_on_error
 from frugalsvm.estimators._validation import check_count, distinct_labels, encoded_labels
 from frugalsvm.pipelines.calibration import Calibration, settled, updated
 from frugalsvm.pipelines.encoder import joined
+from frugalsvm.pipelines.mapping import check_enough_rows, check_map, fitted_map, mapped
 from frugalsvm.pipelines.rows import Rows, check_lengths, checked_labels, matrix_of, part_of, split_input, stacked
 from frugalsvm.pipelines.scaler import StreamingScaler
 
@@ -60,6 +61,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
 
     def _check_params(self):
         check_count("warmup_rows", self.warmup_rows, least=1 if self.scale else 0)
+        check_map(self.feature_map)
         if self.calibrate and not self._classifies:
             raise ValueError(f"calibrate=True is for classifiers, not for {type(self.estimator).__name__}.")
 
@@ -75,7 +77,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
 
     def _begin(self, rows):
         """A pipeline that has seen nothing."""
-        for name in ("estimator_", "scaler_", "encoder_", "calibration_"):
+        for name in ("estimator_", "scaler_", "encoder_", "feature_map_", "calibration_"):
             self.__dict__.pop(name, None)
         self._held, self._announced = (), None
         self._dtype, self._is_sparse = rows.X.dtype, issparse(rows.X)
@@ -85,6 +87,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         first = not hasattr(self, "_held")
         rows = self._checked(X, y, sample_weight, reset=first)
         if first:
+            check_enough_rows(self.feature_map, self.warmup_rows or len(rows.y))
             self._begin(rows)
         if self._held is None:
             self._learn(rows, classes)
@@ -117,9 +120,9 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
             for labels in [y, *(rows.y for rows in (self._held or ()) if classes is not None)]:
                 encoded_labels(labels, distinct_labels(labels), self._announced, may_grow=may_grow)
 
-    def _start(self, rows):
+    def _start(self, rows, *, is_preview=False):
         """Take the statistics from the rows, freeze them, and learn the rows."""
-        self._take_statistics(rows)
+        self._take_statistics(rows, is_preview)
         X = self._prepared(rows.X, rows.columns)
         self.estimator_ = clone(self.estimator)
         self._calibrate_held_out(X, rows, "partial_fit")
@@ -162,17 +165,28 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
 
     # --- features ------------------------------------------------------------------------------------------
 
-    def _take_statistics(self, rows):
+    def _take_statistics(self, rows, is_preview=False):
         self.encoder_ = None if self.encoder is None else clone(self.encoder).fit(rows.columns)
         self.scaler_ = None
         if self.scale and rows.X.shape[1]:
             self.scaler_ = StreamingScaler().fit(rows.X).freeze()
+        self.feature_map_ = None
+        if self.feature_map is not None:
+            X = self._prepared(rows.X, rows.columns)
+            self.feature_map_ = fitted_map(self.feature_map, X, rows.y, may_shrink=is_preview)
 
     def _prepared(self, X, columns):
-        """What the estimator learns from: scaled numbers, and encoded columns beside them."""
+        """What the estimator learns from: scaled numbers, with encoded columns beside them, as the map sees them."""
         if self.scaler_ is not None:
             X = self.scaler_.scaled(X)
-        return X if self.encoder_ is None else joined(X, self.encoder_.transform(columns))
+        if self.encoder_ is not None:
+            X = joined(X, self.encoder_.transform(columns))
+        return X if self._map is None else mapped(self._map, X)
+
+    @property
+    def _map(self):
+        """The map that was fitted, or None; pipelines that were saved before there were maps have no such attribute."""
+        return getattr(self, "feature_map_", None)
 
     # --- calibration ---------------------------------------------------------------------------------------
 
@@ -230,7 +244,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         if self._classifies and self._announced is None and not self._grows and len(distinct_labels(rows.y)) < 2:
             return None
         preview = copy.copy(self)
-        preview._start(rows)
+        preview._start(rows, is_preview=True)
         return preview
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm._compile import machine_code_for
 from frugalsvm.budgeted.sgd import learn as learn_batch
 from frugalsvm.budgeted.sgd import run
 from frugalsvm.core.expansion import N_SEEN, N_SLOTS, Expansion
@@ -75,7 +76,7 @@ class RowPath:
 
     def _to_learn(self, parts, expansion):
         source, block_rows, work = _arrays_for(self._matrix, expansion)
-        code = _machine_code(run, parts, source, self._label, NO_WEIGHTS, 1, block_rows, expansion, work)
+        code = machine_code_for(run, parts, source, self._label, NO_WEIGHTS, 1, block_rows, expansion, work)
         return _Prepared(code, parts, source, block_rows, expansion, work)
 
     @property
@@ -177,7 +178,7 @@ class RowPath:
         expansion = estimator._scoring_expansion()
         source, block_rows, work = _arrays_for(self._matrix, expansion)
         kernel = estimator._kernel
-        code = _machine_code(_score_all, kernel, source, 0, block_rows, expansion, work, self._out)
+        code = machine_code_for(_score_all, kernel, source, 0, block_rows, expansion, work, self._out)
         return _Prepared(code, kernel, source, block_rows, expansion, work)
 
 
@@ -187,16 +188,3 @@ _NOTHING: Any = nullcontext()
 def _arrays_for(matrix, expansion):
     source = new_source(matrix, FIRST, expansion)
     return source, rows_at_a_time(source), new_workspace(expansion)
-
-
-def _machine_code(function, *arguments):
-    """The machine code of a compiled function for arguments of these types.
-
-    It does not look at the types of what it gets, and must be called with these arrays only. The arguments must be such
-    that the function does nothing: it is called once, so that there is machine code.
-    """
-    function(*arguments)
-    try:
-        return function.overloads[tuple(map(function.typeof_pyval, arguments))].entry_point
-    except (AttributeError, KeyError):  # interpreted, or a compiler that keeps its code elsewhere
-        return function

@@ -1,4 +1,4 @@
-"""Encoder, scaler, estimator and calibration as one estimator that learns from a stream."""
+"""Encoder, scaler, feature map, estimator and calibration as one estimator that learns from a stream."""
 
 import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
@@ -24,11 +24,11 @@ def _classifies(pipeline) -> bool:
 
 
 class StreamPipeline(LearningPipeline):
-    """An encoder, a scaler and an estimator that learn a stream together, batch by batch or row by row.
+    """Encoder, scaler, feature map and estimator that learn a stream together, batch by batch or row by row.
 
     Support vectors are stored scaled, and a scale that drifts would corrupt them. The first ``warmup_rows`` rows are
-    therefore held back: when they have come, the scaler takes its statistics from them and is frozen, and they are
-    learned in order. The model does not depend on the sizes of the batches.
+    therefore held back: when they have come, the scaler takes its statistics from them and is frozen, the feature map
+    is fitted on them, and they are learned in order. The model does not depend on the sizes of the batches.
 
     Choose it for streams of raw features. `fit` takes the statistics from all rows, as a scikit-learn pipeline does.
 
@@ -41,12 +41,17 @@ class StreamPipeline(LearningPipeline):
     encoder : ColumnEncoder, default=None
         For columns of text. ``X`` is then a DataFrame, or a pair of a matrix (or None) and a dict of columns.
     warmup_rows : int, default=1000
-        Number of rows that the statistics, and ``gamma="scale"``, are taken from; without a scaler it can be 0.
+        Number of rows that the statistics, the feature map and ``gamma="scale"`` are taken from; without a scaler it
+        can be 0, which is the first batch.
     calibrate : bool, default=False
         Whether to have `predict_proba`: before a batch is learned, its decision values ``f`` update the slope ``a`` of
         ``sigmoid(a f)``, or of ``softmax(a f)`` with several outputs. Rows that come at once (those of the warm-up, and
         of `fit`) are calibrated on every fifth row, judged by a model of the others. Large batches are judged by the
         model before them, so that probabilities, unlike predictions, depend a little on batch sizes.
+    feature_map : transformer, default=None
+        From scaled numbers and encoded columns to the features that the estimator learns from: any transformer of
+        scikit-learn's kind, such as `RBFSampler`, `Nystroem` or `PolynomialFeatures`. A copy of it is fitted on the
+        rows of the warm-up and stays as it is then.
 
     Attributes
     ----------
@@ -54,6 +59,7 @@ class StreamPipeline(LearningPipeline):
         The estimator, which has learned from scaled rows.
     scaler_ : StreamingScaler or None
     encoder_ : ColumnEncoder or None
+    feature_map_ : transformer or None
     calibration_ : Calibration
         With ``slope``, the factor ``a``; if ``calibrate``.
     classes_ : ndarray of shape (n_classes,)
@@ -84,12 +90,13 @@ class StreamPipeline(LearningPipeline):
     (5000, 2)
     """
 
-    def __init__(self, estimator, *, scale=True, encoder=None, warmup_rows=1000, calibrate=False):
+    def __init__(self, estimator, *, scale=True, encoder=None, warmup_rows=1000, calibrate=False, feature_map=None):
         self.estimator = estimator
         self.scale = scale
         self.encoder = encoder
         self.warmup_rows = warmup_rows
         self.calibrate = calibrate
+        self.feature_map = feature_map
 
     def __sklearn_tags__(self):
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
@@ -170,7 +177,9 @@ class StreamPipeline(LearningPipeline):
 
     def _row_path(self):
         """The fast way for single rows, or None."""
-        if getattr(self, "_held", ()) is not None or self.encoder_ is not None or self._is_sparse:
+        if getattr(self, "_held", ()) is not None or self._is_sparse:
+            return None
+        if self.encoder_ is not None or self._map is not None:
             return None
         path = getattr(self, "_fast", None)
         if path is None or not path.is_current(self.estimator_, self.scaler_):
