@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ __all__ = ["DelimitedReader"]
 # For the kinds of columns: as many lines as have about so many fields, but some at least.
 _FIELDS_LOOKED_AT = 10_000
 _LEAST_LINES = 20
+_COUNTED_LINE = 1 << 16
+_LONG_LINE = 1 << 20  # longer ones do not say how many fields the others have, unless all are
 _REMEMBERED_STRINGS = 1 << 16
 
 
@@ -63,10 +66,12 @@ class DelimitedReader(TextReader):
             raise StreamError(f"{self.name} has no rows.")
         if self._delimiter is None:
             self._delimiter = next((mark for mark in ",\t;|" if mark.encode() in lines[0]), ",")
-        first = self._fields(lines[0])
+        first, is_typical = self._typical(lines)
         if isinstance(first, str):
             raise StreamError(f"{block.where(0)}: {first}.")
-        self._has_header = bool(self.header) if self.header != "auto" else self._looks_like_header(first)
+        self._has_header = bool(self.header)
+        if self.header == "auto":
+            self._has_header = is_typical and self._looks_like_header(first)
         names = [name.strip() for name in first] if self._has_header else [f"column {i}" for i in range(len(first))]
         if not self._has_header and isinstance(self.roles.label, str):
             raise StreamError(f"{self.name} has no header, so that the label column must be given by number.")
@@ -82,6 +87,28 @@ class DelimitedReader(TextReader):
         self._layout = Layout(len(schema.numbers), None, schema, head + notes)
         return self._layout
 
+    def _typical(self, lines: list[bytes]) -> tuple[list[str] | str, bool]:
+        """Fields of the first line, or of the first that is like most of those after it where it is not; and whether.
+
+        One line that was cut off, or that is junk, must not decide that all others are bad.
+        """
+        if self.header is True:
+            return self._fields(lines[0]), True
+        width = self._usual_width(lines[:_LEAST_LINES])
+        for number, line in enumerate(lines[:_LEAST_LINES]):
+            fields = self._fields(line, width) if width else self._fields(line)
+            if not width or (isinstance(fields, list) and len(fields) == width):
+                return fields, number == 0
+        return self._fields(lines[0]), True
+
+    def _usual_width(self, lines: list[bytes]) -> int:
+        """The number of fields that most lines have, but that of the first line unless it is alone; 0 if none is."""
+        found = [self._fields(line) if len(line) < _LONG_LINE else "" for line in lines]
+        widths = [len(fields) if isinstance(fields, list) else 0 for fields in found]
+        usual, count = Counter(width for width in widths if width).most_common(1)[0] if any(widths) else (0, 0)
+        alone = widths[0] == 0 or (widths.count(widths[0]) == 1 and count > 1)
+        return usual if alone else widths[0]
+
     def _looks_like_header(self, fields: list[str]) -> bool:
         numbers = any(not isinstance(number_in(field, np.float64), str) for field in fields)
         return not numbers and len({field.strip() for field in fields}) == len(fields)
@@ -90,7 +117,7 @@ class DelimitedReader(TextReader):
         """A column is of numbers if at least half of its fields in the first lines are."""
         votes = np.zeros(width, dtype=np.int64)
         for line in lines[: max(_FIELDS_LOOKED_AT // width, _LEAST_LINES)]:
-            fields = self._fields(line)
+            fields = self._fields(line, width)
             if isinstance(fields, list) and len(fields) == width:
                 for column, field in enumerate(fields):
                     value = number_in(field, np.float64)
@@ -98,8 +125,13 @@ class DelimitedReader(TextReader):
                     votes[column] += 0 if not field.strip() else -1 if isinstance(value, str) else 1
         return ["number" if vote >= 0 else "string" for vote in votes]
 
-    def _fields(self, line: bytes) -> list[str] | str:
+    def _fields(self, line: bytes, n_expected: int | None = None) -> list[str] | str:
         """The fields of a line, or what is wrong with it."""
+        if n_expected is not None and len(line) > _COUNTED_LINE and b'"' not in line:
+            # Without quotes, counting is enough: millions of wrong fields would take much memory.
+            n_fields = line.count((self._delimiter or ",").encode()) + 1
+            if n_fields != n_expected:
+                return _wrong_number(n_fields, n_expected)
         try:
             text = line.decode("utf-8").strip("\r\n")
             rows = list(csv.reader([text], delimiter=self._delimiter or ",", skipinitialspace=True, strict=True))
@@ -108,6 +140,8 @@ class DelimitedReader(TextReader):
         except csv.Error as error:
             if "unexpected end" in str(error):
                 return "a quote is not closed on its line"
+            if "new-line" in str(error):
+                return "there is a carriage return inside the line; lines must end with \\n or \\r\\n"
             return f"the line cannot be cut into fields: {error}"
         return rows[0] if rows else []
 
@@ -160,12 +194,12 @@ class DelimitedReader(TextReader):
 
     def _examined(self, line: bytes, row: int, room: Room) -> str | None:
         """Write a line that the parser did not take to a row; or what is wrong with it."""
-        fields = self._fields(line)
+        plan = self._plan
+        fields = self._fields(line, len(plan.names))
         if isinstance(fields, str):
             return fields
-        plan = self._plan
         if len(fields) != len(plan.names):
-            return f"{len(fields)} fields where {len(plan.names)} are expected"
+            return _wrong_number(len(fields), len(plan.names))
         for column, field in enumerate(fields):
             kind, target = plan.kinds[column], plan.targets[column]
             if kind == 2:
@@ -204,3 +238,7 @@ class DelimitedReader(TextReader):
                 value = known[key] = key.decode("utf-8")
             values[row] = value
         return values
+
+
+def _wrong_number(n_fields: int, n_expected: int) -> str:
+    return f"{n_fields} fields where {n_expected} are expected"

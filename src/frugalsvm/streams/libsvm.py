@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ __all__ = ["LibsvmReader"]
 # Files up to this size are read through once for the number of features; of larger ones the first lines decide.
 _SCANNED_BYTES = 1 << 26
 _MOST_FEATURES = 2**31 - 1
+# Models have a number for each feature: one wrong digit must not make them fill the memory.
+_WIDE = 2**25
 
 
 class LibsvmReader(TextReader):
@@ -62,8 +65,8 @@ class LibsvmReader(TextReader):
                 notes.append(f"{width} features, the largest number in {seen}")
         else:
             self._base = 0 if self._zero_based else 1
-        if width > _MOST_FEATURES:
-            raise StreamError(f"{self.name} has a feature number above {_MOST_FEATURES}; give n_features.")
+        if width > _MOST_FEATURES or (self._wanted_features is None and width > _WIDE):
+            raise StreamError(f"{self.name} has a feature number above {_WIDE}; if that is right, give n_features.")
         self._layout = Layout(width, None, None, tuple(notes))
         return self._layout
 
@@ -114,7 +117,7 @@ class LibsvmReader(TextReader):
     def _examined(self, line: bytes) -> tuple[Any, float] | str:
         """A line that the parser did not take: its row and label as scikit-learn reads it, or what is wrong."""
         line = line.split(b"#", 1)[0]
-        if not self.has_labels and (not line.split() or b":" in line.split()[0]):
+        if not self.has_labels and b":" in next(iter(line.split(None, 1)), b":"):
             line = b"0 " + line
         problem = self._problem(line)
         if problem is not None:
@@ -132,16 +135,17 @@ class LibsvmReader(TextReader):
 
     def _problem(self, line: bytes) -> str | None:
         assert self._layout is not None
-        fields = line.decode("utf-8", "backslashreplace").split()
-        if not fields:
+        fields = _fields_of(line)
+        first = next(fields, None)
+        if first is None:
             return "the line has no label"
-        if "," in fields[0]:
-            return f"column 1: {shown(fields[0])} is more than one label, and this reader takes one"
-        label = number_in(fields[0], np.float64)
+        if "," in first:
+            return f"column 1: {shown(first)} is more than one label, and this reader takes one"
+        label = number_in(first, np.float64)
         if isinstance(label, str):
             return f"column 1 (label): {label}"
         last = -1
-        for column, field in enumerate(fields[1:], start=2):
+        for column, field in enumerate(fields, start=2):
             place = f"column {column}"
             if field.startswith("qid:"):
                 return f"{place}: {shown(field)} belongs to ranking data, which is not read here"
@@ -160,3 +164,8 @@ class LibsvmReader(TextReader):
             if isinstance(value, str):
                 return f"{place}: {value}"
         return None
+
+
+def _fields_of(line: bytes) -> Iterator[str]:
+    """The fields of a line one by one: all of a long line at once would take many times its memory."""
+    return (match[0].decode("utf-8", "backslashreplace") for match in re.finditer(rb"\S+", line))

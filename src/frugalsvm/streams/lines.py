@@ -11,6 +11,7 @@ from frugalsvm.streams.opening import Opened, Source
 __all__ = ["BLOCK_BYTES", "Block", "TextSources"]
 
 BLOCK_BYTES = 1 << 18
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")  # marks of byte order
 # Long lines can be right (a million features); without a limit, a file without line ends would be read into memory.
 MAX_LINE_BYTES = 1 << 24
 
@@ -22,7 +23,7 @@ class Block(NamedTuple):
     first_line: int
     text: bytes
     problem: str | None = None
-    # Whether this is the first block of its file, where a header may be.
+    # Whether this is the first block of its file that has text, where a header may be.
     opening: bool = False
 
     def where(self, line: int) -> str:
@@ -30,32 +31,68 @@ class Block(NamedTuple):
         return f"{self.name}, line {self.first_line + line}"
 
 
+class _Pending:
+    """Bytes of one source on their way into blocks: whole lines, and the beginning of one that is not whole yet."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._line = 1
+        self._is_first = True
+        self._whole: list[bytes] = []
+        self._begun: list[bytes] = []
+        self.n_bytes = self._n_begun = 0
+        self.is_too_long = False
+
+    def add(self, chunk: bytes, end: int) -> None:
+        """Take bytes whose last line end is before ``end``."""
+        if end:
+            self._whole += [*self._begun, chunk[:end]]
+            self._begun, self._n_begun = [], 0
+        if end < len(chunk) and not self.is_too_long:
+            self._begun.append(chunk[end:])
+            self._n_begun += len(chunk) - end
+        self.n_bytes += len(chunk)
+        if self._n_begun > MAX_LINE_BYTES:
+            self._begun, self._n_begun, self.is_too_long = [], 0, True
+
+    def lines(self) -> Iterator[Block]:
+        """A block of the whole lines, if there are any."""
+        text, self._whole, self.n_bytes = b"".join(self._whole), [], self._n_begun
+        if text:
+            yield Block(self._name, self._line, text, None, self._is_first)
+            self._line += text.count(b"\n")
+            self._is_first = False
+
+    def too_long(self) -> Iterator[Block]:
+        """The whole lines, and the place of the line after them, whose bytes were thrown away."""
+        yield from self.lines()
+        yield Block(self._name, self._line, b"", f"the line is longer than {MAX_LINE_BYTES >> 20} MB")
+        self._line += 1
+        self.is_too_long = False
+
+    def rest(self) -> Iterator[Block]:
+        """What is left at the end, where a line may lack its end."""
+        if self.is_too_long:
+            yield from self.too_long()
+        elif self._begun:
+            self.add(b"\n", 1)
+        yield from self.lines()
+
+
 def _blocks(opened: Opened, fill_first: bool) -> Iterator[Block]:
     """Blocks of one opened source; the first is filled up, so that what is decided from it is always the same."""
-    line, kept, n_kept, too_long, is_first = 1, [], 0, False, True  # type: ignore[var-annotated]
+    pending, is_filling = _Pending(opened.name), fill_first
     while chunk := opened.read(BLOCK_BYTES):
         end = chunk.rfind(b"\n") + 1
-        if end == 0 or (is_first and fill_first and n_kept + len(chunk) < BLOCK_BYTES):
-            if not too_long:
-                kept.append(chunk)
-                n_kept += len(chunk)
-            if n_kept > MAX_LINE_BYTES:
-                kept, n_kept, too_long = [], 0, True
-            continue
-        begin = 0
-        if too_long:
-            yield Block(opened.name, line, b"", f"the line is longer than {MAX_LINE_BYTES >> 20} MB", is_first)
-            begin, line, too_long, is_first = chunk.index(b"\n") + 1, line + 1, False, False
-        text = b"".join([*kept, chunk[begin:end]])
-        kept, n_kept = ([chunk[end:]], len(chunk) - end) if end < len(chunk) else ([], 0)
-        if text:
-            yield Block(opened.name, line, text, None, is_first)
-            line += text.count(b"\n")
-            is_first = False
-    if too_long:
-        yield Block(opened.name, line, b"", f"the line is longer than {MAX_LINE_BYTES >> 20} MB", is_first)
-    elif rest := b"".join(kept):
-        yield Block(opened.name, line, rest if rest.endswith(b"\n") else rest + b"\n", None, is_first)
+        if end and pending.is_too_long:
+            yield from pending.too_long()
+            begin = chunk.index(b"\n") + 1
+            chunk, end = chunk[begin:], end - begin
+        pending.add(chunk, end)
+        if end and not (is_filling and pending.n_bytes < BLOCK_BYTES):
+            yield from pending.lines()
+            is_filling = False
+    yield from pending.rest()
 
 
 class TextSources:
@@ -66,7 +103,7 @@ class TextSources:
         self.reopenable = all(source.reopenable for source in sources)
         self.name = sources[0].name if len(sources) == 1 else f"{sources[0].name} and {len(sources) - 1} more"
         self.fill_first = True
-        self._begun: tuple[Block, Iterator[Block]] | None = None
+        self._begun: tuple[list[Block], Iterator[Block]] | None = None
 
     @property
     def size(self) -> int | None:
@@ -81,27 +118,30 @@ class TextSources:
                 for block in _blocks(opened, self.fill_first):
                     if block.opening and block.text.startswith(b"\xef\xbb\xbf"):
                         block = block._replace(text=block.text[3:])
+                    elif block.opening and block.text.startswith(_UTF16):
+                        raise StreamError(f"{source.name} is UTF-16 text or no text at all, and only UTF-8 is read.")
                     yield block
             finally:
                 opened.close()
 
     def first(self) -> Block:
         """The first block with text, which the next pass gives again; an error if there is none."""
-        blocks = self._all()
+        blocks, seen = self._all(), []
         for block in blocks:
-            if block.text:
-                if self.reopenable:
-                    blocks.close()
-                else:
-                    self._begun = (block, blocks)
-                return block
-            raise StreamError(f"{block.where(0)}: {block.problem}.")
-        raise StreamError(f"{self.name} is empty.")
+            seen.append(block)
+            if not block.text:
+                continue
+            if self.reopenable:
+                blocks.close()
+            else:
+                self._begun = (seen, blocks)
+            return block
+        raise StreamError(f"{seen[0].where(0)}: {seen[0].problem}." if seen else f"{self.name} is empty.")
 
     def __iter__(self) -> Iterator[Block]:
         if self._begun is None:
             yield from self._all()
             return
-        (block, blocks), self._begun = self._begun, None
-        yield block
+        (seen, blocks), self._begun = self._begun, None
+        yield from seen
         yield from blocks

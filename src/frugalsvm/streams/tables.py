@@ -131,8 +131,10 @@ class TableReader:
         """Record batches with the file and the number of their first row in it."""
         for fragment in sorted(self._dataset.get_fragments(), key=self._order_of):
             row = 0
-            for part in fragment.split_by_row_group() if self.format == "parquet" else [fragment]:
-                n_rows = part.count_rows()
+            is_parquet = self.format == "parquet"
+            for part in fragment.split_by_row_group() if is_parquet else [fragment]:
+                # `count_rows` of a row group gives the rows of the whole file in some versions of pyarrow.
+                n_rows = sum(group.num_rows for group in part.row_groups) if is_parquet else part.count_rows()
                 if skip >= n_rows:
                     skip -= n_rows
                     row += n_rows
