@@ -60,6 +60,9 @@ from .bsgd import DEPENDENCE, first_tied
 from .perceptrons import SupportVectors
 
 VARIANTS = ("simple", "nn", "projecting")
+# Two vectors are the same if the part of one that is not along the other is not above this. A matrix of two by two
+# that is nearly singular does less harm than a large one: this is smaller than DEPENDENCE.
+SAME = 1e-8
 
 
 class Step(NamedTuple):
@@ -107,9 +110,9 @@ def projection_on(gram, p, support):
     return combination, max(float(gram[p, p] - gram[support, p] @ combination), 0.0)
 
 
-def is_dependent(gram, p, support):
+def is_dependent(gram, p, support, part=DEPENDENCE):
     """Whether slot p is numerically in the span of the support."""
-    return projection_on(gram, p, support)[1] <= DEPENDENCE * gram[p, p]
+    return projection_on(gram, p, support)[1] <= part * gram[p, p]
 
 
 def update_without(gram, alpha, y, r, support, C):
@@ -217,7 +220,7 @@ class BPAOracle(SupportVectors):
             return [*others, newcomer]
         if self.variant == "nn" and others:
             neighbour = self._nearest(self.rows[r], others)
-            if not is_dependent(gram, neighbour, [newcomer]):
+            if not is_dependent(gram, neighbour, [newcomer], SAME):
                 return [neighbour, newcomer]
         return [newcomer]
 

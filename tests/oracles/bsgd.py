@@ -34,7 +34,7 @@ TIE = 1e-12
 NEWCOMER_SLACK = 1e-9
 # A newcomer whose squared distance to the span of the SVs, relative to its own squared norm, is not above
 # this would make the kernel matrix numerically singular.
-DEPENDENCE = 1e-8
+DEPENDENCE = 1e-6
 
 # Where the search for the merge point begins; even number of intervals, so that h = 1/2 is on the grid.
 MERGE_GRID = np.linspace(0.0, 1.0, 1001)

@@ -4,8 +4,9 @@ BSGD paper, section 6.2: with ``P`` the inverse of the kernel matrix of the othe
 the victim with them, its projection has the coefficients ``P k`` (6.3) and the squared distance
 ``K(x, x) - k' P k``.
 
-Deviation from the paper: a newcomer that is numerically in the span of the others (squared distance below 1e-8
-of its squared norm) is projected at once, full or not, since its row would make the kernel matrix singular.
+Deviation from the paper: a newcomer that is numerically in the span of the others (squared distance below 1e-6
+of its squared norm) is projected at once, full or not, since its row would make the kernel matrix singular. With 1e-8
+the coefficients of 500 vectors in the plane grew to 1e12 and the decisions were noise, in float64 too.
 """
 
 from typing import NamedTuple
@@ -34,7 +35,7 @@ __all__ = [
     "widen",
 ]
 
-IN_SPAN = 1e-8
+IN_SPAN = 1e-6
 REFRESH = 2  # recompute the inverse after so many times as many changes as the budget
 
 
