@@ -34,6 +34,7 @@ __all__ = [
     "load",
     "metrics",
     "pipelines",
+    "plots",
     "save",
     "streams",
 ]
@@ -58,7 +59,7 @@ _HOMES = {
 def __getattr__(name: str):
     if name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
-    elif name in ("datasets", "export", "metrics", "pipelines", "streams"):
+    elif name in ("datasets", "export", "metrics", "pipelines", "plots", "streams"):
         value = import_module(f"frugalsvm.{name}")
     else:
         raise AttributeError(f"module 'frugalsvm' has no attribute {name!r}")

@@ -46,7 +46,7 @@ def main(arguments=None):
         f"15 % of the labels learned from were wrong. Keeping to {options.budget} support vectors (SVs) cost "
         f"{model.gradient_error_:.3f} of a gradient step per example. Peak memory: {peak_megabytes():.0f} MB."
     )
-    _picture(console, model, options.output / "demo.png")
+    _picture(console, model, X_test, options.output / "demo.png")
 
 
 def _train(console, model, n_examples):
@@ -113,44 +113,25 @@ def _table(model, rival, n_examples, seconds, rival_rows, rival_seconds, X_test,
     return table
 
 
-def _picture(console, model, path):
+def _picture(console, model, X, path):
     try:
         import matplotlib
 
         matplotlib.use("Agg")
         from matplotlib import pyplot
-        from sklearn.inspection import DecisionBoundaryDisplay
     except ImportError:
         console.print("No picture: matplotlib is missing (pip install 'frugalsvm[plots]').")
         return
-    corners = np.array([[-1.8, -1.8], [1.8, 1.8]])
-    figure, axes = pyplot.subplots(figsize=(6.4, 6), layout="constrained")
-    grid = {"grid_resolution": 300, "eps": 0.0, "response_method": "decision_function", "ax": axes}
-    shades = DecisionBoundaryDisplay.from_estimator(
-        model,
-        corners,
-        plot_method="contourf",
-        levels=np.linspace(-3, 3, 25),
-        cmap="RdBu",
-        alpha=0.8,
-        extend="both",
-        **grid,
+    from frugalsvm.plots import DecisionBoundaryDisplay
+
+    _, axes = pyplot.subplots(figsize=(6.4, 6), layout="constrained")
+    shown = DecisionBoundaryDisplay.from_estimator(
+        model, X, grid_resolution=300, plot_points=0, feature_names=("x", "y"), ax=axes
     )
-    DecisionBoundaryDisplay.from_estimator(
-        model, corners, plot_method="contour", levels=[-1, 0, 1], colors="k", linestyles=["--", "-", "--"], **grid
-    )
-    vectors, positive = model.support_vectors_, model.dual_coef_[0] > 0
-    for chosen, colour, label in ((positive, "#08306b", "class +1"), (~positive, "#67000d", "class -1")):
-        x, y = vectors[chosen].T
-        axes.scatter(x, y, s=22, c=colour, edgecolors="w", linewidths=0.6, label=f"support vectors, {label}")
-    figure.colorbar(shades.surface_, ax=axes, label="decision value", shrink=0.8)
-    axes.set(
-        title=f"{model.t_:,} noisy examples, {len(vectors)} support vectors", xlabel="x", ylabel="y", aspect="equal"
-    )
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2, frameon=False)
+    axes.set(title=f"{model.t_:,} noisy examples, {len(model.support_vectors_)} support vectors", aspect="equal")
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
-    pyplot.close(figure)
+    shown.figure_.savefig(path, dpi=120)
+    pyplot.close(shown.figure_)
     console.print(f"The decision boundary and its support vectors are in {path}")
 
 

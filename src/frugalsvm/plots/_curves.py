@@ -1,0 +1,84 @@
+"""Named curves and their spread: what the displays of lines share."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from frugalsvm.plots._style import line_styles
+from frugalsvm.plots.recording import History
+
+__all__ = ["checked_curves", "choose", "draw_curves", "histories_of", "joined_runs", "percent"]
+
+Arrays = dict[str, NDArray]
+
+
+def checked_curves(xs: Mapping[str, ArrayLike], ys: Mapping[str, ArrayLike], x_name: str, y_name: str):
+    """Both as float arrays by name; ``ys`` may have a row for each of several runs."""
+    if not isinstance(xs, Mapping) or not isinstance(ys, Mapping):
+        raise TypeError(f"{x_name} and {y_name} must be dicts of arrays by the name of their curve.")
+    if list(xs) != list(ys):
+        raise ValueError(f"{x_name} is for {list(xs)}, but {y_name} is for {list(ys)}: they must have the same names.")
+    if not xs:
+        raise ValueError("There is no curve to draw.")
+    checked_x: Arrays = {}
+    checked_y: Arrays = {}
+    for name in xs:
+        x, y = np.asarray(xs[name], np.float64), np.asarray(ys[name], np.float64)
+        if x.ndim != 1 or y.ndim not in (1, 2) or y.shape[-1] != len(x):
+            raise ValueError(
+                f"{name!r} has {x_name} of shape {x.shape} and {y_name} of shape {y.shape}: a number for each point is "
+                "needed, or a row of them for each run."
+            )
+        checked_x[name], checked_y[name] = x, y
+    return checked_x, checked_y
+
+
+def histories_of(history: History | Sequence[History]) -> list[History]:
+    """The histories of one or of several runs."""
+    runs = [history] if isinstance(history, Mapping) else list(history)
+    if not runs or not all(isinstance(run, Mapping) and run for run in runs):
+        raise ValueError("history must be what record_stream returns, or a list of that for several runs.")
+    if any(list(run) != list(runs[0]) for run in runs):
+        raise ValueError("The runs do not have the same estimators.")
+    return runs
+
+
+def joined_runs(runs: Sequence[History], name: str, values: Sequence[NDArray]) -> NDArray:
+    """The values of an estimator, a row per run if there are several."""
+    examples = [np.asarray(run[name]["examples"]) for run in runs]
+    if any(not np.array_equal(one, examples[0]) for one in examples):
+        raise ValueError(f"The runs of {name!r} were noted after different numbers of examples: use the same batches.")
+    return values[0] if len(values) == 1 else np.stack(values)
+
+
+def choose(option: str, value: str, choices: Sequence[str]) -> str:
+    if value not in choices:
+        raise ValueError(f"{option} must be one of {', '.join(map(repr, choices))}, not {value!r}.")
+    return value
+
+
+def percent(value: float, largest: float = 0.0) -> str:
+    """A share in percent, in few letters."""
+    return f"{100 * value:.4g}%"
+
+
+def draw_curves(
+    ax: Any, xs: Arrays, ys: Arrays, *, labels: Mapping[str, str] | None = None, bounds=(-np.inf, np.inf), **kwargs: Any
+) -> tuple[list[Any], list[Any]]:
+    """Draw lines, with bands of one standard deviation where there are several runs; returns both kinds of artists."""
+    lines, bands = [], []
+    for place, (name, x) in enumerate(xs.items()):
+        runs = np.atleast_2d(ys[name])
+        known = np.isfinite(runs).all(axis=0)
+        x, runs = x[known], runs[:, known]
+        style = {**line_styles(place, len(x)), "label": (labels or {}).get(name, name), **kwargs}
+        middle = runs.mean(axis=0)
+        (line,) = ax.plot(x, middle, **style)
+        lines.append(line)
+        if len(runs) > 1:
+            spread = runs.std(axis=0, ddof=1)
+            low, high = np.clip(middle - spread, *bounds), np.clip(middle + spread, *bounds)
+            bands.append(ax.fill_between(x, low, high, color=line.get_color(), alpha=0.2, linewidth=0))
+    return lines, bands

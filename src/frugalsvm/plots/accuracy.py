@@ -1,0 +1,186 @@
+"""Accuracy or error while a stream is learned."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from frugalsvm.plots._curves import checked_curves, choose, draw_curves, histories_of, joined_runs, percent
+from frugalsvm.plots._style import axes_for, label_axis
+from frugalsvm.plots.recording import History, record_stream
+
+__all__ = ["AccuracyCurveDisplay"]
+
+METRICS = ("accuracy", "error")
+
+
+class AccuracyCurveDisplay:
+    """Accuracy, or error, against the number of examples learned.
+
+    Parameters
+    ----------
+    examples : dict of array-like of shape (n_points,)
+        Numbers of examples, by the name of the curve.
+    values : dict of array-like of shape (n_points,) or (n_runs, n_points)
+        Shares of examples between 0 and 1. Several runs are drawn as their mean and a band of one standard deviation.
+    metric : {"accuracy", "error"}, default="accuracy"
+        What the values are.
+
+    Attributes
+    ----------
+    examples, values, metric
+        As above, with arrays.
+    lines_, bands_ : list of artists
+        One line per curve, and one band per curve with several runs.
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn last.
+
+    See Also
+    --------
+    record_stream : Follow estimators through a stream once, for several pictures.
+
+    Examples
+    --------
+    >>> from frugalsvm.plots import AccuracyCurveDisplay
+    >>> values = {"small": [[0.70, 0.75], [0.72, 0.79]], "large": [0.8, 0.9]}
+    >>> display = AccuracyCurveDisplay({"small": [100, 200], "large": [100, 200]}, values).plot()
+    >>> display.ax_.get_ylabel(), len(display.bands_)
+    ('Accuracy', 1)
+    """
+
+    def __init__(self, examples: Mapping[str, ArrayLike], values: Mapping[str, ArrayLike], *, metric: str = "accuracy"):
+        self.metric = choose("metric", metric, METRICS)
+        self.examples, self.values = checked_curves(examples, values, "examples", "values")
+
+    @classmethod
+    def from_stream(
+        cls,
+        estimators: Any,
+        batches: Iterable[Any],
+        *,
+        classes: ArrayLike | None = None,
+        test: tuple[Any, ArrayLike] | None = None,
+        metric: str = "accuracy",
+        window: int | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> "AccuracyCurveDisplay":
+        """Test, then train: every batch is predicted before it is learned.
+
+        Parameters
+        ----------
+        estimators, batches, classes, test
+            As in `record_stream`. The estimators learn.
+        metric : {"accuracy", "error"}, default="accuracy"
+        window : int, default=None
+            Number of latest examples that are averaged over (whole batches, one at least); None is all so far.
+        ax : matplotlib Axes, default=None
+        **kwargs
+            For `plot`.
+
+        Returns
+        -------
+        AccuracyCurveDisplay
+
+        Examples
+        --------
+        >>> from frugalsvm import BSGDClassifier
+        >>> from frugalsvm.datasets import stream
+        >>> from frugalsvm.plots import AccuracyCurveDisplay
+        >>> models = {f"{budget} vectors": BSGDClassifier(budget=budget, gamma=5.0) for budget in (10, 100)}
+        >>> batches = stream("checkerboard", 20_000, chunk_size=1000, random_state=0)
+        >>> display = AccuracyCurveDisplay.from_stream(models, batches, window=5000)
+        >>> bool(display.values["100 vectors"][-1] > display.values["10 vectors"][-1])
+        True
+        """
+        choose("metric", metric, METRICS)
+        _check_window(window)
+        history = record_stream(
+            estimators, batches, classes=classes, test=test, sizes=False, certificates=(), rehearse=False
+        )
+        return cls.from_history(history, metric=metric, window=window, ax=ax, **kwargs)
+
+    @classmethod
+    def from_history(
+        cls,
+        history: History | Sequence[History],
+        *,
+        metric: str = "accuracy",
+        window: int | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> "AccuracyCurveDisplay":
+        """From what `record_stream` returned, or from a list of that: several runs, drawn as mean and band.
+
+        Parameters
+        ----------
+        history : dict or list of dict
+        metric, window, ax, **kwargs
+            As in `from_stream`. If there were test examples, the accuracy is that on them, and there is no window.
+
+        Returns
+        -------
+        AccuracyCurveDisplay
+        """
+        runs = histories_of(history)
+        choose("metric", metric, METRICS)
+        _check_window(window)
+        examples, values = {}, {}
+        for name in runs[0]:
+            shares = joined_runs(runs, name, [_accuracies(run[name], window) for run in runs])
+            known = np.isfinite(np.atleast_2d(shares)).all(axis=0)
+            if not known.any():
+                raise ValueError(
+                    f"{name!r} was never tested: a stream must have two batches at least, because the first is learned "
+                    "untested. Take smaller batches."
+                )
+            examples[name] = np.asarray(runs[0][name]["examples"])[known]
+            values[name] = shares[..., known] if metric == "accuracy" else 1 - shares[..., known]
+        return cls(examples, values, metric=metric).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, *, xscale: str = "linear", legend: bool = True, **kwargs: Any):
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            None is a new figure.
+        xscale : {"linear", "log"}, default="linear"
+        legend : bool, default=True
+        **kwargs
+            For every line, as in `Axes.plot`.
+
+        Returns
+        -------
+        self
+        """
+        self.ax_ = axes_for(ax)
+        self.figure_ = self.ax_.figure
+        self.lines_, self.bands_ = draw_curves(self.ax_, self.examples, self.values, bounds=(0.0, 1.0), **kwargs)
+        self.ax_.set(xscale=xscale, xlabel="Examples learned", ylabel=self.metric.capitalize())
+        label_axis(self.ax_.xaxis, log=xscale == "log")
+        label_axis(self.ax_.yaxis, text=percent)
+        self.ax_.grid(alpha=0.3, linewidth=0.6)
+        if legend:
+            self.ax_.legend(frameon=False)
+        return self
+
+
+def _check_window(window):
+    if window is not None and (not isinstance(window, int | np.integer) or window < 1):
+        raise ValueError(f"window must be a number of examples of at least 1, or None, not {window!r}.")
+
+
+def _accuracies(notes, window):
+    """Accuracy after each batch; nan where nothing was tested."""
+    if "test_accuracy" in notes:
+        return np.asarray(notes["test_accuracy"])
+    tested, right = (np.concatenate([[0], np.cumsum(notes[key])]) for key in ("n_tested", "n_right"))
+    ends = np.arange(1, len(tested))
+    # The first batch of the window: the earliest that is wholly inside, or the last one if that is larger than it.
+    starts = np.zeros_like(ends)
+    if window is not None:
+        starts = np.minimum(np.searchsorted(tested, tested[ends] - window), ends - 1)
+    n_tested = tested[ends] - tested[starts]
+    return np.where(n_tested > 0, (right[ends] - right[starts]) / np.maximum(n_tested, 1), np.nan)

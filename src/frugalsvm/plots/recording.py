@@ -1,0 +1,199 @@
+"""Estimators followed through a stream: what the curves are drawn from."""
+
+import copy
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from frugalsvm.plots._vectors import model_bytes, model_inside, n_terms
+
+__all__ = ["CERTIFICATES", "History", "named", "record_stream"]
+
+History = Mapping[str, Mapping[str, NDArray]]
+
+# What a model says about its own quality, where it does.
+CERTIFICATES = (
+    "duality_gap_",
+    "normalized_gap_",
+    "gradient_error_",
+    "kkt_violation_",
+    "dual_objective_",
+    "objective_",
+    "suboptimality_bound_",
+)
+
+
+def record_stream(
+    estimators: Any,
+    batches: Iterable[Any],
+    *,
+    classes: ArrayLike | None = None,
+    test: tuple[Any, ArrayLike] | None = None,
+    sizes: bool = True,
+    certificates: Sequence[str] = CERTIFICATES,
+    rehearse: bool = True,
+) -> dict[str, dict[str, NDArray]]:
+    """Follow estimators through one stream: every batch is predicted first, and then learned.
+
+    Parameters
+    ----------
+    estimators : dict, list or estimator
+        Classifiers with `partial_fit`, by name; without names they are called as their classes are. They learn: after
+        the call they have seen the stream. Those that are fitted already are tested from the first batch on.
+    batches : iterable
+        Of pairs ``(X, y)``, such as those of `frugalsvm.datasets.stream`, or of `frugalsvm.streams.Batch`.
+    classes : array-like, default=None
+        All classes, passed to the first `partial_fit` of estimators that are not fitted.
+    test : tuple (X, y), default=None
+        Examples of their own, on which the models are tested after every batch as well.
+    sizes : bool, default=True
+        Whether to note the size of the models after every batch.
+    certificates : sequence of str
+        Attributes to be noted after every batch, if an estimator has them.
+    rehearse : bool, default=True
+        Whether copies learn the first batch before, so that compiling, which happens once, is not in the seconds.
+
+    Returns
+    -------
+    dict of dict of ndarray
+        For every name: ``examples`` and ``seconds`` learned (both since the start), ``n_tested`` and ``n_right`` of
+        each batch, ``n_terms`` (support vectors or features) and ``model_bytes``, ``test_accuracy`` if there is a test,
+        and the certificates. A number is nan where the model does not have it yet.
+
+    Examples
+    --------
+    >>> from frugalsvm import BSGDClassifier
+    >>> from frugalsvm.datasets import stream
+    >>> from frugalsvm.plots import record_stream
+    >>> batches = stream("checkerboard", 3000, chunk_size=1000, random_state=0)
+    >>> history = record_stream({"30": BSGDClassifier(budget=30, gamma=5.0)}, batches)
+    >>> history["30"]["examples"]
+    array([1000, 2000, 3000])
+    >>> history["30"]["n_tested"]
+    array([   0, 1000, 1000])
+    """
+    followed = {name: _Followed(estimator, classes) for name, estimator in named(estimators).items()}
+    n_batches = 0
+    for batch in batches:
+        X, y, options = _parts(batch)
+        n_batches += 1
+        for one in followed.values():
+            if n_batches == 1 and rehearse:
+                one.rehearse(X, y, options)
+            one.take(X, y, options)
+            one.note(test, sizes, certificates)
+    if n_batches == 0:
+        raise ValueError("The stream has no batches: was it read before? A generator can be read once only.")
+    return {name: one.history() for name, one in followed.items()}
+
+
+def named(estimators: Any) -> dict[str, Any]:
+    """Estimators by name; those without one are called as their classes are."""
+    if isinstance(estimators, Mapping):
+        chosen = {str(name): estimator for name, estimator in estimators.items()}
+    else:
+        alone = [estimators] if hasattr(estimators, "get_params") else list(estimators)
+        chosen = {}
+        for estimator in alone:
+            name = type(estimator).__name__
+            n_same = sum(key.split(" ")[0] == name for key in chosen)
+            chosen[name if not n_same else f"{name} {n_same + 1}"] = estimator
+    if not chosen:
+        raise ValueError("There is no estimator: give one, or a dict of them by name.")
+    return chosen
+
+
+def _parts(batch):
+    """Rows, labels and the further arguments of `partial_fit`."""
+    try:
+        X, y = batch[0], batch[1]
+        n_rows, n_labels = X.shape[0], len(y)
+    except (TypeError, IndexError, KeyError, AttributeError):
+        raise ValueError("Every batch must be a pair (X, y) of rows and labels; a single one is [(X, y)].") from None
+    if n_rows != n_labels or np.ndim(y) != 1 or len(X.shape) != 2:
+        raise ValueError(
+            f"A batch has rows of shape {X.shape} and labels of shape {np.shape(y)}: batches must be pairs (X, y), and "
+            "a single pair is [(X, y)]."
+        )
+    weights, columns = getattr(batch, "weights", None), getattr(batch, "columns", None)
+    options = {} if weights is None else {"sample_weight": weights}
+    return (X if columns is None else (X, columns)), np.asarray(y), options
+
+
+class _Followed:
+    """An estimator on its way through a stream."""
+
+    def __init__(self, estimator: Any, classes: Any):
+        from sklearn.base import is_regressor
+
+        kind = type(estimator).__name__
+        if not hasattr(estimator, "partial_fit"):
+            raise TypeError(f"{kind} has no partial_fit: it cannot learn from a stream.")
+        if is_regressor(estimator):
+            raise TypeError(f"{kind} is a regressor: accuracy and error are for classifiers.")
+        self._estimator = estimator
+        self._is_fitted = _is_fitted(estimator)
+        self._first = {} if classes is None or self._is_fitted else {"classes": np.asarray(classes)}
+        self._seen, self._spent = 0, 0.0
+        self._notes: list[dict[str, float]] = []
+
+    def rehearse(self, X, y, options):
+        """Let a copy learn; a fitted one may have other classes, so that it goes on from what it knows."""
+        twin = copy.deepcopy(self._estimator)
+        twin.partial_fit(X, y, **self._first, **options)
+        if getattr(twin, "n_held_", 0):
+            twin.predict(X)  # by a copy that has learned
+
+    def take(self, X, y, options):
+        """Test, then train."""
+        right = int(np.count_nonzero(self._estimator.predict(X) == y)) if self._is_fitted else 0
+        tested = len(y) if self._is_fitted else 0
+        start = time.perf_counter()
+        self._estimator.partial_fit(X, y, **self._first, **options)
+        self._spent += time.perf_counter() - start
+        self._is_fitted, self._first = True, {}
+        self._seen += len(y)
+        self._notes.append({"examples": self._seen, "seconds": self._spent, "n_tested": tested, "n_right": right})
+
+    def note(self, test, sizes, certificates):
+        note = self._notes[-1]
+        if test is not None:
+            note["test_accuracy"] = float(np.mean(self._estimator.predict(test[0]) == np.asarray(test[1])))
+        if getattr(self._estimator, "n_held_", 0):  # a pipeline that has not begun to learn
+            return
+        model = model_inside(self._estimator)
+        if sizes:
+            for name, measure in (("n_terms", n_terms), ("model_bytes", model_bytes)):
+                value = _or_none(measure, model)
+                if value is not None:
+                    note[name] = value[0] if isinstance(value, tuple) else value
+        for name in certificates:
+            value = getattr(model, name, None)
+            if value is not None:
+                note[name] = float(value)
+
+    def history(self):
+        names = list(dict.fromkeys(name for note in self._notes for name in note))
+        return {name: np.array([note.get(name, np.nan) for note in self._notes]) for name in names}
+
+
+def _is_fitted(estimator) -> bool:
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True
+
+
+def _or_none(measure, model):
+    """A measure of a model that may not have it, as models of other libraries."""
+    try:
+        return measure(model)
+    except ValueError:
+        return None
