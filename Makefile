@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 # Two cores are the smallest machine: keep numerical libraries to one thread each.
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo test test-all check bench accuracy docs clean
+.PHONY: help demo test test-all check bench accuracy experiments docs clean
 
 help:
 	@echo "make demo      train on a million examples, draw a picture"
@@ -15,6 +15,7 @@ help:
 	@echo "make check     format, lint, types, import rules"
 	@echo "make bench     speed against the machine's limit and against peers"
 	@echo "make accuracy  accuracy on the papers' data sets"
+	@echo "make experiments  the papers in small, and a report beside the printed numbers (about ten minutes)"
 	@echo "make docs      build the documentation"
 
 $(INSTALLED): pyproject.toml
@@ -43,7 +44,11 @@ bench: $(INSTALLED)
 	$(THREADS) $(BIN)/python -m benchmarks
 
 accuracy: $(INSTALLED)
-	$(THREADS) $(BIN)/python -m benchmarks.accuracy
+	$(THREADS) $(BIN)/python -m experiments run bsgd-table3 --profile full --only BPegasos+merge 500
+
+experiments: $(INSTALLED)
+	$(THREADS) $(BIN)/python -m experiments run --profile quick --jobs 2
+	$(THREADS) $(BIN)/python -m experiments report --profile quick
 
 docs: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
@@ -51,4 +56,4 @@ docs: $(INSTALLED)
 
 clean:
 	rm -rf $(VENV) output docs/_build .pytest_cache .mypy_cache .ruff_cache
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks experiments -name __pycache__ -type d -prune -exec rm -rf {} +

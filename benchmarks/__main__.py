@@ -1,6 +1,7 @@
 """``python -m benchmarks [--quick] [--json FILE] [CASE ...]``"""
 
 import argparse
+import datetime
 import json
 import platform
 import sys
@@ -44,7 +45,8 @@ def main():
     labels = {f"{int(n):,} examples": value for n, value in memory.items()}
     console.print(one_row_table("Peak memory of a stream, MB", labels, "{:.1f}"))
     options.json.parent.mkdir(parents=True, exist_ok=True)
-    everything = {"machine": machine(), "cases": results, "startup": startup, "memory": memory}
+    today = datetime.date.today().isoformat()
+    everything = {"date": today, "machine": machine(), "cases": results, "startup": startup, "memory": memory}
     options.json.write_text(json.dumps(everything, indent=2))
     console.print(f"Results are in {options.json}")
 

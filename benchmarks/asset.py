@@ -1,13 +1,11 @@
-"""ASSET beside its paper and its peers: ``python -m benchmarks.asset PART ...``.
+"""ASSET beside its peers: ``python -m benchmarks.asset PART ...``; its paper is in ``experiments/asset``.
 
 ======== =====================================================================================================
-errors   test errors of the default solver, s = 512 and 1024 (Table 2); with k-means landmarks on mnist
-paper    the paper's own solvers on the same data: errors, epochs and times
 objective objectives over those of a converged reference, and for C from 0.1 to 10 000 on ijcnn1
 speed    CPU seconds against `Nystroem` + `LinearSVC` with the same landmarks, and the kernel block over its limit
 path     ten values of C against one
 digits   ten classes of mnist with 1024 landmarks; ``--svc`` fits `SVC` too, which takes minutes
-online   the stream of deformed digits with Fourier features (Table 3)
+online   the stream of deformed digits with Fourier features, structured and not
 file     5 million rows of 54 features from a file larger than the limit of memory
 ======== =====================================================================================================
 """
@@ -29,16 +27,13 @@ from threadpoolctl import threadpool_limits
 from benchmarks.asset_data import CASES, split_of
 from benchmarks.limit import best_of, nanoseconds_per_value
 from benchmarks.tables import table
+from experiments.asset.data import digit_groups
 from frugalsvm import ASSETClassifier
 from frugalsvm.asset.nystroem import kernel_rows, new_nystroem
 from frugalsvm.core.kernels import RBF
 from frugalsvm.datasets import load, make_deformed_mnist, stream_deformed_mnist
 
 SETS = ("a9a", "mnist", "ijcnn1", "covtype")
-# Epochs that the paper's solvers get
-EPOCHS = {"a9a": 80, "mnist": 60, "ijcnn1": 20, "covtype": 10}
-# Landmarks that do better than random rows
-BETTER_LANDMARKS = {"mnist": ("kmeans",), "covtype": ("kmeans++",)}
 
 
 def timed(model, X, y):
@@ -58,68 +53,6 @@ def asset_for(name, seed, n_components=512, **settings):
     return ASSETClassifier(
         **{"n_components": n_components, "C": case.C, "gamma": case.gamma, "random_state": seed, **settings}
     )
-
-
-def repeated(name, seeds, **settings):
-    """Test errors in percent, CPU seconds and gaps relative to the objective, over random splits."""
-    errors, seconds, gaps = [], [], []
-    for seed in range(seeds):
-        X, y, X_test, y_test = split_of(name, seed)
-        model = asset_for(name, seed, **settings)
-        if seed == 0:
-            warm_up(model, X, y)
-        model, taken = timed(model, X, y)
-        errors.append(100 * (1 - model.score(X_test, y_test)))
-        seconds.append(taken)
-        gaps.append(model.suboptimality_bound_ / model.objective_)
-    return np.array(errors), np.array(seconds), np.array(gaps)
-
-
-def show_errors(console, options):
-    shown = table("Test error in %, newton", "data", "s", "landmarks", "paper", "mean", "deviation", "seconds", "gap %")
-    for name in options.data:
-        for s in (512, 1024):
-            for landmarks in ("uniform", *BETTER_LANDMARKS.get(name, ())):
-                errors, seconds, gaps = repeated(name, options.seeds, n_components=s, landmarks=landmarks)
-                shown.add_row(
-                    name,
-                    str(s),
-                    landmarks,
-                    f"{CASES[name].printed[s]:.2f}",
-                    f"{errors.mean():.2f}",
-                    f"{errors.std():.2f}",
-                    f"{seconds.mean():.2f}",
-                    f"{100 * np.median(gaps):.1f}",
-                )
-    console.print(shown)
-
-
-def show_paper(console, options):
-    shown = table("The paper's solvers", "data", "s", "solver", "average", "epochs", "paper", "mean", "seconds")
-    for name in options.data:
-        for s in (512, 1024):
-            for solver in ("asset", "asset*"):
-                for average in ("suffix", 100):
-                    errors, seconds, _ = repeated(
-                        name,
-                        options.seeds,
-                        n_components=s,
-                        solver=solver,
-                        average=average,
-                        max_iter=EPOCHS[name],
-                        fit_intercept=False,
-                    )
-                    shown.add_row(
-                        name,
-                        str(s),
-                        solver,
-                        str(average),
-                        str(EPOCHS[name]),
-                        f"{CASES[name].printed[s]:.2f}",
-                        f"{errors.mean():.2f}",
-                        f"{seconds.mean():.1f}",
-                    )
-    console.print(shown)
 
 
 def show_objective(console, options):
@@ -224,14 +157,10 @@ def show_digits(console, options):
     console.print(shown)
 
 
-def _digit_groups(y):
-    return np.where(y < 5, -1, 1)
-
-
 def show_online(console, options):
     """Test digits are deformed too, and come from the 10 000 real digits that no training digit comes from."""
     X_test, y_test = make_deformed_mnist(20_000, split="test", random_state=1)
-    y_test = _digit_groups(y_test)
+    y_test = digit_groups(y_test)
     shown = table("Deformed digits, 0-4 against 5-9", "data", "d", "structured", "error %", "examples/s")
     for d in (1024, 4096):
         for structured in (True, False) if d == 1024 else (True,):
@@ -242,7 +171,7 @@ def show_online(console, options):
             seconds, errors, seen = 0.0, [], 0
             for X, y in stream_deformed_mnist(options.rows, chunk_size=10_000, random_state=0):
                 start = time.process_time()
-                model.partial_fit(X, _digit_groups(y), classes=[-1, 1])
+                model.partial_fit(X, digit_groups(y), classes=[-1, 1])
                 seconds += time.process_time() - start
                 seen += len(y)
                 if seen > 0.95 * options.rows:
@@ -305,8 +234,6 @@ def show_file(console, options):
 
 
 PARTS = {
-    "errors": show_errors,
-    "paper": show_paper,
     "objective": show_objective,
     "speed": show_speed,
     "path": show_path,

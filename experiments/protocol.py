@@ -1,6 +1,7 @@
 """Protocols: what is run for each experiment, read from ``protocol.toml`` of its paper."""
 
 import tomllib
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,12 @@ def folder_of(paper: str) -> Path:
 
 
 def protocol_of(paper: str) -> dict[str, Any]:
-    return tomllib.loads((folder_of(paper) / "protocol.toml").read_text())
+    return _parsed((folder_of(paper) / "protocol.toml").read_text())
+
+
+@cache  # by its text: plans ask for it once per task
+def _parsed(text: str) -> dict[str, Any]:
+    return tomllib.loads(text)
 
 
 def all_experiments() -> dict[str, tuple[str, Experiment]]:

@@ -3,12 +3,13 @@
 import os
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from multiprocessing import get_context
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from experiments.store import Store
@@ -25,7 +26,15 @@ class Failure(NamedTuple):
     error: str
 
 
-def run_tasks(tasks: Sequence[Task], store: Store, *, jobs: int = 1, console: Console | None = None) -> list[Failure]:
+def run_tasks(
+    tasks: Sequence[Task],
+    store: Store,
+    *,
+    jobs: int = 1,
+    console: Console | None = None,
+    short_first: bool = False,
+    on_chosen: Callable[[], Any] | None = None,
+) -> list[Failure]:
     """Run what the store does not hold; a task that fails is reported and stops no other.
 
     Parameters
@@ -38,6 +47,11 @@ def run_tasks(tasks: Sequence[Task], store: Store, *, jobs: int = 1, console: Co
         Processes.
     console : rich.console.Console, default=None
         Where progress is shown.
+    short_first : bool, default=False
+        Begin with the short tasks: more of them are done if the run is stopped. Otherwise the long ones come first,
+        and all ends sooner.
+    on_chosen : callable, default=None
+        Called after each task that others need, so that choices are recorded even if the run is stopped.
 
     Returns
     -------
@@ -48,7 +62,8 @@ def run_tasks(tasks: Sequence[Task], store: Store, *, jobs: int = 1, console: Co
     for name in _THREADS:
         os.environ.setdefault(name, "1")
     needs = _distinct([task.needs for task in tasks if task.needs is not None])
-    failures = _run_stage("choosing", needs, store, jobs, console) if needs else []
+    how = {"store": store, "jobs": jobs, "console": console, "short_first": short_first}
+    failures = _run_stage("choosing", needs, **how, after_each=on_chosen) if needs else []
     ready, orphans = [], []
     for task in tasks:
         chosen = store.get(task.needs) if task.needs is not None else {"chosen": {}}
@@ -56,19 +71,19 @@ def run_tasks(tasks: Sequence[Task], store: Store, *, jobs: int = 1, console: Co
             orphans.append(Failure(task, "the task it needs has failed"))
         else:
             ready.append(task.resolved(chosen))
-    return failures + orphans + _run_stage("measuring", _distinct(ready), store, jobs, console)
+    return failures + orphans + _run_stage("measuring", _distinct(ready), **how)
 
 
 def _distinct(tasks: Sequence[Task]) -> list[Task]:
     return list({task.key: task for task in tasks}.values())
 
 
-def _run_stage(title, tasks, store, jobs, console) -> list[Failure]:
+def _run_stage(title, tasks, *, store, jobs, console, short_first, after_each=None) -> list[Failure]:
     missing = [task for task in tasks if store.get(task) is None]
     if len(missing) < len(tasks):
         console.print(f"{title}: {len(tasks) - len(missing)} of {len(tasks)} are in the store")
     # Long ones first: the short ones fill the gaps at the end.
-    missing.sort(key=lambda task: -task.seconds)
+    missing.sort(key=lambda task: task.seconds, reverse=not short_first)
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -83,9 +98,12 @@ def _run_stage(title, tasks, store, jobs, console) -> list[Failure]:
         for task, result, seconds, error in _finished(missing, jobs):
             if error is None:
                 store.put(task, result, seconds)
+                if after_each is not None:
+                    after_each()
             else:
                 failures.append(Failure(task, error))
-                console.print(f"[red]failed:[/red] {_words(task)}: {error.splitlines()[-1]}")
+                words = f"{_words(task)}: {error.splitlines()[-1]}"
+                console.print(f"[red]failed:[/red] {escape(words)}")
             progress.update(bar, advance=1, latest=f"{_words(task)} ({seconds:.1f} s)")
             if not console.is_terminal:
                 console.print(f"{title}: {_words(task)} ({seconds:.1f} s)")

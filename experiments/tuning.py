@@ -17,7 +17,7 @@ from experiments.data import scaled, split
 from experiments.tasks import Task
 from experiments.work import new_estimator
 
-__all__ = ["Choices", "choose"]
+__all__ = ["Choices", "candidates_of", "choose"]
 
 
 def choose(settings: dict[str, Any], seed: int) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def choose(settings: dict[str, Any], seed: int) -> dict[str, Any]:
     rounds : pairs of a number of splits and of how many candidates stay
     """
     X, y, _, _ = split(settings["data"], seed, settings.get("rows"))
-    candidates = _candidates(settings, X)
+    candidates = candidates_of(settings, X)
     n_splits = max(count for count, _ in settings["rounds"])
     splits = list(ShuffleSplit(n_splits, test_size=0.2, random_state=1).split(X))
     for count, kept in settings["rounds"]:
@@ -42,7 +42,8 @@ def choose(settings: dict[str, Any], seed: int) -> dict[str, Any]:
     return {"chosen": candidates[0], "held_out_accuracy": 100 * float(scores[best[0]])}
 
 
-def _candidates(settings, X) -> list[dict[str, Any]]:
+def candidates_of(settings, X) -> list[dict[str, Any]]:
+    """All scalings and values of the grid; gammas of it are factors of 1 / (features x variance)."""
     grid = settings["grid"]
     candidates = []
     for scaling in settings["scalings"]:
@@ -79,7 +80,7 @@ class Choices:
 
     def __init__(self, path: Path, again: bool = False):
         self.path = path
-        self.recorded: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+        self.recorded = _read_choices(path)
         self.tasks: dict[str, Task] = {}
         self._again = again
 
@@ -94,6 +95,14 @@ class Choices:
         """Write what the store has of the choosing tasks; how many there were."""
         found = {name: result["chosen"] for name, task in self.tasks.items() if (result := store.get(task))}
         if found:
-            lines = [f" {json.dumps(n)}: {json.dumps(c)}" for n, c in sorted({**self.recorded, **found}.items())]
-            self.path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+            # Read again: another run may have recorded choices of its own meanwhile.
+            known = {**_read_choices(self.path), **found}
+            lines = [f" {json.dumps(name)}: {json.dumps(chosen)}" for name, chosen in sorted(known.items())]
+            temporary = self.path.with_suffix(".tmp")
+            temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+            temporary.replace(self.path)
         return len(found)
+
+
+def _read_choices(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text()) if path.exists() else {}

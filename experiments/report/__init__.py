@@ -1,0 +1,99 @@
+"""The report: one page of HTML that needs no server, no script and no other file."""
+
+import datetime
+import os
+import platform
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from experiments.report.counting import Counts, worse_cells
+from experiments.report.drawing import svg
+from experiments.report.gathering import gather
+from experiments.report.tables import WORDS, laid_out
+from experiments.results import Figure
+from experiments.store import Store
+from experiments.tasks import versions
+
+__all__ = ["write_report"]
+
+_FOLDER = Path(__file__).parent
+
+
+def write_report(store: Store, profile: str, output: str | Path) -> list[str]:
+    """Write a page with every table and figure beside the printed numbers.
+
+    Parameters
+    ----------
+    store : Store
+        Where the results are; what is not there is shown as missing.
+    profile : {"quick", "full"}
+        Which protocol.
+    output : path
+        The file, written whole or not at all; folders above it are made.
+
+    Returns
+    -------
+    list of str
+        One sentence for each experiment that could not be shown. The page has the others.
+    """
+    papers = gather(store, profile)
+    problems: list[str] = []
+    for paper in papers:
+        for experiment in paper.experiments:
+            _lay_out(experiment)
+            problems += experiment.problems
+    page = _template().render(
+        papers=papers,
+        profile=profile,
+        counts=Counts.total([paper.counts for paper in papers]),
+        worse=worse_cells(papers),
+        date=datetime.datetime.now(datetime.UTC).strftime("%d %B %Y"),
+        machine=_machine(),
+        versions={"Python": platform.python_version(), **versions()},
+    )
+    _write_whole(Path(output), page)
+    return problems
+
+
+def _lay_out(experiment) -> None:
+    """Turn tables and figures into what the template places; a drawing that fails leaves a sentence."""
+    for number, item in enumerate(experiment.items, start=1):
+        anchor = f"{experiment.name}-{number}"
+        if not isinstance(item, Figure):
+            experiment.views.append(laid_out(item, anchor))
+            continue
+        view = {"kind": "figure", "anchor": anchor, "title": item.title, "note": item.note, "svg": None, "words": []}
+        try:
+            if experiment.n_done:  # axes without a line tell nobody anything
+                view["svg"], view["words"] = svg(item, anchor)
+            experiment.views.append(view)
+        except Exception as error:
+            experiment.problems.append(f"{experiment.name}: {item.title!r} could not be drawn: {error!r}")
+
+
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_FOLDER),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals["signs"] = WORDS
+    environment.globals["style"] = Markup((_FOLDER / "style.css").read_text())
+    return environment.get_template("page.html.j2")
+
+
+def _machine() -> str:
+    """What a reader needs to judge timings; nothing that names the machine."""
+    cores = os.cpu_count() or 1
+    return f"{platform.machine()} processor with {cores} core{'s' * (cores > 1)}, {platform.system()}"
+
+
+def _write_whole(path: Path, page: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    unfinished.write_text(page, encoding="utf-8")
+    unfinished.replace(path)

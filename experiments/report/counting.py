@@ -1,0 +1,69 @@
+"""How many accuracies reach the printed ones."""
+
+from dataclasses import dataclass
+
+from experiments.data import UNAVAILABLE
+from experiments.results import Cell, Table
+
+__all__ = ["Counts", "state_of", "worse_cells"]
+
+
+def state_of(cell: Cell) -> str:
+    """What a cell is: ``better``, ``within``, ``worse``; ``alone`` if the paper prints nothing to compare with;
+    ``missing`` if it was not computed; ``unavailable`` if it cannot be, for want of the data.
+    """
+    if cell.verdict is not None:
+        return cell.verdict.word
+    if cell.values:
+        return "alone"
+    return "unavailable" if any(reason in cell.note for reason in UNAVAILABLE.values()) else "missing"
+
+
+@dataclass
+class Counts:
+    """Accuracies with a printed number, by how ours stand beside them."""
+
+    better: int = 0
+    within: int = 0
+    worse: int = 0
+    missing: int = 0
+    unavailable: int = 0
+
+    @classmethod
+    def of(cls, tables: list[Table]) -> "Counts":
+        counts = cls()
+        for table in tables:
+            for cell in table.cells.values():
+                if cell.counted and cell.printed is not None:
+                    state = state_of(cell)
+                    setattr(counts, state, getattr(counts, state) + 1)
+        return counts
+
+    @classmethod
+    def total(cls, parts: "list[Counts]") -> "Counts":
+        return cls(*(sum(getattr(part, name) for part in parts) for name in cls.__dataclass_fields__))
+
+    @property
+    def compared(self) -> int:
+        return self.better + self.within + self.worse
+
+    @property
+    def held(self) -> int:
+        """Cells of data that we hold."""
+        return self.compared + self.missing
+
+    @property
+    def percent(self) -> float | None:
+        """Better or within the spread, of those compared."""
+        return 100 * (self.better + self.within) / self.compared if self.compared else None
+
+
+def worse_cells(papers) -> list[dict]:
+    """The counted cells that are worse than the printed spread, with where they are on the page."""
+    found = []
+    for paper in papers:
+        for experiment in paper.experiments:
+            for view in experiment.views:
+                if view["kind"] == "table":
+                    found += [{"experiment": experiment, **line} for line in view["worse"]]
+    return found

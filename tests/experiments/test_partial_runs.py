@@ -1,0 +1,66 @@
+"""Runs that are cut short: short tasks first, choices recorded at once, and some tasks only."""
+
+import json
+
+import pytest
+from rich.console import Console
+
+from experiments.command import _only
+from experiments.running import run_tasks
+from experiments.store import Store
+from experiments.tasks import Task
+from experiments.tuning import Choices
+
+QUIET = Console(quiet=True)
+
+
+def squares(log, *seconds):
+    settings = [{"value": i, "log": str(log)} for i in range(len(seconds))]
+    return [Task("core_support:square", s, seconds=t) for s, t in zip(settings, seconds, strict=True)]
+
+
+@pytest.mark.parametrize(("short_first", "order"), [(True, ["1", "2", "0"]), (False, ["0", "2", "1"])])
+def test_order_of_tasks(tmp_path, short_first, order):
+    log = tmp_path / "log"
+    run_tasks(squares(log, 9.0, 1.0, 5.0), Store(tmp_path), console=QUIET, short_first=short_first)
+    assert log.read_text().split() == order
+
+
+def test_choices_are_recorded_although_the_run_is_stopped(tmp_path):
+    store, choices = Store(tmp_path), Choices(tmp_path / "chosen.json")
+    tasks = [
+        choices.task(Task("core_support:square", {"value": 2}), name, Task(work, {"extra": 1}, seconds=seconds))
+        for name, work, seconds in (("first", "core_support:choice", 2), ("second", "core_support:interruption", 1))
+    ]
+    with pytest.raises(KeyboardInterrupt):
+        run_tasks(tasks, store, console=QUIET, on_chosen=lambda: choices.record(store))
+    assert json.loads((tmp_path / "chosen.json").read_text()) == {"first": {"tuned": {"extra": 1}}}
+
+
+def test_choices_of_two_runs_at_a_time_are_all_kept(tmp_path):
+    store, path = Store(tmp_path), tmp_path / "chosen.json"
+    one, other = Choices(path), Choices(path)
+    for choices, name in ((one, "one"), (other, "other")):
+        choosing = Task("core_support:choice", {"extra": len(name)})
+        run_tasks([choices.task(Task("core_support:square", {"value": 2}), name, choosing)], store, console=QUIET)
+    one.record(store)
+    other.record(store)
+    assert set(json.loads(path.read_text())) == {"one", "other"}
+
+
+@pytest.mark.parametrize(
+    ("words", "places"),
+    [([], [0, 1, 2, 3]), (["banana"], [0, 1]), (["banana", "500"], [1]), (["banana", "usps", "100"], [0, 2])],
+)
+def test_some_tasks_only(words, places):
+    tasks = [
+        Task("core_support:square", {"value": 1}, names={"data": data, "budget": budget})
+        for data in ("banana", "usps")
+        for budget in (100, 500)
+    ]
+    assert _only(tasks, words) == [tasks[place] for place in places]
+
+
+def test_words_that_name_nothing():
+    with pytest.raises(SystemExit, match="Nothing is called bananna"):
+        _only([Task("core_support:square", {}, names={"data": "banana"})], ["bananna"])
