@@ -1,16 +1,51 @@
 """Sphinx configuration."""
 
+import sys
+from pathlib import Path
+
 from frugalsvm import __version__
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "frugalsvm"
 author = "the frugalsvm developers"
 copyright = "2026, the frugalsvm developers"
 release = version = __version__
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.intersphinx", "numpydoc"]
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+    "measured",
+]
 intersphinx_mapping = {}
 autosummary_generate = True
 numpydoc_show_class_members = False
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.zip", "gallery/*.json"]
 html_theme = "pydata_sphinx_theme"
 html_title = "frugalsvm"
-html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
+html_theme_options = {
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "header_links_before_dropdown": 8,
+    "navigation_depth": 2,
+}
+html_show_sourcelink = False
+# Pages without pages below them have nothing to show at the side.
+html_sidebars = {page: [] for page in ("index", "start", "choosing", "extending", "performance")}
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "ignore_pattern": r"extending|__init__",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "show_memory": False,
+    "min_reported_time": 10_000,
+    "matplotlib_animations": False,
+    "abort_on_example_error": True,
+    "remove_config_comments": True,
+    "show_signature": False,
+}
