@@ -17,6 +17,7 @@ __all__ = ["Options", "Point", "Problem", "last_step", "minimise", "objectives",
 _NEAR = 1e-3  # rows with less than this share of the largest curvature have none
 _TINY = 1e-300
 _LAST_FORCING = 0.01
+_ALL = 10**9  # more rows for each feature than there are
 _FACTOR_SAMPLES = ((4096, 6), (8192, 3))  # features, rows for each of them; beyond, two
 
 
@@ -79,7 +80,7 @@ def objectives(problem, point) -> np.ndarray:
 def minimise(problem, point, width, tolerance, max_iter, options, preconditioner=None):
     """Newton steps until one promises a reduction of all objectives together by less than a share ``tolerance``.
 
-    Returns the point, the preconditioner as it is then, and the number of steps.
+    Without a preconditioner, one is made. Returns the point, the preconditioner as it is then, and the number of steps.
     """
     n_steps, done = 0, False
     while n_steps < max_iter and not done:
@@ -94,14 +95,14 @@ def last_step(problem, point, width, preconditioner, options):
     """One more step, and a lower bound on the objective of each output; see `frugalsvm.asset.newton.last_step`."""
     careful = options._replace(cut=1e-6, sample=2 * options.sample)
     if not isinstance(problem.loss, SQUARED):
-        # Without a square, pulls are near the optimum only as far as the linear system is solved.
+        # Without a square, pulls are near the optimum only as far as the whole linear system is solved.
         careful = careful._replace(
-            most_steps=4 * options.most_steps, forcing=_LAST_FORCING, forcing_several=_LAST_FORCING
+            sample=_ALL, most_steps=4 * options.most_steps, forcing=_LAST_FORCING, forcing_several=_LAST_FORCING
         )
     step = _newton_step(problem, point, width, preconditioner, careful)
     pulls = -(step.slopes.first + step.slopes.second * step.changes)
     bounds = np.minimum(lower_bounds(problem, pulls), objectives(problem, step.point))
-    return step.point, bounds
+    return step.point, bounds, step.preconditioner
 
 
 def lower_bounds(problem, pulls) -> np.ndarray:

@@ -13,12 +13,13 @@ from frugalsvm.device.newton import Options, last_step, minimise, objectives, po
 
 __all__ = ["Sample", "Settings", "Solution", "solve"]
 
-_HEADS = ((4, 0.5), (16, 0.25), (64, 0.15))  # rows for each column, width of the loss
+_HEADS = ((4, 0.5), (16, 0.25), (64, 0.15), (256, 0.12))  # rows for each column, width of the loss
 _WIDTHS = (0.1, 0.03)
 _ROUGH = 0.05  # tolerance of all stages but the last
 _CAREFUL_STEPS = 4  # at the end, with one output
 _MAX_EXCESS = 2.0  # share of the objective that may come from smoothing, in units of the tolerance
 _NARROWER = 4  # times that the loss may be made narrower to get there
+_DEAR = 8192  # features
 _MAX_SHARE = 0.5  # larger samples than this share of all rows gain nothing
 
 
@@ -86,21 +87,25 @@ def _head(problem, sample, n_rows):
 def _on_all_rows(problem, unknowns, widths, settings, n_iter) -> Solution:
     if isinstance(problem.loss, SQUARED):  # nothing to smooth
         widths = widths[-1:]
-    point, preconditioner, options = point_at(problem, unknowns), None, settings.options
+    point, options = point_at(problem, unknowns), settings.options
 
-    def reduced(point, width, tolerance, preconditioner):
-        return minimise(problem, point, width * settings.unit, tolerance, settings.max_iter, options, preconditioner)
+    # A new width deserves a new preconditioner, unless making one takes longer than the steps that it saves.
+    keeps = problem.factor.n_features > _DEAR
+    preconditioner = None
+
+    def reduced(point, width, tolerance, kept):
+        return minimise(problem, point, width * settings.unit, tolerance, settings.max_iter, options, kept)
 
     for width in widths:
         tolerance = settings.tolerance if width == widths[-1] else max(_ROUGH, settings.tolerance)
-        point, preconditioner, n_steps = reduced(point, width, tolerance, preconditioner)
+        point, preconditioner, n_steps = reduced(point, width, tolerance, preconditioner if keeps else None)
         n_iter += n_steps
     width = widths[-1]
     for _ in range(_NARROWER):
         if not _is_too_wide(problem, point, width * settings.unit, settings.tolerance):
             break
         width /= 3
-        point, preconditioner, n_steps = reduced(point, width, settings.tolerance, preconditioner)
+        point, preconditioner, n_steps = reduced(point, width, settings.tolerance, preconditioner if keeps else None)
         n_iter += n_steps
     point, reached, bounds, n_steps = _careful_steps(problem, point, width, preconditioner, settings)
     return Solution(point.unknowns, reached, bounds, n_iter + n_steps)
@@ -122,7 +127,9 @@ def _careful_steps(problem, point, width, preconditioner, settings):
     n_steps, done = 0, False
     while n_steps < most and not done:
         before = reached
-        point, bounds = last_step(problem, point, width * settings.unit, preconditioner, settings.options)
+        point, bounds, preconditioner = last_step(
+            problem, point, width * settings.unit, preconditioner, settings.options
+        )
         reached = objectives(problem, point)
         n_steps += 1
         # A careful step that gains this much shows that those before it had stopped too early.

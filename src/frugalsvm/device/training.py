@@ -22,7 +22,7 @@ _FOR_SAMPLE = 0.2
 _STORED = {"float32": "float32", "tf32": "float32", "float16": "float16"}
 _ITEM_BYTES = {"float32": 4, "float16": 2}
 
-_SAMPLE_ROWS = 64  # rows of a sample for each landmark
+_SAMPLE_ROWS = 256  # rows of a sample for each landmark
 _WHITENED_AT_ONCE = 2048  # features: with more of them, whitening all rows takes longer than the solver
 
 

@@ -72,6 +72,8 @@ def solve_on_device(machine, arrays, device_map, data, loss, unit, penalties, se
             rng=rng,
         )
         options = Options(most_sample_numbers=training.most_sample_numbers)
+        if not training.stored:  # passes are dear: better directions make for fewer of them
+            options = options._replace(sample=4 * options.sample, several=1)
         chosen = Settings(settings.tolerance, settings.max_iter, unit, options)
         found, unknowns = [], [start]
         for penalty in penalties:
