@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -139,8 +140,27 @@ class TestResume:
         assert "--resume" in message
         assert not json.loads(run("inspect", output, "--json"))["training"]["finished"]
 
+    def test_a_resumed_run_is_the_one_that_was_begun(self, folder, tmp_path):
+        """Flags that were not repeated do not change it."""
+        whole, resumed = tmp_path / "whole.frugal", tmp_path / "resumed.frugal"
+        flags = [*FAST, "--passes", "2", "--shuffle-buffer", "500", "--seed", "3"]
+        run("train", folder / "train.libsvm", "-o", whole, *flags)
+        lines = (folder / "train.libsvm").read_bytes().splitlines(keepends=True)
+        cut = tmp_path / "cut.libsvm"
+        cut.write_bytes(b"".join([*lines[:-10], b"not a row\n", *lines[-10:]]))
+        run("train", cut, "-o", resumed, *flags, "--checkpoint-every", "1000", code=3)
+        assert resumed.exists()
+        run("train", folder / "train.libsvm", "-o", resumed, "--resume", "--quiet")
+        seen = [json.loads(run("inspect", path, "--json")) for path in (whole, resumed)]
+        assert seen[0]["training"]["counts"] == seen[1]["training"]["counts"]
+        X, _ = make_checkerboard(500, random_state=5)
+        np.testing.assert_array_equal(*(load(path).decision_function(X) for path in (whole, resumed)))
+
     def test_a_finished_model_is_not_resumed(self, folder, model):
-        assert "finished" in run("train", folder / "train.libsvm", "-o", model, "--resume", *FAST, code=3)
+        before = Path(model).read_bytes()
+        # Not an error: whoever starts a run again until it succeeds must come to an end.
+        assert "finished" in run("train", folder / "train.libsvm", "-o", model, "--resume", *FAST)
+        assert Path(model).read_bytes() == before
 
 
 class TestOtherCommands:
@@ -215,3 +235,15 @@ class TestTrouble:
     def test_unknown_choices(self, folder, tmp_path):
         run("train", folder / "test.libsvm", "-a", "magic", code=2)
         run("train", folder / "test.libsvm", "--on-bad-line", "ignore", code=2)
+
+
+def test_columns_of_text_alone(tmp_path):
+    """Parameters are chosen on what the estimator sees: the encoded columns."""
+    rng = np.random.default_rng(0)
+    colours, shapes = rng.choice(["red", "blue", "green"], 1500), rng.choice(["round", "square"], 1500)
+    labels = (colours == "red") ^ (shapes == "round")
+    rows = [f"{c},{s},{int(y)}" for c, s, y in zip(colours, shapes, labels, strict=True)]
+    (tmp_path / "text.csv").write_text("\n".join(["colour,shape,y", *rows]) + "\n")
+    run("train", tmp_path / "text.csv", "-o", tmp_path / "text.frugal", "--quiet")
+    assert json.loads(run("evaluate", tmp_path / "text.frugal", tmp_path / "text.csv", "--json"))["accuracy"] == 1.0
+    assert "best:" in run("tune", tmp_path / "text.csv", "--rows", "600")

@@ -170,6 +170,7 @@ def _tell_outcome(outcome, target: Path, as_json: bool) -> None:
         "examples": outcome.progress.rows,
         "accuracy_before_learning": outcome.progress.accuracy,
         "bad_lines": outcome.n_bad,
+        "was_finished": outcome.was_finished,
         "chosen": outcome.chosen,
         "interrupted": outcome.interrupted_by is not None,
         "bytes": target.stat().st_size,
@@ -178,8 +179,14 @@ def _tell_outcome(outcome, target: Path, as_json: bool) -> None:
         print_json(result)
     else:
         _console.print(f"{target}: {result['bytes']:,} bytes; {_told(outcome.chosen)}", highlight=False)
+        if outcome.was_finished:
+            tell(f"{target} is finished already; to go on learning from more data, use another output file.")
         if outcome.n_bad:
-            _console.print(f"{outcome.n_bad} bad lines were skipped.", highlight=False)
+            what = "1 bad line was" if outcome.n_bad == 1 else f"{outcome.n_bad:,} bad lines were"
+            more = "" if outcome.n_bad <= len(outcome.bad_lines) else ", the first ones"
+            _console.print(
+                "\n  ".join([f"{what} skipped{more}:", *map(str, outcome.bad_lines)]), highlight=False, markup=False
+            )
     if outcome.interrupted_by is not None:
         tell(f"Interrupted; `--resume` goes on at example {outcome.progress.rows:,}.")
         raise typer.Exit(128 + outcome.interrupted_by)
@@ -229,7 +236,7 @@ def predict(
 
 
 def _width_of(fitted: Any) -> int | None:
-    return getattr(fitted, "n_features_in_", None)
+    return getattr(fitted, "n_features_in_", None) or None  # text alone has no width
 
 
 @app.command()
@@ -302,20 +309,17 @@ def tune(
     """Find gamma, regularisation and budget by successive halving on the first rows."""
     _checked_choice("--algorithm", algorithm, CATALOGUE)
     with reported():
-        from frugalsvm.cli.choosing import grid_for, halved, needs_scaling, usual_gamma
-        from frugalsvm.cli.data import joined_rows, open_data, peeked
+        from frugalsvm.cli.choosing import grid_for, halved, usual_gamma
+        from frugalsvm.cli.data import open_data, peeked, prepared
         from frugalsvm.cli.showing import as_json as print_json
         from frugalsvm.cli.showing import table_of
-        from frugalsvm.pipelines import StreamingScaler
 
         head, _ = peeked(open_data(_data_options(locals())).batches, rows)
         if not head:
             raise ValueError(f"{data} has no rows.")
-        X, y = joined_rows(head)
-        if needs_scaling(X):
-            X = StreamingScaler().partial_fit(X).transform(X)
-        grid = grid_for(algorithm, usual_gamma(X), budgets=tuple(budget) if budget else (500,))
-        rounds = halved(algorithm, X, y, grid, seed)
+        first = prepared(head)
+        grid = grid_for(algorithm, usual_gamma(first.X), budgets=tuple(budget) if budget else (500,))
+        rounds = halved(algorithm, first.X, first.y, grid, seed)
     strength = CATALOGUE[algorithm].strength
     shown = [
         {

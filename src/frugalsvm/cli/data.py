@@ -8,7 +8,7 @@ import numpy as np
 
 from frugalsvm.cli.running import labels_of
 
-__all__ = ["DataOptions", "Opened", "open_data", "peeked"]
+__all__ = ["DataOptions", "Head", "Opened", "open_data", "peeked", "prepared"]
 
 HEAD_ROWS = 6000  # from which parameters are chosen
 BATCH_ROWS = 4096
@@ -56,14 +56,14 @@ def open_data(options: DataOptions, *, start: int = 0, has_labels: bool | None =
         delimiter=options.delimiter,
     )
     batches: Any = prefetched(stream) if prefetch else stream
-    if has_labels is None:
-        batches = _of_classes(batches, options.source, stream)
     if begins_anew:
         batches = _from(shuffled(batches, options.shuffle_buffer, options.seed), start)
+    if has_labels is None:
+        batches = _of_classes(batches, options.source, stream, numbered=not begins_anew)
     return Opened(stream, batches)
 
 
-def _of_classes(batches: Iterable, source: str, stream: Any) -> Iterator:
+def _of_classes(batches: Iterable, source: str, stream: Any, *, numbered: bool) -> Iterator:
     """The batches, with a sentence about the first label that is no class: most often another column was meant."""
     for batch in batches:
         if batch.y is not None and batch.y.dtype.kind == "f":
@@ -71,7 +71,8 @@ def _of_classes(batches: Iterable, source: str, stream: Any) -> Iterator:
             if wrong.size:
                 schema = stream.schema
                 column = "" if schema is None else f" in column {schema.label!r}"
-                what = f"{source}, row {batch.start + int(wrong[0]) + 1}: the label{column} is {batch.y[wrong[0]]:g}"
+                row = f", row {batch.start + int(wrong[0]) + 1}" if numbered else ""
+                what = f"{source}{row}: the label{column} is {batch.y[wrong[0]]:g}"
                 raise ValueError(f"{what}, and classes are whole numbers or text; --label says where they are.")
         yield batch
 
@@ -94,10 +95,30 @@ def peeked(batches: Iterable, n_rows: int = HEAD_ROWS) -> tuple[list, Iterator]:
     return head, itertools.chain(head, iterator)
 
 
-def joined_rows(head: list) -> tuple[Any, np.ndarray]:
-    """All rows and labels of some batches."""
+class Head(NamedTuple):
+    """The first rows as an estimator would see them: scaled, and with columns of text encoded."""
+
+    X: Any
+    y: np.ndarray
+    is_scaled: bool
+    encoder: Any  # not fitted; None without columns of text
+
+
+def prepared(head: list, scale: str = "auto") -> Head:
+    """Rows and labels of some batches; scaled if that was asked for, or if their values ask for it."""
     from scipy.sparse import issparse, vstack
+
+    from frugalsvm.cli.choosing import needs_scaling
+    from frugalsvm.pipelines import ColumnEncoder, StreamingScaler
+    from frugalsvm.pipelines.encoder import joined
 
     rows = [batch.X for batch in head]
     X = vstack(rows, format="csr") if issparse(rows[0]) else np.concatenate(rows)
-    return X, np.concatenate([labels_of(batch) for batch in head])
+    is_scaled = bool(X.shape[1]) and (needs_scaling(X) if scale == "auto" else scale == "yes")
+    if is_scaled:
+        X = StreamingScaler().partial_fit(X).transform(X)
+    encoder = ColumnEncoder() if head[0].columns is not None else None
+    if encoder is not None:
+        columns = {name: np.concatenate([batch.columns[name] for batch in head]) for name in head[0].columns}
+        X = joined(X, ColumnEncoder().fit(columns).transform(columns))
+    return Head(X, np.concatenate([labels_of(batch) for batch in head]), is_scaled, encoder)

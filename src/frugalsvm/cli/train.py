@@ -8,14 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm.cli.catalogue import new_estimator
-from frugalsvm.cli.choosing import choose, grid_for, needs_scaling, usual_gamma
-from frugalsvm.cli.data import DataOptions, joined_rows, open_data, peeked
+from frugalsvm.cli.choosing import choose, grid_for, usual_gamma
+from frugalsvm.cli.data import DataOptions, open_data, peeked, prepared
 from frugalsvm.cli.running import Every, Interruption, Progress, learn_stream
 from frugalsvm.cli.showing import Screen, tell_notes
 from frugalsvm.persist.atomic import check_writable
-from frugalsvm.pipelines import ColumnEncoder, StreamingScaler, StreamPipeline
+from frugalsvm.pipelines import StreamPipeline
 
 __all__ = ["Outcome", "TrainOptions", "train"]
+
+_SHOWN_BAD_LINES = 3
 
 
 class TrainOptions(NamedTuple):
@@ -38,6 +40,8 @@ class Outcome(NamedTuple):
     n_bad: int
     interrupted_by: int | None
     chosen: dict[str, Any]
+    was_finished: bool = False  # there was nothing to resume
+    bad_lines: tuple[str, ...] = ()  # the first ones
 
 
 def train(
@@ -47,6 +51,11 @@ def train(
     check_writable(output)
     run = _resumed(output) if resume and (output.exists() or Path(f"{output}.previous").exists()) else None
     progress = Progress(run.counts if run else None)
+    if run is not None:
+        # As the run was begun, whatever the flags are now; a file may have moved.
+        data, options = run.data._replace(source=data.source), run.options
+        if run.is_finished:
+            return Outcome(run.model, progress, 0, None, run.chosen, was_finished=True)
     first_pass = run.passes_done if run else 0
     model, chosen = (run.model, run.chosen) if run else (None, {})
     opened = open_data(data, start=progress.rows)
@@ -70,7 +79,7 @@ def train(
             raise OSError(error.errno, f"{error.strerror}{advice}") from error
         has_saved = True
 
-    interruption, n_bad = Interruption(), 0
+    interruption, n_bad, bad_lines = Interruption(), 0, ()
     n_rows = getattr(opened.stream, "n_rows", None)
     with interruption.watched(), Screen(progress, model, n_rows, quiet=quiet) as screen:
         for number in range(first_pass, options.passes):
@@ -90,27 +99,32 @@ def train(
                 interruption=interruption,
             )
             n_bad += getattr(opened.stream, "n_bad", 0)
+            bad_lines = (*bad_lines, *getattr(opened.stream, "bad_examples", ()))[:_SHOWN_BAD_LINES]
             if interruption.signal_number is not None:
                 save(number, False)
-                return Outcome(model, progress, n_bad, interruption.signal_number, chosen)
+                return Outcome(model, progress, n_bad, interruption.signal_number, chosen, bad_lines=bad_lines)
         model.flush()
         save(options.passes, True)
-    return Outcome(model, progress, n_bad, None, chosen)
+    return Outcome(model, progress, n_bad, None, chosen, bad_lines=bad_lines)
 
 
 def _new_model(head: list, options: TrainOptions) -> tuple[StreamPipeline, dict[str, Any]]:
     """An empty model with parameters chosen on the first rows, unless they were given."""
-    X, y = joined_rows(head)
-    encoder = ColumnEncoder() if head[0].columns is not None else None
-    scale = needs_scaling(X) if options.scale == "auto" else options.scale == "yes"
-    rows = StreamingScaler().partial_fit(X).transform(X) if scale else X
+    first = prepared(head, options.scale)
     grid = grid_for(
-        options.algorithm, usual_gamma(rows), gamma=options.gamma, strength=options.strength, budgets=(options.budget,)
+        options.algorithm,
+        usual_gamma(first.X),
+        gamma=options.gamma,
+        strength=options.strength,
+        budgets=(options.budget,),
     )
-    best = choose(options.algorithm, rows, y, grid, options.seed)[0].settings if len(grid) > 1 else grid[0]
-    chosen = {"algorithm": options.algorithm, **best, "scale": scale, "labels": np.unique(y).tolist()}
+    best = grid[0]
+    if len(grid) > 1:
+        best = choose(options.algorithm, first.X, first.y, grid, options.seed)[0].settings
+    scale, labels = first.is_scaled, np.unique(first.y).tolist()
+    chosen = {"algorithm": options.algorithm, **best, "scale": scale, "labels": labels}
     estimator = new_estimator(options.algorithm, seed=options.seed, **best)
-    return StreamPipeline(estimator, scale=scale, encoder=encoder, calibrate=options.calibrate), chosen
+    return StreamPipeline(estimator, scale=scale, encoder=first.encoder, calibrate=options.calibrate), chosen
 
 
 def _classes(model: StreamPipeline, options: TrainOptions, chosen: dict[str, Any]) -> Any:
@@ -125,6 +139,9 @@ class _Run(NamedTuple):
     counts: dict[str, Any]
     passes_done: int
     chosen: dict[str, Any]
+    data: DataOptions
+    options: TrainOptions
+    is_finished: bool
 
 
 def _resumed(output: Path) -> _Run:
@@ -134,9 +151,11 @@ def _resumed(output: Path) -> _Run:
     training = metadata.get("training")
     if training is None:
         raise ValueError(f"{output} was not written by `frugalsvm train`: it cannot be resumed.")
-    if training["finished"]:
-        raise ValueError(f"{output} is finished; to go on learning from more data, use another output file.")
-    return _Run(model, training["counts"], training["passes_done"], training["chosen"])
+    classes = training["options"]["classes"]
+    options = TrainOptions(**{**training["options"], "classes": None if classes is None else tuple(classes)})
+    data = DataOptions(**training["data"])
+    counts, passes_done, chosen = (training[name] for name in ("counts", "passes_done", "chosen"))
+    return _Run(model, counts, passes_done, chosen, data, options, training["finished"])
 
 
 def _save(model, output, data, options, progress, chosen, passes_done, finished):
