@@ -167,7 +167,14 @@ def test_projectrons_with_a_threshold(strategy, budget, n_outputs):
 
 
 @pytest.mark.parametrize(
-    ("strategy", "kernel"), [("budget", "linear"), ("tightest", "poly"), ("projectron++", "poly"), ("silk", "linear")]
+    ("strategy", "kernel"),
+    [
+        ("budget", "linear"),
+        *(
+            pytest.param(strategy, kernel, marks=pytest.mark.slow)  # machine code for everything anew
+            for strategy, kernel in (("tightest", "poly"), ("projectron++", "poly"), ("silk", "linear"))
+        ),
+    ],
 )
 def test_other_kernels(strategy, kernel):
     assert_follows_the_oracle(Perceptrons(strategy, kernel=kernel, gamma=0.1, budget=6), n_features=8)
@@ -180,6 +187,7 @@ def test_passive_aggressive_variants(variant, C):
     assert sum(step.victim is not None for step in steps) >= 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("variant", "kernel"), [("simple", "linear"), ("nn", "poly"), ("projecting", "poly")])
 def test_passive_aggressive_with_other_kernels(variant, kernel):
     assert_follows_the_oracle(PassiveAggressives(variant, kernel=kernel, gamma=0.1, budget=6), n_features=8)

@@ -7,7 +7,7 @@ from frugalsvm import BSGDClassifier
 from frugalsvm.datasets import make_checkerboard
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.slow)])
 def test_large_budget_in_the_plane(dtype):
     X, y = make_checkerboard(12_000, random_state=0, dtype=dtype)
     model = BSGDClassifier(maintenance="project", budget=500, gamma=8.0, alpha=1e-4, shuffle=False)

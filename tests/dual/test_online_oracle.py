@@ -287,6 +287,7 @@ def test_with_a_bias(pairs, C, monkeypatch):
     assert race.n_ties < 0.9 * race.n_reprocess  # most choices are forced
 
 
+@pytest.mark.slow  # a kernel more is machine code for everything anew
 def test_another_kernel(monkeypatch):  # one, and no FINISH: it takes long to compile
     setting = Setting("nc", kernel="poly", gamma=0.2, C=0.5)
     steps = assert_follows_the_oracle(Race(setting, monkeypatch, seed=2))

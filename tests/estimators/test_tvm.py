@@ -105,6 +105,7 @@ class TestInput:
         model = TVMClassifier(20, **SETTINGS)
         assert_same_estimator(model.fit(*binary), clone(model).fit(*binary))
 
+    @pytest.mark.slow  # a kernel more is machine code for everything anew
     @pytest.mark.parametrize("kernel", ["linear", "poly"])
     def test_kernels(self, waves, kernel):
         X, y = waves

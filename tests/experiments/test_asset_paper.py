@@ -143,7 +143,7 @@ def test_fit_of_a_peer(data):
 def test_choice_of_the_map_prefers_a_sensible_width(data):
     settings = {
         "case": "IJCNN",
-        "rows": 1000,
+        "rows": 3000,
         "fixed": {"n_components": 64, "C": 100.0, "fit_intercept": False},
         "grid": {"landmarks": ["uniform"], "gamma": [1e-6, 1.0]},
     }
