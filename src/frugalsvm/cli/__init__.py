@@ -1,4 +1,4 @@
-"""The command line: train, predict, evaluate, tune, inspect, export, algorithms, demo."""
+"""The command line: train, predict, evaluate, tune, inspect, export, algorithms, info, demo."""
 
 import os
 import sys

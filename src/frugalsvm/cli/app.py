@@ -33,6 +33,7 @@ Features = Annotated[int | None, typer.Option(help="Number of features, if later
 Json = Annotated[bool, typer.Option("--json", help="Results as one line of JSON, for scripts.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Seed = Annotated[int, typer.Option(help="For everything random.")]
+Device = Annotated[str | None, typer.Option(help="Where scores are computed: cpu, cuda, cuda:1 or auto.")]
 
 
 def _version(shown: bool) -> None:
@@ -104,7 +105,9 @@ def train(
     budget: Annotated[int | None, typer.Option(help="Largest number of vectors, or of features (asset).")] = 500,
     gamma: Annotated[float | None, typer.Option(help="Of the RBF kernel; chosen on the first rows otherwise.")] = None,
     alpha: Annotated[float | None, typer.Option(help="Regularisation (bsgd, asset); chosen otherwise.")] = None,
-    c: Annotated[float | None, typer.Option("--C", help="The same for the others.")] = None,
+    c: Annotated[
+        float | None, typer.Option("--C", help="The same for the others, and for asset with --device.")
+    ] = None,
     scale: Annotated[str, typer.Option(help="Standardise the features: auto, yes, no.")] = "auto",
     passes: Annotated[int, typer.Option(min=1, help="Passes over the data.")] = 1,
     shuffle_buffer: Annotated[int, typer.Option(min=0, help="Shuffle rows within a buffer of so many.")] = 0,
@@ -112,6 +115,9 @@ def train(
     calibrate: Annotated[bool, typer.Option("--calibrate", help="Learn probabilities as well.")] = False,
     checkpoint_every: Annotated[
         str | None, typer.Option(help="Save after so many examples (100000) or so much time (30s, 5m).")
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="Learn all rows at once (asset) there: cpu, cuda, cuda:1 or auto.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the output file, at the exact example.")] = False,
     config: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="Flags in a TOML file.")] = None,
@@ -150,8 +156,22 @@ def train(
         target = Path(values["output"])
         if not target.parent.is_dir():
             raise OSError(f"There is no folder {target.parent} to write {target.name} to.")
-        outcome = run(_data_options(values), options, target, every, resume=values["resume"], quiet=quiet or as_json)
+        if values["device"] is not None:
+            outcome = _train_whole(values, options, target, quiet=quiet or as_json)
+        else:
+            how = {"resume": values["resume"], "quiet": quiet or as_json}
+            outcome = run(_data_options(values), options, target, every, **how)
     _tell_outcome(outcome, target, as_json)
+
+
+def _train_whole(values: dict[str, Any], options, target: Path, *, quiet: bool):
+    """On a device, where there are no streams."""
+    from frugalsvm.cli.whole import refusal, train_whole
+
+    reason = refusal(values)
+    if reason is not None:
+        raise typer.BadParameter(reason, param_hint="--device")
+    return train_whole(_data_options(values), options, target, values["device"], values["c"], quiet=quiet)
 
 
 def _label(text: str) -> Any:
@@ -168,7 +188,7 @@ def _tell_outcome(outcome, target: Path, as_json: bool) -> None:
     result = {
         "output": str(target),
         "examples": outcome.progress.rows,
-        "accuracy_before_learning": outcome.progress.accuracy,
+        "accuracy_before_learning": outcome.progress.accuracy if outcome.progress.tested else None,
         "bad_lines": outcome.n_bad,
         "was_finished": outcome.was_finished,
         "chosen": outcome.chosen,
@@ -196,6 +216,7 @@ def _told(chosen: dict[str, Any]) -> str:
     """What was chosen, in the words of the flags."""
     strength = CATALOGUE[chosen["algorithm"]].strength
     values = {"gamma": chosen["gamma"], strength or "-": chosen["strength"], "budget": chosen["budget"]}
+    values.setdefault("C", chosen.get("C"))  # on a device
     parts = [f"{key} {value:.4g}" for key, value in values.items() if value is not None]
     return ", ".join([*parts, "features standardised" if chosen["scale"] else "features as they are"])
 
@@ -208,6 +229,7 @@ def predict(
         Path | None, typer.Option("--output", "-o", help="File to write; standard output otherwise.")
     ] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Decision values after the label.")] = False,
+    device: Device = None,
     labelled: Annotated[bool, typer.Option(help="Whether the data has labels, which are ignored.")] = True,
     format: Format = None,
     label: Label = None,
@@ -221,18 +243,28 @@ def predict(
         from frugalsvm.cli.running import rows_of
         from frugalsvm.persist import load
 
-        fitted = load(model)
+        fitted, where = load(model), _where(device)
         options = _data_options({**locals(), "features": _width_of(fitted)})
         target = sys.stdout if output is None else output.open("w")
         try:
             for batch in open_data(options, has_labels=labelled).batches:
-                values = fitted.decision_function(rows_of(batch)) if scores else None
-                for i, predicted in enumerate(fitted.predict(rows_of(batch)).tolist()):
+                values = fitted.decision_function(rows_of(batch), **where) if scores else None
+                for i, predicted in enumerate(fitted.predict(rows_of(batch), **where).tolist()):
                     extra = "" if values is None else "\t" + "\t".join(f"{v:.9g}" for v in np.atleast_1d(values[i]))
                     print(f"{predicted}{extra}", file=target)
         finally:
             if output is not None:
                 target.close()
+
+
+def _where(device: str | None) -> dict[str, str]:
+    """Arguments of predictions; a device that is not there is told of before anything is read."""
+    if device is None:
+        return {}
+    from frugalsvm.device.arrays import arrays_on
+
+    arrays_on(device)
+    return {"device": device}
 
 
 def _width_of(fitted: Any) -> int | None:
@@ -246,6 +278,7 @@ def evaluate(
     prequential: Annotated[
         bool, typer.Option(help="Learn each batch after predicting it, and show the curve.")
     ] = False,
+    device: Device = None,
     format: Format = None,
     label: Label = None,
     on_bad_line: BadLine = "fail",
@@ -262,12 +295,12 @@ def evaluate(
         from frugalsvm.cli.showing import table_of
         from frugalsvm.persist import load
 
-        fitted = load(model)
+        fitted, where = load(model), _where(device)
         tally, curve = Tally(fitted.classes_), []
         for batch in open_data(_data_options({**locals(), "features": _width_of(fitted)})).batches:
             rows = rows_of(batch)
-            predicted, labels = fitted.predict(rows), labels_of(batch)
-            tally.add(labels, predicted, fitted.decision_function(rows))
+            predicted, labels = fitted.predict(rows, **where), labels_of(batch)
+            tally.add(labels, predicted, fitted.decision_function(rows, **where))
             if prequential:
                 curve.append({"examples": batch.end, "accuracy": float(np.mean(predicted == labels))})
                 fitted.partial_fit(rows, labels, sample_weight=batch.weights)
@@ -402,6 +435,20 @@ def algorithms(as_json: Json = False) -> None:
         print_json(rows)
     else:
         Printer().print(table_of("", rows))
+
+
+@app.command()
+def info(as_json: Json = False) -> None:
+    """Tell what is installed: versions, extras, devices, threads."""
+    from frugalsvm.cli.about import facts, rows_of_facts
+    from frugalsvm.cli.showing import as_json as print_json
+    from frugalsvm.cli.showing import table_of
+
+    told = facts()
+    if as_json:
+        print_json(told)
+    else:
+        _console.print(table_of("", rows_of_facts(told)), markup=False)
 
 
 @app.command()

@@ -66,6 +66,7 @@ def _sentence_of(error: OSError) -> str:
 @contextmanager
 def reported():
     """Turn the errors that users cause into a sentence and an exit code."""
+    from frugalsvm.device.arrays import DeviceError
     from frugalsvm.persist import ModelFileError
     from frugalsvm.streams import StreamError
 
@@ -75,6 +76,8 @@ def reported():
         raise fail(Exit.MODEL, str(error)) from error
     except StreamError as error:
         raise fail(Exit.DATA, str(error)) from error
+    except DeviceError as error:
+        raise fail(Exit.SYSTEM, str(error)) from error
     except BrokenPipeError as error:  # the reader of our output has had enough, as `head` has
         raise nobody_reads() from error
     except OSError as error:

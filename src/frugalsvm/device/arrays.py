@@ -4,6 +4,7 @@
 which serves to test one with the other.
 """
 
+import re
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Arrays", "DeviceError", "arrays_on", "available_devices", "is_torch"]
+__all__ = ["Arrays", "DeviceError", "arrays_on", "available_devices", "is_torch", "on_host"]
 
 _NUMPY_BYTES = 4 * 2**30  # what arrays may take on a CPU unless a limit is given
 _FREE_SHARE = 0.85  # of the free memory of a GPU, likewise
@@ -24,6 +25,15 @@ class DeviceError(RuntimeError):
 def is_torch(array: Any) -> bool:
     """Whether an array is a tensor; does not import PyTorch to find out."""
     return type(array).__module__.partition(".")[0] == "torch"
+
+
+def on_host(array: Any) -> Any:
+    """A tensor as a NumPy array, wherever it is; anything else as it is."""
+    if not is_torch(array):
+        return array
+    array = array.detach().cpu()
+    # NumPy has no bfloat16.
+    return (array.float() if array.is_floating_point() and array.element_size() < 4 else array).numpy()
 
 
 def available_devices() -> dict[str, str]:
@@ -51,21 +61,24 @@ def arrays_on(device: str, *, tf32: bool = False) -> "Arrays":
         device = "cpu" if available_devices()["cuda"].startswith("not") else "cuda"
     if device == "cpu":
         return Arrays(np, "cpu")
-    kind = device.partition(":")[0]
-    if kind not in ("cuda", "torch"):
-        raise ValueError(f"device must be 'cpu', 'cuda' or 'auto', not {device!r}.")
+    if not isinstance(device, str) or not re.fullmatch(r"torch|cuda(:\d+)?", device):
+        raise ValueError(f"device must be 'cpu', 'cuda', 'cuda:1' (the second GPU) or 'auto', not {device!r}.")
     missing = [name for name in ("torch", "array_api_compat") if find_spec(name) is None]
     if missing:
         raise DeviceError(
             f"device={device!r} needs PyTorch: pip install 'frugalsvm[torch]', or choose device='cpu' or 'auto'."
         )
-    if kind == "torch":
+    if device == "torch":
         return Arrays(import_module("array_api_compat.torch"), "cpu", tf32)
-    if not import_module("torch").cuda.is_available():
+    cuda = import_module("torch").cuda
+    if not cuda.is_available():
         raise DeviceError(
             f"device={device!r} needs a GPU, but {available_devices()['cuda'].partition(': ')[2]}. Install a build of "
             "PyTorch for your GPU and its driver, or choose device='cpu' or 'auto'."
         )
+    number = int(device.partition(":")[2] or 0)
+    if number >= cuda.device_count():
+        raise DeviceError(f"device={device!r} is not there: the number of GPUs is {cuda.device_count()}, from 0.")
     return Arrays(import_module("array_api_compat.torch"), device, tf32)
 
 
@@ -76,7 +89,7 @@ class Arrays:
         self.xp, self.device, self.tf32 = xp, device, tf32
         self.is_torch = xp is not np
         self.is_gpu = device.startswith("cuda")
-        self._torch = import_module("torch") if self.is_torch else None
+        self._torch: Any = import_module("torch") if self.is_torch else None
 
     # --- making and moving ----------------------------------------------------------------------------------
 
@@ -84,16 +97,20 @@ class Arrays:
         """An array of this device; a copy only where it must be."""
         if self.is_torch and not is_torch(array):
             array = self._torch.from_numpy(np.array(array, order="C", copy=None))
-        elif not self.is_torch and is_torch(array):
-            array = array.detach().cpu().numpy()
         if self.is_torch:
             kind = array.dtype if dtype is None else getattr(self.xp, dtype)
             return array.to(device=self.device, dtype=kind)
-        return np.asarray(array, dtype)
+        return np.asarray(on_host(array), dtype)
 
     def host(self, array: Any) -> np.ndarray:
         """A NumPy array with the same numbers."""
-        return array.cpu().numpy() if self.is_torch else np.asarray(array)
+        return np.asarray(on_host(array))
+
+    def holds(self, array: Any) -> bool:
+        """Whether a tensor is on this device already."""
+        if not (self.is_torch and is_torch(array)):
+            return False
+        return self.empty((0,)).device == array.device
 
     def empty(self, shape: tuple, dtype: str = "float32") -> Any:
         return self.xp.empty(shape, dtype=getattr(self.xp, dtype), device=self.device)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from frugalsvm.device.arrays import is_torch
+from frugalsvm.device.arrays import on_host
 from frugalsvm.device.rows import DeviceSource, HostSource, block_rows
 
 __all__ = ["expansion_values"]
@@ -14,11 +14,10 @@ def expansion_values(arrays, device_map, coefficients, X: Any) -> np.ndarray:
     """``features(X) @ coefficients.T`` on the host, block by block; X is an array, a CSR matrix or a tensor."""
     columns = arrays.asarray(np.asarray(coefficients).T, "float32")
     out = np.empty((X.shape[0], columns.shape[1]))
-    on_device = is_torch(X) and str(X.device).startswith(arrays.device)
-    if on_device:
+    if arrays.holds(X):
         source: Any = DeviceSource(arrays, X)
     else:
-        rows = X.cpu().numpy() if is_torch(X) else X
+        rows = on_host(X)
         source = HostSource(arrays, lambda: iter((rows,)), rows.shape[0])
     with arrays.products():
         for start, part in source.blocks(block_rows(device_map.width)):

@@ -11,20 +11,14 @@ from typing import Any
 __all__ = ["CholeskyFactor", "EigenFactor", "NoFactor", "new_factor"]
 
 _MOST_EIGEN = 4096  # landmarks
-_ROWS = 2**26  # numbers of K_SS that are computed at a time
 
 
 def new_factor(arrays, device_map, landmarks, threshold: float, rank: int | None):
     """The factor of the kernel matrix of landmarks, which are on the device."""
-    matrix = _kernel_matrix(arrays, device_map, landmarks)
-    if matrix.shape[0] <= _MOST_EIGEN or rank is not None:
-        return EigenFactor(arrays, matrix, threshold, rank)
-    return CholeskyFactor(arrays, matrix, threshold)
-
-
-def _kernel_matrix(arrays, device_map, landmarks):
     matrix = arrays.double(device_map.rows(landmarks, exact=True))
-    return (matrix + matrix.T) / 2
+    if matrix.shape[0] <= _MOST_EIGEN or rank is not None:
+        return EigenFactor(arrays, (matrix + matrix.T) / 2, threshold, rank)
+    return CholeskyFactor(arrays, matrix, threshold)
 
 
 class NoFactor:
@@ -68,21 +62,30 @@ class EigenFactor:
 
 
 class CholeskyFactor:
-    """``K_SS + ridge I = L L'``: features are ``L^-1 k``."""
+    """``K_SS + ridge I = L L'``: features are ``L^-1 k``. Changes the matrix; no more than two are in memory at a time.
+
+    The factor is in float64, but its inverse in float32: for the largest, two more would not fit.
+    """
 
     def __init__(self, arrays, matrix, threshold):
-        n = matrix.shape[0]
+        n, diagonal = matrix.shape[0], arrays.xp.arange(matrix.shape[0], device=arrays.device)
         # The largest eigenvalue is at most the largest sum of a row.
-        ridge = threshold * float(arrays.xp.max(arrays.xp.sum(arrays.xp.abs(matrix), axis=1)))
-        ridge = max(ridge, 1e-300)
-        eye = arrays.xp.eye(n, dtype=matrix.dtype, device=arrays.device)
-        factor = None
-        while factor is None:
-            factor = arrays.cholesky(matrix + ridge * eye)
+        ridge = max(threshold * float(arrays.xp.max(arrays.xp.sum(arrays.xp.abs(matrix), axis=1))), 1e-300)
+        matrix[diagonal, diagonal] += ridge
+        while (factor := arrays.cholesky(matrix)) is None:
+            matrix[diagonal, diagonal] += 9.0 * ridge
             ridge *= 10.0
+        del matrix
         # An explicit inverse: its products are limited by memory alone, solutions of triangular systems are not.
-        self._whitening = arrays.triangular_solve(factor, eye).T
-        self._single = arrays.single(self._whitening)
-        self.n_features = n
+        factor = arrays.single(factor)
+        eye = arrays.xp.eye(n, dtype=arrays.xp.float32, device=arrays.device)
+        self._single = arrays.triangular_solve(factor, eye).T
+        self._arrays, self.n_features = arrays, n
 
-    _of, raw, features = EigenFactor._of, EigenFactor.raw, EigenFactor.features
+    def raw(self, vectors: Any) -> Any:
+        """Coefficients of raw rows for vectors (n, n_features), in the type of these."""
+        return self._arrays.xp.astype(self._arrays.single(vectors) @ self._single.T, vectors.dtype)
+
+    def features(self, sums: Any) -> Any:
+        """Raw rows, or sums of them (n, n_landmarks), in feature space, in their type."""
+        return self._arrays.xp.astype(self._arrays.single(sums) @ self._single, sums.dtype)

@@ -55,7 +55,7 @@ def total_losses(xp, loss, targets, scores, weights):
 
 def smoothing_excess(xp, loss, targets, scores, weights, width):
     """By how much the smoothed losses are larger, summed."""
-    distances = (1 - targets * scores,)
+    distances: tuple = (1 - targets * scores,)
     if not isinstance(loss, HINGES):
         errors = xp.abs(targets - scores)
         distances = (errors - loss.epsilon, errors + loss.epsilon)

@@ -17,6 +17,7 @@ __all__ = ["Options", "Point", "Problem", "last_step", "minimise", "objectives",
 _NEAR = 1e-3  # rows with less than this share of the largest curvature have none
 _TINY = 1e-300
 _LAST_FORCING = 0.01
+_MOST_DOUBLE = 32_768  # features: beyond, matrices in float64 leave no room for others
 _ALL = 10**9  # more rows for each feature than there are
 _FACTOR_SAMPLES = ((4096, 6), (8192, 3))  # features, rows for each of them; beyond, two
 
@@ -217,13 +218,15 @@ class _Preconditioner:
             rows, weights = arrays.take(rows, part), weights[:, part]
             weights = weights * (sums / xp.clip(xp.sum(weights, axis=1, keepdims=True), 1e-30, None))
         roots = xp.sqrt(xp.mean(weights, axis=0))[:, None]
-        scaled = problem.factor.features(rows) * roots
-        matrix = arrays.double(scaled.T @ scaled)
+        scaled = problem.factor.features(rows)
+        scaled *= roots
+        matrix = scaled.T @ scaled
         side = arrays.double(scaled.T @ roots)[:, 0]
+        del rows, scaled
         corner = arrays.double(xp.sum(roots * roots))
         self._arrays, self._intercept = arrays, problem.intercept
         # In float32, and explicit: a preconditioner need not be exact, and its products are limited by memory alone.
-        factor = arrays.single(_factorised(arrays, matrix, problem.penalty))
+        factor = _factorised(arrays, matrix, problem.penalty)
         self._inverse = arrays.triangular_solve(factor, xp.eye(d, dtype=xp.float32, device=arrays.device))
         if problem.intercept:  # the last column, by its Schur complement
             self._side = self._inner(arrays.single(side)[None])[0]
@@ -243,15 +246,16 @@ class _Preconditioner:
 
 
 def _factorised(arrays, matrix, penalty):
-    """Cholesky factor, with as much added to the diagonal as it takes: sums in float32 are not exact."""
-    xp = arrays.xp
-    eye = xp.eye(matrix.shape[0], dtype=matrix.dtype, device=arrays.device)
+    """Cholesky factor in float32, with as much added to the diagonal as it takes: sums in float32 are not exact."""
+    xp, diagonal = arrays.xp, arrays.xp.arange(matrix.shape[0], device=arrays.device)
     ridge = 1e-7 * max(float(xp.max(xp.linalg.diagonal(matrix))), _TINY)
-    while True:
-        factor = arrays.cholesky(matrix + (penalty + ridge) * eye)
-        if factor is not None:
-            return factor
+    if matrix.shape[0] <= _MOST_DOUBLE:
+        matrix = arrays.double(matrix)
+    matrix[diagonal, diagonal] += penalty + ridge
+    while (factor := arrays.cholesky(matrix)) is None:
+        matrix[diagonal, diagonal] += 9.0 * ridge
         ridge *= 10.0
+    return arrays.single(factor)
 
 
 def _direction(problem, curvature, preconditioner, gradients, options):

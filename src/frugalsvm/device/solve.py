@@ -123,7 +123,7 @@ def _is_too_wide(problem, point, width, tolerance):
 def _careful_steps(problem, point, width, preconditioner, settings):
     """Steps that give a bound, until one of them gains little."""
     reached = objectives(problem, point)
-    most = _CAREFUL_STEPS if len(reached) == 1 else 1
+    most = _CAREFUL_STEPS if len(reached) == 1 and problem.factor.n_features <= _DEAR else 1
     n_steps, done = 0, False
     while n_steps < most and not done:
         before = reached

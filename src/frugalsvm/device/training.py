@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from frugalsvm.device.arrays import is_torch
+from frugalsvm.device.arrays import is_torch, on_host
 from frugalsvm.device.factors import NoFactor, new_factor
 from frugalsvm.device.newton import Problem
 from frugalsvm.device.rows import ComputedRows, DeviceSource, HostSource, StoredRows, stored_rows
@@ -22,7 +22,9 @@ _FOR_SAMPLE = 0.2
 _STORED = {"float32": "float32", "tf32": "float32", "float16": "float16"}
 _ITEM_BYTES = {"float32": 4, "float16": 2}
 
+_MANY = 32_768  # components
 _SAMPLE_ROWS = 256  # rows of a sample for each landmark
+_LEAST_SAMPLE = 2  # likewise, at least
 _WHITENED_AT_ONCE = 2048  # features: with more of them, whitening all rows takes longer than the solver
 
 
@@ -57,6 +59,7 @@ def new_training(
     ``landmarks`` are on the device; None for a map whose features have the kernel as inner product.
     """
     width = device_map.width
+    _check_memory(memory, width, rows.n_rows)
     factor = NoFactor(width) if landmarks is None else new_factor(arrays, device_map, landmarks, threshold, rank)
     most_sample = int(_FOR_SAMPLE * memory) // 4
     targets, weights = arrays.asarray(rows.targets, "float32"), arrays.asarray(rows.weights, "float32")
@@ -76,22 +79,33 @@ def new_training(
         if order is None:
             sample = _sampled(arrays, features, targets, weights, most_sample, rng)
         return Training(problem, factor, sample, most_sample, True)
-    features = ComputedRows(arrays, device_map, _source(arrays, rows, memory, None))
-    problem = Problem(arrays, features, factor, targets, weights, None, 0.0, intercept)
-    sample = _sampled(arrays, features, targets, weights, most_sample, rng)
+    computed = ComputedRows(arrays, device_map, _source(arrays, rows, memory, None))
+    problem = Problem(arrays, computed, factor, targets, weights, None, 0.0, intercept)
+    sample = _sampled(arrays, computed, targets, weights, most_sample, rng)
     return Training(problem, factor, sample, most_sample, False)
+
+
+def _check_memory(memory, width, n_rows):
+    """Hessians of fewer rows than this lead nowhere."""
+    each = _LEAST_SAMPLE if width <= _MANY else 1  # of the most, no device holds more
+    least = int(np.ceil(4 * width * min(each * width, n_rows) / _FOR_SAMPLE))
+    if memory < least:
+        raise ValueError(
+            f"{memory} bytes of memory on the device are too few for {width} components, which take {least} at least: "
+            "choose a larger memory_limit, or a smaller n_components."
+        )
 
 
 def _source(arrays, rows: Rows, memory, order):
     X = rows.X
     if X is None:
         return HostSource(arrays, rows.batches, rows.n_rows)
-    if is_torch(X) and str(X.device).startswith("cuda"):
+    if arrays.holds(X) and arrays.is_gpu:
         return DeviceSource(arrays, X, None if order is None else arrays.asarray(order))
     if not issparse(X) and X.shape[0] * X.shape[1] * _item_bytes(X) <= _FOR_X * memory:
         X = arrays.asarray(X if is_torch(X) or X.dtype != np.float64 else X.astype(np.float32))
         return DeviceSource(arrays, X, None if order is None else arrays.asarray(order))
-    X = X.numpy() if is_torch(X) else X
+    X = on_host(X)
     if order is None:
         return HostSource(arrays, lambda: iter((X,)), rows.n_rows, X)
     return HostSource(arrays, lambda: (X[order[i : i + 2**16]] for i in range(0, len(order), 2**16)), rows.n_rows)

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.asset.nystroem import Nystroem
 from frugalsvm.asset.subgradient import STEP, new_state
+from frugalsvm.device.arrays import on_host
 from frugalsvm.estimators._asset import LowRankMachine, dense_rows, with_weight
 from frugalsvm.estimators._asset_device import restored_whitening
 from frugalsvm.estimators._asset_steps import (
@@ -57,7 +58,8 @@ class StreamingMachine(LowRankMachine):
 
     def _learn_rows(self, X, targets, weights, loss):
         """Learn a batch in its order."""
-        X, targets, weights = with_weight(X, targets, weights)
+        # One step after the other: that is for the CPU, whatever `fit` is for.
+        X, targets, weights = with_weight(on_host(X), targets, weights)
         with blas_threads(self.n_jobs):
             if hasattr(self, "_n_fitted"):
                 self._first = None  # the map is that of `fit`

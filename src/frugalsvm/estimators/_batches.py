@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+from frugalsvm.device.arrays import on_host
 from frugalsvm.estimators._asset import dense_rows
 from frugalsvm.estimators._validation import validated_rows
 
@@ -37,7 +38,7 @@ class Batches:
     def rows(self):
         """The rows of each batch."""
         for batch in self:
-            X = batch[0]
+            X = on_host(batch[0])
             if issparse(X):
                 yield X.tocsr()
             else:
@@ -49,7 +50,7 @@ class Batches:
         weights: list[np.ndarray] = []
         total, squares, size = 0.0, 0.0, 0
         for batch in self:
-            X, y, *weight = batch
+            X, y, *weight = (on_host(each) for each in batch)
             X = validated_rows(estimator, X, reset=not labels)
             y = np.array(y)  # a copy: a view would keep the memory of the whole batch
             if y.shape != (X.shape[0],):

@@ -6,6 +6,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from frugalsvm.core.expansion import N_MAINTENANCE, N_UPDATES
+from frugalsvm.device.arrays import on_host
 from frugalsvm.estimators._base import KernelExpansionClassifier, ScoringClassifier, unchanged_on_error
 from frugalsvm.estimators._validation import (
     check_count,
@@ -77,6 +78,7 @@ class OnlineLearner(ScoringClassifier):
 
     def _fit(self, X, y, sample_weight):
         self._check_params()
+        y, sample_weight = on_host(y), on_host(sample_weight)
         random_state = check_random_state(self.random_state)
         goes_on = getattr(self, "warm_start", False) and hasattr(self, "classes_")
         X, y, seen = self._validated(X, y, reset=not goes_on)
@@ -125,6 +127,7 @@ class OnlineLearner(ScoringClassifier):
                 "class_weight='balanced' needs all labels beforehand; "
                 "for partial_fit pass a dict of weights or sample_weight."
             )
+        y, sample_weight = on_host(y), on_host(sample_weight)
         first = not hasattr(self, "classes_")
         X, y, seen = self._validated(X, y, reset=first)
         known = self._classes_after(first, seen, classes)

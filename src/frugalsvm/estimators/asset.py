@@ -221,16 +221,20 @@ class ASSETClassifier(StreamingMachine, OnlineLearner):
         rng = np.random.default_rng(random_state.randint(2**31))
         self._begin(n_outputs_for(len(classes)), self._kernel_for(X), not isinstance(X, np.ndarray), rng)
 
+    def _device_targets(self, labels):
+        """The targets of `fit`, made where it is computed."""
+        if self._device() == "cpu":
+            return self._targets(labels)
+        return class_targets(self._arrays(), labels, len(self.classes_))
+
     def _targets(self, labels):
         """+1 for the rows of an output's class, -1 for others; shape (n_outputs, n_rows)."""
         n_classes = len(self.classes_)
-        if self._device() != "cpu":
-            return class_targets(self._arrays(), labels, n_classes)
         positive = labels[None] == (np.array([[1]]) if n_classes == 2 else np.arange(n_classes)[:, None])
         return np.where(positive, np.float32(1), np.float32(-1))
 
     def _passes(self, X, labels, weights, random_state):
-        self._fit_rows(X, self._targets(labels), weights, _HINGES[self.loss](), 1.0)
+        self._fit_rows(X, self._device_targets(labels), weights, _HINGES[self.loss](), 1.0)
 
     def fit_batches(self, batches):
         """Learn from data that does not fit into memory, read batch by batch, several times.
@@ -274,7 +278,7 @@ class ASSETClassifier(StreamingMachine, OnlineLearner):
             self._begin_survey(survey, n_outputs_for(len(seen)))
             labels = encoded_labels(survey.y, seen, seen, may_grow=False)
             weights = example_weights(survey.sample_weight, self.class_weight, survey.y[:, None], seen, labels)
-            targets = self._targets(labels)
+            targets = self._device_targets(labels)
             del survey, labels  # as long as all targets
             self._fit_batches(batches, targets, weights, _HINGES[self.loss](), 1.0)
         return self

@@ -6,7 +6,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
 
 from frugalsvm.asset.losses import EpsilonInsensitive, SquaredEpsilonInsensitive
-from frugalsvm.device.arrays import arrays_on
+from frugalsvm.device.arrays import arrays_on, on_host
 from frugalsvm.estimators._asset_stream import StreamingMachine
 from frugalsvm.estimators._base import unchanged_on_error
 from frugalsvm.estimators._batches import Batches
@@ -216,7 +216,8 @@ class ASSETRegressor(RegressorMixin, StreamingMachine):
         """Rows, targets of the one output, and weights or None."""
         if y is None:
             raise ValueError("ASSETRegressor requires y to be passed, but the target y is None.")
-        X = validated_rows(self, X, reset=reset)
+        X = validated_rows(self, X, reset=reset, dtype=self._dtype)
+        y, sample_weight = on_host(y), on_host(sample_weight)
         y = column_or_1d(y, warn=True, dtype=np.float64)
         check_consistent_length(X, y)
         if not np.isfinite(y).all():

@@ -205,16 +205,23 @@ class StreamPipeline(LearningPipeline):
         answering = self._answering()
         return (X if answering is None else answering._prepared(X, columns)), answering
 
-    def predict(self, X):
-        """Predicted class, or value, of each row of ``X``."""
+    def predict(self, X, *, device=None):
+        """Predicted class, or value, of each row of ``X``; ``device`` as in `decision_function`."""
         X, answering = self._features(X)
-        return np.repeat(self.classes_, X.shape[0]) if answering is None else answering.estimator_.predict(X)
+        return np.repeat(self.classes_, X.shape[0]) if answering is None else answering._ask("predict", X, device)
 
     @available_if(_classifies)
-    def decision_function(self, X):
-        """Decision values of the rows of ``X``, as those of the estimator; zeros while there is one class."""
+    def decision_function(self, X, *, device=None):
+        """Decision values of the rows of ``X``, as those of the estimator; zeros while there is one class.
+
+        ``device`` is where the estimator computes them: "cpu", "cuda" or "auto"; None is where it does anyway.
+        """
         X, answering = self._features(X)
-        return np.zeros(X.shape[0]) if answering is None else answering.estimator_.decision_function(X)
+        return np.zeros(X.shape[0]) if answering is None else answering._ask("decision_function", X, device)
+
+    def _ask(self, method, X, device):
+        """What the estimator says; one that knows no devices is not told of any."""
+        return getattr(self.estimator_, method)(X, **({} if device is None else {"device": device}))
 
     @available_if(_has_probabilities)
     def predict_proba(self, X):

@@ -1,0 +1,160 @@
+"""``frugalsvm train --device``: all rows at once, by the batch solver of ASSET, on a CPU or a GPU.
+
+A stream is learned one example after the other, which is for the CPU. A device needs all rows: they are read into
+memory, from a file or a pipe, and there is nothing to save, or to go on from, before the end.
+"""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from frugalsvm.cli.choosing import grid_for, usual_gamma
+from frugalsvm.cli.data import DataOptions, Head, open_data, prepared
+from frugalsvm.cli.running import Progress, labels_of
+from frugalsvm.cli.showing import tell, tell_notes
+from frugalsvm.cli.train import Outcome, TrainOptions, _save
+from frugalsvm.device.arrays import arrays_on
+from frugalsvm.persist.atomic import check_writable
+from frugalsvm.pipelines import StreamPipeline
+
+__all__ = ["refusal", "train_whole"]
+
+_PATH = [0.1, 1.0, 10.0, 100.0]  # values of C, if none is given
+_HEAD_BATCHES = 2  # from which gamma is chosen
+_MEMORY_SHARE = 0.4  # of the memory of the machine that rows may take: they are copied once
+_SHOWN_BAD_LINES = 3
+# Flags that need a stream, and what they are without one
+_OF_STREAMS = {"passes": 1, "checkpoint_every": None, "resume": False, "classes": None}
+
+
+def refusal(flags: dict[str, Any]) -> str | None:
+    """Why ``--device`` does not go with other flags; None if it does."""
+    if flags["algorithm"] != "asset":
+        return (
+            f"it is for `--algorithm asset`; {flags['algorithm']} learns one example after the other, on the CPU. "
+            "`predict` and `evaluate` take --device for every algorithm."
+        )
+    for name, usual in _OF_STREAMS.items():
+        if flags[name] != usual:
+            flag = "--" + name.replace("_", "-")
+            return f"with it all rows are learned at once, and {flag} is for streams: leave one of them out."
+    if flags["alpha"] is not None and flags["c"] is not None:
+        return "give --alpha or --C, not both."
+    return None
+
+
+def train_whole(
+    data: DataOptions, options: TrainOptions, output: Path, device: str, C: float | None, *, quiet: bool
+) -> Outcome:
+    """Read all rows, solve, and write the model, which predicts on any machine."""
+    check_writable(output)
+    arrays_on(device)  # says what is missing before anything is read
+    opened = open_data(data)
+    batches = _read(opened.batches, data.source)
+    if not quiet:
+        tell_notes(opened.stream)
+    started = time.perf_counter()
+    first = prepared(batches[:_HEAD_BATCHES], options.scale)
+    strength: dict[str, Any] = {"C": C or _PATH} if options.strength is None else {"alpha": options.strength}
+    gamma = options.gamma if options.gamma is not None else _best_gamma(first, options, device, strength)
+    model = StreamPipeline(
+        _estimator(options, device, gamma, strength),
+        scale=first.is_scaled,
+        encoder=first.encoder,
+        calibrate=options.calibrate,
+    )
+    progress = Progress()
+    progress.rows = progress.learned = sum(batch.n_rows for batch in batches)
+    model.fit(*_joined(batches))
+    progress.seconds = time.perf_counter() - started
+    chosen = _chosen(model.estimator_, options, gamma, first.is_scaled, device)
+    for each in (model.estimator, model.estimator_):
+        each.set_params(device="cpu")  # where it was trained is no matter of those who use it
+    _save(model, output, data, options, progress, chosen, 1, True)
+    if not quiet:
+        tell(_sentence(progress, model.estimator_, chosen))
+    bad_lines = tuple(getattr(opened.stream, "bad_examples", ()))[:_SHOWN_BAD_LINES]
+    return Outcome(model, progress, getattr(opened.stream, "n_bad", 0), None, chosen, bad_lines=bad_lines)
+
+
+def _read(batches, source: str) -> list:
+    """All batches, as far as they fit into memory."""
+    most, n_bytes, found = _most_bytes(), 0, []
+    for batch in batches:
+        n_bytes += batch.X.nbytes if isinstance(batch.X, np.ndarray) else batch.X.data.nbytes + batch.X.indices.nbytes
+        if most is not None and n_bytes > most:
+            raise ValueError(
+                f"{source} has more rows than memory can hold ({n_bytes / 2**30:.1f} GiB so far), and --device needs "
+                "all of them: learn them as a stream, without --device, or in Python with "
+                "ASSETClassifier(device=...).fit_batches, which reads a file again and again."
+            )
+        found.append(batch)
+    if not found:
+        raise ValueError(f"{source} has no rows.")
+    return found
+
+
+def _most_bytes() -> int | None:
+    """What rows may take; None where the system does not tell how much memory there is."""
+    try:
+        return int(_MEMORY_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _joined(batches: list) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """Rows as pipelines take them, labels and weights of all batches; the batches are given up on the way."""
+    from scipy.sparse import issparse, vstack
+
+    y = np.concatenate([labels_of(batch) for batch in batches])
+    weights = None
+    if batches[0].weights is not None:
+        weights = np.concatenate([batch.weights for batch in batches])
+    columns = None
+    if batches[0].columns is not None:
+        columns = {name: np.concatenate([batch.columns[name] for batch in batches]) for name in batches[0].columns}
+    rows = [batch.X for batch in batches]
+    batches.clear()
+    X = vstack(rows, format="csr") if issparse(rows[0]) else np.concatenate(rows)
+    return (X if columns is None else (X, columns)), y, weights
+
+
+def _estimator(options: TrainOptions, device: str, gamma: float, strength: dict[str, Any]):
+    from frugalsvm import ASSETClassifier
+
+    budget = {} if options.budget is None else {"n_components": options.budget}
+    return ASSETClassifier(gamma=gamma, device=device, random_state=options.seed, **budget, **strength)
+
+
+def _best_gamma(first: Head, options: TrainOptions, device: str, strength: dict[str, Any]) -> float:
+    """The gamma with which two thirds of the first rows tell the most about the others."""
+    usual = usual_gamma(first.X)
+    order = np.random.default_rng(options.seed).permutation(len(first.y))
+    known, held = np.split(order, [2 * len(order) // 3])
+    if len(np.unique(first.y[known])) < 2 or not len(held):
+        return usual
+    scores = {}
+    for settings in grid_for("asset", usual, strength=1.0):
+        model = _estimator(options, device, settings["gamma"], strength).fit(first.X[known], first.y[known])
+        scores[settings["gamma"]] = model.score(first.X[held], first.y[held])
+    return max(scores, key=scores.__getitem__)
+
+
+def _chosen(estimator, options, gamma, scale, device) -> dict[str, Any]:
+    chosen = {"algorithm": "asset", "gamma": gamma, "strength": options.strength, "budget": options.budget}
+    if options.strength is None:
+        chosen["C"] = getattr(estimator, "C_", estimator.C)
+    path = getattr(estimator, "path_", None)
+    if path is not None:
+        chosen["validation_accuracy"] = float(path["validation_score"].max())
+    return {**chosen, "scale": scale, "labels": estimator.classes_.tolist(), "device": device}
+
+
+def _sentence(progress: Progress, estimator, chosen: dict[str, Any]) -> str:
+    parts = [f"{progress.rows:,} examples in {progress.seconds:.1f} s on {chosen['device']}"]
+    if "validation_accuracy" in chosen:
+        parts.append(f"accuracy on held rows {100 * chosen['validation_accuracy']:.2f} %")
+    return ", ".join([*parts, f"objective {estimator.objective_:.4g}"])

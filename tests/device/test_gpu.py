@@ -1,0 +1,185 @@
+"""The main promises on a real GPU; skipped where there is none."""
+
+import numpy as np
+import pytest
+from device_support import LOSSES, Wave
+from scipy.sparse import csr_array
+
+import frugalsvm
+from frugalsvm import ASSETClassifier, ASSETRegressor, BSGDClassifier
+from frugalsvm.core.kernels import RBF
+from frugalsvm.device import factors, training
+from frugalsvm.device import rows as device_rows
+from frugalsvm.device.arrays import arrays_on, available_devices
+from frugalsvm.device.maps import kernel_map
+from frugalsvm.device.rows import DeviceSource, HostSource
+
+SETTINGS = {"n_components": 100, "gamma": 0.5, "C": 10, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def torch():
+    pytest.importorskip("array_api_compat")
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("there is no GPU")
+    return torch
+
+
+@pytest.fixture
+def arrays(torch):  # instead of those of the CPU
+    return arrays_on("cuda")
+
+
+@pytest.fixture(scope="module")
+def wave():
+    return Wave("epsilon_insensitive", n_rows=20_000)
+
+
+def labels_of(wave, n_classes=2):
+    values = wave.targets[0]
+    return (values > 0).astype(int) if n_classes == 2 else np.digitize(values, [-0.5, 0.5])
+
+
+def test_there_is_one(torch):
+    assert "GiB" in available_devices()["cuda"]
+    assert ASSETClassifier(device="auto")._device() == "cuda"
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0])
+def test_kernel_values(arrays, wave, scale):
+    """Norms are exact even where the products of features are rounded."""
+    X = scale * wave.X[:500]
+    expected = np.exp(-0.5 / scale**2 * np.square(X[:, None].astype(np.float64) - X[None, :50]).sum(axis=2))
+    for tf32, tolerance in ((False, 1e-5), (True, 1e-2)):
+        there = arrays_on("cuda", tf32=tf32)
+        made = kernel_map(there, RBF(0.5 / scale**2), there.asarray(X[:50]))
+        np.testing.assert_allclose(there.host(made.rows(there.asarray(X))), expected, atol=tolerance)
+        np.testing.assert_allclose(there.host(made.rows(there.asarray(X), exact=True)), expected, atol=1e-5)
+
+
+def test_settings_of_the_library_stay_as_they_were(torch):
+    before = torch.backends.cuda.matmul.allow_tf32
+    with arrays_on("cuda", tf32=True).products(rounded=True):
+        assert torch.backends.cuda.matmul.allow_tf32
+    assert torch.backends.cuda.matmul.allow_tf32 == before
+
+
+def test_blocks_that_travel_while_others_are_used(arrays, wave, monkeypatch):
+    """Every block arrives as it left, in its turn, however long it is used."""
+    monkeypatch.setattr(device_rows, "_BLOCK_NUMBERS", 2**14)
+    parts = np.array_split(wave.X, 37)
+    source = HostSource(arrays, lambda: iter(parts), len(wave.X))
+    kept = []
+    for start, part in source.blocks(300):
+        big = arrays.ones((1000, 1000))
+        for _ in range(3):
+            big = big @ big * 1e-3  # keeps the GPU busy
+        kept.append((start, part + 0 * big[0, 0]))
+    for start, part in kept:
+        np.testing.assert_array_equal(arrays.host(part), wave.X[start : start + part.shape[0]])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classifier(torch, wave, n_classes):
+    y = labels_of(wave, n_classes)
+    first, second = (
+        # Without directions in which weights are known to few digits only
+        ASSETClassifier(device=device, loss="squared_hinge", tol=1e-8, eigenvalue_threshold=1e-4, **SETTINGS).fit(
+            wave.X, y
+        )
+        for device in ("cuda", "cpu")
+    )
+    assert first.objective_ == pytest.approx(second.objective_, rel=1e-5)
+    values = second.decision_function(wave.X)
+    np.testing.assert_allclose(first.decision_function(wave.X), values, atol=1e-3 * np.abs(values).max())
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_objectives(torch, wave, loss):
+    kind, y = (ASSETClassifier, labels_of(wave)) if "hinge" in loss else (ASSETRegressor, wave.targets[0])
+    first, second = (kind(device=device, loss=loss, tol=1e-5, **SETTINGS).fit(wave.X, y) for device in ("cuda", "cpu"))
+    assert first.objective_ == pytest.approx(second.objective_, rel=2e-4)
+    assert first.suboptimality_bound_ >= 0
+
+
+def test_tensors_are_used_where_they_are(torch, wave, monkeypatch):
+    rows, y, seen = torch.as_tensor(wave.X, device="cuda"), torch.as_tensor(labels_of(wave), device="cuda"), []
+    source = training._source
+
+    def watched(arrays, given, memory, order):
+        made = source(arrays, given, memory, order)
+        assert isinstance(made, DeviceSource)
+        seen.append(made._X.data_ptr())
+        return made
+
+    monkeypatch.setattr(training, "_source", watched)
+    model = ASSETClassifier(device="cuda", **SETTINGS).fit(rows, y)
+    assert seen == [rows.data_ptr()]
+    plain = ASSETClassifier(device="cuda", **SETTINGS).fit(wave.X, labels_of(wave))
+    values = plain.decision_function(wave.X)
+    assert isinstance(model.predict(rows), np.ndarray)
+    np.testing.assert_allclose(model.decision_function(rows), values, atol=1e-2 * np.abs(values).max())
+    with pytest.raises(ValueError, match=r"X is on cuda:0: choose device='cuda'"):
+        ASSETClassifier(**SETTINGS).fit(rows, y)
+
+
+@pytest.mark.parametrize("form", ["array", "bytes", "csr", "batches"])
+@pytest.mark.parametrize("limit", [None, "4MB"])
+def test_rows_of_the_host(torch, wave, form, limit, monkeypatch):
+    """With a small limit features are computed again; without room for rows, these are sent again as well."""
+    if limit is not None:
+        monkeypatch.setattr(training, "_FOR_X", 0.0)
+    X, y = wave.X, labels_of(wave)
+    if form == "bytes":
+        X = np.clip(np.round(30 * X + 128), 0, 255).astype(np.uint8)
+    model = ASSETClassifier(device="cuda", memory_limit=limit, **{**SETTINGS, "gamma": "scale"})
+    if form == "batches":
+        model.fit_batches([(X[i : i + 3000], y[i : i + 3000]) for i in range(0, len(X), 3000)])
+    else:
+        model.fit(csr_array(X) if form == "csr" else X, y)
+    reference = ASSETClassifier(**{**SETTINGS, "gamma": "scale"}).fit(X, y)
+    assert model.objective_ == pytest.approx(reference.objective_, rel=0.05 if form == "batches" else 5e-3)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("tf32", 2e-3), ("float16", 1e-2)])
+def test_fewer_bits(torch, wave, dtype, tolerance):
+    y = labels_of(wave, 3)
+    first, second = (ASSETClassifier(device="cuda", dtype=d, **SETTINGS).fit(wave.X, y) for d in (dtype, "float32"))
+    assert first.objective_ == pytest.approx(second.objective_, rel=tolerance)
+
+
+def test_a_path_of_C(torch, wave):
+    rows = torch.as_tensor(wave.X, device="cuda")
+    for kind, y in ((ASSETClassifier, labels_of(wave, 3)), (ASSETRegressor, wave.targets[0])):
+        model = kind(device="cuda", **{**SETTINGS, "C": [0.01, 1, 100]}).fit(rows, y)
+        assert model.C_ > 0.01
+
+
+def test_many_landmarks(arrays, wave, monkeypatch):
+    """Cholesky's method instead of eigenvectors."""
+    monkeypatch.setattr(factors, "_MOST_EIGEN", 0)
+    model = ASSETClassifier(device="cuda", loss="squared_hinge", tol=1e-6, **SETTINGS).fit(wave.X, labels_of(wave))
+    reference = ASSETClassifier(loss="squared_hinge", tol=1e-6, **SETTINGS).fit(wave.X, labels_of(wave))
+    assert model.objective_ == pytest.approx(reference.objective_, rel=1e-3)
+
+
+def test_what_comes_after(torch, wave, tmp_path):
+    model = ASSETClassifier(device="cuda", **SETTINGS).fit(wave.X, labels_of(wave))
+    values = model.decision_function(wave.X)
+    np.testing.assert_allclose(model.decision_function(wave.X, device="cpu"), values, atol=1e-3 * np.abs(values).max())
+    frugalsvm.save(model, tmp_path / "model.frugal")
+    loaded = frugalsvm.load(tmp_path / "model.frugal")
+    np.testing.assert_array_equal(loaded.decision_function(wave.X), values)
+    rows = torch.as_tensor(wave.X[:500], device="cuda")
+    loaded.partial_fit(rows, torch.as_tensor(labels_of(wave)[:500], device="cuda"))
+    assert loaded.score(wave.X, labels_of(wave)) > model.score(wave.X, labels_of(wave)) - 0.1
+
+
+def test_predictions_of_other_classifiers(torch, wave):
+    model = BSGDClassifier(budget=100, gamma=0.5, random_state=0).fit(wave.X[:3000], labels_of(wave, 3)[:3000])
+    values = model.decision_function(wave.X)
+    for rows in (wave.X, csr_array(wave.X), torch.as_tensor(wave.X, device="cuda")):
+        np.testing.assert_allclose(
+            model.decision_function(rows, device="cuda"), values, atol=2e-5 * np.abs(values).max()
+        )
