@@ -174,6 +174,18 @@ class TestOtherCommands:
         scores = np.array([float(line.split("\t")[1]) for line in output.read_text().splitlines()])
         np.testing.assert_allclose(scores, load(model).decision_function(X), rtol=1e-4, atol=1e-4)
 
+    def test_predictions_are_written_whole_or_not_at_all(self, folder, model, tmp_path):
+        rows, output = tmp_path / "rows.libsvm", tmp_path / "labels.txt"
+        lines = (folder / "test.libsvm").read_bytes().splitlines(keepends=True)
+        output.write_text("from before\n")
+        rows.write_bytes(b"".join([*lines, b"not a row\n"]))
+        run("predict", model, rows, "-o", output, code=3)
+        assert output.read_text() == "from before\n"
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["labels.txt", "rows.libsvm"]
+        rows.write_bytes(b"".join(lines))
+        run("predict", model, rows, "-o", output)
+        assert len(output.read_text().splitlines()) == len(lines)
+
     def test_prequential_curve(self, folder, model):
         curve = json.loads(run("evaluate", model, folder / "test.libsvm", "--prequential", "--json"))["curve"]
         assert curve[-1]["examples"] == 3_000

@@ -1,7 +1,6 @@
 """The commands and their flags."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -240,21 +239,13 @@ def predict(
     """Predict the label of every row, one line each."""
     with reported():
         from frugalsvm.cli.data import open_data
-        from frugalsvm.cli.running import rows_of
+        from frugalsvm.cli.predicting import predicted_lines, write_lines
         from frugalsvm.persist import load
 
         fitted, where = load(model), _where(device)
         options = _data_options({**locals(), "features": _width_of(fitted)})
-        target = sys.stdout if output is None else output.open("w")
-        try:
-            for batch in open_data(options, has_labels=labelled).batches:
-                values = fitted.decision_function(rows_of(batch), **where) if scores else None
-                for i, predicted in enumerate(fitted.predict(rows_of(batch), **where).tolist()):
-                    extra = "" if values is None else "\t" + "\t".join(f"{v:.9g}" for v in np.atleast_1d(values[i]))
-                    print(f"{predicted}{extra}", file=target)
-        finally:
-            if output is not None:
-                target.close()
+        batches = open_data(options, has_labels=labelled).batches
+        write_lines(predicted_lines(fitted, batches, where, scores=scores), output)
 
 
 def _where(device: str | None) -> dict[str, str]:

@@ -31,13 +31,13 @@ def check_writable(path: str | os.PathLike) -> None:
     """
     target = _target_of(path)
     temporary = _temporary_beside(target)
-    with _told_as_sentence(path, target):
+    with _told_as_sentence(path, target, "The model"):
         os.close(_created(temporary))
         temporary.unlink()
 
 
 def write_atomically(
-    path: str | os.PathLike, write: Callable[[BinaryIO], None], *, keep_previous: bool = False
+    path: str | os.PathLike, write: Callable[[BinaryIO], None], *, keep_previous: bool = False, what: str = "The model"
 ) -> None:
     """Write a file in another place beside it, and put it in place when it is safely on the disk.
 
@@ -48,11 +48,13 @@ def write_atomically(
         Gets an open binary file, for writing and reading.
     keep_previous : bool, default=False
         Whether the file that was there is kept as ``path + ".previous"``.
+    what : str, default="The model"
+        What is written, for messages.
     """
     target = _target_of(path)
     _remove_leftovers(target)
     temporary = _temporary_beside(target)
-    with _told_as_sentence(path, target):
+    with _told_as_sentence(path, target, what):
         try:
             with open(_created(temporary), "w+b") as file:
                 write(file)
@@ -90,14 +92,14 @@ def _created(path: Path) -> int:
 
 
 @contextmanager
-def _told_as_sentence(path: str | os.PathLike, target: Path) -> Iterator[None]:
+def _told_as_sentence(path: str | os.PathLike, target: Path, what: str) -> Iterator[None]:
     """Errors of the system that say which file could not be saved, and what is there now."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
         state = "the file that was there is unchanged" if target.exists() else "nothing was written"
-        message = f"The model could not be saved to {os.fspath(path)!r}: {reason}; {state}."
+        message = f"{what} could not be saved to {os.fspath(path)!r}: {reason}; {state}."
         raise type(error)(error.errno, message) from error
 
 
