@@ -3,12 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.model_selection import train_test_split
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from frugalsvm.datasets import load, make_checkerboard
+from experiments.data import scaled, split
+from frugalsvm.datasets import make_checkerboard
 
-SCALERS = {"standard": StandardScaler, "range": MinMaxScaler}
+__all__ = ["Case", "Split", "scaled", "split_of"]
 
 
 class Case(NamedTuple):
@@ -33,7 +32,7 @@ class Split(NamedTuple):
 
 def split_of(case: Case) -> Split:
     """Training and test rows in float32, shuffled once, scaled with statistics of the training rows."""
-    X, y, X_test, y_test = raw_split(case.data, case.rows)
+    X, y, X_test, y_test = _raw_split(case.data, case.rows)
     if case.positive is not None:
         y, y_test = (np.where(labels == case.positive, 1, -1) for labels in (y, y_test))
     order = np.random.default_rng(0).permutation(len(X))[: case.rows]
@@ -41,21 +40,8 @@ def split_of(case: Case) -> Split:
     return Split(*(np.ascontiguousarray(a, t) for a, t in zip((X, y[order], X_test, y_test), "fqfq", strict=True)))
 
 
-def scaled(scaling, X, *others):
-    """Rows scaled with the statistics of the first argument."""
-    if scaling is None:
-        return X, *others
-    if scaling == "pixels":
-        return tuple(rows / np.float32(255) for rows in (X, *others))
-    scaler = SCALERS[scaling]().fit(X)
-    return tuple(scaler.transform(rows).astype(np.float32) for rows in (X, *others))
-
-
-def raw_split(data, rows=None, seed=0):
+def _raw_split(data, rows):
     """Unscaled training and test rows by the name of the data."""
     if data == "checkerboard":
         return *make_checkerboard(rows or 1_000_000, random_state=0), *make_checkerboard(50_000, random_state=1)
-    if data == "banana":  # no split of its own: a random one for each repetition, as in the paper
-        X, X_test, y, y_test = train_test_split(*load(data), test_size=1000, random_state=seed)
-        return X, y, X_test, y_test
-    return *load(data, "train"), *load(data, "test")
+    return split(data)
