@@ -56,6 +56,7 @@ _ORDERED = {**_FAST, "fastmath": {"contract", "nnan", "ninf", "nsz"}}
 NOT_COMPILED = (
     "cli",
     "compat",
+    "dask",
     "demo.py",
     "device",
     "estimators",

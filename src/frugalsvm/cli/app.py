@@ -118,6 +118,9 @@ def train(
     device: Annotated[
         str | None, typer.Option(help="Learn all rows at once (asset) there: cpu, cuda, cuda:1 or auto.")
     ] = None,
+    dask: Annotated[
+        str | None, typer.Option(help="Learn files that match a pattern on a cluster: tcp://host:port or local:N.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the output file, at the exact example.")] = False,
     config: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="Flags in a TOML file.")] = None,
     format: Format = None,
@@ -155,6 +158,9 @@ def train(
         target = Path(values["output"])
         if not target.parent.is_dir():
             raise OSError(f"There is no folder {target.parent} to write {target.name} to.")
+        if values["dask"] is not None:
+            _train_on_dask(values, target, quiet=quiet or as_json, as_json=as_json)
+            return
         if values["device"] is not None:
             outcome = _train_whole(values, options, target, quiet=quiet or as_json)
         else:
@@ -171,6 +177,27 @@ def _train_whole(values: dict[str, Any], options, target: Path, *, quiet: bool):
     if reason is not None:
         raise typer.BadParameter(reason, param_hint="--device")
     return train_whole(_data_options(values), options, target, values["device"], values["c"], quiet=quiet)
+
+
+def _train_on_dask(values: dict[str, Any], target: Path, *, quiet: bool, as_json: bool) -> None:
+    from frugalsvm.cli.dask_training import train_on_dask
+    from frugalsvm.cli.showing import as_json as print_json
+
+    settings = {name: values[name] for name in ("budget", "gamma", "alpha")} | {"random_state": values["seed"]}
+    told = train_on_dask(
+        values["dask"],
+        values["data"],
+        values["label"],
+        values["algorithm"],
+        settings,
+        target,
+        delimiter=values["delimiter"],
+        quiet=quiet,
+    )
+    if as_json:
+        print_json(told)
+    else:
+        _console.print(f"{target}: {told['bytes']:,} bytes, {told['rounds']} rounds", highlight=False)
 
 
 def _label(text: str) -> Any:

@@ -1,0 +1,235 @@
+"""Dask against one machine: ``python -m benchmarks.many_machines accuracy|speed|faults|memory [NAME ...]``.
+
+``accuracy``: the same rows in 2, 4 and 8 partitions against the ordinary estimator. The result depends on the
+partitions and not on the workers, so that one worker stands for all; ``--workers`` has as many worker processes as
+there are partitions.
+``speed``: one and two worker processes on data that is in their memory already.
+``faults``: a worker process is killed in every round; the model must be the same to the last bit.
+``memory``: Parquet files of several times the workers' memory limit.
+"""
+
+import argparse
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+from functools import partial
+from pathlib import Path
+
+import dask
+import dask.array as da
+import numpy as np
+from distributed import Client, LocalCluster, wait
+from rich.console import Console
+
+from benchmarks.asset_data import split_of as asset_split
+from benchmarks.cases import Case, scaled, split_of
+from benchmarks.tables import table
+from frugalsvm import ASSETClassifier, BSGDClassifier
+from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier
+from frugalsvm.datasets import load, make_checkerboard
+
+PARTITIONS = (2, 4, 8)
+SINGLE_SEEDS = (0, 1, 2)
+
+ASSET_CASES = {
+    "a9a": {"C": 1000.0, "gamma": 0.001},
+    "ijcnn1": {"C": 100.0, "gamma": 1.0},
+    "covtype": {"C": 3.0, "gamma": 1.0},
+    "mnist": {"C": 10.0, "gamma": 0.02},
+}
+BSGD_CASES = {
+    "a9a": {"gamma": 0.163, "alpha": 1e-4},
+    "ijcnn1": {"gamma": 0.182, "alpha": 3.16e-5},
+    "covtype": {"gamma": 8.0, "alpha": 1e-5},
+    "mnist": {"gamma": 0.02, "alpha": 1e-5},
+}
+BSGD_SCALING = {"a9a": "range", "ijcnn1": "standard", "mnist": "pixels"}
+
+
+def rows_of(family, name):
+    """Training and test rows of a case."""
+    if name == "mnist":
+        (X, y), (X_test, y_test) = load(name, "train"), load(name, "test")
+        X, X_test = scaled("pixels", X.astype(np.float32), X_test.astype(np.float32))
+        return X, y, X_test, y_test
+    if family == "asset" or name == "covtype":
+        return asset_split(name, 0)
+    case = Case(name, name, BSGD_SCALING[name], 500, 0.0, 0.0)
+    return tuple(split_of(case))
+
+
+def families(components=512, budget=500):
+    """Pairs of makers, ordinary and on Dask, with their cases."""
+    return {
+        "asset": (
+            partial(ASSETClassifier, n_components=components),
+            partial(DaskASSETClassifier, n_components=components),
+            ASSET_CASES,
+        ),
+        "bsgd": (partial(BSGDClassifier, budget=budget), partial(DaskBSGDClassifier, budget=budget), BSGD_CASES),
+    }
+
+
+def divided(X, y, n_partitions):
+    """Dask arrays of so many chunks, in random order."""
+    order = np.random.default_rng(7).permutation(len(y))
+    n_rows = -(-len(y) // n_partitions)
+    return da.from_array(X[order], chunks=(n_rows, -1)), da.from_array(y[order], chunks=n_rows)
+
+
+def cluster_of(n_workers, *, processes=True, **options):
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", **options}
+    return LocalCluster(n_workers=n_workers, processes=processes, **options)
+
+
+def timed(work):
+    began = time.perf_counter()
+    result = work()
+    return result, time.perf_counter() - began
+
+
+def accuracy(names, console, *, as_many_workers):
+    for family, (ordinary, on_dask, cases) in families().items():
+        shown = table(f"{family}: test accuracy in %", "data", "one machine", *(f"{p} partitions" for p in PARTITIONS))
+        for name in names or cases:
+            X, y, X_test, y_test = rows_of(family, name)
+            seeds = SINGLE_SEEDS if len(y) < 200_000 or family == "bsgd" else SINGLE_SEEDS[:1]
+            fitted = [ordinary(random_state=seed, **cases[name]).fit(X, y) for seed in seeds]
+            single = np.array([100 * model.score(X_test, y_test) for model in fitted])
+            cells = []
+            for n_partitions in PARTITIONS:
+                n_workers = n_partitions if as_many_workers else 1
+                with (
+                    cluster_of(n_workers, processes=as_many_workers, memory_limit="6GB") as cluster,
+                    Client(cluster) as client,
+                ):
+                    model = on_dask(random_state=0, client=client, **cases[name])
+                    _, seconds = timed(partial(model.fit, *divided(X, y, n_partitions)))
+                    reached = 100 * model.to_local().score(X_test, y_test)
+                cells.append(f"{reached:.2f} ({reached - single.mean():+.2f}; {model.n_iter_} rounds, {seconds:.0f} s)")
+                console.print(f"{family} {name} {n_partitions}: {cells[-1]}", highlight=False)
+            shown.add_row(name, f"{single.mean():.2f} [{single.min():.2f}, {single.max():.2f}]", *cells)
+        console.print(shown)
+
+
+def speed_cases():
+    X, y, *_ = asset_split("covtype", 0)
+    yield "covtype ASSET s=512", DaskASSETClassifier(n_components=512, C=3.0, gamma=1.0, random_state=0), X, y
+    X, y = make_checkerboard(20_000_000, random_state=0)
+    model = DaskBSGDClassifier(budget=100, gamma=5.0, alpha=1e-6, random_state=0, max_iter=2, validation_fraction=0.0)
+    yield "checkerboard 20 M BSGD B=100", model, X.astype(np.float32), y
+
+
+def speed(console):
+    """Training time with data in the workers' memory, one worker against two, after a run that loads machine code."""
+    shown = table("seconds of fit", "data", "1 worker", "2 workers", "times as fast")
+    for name, model, X, y in speed_cases():
+        seconds = []
+        for n_workers in (1, 2):
+            with cluster_of(n_workers, memory_limit="9GB") as cluster, Client(cluster) as client:
+                few = divided(X[:20_000], y[:20_000], 2)
+                model.set_params(client=client).fit(*few)
+                rows = client.persist(list(divided(X, y, 4)))
+                wait(rows)
+                seconds.append(timed(partial(model.fit, *rows))[1])
+                console.print(f"{name}, {n_workers} workers: {seconds[-1]:.1f} s", highlight=False)
+        shown.add_row(name, *(f"{s:.1f}" for s in seconds), f"{seconds[0] / seconds[1]:.2f}")
+    console.print(shown)
+
+
+class Killer:
+    """Kills a worker process in the middle of every round, once it is back from the round before."""
+
+    def __init__(self, cluster, delay=0.05):
+        self._cluster, self._delay = cluster, delay
+        self._timer = None
+        self._killed = {None}
+
+    def __call__(self, figures):
+        if self._timer is not None:
+            self._timer.join()
+        deadline = time.monotonic() + 60
+        victim = list(self._cluster.workers.values())[-1]
+        # A worker that is killed while it starts does not come back.
+        while time.monotonic() < deadline and (victim.pid in self._killed or len(self._cluster.scheduler.workers) < 2):
+            time.sleep(0.05)
+        self._timer = threading.Timer(self._delay, self._kill, [victim])
+        self._timer.start()
+
+    def _kill(self, victim):
+        if victim.pid:
+            self._killed.add(victim.pid)
+            os.kill(victim.pid, signal.SIGKILL)
+
+    @property
+    def n_killed(self):
+        return len(self._killed) - 1
+
+
+def faults(console):
+    """Models with and without a worker that is killed in every round."""
+    X, y = make_checkerboard(200_000, random_state=0)
+    for name, model in (
+        ("ASSET", DaskASSETClassifier(n_components=256, C=10.0, gamma=8.0, random_state=0)),
+        ("BSGD", DaskBSGDClassifier(budget=100, gamma=8.0, alpha=1e-5, random_state=0, max_iter=5)),
+    ):
+        scores = []
+        for kills in (False, True):
+            with cluster_of(2, silence_logs=50) as cluster, Client(cluster) as client:
+                killer = Killer(cluster)
+                model.set_params(client=client)
+                _, seconds = timed(partial(model.fit, *divided(X, y, 4), callback=killer if kills else None))
+                scores.append(model.to_local().decision_function(X[:10_000]))
+                told = f"{name}: {model.n_iter_} rounds, {killer.n_killed} workers killed, {seconds:.1f} s"
+                console.print(told, highlight=False)
+        console.print(f"{name}: the same to the last bit: {np.array_equal(*scores)}")
+
+
+def memory(console, limit="400MB", times=5.0):
+    """Training from Parquet files that are several times as large as the memory of all workers."""
+    import dask.dataframe as dd
+    import pandas as pd
+
+    limit_bytes = dask.utils.parse_bytes(limit)
+    n_workers, n_features, rows_per_file = 2, 20, 100_000
+    n_files = int(np.ceil(times * n_workers * limit_bytes / (8 * n_features * rows_per_file)))
+    with tempfile.TemporaryDirectory() as folder:
+        weights = np.random.default_rng(0).normal(size=n_features)
+        for number in range(n_files):
+            X = np.random.default_rng([1, number]).normal(size=(rows_per_file, n_features))
+            frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(n_features)])
+            frame["label"] = (X @ weights + np.abs(X[:, 0]) > 0).astype(int)
+            frame.to_parquet(Path(folder) / f"part-{number:04d}.parquet")
+        console.print(f"{n_files} files, {8 * n_features * rows_per_file * n_files / 2**30:.1f} GiB of float64 rows")
+        with cluster_of(n_workers, memory_limit=limit) as cluster, Client(cluster) as client:
+            frame = dd.read_parquet(folder)
+            X, y = frame.drop(columns="label"), frame["label"]
+            for name, model in (
+                ("BSGD", DaskBSGDClassifier(budget=100, max_iter=2, random_state=0, client=client)),
+                ("ASSET", DaskASSETClassifier(n_components=128, max_iter=3, random_state=0, client=client)),
+            ):
+                _, seconds = timed(partial(model.fit, X, y))
+                spilled = client.run(lambda dask_worker: getattr(dask_worker.data, "disk", None))
+                on_disk = {address: len(disk or ()) for address, disk in spilled.items()}
+                accuracy = model.history_[-1]["accuracy"]
+                console.print(f"{name}: {seconds:.0f} s, held accuracy {accuracy:.4f}, values on disk: {on_disk}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("accuracy", "speed", "faults", "memory"))
+    parser.add_argument("names", nargs="*", help="data, for accuracy")
+    parser.add_argument("--workers", action="store_true", help="as many workers as partitions")
+    arguments = parser.parse_args()
+    console = Console(file=sys.stdout, width=160)
+    if arguments.what == "accuracy":
+        accuracy(arguments.names, console, as_many_workers=arguments.workers)
+    else:
+        {"speed": speed, "faults": faults, "memory": memory}[arguments.what](console)
+
+
+if __name__ == "__main__":
+    main()

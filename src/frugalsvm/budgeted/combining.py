@@ -1,0 +1,298 @@
+"""Several models of parts of the data as one: the mean of their functions, inside one budget.
+
+Parts that were learned apart, with the same kernel, are averaged by the examples that each has learned from,
+``f = sum_k (n_k / n) f_k``: their support vectors are put together and the coefficients weighted. Vectors that several
+parts have, because they began from the same model, are one vector again, at no loss. Then there may be too many, and
+the policy of the learner makes room as it does while learning, except that nobody is a newcomer:
+
+* merging takes the smallest and its best partner, again and again (section 6.3 of the BSGD paper), and then projects
+  what was lost on the merged vectors: hundreds of merges in a row lose much, a good part of which can be had back (on
+  covtype, with eight parts, 3 points of accuracy). That is damped: an exact projection makes large coefficients of
+  opposite signs, which the next merges cannot handle;
+* projection keeps the largest ones and projects all others on their span, at once (6.2);
+* removal keeps the largest ones.
+
+What that takes from the model, ``||Delta||``, is measured exactly, and counts in the sum of gradient errors, in units
+of the step size, like any other maintenance.
+
+Vectors are sorted first, by their bytes: the order of the parts makes no difference, not even to the last bit.
+"""
+
+import numpy as np
+
+from frugalsvm._compile import entry
+from frugalsvm.budgeted.maintenance import _write_merged
+from frugalsvm.core.expansion import (
+    ERROR_SUM,
+    N_KERNEL_EVALS,
+    N_MAINTENANCE,
+    N_SEEN,
+    N_SLOTS,
+    N_UPDATES,
+    RAW_NORM,
+    SCALE,
+    coefficients,
+    free_slot,
+    new_expansion,
+    slot_kernel_row,
+)
+from frugalsvm.core.fastmath import first_argmin
+from frugalsvm.core.kernels import RBF, kernel_value, self_value
+from frugalsvm.core.merge import best_partner, log_kernel_value
+from frugalsvm.core.schedules import Pegasos, advance
+from frugalsvm.core.workspace import new_workspace
+
+__all__ = ["at_clock", "combined", "mean_coefficients", "with_coefficients"]
+
+_RIDGE = 1e-6  # share of the diagonal that is added for projections
+_DAMPING = 0.1  # added to the diagonal for what merging lost
+
+
+@entry
+def _merge_down(loss, kernel, expansion, work, budget):
+    """Merge the smallest support vector with its best partner until there are ``budget``."""
+    while expansion.counts[N_SLOTS] > budget:
+        n = expansion.counts[N_SLOTS]
+        m = first_argmin(expansion.sizes, n)
+        if expansion.sizes[m] == 0.0:  # what cancelled out is not missed
+            free_slot(expansion, m)
+            continue
+        slot_kernel_row(kernel, expansion, m, work.products, work.kernel_row)
+        partner, h, _ = best_partner(
+            loss,
+            expansion.coef,
+            expansion.weights,
+            expansion.sizes,
+            work.kernel_row,
+            m,
+            n,
+            work.overlaps,
+            work.closeness,
+        )
+        _write_merged(kernel, expansion, m, partner, h, log_kernel_value(work.kernel_row, partner))
+        free_slot(expansion, m)
+        expansion.counts[N_MAINTENANCE] += 1
+
+
+def at_clock(expansion, schedule, t):
+    """The same function, as if it had been learned from ``t`` examples: the next step is that of example ``t + 1``."""
+    t = int(t)
+    moved = with_coefficients(expansion, coefficients(expansion), _scale_at(schedule, t))
+    moved.counts[N_SEEN] = t
+    return moved
+
+
+def with_coefficients(expansion, true_coefficients, scale=None):
+    """A copy without averages that has other coefficients ``(n, n_outputs)``, in true units."""
+    n, n_outputs = int(expansion.counts[N_SLOTS]), expansion.n_outputs
+    scale = expansion.scalars[SCALE] if scale is None else scale
+    copy = new_expansion(len(expansion.rows), expansion.rows.shape[1], n_outputs, expansion.rows.dtype)
+    for name in ("rows", "norms", "births", "counts"):
+        getattr(copy, name)[:] = getattr(expansion, name)
+    before = np.square(coefficients(expansion)).sum(axis=1)
+    copy.coef[:, :n] = true_coefficients.T / scale
+    copy.weights[:, :n] = copy.coef[:, :n]
+    # A size is ||a||^2 K(x, x)
+    own_values = np.divide(expansion.sizes[:n] * expansion.scalars[SCALE] ** 2, before, where=before > 0, out=before)
+    copy.sizes[:n] = np.square(copy.coef[:, :n]).sum(axis=0) * own_values
+    copy.scalars[SCALE] = scale
+    copy.scalars[ERROR_SUM] = expansion.scalars[ERROR_SUM]
+    copy.scalars[RAW_NORM] = expansion.scalars[RAW_NORM] * (expansion.scalars[SCALE] / scale) ** 2
+    return copy
+
+
+def mean_coefficients(parts, weights):
+    """Mean of coefficients ``(n, n_outputs)`` of the same support vectors; nothing is lost by it."""
+    return _weighted_sum(parts, np.asarray(weights, np.float64))
+
+
+def combined(kernel, loss, schedule, parts, budget, maintenance="merge", clock=None):
+    """The mean of several models by the examples that they have learned from, inside a budget.
+
+    Parameters
+    ----------
+    kernel, loss, schedule : NamedTuple
+        Parts of the learner.
+    parts : list of Expansion
+        Models without averages; ``N_SEEN`` of each is what it weighs.
+    budget : int or None
+    maintenance : {"merge", "project", "remove"}
+    clock : int, default=None
+        The example whose step size measures what is lost. By default that is the sum of what the parts have seen.
+
+    Returns
+    -------
+    Expansion
+        A new one. Its counters are sums of those of the parts.
+    """
+    _check_parts(parts)
+    if len(parts) == 1 and (budget is None or parts[0].counts[N_SLOTS] <= budget):
+        return with_coefficients(parts[0], coefficients(parts[0]))
+    seen = np.array([part.counts[N_SEEN] for part in parts], np.int64)
+    rows, coef, births = _united(parts, seen / max(int(seen.sum()), 1))
+    whole = _expansion_of(kernel, rows, coef, births, budget)
+    _sum_counters(whole, parts)
+    model = whole
+    lost, norm = 0.0, None
+    if budget is not None and len(rows) > budget:
+        model = _SHRINK[maintenance](kernel, loss, whole, budget)
+        lost, norm = _distance(kernel, rows, coef, model)
+    model = at_clock(model, schedule, int(seen.sum()))
+    scale = model.scalars[SCALE]
+    model.scalars[RAW_NORM] = (
+        _squared_norm(kernel, *_rows_and_coefficients(model)) if norm is None else norm
+    ) / scale**2
+    if lost:
+        model.scalars[ERROR_SUM] += lost / advance(schedule, clock or max(int(seen.sum()), 1), 1.0)[0]
+    return model
+
+
+def _check_parts(parts):
+    if not parts:
+        raise ValueError("There are no parts to combine.")
+    first = parts[0]
+    for number, part in enumerate(parts):
+        if part.coef.shape[0] != part.n_outputs:
+            raise ValueError(f"Part {number} is an average of iterates: combine models that were learned without.")
+        if (part.rows.shape[1], part.n_outputs, part.rows.dtype) != (
+            first.rows.shape[1],
+            first.n_outputs,
+            first.rows.dtype,
+        ):
+            raise ValueError(f"Part {number} has another number or type of features, or of outputs, than the first.")
+
+
+def _scale_at(schedule, t):
+    """Raw coefficients are in units of the step where Pegasos is free, and true ones otherwise."""
+    return 1.0 / (schedule.lam * t) if isinstance(schedule, Pegasos) and t > 0 else 1.0
+
+
+def _weighted_sum(parts, weights):
+    total = weights[0] * parts[0]
+    for part, weight in zip(parts[1:], weights[1:], strict=True):
+        total = total + weight * part
+    return total / weights.sum()
+
+
+def _united(parts, shares):
+    """Distinct support vectors in an order of their own, their weighted coefficients and their births."""
+    used = [slice(int(part.counts[N_SLOTS])) for part in parts]
+    rows = np.concatenate([part.rows[n] for part, n in zip(parts, used, strict=True)]) + 0.0  # no negative zeros
+    coef = np.concatenate([share * coefficients(part) for part, share in zip(parts, shares, strict=True)]) + 0.0
+    births = np.concatenate([part.births[n] for part, n in zip(parts, used, strict=True)])
+    if not len(rows):
+        return rows, coef, births
+    coef = np.ascontiguousarray(coef)
+    order = np.argsort(_bytes_of(np.column_stack([rows.view(np.uint8), coef.view(np.uint8)])), kind="stable")
+    rows, coef, births = rows[order], coef[order], births[order]
+    is_first = np.concatenate([[True], (rows[1:] != rows[:-1]).any(axis=1)])
+    firsts = np.flatnonzero(is_first)
+    coef, births = np.add.reduceat(coef, firsts, axis=0), np.minimum.reduceat(births, firsts)
+    present = coef.any(axis=1)
+    return rows[firsts[present]], coef[present], births[present]
+
+
+def _bytes_of(table):
+    """Each row as one value that can be sorted."""
+    return np.ascontiguousarray(table).view(np.dtype((np.void, table.shape[1]))).ravel()
+
+
+def _expansion_of(kernel, rows, coef, births, budget):
+    """A store for given vectors and true coefficients, with room for one more than the budget."""
+    n, n_outputs = coef.shape
+    model = new_expansion(max(n, 0 if budget is None else budget + 1), rows.shape[1], n_outputs, rows.dtype)
+    exact = rows.astype(np.float64)
+    norms = np.einsum("ij,ij->i", exact, exact)
+    model.rows[:n], model.norms[:n], model.births[:n] = rows, norms, births
+    model.coef[:, :n] = model.weights[:, :n] = coef.T
+    model.sizes[:n] = np.square(coef).sum(axis=1) * np.array([self_value(kernel, x) for x in norms.tolist()])
+    model.counts[N_SLOTS] = n
+    return model
+
+
+def _sum_counters(model, parts):
+    for place in (N_SEEN, N_UPDATES, N_MAINTENANCE, N_KERNEL_EVALS):
+        model.counts[place] = sum(int(part.counts[place]) for part in parts)
+    model.scalars[ERROR_SUM] = sum(sorted(float(part.scalars[ERROR_SUM]) for part in parts))
+
+
+# --- making room --------------------------------------------------------------------------------------------
+
+
+def _merged_down(kernel, loss, whole, budget):
+    rows, coef = _rows_and_coefficients(whole)
+    _merge_down(loss, kernel, whole, new_workspace(whole), budget)
+    merged, found = _rows_and_coefficients(whole)
+    gram = _kernel_matrix(kernel, merged, merged)
+    missing = _kernel_matrix(kernel, merged, rows) @ coef - gram @ found
+    gram[np.diag_indices_from(gram)] += _DAMPING
+    return _cut(kernel, whole, np.arange(len(merged)), found + np.linalg.solve(gram, missing), budget)
+
+
+def _largest(whole, budget):
+    """The largest support vectors, in their order."""
+    n = int(whole.counts[N_SLOTS])
+    return np.sort(np.argsort(-whole.sizes[:n], kind="stable")[:budget])
+
+
+def _projected_down(kernel, loss, whole, budget):
+    rows, coef = _rows_and_coefficients(whole)
+    kept = _largest(whole, budget)
+    solved = _projection(kernel, rows[kept], rows, coef)
+    whole.counts[N_MAINTENANCE] += len(rows) - budget
+    return _cut(kernel, whole, kept, solved, budget)
+
+
+def _projection(kernel, basis, rows, coef):
+    """Coefficients of the function in the span of ``basis`` that is nearest to an expansion (6.3)."""
+    gram = _kernel_matrix(kernel, basis, basis)
+    gram[np.diag_indices_from(gram)] *= 1.0 + _RIDGE
+    return np.linalg.solve(gram, _kernel_matrix(kernel, basis, rows) @ coef)
+
+
+def _removed_down(kernel, loss, whole, budget):
+    kept = _largest(whole, budget)
+    whole.counts[N_MAINTENANCE] += int(whole.counts[N_SLOTS]) - budget
+    return _cut(kernel, whole, kept, coefficients(whole)[kept], budget)
+
+
+def _cut(kernel, whole, kept, coef, budget):
+    """A store of the usual size with some of the vectors."""
+    model = _expansion_of(kernel, whole.rows[kept], coef, whole.births[kept], budget)
+    for place in (N_SEEN, N_UPDATES, N_MAINTENANCE, N_KERNEL_EVALS):
+        model.counts[place] = whole.counts[place]
+    model.scalars[ERROR_SUM] = whole.scalars[ERROR_SUM]
+    return model
+
+
+_SHRINK = {"merge": _merged_down, "project": _projected_down, "remove": _removed_down}
+
+
+# --- norms --------------------------------------------------------------------------------------------------
+
+
+def _rows_and_coefficients(model):
+    return model.rows[: int(model.counts[N_SLOTS])].astype(np.float64), coefficients(model)
+
+
+def _kernel_matrix(kernel, A, B):
+    """Kernel values in float64."""
+    A, B = A.astype(np.float64), B.astype(np.float64)
+    products = A @ B.T
+    norms_a, norms_b = np.einsum("ij,ij->i", A, A)[:, None], np.einsum("ij,ij->i", B, B)
+    if isinstance(kernel, RBF):
+        return np.exp(-kernel.gamma * np.maximum(norms_a + norms_b - 2.0 * products, 0.0))
+    return kernel_value(kernel, products, norms_a, norms_b)
+
+
+def _squared_norm(kernel, rows, coef):
+    return float(np.einsum("io,io->", coef, _kernel_matrix(kernel, rows, rows) @ coef))
+
+
+def _distance(kernel, rows, coef, model):
+    """Norm of the difference between an expansion and a model, and the squared norm of the model."""
+    own_rows, own_coef = _rows_and_coefficients(model)
+    inside = _squared_norm(kernel, own_rows, own_coef)
+    mixed = float(np.einsum("io,io->", own_coef, _kernel_matrix(kernel, own_rows, rows) @ coef))
+    squared = _squared_norm(kernel, rows, coef) - 2.0 * mixed + inside
+    return float(np.sqrt(max(squared, 0.0))), inside

@@ -1,0 +1,14 @@
+"""Training and prediction on many machines, with Dask (extra ``dask``)."""
+
+try:
+    import dask.array
+    import dask.dataframe  # noqa: F401
+    import distributed  # noqa: F401
+except ImportError as error:
+    raise ImportError("frugalsvm.dask needs Dask: install it with `pip install 'frugalsvm[dask]'`.") from error
+
+from frugalsvm.dask._cluster import SchedulerLostError
+from frugalsvm.dask.asset import DaskASSETClassifier
+from frugalsvm.dask.bsgd import DaskBSGDClassifier
+
+__all__ = ["DaskASSETClassifier", "DaskBSGDClassifier", "SchedulerLostError"]

@@ -1,0 +1,184 @@
+"""What a partition does in a round of ASSET, and how a training begins."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frugalsvm.asset.losses import Hinge, SquaredHinge
+from frugalsvm.asset.maps import raw_rows, whitening_of, width_of
+from frugalsvm.asset.newton import minimise
+from frugalsvm.asset.rounds import mean_iterates, moments_of, slopes_along, summed
+from frugalsvm.asset.rows import ComputedRows, StoredRows
+from frugalsvm.asset.subgradient import average_from, learn, new_state, no_average
+from frugalsvm.asset.task import Task, point_at
+from frugalsvm.dask._preparing import Rows, own
+from frugalsvm.estimators._asset_steps import (
+    SCALE_ROWS,
+    Steps,
+    features_of,
+    new_rule,
+    started_at,
+    take_steps,
+    unknowns_of,
+)
+from frugalsvm.estimators._base import blas_threads
+
+__all__ = [
+    "SAMPLE_PER_COLUMN",
+    "Place",
+    "features_kept",
+    "line_told",
+    "mean_of_epochs",
+    "moments_told",
+    "one_epoch",
+    "rule_for",
+    "started_on_sample",
+    "summed_told",
+]
+
+SAMPLE_PER_COLUMN = 16  # rows of the sample for each landmark
+_HEADS = ((4, 0.5), (16, 0.25))  # rows for each landmark, width of the loss, in the beginning
+_ROUGH = 0.05
+_LOSSES = {"hinge": Hinge, "squared_hinge": SquaredHinge}
+
+
+class Place(NamedTuple):
+    """Where a round is: unknowns, where they are to go, and how."""
+
+    number: int
+    unknowns: np.ndarray
+    directions: np.ndarray | None
+    width: float
+    n_sampled: int  # rows of each partition that make its curvature
+    whole: bool  # whether held rows count
+
+
+def _targets(local: Any, labels: np.ndarray) -> np.ndarray:
+    """+1 for the rows of an output's class, -1 for others."""
+    n_classes = len(local.classes_)
+    positive = labels[None] == (np.array([[1]]) if n_classes == 2 else np.arange(n_classes)[:, None])
+    return np.where(positive, np.float32(1), np.float32(-1))
+
+
+def _weights(weights: np.ndarray | None, n_rows: int) -> np.ndarray:
+    return np.ones(n_rows, np.float32) if weights is None else weights.astype(np.float32)
+
+
+def features_kept(rows: Rows, local: Any) -> np.ndarray:
+    """Raw features of all rows of a partition."""
+    with blas_threads(None):
+        return raw_rows(own(local._map), own(rows.X), np.empty((rows.n_rows, width_of(local._map)), np.float32))
+
+
+def _task(rows: Rows, features: np.ndarray | None, local: Any, whole: bool) -> Task:
+    """The problem on the rows of a partition, with features that are kept or computed again."""
+    first = 0 if whole else rows.n_held
+    X, labels, weights = rows.part(slice(first, None))
+    table: Any
+    if features is None:
+        table = ComputedRows(own(local._map), lambda: iter((X,)), len(labels))
+    else:
+        table = StoredRows(own(features)[first:])
+    return Task(
+        table,
+        _targets(local, labels),
+        _weights(weights, len(labels)),
+        _LOSSES[local.loss](),
+        0.0,
+        own(whitening_of(local._map)),
+        local.fit_intercept,
+    )
+
+
+def moments_told(rows: Rows, features: np.ndarray | None, local: Any, place: Place) -> Any:
+    """Sums over the rows of a partition, at the unknowns."""
+    rng = np.random.default_rng([rows.number, place.number])
+    place = own(place)
+    with blas_threads(None):
+        task = _task(rows, features, local, place.whole)
+        return moments_of(task, place.unknowns, place.width, place.n_sampled, rng)
+
+
+def line_told(rows: Rows, features: np.ndarray | None, local: Any, place: Place) -> Any:
+    """Slopes of the loss of a partition along a step."""
+    place = own(place)
+    with blas_threads(None):
+        return slopes_along(_task(rows, features, local, place.whole), place.unknowns, place.directions, place.width)
+
+
+def summed_told(parts: list) -> Any:
+    """Sums of several partitions as one."""
+    return summed(parts)
+
+
+def started_on_sample(local: Any, sample: Rows, penalty: float, n_rows: int, settings: Any, rng: Any) -> np.ndarray:
+    """Unknowns that are right for a sample of the rows: the first, long steps need no others."""
+    features = features_kept(sample, local)
+    whole = _task(sample, features, local, whole=True)
+    unknowns = np.zeros((len(whole.targets), whole.n_features + 1))
+    with blas_threads(None):
+        for n_each, width in _HEADS:
+            n = min(n_each * whole.rows.width, sample.n_rows)
+            head = whole._replace(
+                rows=whole.rows.head(n),
+                targets=np.ascontiguousarray(whole.targets[:, :n]),
+                weights=whole.weights[:n],
+                penalty=penalty * n_rows / n,
+            )
+            point = point_at(head, unknowns)
+            minimise(head, point, width, max(_ROUGH, settings.tolerance), settings.max_iter, rng)
+            unknowns = point.unknowns
+    return unknowns
+
+
+# --- subgradient steps ----------------------------------------------------------------------------------------
+
+
+def rule_for(local: Any, sample: Rows, penalty: float) -> Any:
+    """The step rule, from a sample of the rows."""
+    X, labels, weights = sample.part(slice(None))
+    with blas_threads(None):
+        features = features_of(local._map, X[:SCALE_ROWS])
+    return new_rule(
+        local.solver,
+        _LOSSES[local.loss](),
+        penalty,
+        local.fit_intercept,
+        features,
+        _targets(local, labels),
+        _weights(weights, len(labels)),
+    )
+
+
+def one_epoch(
+    rows: Rows, features: np.ndarray | None, local: Any, rule: Any, unknowns: np.ndarray, n_steps: int, number: int
+) -> tuple[np.ndarray, int]:
+    """Unknowns after steps on all rows of a partition, from the common ones, and how many steps there were."""
+    X, labels, weights = rows.part(slice(rows.n_held, None))
+    n_rows, unknowns = len(labels), own(unknowns)
+    if not n_rows:
+        return unknowns, 0
+    order = np.random.default_rng([rows.number, number]).permutation(n_rows)
+    averaging = no_average() if local.average is False else average_from(n_steps + n_rows // 2 + 1)
+    state = new_state(len(unknowns), unknowns.shape[1] - 1, averaging)
+    if n_steps:
+        state = started_at(state, unknowns, n_steps, rule)
+    steps = Steps(_LOSSES[local.loss](), rule, state)
+    targets, weights = _targets(local, labels), _weights(weights, n_rows)
+    with blas_threads(None):
+        if features is None:
+            take_steps(steps, local._map, X[order], targets[:, order], weights[order])
+        else:
+            whitening = whitening_of(local._map)
+            table = own(features)[rows.n_held :]
+            table = table if whitening is None else table @ whitening.astype(np.float32)
+            learn(steps.loss, rule, table, np.ascontiguousarray(targets), weights, order, state)
+    return unknowns_of(steps), n_rows
+
+
+def mean_of_epochs(told: list[tuple[np.ndarray, int]]) -> tuple[np.ndarray, int]:
+    """The mean of what partitions have come to, by examples."""
+    numbers = [n for _, n in told]
+    if not sum(numbers):
+        return told[0]
+    return mean_iterates([unknowns for unknowns, _ in told], numbers), sum(numbers)

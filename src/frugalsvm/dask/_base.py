@@ -1,0 +1,304 @@
+"""What both Dask classifiers share: the client, partitions, stopping on held rows, predictions by partition."""
+
+import numbers
+from collections.abc import Callable
+from copy import copy, deepcopy
+from typing import Any, NamedTuple
+
+import dask.array as da
+import numpy as np
+from dask import delayed
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from frugalsvm.dask._cluster import Cluster, SchedulerLostError, client_for
+from frugalsvm.dask._collections import as_array, sources_of
+from frugalsvm.dask._preparing import (
+    HELD_ROWS,
+    Overview,
+    Plan,
+    Rows,
+    class_weights_of,
+    examined,
+    overview_of,
+    prepared,
+    sampled,
+    stacked,
+)
+from frugalsvm.estimators._base import new_kernel
+from frugalsvm.estimators._validation import check_choice, check_count
+
+__all__ = ["DaskClassifier", "Training", "Watch"]
+
+_KEPT_SHARE = 0.3  # of the cluster's memory, for rows that are kept between rounds
+
+
+class Training(NamedTuple):
+    """All that a training has at hand when rounds begin."""
+
+    cluster: Cluster
+    overview: Overview
+    rows: list[Any]  # partitions, as futures where they are kept and as delayed objects where they are not
+    held: Rows
+    sample: Rows  # of other rows, in random order
+    n_train: np.ndarray  # rows of each partition that are not held
+    rng: np.random.Generator
+    tell: Callable[..., None]  # the end of a round
+
+
+class Watch:
+    """Keeps the model that did best on the held rows, and tells when it is time to stop."""
+
+    def __init__(self, patience: int, least_gain: float):
+        self._patience, self._least_gain = patience, least_gain
+        self._without_gain, self._mark = 0, -np.inf
+        self.best, self.value = -np.inf, None
+
+    def __call__(self, score: float, value: Any) -> bool:
+        if score > self.best:
+            self.best, self.value = score, value
+        if score > self._mark + self._least_gain:
+            self._mark, self._without_gain = score, 0
+        else:
+            self._without_gain += 1
+        return self._without_gain >= self._patience
+
+
+class DaskClassifier(ClassifierMixin, BaseEstimator):
+    """Base of classifiers that are trained on a Dask cluster.
+
+    Subclasses define ``_new_local`` (the ordinary estimator for the parameters), ``_n_sample`` (how many rows they want
+    to see beforehand) and ``_rounds``, which makes the ordinary estimator a trained one.
+    """
+
+    client: Any
+    class_weight: Any
+    random_state: Any
+    validation_fraction: float
+    n_iter_no_change: int
+    persist: Any
+    history_: list[dict[str, Any]]
+    last_model_: Any
+    _local: Any
+
+    def __getstate__(self):
+        state = dict(super().__getstate__())
+        state["client"] = None  # a connection stays where it is
+        return state
+
+    def __sklearn_clone__(self):
+        """A copy of the parameters that has the same client: a connection cannot be copied."""
+        others = {name: clone(value, safe=False) for name, value in self.get_params(False).items() if name != "client"}
+        return type(self)(**others, client=self.client)
+
+    def _new_local(self) -> Any:
+        raise NotImplementedError
+
+    def _n_sample(self, n_rows: int) -> int:
+        raise NotImplementedError
+
+    def _rounds(self, local: Any, training: Training) -> None:
+        raise NotImplementedError
+
+    # --- training -------------------------------------------------------------------------------------------
+
+    def fit(self, X, y, sample_weight=None, *, callback=None):
+        """Learn from all partitions, in rounds.
+
+        Parameters
+        ----------
+        X : Dask array, Dask data frame, or list of delayed objects or futures
+            The rows. A partition is an array, a CSR matrix or a data frame; partitions may be empty.
+        y : the same, with as many partitions
+        sample_weight : the same, default=None
+            Weights of the examples; one of weight 0 is as if it were not there.
+        callback : callable, default=None
+            Called after every round with what is also appended to ``history_``.
+
+        Returns
+        -------
+        self
+        """
+        local = self._new_local()
+        local._check_params()
+        self._check_own_params()
+        self.last_model_, self.history_ = None, []
+        try:
+            training = self._begin(Cluster(client_for(self.client)), local, X, y, sample_weight, callback)
+            self._rounds(local, training)
+        except SchedulerLostError as error:
+            error.model = self.last_model_
+            raise
+        local.n_iter_ = len(self.history_)
+        self._local = local
+        self.classes_, self.n_features_in_, self.n_iter_ = local.classes_, local.n_features_in_, len(self.history_)
+        self.last_model_ = local
+        return self
+
+    def _check_own_params(self) -> None:
+        share = self.validation_fraction
+        if not (isinstance(share, numbers.Real) and 0 <= float(share) < 1):
+            raise ValueError(f"validation_fraction must be 0 or more, and below 1, not {share!r}.")
+        check_count("n_iter_no_change", self.n_iter_no_change)
+        check_choice("persist", self.persist, ("auto", True, False))
+        if self.class_weight is not None and not isinstance(self.class_weight, dict):
+            check_choice("class_weight", self.class_weight, ("balanced",))
+
+    def _begin(self, cluster: Cluster, local: Any, X, y, sample_weight, callback) -> Training:
+        """Look at all partitions, prepare them, and draw a sample."""
+        sources = sources_of(X, y, sample_weight)
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        overview = overview_of(cluster.each(examined, sources, local))
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        n_rows = int(overview.n_rows.sum())
+        n_held = _shares(overview.n_rows, min(HELD_ROWS, int(self.validation_fraction * n_rows)))
+        n_train = overview.n_rows - n_held
+        plan = Plan(
+            overview.classes, overview.dtype, class_weights_of(overview, self.class_weight), int(rng.integers(2**31))
+        )
+        chosen = [(*sources[number], int(n)) for number, n in zip(overview.numbers, n_held, strict=True)]
+        keep = self.persist is True or (self.persist == "auto" and overview.n_bytes <= _KEPT_SHARE * cluster.memory())
+        rows = (cluster.kept if keep else cluster.lazy)(prepared, chosen, local, plan)
+        n_sample = _shares(n_train, min(self._n_sample(n_rows), int(n_train.sum())))
+        drawn = cluster.each(sampled, [(part, int(n)) for part, n in zip(rows, n_sample, strict=True)])
+        held, sample = (stacked(list(parts)) for parts in zip(*drawn, strict=True))
+        order = rng.permutation(sample.n_rows)
+        sample = Rows(-1, *sample.part(order), 0)
+        self._start(local, overview, issparse(sample.X))
+        return Training(cluster, overview, rows, held, sample, n_train, rng, self._teller(callback))
+
+    def _start(self, local: Any, overview: Overview, sparse: bool) -> None:
+        """Tell the ordinary estimator what a look at all data found."""
+        gamma = self.gamma
+        if gamma == "scale":
+            gamma = 1.0 / (overview.n_features * overview.variance) if overview.variance > 0 else 1.0
+        local.n_features_in_ = overview.n_features
+        if overview.names is not None:
+            local.feature_names_in_ = overview.names
+        local.classes_ = overview.classes
+        local._kernel = new_kernel(self.kernel, gamma, self.degree, self.coef0, np.empty((0, overview.n_features)))
+
+    def _teller(self, callback):
+        def tell(model, **figures):
+            self.last_model_ = model
+            self.history_.append({"round": len(self.history_) + 1, **figures})
+            if callback is not None:
+                callback(self.history_[-1])
+
+        return tell
+
+    # --- what was learned -----------------------------------------------------------------------------------
+
+    def to_local(self):
+        """The ordinary estimator, which needs no Dask: to predict, to save, to go on learning.
+
+        Returns
+        -------
+        estimator
+        """
+        check_is_fitted(self, "_local")
+        return deepcopy(self._local)
+
+    def predict(self, X):
+        """Predicted class of each row.
+
+        Parameters
+        ----------
+        X : Dask array, Dask data frame, or list of delayed objects or futures
+
+        Returns
+        -------
+        Dask array
+            Not computed yet; a chunk for each partition.
+        """
+        check_is_fitted(self, "_local")
+        return as_array(_Predicting(self._local, "predict"), X, None, self.classes_.dtype)
+
+    def decision_function(self, X):
+        """Decision values of each row, one or as many as there are classes.
+
+        Parameters
+        ----------
+        X : Dask array, Dask data frame, or list of delayed objects or futures
+
+        Returns
+        -------
+        Dask array
+            Not computed yet; a chunk for each partition.
+        """
+        check_is_fitted(self, "_local")
+        n_columns = None if len(self.classes_) == 2 else len(self.classes_)
+        return as_array(_Predicting(self._local, "decision_function"), X, n_columns, np.dtype(np.float64))
+
+    def score(self, X, y, sample_weight=None):
+        """Accuracy, weighted by ``sample_weight``.
+
+        Parameters
+        ----------
+        X, y, sample_weight : Dask arrays, Dask data frames, or lists of delayed objects or futures
+
+        Returns
+        -------
+        Dask array of no dimensions
+            Not computed yet: ``float()`` does that, and so does every comparison.
+        """
+        check_is_fitted(self, "_local")
+        count = delayed(_Counting(self._local), pure=False)
+        counts = [count(*source) for source in sources_of(X, y, sample_weight)]
+        return da.from_delayed(delayed(_share_of_right, pure=False)(counts), shape=(), dtype=np.float64)
+
+
+def _shares(sizes: np.ndarray, total: int) -> np.ndarray:
+    """So many of all rows, shared between partitions by their sizes."""
+    ends = np.concatenate([[0], np.cumsum(sizes)]) / max(int(sizes.sum()), 1)
+    return np.minimum(np.diff(np.floor(ends * total + 1e-9)).astype(np.int64), sizes)
+
+
+class _Predicting:
+    """A method of an estimator as a function of a partition; the estimator travels with it."""
+
+    def __init__(self, estimator: Any, method: str):
+        self._estimator, self._method = estimator, method
+        self.__name__ = method
+
+    def __call__(self, X: Any) -> np.ndarray:
+        if not X.shape[0]:  # nothing can be predicted, but the type must be right
+            n_classes = len(self._estimator.classes_)
+            if self._method == "predict":
+                return self._estimator.classes_[:0]
+            return np.zeros(0 if n_classes == 2 else (0, n_classes))
+        return getattr(self._estimator, self._method)(X)
+
+
+class _Counting:
+    """The weights of the rows of a partition that are predicted rightly, and of all."""
+
+    def __init__(self, estimator: Any):
+        self._predict = _Predicting(estimator, "predict")
+
+    def __call__(self, number: int, X: Any, y: Any, weight: Any) -> tuple[float, float]:
+        y = np.asarray(y).ravel()
+        if X.shape[0] != len(y):
+            raise ValueError(f"Partition {number}: there are {X.shape[0]} rows, but {len(y)} labels.")
+        weight = np.ones(len(y)) if weight is None else np.asarray(weight, np.float64).ravel()
+        return float(weight[self._predict(X) == y].sum()), float(weight.sum())
+
+
+def _share_of_right(counts: list[tuple[float, float]]) -> np.ndarray:
+    right, total = (sum(values) for values in zip(*counts, strict=True))
+    if not total > 0:
+        raise ValueError("There are no rows with a weight: an accuracy needs some.")
+    return np.array(right / total)
+
+
+def held_accuracy(local: Any, held: Rows) -> float:
+    """Accuracy on the held rows; NaN where there are none."""
+    if not held.n_rows:
+        return float("nan")
+    nameless = copy(local)  # the rows are arrays by now
+    vars(nameless).pop("feature_names_in_", None)
+    right = nameless.predict(held.X) == local.classes_[held.labels]
+    return float(np.average(right, weights=held.weights))

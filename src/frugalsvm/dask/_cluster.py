@@ -1,0 +1,166 @@
+"""Rounds on a cluster: a function for each partition, where it lives, and a tree that puts the results together.
+
+Who runs what makes no difference: a task is a pure function of its partition, of the partition's number and of what is
+broadcast, and trees follow the numbers of the partitions. So what a lost worker had is computed again by Dask, to the
+same bits.
+"""
+
+import uuid
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from typing import Any
+
+from dask import delayed
+from distributed import Client, get_client
+from distributed.client import FutureCancelledError
+from distributed.comm import CommClosedError
+
+__all__ = ["Cluster", "SchedulerLostError", "client_for"]
+
+_FAN_IN = 8  # results that one task puts together
+_ANSWER_SECONDS = "5s"
+
+
+class SchedulerLostError(ConnectionError):
+    """The scheduler does not answer any more.
+
+    Attributes
+    ----------
+    model : estimator or None
+        The ordinary estimator after the last round that was finished; None if there was none.
+    """
+
+    def __init__(self, message: str, model: Any = None):
+        super().__init__(message)
+        self.model = model
+
+
+def client_for(client: Client | None) -> Client:
+    """The client that was given, or that of the context."""
+    if client is None:
+        try:
+            client = get_client()
+        except ValueError as error:
+            raise ValueError(
+                "There is no Dask client. Make one before, `client = distributed.Client(...)`, or pass it as `client`."
+            ) from error
+    if client.asynchronous:
+        raise ValueError("The client is asynchronous, and this estimator waits for results: use Client(...) as it is.")
+    return client
+
+
+class _Parcel:
+    """A value that Dask does not look into: it would search tuples for futures."""
+
+    def __init__(self, value: Any):
+        self.value = value
+
+
+def opened(parcel: _Parcel) -> Any:
+    """What is in a parcel."""
+    return parcel.value
+
+
+class Cluster:
+    """Runs rounds of one training."""
+
+    def __init__(self, client: Client):
+        self.client = client
+        self._run = uuid.uuid4().hex[:12]
+        self._n_rounds = 0
+
+    def broadcast(self, value: Any) -> Any:
+        """The future of a value for all workers; each gets its copy from the client or from another worker, once.
+
+        It is the result of a task. What `Client.scatter` sends can be lost, and sending it to a worker that is about to
+        die waits for that worker.
+        """
+        self._n_rounds += 1
+        with self._answering():
+            return self.client.submit(
+                opened, _Parcel(value), key=f"frugalsvm-broadcast-{self._run}-{self._n_rounds}", pure=False
+            )
+
+    def each(self, function: Callable, sources: Sequence[tuple], *shared: Any) -> list[Any]:
+        """Results for all partitions, in their order: ``function(*source, *shared)``."""
+        return self._gathered(function, sources, shared, None)
+
+    def reduced(self, function: Callable, join: Callable, sources: Sequence[tuple], *shared: Any) -> Any:
+        """The results as one: ``join`` makes one of several, in the order of the partitions."""
+        return self._gathered(function, sources, shared, join)
+
+    def lazy(self, function: Callable, sources: Sequence[tuple], *shared: Any) -> list[Any]:
+        """Results that are computed again whenever they are needed."""
+        return self._leaves(function, sources, shared)
+
+    def kept(self, function: Callable, sources: Sequence[tuple], *shared: Any) -> list[Any]:
+        """Futures of results that stay where they were computed."""
+        with self._answering():
+            return self.client.compute(self._leaves(function, sources, shared))
+
+    def _leaves(self, function: Callable, sources: Sequence[tuple], shared: Sequence[Any]) -> list[Any]:
+        self._n_rounds += 1
+        name = f"frugalsvm-{function.__name__.strip('_')}-{self._run}-{self._n_rounds}"
+        task = delayed(function, pure=False)
+        return [task(*source, *shared, dask_key_name=f"{name}-{i}") for i, source in enumerate(sources)]
+
+    def _gathered(self, function, sources, shared, join):
+        leaves = self._leaves(function, sources, shared)
+        wanted = leaves if join is None else [self._tree(leaves, join)]
+        with self._answering():
+            results = self.client.gather(self.client.compute(wanted))
+        return results if join is None else results[0]
+
+    def _tree(self, nodes: list[Any], join: Callable) -> Any:
+        name, level = f"frugalsvm-{join.__name__.strip('_')}-{self._run}-{self._n_rounds}", 0
+        task = delayed(join, pure=False)
+        while len(nodes) > 1 or not level:
+            groups = [nodes[i : i + _FAN_IN] for i in range(0, len(nodes), _FAN_IN)]
+            nodes = [task(group, dask_key_name=f"{name}-{level}-{i}") for i, group in enumerate(groups)]
+            level += 1
+        return nodes[0]
+
+    def _answering(self):
+        return _Answering(self)
+
+    def _answers(self) -> bool:
+        """Whether the scheduler is there."""
+        try:
+            if self.client.status != "running":
+                return False
+            scheduler: Any = self.client.scheduler
+            self.client.sync(scheduler.identity, callback_timeout=_ANSWER_SECONDS)
+        except Exception:
+            return False
+        return self.client.status == "running"
+
+    def n_workers(self) -> int:
+        return max(len(self._workers()), 1)
+
+    def memory(self) -> int:
+        """Bytes that all workers together may use; a lot where there is no limit."""
+        limits = [worker["memory_limit"] or 2**40 for worker in self._workers().values()]
+        return sum(limits)
+
+    def _workers(self) -> dict[str, Any]:
+        with self._answering():
+            return self.client.scheduler_info(n_workers=-1)["workers"]
+
+
+class _Answering:
+    """Tells a lost scheduler from all other errors."""
+
+    def __init__(self, cluster: Cluster):
+        self._cluster = cluster
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        lost = (CancelledError, FutureCancelledError, CommClosedError, OSError, TimeoutError, RuntimeError)
+        if isinstance(error, lost) and not isinstance(error, SchedulerLostError) and not self._cluster._answers():
+            address = getattr(self._cluster.client.scheduler, "address", "of this client")
+            raise SchedulerLostError(
+                f"The Dask scheduler {address} does not answer any more; the model of the last round that was "
+                "finished is in `last_model_`, and in the attribute `model` of this error."
+            ) from error

@@ -1,0 +1,93 @@
+"""What users pass, as one list of partitions: Dask arrays, data frames, or lists of delayed objects and futures."""
+
+from typing import Any, NamedTuple
+
+import dask.array as da
+import numpy as np
+from dask import delayed
+from dask.delayed import Delayed
+from distributed import Future
+
+__all__ = ["Source", "as_array", "is_frame", "sources_of"]
+
+
+class Source(NamedTuple):
+    """A partition that is not computed yet."""
+
+    number: int
+    X: Any
+    y: Any
+    weight: Any  # None where all rows count the same
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a Dask data frame or a series of one."""
+    return hasattr(X, "to_delayed") and hasattr(X, "npartitions") and not isinstance(X, da.Array)
+
+
+def sources_of(X: Any, y: Any = None, sample_weight: Any = None) -> list[Source]:
+    """The partitions of rows, labels and weights, which must be divided in the same way."""
+    if isinstance(X, da.Array):
+        if X.ndim != 2:
+            raise ValueError(f"X must have two dimensions, rows and features, but it has {X.ndim}.")
+        X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+        y, sample_weight = (_like_rows(X, part) for part in (y, sample_weight))
+    parts = _parts("X", X)
+    labels = [None] * len(parts) if y is None else _parts("y", y)
+    weights = [None] * len(parts) if sample_weight is None else _parts("sample_weight", sample_weight)
+    for name, others in (("y", labels), ("sample_weight", weights)):
+        if len(others) != len(parts):
+            raise ValueError(
+                f"X has {len(parts)} partitions, but {name} has {len(others)}: they must be divided in the same way."
+            )
+    if not parts:
+        raise ValueError("X has no partitions: there is nothing to learn from.")
+    return [Source(number, *each) for number, each in enumerate(zip(parts, labels, weights, strict=True))]
+
+
+def _like_rows(X: Any, part: Any) -> Any:
+    """Labels or weights in the chunks of the rows, as far as these are known."""
+    if isinstance(part, np.ndarray):
+        if np.isnan(X.shape[0]):
+            raise TypeError("X has chunks of unknown length: pass y and sample_weight as Dask collections too.")
+        _check_length(X, part)
+        return da.from_array(part, chunks=(X.chunks[0],))
+    if isinstance(part, da.Array):
+        part = part.ravel() if part.ndim == 2 and part.shape[1] == 1 else part
+        if not (np.isnan(X.shape[0]) or np.isnan(part.shape[0])):
+            _check_length(X, part)
+            return part.rechunk((X.chunks[0],))
+    return part
+
+
+def _check_length(X: Any, part: Any) -> None:
+    if part.shape != (X.shape[0],):
+        raise ValueError(f"X has {X.shape[0]} rows, but y or sample_weight has the shape {part.shape}.")
+
+
+def _parts(name: str, collection: Any) -> list[Any]:
+    """The partitions of one collection, as delayed objects or futures."""
+    if isinstance(collection, da.Array):
+        return list(collection.to_delayed().ravel())
+    if is_frame(collection):
+        return list(collection.to_delayed())
+    if isinstance(collection, list | tuple) and all(isinstance(part, Delayed | Future) for part in collection):
+        return list(collection)
+    raise TypeError(
+        f"{name} must be a Dask array, a Dask data frame, or a list of delayed objects or futures, not "
+        f"{type(collection).__name__}; for arrays in memory there are the estimators without Dask."
+    )
+
+
+def as_array(function, X: Any, n_columns: int | None, dtype: Any) -> da.Array:
+    """A Dask array of what a function makes of each partition: one value for each row, or ``n_columns`` of them."""
+    lengths = X.chunks[0] if isinstance(X, da.Array) else None
+    tail = () if n_columns is None else (n_columns,)
+    made = delayed(function, pure=False)
+    blocks = [
+        da.from_delayed(
+            made(source.X), shape=(np.nan if lengths is None else lengths[source.number], *tail), dtype=dtype
+        )
+        for source in sources_of(X)
+    ]
+    return da.concatenate(blocks, axis=0, allow_unknown_chunksizes=True)

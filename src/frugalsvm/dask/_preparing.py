@@ -1,0 +1,219 @@
+"""From partitions as users have them to rows that learners take: checks, classes, weights, a held part, samples."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse, vstack
+from sklearn.base import clone
+from sklearn.utils import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from frugalsvm.estimators._validation import distinct_labels, encoded_labels, validated_rows
+
+__all__ = ["Overview", "Plan", "Rows", "examined", "overview_of", "own", "prepared", "sampled", "stacked"]
+
+HELD_ROWS = 10_000  # at most; they are kept with the client
+
+
+class Survey(NamedTuple):
+    """What a look at one partition finds."""
+
+    number: int
+    n_rows: int  # with a weight
+    n_features: int
+    names: tuple | None
+    dtype: np.dtype
+    n_bytes: int
+    labels: np.ndarray
+    counts: np.ndarray  # of the labels
+    total: float  # of all entries, and of their squares
+    squares: float
+
+
+class Overview(NamedTuple):
+    """All partitions that have rows, taken together."""
+
+    numbers: list[int]
+    n_rows: np.ndarray
+    n_features: int
+    names: np.ndarray | None
+    dtype: np.dtype
+    n_bytes: int
+    classes: np.ndarray
+    counts: np.ndarray
+    variance: float
+
+
+class Plan(NamedTuple):
+    """How partitions are prepared, the same for all."""
+
+    classes: np.ndarray
+    dtype: np.dtype
+    class_weights: np.ndarray | None
+    seed: int
+
+
+class Rows(NamedTuple):
+    """A partition in random order; its first rows are held out."""
+
+    number: int
+    X: Any
+    labels: np.ndarray  # places in the classes
+    weights: np.ndarray | None
+    n_held: int
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.labels)
+
+    def part(self, chosen: slice | np.ndarray) -> tuple[Any, np.ndarray, np.ndarray | None]:
+        weights = None if self.weights is None else own(self.weights)[chosen]
+        return own(self.X)[chosen], own(self.labels)[chosen], weights
+
+
+def own(value: Any) -> Any:
+    """Arrays as they are when they are made here, also in tuples.
+
+    What comes from another machine may be read-only or not aligned, for which other machine code is compiled, and that
+    rounds otherwise.
+    """
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        return np.require(value, requirements=("C_CONTIGUOUS", "ALIGNED", "WRITEABLE"))
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(own, value))
+    return value
+
+
+def _checked(number: int, X: Any, y: Any, weight: Any, estimator: Any):
+    """Rows, labels and weights as arrays; every complaint names the partition."""
+    try:
+        return _arrays(X, y, weight, clone(estimator))
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"Partition {number}: {error}") from error
+
+
+def _arrays(X: Any, y: Any, weight: Any, estimator: Any):
+    names = getattr(X, "columns", None)
+    names = tuple(names) if names is not None and all(isinstance(name, str) for name in names) else None
+    y = np.asarray(y).ravel()
+    if getattr(X, "ndim", 2) != 2:
+        raise ValueError(f"rows must have two dimensions, not {X.ndim}.")
+    if X.shape[0] != len(y):
+        raise ValueError(f"there are {X.shape[0]} rows, but {len(y)} labels.")
+    if weight is not None:
+        weight = np.asarray(weight, np.float64).ravel()
+        if len(weight) != len(y):
+            raise ValueError(f"there are {len(y)} rows, but {len(weight)} weights.")
+        if not (np.isfinite(weight).all() and (weight >= 0).all()):
+            raise ValueError("weights must be finite and not negative.")
+    if not len(y):
+        return X, y, weight, names
+    X = X if issparse(X) or isinstance(X, np.ndarray) else X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
+    X = validated_rows(estimator, X, reset=True)
+    if y.dtype.kind not in "iub":
+        y = np.asarray(y.tolist()) if y.dtype.kind == "O" else y
+        check_classification_targets(y)
+    return X, y, weight, names
+
+
+def examined(number: int, X: Any, y: Any, weight: Any, estimator: Any) -> Survey:
+    """A look at one partition."""
+    X, y, weight, names = _checked(number, X, y, weight, estimator)
+    seen = np.ones(len(y), bool) if weight is None else weight > 0
+    n_rows = int(np.count_nonzero(seen))
+    if not n_rows:
+        return Survey(number, 0, X.shape[1], names, np.dtype(np.float32), 0, y[:0], np.zeros(0, np.int64), 0.0, 0.0)
+    labels = distinct_labels(y[seen])
+    counts = np.bincount(np.searchsorted(labels, y[seen]), minlength=len(labels))
+    entries = X.data if issparse(X) else X.ravel()
+    n_bytes = entries.nbytes + (X.indices.nbytes if issparse(X) else 0)
+    total = float(entries.sum(dtype=np.float64))
+    squares = float(np.einsum("i,i->", entries, entries, dtype=np.float64))
+    return Survey(number, n_rows, X.shape[1], names, X.dtype, n_bytes, labels, counts, total, squares)
+
+
+def overview_of(surveys: list[Survey]) -> Overview:
+    """All partitions taken together, if they go together."""
+    filled = [survey for survey in surveys if survey.n_rows]
+    if not filled:
+        raise ValueError("All partitions are empty: there are no rows to learn from.")
+    first = filled[0]
+    for survey in filled:
+        _check_alike(first, survey)
+    classes = np.unique(np.concatenate([survey.labels for survey in filled]))
+    if len(classes) < 2:
+        raise ValueError(f"Learning needs two classes at least, but all labels are {classes.tolist()[0]!r}: one class.")
+    counts = np.zeros(len(classes), np.int64)
+    for survey in filled:
+        counts[np.searchsorted(classes, survey.labels)] += survey.counts
+    n_rows = np.array([survey.n_rows for survey in filled])
+    size = n_rows.sum() * first.n_features
+    mean = sum(survey.total for survey in filled) / size
+    return Overview(
+        numbers=[survey.number for survey in filled],
+        n_rows=n_rows,
+        n_features=first.n_features,
+        names=None if first.names is None else np.array(first.names, object),
+        dtype=np.result_type(*(survey.dtype for survey in filled)),
+        n_bytes=sum(survey.n_bytes for survey in filled),
+        classes=classes,
+        counts=counts,
+        variance=max(sum(survey.squares for survey in filled) / size - mean**2, 0.0),
+    )
+
+
+def _check_alike(first: Survey, survey: Survey) -> None:
+    if survey.n_features != first.n_features:
+        raise ValueError(
+            f"Partition {survey.number} has {survey.n_features} features, but partition {first.number} has "
+            f"{first.n_features}: all must have the same."
+        )
+    if survey.names != first.names:
+        raise ValueError(f"The columns of partition {survey.number} have other names than those of {first.number}.")
+    if (survey.labels.dtype.kind in "biuf") != (first.labels.dtype.kind in "biuf"):
+        raise ValueError(
+            f"Partition {survey.number} has labels like {survey.labels.tolist()[0]!r}, which do not mix with "
+            f"{first.labels.tolist()[0]!r} of partition {first.number}."
+        )
+
+
+def class_weights_of(overview: Overview, class_weight: Any) -> np.ndarray | None:
+    """Weights of the classes, or None where all are 1."""
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return overview.counts.sum() / (len(overview.classes) * overview.counts)
+    return compute_class_weight(class_weight, classes=overview.classes, y=overview.classes)
+
+
+def prepared(number: int, X: Any, y: Any, weight: Any, n_held: int, estimator: Any, plan: Plan) -> Rows:
+    """Rows in random order, with a type, labels and weights that learners take."""
+    X, y, weight, _ = _checked(number, X, y, weight, estimator)
+    seen = np.arange(len(y)) if weight is None else np.flatnonzero(weight)
+    order = seen[np.random.default_rng([plan.seed, number]).permutation(len(seen))]
+    try:
+        labels = encoded_labels(y[order], distinct_labels(y[order]), plan.classes, may_grow=False)
+    except ValueError as error:
+        raise ValueError(f"Partition {number} is not what it was in the first pass: {error}") from error
+    weights = None if weight is None else weight[order]
+    if plan.class_weights is not None:
+        weights = plan.class_weights[labels] * (1.0 if weights is None else weights)
+    return Rows(number, X[order].astype(plan.dtype, copy=False), labels, weights, n_held)
+
+
+def sampled(rows: Rows, n_sample: int) -> tuple[Rows, Rows]:
+    """The held rows of a partition, and some of the others."""
+    parts = (slice(rows.n_held), slice(rows.n_held, rows.n_held + n_sample))
+    held, sample = (Rows(rows.number, *rows.part(part), 0) for part in parts)
+    return held, sample
+
+
+def stacked(parts: list[Rows]) -> Rows:
+    """Rows of several partitions as one."""
+    X = (
+        vstack([part.X for part in parts], format="csr")
+        if issparse(parts[0].X)
+        else np.concatenate([p.X for p in parts])
+    )
+    weights = None if parts[0].weights is None else np.concatenate([part.weights for part in parts])
+    return Rows(-1, X, np.concatenate([part.labels for part in parts]), weights, 0)

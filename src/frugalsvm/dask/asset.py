@@ -1,0 +1,301 @@
+"""ASSET on a Dask cluster."""
+
+from copy import copy
+
+import numpy as np
+
+from frugalsvm.asset.losses import SQUARED, Hinge, SquaredHinge
+from frugalsvm.asset.maps import whitening_of, width_of
+from frugalsvm.asset.rounds import best_lengths, newton_step, objective_of
+from frugalsvm.asset.solve import Settings
+from frugalsvm.dask._asset_tasks import (
+    SAMPLE_PER_COLUMN,
+    Place,
+    features_kept,
+    line_told,
+    mean_of_epochs,
+    moments_told,
+    one_epoch,
+    rule_for,
+    started_on_sample,
+    summed_told,
+)
+from frugalsvm.dask._base import DaskClassifier, Training, Watch, held_accuracy
+from frugalsvm.estimators._asset import dense_rows
+from frugalsvm.estimators._classes import n_outputs_for
+from frugalsvm.estimators._validation import parsed_bytes
+from frugalsvm.estimators.asset import ASSETClassifier
+
+__all__ = ["DaskASSETClassifier"]
+
+_CURVATURE_ROWS = 15  # rows near the margin for each feature, of all partitions together, that make the curvature
+_WIDTHS = (0.1, 0.03)
+_ROUGH = 0.05  # tolerance of all widths but the last
+_MAX_EXCESS = 2.0  # share of the objective that may come from smoothing, in units of the tolerance
+_NARROWER = 4  # times that the loss may be made narrower to get there
+_ROUNDS, _EPOCHS = 30, 20  # unless max_iter says otherwise
+_FEATURES_SHARE = 0.3  # of the cluster's memory, for features
+
+
+class DaskASSETClassifier(DaskClassifier):
+    """`ASSETClassifier` for data on many machines: the same problem, solved to the same accuracy.
+
+    Landmarks are drawn from all partitions, and the feature map goes to all workers once. A round is then a Newton step
+    on all rows: every partition tells sums of the size of the model, slopes and curvature of its own loss, and the
+    client makes one step of them. Rounds end when a step promises little, or when the accuracy on held rows does not
+    grow any more; a last step is made with the held rows.
+
+    With ``solver="asset"`` or ``"asset*"`` a round is an epoch of subgradient steps in every partition by itself, from
+    the mean of the round before, and the results are averaged by examples.
+
+    The result does not depend on the number of workers, nor on which of them does what, to the last bit; and it hardly
+    depends on how rows are divided into partitions.
+
+    Parameters
+    ----------
+    feature_map, n_components, kernel, gamma, degree, coef0, loss, fit_intercept, alpha, landmarks, rank, \
+eigenvalue_threshold, structured, average, class_weight, random_state
+        As in `ASSETClassifier`. ``class_weight="balanced"`` counts the labels of all partitions.
+    C : float, default=1.0
+        One number: paths of C are for one machine.
+    solver : {"newton", "asset", "asset*"}, default="newton"
+        What a round is.
+    max_iter : int, default=None
+        Rounds at most; None is 30 Newton steps, or 20 epochs.
+    tol : float, default=5e-3
+        Newton steps end when the next would reduce the objective by a smaller share than this.
+    n_iter_no_change : int, default=5
+        Rounds without a better accuracy on the held rows after which training ends.
+    validation_fraction : float, default=0.05
+        Share of rows that are held, 10 000 at most. With 0 only ``tol`` and ``max_iter`` end the training.
+    memory : str, default="4GB"
+        Limit for features that a worker keeps between rounds, and never more than 30 % of its memory. If all features
+        take more, they are computed again in every round.
+    persist : {"auto", True, False}, default="auto"
+        Whether prepared partitions stay in the memory of the workers between rounds; otherwise they are computed, or
+        read, in each of them. "auto" keeps them if they take less than 30 % of the memory of all workers.
+    client : distributed.Client, default=None
+        None takes that of the context.
+
+    Attributes
+    ----------
+    classes_, n_features_in_, n_iter_
+    history_ : list of dict
+        What was measured after each round.
+    last_model_ : ASSETClassifier or None
+        The ordinary estimator after the last round that was finished, also if training failed later.
+
+    See Also
+    --------
+    to_local : The ordinary estimator, with landmarks and all other attributes.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from frugalsvm.dask import DaskASSETClassifier
+    >>> from frugalsvm.datasets import make_checkerboard
+    >>> X, y = (da.from_array(part, chunks=5000) for part in make_checkerboard(20_000, random_state=0))
+    >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0") as client:
+    ...     model = DaskASSETClassifier(n_components=128, C=10.0, gamma=8.0, random_state=0).fit(X, y)
+    ...     model.score(X, y).compute() > 0.97
+    True
+    >>> model.to_local().landmarks_.shape
+    (128, 2)
+    """
+
+    def __init__(
+        self,
+        feature_map="nystroem",
+        n_components=512,
+        *,
+        C=1.0,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1.0,
+        loss="hinge",
+        solver="newton",
+        fit_intercept=True,
+        alpha=None,
+        landmarks="uniform",
+        rank=None,
+        eigenvalue_threshold=1e-7,
+        structured="auto",
+        max_iter=None,
+        tol=5e-3,
+        average="suffix",
+        n_iter_no_change=5,
+        validation_fraction=0.05,
+        class_weight=None,
+        memory="4GB",
+        persist="auto",
+        random_state=None,
+        client=None,
+    ):
+        self.feature_map = feature_map
+        self.n_components = n_components
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.loss = loss
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.alpha = alpha
+        self.landmarks = landmarks
+        self.rank = rank
+        self.eigenvalue_threshold = eigenvalue_threshold
+        self.structured = structured
+        self.max_iter = max_iter
+        self.tol = tol
+        self.average = average
+        self.n_iter_no_change = n_iter_no_change
+        self.validation_fraction = validation_fraction
+        self.class_weight = class_weight
+        self.memory = memory
+        self.persist = persist
+        self.random_state = random_state
+        self.client = client
+
+    def _new_local(self):
+        own = ("validation_fraction", "persist", "client")
+        return ASSETClassifier(
+            **{name: value for name, value in self.get_params(deep=False).items() if name not in own}
+        )
+
+    def _check_own_params(self):
+        super()._check_own_params()
+        if isinstance(self.C, list | tuple | np.ndarray):
+            raise ValueError("C must be one number: a list of them is for ASSETClassifier, on a sample of the rows.")
+
+    def _n_sample(self, n_rows):
+        return max(self._new_local()._n_candidates(n_rows), SAMPLE_PER_COLUMN * self.n_components)
+
+    def _rounds(self, local, training: Training):
+        n_rows = int(training.overview.n_rows.sum())
+        n_outputs = n_outputs_for(len(local.classes_))
+        kernel = local._kernel
+        local._begin(n_outputs, kernel, not isinstance(training.sample.X, np.ndarray), training.rng)
+        candidates = dense_rows(training.sample.X[: local._n_candidates(n_rows)])
+        local._map = local._new_map(kernel, candidates, local._is_sparse, training.rng)
+        local._first, local._n_fitted = None, n_rows
+        penalty = local._penalty(self.C, n_rows)
+        shared = training.cluster.broadcast(local)
+        sources = self._sources(training, shared, width_of(local._map))
+        local._unknowns = np.zeros((n_outputs, _n_features(local._map) + 1))
+        rounds = _NewtonRounds if self.solver == "newton" else _Epochs
+        rounds(self, local, training, shared, sources, penalty).run()
+        local._n_iter = len(self.history_)
+
+    def _sources(self, training, shared, width):
+        """Partitions, with their features where these can be kept."""
+        needed = 4 * int(training.overview.n_rows.sum()) * width
+        memory, n_workers = training.cluster.memory(), training.cluster.n_workers()
+        rows = [(part,) for part in training.rows]
+        if needed > min(_FEATURES_SHARE * memory, n_workers * parsed_bytes("memory", self.memory)):
+            return [(part, None) for (part,) in rows]
+        kept = training.cluster.kept(features_kept, rows, shared)
+        return [(part, features) for (part,), features in zip(rows, kept, strict=True)]
+
+
+def _n_features(feature_map):
+    whitening = whitening_of(feature_map)
+    return width_of(feature_map) if whitening is None else whitening.shape[1]
+
+
+class _Rounds:
+    """Rounds of one training: ``local`` always has the unknowns of the last one."""
+
+    def __init__(self, estimator, local, training, shared, sources, penalty):
+        self.estimator, self.local, self.training = estimator, local, training
+        self.shared, self.sources, self.penalty = shared, sources, penalty
+        # Newton steps may be near the end without a better accuracy; what ends them is the objective.
+        self.watch = Watch(estimator.n_iter_no_change, 0.0)
+
+    def tell(self, **figures):
+        """The end of a round; returns whether the held rows say that it is time to stop."""
+        held = self.training.held
+        accuracy = held_accuracy(self.local, held)
+        self.training.tell(copy(self.local), accuracy=accuracy, **figures)
+        return self.watch(accuracy, self.local._unknowns) if held.n_rows else False
+
+
+class _NewtonRounds(_Rounds):
+    def run(self):
+        estimator, local, training = self.estimator, self.local, self.training
+        n_rows = int(training.overview.n_rows.sum())
+        settings = Settings(estimator.tol, _ROUNDS)
+        local._unknowns = started_on_sample(local, training.sample, self.penalty, n_rows, settings, training.rng)
+        self.left = estimator.max_iter or _ROUNDS
+        stopped = False
+        for width, tolerance in self.stages():
+            stopped = self.until(width, tolerance)
+            if stopped or not self.left:
+                break
+        if stopped:
+            local._unknowns = self.watch.value
+        self.step(width, whole=True)
+
+    def stages(self):
+        """Widths of the loss with the tolerance at each; narrower ones while smoothing makes much of the objective."""
+        tol, squared = self.estimator.tol, isinstance(self.loss, SQUARED)
+        for width in _WIDTHS[-1:] if squared else _WIDTHS:
+            yield width, tol if width == _WIDTHS[-1] else max(_ROUGH, tol)
+        for _ in range(_NARROWER):
+            if (self.excess <= _MAX_EXCESS * tol * self.objectives).all():
+                return
+            width /= 3
+            yield width, tol
+
+    @property
+    def loss(self):
+        return {"hinge": Hinge, "squared_hinge": SquaredHinge}[self.estimator.loss]()
+
+    def until(self, width, tolerance):
+        """Steps until one promises little; returns whether the held rows ended it."""
+        while self.left:
+            self.left -= 1
+            promised, stop = self.step(width)
+            if stop:
+                return True
+            if (promised <= tolerance * self.objectives).all():
+                return False
+        return False
+
+    def step(self, width, whole=False):
+        """A Newton step on all rows; returns the reduction it promised, and whether it is time to stop."""
+        local, cluster = self.local, self.training.cluster
+        number = len(self.estimator.history_)
+        n_sampled = -(-_CURVATURE_ROWS * local._unknowns.shape[1] // len(self.sources))
+        n_sampled = max(n_sampled // (1 if len(local._unknowns) == 1 else 2), 1)
+        place = Place(number, local._unknowns, None, width, n_sampled, whole)
+        moments = cluster.reduced(moments_told, summed_told, self.sources, self.shared, cluster.broadcast(place))
+        directions, decrements = newton_step(moments, place.unknowns, self.penalty, local.fit_intercept)
+        place = place._replace(directions=directions)
+        line = cluster.reduced(line_told, summed_told, self.sources, self.shared, cluster.broadcast(place))
+        lengths = best_lengths(line, moments.n_rows, place.unknowns, directions, self.penalty)
+        local._unknowns = place.unknowns + lengths[:, None] * directions
+        self.objectives = objective_of(moments, place.unknowns, self.penalty)
+        self.excess = moments.excess / moments.n_rows
+        local.objective_ = float(self.objectives.sum())  # before the step: it is a little less after
+        stop = self.tell(objective=local.objective_, promised=float(0.5 * decrements.sum()), width=width)
+        return 0.5 * decrements, stop
+
+
+class _Epochs(_Rounds):
+    def run(self):
+        local, training, cluster = self.local, self.training, self.training.cluster
+        rule = rule_for(local, training.sample, self.penalty)
+        n_steps, mean_rows = 0, int(np.average(training.n_train, weights=training.n_train))
+        for number in range(self.estimator.max_iter or _EPOCHS):
+            unknowns = cluster.broadcast(local._unknowns)
+            local._unknowns, _ = cluster.reduced(
+                one_epoch, mean_of_epochs, self.sources, self.shared, rule, unknowns, n_steps, number
+            )
+            n_steps += mean_rows
+            if self.tell():
+                break
+        if self.watch.value is not None:
+            local._unknowns = self.watch.value

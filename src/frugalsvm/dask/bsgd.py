@@ -1,0 +1,278 @@
+"""Budgeted SGD on a Dask cluster."""
+
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frugalsvm.budgeted.combining import at_clock, combined, mean_coefficients, with_coefficients
+from frugalsvm.budgeted.maintenance import new_policy
+from frugalsvm.budgeted.projection import frozen
+from frugalsvm.core.expansion import (
+    ERROR_SUM,
+    N_SEEN,
+    N_SLOTS,
+    averaged_coefficients,
+    new_expansion,
+    resized,
+    restart_average,
+)
+from frugalsvm.dask._base import DaskClassifier, Training, Watch, held_accuracy
+from frugalsvm.dask._preparing import Rows, own
+from frugalsvm.estimators._base import blas_threads, bytes_per_slot
+from frugalsvm.estimators._classes import n_outputs_for
+from frugalsvm.estimators._validation import check_positive, slots_for_budget
+from frugalsvm.estimators.bsgd import BSGDClassifier
+
+__all__ = ["DaskBSGDClassifier"]
+
+
+class DaskBSGDClassifier(DaskClassifier):
+    """`BSGDClassifier` for data on many machines: a pass over every partition by itself, then one model of all.
+
+    In a round, every partition learns its rows once, from the model of the round before. The models are averaged, by
+    the examples that they have learned from, and merged down to the budget; the result goes to all workers. Rounds end
+    when the accuracy on held rows does not grow any more, and the model that did best on them is kept.
+
+    The result does not depend on the number of workers, nor on which of them does what, but it does on the partitions:
+    fewer and larger ones need fewer rounds. Choose about as many as there are cores.
+
+    Parameters
+    ----------
+    learner, maintenance, budget, alpha, eta0, radius, kernel, gamma, degree, coef0, class_weight, random_state
+        As in `BSGDClassifier`. ``class_weight="balanced"`` counts the labels of all partitions.
+    average : False or "post", default=False
+        "post" adds a last round in which the support vectors stay, and their coefficients are learned by every
+        partition and averaged. Nothing is merged in it, so that it makes up for what merging took.
+    max_iter : int, default=10
+        Rounds at most.
+    tol : float, default=1e-3
+        Gain of accuracy on the held rows that counts as one.
+    n_iter_no_change : int, default=2
+        Rounds without a gain after which training ends.
+    validation_fraction : float, default=0.05
+        Share of rows that are held, 10 000 at most. With 0 there are ``max_iter`` rounds.
+    persist : {"auto", True, False}, default="auto"
+        Whether prepared partitions stay in the memory of the workers between rounds; otherwise they are computed, or
+        read, in each of them. "auto" keeps them if they take less than 30 % of the memory of all workers.
+    client : distributed.Client, default=None
+        None takes that of the context.
+
+    Attributes
+    ----------
+    classes_, n_features_in_, n_iter_
+    history_ : list of dict
+        What was measured after each round.
+    last_model_ : BSGDClassifier or None
+        The ordinary estimator after the last round that was finished, also if training failed later.
+
+    See Also
+    --------
+    to_local : The ordinary estimator, with support vectors and all other attributes.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from frugalsvm.dask import DaskBSGDClassifier
+    >>> from frugalsvm.datasets import make_checkerboard
+    >>> X, y = (da.from_array(part, chunks=5000) for part in make_checkerboard(20_000, random_state=0))
+    >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0") as client:
+    ...     model = DaskBSGDClassifier(budget=100, gamma=8.0, alpha=1e-5, random_state=0).fit(X, y)
+    ...     model.score(X, y).compute() > 0.9
+    True
+    >>> model.to_local().support_vectors_.shape
+    (100, 2)
+    """
+
+    def __init__(
+        self,
+        learner="pegasos",
+        maintenance="merge",
+        budget=500,
+        *,
+        alpha=1e-4,
+        eta0=1.0,
+        radius=None,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1.0,
+        average=False,
+        max_iter=10,
+        tol=1e-3,
+        n_iter_no_change=2,
+        validation_fraction=0.05,
+        class_weight=None,
+        persist="auto",
+        random_state=None,
+        client=None,
+    ):
+        self.learner = learner
+        self.maintenance = maintenance
+        self.budget = budget
+        self.alpha = alpha
+        self.eta0 = eta0
+        self.radius = radius
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.average = average
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.validation_fraction = validation_fraction
+        self.class_weight = class_weight
+        self.persist = persist
+        self.random_state = random_state
+        self.client = client
+
+    def _new_local(self):
+        if self.average is not False and self.average != "post":
+            raise ValueError(f"average must be False or 'post' on many machines, not {self.average!r}.")
+        names = ("learner", "maintenance", "budget", "alpha", "eta0", "radius", "kernel", "gamma", "degree", "coef0")
+        others = ("average", "max_iter", "class_weight", "random_state")
+        return BSGDClassifier(**{name: getattr(self, name) for name in names + others})
+
+    def _check_own_params(self):
+        super()._check_own_params()
+        check_positive("tol", self.tol, zero=True)
+
+    def _n_sample(self, n_rows):
+        return 1  # tells whether rows are sparse
+
+    def _start(self, local, overview, sparse):
+        super()._start(local, overview, sparse)
+        n_outputs = n_outputs_for(len(overview.classes))
+        slots = slots_for_budget(self.budget, bytes_per_slot(overview.n_features, n_outputs, overview.dtype))
+        local.budget_ = slots
+        local._policy = new_policy(self.maintenance, slots)
+        local._expansion = _empty(slots, overview.n_features, n_outputs, overview.dtype)
+
+    def _rounds(self, local, training: Training):
+        watch = Watch(self.n_iter_no_change, self.tol)
+        clock, done, n_rounds = 0, False, 0
+        mean_rows = max(int(np.average(training.n_train, weights=training.n_train)), 1)
+        while n_rounds < self.max_iter and not done:
+            n_rounds += 1
+            clock += mean_rows
+            model = _one_round(local, training, Round(n_rounds, clock - mean_rows, clock))
+            local._expansion = _with_history(local, model)
+            accuracy = held_accuracy(local, training.held)
+            training.tell(copy(local), accuracy=accuracy, gradient_error=local.gradient_error_)
+            done = watch(accuracy, local._expansion) if training.held.n_rows else False
+        if watch.value is not None:
+            local._expansion = watch.value
+        if self.average == "post":
+            self._post_round(local, training, Round(n_rounds + 1, clock, clock))
+
+    def _post_round(self, local, training: Training, turn: "Round"):
+        told = training.cluster.reduced(
+            learned_coefficients,
+            mean_of_coefficients,
+            [(rows,) for rows in training.rows],
+            training.cluster.broadcast(local),
+            turn,
+        )
+        local._expansion = with_coefficients(local._expansion, told[0])
+        accuracy = held_accuracy(local, training.held)
+        training.tell(copy(local), accuracy=accuracy, gradient_error=local.gradient_error_)
+
+
+class Round(NamedTuple):
+    number: int
+    began: int  # examples that each partition had learned from before, on average
+    ends: int
+
+
+class _Combining:
+    """Models of several partitions as one: a function for trees."""
+
+    __name__ = "combining"
+
+    def __init__(self, local: Any, clock: int):
+        parts = local._parts()
+        self._learner = (parts.kernel, parts.loss, parts.schedule)
+        self._budget, self._maintenance, self._clock = local.budget_, local.maintenance, clock
+
+    def __call__(self, models: list) -> Any:
+        with blas_threads(None):
+            return combined(
+                *self._learner, [own(model) for model in models], self._budget, self._maintenance, self._clock
+            )
+
+
+def _one_round(local: Any, training: Training, turn: Round) -> Any:
+    """The model of all partitions after each has learned its rows."""
+    return training.cluster.reduced(
+        learned,
+        _Combining(local, turn.ends),
+        [(rows,) for rows in training.rows],
+        training.cluster.broadcast(local),
+        turn,
+    )
+
+
+def learned(rows: Rows, local: Any, turn: Round) -> Any:
+    """The model after the rows of a partition, as one of these examples alone."""
+    learner = _copy_at(local, turn.began)
+    X, labels, weights = rows.part(slice(rows.n_held, None))
+    learner._learn(X, labels, weights, _order(rows, turn, len(labels)))
+    n_seen = int(learner._expansion.counts[N_SEEN]) - turn.began
+    return at_clock(learner._expansion, learner._parts().schedule, n_seen)
+
+
+def learned_coefficients(rows: Rows, local: Any, turn: Round) -> tuple[np.ndarray, int]:
+    """Coefficients of fixed support vectors, averaged over a pass over the rows of a partition."""
+    learner = _copy_at(local, turn.began)
+    start = learner._expansion
+    averaged = new_expansion(len(start.rows), start.rows.shape[1], start.n_outputs, start.rows.dtype, 0)
+    averaged.coef[: start.n_outputs] = start.coef
+    learner._expansion = start._replace(coef=averaged.coef)
+    restart_average(learner._expansion)
+    X, labels, weights = rows.part(slice(rows.n_held, None))
+    n_slots = int(start.counts[N_SLOTS])
+    if len(labels):
+        policy = frozen(learner._kernel, learner._expansion)
+        learner._learn(X, labels, weights, _order(rows, turn, len(labels)), policy)
+    return averaged_coefficients(learner._expansion)[:n_slots], len(labels)
+
+
+def mean_of_coefficients(told: list[tuple[np.ndarray, int]]) -> tuple[np.ndarray, int]:
+    """The mean, and of how many examples it is."""
+    numbers = [n for _, n in told]
+    return mean_coefficients([values for values, _ in told], numbers), sum(numbers)
+
+
+def _order(rows: Rows, turn: Round, n_rows: int) -> np.ndarray:
+    """Rows are in random order already; later rounds take them in another one."""
+    if turn.number == 1:
+        return np.arange(n_rows)
+    return np.random.default_rng([rows.number, turn.number]).permutation(n_rows)
+
+
+def _empty(budget, n_features, n_outputs, dtype):
+    return new_expansion(256 if budget is None else budget + 1, n_features, n_outputs, dtype)
+
+
+def _copy_at(local: Any, clock: int) -> Any:
+    """A learner of its own that goes on from a model, with all counters at zero and the clock at an example."""
+    learner = copy(local)
+    model = at_clock(own(local._expansion), local._parts().schedule, clock)
+    if local.budget_ is not None:
+        model = resized(model, local.budget_ + 1)
+    model.counts[N_SEEN + 1 :] = 0
+    model.scalars[ERROR_SUM] = 0.0
+    learner._expansion, learner._policy = model, new_policy(local.maintenance, local.budget_)
+    return learner
+
+
+def _with_history(local: Any, model: Any) -> Any:
+    """The model of a round with the counters of all rounds so far."""
+    before = local._expansion
+    n_seen = int(before.counts[N_SEEN] + model.counts[N_SEEN])
+    whole = at_clock(model, local._parts().schedule, n_seen)
+    whole.counts[N_SEEN + 1 :] += before.counts[N_SEEN + 1 :]
+    whole.scalars[ERROR_SUM] += before.scalars[ERROR_SUM]
+    return whole

@@ -1,0 +1,332 @@
+"""The Dask classifiers: what they learn, what they take, and what they refuse."""
+
+import os
+import pickle
+import signal
+import time
+
+import numpy as np
+import pytest
+
+distributed = pytest.importorskip("distributed")  # a folder of this name is found as `dask` where Dask is missing
+
+import dask.array as da  # noqa: E402
+from dask import delayed  # noqa: E402
+from scipy.sparse import csr_matrix  # noqa: E402
+from sklearn.base import clone  # noqa: E402
+
+from frugalsvm import ASSETClassifier, BSGDClassifier  # noqa: E402
+from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier, SchedulerLostError  # noqa: E402
+from frugalsvm.dask._base import Watch, _shares  # noqa: E402
+from frugalsvm.datasets import make_checkerboard  # noqa: E402
+
+ASSET = {"n_components": 64, "C": 10.0, "gamma": 8.0, "random_state": 0}
+BSGD = {"budget": 60, "gamma": 8.0, "alpha": 1e-4, "random_state": 0, "max_iter": 3}
+
+
+@pytest.fixture(scope="module")
+def client():
+    """A cluster inside of this process."""
+    with distributed.Client(
+        processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0", set_as_default=False
+    ) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return make_checkerboard(4000, random_state=0)
+
+
+def divided(X, y, n_rows=1000):
+    return da.from_array(X, chunks=(n_rows, -1)), da.from_array(y, chunks=n_rows)
+
+
+def estimators(client):
+    return [DaskASSETClassifier(client=client, **ASSET), DaskBSGDClassifier(client=client, **BSGD)]
+
+
+def test_the_ordinary_estimator_and_lazy_predictions(client, rows):
+    X, y = rows
+    for model, ordinary in zip(estimators(client), (ASSETClassifier, BSGDClassifier), strict=True):
+        model.fit(*divided(X, y))
+        local = model.to_local()
+        assert type(local) is ordinary
+        dX, dy = divided(X, y)
+        for lazy, expected in (
+            (model.predict(dX), local.predict(X)),
+            (model.decision_function(dX), local.decision_function(X)),
+        ):
+            assert isinstance(lazy, da.Array)
+            assert lazy.chunks == ((1000,) * 4,)
+            # not bit by bit: products of other blocks are rounded otherwise
+            np.testing.assert_allclose(client.compute(lazy).result(), expected, rtol=1e-4, atol=1e-4)
+        score = model.score(dX, dy)
+        assert isinstance(score, da.Array)
+        assert client.compute(score).result() == pytest.approx(local.score(X, y))
+        assert local.score(X, y) > 0.9
+        assert local.t_ >= 0.95 * len(y)  # all but the held rows
+        assert model.n_iter_ == len(model.history_) == local.n_iter_
+
+
+def test_asset_is_as_good_as_on_one_machine(client, rows):
+    X, y = rows
+    own = ASSETClassifier(**ASSET).fit(X, y)
+    model = DaskASSETClassifier(client=client, **ASSET).fit(*divided(X, y, 700)).to_local()
+    assert model.score(X, y) > own.score(X, y) - 0.01
+
+
+@pytest.mark.parametrize("solver", ["asset", "asset*"])
+def test_epochs_with_means_between_them(client, rows, solver):
+    model = DaskASSETClassifier(client=client, solver=solver, max_iter=8, **ASSET).fit(*divided(*rows))
+    assert model.to_local().score(*rows) > 0.9
+
+
+def test_a_last_round_for_the_coefficients(client, rows):
+    plain, post = (
+        DaskBSGDClassifier(client=client, average=average, **BSGD).fit(*divided(*rows)) for average in (False, "post")
+    )
+    assert len(post.history_) == len(plain.history_) + 1
+    np.testing.assert_array_equal(post.to_local().support_vectors_, plain.to_local().support_vectors_)
+    assert post.to_local().score(*rows) > plain.to_local().score(*rows) - 0.01
+
+
+def test_the_same_model_whatever_the_input_is(client, rows):
+    """Arrays, delayed partitions and data frames; kept in memory or not."""
+    pd = pytest.importorskip("pandas")
+    import dask.dataframe as dd
+
+    X, y = rows
+    arrays = divided(X, y)
+    lists = (
+        [delayed(X[i : i + 1000]) for i in range(0, 4000, 1000)],
+        [delayed(y[i : i + 1000]) for i in range(0, 4000, 1000)],
+    )
+    frame = dd.from_pandas(pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "label": y}), npartitions=4, sort=False)
+    frames = frame[["a", "b"]], frame["label"]
+    for model in estimators(client):
+        expected = model.fit(*arrays).to_local().decision_function(X)
+        for given, persist in ((lists, "auto"), (arrays, False)):
+            again = clone(model).set_params(client=client, persist=persist).fit(*given)
+            np.testing.assert_array_equal(again.to_local().decision_function(X), expected)
+        framed = clone(model).set_params(client=client).fit(*frames)
+        assert list(framed.to_local().feature_names_in_) == ["a", "b"]
+        np.testing.assert_allclose(client.compute(framed.decision_function(frames[0])).result(), expected, atol=1e-3)
+
+
+def test_sparse_rows_and_three_classes(client):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 4)).astype(np.float32) * (rng.random((900, 4)) < 0.7)
+    y = np.array(["one", "three", "two"])[np.digitize(X[:, 0] + 0.5 * X[:, 1], [-0.4, 0.4])]
+    parts = [delayed(csr_matrix(X[i : i + 300])) for i in range(0, 900, 300)]
+    labels = [delayed(y[i : i + 300]) for i in range(0, 900, 300)]
+    for model in (
+        DaskASSETClassifier(n_components=64, C=10.0, random_state=0, client=client),
+        DaskBSGDClassifier(budget=60, alpha=1e-3, random_state=0, client=client),
+    ):
+        model.fit(parts, labels)
+        assert list(model.classes_) == ["one", "three", "two"]
+        assert client.compute(model.score(parts, labels)).result() > 0.8
+        assert client.compute(model.decision_function(parts)).result().shape == (900, 3)
+
+
+def test_weights_of_zero_are_no_rows(client, rows):
+    X, y = rows
+    weights = np.ones(4000)
+    weights[::2] = 0.0
+    wrong = np.where(weights > 0, y, -y)
+    for model in estimators(client):
+        dX, dy = divided(X, wrong)
+        model.fit(dX, dy, da.from_array(weights, chunks=1000))
+        assert model.to_local().score(X, y) > 0.85
+
+
+def test_balanced_classes(client):
+    """Of two blobs that overlap, more of the rare one are found."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(3000) < 0.1).astype(int)
+    X = rng.normal(size=(3000, 2)) + y[:, None]
+    found = [
+        np.mean(
+            DaskASSETClassifier(n_components=32, class_weight=weight, random_state=0, client=client)
+            .fit(*divided(X, y))
+            .to_local()
+            .predict(X[y == 1])
+        )
+        for weight in (None, "balanced")
+    ]
+    assert found[1] > found[0] + 0.2
+
+
+def test_empty_partitions_and_partitions_of_one_class_are_no_trouble(client, rows):
+    X, y = rows
+    order = np.argsort(y, kind="stable")
+    cuts = [0, 0, 1500, 2500, 2500, 4000]
+    parts = [order[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+    for model in estimators(client):
+        model.fit([delayed(X[part]) for part in parts], [delayed(y[part]) for part in parts])
+        assert model.to_local().score(X, y) > 0.8
+        assert client.compute(model.predict([delayed(X[part]) for part in parts])).result().shape == (4000,)
+
+
+def refused(client, message, X_parts, y_parts, error=ValueError):
+    for model in estimators(client):
+        with pytest.raises(error, match=message):
+            model.fit([delayed(part) for part in X_parts], [delayed(part) for part in y_parts])
+        assert not hasattr(model, "classes_")
+
+
+def test_what_is_wrong_with_a_partition_is_told_with_its_number(client, rows, caplog):
+    X, y = rows[0][:200], rows[1][:200]
+    refused(client, "Partition 1 has 1 features, but partition 0 has 2", [X, X[:, :1]], [y, y])
+    refused(client, "Partition 1: there are 200 rows, but 199 labels", [X, X], [y, y[1:]])
+    refused(client, "Partition 1: Input X contains NaN", [X, np.full_like(X, np.nan)], [y, y])
+    refused(client, "Partition 1 has labels like 'a', which do not mix", [X, X], [y, np.full(200, "a")])
+    refused(client, "Partition 0: Unknown label type", [X], [y + 0.5 * np.arange(200) + 0.25])
+    refused(client, "two classes at least, but all labels are 1", [X, X], [np.ones(200, int)] * 2)
+    refused(client, "All partitions are empty", [X[:0], X[:0]], [y[:0], y[:0]])
+
+
+def test_what_is_wrong_with_the_input_is_told(client, rows):
+    X, y = rows
+    dX, dy = divided(X, y)
+    for model in estimators(client):
+        with pytest.raises(TypeError, match="X must be a Dask array"):
+            model.fit(X, y)
+        with pytest.raises(ValueError, match="X has 1 partitions, but y has 2"):
+            model.fit([delayed(X)], [delayed(y), delayed(y)])
+        with pytest.raises(ValueError, match="X has 4000 rows, but"):
+            model.fit(dX, dy[:100])
+        with pytest.raises(ValueError, match="validation_fraction must be"):
+            clone(model).set_params(validation_fraction=1.0, client=client).fit(dX, dy)
+        with pytest.raises(ValueError, match="There is no Dask client"):
+            clone(model).set_params(client=None).fit(dX, dy)
+    with pytest.raises(ValueError, match="C must be one number"):
+        DaskASSETClassifier(C=[1.0, 10.0], client=client).fit(dX, dy)
+    with pytest.raises(ValueError, match="average must be False or 'post'"):
+        DaskBSGDClassifier(average=True, client=client).fit(dX, dy)
+
+
+def test_fitted_estimators_travel_without_their_client(client, rows):
+    model = DaskBSGDClassifier(client=client, **BSGD).fit(*divided(*rows))
+    again = pickle.loads(pickle.dumps(model))
+    assert again.client is None
+    np.testing.assert_array_equal(again.predict(divided(*rows)[0]).compute(), model.to_local().predict(rows[0]))
+
+
+def test_shares_add_up():
+    for total in (0, 3, 100, 1000):
+        shares = _shares(np.array([500, 0, 3, 497]), total)
+        assert shares.sum() == total
+        assert (shares <= [500, 0, 3, 497]).all()
+
+
+def test_the_best_is_kept_and_small_gains_end_it():
+    watch = Watch(2, 0.01)
+    told = [watch(score, score) for score in (0.5, 0.9, 0.905, 0.903)]
+    assert told == [False, False, False, True]
+    assert watch.value == 0.905
+
+
+# --- clusters of processes ------------------------------------------------------------------------------------
+
+
+def processes(n_workers):
+    return distributed.LocalCluster(
+        n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
+    )
+
+
+@pytest.mark.slow
+def test_the_workers_make_no_difference(rows):
+    X, y = make_checkerboard(40_000, random_state=0)
+    for make, settings in ((DaskASSETClassifier, ASSET), (DaskBSGDClassifier, BSGD)):
+        values = []
+        for n_workers in (1, 2):
+            with processes(n_workers) as cluster, distributed.Client(cluster) as client:
+                model = (
+                    make(client=client, memory="1GB", **settings)
+                    if make is DaskASSETClassifier
+                    else make(client=client, **settings)
+                )
+                values.append(model.fit(*divided(X, y, 10_000)).to_local().decision_function(X[:5000]))
+        np.testing.assert_array_equal(*values)
+
+
+@pytest.mark.slow
+def test_a_killed_worker_makes_no_difference():
+    X, y = make_checkerboard(40_000, random_state=0)
+    for make, settings in ((DaskASSETClassifier, {**ASSET, "max_iter": 3}), (DaskBSGDClassifier, BSGD)):
+        values, killed = [], []
+        for kills in (False, True):
+            with processes(2) as cluster, distributed.Client(cluster) as client:
+
+                def kill(figures, cluster=cluster, killed=killed):
+                    nanny = list(cluster.workers.values())[-1]
+                    # A worker that is killed while it starts does not come back.
+                    while nanny.pid is None or nanny.pid in killed or len(cluster.scheduler.workers) < 2:
+                        time.sleep(0.1)
+                    pid = nanny.pid
+                    os.kill(pid, signal.SIGKILL)
+                    killed.append(pid)
+
+                model = make(client=client, **settings)
+                model.fit(*divided(X, y, 10_000), callback=kill if kills else None)
+                values.append(model.to_local().decision_function(X[:5000]))
+        assert killed
+        np.testing.assert_array_equal(*values)
+
+
+@pytest.mark.slow
+def test_a_lost_scheduler_is_told_and_the_last_model_is_there():
+    import subprocess
+    import sys
+
+    X, y = make_checkerboard(40_000, random_state=0)
+    command = [
+        sys.executable,
+        "-m",
+        "distributed.cli.dask_scheduler",
+        "--port",
+        "0",
+        "--no-dashboard",
+        "--scheduler-file",
+    ]
+    pytest.importorskip("distributed.cli.dask_scheduler")
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = str(Path(folder) / "scheduler.json")
+        scheduler = subprocess.Popen([*command, file], stderr=subprocess.DEVNULL)
+        worker = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "distributed.cli.dask_worker",
+                "--scheduler-file",
+                file,
+                "--no-nanny",
+                "--nthreads",
+                "1",
+            ],
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            with distributed.Client(scheduler_file=file, timeout=30) as client:
+
+                def kill(figures):
+                    if figures["round"] == 2:
+                        scheduler.kill()
+                        scheduler.wait()
+
+                model = DaskBSGDClassifier(client=client, **BSGD)
+                with pytest.raises(SchedulerLostError, match="does not answer any more") as caught:
+                    model.fit(*divided(X, y, 10_000), callback=kill)
+                assert caught.value.model is model.last_model_
+                assert len(model.history_) == 2
+                assert caught.value.model.score(X, y) > 0.8
+        finally:
+            for process in (scheduler, worker):
+                process.kill()
+                process.wait()
