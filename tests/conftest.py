@@ -10,6 +10,9 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
+# No doctests here; and there are more files of this name, of which only one can be imported as a module.
+collect_ignore_glob = ["conftest.py", "*/conftest.py"]
+
 
 @pytest.fixture(scope="session")
 def shared_data():
@@ -18,3 +21,9 @@ def shared_data():
     if not folder.is_dir():
         pytest.skip("the real data sets are not here (set FRUGALSVM_DATA to their folder)")
     return folder
+
+
+@pytest.fixture
+def real_data(shared_data, monkeypatch):
+    """The real data sets can be loaded by name."""
+    monkeypatch.setenv("FRUGALSVM_DATA", str(shared_data))

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pytest
 from sklearn.datasets import dump_svmlight_file
@@ -188,7 +189,11 @@ class TestReadersThatGoAway:
     def test_a_terminal_that_is_closed(self, data, tmp_path):
         """The shell and the kernel both send SIGHUP: the second one must not end the saving."""
         path = tmp_path / "m.frugal"
-        process = started("train", "-", "--format", "libsvm", "-o", path, *FLAGS, stdin=subprocess.PIPE)
+        # Whoever runs these tests may ignore the signal, as `nohup` does, and children inherit that.
+        heeded = partial(signal.signal, signal.SIGHUP, signal.SIG_DFL)
+        process = started(
+            "train", "-", "--format", "libsvm", "-o", path, *FLAGS, stdin=subprocess.PIPE, preexec_fn=heeded
+        )
         process.stdin.write(data.read_text())
         process.stdin.flush()  # but not closed: the run waits for more
         deadline = time.monotonic() + 200

@@ -140,6 +140,7 @@ def test_checkpoints():
     assert checkpoints(1000, 3, first=10) == [10, 100, 1000]
 
 
+@pytest.mark.usefixtures("real_data")
 def test_noise_is_in_the_training_labels_only():
     clean, noisy = split_of("usps-0", 0, test_rows=50), split_of("usps-0-noisy", 0, test_rows=50)
     assert np.mean(clean[1] != noisy[1]) == pytest.approx(0.1, abs=0.02)
@@ -148,6 +149,7 @@ def test_noise_is_in_the_training_labels_only():
         split_of("mist", 0)
 
 
+@pytest.mark.usefixtures("real_data")
 def test_small_pass():
     settings = {"data": "banana", "rows": 400, "test_rows": 200, "C": 10.0, "gamma": 1.0, "cache_size": 20}
     result = watched_pass({**settings, "variant": "g", "s": -1.0, "max_idle": 0, "looks": 4, "tests": 2}, 1)
@@ -160,6 +162,7 @@ def test_small_pass():
     assert all(math.isfinite(point["gap"]) and point["gap"] >= 0 for point in result["curve"])
 
 
+@pytest.mark.usefixtures("real_data")
 def test_small_batch_solution():
     settings = {"data": "banana", "rows": 400, "test_rows": 200, "C": 10.0, "gamma": 1.0, "cache_size": 20}
     result = batch_solver(settings, 1)

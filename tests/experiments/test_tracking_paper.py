@@ -91,6 +91,7 @@ def test_table_says_where_an_error_is_not_reached():
 PARAMETERS = {"C": 1.0, "gamma": 0.005, "cache_size": 20, "n_steps": 5, "process": False}
 
 
+@pytest.mark.usefixtures("real_data")
 @pytest.mark.parametrize("selection", ["random", "margin"])
 def test_small_trace(selection):
     settings = {
@@ -105,6 +106,7 @@ def test_small_trace(selection):
     assert all(0 <= point["gap"] < 1 for point in result["trace"])
 
 
+@pytest.mark.usefixtures("real_data")
 @pytest.mark.parametrize(("learner", "last"), [("tracking", 160), ("batch", 40)])
 def test_small_curve(learner, last):
     settings = {"data": "usps-0", "learner": learner, "rows": 300, "test_rows": 200, "tests": 3, "first": 10}
@@ -118,6 +120,7 @@ def test_small_curve(learner, last):
         assert values[0] <= 10 * 5 * 300
 
 
+@pytest.mark.usefixtures("real_data")
 def test_pools_are_counted_apart():
     settings = {
         "data": "usps-0",
