@@ -9,7 +9,25 @@ import typer
 
 from frugalsvm._version import __version__
 from frugalsvm.cli.catalogue import CATALOGUE
-from frugalsvm.cli.errors import Exit, Printer, fail, reported
+from frugalsvm.cli.errors import Printer, reported
+from frugalsvm.cli.flags import (
+    BadLine,
+    DataFile,
+    Delimiter,
+    Device,
+    Features,
+    Format,
+    Header,
+    Json,
+    Label,
+    ModelFile,
+    Quiet,
+    Seed,
+    checked_choice,
+    data_options,
+    options_from,
+)
+from frugalsvm.cli.outcome import tell_outcome
 
 app = typer.Typer(
     name="frugalsvm",
@@ -20,19 +38,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _console = Printer(soft_wrap=True)
-
-DataFile = Annotated[str, typer.Argument(help="File, folder (Parquet), or - for standard input.")]
-ModelFile = Annotated[Path, typer.Argument(help="Model file (.frugal).")]
-Format = Annotated[str | None, typer.Option(help="libsvm, csv, tsv, parquet, arrow, npz, npy; guessed otherwise.")]
-Label = Annotated[str | None, typer.Option(help="Column of the labels, by name or number (CSV, Parquet).")]
-BadLine = Annotated[str, typer.Option(help="What to do with a line that cannot be read: fail or skip.")]
-Header = Annotated[str, typer.Option(help="Whether CSV has a header: auto, yes, no.")]
-Delimiter = Annotated[str | None, typer.Option(help="Between the fields of CSV.")]
-Features = Annotated[int | None, typer.Option(help="Number of features, if later rows are wider than the first.")]
-Json = Annotated[bool, typer.Option("--json", help="Results as one line of JSON, for scripts.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
-Seed = Annotated[int, typer.Option(help="For everything random.")]
-Device = Annotated[str | None, typer.Option(help="Where scores are computed: cpu, cuda, cuda:1 or auto.")]
 
 
 def _version(shown: bool) -> None:
@@ -48,51 +53,6 @@ def _main(
     ] = False,
 ) -> None:
     pass
-
-
-def _options_from(context: typer.Context, config: Path | None) -> dict[str, Any]:
-    """Flags, with those of a TOML file for all that were not given on the command line."""
-    values = {key: value for key, value in context.params.items() if key != "config"}
-    if config is None:
-        return values
-    import tomllib
-
-    try:
-        given = tomllib.loads(config.read_text())
-    except tomllib.TOMLDecodeError as error:
-        raise fail(Exit.DATA, f"{config} is not TOML: {error}.") from error
-    for key, value in given.items():
-        name = key.replace("-", "_")
-        if name not in values:
-            raise fail(Exit.DATA, f"{config}: {key!r} is not a flag of this command.")
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "DEFAULT":
-            values[name] = value
-    return values
-
-
-def _checked_choice(flag: str, value: str, choices) -> str:
-    if value not in choices:
-        raise typer.BadParameter(f"{value!r} is not one of {', '.join(choices)}.", param_hint=flag)
-    return value
-
-
-def _data_options(values: dict[str, Any]):
-    from frugalsvm.cli.data import DataOptions
-
-    _checked_choice("--on-bad-line", values["on_bad_line"], ("fail", "skip"))
-    _checked_choice("--header", values["header"], ("auto", "yes", "no"))
-    return DataOptions(
-        source=values["data"],
-        format=values["format"],
-        label=values["label"],
-        on_bad_line=values["on_bad_line"],
-        header=values["header"],
-        delimiter=values["delimiter"],
-        n_features=values.get("features"),
-        shuffle_buffer=values.get("shuffle_buffer", 0),
-        seed=values.get("seed", 0),
-    )
 
 
 @app.command()
@@ -134,9 +94,9 @@ def train(
     quiet: Quiet = False,
 ) -> None:
     """Train a model on a file or a pipe."""
-    values = _options_from(context, config)
-    _checked_choice("--algorithm", values["algorithm"], CATALOGUE)
-    _checked_choice("--scale", values["scale"], ("auto", "yes", "no"))
+    values = options_from(context, config)
+    checked_choice("--algorithm", values["algorithm"], CATALOGUE)
+    checked_choice("--scale", values["scale"], ("auto", "yes", "no"))
     with reported():
         from frugalsvm.cli.running import Every
         from frugalsvm.cli.train import TrainOptions
@@ -165,8 +125,8 @@ def train(
             outcome = _train_whole(values, options, target, quiet=quiet or as_json)
         else:
             how = {"resume": values["resume"], "quiet": quiet or as_json}
-            outcome = run(_data_options(values), options, target, every, **how)
-    _tell_outcome(outcome, target, as_json)
+            outcome = run(data_options(values), options, target, every, **how)
+    tell_outcome(outcome, target, as_json)
 
 
 def _train_whole(values: dict[str, Any], options, target: Path, *, quiet: bool):
@@ -176,7 +136,7 @@ def _train_whole(values: dict[str, Any], options, target: Path, *, quiet: bool):
     reason = refusal(values)
     if reason is not None:
         raise typer.BadParameter(reason, param_hint="--device")
-    return train_whole(_data_options(values), options, target, values["device"], values["c"], quiet=quiet)
+    return train_whole(data_options(values), options, target, values["device"], values["c"], quiet=quiet)
 
 
 def _train_on_dask(values: dict[str, Any], target: Path, *, quiet: bool, as_json: bool) -> None:
@@ -207,46 +167,6 @@ def _label(text: str) -> Any:
         return text
 
 
-def _tell_outcome(outcome, target: Path, as_json: bool) -> None:
-    from frugalsvm.cli.showing import as_json as print_json
-    from frugalsvm.cli.showing import tell
-
-    result = {
-        "output": str(target),
-        "examples": outcome.progress.rows,
-        "accuracy_before_learning": outcome.progress.accuracy if outcome.progress.tested else None,
-        "bad_lines": outcome.n_bad,
-        "was_finished": outcome.was_finished,
-        "chosen": outcome.chosen,
-        "interrupted": outcome.interrupted_by is not None,
-        "bytes": target.stat().st_size,
-    }
-    if as_json:
-        print_json(result)
-    else:
-        _console.print(f"{target}: {result['bytes']:,} bytes; {_told(outcome.chosen)}", highlight=False)
-        if outcome.was_finished:
-            tell(f"{target} is finished already; to go on learning from more data, use another output file.")
-        if outcome.n_bad:
-            what = "1 bad line was" if outcome.n_bad == 1 else f"{outcome.n_bad:,} bad lines were"
-            more = "" if outcome.n_bad <= len(outcome.bad_lines) else ", the first ones"
-            _console.print(
-                "\n  ".join([f"{what} skipped{more}:", *map(str, outcome.bad_lines)]), highlight=False, markup=False
-            )
-    if outcome.interrupted_by is not None:
-        tell(f"Interrupted; `--resume` goes on at example {outcome.progress.rows:,}.")
-        raise typer.Exit(128 + outcome.interrupted_by)
-
-
-def _told(chosen: dict[str, Any]) -> str:
-    """What was chosen, in the words of the flags."""
-    strength = CATALOGUE[chosen["algorithm"]].strength
-    values = {"gamma": chosen["gamma"], strength or "-": chosen["strength"], "budget": chosen["budget"]}
-    values.setdefault("C", chosen.get("C"))  # on a device
-    parts = [f"{key} {value:.4g}" for key, value in values.items() if value is not None]
-    return ", ".join([*parts, "features standardised" if chosen["scale"] else "features as they are"])
-
-
 @app.command()
 def predict(
     model: ModelFile,
@@ -270,7 +190,7 @@ def predict(
         from frugalsvm.persist import load
 
         fitted, where = load(model), _where(device)
-        options = _data_options({**locals(), "features": _width_of(fitted)})
+        options = data_options({**locals(), "features": _width_of(fitted)})
         batches = open_data(options, has_labels=labelled).batches
         write_lines(predicted_lines(fitted, batches, where, scores=scores), output)
 
@@ -315,7 +235,7 @@ def evaluate(
 
         fitted, where = load(model), _where(device)
         tally, curve = Tally(fitted.classes_), []
-        for batch in open_data(_data_options({**locals(), "features": _width_of(fitted)})).batches:
+        for batch in open_data(data_options({**locals(), "features": _width_of(fitted)})).batches:
             rows = rows_of(batch)
             predicted, labels = fitted.predict(rows, **where), labels_of(batch)
             tally.add(labels, predicted, fitted.decision_function(rows, **where))
@@ -358,14 +278,14 @@ def tune(
     as_json: Json = False,
 ) -> None:
     """Find gamma, regularisation and budget by successive halving on the first rows."""
-    _checked_choice("--algorithm", algorithm, CATALOGUE)
+    checked_choice("--algorithm", algorithm, CATALOGUE)
     with reported():
         from frugalsvm.cli.choosing import grid_for, halved, usual_gamma
         from frugalsvm.cli.data import open_data, peeked, prepared
         from frugalsvm.cli.showing import as_json as print_json
         from frugalsvm.cli.showing import table_of
 
-        head, _ = peeked(open_data(_data_options(locals())).batches, rows)
+        head, _ = peeked(open_data(data_options(locals())).batches, rows)
         if not head:
             raise ValueError(f"{data} has no rows.")
         first = prepared(head)
@@ -426,7 +346,7 @@ def export(
     name: Annotated[str, typer.Option(help="Prefix of the C functions and files.")] = "model",
 ) -> None:
     """Write a model for other programs."""
-    _checked_choice("--to", to, ("onnx", "c", "libsvm"))
+    checked_choice("--to", to, ("onnx", "c", "libsvm"))
     with reported():
         from frugalsvm.export import to_c, to_libsvm, to_onnx
         from frugalsvm.persist import load

@@ -15,7 +15,7 @@ from frugalsvm.cli.showing import Screen, tell_notes
 from frugalsvm.persist.atomic import check_writable
 from frugalsvm.pipelines import StreamPipeline
 
-__all__ = ["Outcome", "TrainOptions", "train"]
+__all__ = ["Outcome", "TrainOptions", "save_training", "train"]
 
 _SHOWN_BAD_LINES = 3
 
@@ -73,7 +73,7 @@ def train(
     def save(passes_done, finished):
         nonlocal has_saved
         try:
-            _save(model, output, data, options, progress, chosen, passes_done, finished)
+            save_training(model, output, data, options, progress, chosen, passes_done, finished)
         except OSError as error:
             advice = " Repair that, and `--resume` goes on from there." if has_saved else ""
             raise OSError(error.errno, f"{error.strerror}{advice}") from error
@@ -158,7 +158,7 @@ def _resumed(output: Path) -> _Run:
     return _Run(model, counts, passes_done, chosen, data, options, training["finished"])
 
 
-def _save(model, output, data, options, progress, chosen, passes_done, finished):
+def save_training(model, output, data, options, progress, chosen, passes_done, finished):
     from frugalsvm.persist import save
 
     # No times, no dates: a run that was interrupted ends with the same file, byte for byte.

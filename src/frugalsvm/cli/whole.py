@@ -15,7 +15,7 @@ from frugalsvm.cli.choosing import grid_for, usual_gamma
 from frugalsvm.cli.data import DataOptions, Head, open_data, prepared
 from frugalsvm.cli.running import Progress, labels_of
 from frugalsvm.cli.showing import tell, tell_notes
-from frugalsvm.cli.train import Outcome, TrainOptions, _save
+from frugalsvm.cli.train import Outcome, TrainOptions, save_training
 from frugalsvm.device.arrays import arrays_on
 from frugalsvm.persist.atomic import check_writable
 from frugalsvm.pipelines import StreamPipeline
@@ -73,7 +73,7 @@ def train_whole(
     chosen = _chosen(model.estimator_, options, gamma, first.is_scaled, device)
     for each in (model.estimator, model.estimator_):
         each.set_params(device="cpu")  # where it was trained is no matter of those who use it
-    _save(model, output, data, options, progress, chosen, 1, True)
+    save_training(model, output, data, options, progress, chosen, 1, True)
     if not quiet:
         tell(_sentence(progress, model.estimator_, chosen))
     bad_lines = tuple(getattr(opened.stream, "bad_examples", ()))[:_SHOWN_BAD_LINES]
