@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from figure_support import assert_can_be_shown
 
 from experiments.lasvm import EXPERIMENTS
 from experiments.lasvm.data import TITLES, split_of
@@ -11,7 +12,6 @@ from experiments.lasvm.tables import METHODS
 from experiments.lasvm.work import batch_solver, watched_pass
 from experiments.printed import read_printed
 from experiments.protocol import PROFILES, folder_of, profile_of
-from experiments.results import Figure, Table
 from experiments.watched import WatchedLASVM, checkpoints
 from frugalsvm import LASVMClassifier
 from frugalsvm.datasets import make_checkerboard
@@ -34,15 +34,6 @@ def invented(task):
     ramp = {"admitted left": 3, "admitted right": 60, "cleaned left": 1, "cleaned right": 50}
     tests = [{"n": n, **scores} for n in (50, 100)]
     return {**scores, **end, "n_members": 1010, "n_admitted": 1100, "ramp": ramp, "curve": points, "tests": tests}
-
-
-def drawn(figure):
-    from matplotlib.figure import Figure as Canvas
-
-    canvas = Canvas(figsize=figure.size, layout="constrained")
-    figure.draw(canvas)
-    canvas.draw_without_rendering()
-    return canvas
 
 
 def test_printed_tables_are_complete():
@@ -86,17 +77,7 @@ def test_tables_and_figures_share_their_runs():
 @pytest.mark.parametrize("part", [1.0, 0.4, 0.0])
 @pytest.mark.parametrize("name", BY_NAME)
 def test_everything_can_be_shown_whatever_is_missing(name, part):
-    tasks = planned(name)
-    n_done = int(part * len(tasks))
-    outcome = [(task, invented(task) if place < n_done else None) for place, task in enumerate(tasks)]
-    shown = BY_NAME[name].show(outcome)
-    assert shown
-    for one in shown:
-        if isinstance(one, Figure):
-            assert drawn(one).axes
-        else:
-            assert isinstance(one, Table)
-            assert set(one.cells) <= {(row, column) for row in one.rows for column in one.columns}
+    assert_can_be_shown(BY_NAME[name], planned(name), invented, part)
 
 
 def test_cells_are_better_within_or_worse():

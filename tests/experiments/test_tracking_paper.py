@@ -1,10 +1,10 @@
 """The tracking paper: its plans, its figures, and one small run of each kind."""
 
 import pytest
+from figure_support import assert_can_be_shown, drawn
 
 from experiments.printed import read_printed
 from experiments.protocol import PROFILES, folder_of, profile_of
-from experiments.results import Figure
 from experiments.tracking import EXPERIMENTS
 from experiments.tracking.figures import first_at
 from experiments.tracking.work import error_curve, gap_trace
@@ -24,15 +24,6 @@ def invented(task):
         {"n": n, "error": error, "kernel_values": n * 1e6, "pool_values": 0, "n_support": 9} for n, error in points
     ]
     return {"trace": trace, "mean_gap": 1 / steps, "curve": curve}
-
-
-def drawn(figure):
-    from matplotlib.figure import Figure as Canvas
-
-    canvas = Canvas(figsize=figure.size, layout="constrained")
-    figure.draw(canvas)
-    canvas.draw_without_rendering()
-    return canvas
 
 
 def test_the_paper_prints_no_table_of_results():
@@ -57,16 +48,7 @@ def test_figures_share_their_runs(profile):
 @pytest.mark.parametrize("part", [1.0, 0.4, 0.0])
 @pytest.mark.parametrize("name", BY_NAME)
 def test_everything_can_be_shown_whatever_is_missing(name, part):
-    tasks = planned(name)
-    n_done = int(part * len(tasks))
-    outcome = [(task, invented(task) if place < n_done else None) for place, task in enumerate(tasks)]
-    shown = BY_NAME[name].show(outcome)
-    assert shown
-    for one in shown:
-        if isinstance(one, Figure):
-            assert drawn(one).axes
-        else:
-            assert set(one.cells) <= {(row, column) for row in one.rows for column in one.columns}
+    assert_can_be_shown(BY_NAME[name], planned(name), invented, part)
 
 
 def test_slope_of_steps_over_the_gap():
