@@ -10,18 +10,12 @@ import numpy as np
 
 from frugalsvm.asset.losses import HINGES, SQUARED, smoothing_excess
 from frugalsvm.asset.newton import last_step, minimise
+from frugalsvm.asset.stages import CAREFUL_STEPS, HEADS, MAX_EXCESS, MAX_SHARE, NARROWER, ROUGH, WIDTHS
 from frugalsvm.asset.task import objectives, parts_of, point_at
 
 __all__ = ["Sample", "Settings", "Solution", "certified", "solve", "solve_warm"]
 
-_HEADS = ((4, 0.5), (16, 0.25), (64, 0.15))  # rows for each column, width of the loss
-_WIDTHS = (0.1, 0.03)
 _WARM_WIDTHS = (0.03,)
-_ROUGH = 0.05  # tolerance of all stages but the last
-_CAREFUL_STEPS = 4  # at the end, with one output
-_MAX_EXCESS = 2.0  # share of the objective that may come from smoothing, in units of the tolerance
-_NARROWER = 4  # times that the loss may be made narrower to get there
-_MAX_SHARE = 0.5  # larger samples than this share of all rows gain nothing
 
 
 class Sample(NamedTuple):
@@ -57,9 +51,9 @@ def solve(task, sample, settings, rng, watch=None):
     for n_rows, width in _heads(task, sample):
         head = _head(task, sample, n_rows)
         point = point_at(head, unknowns)
-        n_iter += minimise(head, point, width * settings.unit, max(_ROUGH, settings.tolerance), settings.max_iter, rng)
+        n_iter += minimise(head, point, width * settings.unit, max(ROUGH, settings.tolerance), settings.max_iter, rng)
         unknowns = point.unknowns
-    return _on_all_rows(task, unknowns, _WIDTHS, settings, n_iter, rng, watch)
+    return _on_all_rows(task, unknowns, WIDTHS, settings, n_iter, rng, watch)
 
 
 def solve_warm(task, start, settings, rng):
@@ -71,13 +65,13 @@ def certified(task, unknowns, unit, rng):
     """The solution that given unknowns are, with a bound; they stay as they are."""
     point = point_at(task, unknowns)
     reached = objectives(task, point)
-    bounds = last_step(task, point, _WIDTHS[-1] * unit, rng)
+    bounds = last_step(task, point, WIDTHS[-1] * unit, rng)
     return Solution(unknowns, reached, np.minimum(bounds, reached), 0)
 
 
 def _heads(task, sample):
-    most = min(sample.rows.n_rows, _MAX_SHARE * task.rows.n_rows)
-    return [(k * task.rows.width, width) for k, width in _HEADS if k * task.rows.width <= most]
+    most = min(sample.rows.n_rows, MAX_SHARE * task.rows.n_rows)
+    return [(k * task.rows.width, width) for k, width in HEADS if k * task.rows.width <= most]
 
 
 def _head(task, sample, n_rows):
@@ -95,10 +89,10 @@ def _on_all_rows(task, unknowns, widths, settings, n_iter, rng, watch=None):
         widths = widths[-1:]
     point = point_at(task, unknowns)
     for width in widths:
-        tolerance = settings.tolerance if width == widths[-1] else max(_ROUGH, settings.tolerance)
+        tolerance = settings.tolerance if width == widths[-1] else max(ROUGH, settings.tolerance)
         n_iter += minimise(task, point, width * settings.unit, tolerance, settings.max_iter, rng, watch)
     width = widths[-1]
-    for _ in range(_NARROWER):
+    for _ in range(NARROWER):
         if not _is_too_wide(task, point, width * settings.unit, settings.tolerance):
             break
         width /= 3
@@ -115,13 +109,13 @@ def _is_too_wide(task, point, width, tolerance):
     for part in parts_of(n_rows):
         each = smoothing_excess(task.loss, task.targets[:, part], point.scores[:, part], width)
         excess += each @ task.weights[part]
-    return bool((excess / n_rows > _MAX_EXCESS * tolerance * objectives(task, point)).any())
+    return bool((excess / n_rows > MAX_EXCESS * tolerance * objectives(task, point)).any())
 
 
 def _careful_steps(task, point, width, tolerance, rng):
     """Steps that give a bound, until one of them gains little; returns objectives, bounds and how many there were."""
     reached = objectives(task, point)
-    most = _CAREFUL_STEPS if len(reached) == 1 else 1
+    most = CAREFUL_STEPS if len(reached) == 1 else 1
     n_steps, done = 0, False
     while n_steps < most and not done:
         before, bounds = reached, last_step(task, point, width, rng)

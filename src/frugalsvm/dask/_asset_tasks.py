@@ -9,6 +9,7 @@ from frugalsvm.asset.maps import raw_rows, whitening_of, width_of
 from frugalsvm.asset.newton import minimise
 from frugalsvm.asset.rounds import mean_iterates, moments_of, slopes_along, summed
 from frugalsvm.asset.rows import ComputedRows, StoredRows
+from frugalsvm.asset.stages import HEADS
 from frugalsvm.asset.subgradient import average_from, learn, new_state, no_average
 from frugalsvm.asset.task import Task, point_at
 from frugalsvm.dask._preparing import Rows, own
@@ -37,7 +38,7 @@ __all__ = [
 ]
 
 SAMPLE_PER_COLUMN = 16  # rows of the sample for each landmark
-_HEADS = ((4, 0.5), (16, 0.25))  # rows for each landmark, width of the loss, in the beginning
+_HEADS = HEADS[:2]  # rows for each landmark, width of the loss, in the beginning
 _ROUGH = 0.05
 _LOSSES = {"hinge": Hinge, "squared_hinge": SquaredHinge}
 

@@ -8,6 +8,7 @@ from frugalsvm.asset.losses import SQUARED, Hinge, SquaredHinge
 from frugalsvm.asset.maps import whitening_of, width_of
 from frugalsvm.asset.rounds import best_lengths, newton_step, objective_of
 from frugalsvm.asset.solve import Settings
+from frugalsvm.asset.stages import ROUGH, WIDTHS
 from frugalsvm.dask._asset_tasks import (
     SAMPLE_PER_COLUMN,
     Place,
@@ -29,8 +30,6 @@ from frugalsvm.estimators.asset import ASSETClassifier
 __all__ = ["DaskASSETClassifier"]
 
 _CURVATURE_ROWS = 15  # rows near the margin for each feature, of all partitions together, that make the curvature
-_WIDTHS = (0.1, 0.03)
-_ROUGH = 0.05  # tolerance of all widths but the last
 _MAX_EXCESS = 2.0  # share of the objective that may come from smoothing, in units of the tolerance
 _NARROWER = 4  # times that the loss may be made narrower to get there
 _ROUNDS, _EPOCHS = 30, 20  # unless max_iter says otherwise
@@ -241,8 +240,8 @@ class _NewtonRounds(_Rounds):
     def stages(self):
         """Widths of the loss with the tolerance at each; narrower ones while smoothing makes much of the objective."""
         tol, squared = self.estimator.tol, isinstance(self.loss, SQUARED)
-        for width in _WIDTHS[-1:] if squared else _WIDTHS:
-            yield width, tol if width == _WIDTHS[-1] else max(_ROUGH, tol)
+        for width in WIDTHS[-1:] if squared else WIDTHS:
+            yield width, tol if width == WIDTHS[-1] else max(ROUGH, tol)
         for _ in range(_NARROWER):
             if (self.excess <= _MAX_EXCESS * tol * self.objectives).all():
                 return

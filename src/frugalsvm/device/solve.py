@@ -8,19 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm.asset.losses import HINGES, SQUARED
+from frugalsvm.asset.stages import CAREFUL_STEPS, HEADS, MAX_EXCESS, MAX_SHARE, NARROWER, ROUGH, WIDTHS
 from frugalsvm.device.losses import smoothing_excess
 from frugalsvm.device.newton import Options, last_step, minimise, objectives, point_at
 
 __all__ = ["Sample", "Settings", "Solution", "solve"]
 
-_HEADS = ((4, 0.5), (16, 0.25), (64, 0.15), (256, 0.12))  # rows for each column, width of the loss
-_WIDTHS = (0.1, 0.03)
-_ROUGH = 0.05  # tolerance of all stages but the last
-_CAREFUL_STEPS = 4  # at the end, with one output
-_MAX_EXCESS = 2.0  # share of the objective that may come from smoothing, in units of the tolerance
-_NARROWER = 4  # times that the loss may be made narrower to get there
+_HEADS = (*HEADS, (256, 0.12))  # a device is fast enough for a large sample before all rows
 _DEAR = 8192  # features
-_MAX_SHARE = 0.5  # larger samples than this share of all rows gain nothing
 
 
 class Sample(NamedTuple):
@@ -60,16 +55,16 @@ def solve(problem, sample, settings, start=None) -> Solution:
                 head,
                 point_at(head, unknowns),
                 width * settings.unit,
-                max(_ROUGH, settings.tolerance),
+                max(ROUGH, settings.tolerance),
                 settings.max_iter,
                 settings.options,
             )
             n_iter, unknowns = n_iter + n_steps, point.unknowns
-    return _on_all_rows(problem, unknowns, _WIDTHS if start is None else _WIDTHS[-1:], settings, n_iter)
+    return _on_all_rows(problem, unknowns, WIDTHS if start is None else WIDTHS[-1:], settings, n_iter)
 
 
 def _heads(problem, sample):
-    most = min(sample.rows.n_rows, _MAX_SHARE * problem.rows.n_rows)
+    most = min(sample.rows.n_rows, MAX_SHARE * problem.rows.n_rows)
     width = problem.rows.width
     return [(k * width, smooth) for k, smooth in _HEADS if k * width <= most]
 
@@ -97,11 +92,11 @@ def _on_all_rows(problem, unknowns, widths, settings, n_iter) -> Solution:
         return minimise(problem, point, width * settings.unit, tolerance, settings.max_iter, options, kept)
 
     for width in widths:
-        tolerance = settings.tolerance if width == widths[-1] else max(_ROUGH, settings.tolerance)
+        tolerance = settings.tolerance if width == widths[-1] else max(ROUGH, settings.tolerance)
         point, preconditioner, n_steps = reduced(point, width, tolerance, preconditioner if keeps else None)
         n_iter += n_steps
     width = widths[-1]
-    for _ in range(_NARROWER):
+    for _ in range(NARROWER):
         if not _is_too_wide(problem, point, width * settings.unit, settings.tolerance):
             break
         width /= 3
@@ -117,13 +112,13 @@ def _is_too_wide(problem, point, width, tolerance):
         return False
     excess = smoothing_excess(problem.arrays.xp, problem.loss, problem.targets, point.scores, problem.weights, width)
     share = problem.arrays.host(excess) / problem.rows.n_rows
-    return bool((share > _MAX_EXCESS * tolerance * objectives(problem, point)).any())
+    return bool((share > MAX_EXCESS * tolerance * objectives(problem, point)).any())
 
 
 def _careful_steps(problem, point, width, preconditioner, settings):
     """Steps that give a bound, until one of them gains little."""
     reached = objectives(problem, point)
-    most = _CAREFUL_STEPS if len(reached) == 1 and problem.factor.n_features <= _DEAR else 1
+    most = CAREFUL_STEPS if len(reached) == 1 and problem.factor.n_features <= _DEAR else 1
     n_steps, done = 0, False
     while n_steps < most and not done:
         before = reached
