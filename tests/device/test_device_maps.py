@@ -65,19 +65,27 @@ class TestMaps:
             np.testing.assert_array_equal(mantissas, np.round(mantissas))
 
 
+each_factor = pytest.mark.parametrize("kind", ["eigen", "cholesky", "cholesky of many"])
+
+
 class TestFactors:
     def whitened(self, arrays, factor, matrix):
         """``F^-1 K F^-T``"""
         half = factor.features(matrix)
         return arrays.host(factor.features(arrays.asarray(arrays.host(half).T)))
 
-    @pytest.mark.parametrize("kind", ["eigen", "cholesky"])
+    def made(self, arrays, monkeypatch, kind, device_map, Z):
+        monkeypatch.setattr(factors, "_MOST_EIGEN", 0 if kind == "cholesky of many" else 1000)
+        # A rank needs eigenvectors.
+        factor = factors.new_factor(arrays, device_map, Z, 1e-9, Z.shape[0] if kind == "eigen" else None)
+        assert type(factor) is (factors.EigenFactor if kind == "eigen" else factors.CholeskyFactor)
+        return factor
+
+    @each_factor
     def test_the_whitened_kernel_matrix_is_the_identity(self, arrays, monkeypatch, kind):
-        monkeypatch.setattr(factors, "_MOST_EIGEN", 0 if kind == "cholesky" else 1000)
         Z = arrays.asarray(Wave().X[:60])
         device_map = kernel_map(arrays, RBF(4.0), Z)
-        factor = factors.new_factor(arrays, device_map, Z, 1e-9, None)
-        assert type(factor).__name__ == {"eigen": "EigenFactor", "cholesky": "CholeskyFactor"}[kind]
+        factor = self.made(arrays, monkeypatch, kind, device_map, Z)
         assert factor.n_features == 60
         matrix = arrays.double(device_map.rows(Z, exact=True))
         np.testing.assert_allclose(self.whitened(arrays, factor, matrix), np.eye(60), atol=1e-4)
@@ -100,13 +108,21 @@ class TestFactors:
         factor = factors.new_factor(arrays, kernel_map(arrays, RBF(0.5), Z), Z, 1e-7, None)
         assert np.isfinite(arrays.host(factor.raw(arrays.ones((1, 20), "float64")))).all()
 
-    @pytest.mark.parametrize("kind", ["eigen", "cholesky"])
+    def test_eigenvectors_where_some_must_go(self, arrays):
+        """Cholesky's factor is for matrices without eigenvalues below the threshold."""
+        Z = arrays.asarray(Wave().X[:60])
+        device_map = kernel_map(arrays, RBF(0.5), Z)
+        eigenvalues = np.linalg.eigvalsh(expected(RBF(0.5), *2 * [arrays.host(Z)]))
+        least = eigenvalues[0] / eigenvalues[-1]
+        kinds = [type(factors.new_factor(arrays, device_map, Z, share * least, None)) for share in (1e-2, 1.1)]
+        assert kinds == [factors.CholeskyFactor, factors.EigenFactor]
+
+    @each_factor
     def test_raw_and_features_are_one_function(self, arrays, monkeypatch, kind):
         """``w . F^-1 k = (F^-T w) . k``, in both types."""
-        monkeypatch.setattr(factors, "_MOST_EIGEN", 0 if kind == "cholesky" else 1000)
         Z, X = (arrays.asarray(rows) for rows in (Wave().X[:30], Wave().X[30:80]))
         device_map = kernel_map(arrays, RBF(2.0), Z)
-        factor = factors.new_factor(arrays, device_map, Z, 1e-7, None)
+        factor = self.made(arrays, monkeypatch, kind, device_map, Z)
         w = arrays.asarray(np.random.default_rng(0).normal(size=(2, factor.n_features)))
         k = device_map.rows(X)
         for cast in (arrays.double, arrays.single):

@@ -1,9 +1,10 @@
 """From kernel values with landmarks to features with the kernel as inner product, and back.
 
 With ``K_SS = F F'`` features of a row k are ``F^-1 k``, and the function with weights w of them is the expansion with
-coefficients ``F^-T w``. For up to a few thousand landmarks F comes from eigenvectors, without those whose eigenvalues
-are rounding errors, as on the CPU; for more, from Cholesky's method with a little added to the diagonal, which takes a
-hundredth of the time.
+coefficients ``F^-T w``. On the CPU, F comes from eigenvectors, without those whose eigenvalues are rounding errors. Where
+there are none of these, Cholesky's factor gives the same models, and takes a tenth of the time; where there are, it is
+eigenvectors here too, for up to a few thousand landmarks. For more, it is Cholesky's method with a little added to the
+diagonal.
 """
 
 from typing import Any
@@ -16,9 +17,26 @@ _MOST_EIGEN = 4096  # landmarks
 def new_factor(arrays, device_map, landmarks, threshold: float, rank: int | None):
     """The factor of the kernel matrix of landmarks, which are on the device."""
     matrix = arrays.double(device_map.rows(landmarks, exact=True))
-    if matrix.shape[0] <= _MOST_EIGEN or rank is not None:
-        return EigenFactor(arrays, (matrix + matrix.T) / 2, threshold, rank)
-    return CholeskyFactor(arrays, matrix, threshold)
+    if matrix.shape[0] > _MOST_EIGEN and rank is None:
+        return CholeskyFactor(arrays, matrix, _share_of_largest(arrays, matrix, threshold))
+    matrix = (matrix + matrix.T) / 2
+    if rank is None and _all_are_larger(arrays, matrix, threshold):
+        return CholeskyFactor(arrays, matrix, 1e-300)
+    return EigenFactor(arrays, matrix, threshold, rank)
+
+
+def _share_of_largest(arrays, matrix, threshold) -> float:
+    """At least a share of the largest eigenvalue, which is at most the largest sum of a row."""
+    return max(threshold * float(arrays.xp.max(arrays.xp.sum(arrays.xp.abs(matrix), axis=1))), 1e-300)
+
+
+def _all_are_larger(arrays, matrix, threshold) -> bool:
+    """Whether no eigenvalue is below a share of the largest: true only if so."""
+    shift = _share_of_largest(arrays, matrix, threshold)
+    diagonal = arrays.xp.arange(matrix.shape[0], device=arrays.device)
+    shifted = arrays.xp.asarray(matrix, copy=True)
+    shifted[diagonal, diagonal] -= shift
+    return arrays.cholesky(shifted) is not None
 
 
 class NoFactor:
@@ -47,7 +65,7 @@ class EigenFactor:
         # Eigenvalues come in increasing order.
         self._whitening = vectors[:, -n_kept:] / arrays.xp.sqrt(values[-n_kept:])
         self._single = arrays.single(self._whitening)
-        self.n_features = n_kept
+        self._arrays, self.n_features = arrays, n_kept
 
     def _of(self, array):
         return self._single if array.dtype == self._single.dtype else self._whitening
@@ -58,34 +76,40 @@ class EigenFactor:
 
     def features(self, sums: Any) -> Any:
         """Raw rows, or sums of them (n, n_landmarks), in feature space, in their type."""
-        return sums @ self._of(sums)
+        whitening = self._of(sums)
+        return sums @ whitening if whitening is self._whitening else self._arrays.product(sums, whitening)
 
 
 class CholeskyFactor:
-    """``K_SS + ridge I = L L'``: features are ``L^-1 k``. Changes the matrix; no more than two are in memory at a time.
+    """``K_SS + ridge I = L L'``: features are ``L^-1 k``. Changes the matrix.
 
-    The factor is in float64, but its inverse in float32: for the largest, two more would not fit.
+    For many landmarks, the factor is in float64, but its inverse in float32: two more would not fit.
     """
 
-    def __init__(self, arrays, matrix, threshold):
-        n, diagonal = matrix.shape[0], arrays.xp.arange(matrix.shape[0], device=arrays.device)
-        # The largest eigenvalue is at most the largest sum of a row.
-        ridge = max(threshold * float(arrays.xp.max(arrays.xp.sum(arrays.xp.abs(matrix), axis=1))), 1e-300)
+    def __init__(self, arrays, matrix, ridge: float):
+        diagonal = arrays.xp.arange(matrix.shape[0], device=arrays.device)
         matrix[diagonal, diagonal] += ridge
         while (factor := arrays.cholesky(matrix)) is None:
             matrix[diagonal, diagonal] += 9.0 * ridge
             ridge *= 10.0
         del matrix
+        self._arrays, self.n_features = arrays, factor.shape[0]
         # An explicit inverse: its products are limited by memory alone, solutions of triangular systems are not.
-        factor = arrays.single(factor)
-        eye = arrays.xp.eye(n, dtype=arrays.xp.float32, device=arrays.device)
-        self._single = arrays.triangular_solve(factor, eye).T
-        self._arrays, self.n_features = arrays, n
+        self._double = None
+        if self.n_features <= _MOST_EIGEN:
+            self._double = arrays.inverse_of_lower(factor).T
+            self._single = arrays.single(self._double)
+        else:
+            self._single = arrays.inverse_of_lower(arrays.single(factor)).T
 
     def raw(self, vectors: Any) -> Any:
         """Coefficients of raw rows for vectors (n, n_features), in the type of these."""
+        if self._double is not None and vectors.dtype == self._double.dtype:
+            return vectors @ self._double.T
         return self._arrays.xp.astype(self._arrays.single(vectors) @ self._single.T, vectors.dtype)
 
     def features(self, sums: Any) -> Any:
         """Raw rows, or sums of them (n, n_landmarks), in feature space, in their type."""
-        return self._arrays.xp.astype(self._arrays.single(sums) @ self._single, sums.dtype)
+        if self._double is not None and sums.dtype == self._double.dtype:
+            return sums @ self._double
+        return self._arrays.xp.astype(self._arrays.product(self._arrays.single(sums), self._single), sums.dtype)

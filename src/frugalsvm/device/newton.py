@@ -11,30 +11,30 @@ import numpy as np
 
 from frugalsvm.asset.losses import SQUARED
 from frugalsvm.device.losses import balanced, conjugate_sums, feasible, slopes_and_curvatures, total_losses
+from frugalsvm.device.preconditioner import Preconditioner
 
 __all__ = ["Options", "Point", "Problem", "last_step", "minimise", "objectives", "point_at"]
 
 _NEAR = 1e-3  # rows with less than this share of the largest curvature have none
 _TINY = 1e-300
 _LAST_FORCING = 0.01
-_MOST_DOUBLE = 32_768  # features: beyond, matrices in float64 leave no room for others
 _ALL = 10**9  # more rows for each feature than there are
-_FACTOR_SAMPLES = ((4096, 6), (8192, 3))  # features, rows for each of them; beyond, two
 
 
 class Options(NamedTuple):
     """How directions are computed."""
 
     sample: int = 40  # rows of the Hessian for each feature
-    factor_sample: int | None = None  # rows of its preconditioner for each feature; None: fewer, the more features
     several: int = 2  # with several outputs, this many times fewer
     most_steps: int = 25  # of conjugate gradients
     forcing: float = 0.1  # share of the residual at which they stop
     forcing_several: float = 0.3
     stale: int = 10  # a preconditioner that needs this many steps more than when it was new is made anew
+    stale_own: int = 4  # likewise, where outputs have their own: these are soon made
     cut: float = 1e-4  # slopes below this count as zero
     line_steps: int = 20
     line_tolerance: float = 1e-2
+    line_slope: float = 0.1  # a length is good where the slope is this share of that at the start
     most_sample_numbers: int = 2**40  # features of the sample
 
 
@@ -135,17 +135,20 @@ def _newton_step(problem, point, width, preconditioner, options) -> _Step:
     gradients = _gradient(problem, point.unknowns, slopes.first)
     curvature = _Curvature(problem, slopes.second, options)
     if preconditioner is None:
-        preconditioner = _Preconditioner(curvature, options)
+        divisor = _divisor(slopes.second, options)
+        preconditioner = Preconditioner(problem, curvature.rows, curvature.weights, divisor)
     directions, n_steps = _direction(problem, curvature, preconditioner, gradients, options)
     changes = _scores(problem, directions)
-    lengths = _line_search(problem, point, width, directions, changes, options)
+    slopes_along = xp.sum(gradients * directions, axis=1)
+    lengths = _line_search(problem, point, width, directions, changes, slopes_along, options)
     moved = Point(
         point.unknowns + lengths[:, None] * directions, point.scores + arrays.single(lengths)[:, None] * changes
     )
-    decrements = arrays.host(-xp.sum(gradients * directions, axis=1))
+    decrements = arrays.host(-slopes_along)
     if preconditioner.n_steps is None:
         preconditioner.n_steps = n_steps
-    is_stale = n_steps > preconditioner.n_steps + options.stale
+    stale = options.stale_own if preconditioner.is_own else options.stale
+    is_stale = n_steps > preconditioner.n_steps + stale
     return _Step(moved, slopes, changes, decrements, None if is_stale else preconditioner)
 
 
@@ -163,12 +166,6 @@ def _gradient(problem, unknowns, first):
     return xp.concat((weights, intercepts if problem.intercept else 0 * intercepts), axis=1)
 
 
-def _strided(arrays, n, limit):
-    """Numbers below n, evenly spread, at most so many. Rows are in random order, or their order does not matter."""
-    index = arrays.xp.arange(limit, dtype=arrays.xp.float64, device=arrays.device) * (n / limit)
-    return arrays.xp.astype(index, arrays.xp.int64)
-
-
 class _Curvature:
     """The Hessian of the objective, from a sample of the rows near the margin of some output."""
 
@@ -179,7 +176,7 @@ class _Curvature:
         limit = options.sample * (problem.factor.n_features + 1) // _divisor(second, options)
         limit = max(1, min(limit, options.most_sample_numbers // problem.rows.width))
         if near.shape[0] > limit:
-            near = arrays.take(near, _strided(arrays, near.shape[0], limit))
+            near = arrays.take(near, arrays.strided(near.shape[0], limit))
         self.rows = problem.rows.take(near)
         weights = arrays.double(second[:, near])
         scale = xp.sum(second, axis=1, dtype=xp.float64) / xp.clip(xp.sum(weights, axis=1), _TINY, None)
@@ -199,63 +196,6 @@ class _Curvature:
 
 def _divisor(second, options):
     return 1 if second.shape[0] == 1 else options.several
-
-
-class _Preconditioner:
-    """Cholesky factor of the Hessian of fewer rows; several outputs share the mean of theirs."""
-
-    n_steps = None  # how many steps conjugate gradients took when it was new
-
-    def __init__(self, curvature, options):
-        problem, arrays = curvature.problem, curvature.problem.arrays
-        xp, d = arrays.xp, problem.factor.n_features
-        rows, weights = curvature.rows, curvature.weights
-        each = options.factor_sample or next((k for most, k in _FACTOR_SAMPLES if d <= most), 2)
-        limit = each * (d + 1) // _divisor(weights, options)
-        if rows.shape[0] > limit:
-            part = _strided(arrays, rows.shape[0], limit)
-            sums = xp.sum(weights, axis=1, keepdims=True)
-            rows, weights = arrays.take(rows, part), weights[:, part]
-            weights = weights * (sums / xp.clip(xp.sum(weights, axis=1, keepdims=True), 1e-30, None))
-        roots = xp.sqrt(xp.mean(weights, axis=0))[:, None]
-        scaled = problem.factor.features(rows)
-        scaled *= roots
-        matrix = scaled.T @ scaled
-        side = arrays.double(scaled.T @ roots)[:, 0]
-        del rows, scaled
-        corner = arrays.double(xp.sum(roots * roots))
-        self._arrays, self._intercept = arrays, problem.intercept
-        # In float32, and explicit: a preconditioner need not be exact, and its products are limited by memory alone.
-        factor = _factorised(arrays, matrix, problem.penalty)
-        self._inverse = arrays.triangular_solve(factor, xp.eye(d, dtype=xp.float32, device=arrays.device))
-        if problem.intercept:  # the last column, by its Schur complement
-            self._side = self._inner(arrays.single(side)[None])[0]
-            left = corner - xp.sum(side * arrays.double(self._side))
-            self._corner = arrays.single(xp.maximum(left, 1e-6 * corner + 1e-30))
-
-    def _inner(self, vectors):
-        return (vectors @ self._inverse.T) @ self._inverse
-
-    def solve(self, vectors):
-        xp = self._arrays.xp
-        inner = self._inner(vectors[:, :-1])
-        if not self._intercept:
-            return xp.concat((inner, 0 * vectors[:, -1:]), axis=1)
-        last = (vectors[:, -1:] - vectors[:, :-1] @ self._side[:, None]) / self._corner
-        return xp.concat((inner - last * self._side, last), axis=1)
-
-
-def _factorised(arrays, matrix, penalty):
-    """Cholesky factor in float32, with as much added to the diagonal as it takes: sums in float32 are not exact."""
-    xp, diagonal = arrays.xp, arrays.xp.arange(matrix.shape[0], device=arrays.device)
-    ridge = 1e-7 * max(float(xp.max(xp.linalg.diagonal(matrix))), _TINY)
-    if matrix.shape[0] <= _MOST_DOUBLE:
-        matrix = arrays.double(matrix)
-    matrix[diagonal, diagonal] += penalty + ridge
-    while (factor := arrays.cholesky(matrix)) is None:
-        matrix[diagonal, diagonal] += 9.0 * ridge
-        ridge *= 10.0
-    return arrays.single(factor)
 
 
 def _direction(problem, curvature, preconditioner, gradients, options):
@@ -283,8 +223,11 @@ def _direction(problem, curvature, preconditioner, gradients, options):
     return problem.arrays.double(directions) * units, n_steps
 
 
-def _line_search(problem, point, width, directions, changes, options):
-    """Lengths that minimise the smoothed objective along the directions: Newton's method inside an interval."""
+def _line_search(problem, point, width, directions, changes, slopes_along, options):
+    """Lengths that minimise the smoothed objective along the directions: Newton's method inside an interval.
+
+    Each is good where the objective is nearly flat, compared with the slope that it begins with.
+    """
     xp, arrays, n_rows = problem.arrays.xp, problem.arrays, problem.rows.n_rows
     linear = problem.penalty * xp.sum(point.unknowns[:, :-1] * directions[:, :-1], axis=1)
     quadratic = problem.penalty * xp.sum(directions[:, :-1] ** 2, axis=1)
@@ -299,8 +242,9 @@ def _line_search(problem, point, width, directions, changes, options):
         guess = lengths - slope / xp.clip(curved, _TINY, None)
         bounded = xp.where(high < float("inf"), 0.5 * (low + high), 2 * lengths)
         guess = xp.where((guess > low) & (guess < high), guess, bounded)
-        done = xp.all(xp.abs(guess - lengths) <= options.line_tolerance * lengths)
-        lengths = guess
-        if bool(done):
+        flat = xp.abs(slope) <= options.line_slope * xp.abs(slopes_along)
+        near = xp.abs(guess - lengths) <= options.line_tolerance * lengths
+        lengths = xp.where(flat, lengths, guess)
+        if bool(xp.all(flat | near)):
             break
     return lengths

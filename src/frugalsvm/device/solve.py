@@ -16,6 +16,7 @@ __all__ = ["Sample", "Settings", "Solution", "solve"]
 
 _HEADS = (*HEADS, (256, 0.12))  # a device is fast enough for a large sample before all rows
 _DEAR = 8192  # features
+_SMALL = 2**28  # features of all rows: passes over fewer take no longer than launching their operations
 
 
 class Sample(NamedTuple):
@@ -64,8 +65,10 @@ def solve(problem, sample, settings, start=None) -> Solution:
 
 
 def _heads(problem, sample):
-    most = min(sample.rows.n_rows, MAX_SHARE * problem.rows.n_rows)
     width = problem.rows.width
+    if isinstance(problem.loss, SQUARED) and problem.rows.n_rows * width <= _SMALL:
+        return []  # there is nothing to narrow, and all rows take as long as a few
+    most = min(sample.rows.n_rows, MAX_SHARE * problem.rows.n_rows)
     return [(k * width, smooth) for k, smooth in _HEADS if k * width <= most]
 
 

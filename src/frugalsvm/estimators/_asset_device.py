@@ -45,10 +45,10 @@ def new_device_map(machine, arrays, candidates, rng) -> DeviceMap:
         return DeviceMap(kept, fourier_map(arrays, kept.frequencies, kept.offsets), None)
     landmarks = place_landmarks(machine.landmarks, candidates, machine.n_components, rng)
     landmarks = np.ascontiguousarray(landmarks, np.float32)
-    norms = np.square(landmarks.astype(np.float64)).sum(axis=1).astype(np.float32)
+    moved = arrays.asarray(landmarks)
+    norms = arrays.host(arrays.xp.sum(arrays.double(moved) ** 2, axis=1)).astype(np.float32)
     # Coefficients are those of kernel values: what whitens them stays on the device.
     kept = Nystroem(machine._kernel, landmarks, norms, None, None)
-    moved = arrays.asarray(landmarks)
     return DeviceMap(kept, kernel_map(arrays, machine._kernel, moved), moved)
 
 
