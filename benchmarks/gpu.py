@@ -77,6 +77,13 @@ def on_device(X):
     return torch.as_tensor(X, device="cuda")
 
 
+def steady_fit(model, X, y):
+    """The median of three fits, after one that loads libraries and chooses kernels for these sizes; and GiB."""
+    timed_fit(model, X, y)
+    times, peaks = zip(*(timed_fit(model, X, y) for _ in range(3)), strict=True)
+    return float(np.median(times)), max(peaks)
+
+
 def timed_fit(model, X, y):
     import torch
 
@@ -99,7 +106,7 @@ def error(model, X, y):
 def equality(options, console):
     out = table(
         "The same problem on each device, tol=1e-11", "data", "", "s", "objective", "error %", "largest difference",
-        "median", "s to fit",
+        "median", "above 1e-3 %", "s to fit",
     )  # fmt: skip
     devices = ["cpu", "torch"] + ([] if available_devices()["cuda"].startswith("not") else ["cuda"])
     cases = {
@@ -123,7 +130,7 @@ def equality(options, console):
             gap = np.abs(values[device] - values["cpu"])
             out.add_row(
                 name, device, str(s), f"{model.objective_:.7f}", f"{error(model, X_test, y_test):.3f}",
-                f"{gap.max():.1e}", f"{np.median(gap):.1e}", f"{seconds:.2f}",
+                f"{gap.max():.1e}", f"{np.median(gap):.1e}", f"{100 * np.mean(gap > 1e-3):.3f}", f"{seconds:.2f}",
             )  # fmt: skip
         console.print(f"{name} done")
     return out
@@ -133,11 +140,10 @@ def covtype(options, console):
     X, y, X_test, y_test = covtype_rows()
     X = on_device(X)
     out = table("Covertype, class 1 against the rest, 464 809 rows", "s", "gamma", "C", "error %", "s", "GiB", "gap")
-    timed_fit(_machine(256, 1.0, 3.0), X[:50_000], y[:50_000])  # loads libraries
     for s in options.landmarks or (1024, 4096, 16_384):
         gamma, C = (2.0, 5.0) if s <= 1024 else (8.0, 30.0)
         model = _machine(s, gamma, C)
-        seconds, peak = timed_fit(model, X, y)
+        seconds, peak = (steady_fit if s <= 16_384 else timed_fit)(model, X, y)
         numbers = (f"{error(model, X_test, y_test):.2f}", f"{seconds:.3f}", f"{peak:.1f}")
         out.add_row(str(s), f"{gamma:g}", f"{C:g}", *numbers, f"{model.suboptimality_bound_ / model.objective_:.1e}")
     return out
@@ -151,11 +157,10 @@ def mnist(options, console):
     X, y, X_test, y_test = plain_rows("mnist")
     X = on_device(X)
     out = table("MNIST, ten classes, 60 000 rows, squared hinge", "s", "dtype", "error %", "s", "GiB", "steps")
-    timed_fit(_machine(256, 0.02, 10.0, loss="squared_hinge"), X, y)
     for s in options.landmarks or (1024, 8192, 16_384, 32_768):
         for dtype in ("float32", "tf32"):
             model = _machine(s, 0.02, 10.0, loss="squared_hinge", dtype=dtype)
-            seconds, peak = timed_fit(model, X, y)
+            seconds, peak = steady_fit(model, X, y)
             numbers = (f"{error(model, X_test, y_test):.2f}", f"{seconds:.3f}", f"{peak:.1f}", str(model.n_iter_))
             out.add_row(str(s), dtype, *numbers)
     return out

@@ -38,6 +38,7 @@ from frugalsvm.core.lookahead import (
     example_norm,
     load,
     new_source,
+    rescale,
     rows_at_a_time,
     touch,
     write_example,
@@ -116,6 +117,7 @@ def _step(parts, source, i, label, weight, expansion, work):
     if counts[N_SEEN] > scalars[AVERAGED_FROM]:
         scalars[SCALE_SUM] += scalars[SCALE]
     if scalars[SCALE] < SMALLEST_SCALE and may_fold(parts.schedule):
+        rescale(source, scalars[SCALE])
         fold_scale(expansion.coef, expansion.weights, expansion.sizes, counts[N_SLOTS], scalars)
 
 

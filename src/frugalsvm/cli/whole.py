@@ -34,7 +34,8 @@ def refusal(flags: dict[str, Any]) -> str | None:
     """Why ``--device`` does not go with other flags; None if it does."""
     if flags["algorithm"] != "asset":
         return (
-            f"it is for `--algorithm asset`; {flags['algorithm']} learns one example after the other, on the CPU. "
+            f"it is for `--algorithm asset`; {flags['algorithm']} learns one example after the other, on the CPU "
+            "(in Python, BSGDClassifier has device= for very large budgets). "
             "`predict` and `evaluate` take --device for every algorithm."
         )
     for name, usual in _OF_STREAMS.items():

@@ -24,6 +24,7 @@ __all__ = [
     "fold_scale",
     "free_slot",
     "new_expansion",
+    "padded",
     "raw_squared_norm",
     "refresh_slot",
     "resized",

@@ -6,7 +6,8 @@ from one example to the next, though: so take the next T examples, multiply them
 they stand* in one matrix product, and walk through the block in order, recomputing for example t only the
 products with slots that changed since the block began. The result is that of the one-by-one algorithm.
 
-Three sources, one protocol (``load``, ``products_row``, ``example_norm``, ``write_example``, ``touch``):
+Three sources here, and one in ``scored.py`` for devices; one protocol (``load``, ``products_row``, ``example_norm``,
+``write_example``, ``touch``):
 
 * ``DenseBlocks``: the block product above, by BLAS. Best for about 9 features or more.
 * ``DenseColumns``: the support vectors kept feature by feature; an example's products are a few vectorised
@@ -29,12 +30,16 @@ __all__ = [
     "DenseColumns",
     "SparseColumns",
     "column_products",
+    "copy_to_slot",
     "current_columns",
+    "dense_norm",
     "example_norm",
     "load",
+    "mark_changed",
     "new_source",
     "place_example",
     "products_row",
+    "rescale",
     "rows_at_a_time",
     "touch",
     "write_example",
@@ -175,6 +180,16 @@ def place_example(source, i, expansion, slot):
     """Write example ``i`` of the block to a slot of the store."""
 
 
+@generic
+def rescale(source, factor):
+    """All raw coefficients are about to be multiplied."""
+
+
+@rescale.implement()
+def _rescale_nothing(source, factor):
+    pass
+
+
 @place_example.implement()
 def _place_example(source, i, expansion, slot):
     write_example(source, i, expansion.rows, slot)
@@ -215,17 +230,17 @@ def _blocks_products_row(source, i, expansion):
 
 
 @example_norm.implement(DenseBlocks, DenseColumns)
-def _dense_example_norm(source, i):
+def dense_norm(source, i):
     return rows_dot(source.block, i, source.block, i)
 
 
 @write_example.implement(DenseBlocks, DenseColumns)
-def _dense_write_example(source, i, rows, slot):
+def copy_to_slot(source, i, rows, slot):
     copy_row(rows, slot, source.block, i)
 
 
 @touch.implement(DenseBlocks)
-def _blocks_touch(source, slot, expansion):
+def mark_changed(source, slot, expansion):
     if not source.is_dirty[slot]:
         source.is_dirty[slot] = True
         source.dirty[source.state[N_DIRTY]] = slot

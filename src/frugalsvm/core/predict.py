@@ -2,19 +2,29 @@
 
 import numpy as np
 
-from frugalsvm._compile import entry, inlined
+from frugalsvm._compile import entry, generic, inlined
 from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, whole_groups
 from frugalsvm.core.fastmath import float64_sum, weighted_sums
 from frugalsvm.core.kernels import kernel_row, scored_row
 from frugalsvm.core.lookahead import example_norm, load, new_source, products_row, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
 
-__all__ = ["decision_values", "score_example"]
+__all__ = ["decision_values", "score_example", "scored"]
+
+
+@generic
+def scored(source, kernel, i, expansion, work):
+    """What `score_example` does."""
 
 
 @inlined
 def score_example(kernel, source, i, expansion, work):
     """Raw scores of example i of the block for all outputs; leaves its kernel row in the workspace."""
+    scored(source, kernel, i, expansion, work)
+
+
+@scored.implement()
+def _scored_by_products(source, kernel, i, expansion, work):
     n = expansion.counts[N_SLOTS]
     full = whole_groups(n)  # empty slots have no weight
     begin = products_row(source, i, expansion)

@@ -186,17 +186,17 @@ class Arrays:
                 out[:, part] = sums.addmm_(high, low_right)
         return out
 
-    def add_square(self, total: Any, rows: Any) -> None:
-        """``total += rows.T @ rows`` in float32, likewise."""
-        if not self._pays_to_split(rows):
-            total += rows.T @ rows
+    def add_squares(self, totals: Any, rows: Any) -> None:
+        """``totals[k] += rows[k].T @ rows[k]`` in float32, likewise."""
+        if not self._pays_to_split(rows[0]):
+            totals += rows.mT @ rows
             return
         high, low = _split(self._torch, rows)
         with _rounded(self._torch):
-            cross = high.T @ low
-            total.addmm_(high.T, high)
-        total += cross
-        total += cross.T
+            cross = high.mT @ low
+            totals.baddbmm_(high.mT, high)
+        totals += cross
+        totals += cross.mT
 
     def _pays_to_split(self, matrix: Any) -> bool:
         return self.is_gpu and min(matrix.shape) >= _SPLIT_LEAST
@@ -222,6 +222,19 @@ class Arrays:
         free, _ = self._torch.cuda.mem_get_info(self.device)
         unused = self._torch.cuda.memory_reserved(self.device) - self._torch.cuda.memory_allocated(self.device)
         return int(_FREE_SHARE * (free + unused))
+
+    def landing(self, size: int) -> np.ndarray:
+        """A NumPy array of float32 that numbers of the device can be sent to at full speed."""
+        if not self.is_gpu:
+            return np.empty(size, np.float32)
+        return self._torch.empty(size, pin_memory=True).numpy()
+
+    def land(self, array: Any, place: np.ndarray) -> None:
+        """Send an array to a part of a `landing`; it is there after the next `wait` or `host`."""
+        if self.is_torch:
+            self._torch.from_numpy(place).copy_(array, non_blocking=True)
+        else:
+            place[:] = array
 
     def wait(self) -> None:
         """Until everything that was begun is done."""

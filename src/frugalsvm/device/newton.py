@@ -13,12 +13,12 @@ from frugalsvm.asset.losses import SQUARED
 from frugalsvm.device.losses import balanced, conjugate_sums, feasible, slopes_and_curvatures, total_losses
 from frugalsvm.device.preconditioner import Preconditioner
 
-__all__ = ["Options", "Point", "Problem", "last_step", "minimise", "objectives", "point_at"]
+__all__ = ["ALL_ROWS", "Options", "Point", "Problem", "last_step", "minimise", "objectives", "point_at"]
 
 _NEAR = 1e-3  # rows with less than this share of the largest curvature have none
 _TINY = 1e-300
 _LAST_FORCING = 0.01
-_ALL = 10**9  # more rows for each feature than there are
+ALL_ROWS = 10**9  # more rows for each feature than there are
 
 
 class Options(NamedTuple):
@@ -29,8 +29,6 @@ class Options(NamedTuple):
     most_steps: int = 25  # of conjugate gradients
     forcing: float = 0.1  # share of the residual at which they stop
     forcing_several: float = 0.3
-    stale: int = 10  # a preconditioner that needs this many steps more than when it was new is made anew
-    stale_own: int = 4  # likewise, where outputs have their own: these are soon made
     cut: float = 1e-4  # slopes below this count as zero
     line_steps: int = 20
     line_tolerance: float = 1e-2
@@ -98,7 +96,7 @@ def last_step(problem, point, width, preconditioner, options):
     if not isinstance(problem.loss, SQUARED):
         # Without a square, pulls are near the optimum only as far as the whole linear system is solved.
         careful = careful._replace(
-            sample=_ALL, most_steps=4 * options.most_steps, forcing=_LAST_FORCING, forcing_several=_LAST_FORCING
+            sample=ALL_ROWS, most_steps=4 * options.most_steps, forcing=_LAST_FORCING, forcing_several=_LAST_FORCING
         )
     step = _newton_step(problem, point, width, preconditioner, careful)
     pulls = -(step.slopes.first + step.slopes.second * step.changes)
@@ -145,11 +143,7 @@ def _newton_step(problem, point, width, preconditioner, options) -> _Step:
         point.unknowns + lengths[:, None] * directions, point.scores + arrays.single(lengths)[:, None] * changes
     )
     decrements = arrays.host(-slopes_along)
-    if preconditioner.n_steps is None:
-        preconditioner.n_steps = n_steps
-    stale = options.stale_own if preconditioner.is_own else options.stale
-    is_stale = n_steps > preconditioner.n_steps + stale
-    return _Step(moved, slopes, changes, decrements, None if is_stale else preconditioner)
+    return _Step(moved, slopes, changes, decrements, None if preconditioner.is_stale(n_steps) else preconditioner)
 
 
 def _slopes(problem, scores, width, cut) -> Slopes:

@@ -13,6 +13,8 @@ _ROWS_EACH = ((4096, 6), (8192, 3))  # features, rows for each of them; beyond, 
 _OWN_ROWS = 16  # rows for each feature where outputs have their own: few of them are near the margin of any one
 _OWN_NUMBERS = 2**25  # of matrices, one for each output
 _BLOCK_NUMBERS = 2**30  # features of rows that are made at a time
+_DEAR = 8192  # features: making a matrix takes longer than many steps
+_PATIENCE = {"small": 4, "usual": 10, "dear": 20}  # steps more than when it was new before a new one is made
 _WHOLE = 2048  # features: with no more of them, inverses are whole matrices, and solving is one operation
 
 
@@ -28,12 +30,14 @@ class Preconditioner:
         With several outputs, so many times fewer rows.
     """
 
-    n_steps: int | None = None  # of conjugate gradients when it was new
+    _first_steps: int | None = None  # of conjugate gradients when it was new
 
     def __init__(self, problem, rows, weights, divisor: int):
         arrays, d = problem.arrays, problem.factor.n_features
         xp, self._arrays, self._intercept = arrays.xp, arrays, problem.intercept
-        self.is_own = 1 < weights.shape[0] <= _OWN_NUMBERS // d**2
+        is_small = 1 < weights.shape[0] <= _OWN_NUMBERS // d**2
+        self.is_own = is_small and not _all_alike(xp, weights)
+        self._patience = _PATIENCE["small"] if is_small else _PATIENCE["dear" if d >= _DEAR else "usual"]
         each = _OWN_ROWS if self.is_own else _rows_each(d)
         rows, weights = _thinned(arrays, rows, weights, each * (d + 1) // divisor)
         roots = xp.sqrt(weights if self.is_own else xp.mean(weights, axis=0, keepdims=True))
@@ -46,6 +50,12 @@ class Preconditioner:
             left = corners - xp.sum(arrays.double(sides) * arrays.double(self._side), axis=1)
             self._corner = arrays.single(xp.maximum(left, 1e-6 * corners + 1e-30))[:, None]
         self._whole = self._as_whole() if d <= _WHOLE else None
+
+    def is_stale(self, n_steps: int) -> bool:
+        """Whether a new one is due, after this one took so many steps of conjugate gradients."""
+        if self._first_steps is None:
+            self._first_steps = n_steps
+        return n_steps > self._first_steps + self._patience
 
     def _as_whole(self):
         """The inverses of whole Hessians, with the row and column of the intercept."""
@@ -82,6 +92,11 @@ class Preconditioner:
         return (self._inverse.mT @ (self._inverse @ vectors[:, :, None]))[:, :, 0]
 
 
+def _all_alike(xp, weights) -> bool:
+    """Whether one matrix serves all outputs, as where all scores are zero."""
+    return bool(xp.all(weights[1:] == weights[:1]))
+
+
 def _rows_each(n_features: int) -> int:
     return next((each for most, each in _ROWS_EACH if n_features <= most), 2)
 
@@ -98,17 +113,14 @@ def _thinned(arrays, rows, weights, limit: int):
 
 def _moments(problem, rows, roots):
     """Sums of outer products of weighted features, and of the features themselves, for each row of ``roots``."""
-    arrays, d = problem.arrays, problem.factor.n_features
-    matrices = arrays.zeros((roots.shape[0], d, d), "float32")
-    sides = arrays.zeros((roots.shape[0], d), "float32")
-    step = max(1, _BLOCK_NUMBERS // d)
+    arrays, n, d = problem.arrays, roots.shape[0], problem.factor.n_features
+    matrices, sides = arrays.zeros((n, d, d), "float32"), arrays.zeros((n, d), "float32")
+    step = max(1, _BLOCK_NUMBERS // (n * d))
     for start in range(0, rows.shape[0], step):
         part = slice(start, start + step)
-        features = problem.factor.features(rows[part])
-        for output in range(roots.shape[0]):
-            scaled = features * roots[output, part, None]
-            arrays.add_square(matrices[output], scaled)
-            sides[output] += roots[output, part] @ scaled
+        scaled = problem.factor.features(rows[part])[None] * roots[:, part, None]
+        arrays.add_squares(matrices, scaled)
+        sides += (roots[:, None, part] @ scaled)[:, 0]
     return matrices, sides
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from frugalsvm.asset.losses import HINGES, SQUARED
 from frugalsvm.asset.stages import CAREFUL_STEPS, HEADS, MAX_EXCESS, MAX_SHARE, NARROWER, ROUGH, WIDTHS
 from frugalsvm.device.losses import smoothing_excess
-from frugalsvm.device.newton import Options, last_step, minimise, objectives, point_at
+from frugalsvm.device.newton import ALL_ROWS, Options, last_step, minimise, objectives, point_at
 
 __all__ = ["Sample", "Settings", "Solution", "solve"]
 
@@ -44,6 +44,8 @@ class Solution(NamedTuple):
 def solve(problem, sample, settings, start=None) -> Solution:
     """Minimise a problem: from a sample of its rows upwards, or from the solution of a similar one."""
     n_iter, unknowns = 0, start
+    if _is_small(problem):  # then directions may as well be made of all rows
+        settings = settings._replace(options=settings.options._replace(sample=ALL_ROWS))
     if start is None:
         unknowns = problem.arrays.zeros((problem.targets.shape[0], problem.factor.n_features + 1))
         if problem.intercept and not isinstance(problem.loss, HINGES):
@@ -64,9 +66,13 @@ def solve(problem, sample, settings, start=None) -> Solution:
     return _on_all_rows(problem, unknowns, WIDTHS if start is None else WIDTHS[-1:], settings, n_iter)
 
 
+def _is_small(problem):
+    return problem.rows.n_rows * problem.rows.width <= _SMALL
+
+
 def _heads(problem, sample):
     width = problem.rows.width
-    if isinstance(problem.loss, SQUARED) and problem.rows.n_rows * width <= _SMALL:
+    if isinstance(problem.loss, SQUARED) and _is_small(problem):
         return []  # there is nothing to narrow, and all rows take as long as a few
     most = min(sample.rows.n_rows, MAX_SHARE * problem.rows.n_rows)
     return [(k * width, smooth) for k, smooth in _HEADS if k * width <= most]

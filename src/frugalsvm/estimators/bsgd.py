@@ -20,6 +20,9 @@ from frugalsvm.core.expansion import (
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.losses import MARGIN, hinge_for
 from frugalsvm.core.schedules import LEARNERS, Norma, Pegasos, Perceptron
+from frugalsvm.device.arrays import arrays_on
+from frugalsvm.device.blocks import POLICIES as ON_DEVICE
+from frugalsvm.device.blocks import learn_by_blocks
 from frugalsvm.estimators._base import blas_threads, bytes_per_slot, new_kernel
 from frugalsvm.estimators._classes import n_outputs_for, with_classes
 from frugalsvm.estimators._online import FIRST_SLOTS, OnlineClassifier
@@ -83,6 +86,9 @@ class BSGDClassifier(OnlineClassifier):
         Threads for matrix products; None is one, and blocks are small enough for more to gain little.
     random_state : int, RandomState instance or None, default=None
         For shuffling.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Where kernel values of coming examples are computed, in float32: "cuda" is for budgets of thousands and rows of
+        hundreds of features (see :doc:`/howto/gpu`). Updates are on the CPU, and so is ``maintenance="project"``.
 
     Attributes
     ----------
@@ -149,6 +155,7 @@ class BSGDClassifier(OnlineClassifier):
         new_classes="error",
         n_jobs=None,
         random_state=None,
+        device="cpu",
     ):
         self.learner = learner
         self.maintenance = maintenance
@@ -168,6 +175,7 @@ class BSGDClassifier(OnlineClassifier):
         self.new_classes = new_classes
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.device = device
 
     # --- learning -----------------------------------------------------------------------------------------
 
@@ -193,6 +201,10 @@ class BSGDClassifier(OnlineClassifier):
         if self.average == "post" and self.budget is None:
             raise ValueError("average='post' needs a budget; without one use average=True.")
         check_count("max_iter", self.max_iter)
+        if arrays_on(self.device).is_torch and self.maintenance == "project" and self.budget is not None:
+            raise ValueError(
+                f"maintenance='project' is for device='cpu', not {self.device!r}; use maintenance='merge' or 'remove'."
+            )
         if not (self.average == "post" or (isinstance(self.average, int | np.integer) and self.average >= 0)):
             raise ValueError(f"average must be True, False, a number of examples or 'post', not {self.average!r}.")
 
@@ -236,8 +248,17 @@ class BSGDClassifier(OnlineClassifier):
         )
 
     def _learn(self, X, labels, weights, order, policy=None):
+        parts, arrays = self._parts(policy), arrays_on(self.device)
         with blas_threads(self.n_jobs):
-            _, self._expansion = learn(self._parts(policy), self._expansion, X, labels, weights, order)
+            # The last pass of average="post" changes the coefficients of all vectors, too.
+            if arrays.is_torch and isinstance(parts.policy, ON_DEVICE):
+                _, self._expansion = learn_by_blocks(arrays, parts, self._expansion, X, labels, weights, order)
+            else:
+                _, self._expansion = learn(parts, self._expansion, X, labels, weights, order)
+
+    def _scores(self, X):
+        arrays = arrays_on(self.device)
+        return self._device_scores(X, arrays) if arrays.is_torch else super()._scores(X)
 
     def _finish(self, X, labels, weights, random_state):
         """The post-pass: it learns and averages coefficients of fixed support vectors."""

@@ -1,0 +1,108 @@
+"""Blocks whose kernel values and scores come from elsewhere: a device that computes many of them at once.
+
+When a block begins, its kernel values with all slots and its raw scores are given. While the block is walked through,
+the model changes in a few slots only: their part in a score is taken out as it was, and put in again as it is. So an
+example costs as much as there are changed slots, and a copy of its kernel values.
+
+For policies that change slots one at a time and say so by ``touch``; a projection changes the coefficients of all.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS
+from frugalsvm.core.fastmath import rows_dot
+from frugalsvm.core.kernels import kernel_value
+from frugalsvm.core.lookahead import (
+    N_DIRTY,
+    ROOM,
+    copy_to_slot,
+    dense_norm,
+    example_norm,
+    load,
+    mark_changed,
+    rescale,
+    touch,
+    write_example,
+)
+from frugalsvm.core.predict import scored
+
+__all__ = ["ScoredBlocks", "new_scored_blocks"]
+
+AT_START = 6  # place in `state`, after those of the other sources: slots in use when the block began
+
+
+class ScoredBlocks(NamedTuple):
+    """What is given with every block: its rows, values, scores and weights, and ``state[ROOM]``."""
+
+    block: np.ndarray  # (block_rows, n_features) the examples at hand
+    values: np.ndarray  # their kernel values with the slots as they were, ROOM to a row
+    scores: np.ndarray  # (block_rows, n_outputs) their raw scores at that time
+    weights: np.ndarray  # (n_outputs, capacity) raw coefficients at that time
+    dirty: np.ndarray  # slots changed since
+    is_dirty: np.ndarray
+    state: np.ndarray
+
+
+def new_scored_blocks(expansion, block_rows, values):
+    """An empty source; ``values`` is where a device writes kernel values to."""
+    capacity, n_features = expansion.rows.shape
+    return ScoredBlocks(
+        block=np.zeros((block_rows, n_features), expansion.rows.dtype),
+        values=values,
+        scores=np.zeros((block_rows, expansion.n_outputs)),
+        weights=np.zeros_like(expansion.weights),
+        dirty=np.zeros(capacity, np.int64),
+        is_dirty=np.zeros(capacity, np.bool_),
+        state=np.zeros(7, np.int64),
+    )
+
+
+touch.implement(ScoredBlocks)(mark_changed)
+example_norm.implement(ScoredBlocks)(dense_norm)
+write_example.implement(ScoredBlocks)(copy_to_slot)
+
+
+@load.implement(ScoredBlocks, inline=False)
+def _scored_load(source, start, count, expansion):
+    for k in range(source.state[N_DIRTY]):
+        source.is_dirty[source.dirty[k]] = False
+    source.state[N_DIRTY] = 0
+    source.state[AT_START] = expansion.counts[N_SLOTS]
+    return count
+
+
+@rescale.implement(ScoredBlocks)
+def _scored_rescale(source, factor):
+    for o in range(source.weights.shape[0]):
+        for i in range(source.scores.shape[0]):
+            source.scores[i, o] *= factor
+        for j in range(source.weights.shape[1]):
+            source.weights[o, j] *= factor
+
+
+@scored.implement(ScoredBlocks)
+def _scored_corrected(source, kernel, i, expansion, work):
+    n, n_outputs = expansion.counts[N_SLOTS], work.scores.size
+    begin, at_start = i * source.state[ROOM], source.state[AT_START]
+    norm = example_norm(source, i)
+    for j in range(n):
+        work.kernel_row[j] = source.values[begin + j]
+    for o in range(n_outputs):
+        work.scores[o] = source.scores[i, o]
+    for k in range(source.state[N_DIRTY]):
+        j = source.dirty[k]
+        if j < at_start:
+            for o in range(n_outputs):
+                work.scores[o] -= np.float64(source.weights[o, j]) * source.values[begin + j]
+        if j < n:
+            product = rows_dot(source.block, i, expansion.rows, j)
+            work.kernel_row[j] = kernel_value(kernel, product, norm, expansion.norms[j])
+            for o in range(n_outputs):
+                work.scores[o] += np.float64(expansion.weights[o, j]) * work.kernel_row[j]
+    for j in range(n, at_start):  # slots that were given up
+        if not source.is_dirty[j]:
+            for o in range(n_outputs):
+                work.scores[o] -= np.float64(source.weights[o, j]) * source.values[begin + j]
+    expansion.counts[N_KERNEL_EVALS] += n
