@@ -14,7 +14,7 @@ help:
 	@echo "make test-all  also the slow reproductions"
 	@echo "make check     format, lint, types, import rules"
 	@echo "make bench     speed against the machine's limit and against peers"
-	@echo "make accuracy  accuracy on the papers' data sets"
+	@echo "make accuracy  budgeted SGD on the data sets of its paper, and a report beside the printed numbers"
 	@echo "make experiments  the papers in small, and a report beside the printed numbers (about ten minutes)"
 	@echo "make docs      build the documentation"
 
@@ -45,6 +45,7 @@ bench: $(INSTALLED)
 
 accuracy: $(INSTALLED)
 	$(THREADS) $(BIN)/python -m experiments run bsgd-table3 --profile full --only BPegasos+merge 500
+	$(THREADS) $(BIN)/python -m experiments report --profile full
 
 experiments: $(INSTALLED)
 	$(THREADS) $(BIN)/python -m experiments run --profile quick --jobs 2

@@ -18,7 +18,7 @@ from frugalsvm import BPAClassifier, BSGDClassifier, BudgetedPerceptron
 from frugalsvm.budgeted.strategies import STRATEGIES, VARIANTS
 from frugalsvm.core.kernels import RBF
 
-# Scaling, gamma and alpha as chosen in accuracy.py, on training rows only.
+# Scaling, gamma and alpha were chosen on training rows only.
 CASES = {
     case.name: case
     for case in (

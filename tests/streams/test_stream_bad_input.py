@@ -272,3 +272,21 @@ def test_mutations_never_crash(format, changes, on_bad_line):
             assert np.isfinite(values).all()
     except StreamError as error:
         assert len(str(error)) < 1000  # noqa: PT017 - both ways are right
+
+
+@pytest.mark.parametrize("format", ["csv", "libsvm", "npz", "npy", "parquet", "arrow"])
+def test_labels_with_fractions_where_classes_are_wanted(tmp_path, format):
+    X, y = table()
+    y = y.astype(np.float64)
+    y[[7, 30]] += 0.5
+    whole = y == np.floor(y)
+    path = tmp_path / f"data.{format}"
+    path.write_bytes(encoded(X, y, format))
+    np.testing.assert_array_equal(joined(open_stream(path))[1], y)
+    with pytest.raises(StreamError, match=rf"data.{format}, (row|line) .*: the label {y[7]:g} is no class"):
+        list(open_stream(path, class_labels=True))
+    stream = open_stream(path, class_labels=True, on_bad_line="skip", batch_rows=8)
+    np.testing.assert_array_equal(joined(stream)[1], y[whole])
+    assert stream.n_bad == 2
+    for start in (5, 20, 40):  # rows that were left out do not count
+        np.testing.assert_array_equal(joined(stream.from_row(start))[1], y[whole][start:])

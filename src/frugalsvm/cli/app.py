@@ -65,7 +65,7 @@ def train(
     gamma: Annotated[float | None, typer.Option(help="Of the RBF kernel; chosen on the first rows otherwise.")] = None,
     alpha: Annotated[float | None, typer.Option(help="Regularisation (bsgd, asset); chosen otherwise.")] = None,
     c: Annotated[
-        float | None, typer.Option("--C", help="The same for the others, and for asset with --device.")
+        float | None, typer.Option("--C", help="The same for the others, and for asset with --device or --dask.")
     ] = None,
     scale: Annotated[str, typer.Option(help="Standardise the features: auto, yes, no.")] = "auto",
     passes: Annotated[int, typer.Option(min=1, help="Passes over the data.")] = 1,
@@ -144,6 +144,8 @@ def _train_on_dask(values: dict[str, Any], target: Path, *, quiet: bool, as_json
     from frugalsvm.cli.showing import as_json as print_json
 
     settings = {name: values[name] for name in ("budget", "gamma", "alpha")} | {"random_state": values["seed"]}
+    if values["algorithm"] == "asset":
+        settings["C"] = values["c"]
     told = train_on_dask(
         values["dask"],
         values["data"],
@@ -184,7 +186,7 @@ def predict(
     delimiter: Delimiter = None,
 ) -> None:
     """Predict the label of every row, one line each."""
-    with reported():
+    with reported(of_model=True):
         from frugalsvm.cli.data import open_data
         from frugalsvm.cli.predicting import predicted_lines, write_lines
         from frugalsvm.persist import load
@@ -225,7 +227,7 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Measure a model on labelled rows."""
-    with reported():
+    with reported(of_model=True):
         from frugalsvm.cli.data import open_data
         from frugalsvm.cli.measuring import Tally
         from frugalsvm.cli.running import labels_of, rows_of
@@ -274,6 +276,7 @@ def tune(
     on_bad_line: BadLine = "fail",
     header: Header = "auto",
     delimiter: Delimiter = None,
+    features: Features = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:

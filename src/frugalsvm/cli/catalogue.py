@@ -69,7 +69,7 @@ CATALOGUE = {
     "lasvm-nc": Algorithm("the same for noisy labels, sparser", "support vectors", "grows", _lasvm("nc"), "C", False),
     "lasvm-i": Algorithm("the same, fastest, filters examples", "support vectors", "grows", _lasvm("i"), "C", False),
     "asset": Algorithm("many features, constant memory, intercept", "budget^2", "fixed", _asset, "alpha", True),
-    "tvm": Algorithm("small budgets and noisy labels", "margin vectors", "fixed", _tvm, "C", True),
+    "tvm": Algorithm("small budgets, optimal on the vectors kept", "margin vectors", "fixed", _tvm, "C", True),
     "tracking": Algorithm("orders that depend on the model", "all examples", "grows", _tracking, "C", False),
     "perceptron": Algorithm("baseline: Projectron++", "budget^2", "fixed", _perceptron, "", True),
     "bpa": Algorithm("baseline: budgeted passive-aggressive", "budget", "fixed", _bpa, "C", True),

@@ -54,6 +54,8 @@ def open_data(options: DataOptions, *, start: int = 0, has_labels: bool | None =
         header=_HEADERS[options.header],
         has_labels=has_labels is not False,
         delimiter=options.delimiter,
+        # Where bad lines are errors, the first one gets a sentence with advice: see `_of_classes`.
+        class_labels=has_labels is None and options.on_bad_line == "skip",
     )
     batches: Any = prefetched(stream) if prefetch else stream
     if begins_anew:

@@ -1,6 +1,7 @@
 """What goes wrong, in one sentence and with an exit code that tells what it was."""
 
 import os
+import re
 import sys
 from contextlib import contextmanager
 from enum import IntEnum
@@ -9,7 +10,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
-__all__ = ["Exit", "Printer", "fail", "nobody_reads", "reported", "silenced"]
+__all__ = ["Exit", "Printer", "fail", "in_flags", "nobody_reads", "reported", "silenced"]
 
 
 class Exit(IntEnum):
@@ -24,11 +25,35 @@ class Exit(IntEnum):
 
 _console = Console(stderr=True, soft_wrap=True)
 
+# What the readers of rows call by names of Python, as the commands have it. Names in quotes and paths are the user's.
+_FLAGS = (
+    (re.compile(r" \(zero_based=True allows it\)"), ""),
+    (re.compile(r"(?<![\w'\"/\\.-])format=(?=\.|$)"), "--format"),
+    (re.compile(r"(?<![\w'\"/\\.-])n_features=(?=\d)"), "--features "),
+    (re.compile(r"(?<![\w'\"/\\.-])n_features(?![\w'\"/\\=-]|\.\w)"), "--features"),
+)
+_WIDTH = re.compile(r"--features (\d+)")
+
 
 def fail(code: Exit, message: str) -> typer.Exit:
     """Tell what went wrong; raise what this returns."""
     _console.print(f"[bold red]error:[/] {_escaped(message)}", highlight=False)
     return typer.Exit(int(code))
+
+
+def in_flags(message: str, *, of_model: bool = False) -> str:
+    """A message about data with the flags of the command line; a width may be that of a model, which no flag changes.
+
+    Examples
+    --------
+    >>> in_flags("rows.txt, line 3, column 2: feature '4' is beyond n_features=3")
+    "rows.txt, line 3, column 2: feature '4' is beyond --features 3"
+    >>> in_flags("rows.csv has 2 columns of numbers, not n_features=3.", of_model=True)
+    'rows.csv has 2 columns of numbers, not the 3 features of the model.'
+    """
+    for pattern, flag in _FLAGS:
+        message = pattern.sub(flag, message)
+    return _WIDTH.sub(r"the \1 features of the model", message) if of_model else message
 
 
 def _escaped(message: str) -> str:
@@ -64,8 +89,8 @@ def _sentence_of(error: OSError) -> str:
 
 
 @contextmanager
-def reported():
-    """Turn the errors that users cause into a sentence and an exit code."""
+def reported(*, of_model: bool = False):
+    """Turn the errors that users cause into a sentence and an exit code; rows may have to fit a model."""
     from frugalsvm.device.arrays import DeviceError
     from frugalsvm.persist import ModelFileError
     from frugalsvm.streams import StreamError
@@ -75,7 +100,7 @@ def reported():
     except ModelFileError as error:
         raise fail(Exit.MODEL, str(error)) from error
     except StreamError as error:
-        raise fail(Exit.DATA, str(error)) from error
+        raise fail(Exit.DATA, in_flags(str(error), of_model=of_model)) from error
     except DeviceError as error:
         raise fail(Exit.SYSTEM, str(error)) from error
     except BrokenPipeError as error:  # the reader of our output has had enough, as `head` has

@@ -6,7 +6,7 @@ from typing import Any
 import typer
 
 from frugalsvm.cli.catalogue import CATALOGUE
-from frugalsvm.cli.errors import Printer
+from frugalsvm.cli.errors import Printer, in_flags
 
 __all__ = ["tell_outcome"]
 
@@ -37,7 +37,9 @@ def tell_outcome(outcome, target: Path, as_json: bool) -> None:
             what = "1 bad line was" if outcome.n_bad == 1 else f"{outcome.n_bad:,} bad lines were"
             more = "" if outcome.n_bad <= len(outcome.bad_lines) else ", the first ones"
             _console.print(
-                "\n  ".join([f"{what} skipped{more}:", *map(str, outcome.bad_lines)]), highlight=False, markup=False
+                "\n  ".join([f"{what} skipped{more}:", *map(in_flags, outcome.bad_lines)]),
+                highlight=False,
+                markup=False,
             )
     if outcome.interrupted_by is not None:
         tell(f"Interrupted; `--resume` goes on at example {outcome.progress.rows:,}.")

@@ -18,10 +18,12 @@ class BadLines:
     ----------
     skip : bool
         Whether bad lines are left out; otherwise the first one is an error.
+    class_labels : bool, default=False
+        Whether labels must be classes: then a label with a fraction makes a line bad.
     """
 
-    def __init__(self, skip: bool) -> None:
-        self.skip = skip
+    def __init__(self, skip: bool, class_labels: bool = False) -> None:
+        self.skip, self.class_labels = skip, class_labels
         self.count = 0
         self.examples: list[str] = []
 

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from frugalsvm.streams.bad_lines import BadLines, StreamError, shown
 from frugalsvm.streams.batch import Batch
+from frugalsvm.streams.checking import without_fractions
 from frugalsvm.streams.columns import Layout
 from frugalsvm.streams.examining import HardNumbers, number_in, parser_top
 from frugalsvm.streams.lines import Block, TextSources
@@ -112,7 +113,8 @@ class LibsvmReader(TextReader):
         hard.settle(state, values, labels)
         n, count = int(state[ROW]), int(state[COUNT])
         X = sparse.csr_matrix((values[:count], indices[:count], ends[: n + 1]), shape=(n, width))
-        return Batch(X, labels[:n] if self.has_labels else None), failure
+        batch = Batch(X, labels[:n] if self.has_labels else None)
+        return without_fractions(batch, lambda row: block.where(int(lines[row])), bad), failure
 
     def _examined(self, line: bytes) -> tuple[Any, float] | str:
         """A line that the parser did not take: its row and label as scikit-learn reads it, or what is wrong."""

@@ -57,11 +57,16 @@ class Stream:
         Bad lines that the latest pass has left out so far; `bad_examples` describes the first of them.
     """
 
-    def __init__(self, reader: _Reader, *, batch_rows: int, start: int, skip_bad: bool) -> None:
-        self._reader, self._skip_bad = reader, skip_bad
+    def __init__(
+        self, reader: _Reader, *, batch_rows: int, start: int, skip_bad: bool, class_labels: bool = False
+    ) -> None:
+        self._reader, self._skip_bad, self._class_labels = reader, skip_bad, class_labels
         self.batch_rows, self.start, self.name = batch_rows, start, reader.name
         self.reopenable = reader.reopenable
-        self._bad = BadLines(skip_bad)
+        self._bad = self._no_bad_lines()
+
+    def _no_bad_lines(self) -> BadLines:
+        return BadLines(self._skip_bad, self._class_labels)
 
     @property
     def n_features(self) -> int:
@@ -93,11 +98,11 @@ class Stream:
         if start < 0:
             raise ValueError(f"start must not be negative, got {start}.")
         other = copy.copy(self)
-        other.start, other._bad = start, BadLines(self._skip_bad)
+        other.start, other._bad = start, self._no_bad_lines()
         return other
 
     def __iter__(self) -> Iterator[Batch]:
-        self._bad = BadLines(self._skip_bad)
+        self._bad = self._no_bad_lines()
         return self._batches(self._bad)
 
     def _batches(self, bad: BadLines) -> Iterator[Batch]:
@@ -129,6 +134,7 @@ def open_stream(
     delimiter: str | None = None,
     categorical: Sequence[str | int] = (),
     zero_based: bool | None = None,
+    class_labels: bool = False,
 ) -> Stream:
     """Open a source of rows.
 
@@ -165,6 +171,8 @@ def open_stream(
         Columns that are text even if they look like numbers.
     zero_based : bool, optional
         Whether LIBSVM feature numbers start at 0; by default they do if a 0 occurs where `n_features` is looked for.
+    class_labels : bool, default=False
+        Whether labels must be classes, whole numbers or text; then a label with a fraction makes a line bad.
 
     Returns
     -------
@@ -190,7 +198,8 @@ def open_stream(
     roles = Roles(label, weight, has_labels, categorical)
     text_options = {"header": header, "delimiter": delimiter, "zero_based": zero_based}
     reader = _reader(source, format, roles, {"n_features": n_features, "dtype": dtype}, text_options)
-    return Stream(reader, batch_rows=batch_rows, start=start, skip_bad=on_bad_line == "skip")
+    skip_bad = on_bad_line == "skip"
+    return Stream(reader, batch_rows=batch_rows, start=start, skip_bad=skip_bad, class_labels=class_labels)
 
 
 def _reader(source: Any, format: str | None, roles: Roles, common: dict[str, Any], text: dict[str, Any]) -> _Reader:

@@ -1,0 +1,108 @@
+"""Messages name flags, not parameters of Python; and labels that are no classes are bad lines like others."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from frugalsvm.cli.app import app
+from frugalsvm.cli.errors import Exit, in_flags
+
+FAST = ["--gamma", "8", "--alpha", "1e-3", "--budget", "20", "--quiet"]
+N_ROWS = 200
+
+
+def invoke(*arguments):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def rows(form):
+    """Lines of good rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N_ROWS, 2)).round(3)
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    line = "{2} 1:{0} 2:{1}" if form == "libsvm" else "{0},{1},{2}"
+    return [line.format(a, b, label) for (a, b), label in zip(X, y, strict=True)]
+
+
+def written(path, form, bad=()):
+    """A file with bad lines in its middle."""
+    good = rows(form)
+    header = ["a,b,label"] if form == "csv" else []
+    path.write_text("\n".join([*header, *good[:50], *bad, *good[50:]]) + "\n")
+    return path
+
+
+BAD_LABELS = {"csv": ["1,2,0.5", "1,x,1", "3,4,-1.25"], "libsvm": ["0.5 1:1 2:2", "1 1:x", "-1.25 1:3"]}
+
+
+@pytest.mark.parametrize("form", BAD_LABELS)
+def test_labels_with_fractions_are_skipped_and_counted(form, tmp_path, monkeypatch):
+    models = []
+    for folder, bad in (("good", ()), ("bad", BAD_LABELS[form])):
+        (tmp_path / folder).mkdir()
+        monkeypatch.chdir(tmp_path / folder)
+        written(tmp_path / folder / f"rows.{form}", form, bad)
+        flags = [*FAST, "--on-bad-line", "skip", "--passes", "2", "-o", tmp_path / f"{folder}.frugal"]
+        told = json.loads(invoke("train", f"rows.{form}", *flags, "--json").stdout)
+        assert (told["examples"], told["bad_lines"]) == (N_ROWS, 2 * len(bad))  # in each of two passes
+        models.append((tmp_path / f"{folder}.frugal").read_bytes())
+    assert models[0] == models[1]
+    line = 52 if form == "csv" else 51
+    skipped = invoke("train", f"rows.{form}", *flags[:-1], "new.frugal").output
+    assert f"rows.{form}, line {line}: the label 0.5 is no class: classes are whole numbers or text" in skipped
+    evaluated = invoke("evaluate", tmp_path / "good.frugal", f"rows.{form}", "--on-bad-line", "skip", "--json")
+    assert json.loads(evaluated.stdout)["examples"] == N_ROWS
+
+
+@pytest.mark.parametrize("form", BAD_LABELS)
+def test_a_label_with_a_fraction_is_an_error_otherwise(form, tmp_path):
+    data = written(tmp_path / f"rows.{form}", form, BAD_LABELS[form][:1])
+    result = invoke("train", data, *FAST, "-o", tmp_path / "m.frugal")
+    assert result.exit_code == Exit.DATA
+    assert "is 0.5, and classes are whole numbers or text" in result.output
+    assert not list(tmp_path.glob("*.frugal*"))
+
+
+def test_a_column_without_classes_leaves_no_rows(tmp_path):
+    data = written(tmp_path / "rows.csv", "csv")
+    result = invoke("train", data, "--label", "a", "--on-bad-line", "skip", *FAST, "-o", tmp_path / "m.frugal")
+    assert result.exit_code == Exit.DATA
+    assert "rows.csv has no rows" in result.output
+    assert "is no class" in result.output
+
+
+def test_widths_are_told_by_the_flag(tmp_path):
+    data = written(tmp_path / "rows.csv", "csv")
+    result = invoke("train", data, "--features", 3, *FAST, "-o", tmp_path / "m.frugal")
+    assert result.exit_code == Exit.DATA
+    assert "2 columns of numbers beside the label, not --features 3" in result.output
+    wide = written(tmp_path / "rows.libsvm", "libsvm", ["1 7:1"])
+    for command in ("train", "tune"):
+        result = invoke(command, wide, "--features", 2, "-o", tmp_path / "m")
+        assert "line 51: column 2: feature '7' is beyond --features 2" in result.output
+    skipped = invoke("train", wide, "--features", 2, "--on-bad-line", "skip", *FAST, "-o", tmp_path / "skipped.frugal")
+    assert "feature '7' is beyond --features 2" in skipped.output
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_widths_of_models_are_no_flags(command, tmp_path):
+    model = tmp_path / "m.frugal"
+    assert invoke("train", written(tmp_path / "rows.csv", "csv"), *FAST, "-o", model).exit_code == 0
+    (tmp_path / "wide.csv").write_text("a,b,c,label\n1,2,3,0\n")
+    result = invoke(command, model, tmp_path / "wide.csv")
+    assert result.exit_code == Exit.DATA
+    assert "3 columns of numbers beside the label, not the 2 features of the model" in result.output
+
+
+def test_names_of_users_stay():
+    message = "n_features.csv, line 2: column 1 ('n_features'): 'x' is not a number"
+    assert in_flags(message) == message
+    assert in_flags("data/n_features has a feature number above 9; if that is right, give n_features.").endswith(
+        "data/n_features has a feature number above 9; if that is right, give --features."
+    )
+    assert in_flags("x is in no format that is known here; say which one with format=.").endswith("with --format.")
+    assert in_flags("feature number 0 where numbers start at 1 (zero_based=True allows it)").endswith("start at 1")
