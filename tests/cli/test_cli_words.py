@@ -55,7 +55,12 @@ def test_labels_with_fractions_are_skipped_and_counted(form, tmp_path, monkeypat
     skipped = invoke("train", f"rows.{form}", *flags[:-1], "new.frugal").output
     assert f"rows.{form}, line {line}: the label 0.5 is no class: classes are whole numbers or text" in skipped
     evaluated = invoke("evaluate", tmp_path / "good.frugal", f"rows.{form}", "--on-bad-line", "skip", "--json")
-    assert json.loads(evaluated.stdout)["examples"] == N_ROWS
+    told = json.loads(evaluated.stdout)
+    assert (told["examples"], told["bad_lines"]) == (N_ROWS, 3)
+    assert "3 bad lines were skipped:" in evaluated.stderr
+    predicted = invoke("predict", tmp_path / "good.frugal", f"rows.{form}", "--on-bad-line", "skip")
+    assert len(predicted.stdout.splitlines()) == N_ROWS + 2  # which needs no labels
+    assert f"1 bad line was skipped:\n  rows.{form}, line {line + 1}" in predicted.stderr
 
 
 @pytest.mark.parametrize("form", BAD_LABELS)

@@ -189,12 +189,14 @@ def predict(
     with reported(of_model=True):
         from frugalsvm.cli.data import open_data
         from frugalsvm.cli.predicting import predicted_lines, write_lines
+        from frugalsvm.cli.showing import tell_skipped
         from frugalsvm.persist import load
 
         fitted, where = load(model), _where(device)
         options = data_options({**locals(), "features": _width_of(fitted)})
-        batches = open_data(options, has_labels=labelled).batches
-        write_lines(predicted_lines(fitted, batches, where, scores=scores), output)
+        opened = open_data(options, has_labels=labelled)
+        write_lines(predicted_lines(fitted, opened.batches, where, scores=scores), output)
+        tell_skipped(opened.stream)
 
 
 def _where(device: str | None) -> dict[str, str]:
@@ -232,12 +234,13 @@ def evaluate(
         from frugalsvm.cli.measuring import Tally
         from frugalsvm.cli.running import labels_of, rows_of
         from frugalsvm.cli.showing import as_json as print_json
-        from frugalsvm.cli.showing import table_of
+        from frugalsvm.cli.showing import table_of, tell_skipped
         from frugalsvm.persist import load
 
         fitted, where = load(model), _where(device)
         tally, curve = Tally(fitted.classes_), []
-        for batch in open_data(data_options({**locals(), "features": _width_of(fitted)})).batches:
+        opened = open_data(data_options({**locals(), "features": _width_of(fitted)}))
+        for batch in opened.batches:
             rows = rows_of(batch)
             predicted, labels = fitted.predict(rows, **where), labels_of(batch)
             tally.add(labels, predicted, fitted.decision_function(rows, **where))
@@ -246,9 +249,10 @@ def evaluate(
                 fitted.partial_fit(rows, labels, sample_weight=batch.weights)
         if not tally.n_examples:
             raise ValueError(f"{data} has no rows.")
-        results = tally.results()
+        results, n_bad = tally.results(), getattr(opened.stream, "n_bad", 0)
+        tell_skipped(opened.stream)
     if as_json:
-        print_json({**results, **({"curve": curve} if prequential else {})})
+        print_json({**results, "bad_lines": n_bad, **({"curve": curve} if prequential else {})})
         return
     figures = {key: value for key, value in results.items() if isinstance(value, int | float)}
     _console.print(table_of("", [{"measure": key, "value": value} for key, value in figures.items()]))

@@ -6,7 +6,7 @@ from typing import Any
 import typer
 
 from frugalsvm.cli.catalogue import CATALOGUE
-from frugalsvm.cli.errors import Printer, in_flags
+from frugalsvm.cli.errors import Printer
 
 __all__ = ["tell_outcome"]
 
@@ -15,7 +15,7 @@ _console = Printer(soft_wrap=True)
 
 def tell_outcome(outcome, target: Path, as_json: bool) -> None:
     from frugalsvm.cli.showing import as_json as print_json
-    from frugalsvm.cli.showing import tell
+    from frugalsvm.cli.showing import skipped_words, tell
 
     result = {
         "output": str(target),
@@ -34,13 +34,7 @@ def tell_outcome(outcome, target: Path, as_json: bool) -> None:
         if outcome.was_finished:
             tell(f"{target} is finished already; to go on learning from more data, use another output file.")
         if outcome.n_bad:
-            what = "1 bad line was" if outcome.n_bad == 1 else f"{outcome.n_bad:,} bad lines were"
-            more = "" if outcome.n_bad <= len(outcome.bad_lines) else ", the first ones"
-            _console.print(
-                "\n  ".join([f"{what} skipped{more}:", *map(in_flags, outcome.bad_lines)]),
-                highlight=False,
-                markup=False,
-            )
+            _console.print(skipped_words(outcome.n_bad, outcome.bad_lines), highlight=False, markup=False)
     if outcome.interrupted_by is not None:
         tell(f"Interrupted; `--resume` goes on at example {outcome.progress.rows:,}.")
         raise typer.Exit(128 + outcome.interrupted_by)

@@ -4,7 +4,9 @@ import errno
 import json
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 from rich.console import Console
@@ -12,11 +14,21 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from frugalsvm.cli.errors import nobody_reads, silenced
+from frugalsvm.cli.errors import in_flags, nobody_reads, silenced
 from frugalsvm.cli.running import Progress
 
-__all__ = ["Screen", "as_json", "table_of", "tell", "tell_notes"]
+__all__ = [
+    "SHOWN_BAD_LINES",
+    "Screen",
+    "as_json",
+    "skipped_words",
+    "table_of",
+    "tell",
+    "tell_notes",
+    "tell_skipped",
+]
 
+SHOWN_BAD_LINES = 3
 _PLAIN_SECONDS = 5.0  # between plain lines
 _CERTIFICATES = {"gradient_error_": "gradient error", "duality_gap_": "gap", "kkt_violation_": "KKT"}
 
@@ -55,6 +67,20 @@ def tell_notes(stream: Any) -> None:
     """What reading has decided by itself, such as which column has the labels."""
     for note in getattr(stream, "notes", ()):
         tell(f"note: {note}")
+
+
+def skipped_words(n_bad: int, examples: Iterable[str]) -> str:
+    """How many lines were left out, with the first of them."""
+    shown = list(islice(examples, SHOWN_BAD_LINES))
+    what = "1 bad line was" if n_bad == 1 else f"{n_bad:,} bad lines were"
+    more = "" if n_bad <= len(shown) else ", the first ones"
+    return "\n  ".join([f"{what} skipped{more}:", *map(in_flags, shown)])
+
+
+def tell_skipped(stream: Any) -> None:
+    """On standard error, what reading has left out, if anything."""
+    if n_bad := getattr(stream, "n_bad", 0):
+        tell(skipped_words(n_bad, getattr(stream, "bad_examples", ())))
 
 
 class _Onlookers(Console):

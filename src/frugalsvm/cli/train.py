@@ -11,13 +11,11 @@ from frugalsvm.cli.catalogue import new_estimator
 from frugalsvm.cli.choosing import choose, grid_for, usual_gamma
 from frugalsvm.cli.data import DataOptions, open_data, peeked, prepared
 from frugalsvm.cli.running import Every, Interruption, Progress, learn_stream
-from frugalsvm.cli.showing import Screen, tell_notes
+from frugalsvm.cli.showing import SHOWN_BAD_LINES, Screen, tell_notes
 from frugalsvm.persist.atomic import check_writable
 from frugalsvm.pipelines import StreamPipeline
 
 __all__ = ["Outcome", "TrainOptions", "save_training", "train"]
-
-_SHOWN_BAD_LINES = 3
 
 
 class TrainOptions(NamedTuple):
@@ -99,7 +97,7 @@ def train(
                 interruption=interruption,
             )
             n_bad += getattr(opened.stream, "n_bad", 0)
-            bad_lines = (*bad_lines, *getattr(opened.stream, "bad_examples", ()))[:_SHOWN_BAD_LINES]
+            bad_lines = (*bad_lines, *getattr(opened.stream, "bad_examples", ()))[:SHOWN_BAD_LINES]
             if interruption.signal_number is not None:
                 save(number, False)
                 return Outcome(model, progress, n_bad, interruption.signal_number, chosen, bad_lines=bad_lines)

@@ -14,7 +14,7 @@ import numpy as np
 from frugalsvm.cli.choosing import grid_for, usual_gamma
 from frugalsvm.cli.data import DataOptions, Head, open_data, prepared
 from frugalsvm.cli.running import Progress, labels_of
-from frugalsvm.cli.showing import tell, tell_notes
+from frugalsvm.cli.showing import SHOWN_BAD_LINES, tell, tell_notes
 from frugalsvm.cli.train import Outcome, TrainOptions, save_training
 from frugalsvm.device.arrays import arrays_on
 from frugalsvm.persist.atomic import check_writable
@@ -25,7 +25,6 @@ __all__ = ["refusal", "train_whole"]
 _PATH = [0.1, 1.0, 10.0, 100.0]  # values of C, if none is given
 _HEAD_BATCHES = 2  # from which gamma is chosen
 _MEMORY_SHARE = 0.4  # of the memory of the machine that rows may take: they are copied once
-_SHOWN_BAD_LINES = 3
 # Flags that need a stream, and what they are without one
 _OF_STREAMS = {"passes": 1, "checkpoint_every": None, "resume": False, "classes": None}
 
@@ -77,7 +76,7 @@ def train_whole(
     save_training(model, output, data, options, progress, chosen, 1, True)
     if not quiet:
         tell(_sentence(progress, model.estimator_, chosen))
-    bad_lines = tuple(getattr(opened.stream, "bad_examples", ()))[:_SHOWN_BAD_LINES]
+    bad_lines = tuple(getattr(opened.stream, "bad_examples", ()))[:SHOWN_BAD_LINES]
     return Outcome(model, progress, getattr(opened.stream, "n_bad", 0), None, chosen, bad_lines=bad_lines)
 
 
