@@ -40,6 +40,12 @@ class Cell:
         return verdict(self.mean, self.printed, lower_is_better=self.lower_is_better)
 
 
+    @property
+    def is_within_own_spread(self) -> bool:
+        """Whether the difference is no more than the deviation of our own repetitions: one more of them could undo it."""
+        return self.verdict is not None and self.spread is not None and abs(self.verdict.difference) <= self.spread
+
+
 @dataclass
 class Table:
     """Cells by the names of rows and columns, which are shown in the order given."""

@@ -33,7 +33,8 @@ def laid_out(table: Table, anchor: str) -> dict[str, Any]:
             number = notes.setdefault(cell.note, len(notes) + 1) if cell.note else None
             text = {**_texts(cell, table.digits), "anchor": f"{anchor}-cell-{i}-{j}", "note": number}
             if text["state"] == "worse" and cell.counted:
-                worse.append({**text, "row": row, "column": column, "note": cell.note})
+                scatters = cell.is_within_own_spread
+                worse.append({**text, "row": row, "column": column, "note": cell.note, "scatters": scatters})
             texts.append(text)
         rows.append({"name": row, "cells": texts})
     return {

@@ -30,6 +30,13 @@ def test_cells_know_what_they_can_be_compared_with():
     assert (cell.mean, cell.spread, cell.verdict.word) == (91.0, 1.0, "better")
 
 
+@pytest.mark.parametrize(("values", "scatters"), [([88, 91], True), ([88, 89], False), ([89], False)])
+def test_differences_that_another_repetition_could_undo(values, scatters):
+    cell = Cell(values, Printed(90.0, 0.1))
+    assert cell.verdict.word == "worse"
+    assert cell.is_within_own_spread == scatters
+
+
 def test_printed_numbers_are_read_and_may_not_be_there_twice(tmp_path):
     path = tmp_path / "printed.csv"
     path.write_text('experiment,row,column,mean,spread\nt1,ours,"banana 100",88.5,0.3\nt1,ours,usps,95,\n')

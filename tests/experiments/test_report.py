@@ -112,6 +112,7 @@ def test_the_top_counts_accuracies_of_data_we_hold(page):
 def test_worse_cells_are_listed_with_their_explanations(page):
     shown = page.one("worse")
     assert shown.startswith("All 2 cells")
+    assert "(0 of them by no more than the deviation of our own repetitions)" in " ".join(shown.split())
     assert shown.count(WORSE) == 2
     assert "seconds" not in shown
 
