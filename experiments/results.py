@@ -42,7 +42,7 @@ class Cell:
 
     @property
     def is_within_own_spread(self) -> bool:
-        """Whether the difference is no more than the deviation of our own repetitions: one more of them could undo it."""
+        """Whether the difference is no more than the deviation of our repetitions: one more of them could undo it."""
         return self.verdict is not None and self.spread is not None and abs(self.verdict.difference) <= self.spread
 
 
