@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from oracles.bsgd import kernel_matrix
+from oracles.combining import combined_oracle
 from support import Setting, blobs
 
 from frugalsvm.budgeted.combining import at_clock, combined, mean_coefficients, with_coefficients
@@ -112,6 +113,34 @@ def test_what_is_lost_is_the_true_distance_in_units_of_the_step(setting):
     assert lost > 0
     norm = squared_norm(setting, model.rows[:n], coefficients(model))
     assert model.scalars[RAW_NORM] * model.scalars[SCALE] ** 2 == pytest.approx(norm, rel=1e-6)
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+def test_it_is_what_the_oracle_says(setting):
+    """The first two parts share vectors, because the second went on from the first."""
+    X, labels = blobs(200, 3, setting.n_classes, seed=2)
+    first, third = setting.trained(X[:60], labels[:60]), setting.trained(X[120:], labels[120:])
+    models = [first, with_coefficients(first, 2.0 * coefficients(first)), third, models_of(setting, 1)[0]]
+    expansions = [(model.rows[: int(model.counts[N_SLOTS])], coefficients(model)) for model in models]
+    rows, coef, lost = combined_oracle(
+        expansions,
+        [int(model.counts[N_SEEN]) for model in models],
+        setting.budget,
+        setting.maintenance,
+        kernel=setting.kernel,
+        gamma=setting.gamma,
+        degree=setting.degree,
+        coef0=setting.coef0,
+    )
+    clock = 30
+    model = joined(setting, models, clock=clock)
+    n = int(model.counts[N_SLOTS])
+    order, own_order = np.lexsort(rows.T), np.lexsort(model.rows[:n].T)
+    np.testing.assert_allclose(model.rows[:n][own_order], rows[order], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(coefficients(model)[own_order], coef[order], rtol=1e-6, atol=1e-9)
+    eta = advance(setting.parts().schedule, clock, 1.0)[0]
+    accounted = (model.scalars[ERROR_SUM] - sum(part.scalars[ERROR_SUM] for part in models)) * eta
+    assert accounted == pytest.approx(lost, rel=1e-6)
 
 
 def test_vectors_that_parts_share_cost_nothing():

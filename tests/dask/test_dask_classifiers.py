@@ -1,9 +1,6 @@
 """The Dask classifiers: what they learn, what they take, and what they refuse."""
 
-import os
 import pickle
-import signal
-import time
 
 import numpy as np
 import pytest
@@ -16,7 +13,7 @@ from scipy.sparse import csr_matrix  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 
 from frugalsvm import ASSETClassifier, BSGDClassifier  # noqa: E402
-from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier, SchedulerLostError  # noqa: E402
+from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier  # noqa: E402
 from frugalsvm.dask._base import Watch, _shares  # noqa: E402
 from frugalsvm.datasets import make_checkerboard  # noqa: E402
 
@@ -74,12 +71,15 @@ def test_asset_is_as_good_as_on_one_machine(client, rows):
     own = ASSETClassifier(**ASSET).fit(X, y)
     model = DaskASSETClassifier(client=client, **ASSET).fit(*divided(X, y, 700)).to_local()
     assert model.score(X, y) > own.score(X, y) - 0.01
+    assert 0 <= model.suboptimality_bound_ < 0.05 * model.objective_
 
 
 @pytest.mark.parametrize("solver", ["asset", "asset*"])
 def test_epochs_with_means_between_them(client, rows, solver):
     model = DaskASSETClassifier(client=client, solver=solver, max_iter=8, **ASSET).fit(*divided(*rows))
-    assert model.to_local().score(*rows) > 0.9
+    local = model.to_local()
+    assert local.score(*rows) > 0.9
+    assert 0 <= local.suboptimality_bound_ < local.objective_
 
 
 def test_a_last_round_for_the_coefficients(client, rows):
@@ -112,6 +112,28 @@ def test_the_same_model_whatever_the_input_is(client, rows):
         framed = clone(model).set_params(client=client).fit(*frames)
         assert list(framed.to_local().feature_names_in_) == ["a", "b"]
         np.testing.assert_allclose(client.compute(framed.decision_function(frames[0])).result(), expected, atol=1e-3)
+
+
+def test_small_parquet_files_are_partitions(client, rows, tmp_path):
+    """Dask would join the files of the labels, which are one of many columns, and not those of the rows."""
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    import dask.dataframe as dd
+
+    X, y = rows
+    wide = np.column_stack([X, np.zeros((len(y), 18))])
+    for number in range(4):
+        part = slice(1000 * number, 1000 * (number + 1))
+        frame = pd.DataFrame(wide[part], columns=[f"x{j}" for j in range(20)]).assign(label=y[part])
+        frame.to_parquet(tmp_path / f"part-{number}.parquet")
+    table = dd.read_parquet(tmp_path)
+    model = DaskASSETClassifier(client=client, **ASSET).fit(table.drop(columns="label"), table["label"])
+    expected = DaskASSETClassifier(client=client, **ASSET).fit(*divided(wide, y))
+    assert client.compute(model.score(table.drop(columns="label"), table["label"])).result() > 0.9
+    names = {f"x{j}": wide[:, j] for j in range(20)}
+    np.testing.assert_array_equal(
+        model.to_local().decision_function(pd.DataFrame(names)), expected.to_local().decision_function(wide)
+    )
 
 
 def test_sparse_rows_and_three_classes(client):
@@ -226,107 +248,3 @@ def test_the_best_is_kept_and_small_gains_end_it():
     told = [watch(score, score) for score in (0.5, 0.9, 0.905, 0.903)]
     assert told == [False, False, False, True]
     assert watch.value == 0.905
-
-
-# --- clusters of processes ------------------------------------------------------------------------------------
-
-
-def processes(n_workers):
-    return distributed.LocalCluster(
-        n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
-    )
-
-
-@pytest.mark.slow
-def test_the_workers_make_no_difference(rows):
-    X, y = make_checkerboard(40_000, random_state=0)
-    for make, settings in ((DaskASSETClassifier, ASSET), (DaskBSGDClassifier, BSGD)):
-        values = []
-        for n_workers in (1, 2):
-            with processes(n_workers) as cluster, distributed.Client(cluster) as client:
-                model = (
-                    make(client=client, memory="1GB", **settings)
-                    if make is DaskASSETClassifier
-                    else make(client=client, **settings)
-                )
-                values.append(model.fit(*divided(X, y, 10_000)).to_local().decision_function(X[:5000]))
-        np.testing.assert_array_equal(*values)
-
-
-@pytest.mark.slow
-def test_a_killed_worker_makes_no_difference():
-    X, y = make_checkerboard(40_000, random_state=0)
-    for make, settings in ((DaskASSETClassifier, {**ASSET, "max_iter": 3}), (DaskBSGDClassifier, BSGD)):
-        values, killed = [], []
-        for kills in (False, True):
-            with processes(2) as cluster, distributed.Client(cluster) as client:
-
-                def kill(figures, cluster=cluster, killed=killed):
-                    nanny = list(cluster.workers.values())[-1]
-                    # A worker that is killed while it starts does not come back.
-                    while nanny.pid is None or nanny.pid in killed or len(cluster.scheduler.workers) < 2:
-                        time.sleep(0.1)
-                    pid = nanny.pid
-                    os.kill(pid, signal.SIGKILL)
-                    killed.append(pid)
-
-                model = make(client=client, **settings)
-                model.fit(*divided(X, y, 10_000), callback=kill if kills else None)
-                values.append(model.to_local().decision_function(X[:5000]))
-        assert killed
-        np.testing.assert_array_equal(*values)
-
-
-@pytest.mark.slow
-def test_a_lost_scheduler_is_told_and_the_last_model_is_there():
-    import subprocess
-    import sys
-
-    X, y = make_checkerboard(40_000, random_state=0)
-    command = [
-        sys.executable,
-        "-m",
-        "distributed.cli.dask_scheduler",
-        "--port",
-        "0",
-        "--no-dashboard",
-        "--scheduler-file",
-    ]
-    pytest.importorskip("distributed.cli.dask_scheduler")
-    import tempfile
-    from pathlib import Path
-
-    with tempfile.TemporaryDirectory() as folder:
-        file = str(Path(folder) / "scheduler.json")
-        scheduler = subprocess.Popen([*command, file], stderr=subprocess.DEVNULL)
-        worker = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "distributed.cli.dask_worker",
-                "--scheduler-file",
-                file,
-                "--no-nanny",
-                "--nthreads",
-                "1",
-            ],
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            with distributed.Client(scheduler_file=file, timeout=30) as client:
-
-                def kill(figures):
-                    if figures["round"] == 2:
-                        scheduler.kill()
-                        scheduler.wait()
-
-                model = DaskBSGDClassifier(client=client, **BSGD)
-                with pytest.raises(SchedulerLostError, match="does not answer any more") as caught:
-                    model.fit(*divided(X, y, 10_000), callback=kill)
-                assert caught.value.model is model.last_model_
-                assert len(model.history_) == 2
-                assert caught.value.model.score(X, y) > 0.8
-        finally:
-            for process in (scheduler, worker):
-                process.kill()
-                process.wait()

@@ -1,5 +1,6 @@
 """What a partition does in a round of ASSET, and how a training begins."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,8 +8,9 @@ import numpy as np
 from frugalsvm.asset.losses import Hinge, SquaredHinge
 from frugalsvm.asset.maps import raw_rows, whitening_of, width_of
 from frugalsvm.asset.newton import minimise
-from frugalsvm.asset.rounds import mean_iterates, moments_of, slopes_along, summed
-from frugalsvm.asset.rows import ComputedRows, StoredRows
+from frugalsvm.asset.parted_bound import dual_of, sides_of
+from frugalsvm.asset.rounds import CUT, LAST_CUT, mean_iterates, moments_of, products_of, slopes_along, summed
+from frugalsvm.asset.rows import StoredRows
 from frugalsvm.asset.stages import HEADS
 from frugalsvm.asset.subgradient import average_from, learn, new_state, no_average
 from frugalsvm.asset.task import Task, point_at
@@ -25,22 +27,27 @@ from frugalsvm.estimators._asset_steps import (
 from frugalsvm.estimators._base import blas_threads
 
 __all__ = [
+    "LOSSES",
     "SAMPLE_PER_COLUMN",
     "Place",
+    "dual_told",
     "features_kept",
     "line_told",
     "mean_of_epochs",
     "moments_told",
     "one_epoch",
+    "products_told",
     "rule_for",
+    "sides_told",
     "started_on_sample",
     "summed_told",
 ]
 
+_BLOCK = 8192  # rows at a time
 SAMPLE_PER_COLUMN = 16  # rows of the sample for each landmark
 _HEADS = HEADS[:2]  # rows for each landmark, width of the loss, in the beginning
 _ROUGH = 0.05
-_LOSSES = {"hinge": Hinge, "squared_hinge": SquaredHinge}
+LOSSES = {"hinge": Hinge, "squared_hinge": SquaredHinge}
 
 
 class Place(NamedTuple):
@@ -50,8 +57,10 @@ class Place(NamedTuple):
     unknowns: np.ndarray
     directions: np.ndarray | None
     width: float
-    n_sampled: int  # rows of each partition that make its curvature
+    sampled: float  # share of the rows that make the curvature, at most
     whole: bool  # whether held rows count
+    lengths: np.ndarray | None = None  # of the steps
+    sides: Any = None  # of the pulls of all partitions
 
 
 def _targets(local: Any, labels: np.ndarray) -> np.ndarray:
@@ -71,24 +80,32 @@ def features_kept(rows: Rows, local: Any) -> np.ndarray:
         return raw_rows(own(local._map), own(rows.X), np.empty((rows.n_rows, width_of(local._map)), np.float32))
 
 
-def _task(rows: Rows, features: np.ndarray | None, local: Any, whole: bool) -> Task:
-    """The problem on the rows of a partition, with features that are kept or computed again."""
-    first = 0 if whole else rows.n_held
+def _blocks(rows: Rows, features: np.ndarray | None, local: Any, first: int) -> Iterator[Task]:
+    """The problem on the rows of a partition, from the first that counts: some rows at a time.
+
+    Features are those that are kept, or they are computed for each block. A block of them stays in the cache of the
+    processor while it is read several times.
+    """
     X, labels, weights = rows.part(slice(first, None))
-    table: Any
-    if features is None:
-        table = ComputedRows(own(local._map), lambda: iter((X,)), len(labels))
-    else:
-        table = StoredRows(own(features)[first:])
-    return Task(
-        table,
-        _targets(local, labels),
-        _weights(weights, len(labels)),
-        _LOSSES[local.loss](),
-        0.0,
-        own(whitening_of(local._map)),
-        local.fit_intercept,
-    )
+    feature_map, whitening = own(local._map), own(whitening_of(local._map))
+    kept = None if features is None else own(features)[first:]
+    scratch = np.empty((_BLOCK if kept is None else 0, width_of(feature_map)), np.float32)
+    for start in range(0, len(labels), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        chosen = labels[part]
+        yield Task(
+            StoredRows(raw_rows(feature_map, X[part], scratch[: len(chosen)]) if kept is None else kept[part]),
+            _targets(local, chosen),
+            _weights(None if weights is None else weights[part], len(chosen)),
+            LOSSES[local.loss](),
+            0.0,
+            whitening,
+            local.fit_intercept,
+        )
+
+
+def _blocks_at(rows: Rows, features: np.ndarray | None, local: Any, place: Place) -> Iterator[Task]:
+    return _blocks(rows, features, local, 0 if place.whole else rows.n_held)
 
 
 def moments_told(rows: Rows, features: np.ndarray | None, local: Any, place: Place) -> Any:
@@ -96,26 +113,62 @@ def moments_told(rows: Rows, features: np.ndarray | None, local: Any, place: Pla
     rng = np.random.default_rng([rows.number, place.number])
     place = own(place)
     with blas_threads(None):
-        task = _task(rows, features, local, place.whole)
-        return moments_of(task, place.unknowns, place.width, place.n_sampled, rng)
+        blocks = _blocks_at(rows, features, local, place)
+        cut = LAST_CUT if place.whole else CUT
+        return moments_of(blocks, place.unknowns, place.width, lambda n: int(np.ceil(n * place.sampled)), rng, cut)
+
+
+def products_told(rows: Rows, features: np.ndarray | None, local: Any, place: Place) -> Any:
+    """The Hessian of a partition times directions."""
+    place = own(place)
+    with blas_threads(None):
+        return products_of(_blocks_at(rows, features, local, place), place.unknowns, place.directions, place.width)
 
 
 def line_told(rows: Rows, features: np.ndarray | None, local: Any, place: Place) -> Any:
     """Slopes of the loss of a partition along a step."""
     place = own(place)
     with blas_threads(None):
-        return slopes_along(_task(rows, features, local, place.whole), place.unknowns, place.directions, place.width)
+        return slopes_along(_blocks_at(rows, features, local, place), place.unknowns, place.directions, place.width)
+
+
+def sides_told(rows: Rows, features: np.ndarray | None, local: Any, place: Place) -> Any:
+    """The two sides of the pulls of a partition."""
+    place = own(place)
+    with blas_threads(None):
+        return sides_of(_blocks_at(rows, features, local, place), place.unknowns, place.directions, place.width)
+
+
+def dual_told(rows: Rows, features: np.ndarray | None, local: Any, place: Place) -> Any:
+    """What a partition adds to the dual objective, and its loss after the step."""
+    place = own(place)
+    with blas_threads(None):
+        blocks = _blocks_at(rows, features, local, place)
+        return dual_of(blocks, place.unknowns, place.directions, place.width, place.sides, place.lengths)
 
 
 def summed_told(parts: list) -> Any:
-    """Sums of several partitions as one."""
-    return summed(parts)
+    """Sums of several partitions as one, in their order."""
+    return sum(parts[1:], start=parts[0]) if isinstance(parts[0], np.ndarray) else summed(parts)
+
+
+def _whole_task(rows: Rows, features: np.ndarray, local: Any) -> Task:
+    """The problem on all rows at once."""
+    _, labels, weights = rows.part(slice(None))
+    return Task(
+        StoredRows(features),
+        _targets(local, labels),
+        _weights(weights, len(labels)),
+        LOSSES[local.loss](),
+        0.0,
+        whitening_of(local._map),
+        local.fit_intercept,
+    )
 
 
 def started_on_sample(local: Any, sample: Rows, penalty: float, n_rows: int, settings: Any, rng: Any) -> np.ndarray:
     """Unknowns that are right for a sample of the rows: the first, long steps need no others."""
-    features = features_kept(sample, local)
-    whole = _task(sample, features, local, whole=True)
+    whole = _whole_task(sample, features_kept(sample, local), local)
     unknowns = np.zeros((len(whole.targets), whole.n_features + 1))
     with blas_threads(None):
         for n_each, width in _HEADS:
@@ -142,7 +195,7 @@ def rule_for(local: Any, sample: Rows, penalty: float) -> Any:
         features = features_of(local._map, X[:SCALE_ROWS])
     return new_rule(
         local.solver,
-        _LOSSES[local.loss](),
+        LOSSES[local.loss](),
         penalty,
         local.fit_intercept,
         features,
@@ -164,7 +217,7 @@ def one_epoch(
     state = new_state(len(unknowns), unknowns.shape[1] - 1, averaging)
     if n_steps:
         state = started_at(state, unknowns, n_steps, rule)
-    steps = Steps(_LOSSES[local.loss](), rule, state)
+    steps = Steps(LOSSES[local.loss](), rule, state)
     targets, weights = _targets(local, labels), _weights(weights, n_rows)
     with blas_threads(None):
         if features is None:

@@ -14,6 +14,7 @@ from dask import delayed
 from distributed import Client, get_client
 from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
+from distributed.scheduler import KilledWorker
 
 __all__ = ["Cluster", "SchedulerLostError", "client_for"]
 
@@ -148,7 +149,7 @@ class Cluster:
 
 
 class _Answering:
-    """Tells a lost scheduler from all other errors."""
+    """Tells a lost scheduler, and workers that die again and again, from all other errors."""
 
     def __init__(self, cluster: Cluster):
         self._cluster = cluster
@@ -163,4 +164,10 @@ class _Answering:
             raise SchedulerLostError(
                 f"The Dask scheduler {address} does not answer any more; the model of the last round that was "
                 "finished is in `last_model_`, and in the attribute `model` of this error."
+            ) from error
+        if isinstance(error, KilledWorker):
+            raise RuntimeError(
+                f"Dask gave up: workers died again and again while they computed {error.task}. If they had too little "
+                "memory, make partitions smaller; if machines come and go, raise the scheduler's setting "
+                "distributed.scheduler.allowed-failures. The model of the last finished round is in `last_model_`."
             ) from error

@@ -70,13 +70,23 @@ def _parts(name: str, collection: Any) -> list[Any]:
     if isinstance(collection, da.Array):
         return list(collection.to_delayed().ravel())
     if is_frame(collection):
-        return list(collection.to_delayed())
+        return _frame_parts(collection)
     if isinstance(collection, list | tuple) and all(isinstance(part, Delayed | Future) for part in collection):
         return list(collection)
     raise TypeError(
         f"{name} must be a Dask array, a Dask data frame, or a list of delayed objects or futures, not "
         f"{type(collection).__name__}; for arrays in memory there are the estimators without Dask."
     )
+
+
+def _frame_parts(frame: Any) -> list[Any]:
+    """The partitions of a frame as they are.
+
+    A full optimisation would make fewer of small files where few columns are needed: of the labels, but not of the
+    rows. Simplifying alone still reads no column that is not needed.
+    """
+    frame = frame.simplify() if hasattr(frame, "simplify") else frame
+    return list(frame.to_delayed(optimize_graph=False))
 
 
 def as_array(function, X: Any, n_columns: int | None, dtype: Any) -> da.Array:

@@ -1,27 +1,11 @@
 """ASSET on a Dask cluster."""
 
-from copy import copy
-
 import numpy as np
 
-from frugalsvm.asset.losses import SQUARED, Hinge, SquaredHinge
-from frugalsvm.asset.maps import whitening_of, width_of
-from frugalsvm.asset.rounds import best_lengths, newton_step, objective_of
-from frugalsvm.asset.solve import Settings
-from frugalsvm.asset.stages import ROUGH, WIDTHS
-from frugalsvm.dask._asset_tasks import (
-    SAMPLE_PER_COLUMN,
-    Place,
-    features_kept,
-    line_told,
-    mean_of_epochs,
-    moments_told,
-    one_epoch,
-    rule_for,
-    started_on_sample,
-    summed_told,
-)
-from frugalsvm.dask._base import DaskClassifier, Training, Watch, held_accuracy
+from frugalsvm.asset.maps import width_of
+from frugalsvm.dask._asset_rounds import Epochs, NewtonRounds, n_features_of
+from frugalsvm.dask._asset_tasks import SAMPLE_PER_COLUMN, features_kept
+from frugalsvm.dask._base import DaskClassifier, Training
 from frugalsvm.estimators._asset import dense_rows
 from frugalsvm.estimators._classes import n_outputs_for
 from frugalsvm.estimators._validation import parsed_bytes
@@ -29,10 +13,6 @@ from frugalsvm.estimators.asset import ASSETClassifier
 
 __all__ = ["DaskASSETClassifier"]
 
-_CURVATURE_ROWS = 15  # rows near the margin for each feature, of all partitions together, that make the curvature
-_MAX_EXCESS = 2.0  # share of the objective that may come from smoothing, in units of the tolerance
-_NARROWER = 4  # times that the loss may be made narrower to get there
-_ROUNDS, _EPOCHS = 30, 20  # unless max_iter says otherwise
 _FEATURES_SHARE = 0.3  # of the cluster's memory, for features
 
 
@@ -183,8 +163,8 @@ eigenvalue_threshold, structured, average, class_weight, random_state
         penalty = local._penalty(self.C, n_rows)
         shared = training.cluster.broadcast(local)
         sources = self._sources(training, shared, width_of(local._map))
-        local._unknowns = np.zeros((n_outputs, _n_features(local._map) + 1))
-        rounds = _NewtonRounds if self.solver == "newton" else _Epochs
+        local._unknowns = np.zeros((n_outputs, n_features_of(local._map) + 1))
+        rounds = NewtonRounds if self.solver == "newton" else Epochs
         rounds(self, local, training, shared, sources, penalty).run()
         local._n_iter = len(self.history_)
 
@@ -197,104 +177,3 @@ eigenvalue_threshold, structured, average, class_weight, random_state
             return [(part, None) for (part,) in rows]
         kept = training.cluster.kept(features_kept, rows, shared)
         return [(part, features) for (part,), features in zip(rows, kept, strict=True)]
-
-
-def _n_features(feature_map):
-    whitening = whitening_of(feature_map)
-    return width_of(feature_map) if whitening is None else whitening.shape[1]
-
-
-class _Rounds:
-    """Rounds of one training: ``local`` always has the unknowns of the last one."""
-
-    def __init__(self, estimator, local, training, shared, sources, penalty):
-        self.estimator, self.local, self.training = estimator, local, training
-        self.shared, self.sources, self.penalty = shared, sources, penalty
-        # Newton steps may be near the end without a better accuracy; what ends them is the objective.
-        self.watch = Watch(estimator.n_iter_no_change, 0.0)
-
-    def tell(self, **figures):
-        """The end of a round; returns whether the held rows say that it is time to stop."""
-        held = self.training.held
-        accuracy = held_accuracy(self.local, held)
-        self.training.tell(copy(self.local), accuracy=accuracy, **figures)
-        return self.watch(accuracy, self.local._unknowns) if held.n_rows else False
-
-
-class _NewtonRounds(_Rounds):
-    def run(self):
-        estimator, local, training = self.estimator, self.local, self.training
-        n_rows = int(training.overview.n_rows.sum())
-        settings = Settings(estimator.tol, _ROUNDS)
-        local._unknowns = started_on_sample(local, training.sample, self.penalty, n_rows, settings, training.rng)
-        self.left = estimator.max_iter or _ROUNDS
-        stopped = False
-        for width, tolerance in self.stages():
-            stopped = self.until(width, tolerance)
-            if stopped or not self.left:
-                break
-        if stopped:
-            local._unknowns = self.watch.value
-        self.step(width, whole=True)
-
-    def stages(self):
-        """Widths of the loss with the tolerance at each; narrower ones while smoothing makes much of the objective."""
-        tol, squared = self.estimator.tol, isinstance(self.loss, SQUARED)
-        for width in WIDTHS[-1:] if squared else WIDTHS:
-            yield width, tol if width == WIDTHS[-1] else max(ROUGH, tol)
-        for _ in range(_NARROWER):
-            if (self.excess <= _MAX_EXCESS * tol * self.objectives).all():
-                return
-            width /= 3
-            yield width, tol
-
-    @property
-    def loss(self):
-        return {"hinge": Hinge, "squared_hinge": SquaredHinge}[self.estimator.loss]()
-
-    def until(self, width, tolerance):
-        """Steps until one promises little; returns whether the held rows ended it."""
-        while self.left:
-            self.left -= 1
-            promised, stop = self.step(width)
-            if stop:
-                return True
-            if (promised <= tolerance * self.objectives).all():
-                return False
-        return False
-
-    def step(self, width, whole=False):
-        """A Newton step on all rows; returns the reduction it promised, and whether it is time to stop."""
-        local, cluster = self.local, self.training.cluster
-        number = len(self.estimator.history_)
-        n_sampled = -(-_CURVATURE_ROWS * local._unknowns.shape[1] // len(self.sources))
-        n_sampled = max(n_sampled // (1 if len(local._unknowns) == 1 else 2), 1)
-        place = Place(number, local._unknowns, None, width, n_sampled, whole)
-        moments = cluster.reduced(moments_told, summed_told, self.sources, self.shared, cluster.broadcast(place))
-        directions, decrements = newton_step(moments, place.unknowns, self.penalty, local.fit_intercept)
-        place = place._replace(directions=directions)
-        line = cluster.reduced(line_told, summed_told, self.sources, self.shared, cluster.broadcast(place))
-        lengths = best_lengths(line, moments.n_rows, place.unknowns, directions, self.penalty)
-        local._unknowns = place.unknowns + lengths[:, None] * directions
-        self.objectives = objective_of(moments, place.unknowns, self.penalty)
-        self.excess = moments.excess / moments.n_rows
-        local.objective_ = float(self.objectives.sum())  # before the step: it is a little less after
-        stop = self.tell(objective=local.objective_, promised=float(0.5 * decrements.sum()), width=width)
-        return 0.5 * decrements, stop
-
-
-class _Epochs(_Rounds):
-    def run(self):
-        local, training, cluster = self.local, self.training, self.training.cluster
-        rule = rule_for(local, training.sample, self.penalty)
-        n_steps, mean_rows = 0, int(np.average(training.n_train, weights=training.n_train))
-        for number in range(self.estimator.max_iter or _EPOCHS):
-            unknowns = cluster.broadcast(local._unknowns)
-            local._unknowns, _ = cluster.reduced(
-                one_epoch, mean_of_epochs, self.sources, self.shared, rule, unknowns, n_steps, number
-            )
-            n_steps += mean_rows
-            if self.tell():
-                break
-        if self.watch.value is not None:
-            local._unknowns = self.watch.value

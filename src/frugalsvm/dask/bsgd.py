@@ -32,7 +32,8 @@ class DaskBSGDClassifier(DaskClassifier):
 
     In a round, every partition learns its rows once, from the model of the round before. The models are averaged, by
     the examples that they have learned from, and merged down to the budget; the result goes to all workers. Rounds end
-    when the accuracy on held rows does not grow any more, and the model that did best on them is kept.
+    when the accuracy on held rows does not grow any more, and the model that did best on them is kept. A last round is
+    for its coefficients alone.
 
     The result does not depend on the number of workers, nor on which of them does what, but it does on the partitions:
     fewer and larger ones need fewer rounds. Choose about as many as there are cores.
@@ -41,9 +42,9 @@ class DaskBSGDClassifier(DaskClassifier):
     ----------
     learner, maintenance, budget, alpha, eta0, radius, kernel, gamma, degree, coef0, class_weight, random_state
         As in `BSGDClassifier`. ``class_weight="balanced"`` counts the labels of all partitions.
-    average : False or "post", default=False
+    average : False or "post", default="post"
         "post" adds a last round in which the support vectors stay, and their coefficients are learned by every
-        partition and averaged. Nothing is merged in it, so that it makes up for what merging took.
+        partition and averaged. Nothing is merged in it, so that it makes up for what merging took. False does without.
     max_iter : int, default=10
         Rounds at most.
     tol : float, default=1e-3
@@ -98,7 +99,7 @@ class DaskBSGDClassifier(DaskClassifier):
         gamma="scale",
         degree=3,
         coef0=1.0,
-        average=False,
+        average="post",
         max_iter=10,
         tol=1e-3,
         n_iter_no_change=2,

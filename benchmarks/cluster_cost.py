@@ -1,0 +1,227 @@
+"""What training on many machines costs: ``python -m benchmarks.cluster_cost measure|tables``.
+
+``measure`` takes the constants on this machine, and ``tables`` works out times from them, for the page
+``docs/howto/dask_cost.rst``. Work is measured in processor seconds, so that a busy machine does not change it; what a
+round costs beside work is measured on two worker processes and is the least of several times.
+
+The model: n rows of d features on W workers of one core each, in partitions of a million rows (but one for each worker
+at least). A round is the work on the rows of a worker, the scheduler's time for all tasks one after the other, and a
+tree of joins whose every level moves what eight partitions tell and puts it together. Start and end are work of the
+client alone.
+"""
+
+import argparse
+import csv
+import json
+import math
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from distributed import Client, wait
+
+from benchmarks.asset_data import split_of
+from benchmarks.many_machines import cluster_of
+from frugalsvm import BSGDClassifier
+from frugalsvm.asset.losses import Hinge
+from frugalsvm.asset.maps import raw_rows
+from frugalsvm.asset.nystroem import new_nystroem
+from frugalsvm.asset.rounds import moments_of, newton_step, products_of, slopes_along, summed
+from frugalsvm.asset.rows import StoredRows
+from frugalsvm.asset.task import Task
+from frugalsvm.budgeted.combining import combined
+from frugalsvm.core.kernels import RBF
+from frugalsvm.dask._cluster import Cluster
+
+FOLDER = Path(__file__).parent.parent / "docs" / "measured"
+CONSTANTS = FOLDER / "cluster_constants.json"
+FAN_IN = 8
+S, B = 512, 500
+ROWS_PER_PARTITION = 10**6
+ASSET_ROUNDS, CAREFUL_PRODUCTS = 10, 12  # assumed: Newton steps (Covertype took 8 to 11), and products at the end
+BSGD_ROUNDS = 10
+WORKER_MEMORY, KEPT_SHARE = 16e9, 0.3
+NETWORK = 1.25e9  # bytes a second: 10 Gbit Ethernet, as far as the worker processes are not slower
+ROWS, WORKERS = (10**6, 10**7, 10**8, 10**9, 10**10), (1, 2, 8, 32, 128, 512, 1000)
+
+
+def seconds_of(work, times=3):
+    """Least processor seconds of several times; the first, which may compile, does not count."""
+    work()
+    spent = []
+    for _ in range(times):
+        began = time.process_time()
+        work()
+        spent.append(time.process_time() - began)
+    return min(spent)
+
+
+def measure():
+    X, y, *_ = split_of("covtype", 0)
+    X, y = np.ascontiguousarray(X[:100_000], np.float32), y[:100_000]
+    constants = asset_constants(X, y) | bsgd_constants(X, y) | cluster_constants()
+    CONSTANTS.write_text(json.dumps(constants, indent=1) + "\n")
+    print(json.dumps(constants, indent=1))
+
+
+def asset_constants(X, y):
+    n, rng = len(y), np.random.default_rng(0)
+    landmarks = X[rng.choice(n, S, replace=False)]
+    feature_map = new_nystroem(RBF(1.0), landmarks)
+    features = np.empty((n, S), np.float32)
+    begun = seconds_of(lambda: new_nystroem(RBF(1.0), landmarks), 1)
+    each = {"asset_features": seconds_of(lambda: raw_rows(feature_map, X, features)) / n}
+    targets = np.where(y == y.max(), 1, -1).astype(np.float32)[None]
+    whitening, penalty = feature_map.whitening, 1.0 / (3.0 * n)
+    task = Task(StoredRows(features), targets, np.ones(n, np.float32), Hinge(), 0.0, whitening, True)
+    blocks = [
+        task._replace(
+            rows=StoredRows(features[i : i + 8192]),
+            targets=targets[:, i : i + 8192],
+            weights=task.weights[i : i + 8192],
+        )
+        for i in range(0, n, 8192)
+    ]
+    unknowns = np.zeros((1, whitening.shape[1] + 1))
+
+    def moments(n_sampled):
+        return moments_of(blocks, unknowns, 0.1, lambda rows: rows * n_sampled // n, np.random.default_rng(0))
+
+    told, n_sampled = moments(15 * (S + 1)), 15 * (S + 1)
+    directions, _ = newton_step(told, unknowns, penalty, True)
+    each["asset_gradient"] = seconds_of(lambda: moments(0)) / n
+    each["asset_line"] = seconds_of(lambda: slopes_along(blocks, unknowns, directions, 0.1)) / n
+    each["asset_product"] = seconds_of(lambda: products_of(blocks, unknowns, directions, 0.1)) / n
+    curvature = seconds_of(lambda: moments(n_sampled)) - n * each["asset_gradient"]
+    return each | {
+        "asset_curvature_row": max(curvature, 0.0) / n_sampled,
+        "asset_join": seconds_of(lambda: summed([told] * FAN_IN)),
+        "asset_bytes": int(told.curvatures.nbytes + told.slopes.nbytes + 100),
+        "asset_client": seconds_of(lambda: newton_step(told, unknowns, penalty, True)),
+        "asset_start": begun + 1.0,  # the map, and a second for the first steps on a sample (measured on Covertype)
+    }
+
+
+def bsgd_constants(X, y):
+    models = [
+        BSGDClassifier(budget=B, gamma=8.0, alpha=1e-5, random_state=k).fit(X[k::FAN_IN], y[k::FAN_IN])
+        for k in range(FAN_IN)
+    ]
+    parts = models[0]._parts()
+    expansions = [model._expansion for model in models]
+
+    def learn():
+        BSGDClassifier(budget=B, gamma=8.0, alpha=1e-5, random_state=0).fit(X, y)
+
+    def join():
+        combined(parts.kernel, parts.loss, parts.schedule, expansions, B)
+
+    return {
+        "bsgd_learn": seconds_of(learn, 2) / len(y),
+        "bsgd_join": seconds_of(join, 2),
+        "bsgd_bytes": int(sum(array.nbytes for array in expansions[0])),
+        "bsgd_client": 0.25,  # the accuracy on 10 000 held rows
+    }
+
+
+def nothing(part, shared):
+    return 0
+
+
+def one_of(parts):
+    return parts[0]
+
+
+def cluster_constants():
+    """Seconds of a round of tasks that do nothing, and bytes a second between two workers."""
+    with cluster_of(2) as processes, Client(processes) as client:
+        cluster, spent = Cluster(client), {}
+        for n_partitions in (2, 256):
+            sources, times = [(i,) for i in range(n_partitions)], []
+            for _ in range(8):
+                began = time.perf_counter()
+                cluster.reduced(nothing, one_of, sources, cluster.broadcast(0))
+                times.append(time.perf_counter() - began)
+            spent[n_partitions] = min(times)
+        first, second = client.scheduler_info()["workers"]
+        rates = []
+        for number in range(4):
+            sent = client.submit(np.full, 2**23, float(number), workers=[first], pure=False)
+            wait(sent)
+            began = time.perf_counter()
+            wait(client.submit(np.size, sent, workers=[second], pure=False))
+            rates.append(8 * 2**23 / (time.perf_counter() - began))
+    per_task = (spent[256] - spent[2]) / (254 * (1 + 1 / FAN_IN))
+    return {"round_latency": spent[2], "per_task": per_task, "bytes_per_second": max(rates)}
+
+
+# --- the model ------------------------------------------------------------------------------------------------
+
+
+def overhead(c, n_partitions, join, told):
+    """Seconds of a round beside the work on rows."""
+    levels = max(math.ceil(math.log(n_partitions, FAN_IN) - 1e-9), 1)
+    moved = (FAN_IN - 1) * told / min(c["bytes_per_second"], NETWORK)
+    tasks = n_partitions * (1 + 1 / FAN_IN)
+    return c["round_latency"] + tasks * c["per_task"] + levels * (moved + join)
+
+
+def asset_seconds(c, n_rows, n_workers):
+    n_partitions = max(n_workers, math.ceil(n_rows / ROWS_PER_PARTITION))
+    own = n_rows / n_workers
+    kept = 4 * S * own <= KEPT_SHARE * WORKER_MEMORY
+    again = 0.0 if kept else own * c["asset_features"]  # features of a pass that were not kept
+    passes = ASSET_ROUNDS * (c["asset_gradient"] + c["asset_line"]) + CAREFUL_PRODUCTS * c["asset_product"]
+    curvature = ASSET_ROUNDS * 15 * (S + 1) * c["asset_curvature_row"] / n_workers
+    n_passes = 2 * ASSET_ROUNDS + CAREFUL_PRODUCTS
+    work = own * (passes + c["asset_features"]) + n_passes * again + curvature
+    beside = ASSET_ROUNDS * overhead(c, n_partitions, c["asset_join"], c["asset_bytes"])
+    beside += (ASSET_ROUNDS + CAREFUL_PRODUCTS) * overhead(c, n_partitions, 1e-4, 8 * (S + 1))
+    return work + beside + ASSET_ROUNDS * c["asset_client"] + c["asset_start"]
+
+
+def bsgd_seconds(c, n_rows, n_workers):
+    # Fewer and larger partitions are better for BSGD: as many as there are workers.
+    work = BSGD_ROUNDS * n_rows / n_workers * c["bsgd_learn"]
+    return work + BSGD_ROUNDS * (overhead(c, n_workers, c["bsgd_join"], c["bsgd_bytes"]) + c["bsgd_client"])
+
+
+def shown(seconds):
+    for limit, unit, size in ((120, "s", 1), (7200, "min", 60), (2 * 86400, "h", 3600)):
+        if seconds < limit:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 86400:.3g} d"
+
+
+def pays_until(seconds, c, n_rows):
+    """The largest number of workers whose speed-up is at least half of it."""
+    alone, most = seconds(c, n_rows, 1), 1
+    for n_workers in sorted({round(1.05**k) for k in range(1, 250)}):
+        if alone / seconds(c, n_rows, n_workers) >= 0.5 * n_workers:
+            most = n_workers
+    return most
+
+
+def tables():
+    c = json.loads(CONSTANTS.read_text())
+    for name, seconds in (("asset", asset_seconds), ("bsgd", bsgd_seconds)):
+        lines = [["rows", *(f"{w:,} workers" if w > 1 else "1 worker" for w in WORKERS), "half of the speed-up at"]]
+        for n_rows in ROWS:
+            alone = seconds(c, n_rows, 1)
+            times = [seconds(c, n_rows, w) for w in WORKERS]
+            cells = [f"{shown(t)} ({alone / t:.3g}x)" for t in times]
+            lines.append([f"10^{round(math.log10(n_rows))}", *cells, f"{pays_until(seconds, c, n_rows):,} workers"])
+        with (FOLDER / f"cluster_{name}.csv").open("w", newline="") as file:
+            csv.writer(file).writerows(lines)
+        csv.writer(sys.stdout).writerows(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("measure", "tables"))
+    {"measure": measure, "tables": tables}[parser.parse_args().what]()
+
+
+if __name__ == "__main__":
+    main()
