@@ -33,8 +33,8 @@ TIE = 1e-12
 # In projection and merging the newcomer is preferred to an SV that is smaller by no more than this.
 NEWCOMER_SLACK = 1e-9
 # A newcomer whose squared distance to the span of the SVs, relative to its own squared norm, is not above
-# this would make the kernel matrix numerically singular.
-DEPENDENCE = 1e-6
+# this would make the kernel matrix close to singular.
+DEPENDENCE = 1e-4
 
 # Where the search for the merge point begins; even number of intervals, so that h = 1/2 is on the grid.
 MERGE_GRID = np.linspace(0.0, 1.0, 1001)

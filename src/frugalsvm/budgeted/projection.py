@@ -4,9 +4,9 @@ BSGD paper, section 6.2: with ``P`` the inverse of the kernel matrix of the othe
 the victim with them, its projection has the coefficients ``P k`` (6.3) and the squared distance
 ``K(x, x) - k' P k``.
 
-Deviation from the paper: a newcomer that is numerically in the span of the others (squared distance below 1e-6
-of its squared norm) is projected at once, full or not, since its row would make the kernel matrix singular. With 1e-8
-the coefficients of 500 vectors in the plane grew to 1e12 and the decisions were noise, in float64 too.
+Deviation from the paper: a newcomer that is nearly in the span of the others (squared distance below 1e-4 of its
+squared norm) is projected at once, full or not, since its row would make the kernel matrix close to singular. With 1e-6
+the coefficients of some hundred vectors in the plane grew to 1e8 and more, and decisions were noise, in float64 too.
 """
 
 from typing import NamedTuple
@@ -35,7 +35,7 @@ __all__ = [
     "widen",
 ]
 
-IN_SPAN = 1e-6
+IN_SPAN = 1e-4
 REFRESH = 2  # recompute the inverse after so many times as many changes as the budget
 
 
@@ -93,7 +93,7 @@ def frozen(kernel, expansion, ridge=1e-6):
 
 @inlined
 def newcomer_distance(span, kernel, expansion, max_changes):
-    """Squared distance of the newcomer to the span of the others, 0 if it is numerically in it.
+    """Squared distance of the newcomer to the span of the others, 0 if it is nearly in it.
 
     Its projection (6.3) is left in ``span.solved``. The inverse is computed afresh first if it is not that of the
     slots before the newcomer, or has changed too often.

@@ -3,8 +3,8 @@
 With ``K_SS = F F'`` features of a row k are ``F^-1 k``, and the function with weights w of them is the expansion with
 coefficients ``F^-T w``. On the CPU, F comes from eigenvectors, without those whose eigenvalues are rounding errors.
 Where there are none of these, Cholesky's factor gives the same models, and takes a tenth of the time; where there are,
-it is eigenvectors here too, for up to a few thousand landmarks. For more, it is Cholesky's method with a little added to
-the diagonal.
+it is eigenvectors here too, for up to a few thousand landmarks. For more, it is Cholesky's method with a little added
+to the diagonal.
 """
 
 from typing import Any
