@@ -266,8 +266,7 @@ def memory(console, limit="1GB", times=5.0):
                 ("ASSET", DaskASSETClassifier(n_components=64, max_iter=1, random_state=0, client=client)),
             ):
                 _, seconds = timed(partial(model.fit, X, y))
-                spilled = client.run(lambda dask_worker: getattr(dask_worker.data, "disk", None))
-                on_disk = {address: len(disk or ()) for address, disk in spilled.items()}
+                on_disk = client.run(lambda dask_worker: len(getattr(dask_worker.data, "disk", None) or ()))
                 accuracy = model.history_[-1]["accuracy"]
                 told = f"{name}: {seconds:.0f} s, held accuracy {accuracy:.4f}, most memory {most_memory(client)}"
                 console.print(f"{told}, values on disk {list(on_disk.values())}", highlight=False)

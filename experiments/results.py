@@ -39,7 +39,6 @@ class Cell:
             return None
         return verdict(self.mean, self.printed, lower_is_better=self.lower_is_better)
 
-
     @property
     def is_within_own_spread(self) -> bool:
         """Whether the difference is no more than the deviation of our repetitions: one more of them could undo it."""

@@ -80,7 +80,8 @@ def task_of(
         seconds=_estimate(method, n_rows, budget),
     )
     tuned_for = budget if parameters_of is None else parameters_of
-    return choices.task(task, _choice_name(method, data, tuned_for), _choosing(method, data, tuned_for))
+    tuned = about.get("parameters_of", method)
+    return choices.task(task, _choice_name(tuned, data, tuned_for), _choosing(tuned, data, tuned_for))
 
 
 def _choice_name(method, data, budget) -> str:
@@ -97,7 +98,8 @@ def _fixed(method, budget) -> dict[str, Any]:
 def _choosing(method, data, budget) -> Task:
     """The task that chooses scaling, kernel width and the parameter that rules the size of the model."""
     about = method_of(method)
-    tuning = {**_protocol()["tuning"], **about.get("tuning", {})}
+    of_data = {key: value for key, value in data_of(data).items() if key in ("gammas", "rounds")}
+    tuning = {**_protocol()["tuning"], **about.get("tuning", {}), **of_data}
     grid = {"gamma": tuning["gammas"], **about["grid"]}
     if grid.get("eta0") == "norma":
         grid["eta0"] = [1.0, _norma_step(data_of(data)["rows"])]

@@ -23,7 +23,8 @@ def _plan(profile, choices):
             if not available(method, data):
                 continue
             about = method_of(method)
-            repetitions = min(profile["repetitions"], about.get("most", {}).get(data, 1 << 30))
+            limits = [limited.get("most", {}).get(data, 1 << 30) for limited in (profile, about)]
+            repetitions = min(profile["repetitions"], *limits)
             for budget in profile["budgets"] if about.get("budgeted") else [None]:
                 for seed in range(repetitions):
                     tasks.append(task_of(choices, method, data, budget, seed=seed, rows=profile.get("rows")))

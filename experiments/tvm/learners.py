@@ -62,6 +62,7 @@ def _exact(task, problem, kind, examples, choices, kernel) -> Task:
     kernel_parameters = problem.kernel_parameters(kernel)
     task.settings.update(estimator=estimator, fixed={**kernel_parameters, "cache_size": 2_000}, examples=examples)
     of_sample = kind == "Random"
+    which = "sample" if of_sample else "svm"
     settings = {
         "data": problem.data,
         "rows": _smaller(tuning()["svm_rows"], problem.rows),
@@ -69,8 +70,8 @@ def _exact(task, problem, kind, examples, choices, kernel) -> Task:
         "estimator": "SVC",
         # With a polynomial of degree 7 some candidates would take for ever.
         "fixed": {**kernel_parameters, "max_iter": 300_000},
-        "grid": _grid(problem, kernel, tuning()["svm_C"], tuning()["svm_gammas"]),
-        "rounds": tuning()["sample_rounds" if of_sample else "svm_rounds"],
+        "grid": _grid(problem, kernel, tuning()[f"{which}_C"], tuning()[f"{which}_gammas"]),
+        "rounds": tuning()[f"{which}_rounds"],
     }
     if of_sample:
         settings["examples"] = examples
@@ -80,9 +81,9 @@ def _exact(task, problem, kind, examples, choices, kernel) -> Task:
 
 
 def _grid(problem, kernel, C, gammas) -> dict[str, Any]:
-    """With the RBF kernel also gamma: factors of that of the paper, as `choose` wants them."""
+    """C, and with the RBF kernel gamma: factors of that of the paper, as `choose` wants them."""
     if kernel != "rbf":
-        return {"C": C}
+        return {"C": tuning()["other_C"]}
     paper = (problem.gamma or 1 / problem.features) * problem.features
     return {"C": C, "gamma": [round(factor * paper, 4) for factor in gammas]}
 
@@ -97,7 +98,7 @@ def _twin_vectors(task, problem, learner, choices, kernel) -> Task:
         "experiments.tuning:choose",
         {
             "data": problem.data,
-            "rows": _smaller(tuning()["rows"], problem.rows),
+            "rows": _smaller(tuning()["rows" if kernel == "rbf" else "other_rows"], problem.rows),
             "scalings": ["standard"],
             "estimator": "TVMClassifier",
             "fixed": {**kernel_parameters, "budget": tuned_budget},
@@ -123,7 +124,7 @@ def _forgetron(task, problem, budget, choices, kernel) -> Task:
             "estimator": "BudgetedPerceptron",
             "fixed": fixed,
             "grid": {} if kernel == "linear" else {"gamma": tuning()["forgetron_gammas"]},
-            "rounds": tuning()["forgetron_rounds"],
+            "rounds": tuning()["forgetron_rounds" if kernel == "rbf" else "forgetron_other_rounds"],
         },
         names={"what": f"Forgetron {budget} {kernel} {problem.name}"},
     )
