@@ -202,4 +202,4 @@ class TestInfo:
         from pathlib import Path
 
         project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-        assert set(EXTRAS) == set(project["optional-dependencies"]) - {"dev", "docs", "experiments"}
+        assert set(EXTRAS) == set(project["optional-dependencies"]) - {"dev", "docs", "experiments", "benchopt"}

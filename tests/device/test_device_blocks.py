@@ -57,18 +57,18 @@ def test_same_model(learned, maintenance, n_classes):
     check_equal(*learned(*rows(n_classes=n_classes), maintenance=maintenance))
 
 
+# Each is another machine to compile.
+SETTINGS = [{"budget": None}, {"max_iter": 3, "average": True}, {"class_weight": {0: 0.5, 1: 2.0}}]
+SLOW_SETTINGS = [
+    {"learner": "norma", "eta0": 0.5},
+    {"learner": "perceptron", "radius": 20.0},
+    {"kernel": "poly", "maintenance": "remove", "gamma": 0.3, "degree": 2},
+    {"average": "post"},
+]
+
+
 @pytest.mark.parametrize(
-    "settings",
-    [
-        {"budget": None},
-        {"learner": "norma", "eta0": 0.5},
-        {"learner": "perceptron", "radius": 20.0},
-        {"kernel": "poly", "maintenance": "remove", "gamma": 0.3, "degree": 2},
-        {"max_iter": 3, "average": True},
-        {"class_weight": {0: 0.5, 1: 2.0}},
-        {"average": "post"},
-    ],
-    ids=str,
+    "settings", [*SETTINGS, *(pytest.param(each, marks=pytest.mark.slow) for each in SLOW_SETTINGS)], ids=str
 )
 def test_all_kinds_of_learners(learned, settings):
     check_equal(*learned(*rows(), **settings), tolerance=1e-2)

@@ -33,8 +33,10 @@ TIE = 1e-12
 # In projection and merging the newcomer is preferred to an SV that is smaller by no more than this.
 NEWCOMER_SLACK = 1e-9
 # A newcomer whose squared distance to the span of the SVs, relative to its own squared norm, is not above
-# this would make the kernel matrix close to singular.
-DEPENDENCE = 1e-4
+# this would make the kernel matrix numerically singular.
+DEPENDENCE = 1e-6
+# BSGD projects, and is stricter: its coefficients grow long before the matrix is singular.
+NEAR_DEPENDENCE = 1e-4
 
 # Where the search for the merge point begins; even number of intervals, so that h = 1/2 is on the grid.
 MERGE_GRID = np.linspace(0.0, 1.0, 1001)
@@ -358,7 +360,7 @@ class BSGDOracle:
             # all projections to come, and costs nothing to project now.
             newcomer = len(self.rows) - 1
             combination, residual = self._projection_on_others(newcomer)
-            if residual <= DEPENDENCE * self._self_kernels()[newcomer]:
+            if residual <= NEAR_DEPENDENCE * self._self_kernels()[newcomer]:
                 return self._project(newcomer, combination, residual)._replace(dependent=True)
         if self.budget is None or len(self.rows) <= self.budget:
             return None

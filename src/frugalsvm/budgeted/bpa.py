@@ -37,7 +37,15 @@ import numpy as np
 from frugalsvm._compile import compiled, inlined
 from frugalsvm.budgeted.neighbours import Neighbours, forget_slot, know_the_old, meet_newcomer
 from frugalsvm.budgeted.policy import admit
-from frugalsvm.budgeted.projection import REFRESH, Span, narrow, newcomer_distance, replace_by_projection, widen
+from frugalsvm.budgeted.projection import (
+    IN_SPAN,
+    REFRESH,
+    Span,
+    narrow,
+    newcomer_distance,
+    replace_by_projection,
+    widen,
+)
 from frugalsvm.core.expansion import N_MAINTENANCE, N_SLOTS, free_slot, refresh_slot
 from frugalsvm.core.fastmath import first_tied
 from frugalsvm.core.kernels import self_value
@@ -162,7 +170,7 @@ def _project_on_all(policy, loss, kernel, ball, source, expansion, work):
     n = expansion.counts[N_SLOTS]
     newcomer = n - 1
     span = policy.span
-    distance = newcomer_distance(span, kernel, expansion, REFRESH * policy.budget)
+    distance = newcomer_distance(span, kernel, expansion, REFRESH * policy.budget, IN_SPAN)
     victim = newcomer
     if distance > 0.0:
         widen(span, newcomer, distance)

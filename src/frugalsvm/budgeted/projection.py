@@ -35,7 +35,8 @@ __all__ = [
     "widen",
 ]
 
-IN_SPAN = 1e-4
+IN_SPAN = 1e-6  # share of the squared norm: numerically in the span
+NEARLY_IN_SPAN = 1e-4
 REFRESH = 2  # recompute the inverse after so many times as many changes as the budget
 
 
@@ -92,8 +93,8 @@ def frozen(kernel, expansion, ridge=1e-6):
 
 
 @inlined
-def newcomer_distance(span, kernel, expansion, max_changes):
-    """Squared distance of the newcomer to the span of the others, 0 if it is nearly in it.
+def newcomer_distance(span, kernel, expansion, max_changes, in_span):
+    """Squared distance of the newcomer to the span of the others, 0 if it is below a share of its squared norm.
 
     Its projection (6.3) is left in ``span.solved``. The inverse is computed afresh first if it is not that of the
     slots before the newcomer, or has changed too often.
@@ -104,7 +105,7 @@ def newcomer_distance(span, kernel, expansion, max_changes):
         span.state[0], span.state[1] = newcomer, 0
     distance, self_value = _distance_to_span(kernel, expansion.rows, newcomer, span.inverse, span.column, span.solved)
     expansion.counts[N_KERNEL_EVALS] += newcomer
-    return distance if distance > IN_SPAN * self_value else 0.0
+    return distance if distance > in_span * self_value else 0.0
 
 
 @inlined
@@ -157,7 +158,7 @@ def _admit_by_projection(policy, loss, kernel, ball, source, expansion, work):
     n = expansion.counts[N_SLOTS]
     newcomer = n - 1
     span = policy.span
-    distance = newcomer_distance(span, kernel, expansion, REFRESH * policy.budget)
+    distance = newcomer_distance(span, kernel, expansion, REFRESH * policy.budget, NEARLY_IN_SPAN)
     over = n > policy.budget
     if distance > 0.0 and not over:
         widen(span, newcomer, distance)

@@ -35,6 +35,7 @@ import numpy as np
 from frugalsvm._compile import compiled, inlined
 from frugalsvm.budgeted.policy import TURNED_AWAY, admit
 from frugalsvm.budgeted.projection import (
+    IN_SPAN,
     Span,
     newcomer_distance,
     replace_by_projection,
@@ -67,7 +68,7 @@ class Projectron(NamedTuple):
 @admit.implement(Projectron, inline=False)
 def _admit(policy, loss, kernel, ball, source, expansion, work):
     newcomer = expansion.counts[N_SLOTS] - 1
-    squared_distance = newcomer_distance(policy.span, kernel, expansion, NEVER_STALE)
+    squared_distance = newcomer_distance(policy.span, kernel, expansion, NEVER_STALE, IN_SPAN)
     if squared_distance <= policy.tolerance * self_value(kernel, expansion.norms[newcomer]):
         squared_distance = 0.0
     distance = np.sqrt(squared_distance)
