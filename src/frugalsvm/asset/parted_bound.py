@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm.asset.losses import conjugates, feasible
-from frugalsvm.asset.rounds import LAST_CUT, scores_and_changes, total_losses
-from frugalsvm.asset.task import features_of, slopes_at
+from frugalsvm.asset.rounds import LAST_CUT, scores_and_changes
+from frugalsvm.asset.task import best_bounds, features_of, slopes_at, total_losses
 
 __all__ = ["Dual", "Sides", "bounds_of", "dual_of", "sides_of"]
 
@@ -89,7 +89,4 @@ def _balanced(values, sides):
 def bounds_of(dual, penalty):
     """What the objective of each output cannot be below, from the sums of all parts."""
     linear = dual.linear / dual.n_rows
-    quadratic = np.square(dual.sums / dual.n_rows).sum(axis=1) / (2.0 * penalty)
-    # Shrunken pulls are feasible too; for losses without a square, this is the best multiple.
-    factor = np.clip(linear / np.maximum(2.0 * quadratic, 1e-300), 0.0, 1.0)
-    return np.maximum(np.maximum(factor * linear - factor**2 * quadratic, linear - quadratic), 0.0)
+    return best_bounds(linear, np.square(dual.sums / dual.n_rows).sum(axis=1) / (2.0 * penalty))

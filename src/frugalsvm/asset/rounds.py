@@ -22,8 +22,8 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from frugalsvm.asset.curvature import _factorised
-from frugalsvm.asset.losses import SQUARED, along_line, smoothing_excess, total_loss
-from frugalsvm.asset.task import features_of, parts_of, point_at, scores_of, slopes_at
+from frugalsvm.asset.losses import SQUARED, along_line, smoothing_excess
+from frugalsvm.asset.task import features_of, parts_of, point_at, scores_of, slopes_at, total_losses
 
 __all__ = [
     "CUT",
@@ -42,7 +42,6 @@ __all__ = [
     "scores_and_changes",
     "slopes_along",
     "summed",
-    "total_losses",
 ]
 
 LENGTHS = np.concatenate([[0.0], 2.0 ** np.arange(-6.0, 1.75, 0.5)])  # of a step, at which slopes are told
@@ -106,12 +105,6 @@ def moments_of(blocks, unknowns, width, n_sampled, rng, cut=CUT):
         for own, second in zip(roots, slopes.second, strict=True):
             own.append(_roots(task, second, n_sampled(task.rows.n_rows), rng))
     return Moments(n_rows, losses, excess, sums, np.array([_triangle(own, unknowns.shape[1]) for own in roots]))
-
-
-def total_losses(task, scores):
-    """Weighted sum of the losses of each output, as they are."""
-    each = zip(task.targets, scores, strict=True)
-    return np.array([total_loss(task.loss, targets, own, task.weights) for targets, own in each])
 
 
 def _excess(task, point, width):

@@ -18,6 +18,7 @@ __all__ = [
     "Point",
     "Slopes",
     "Task",
+    "best_bounds",
     "features_of",
     "gradient",
     "lower_bounds",
@@ -27,6 +28,7 @@ __all__ = [
     "raw_coefficients",
     "scores_of",
     "slopes_at",
+    "total_losses",
 ]
 
 
@@ -107,11 +109,13 @@ def gradient(task, unknowns, first):
 def objectives(task, point):
     """The objective of each output, with the loss as it is."""
     penalties = 0.5 * task.penalty * np.square(point.unknowns[:, :-1]).sum(axis=1)
-    risks = [
-        total_loss(task.loss, targets, scores, task.weights)
-        for targets, scores in zip(task.targets, point.scores, strict=True)
-    ]
-    return penalties + np.array(risks) / task.rows.n_rows
+    return penalties + total_losses(task, point.scores) / task.rows.n_rows
+
+
+def total_losses(task, scores):
+    """Weighted sum of the losses of each output, as they are."""
+    each = zip(task.targets, scores, strict=True)
+    return np.array([total_loss(task.loss, targets, own, task.weights) for targets, own in each])
 
 
 def lower_bounds(task, pulls):
@@ -123,8 +127,15 @@ def lower_bounds(task, pulls):
     n_rows = task.rows.n_rows
     linear = np.array([_make_feasible(task, *each) for each in zip(task.targets, pulls, strict=True)]) / n_rows
     sums = features_of(task, task.rows.gradient(pulls)) / n_rows
-    quadratic = np.square(sums).sum(axis=1) / (2.0 * task.penalty)
-    # Shrunken pulls are feasible too; for losses without a square, this is the best multiple.
+    return best_bounds(linear, np.square(sums).sum(axis=1) / (2.0 * task.penalty))
+
+
+def best_bounds(linear, quadratic):
+    """The larger of two bounds: that of the pulls, and that of the best multiple of them.
+
+    ``linear`` and ``quadratic`` are the two parts of the dual objective, ``linear - quadratic``. Shrunken pulls are
+    feasible too; for losses without a square, the multiple is the best one.
+    """
     factor = np.clip(linear / np.maximum(2.0 * quadratic, 1e-300), 0.0, 1.0)
     return np.maximum(np.maximum(factor * linear - factor**2 * quadratic, linear - quadratic), 0.0)
 

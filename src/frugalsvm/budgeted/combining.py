@@ -21,7 +21,7 @@ Vectors are sorted first, by their bytes: the order of the parts makes no differ
 import numpy as np
 
 from frugalsvm._compile import entry
-from frugalsvm.budgeted.maintenance import _write_merged
+from frugalsvm.budgeted.maintenance import partner_of, write_merged
 from frugalsvm.core.expansion import (
     ERROR_SUM,
     N_KERNEL_EVALS,
@@ -38,7 +38,7 @@ from frugalsvm.core.expansion import (
 )
 from frugalsvm.core.fastmath import first_argmin
 from frugalsvm.core.kernels import RBF, kernel_value, self_value
-from frugalsvm.core.merge import best_partner, log_kernel_value
+from frugalsvm.core.merge import log_kernel_value
 from frugalsvm.core.schedules import Pegasos, advance
 from frugalsvm.core.workspace import new_workspace
 
@@ -52,24 +52,13 @@ _DAMPING = 0.1  # added to the diagonal for what merging lost
 def _merge_down(loss, kernel, expansion, work, budget):
     """Merge the smallest support vector with its best partner until there are ``budget``."""
     while expansion.counts[N_SLOTS] > budget:
-        n = expansion.counts[N_SLOTS]
-        m = first_argmin(expansion.sizes, n)
+        m = first_argmin(expansion.sizes, expansion.counts[N_SLOTS])
         if expansion.sizes[m] == 0.0:  # what cancelled out is not missed
             free_slot(expansion, m)
             continue
         slot_kernel_row(kernel, expansion, m, work.products, work.kernel_row)
-        partner, h, _ = best_partner(
-            loss,
-            expansion.coef,
-            expansion.weights,
-            expansion.sizes,
-            work.kernel_row,
-            m,
-            n,
-            work.overlaps,
-            work.closeness,
-        )
-        _write_merged(kernel, expansion, m, partner, h, log_kernel_value(work.kernel_row, partner))
+        partner, h, _ = partner_of(loss, expansion, work, m)
+        write_merged(kernel, expansion, m, partner, h, log_kernel_value(work.kernel_row, partner))
         free_slot(expansion, m)
         expansion.counts[N_MAINTENANCE] += 1
 

@@ -35,7 +35,7 @@ from frugalsvm.core.fastmath import rows_dot
 from frugalsvm.core.lookahead import touch
 from frugalsvm.core.merge import best_partner, between, log_kernel_value, merge_factors
 
-__all__ = ["POLICIES", "Merge", "Remove", "new_policy"]
+__all__ = ["POLICIES", "Merge", "Remove", "new_policy", "partner_of", "write_merged"]
 
 
 class Remove(NamedTuple):
@@ -80,20 +80,10 @@ def _admit_by_merging(policy, loss, kernel, ball, source, expansion, work):
         m = smallest_or_newcomer(expansion.sizes, n - 1)
         if m != n - 1:
             slot_kernel_row(kernel, expansion, m, work.products, work.kernel_row)
-        partner, h, lost = best_partner(
-            loss,
-            expansion.coef,
-            expansion.weights,
-            expansion.sizes,
-            work.kernel_row,
-            m,
-            n,
-            work.overlaps,
-            work.closeness,
-        )
+        partner, h, lost = partner_of(loss, expansion, work, m)
         log_kappa = log_kernel_value(work.kernel_row, partner)
         note_merge(ball, kernel, expansion, work, m, partner, h, log_kappa, lost)
-        _write_merged(kernel, expansion, m, partner, h, log_kappa)
+        write_merged(kernel, expansion, m, partner, h, log_kappa)
         touch(source, partner, expansion)
         if free_slot(expansion, m):
             touch(source, m, expansion)
@@ -102,7 +92,24 @@ def _admit_by_merging(policy, loss, kernel, ball, source, expansion, work):
 
 
 @inlined
-def _write_merged(kernel, expansion, m, n, h, log_kappa):
+def partner_of(loss, expansion, work, m):
+    """Whom to merge slot m with, where between them, and what is lost; ``work.kernel_row`` is that of m."""
+    n = expansion.counts[N_SLOTS]
+    return best_partner(
+        loss,
+        expansion.coef,
+        expansion.weights,
+        expansion.sizes,
+        work.kernel_row,
+        m,
+        n,
+        work.overlaps,
+        work.closeness,
+    )
+
+
+@inlined
+def write_merged(kernel, expansion, m, n, h, log_kappa):
     """Put the merged vector and its coefficients into slot n."""
     between(expansion.rows, m, n, h, expansion.rows, n)
     expansion.norms[n] = rows_dot(expansion.rows, n, expansion.rows, n)

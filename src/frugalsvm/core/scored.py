@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from frugalsvm._compile import inlined
 from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS
 from frugalsvm.core.fastmath import rows_dot
 from frugalsvm.core.kernels import kernel_value
@@ -82,27 +83,30 @@ def _scored_rescale(source, factor):
             source.weights[o, j] *= factor
 
 
+@inlined
+def _add_slot(scores, weights, j, value):
+    for o in range(scores.size):
+        scores[o] += np.float64(weights[o, j]) * value
+
+
 @scored.implement(ScoredBlocks)
 def _scored_corrected(source, kernel, i, expansion, work):
-    n, n_outputs = expansion.counts[N_SLOTS], work.scores.size
+    n = expansion.counts[N_SLOTS]
     begin, at_start = i * source.state[ROOM], source.state[AT_START]
     norm = example_norm(source, i)
     for j in range(n):
         work.kernel_row[j] = source.values[begin + j]
-    for o in range(n_outputs):
+    for o in range(work.scores.size):
         work.scores[o] = source.scores[i, o]
     for k in range(source.state[N_DIRTY]):
         j = source.dirty[k]
         if j < at_start:
-            for o in range(n_outputs):
-                work.scores[o] -= np.float64(source.weights[o, j]) * source.values[begin + j]
+            _add_slot(work.scores, source.weights, j, -source.values[begin + j])
         if j < n:
             product = rows_dot(source.block, i, expansion.rows, j)
             work.kernel_row[j] = kernel_value(kernel, product, norm, expansion.norms[j])
-            for o in range(n_outputs):
-                work.scores[o] += np.float64(expansion.weights[o, j]) * work.kernel_row[j]
+            _add_slot(work.scores, expansion.weights, j, work.kernel_row[j])
     for j in range(n, at_start):  # slots that were given up
         if not source.is_dirty[j]:
-            for o in range(n_outputs):
-                work.scores[o] -= np.float64(source.weights[o, j]) * source.values[begin + j]
+            _add_slot(work.scores, source.weights, j, -source.values[begin + j])
     expansion.counts[N_KERNEL_EVALS] += n

@@ -93,15 +93,21 @@ def _blocks(rows: Rows, features: np.ndarray | None, local: Any, first: int) -> 
     for start in range(0, len(labels), _BLOCK):
         part = slice(start, start + _BLOCK)
         chosen = labels[part]
-        yield Task(
-            StoredRows(raw_rows(feature_map, X[part], scratch[: len(chosen)]) if kept is None else kept[part]),
-            _targets(local, chosen),
-            _weights(None if weights is None else weights[part], len(chosen)),
-            LOSSES[local.loss](),
-            0.0,
-            whitening,
-            local.fit_intercept,
-        )
+        table = raw_rows(feature_map, X[part], scratch[: len(chosen)]) if kept is None else kept[part]
+        yield _task(table, local, chosen, None if weights is None else weights[part], whitening)
+
+
+def _task(table: np.ndarray, local: Any, labels: np.ndarray, weights: np.ndarray | None, whitening: Any) -> Task:
+    """The problem on some rows, whose features are in a table."""
+    return Task(
+        StoredRows(table),
+        _targets(local, labels),
+        _weights(weights, len(labels)),
+        LOSSES[local.loss](),
+        0.0,
+        whitening,
+        local.fit_intercept,
+    )
 
 
 def _blocks_at(rows: Rows, features: np.ndarray | None, local: Any, place: Place) -> Iterator[Task]:
@@ -152,23 +158,10 @@ def summed_told(parts: list) -> Any:
     return sum(parts[1:], start=parts[0]) if isinstance(parts[0], np.ndarray) else summed(parts)
 
 
-def _whole_task(rows: Rows, features: np.ndarray, local: Any) -> Task:
-    """The problem on all rows at once."""
-    _, labels, weights = rows.part(slice(None))
-    return Task(
-        StoredRows(features),
-        _targets(local, labels),
-        _weights(weights, len(labels)),
-        LOSSES[local.loss](),
-        0.0,
-        whitening_of(local._map),
-        local.fit_intercept,
-    )
-
-
 def started_on_sample(local: Any, sample: Rows, penalty: float, n_rows: int, settings: Any, rng: Any) -> np.ndarray:
     """Unknowns that are right for a sample of the rows: the first, long steps need no others."""
-    whole = _whole_task(sample, features_kept(sample, local), local)
+    _, labels, weights = sample.part(slice(None))
+    whole = _task(features_kept(sample, local), local, labels, weights, whitening_of(local._map))
     unknowns = np.zeros((len(whole.targets), whole.n_features + 1))
     with blas_threads(None):
         for n_each, width in _HEADS:

@@ -177,7 +177,7 @@ class Arrays:
             return left @ right
         out = self.empty((left.shape[0], right.shape[1]))
         high, low = _split(self._torch, left)
-        with _rounded(self._torch):
+        with _tf32(self._torch, True):
             for start in range(0, right.shape[1], _SPLIT_AT_ONCE):
                 part = slice(start, start + _SPLIT_AT_ONCE)
                 high_right, low_right = _split(self._torch, right[:, part])
@@ -192,7 +192,7 @@ class Arrays:
             totals += rows.mT @ rows
             return
         high, low = _split(self._torch, rows)
-        with _rounded(self._torch):
+        with _tf32(self._torch, True):
             cross = high.mT @ low
             totals.baddbmm_(high.mT, high)
         totals += cross
@@ -207,13 +207,8 @@ class Arrays:
         if not self.is_gpu:
             yield
             return
-        settings = self._torch.backends.cuda.matmul
-        before = settings.allow_tf32
-        settings.allow_tf32 = rounded and self.tf32
-        try:
+        with _tf32(self._torch, rounded and self.tf32):
             yield
-        finally:
-            settings.allow_tf32 = before
 
     def free_bytes(self) -> int:
         """Memory that may be used unless a limit is given."""
@@ -230,16 +225,11 @@ class Arrays:
         return self._torch.empty(size, pin_memory=True).numpy()
 
     def land(self, array: Any, place: np.ndarray) -> None:
-        """Send an array to a part of a `landing`; it is there after the next `wait` or `host`."""
+        """Send an array to a part of a `landing`; it is there after the next `host`."""
         if self.is_torch:
             self._torch.from_numpy(place).copy_(array, non_blocking=True)
         else:
             place[:] = array
-
-    def wait(self) -> None:
-        """Until everything that was begun is done."""
-        if self.is_gpu:
-            self._torch.cuda.synchronize(self.device)
 
 
 def _split(torch, matrix: Any) -> tuple[Any, Any]:
@@ -250,10 +240,10 @@ def _split(torch, matrix: Any) -> tuple[Any, Any]:
 
 
 @contextmanager
-def _rounded(torch):
-    """Products in tf32."""
+def _tf32(torch, allowed: bool):
+    """Whether products are rounded to tf32."""
     settings = torch.backends.cuda.matmul
-    before, settings.allow_tf32 = settings.allow_tf32, True
+    before, settings.allow_tf32 = settings.allow_tf32, allowed
     try:
         yield
     finally:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm.asset.losses import SQUARED
+from frugalsvm.asset.task import best_bounds
 from frugalsvm.device.losses import balanced, conjugate_sums, feasible, slopes_and_curvatures, total_losses
 from frugalsvm.device.preconditioner import Preconditioner
 
@@ -113,10 +114,7 @@ def lower_bounds(problem, pulls) -> np.ndarray:
     linear = conjugate_sums(xp, problem.loss, problem.targets, pulls, problem.weights) / n_rows
     sums = problem.factor.features(problem.rows.gradient(pulls)) / n_rows
     linear, squares = (problem.arrays.host(a) for a in (linear, xp.sum(sums * sums, axis=1)))
-    quadratic = squares / (2.0 * problem.penalty)
-    # Shrunken pulls are feasible too; for losses without a square, this is the best multiple.
-    factor = np.clip(linear / np.maximum(2.0 * quadratic, _TINY), 0.0, 1.0)
-    return np.maximum(np.maximum(factor * linear - factor**2 * quadratic, linear - quadratic), 0.0)
+    return best_bounds(linear, squares / (2.0 * problem.penalty))
 
 
 class _Step(NamedTuple):
