@@ -8,12 +8,9 @@ from frugalsvm.asset.losses import Hinge, SquaredHinge
 from frugalsvm.asset.parted_bound import bounds_of, dual_of, sides_of
 from frugalsvm.asset.rounds import (
     LAST_CUT,
-    Factors,
-    gradients_of,
     moments_of,
     newton_step,
     objective_of,
-    products_of,
     summed,
 )
 from frugalsvm.asset.solve import Sample, Settings, solve
@@ -67,17 +64,3 @@ def test_no_model_is_below_the_bound(loss):
         assert (bounds <= least * (1 + 1e-5)).all()
         if is_near:
             assert (bounds >= 0.98 * least).all()
-
-
-@pytest.mark.parametrize("loss", [Hinge(), SquaredHinge()], ids=["hinge", "squared"])
-def test_products_with_the_hessian_of_all_parts(loss):
-    """The factors are of the same matrix if all rows make them."""
-    task = problem(loss)
-    unknowns = np.random.default_rng(1).normal(size=(2, 5))
-    moments = moments_of([task], unknowns, 0.5, all_rows, np.random.default_rng(0))
-    gradients = gradients_of(moments, unknowns, PENALTY)
-    solved = Factors(moments, PENALTY, True).solve(gradients)
-    products = sum(products_of([part], unknowns, solved, 0.5) for part in divided(task, 3)) / task.rows.n_rows
-    products[:, :-1] += PENALTY * solved[:, :-1]
-    # rows with little curvature make no factor
-    np.testing.assert_allclose(products, gradients, atol=1e-2 * np.abs(gradients).max())

@@ -5,13 +5,13 @@ import pytest
 
 from frugalsvm.asset.losses import Hinge, SquaredHinge
 from frugalsvm.asset.rounds import (
-    LENGTHS,
-    best_lengths,
+    LONGEST,
+    lengths_by_sample,
     mean_iterates,
     moments_of,
     newton_step,
     objective_of,
-    slopes_along,
+    smoothed_objective_of,
     summed,
 )
 from frugalsvm.asset.rows import StoredRows
@@ -72,9 +72,9 @@ def steps(parts, n_steps, intercept=True):
     unknowns = np.zeros((2, 5))
     for _ in range(n_steps):
         moments = told(parts, unknowns)
-        directions, _ = newton_step(moments, unknowns, PENALTY, intercept)
-        line = summed([slopes_along([part], unknowns, directions, 0.1) for part in parts])
-        unknowns = unknowns + best_lengths(line, moments.n_rows, unknowns, directions, PENALTY)[:, None] * directions
+        directions, decrements = newton_step(moments, unknowns, PENALTY, intercept)
+        lengths = lengths_by_sample(parts[0], 0.1, unknowns, directions, decrements, PENALTY)
+        unknowns = unknowns + lengths[:, None] * directions
     return unknowns
 
 
@@ -91,22 +91,45 @@ def test_no_intercept_stays_none():
     assert not steps(divided(task, 3), 3, intercept=False)[:, -1].any()
 
 
-def test_lengths_are_where_the_slope_is_zero():
-    task = problem(Hinge())
-    unknowns = np.random.default_rng(1).normal(size=(2, 5))
+def lengths_along(task, sample, unknowns):
+    """Lengths by a sample, and how steep the smoothed objective of all rows is there and at the beginning."""
     directions, decrements = newton_step(told([task], unknowns), unknowns, PENALTY, True)
-    assert (decrements > 0).all()
-    line = slopes_along([task], unknowns, directions, 0.1)
-    lengths = best_lengths(line, task.rows.n_rows, unknowns, directions, PENALTY)
-    assert ((lengths > 0) & (lengths <= LENGTHS[-1])).all()
+    lengths = lengths_by_sample(sample, 0.1, unknowns, directions, decrements, PENALTY)
 
-    def smoothed_slope(length):
+    def slopes(length):
         at = unknowns + length[:, None] * directions
-        slopes = slopes_at(task, point_at(task, at).scores, 0.1, 0.0)
-        return (gradient(task, at, slopes.first) * directions).sum(axis=1)
+        first = slopes_at(task, point_at(task, at).scores, 0.1, 0.0).first
+        return (gradient(task, at, first) * directions).sum(axis=1)
 
-    inside = lengths < LENGTHS[-1]
-    assert (np.abs(smoothed_slope(lengths)) < 0.03 * np.abs(smoothed_slope(np.zeros(2))))[inside].all()
+    np.testing.assert_allclose(slopes(np.zeros(2)), -decrements, rtol=1e-3)
+    return lengths, np.abs(slopes(lengths)) / decrements
+
+
+def test_lengths_are_where_the_slope_is_zero():
+    """To a few percent where the sample is all rows; a tenth of the rows come near it."""
+    task = problem(Hinge(), n_rows=4000)
+    unknowns = np.random.default_rng(1).normal(size=(2, 5))
+    for sample, tolerance in ((task, 0.03), (divided(task, 10)[0], 0.2)):
+        lengths, steepness = lengths_along(task, sample, unknowns)
+        assert ((lengths > 0) & (lengths < LONGEST)).all()
+        assert (steepness < tolerance).all()
+
+
+def test_a_sample_without_curvature_makes_no_endless_step():
+    task = problem(Hinge())
+    far = task._replace(weights=0 * task.weights)
+    directions = np.ones((2, 5))
+    lengths = lengths_by_sample(far, 0.1, np.zeros((2, 5)), directions, np.array([1.0, 0.0]), 1e-9)
+    assert lengths.tolist() == [LONGEST, 0.0]
+
+
+def test_the_smoothed_objective_is_above_the_hinge_and_that_of_a_smooth_loss_is_its_own():
+    unknowns = np.random.default_rng(1).normal(size=(2, 5))
+    hinge, squared = (told([problem(loss)], unknowns) for loss in (Hinge(), SquaredHinge()))
+    assert (smoothed_objective_of(hinge, unknowns, PENALTY) > objective_of(hinge, unknowns, PENALTY)).all()
+    np.testing.assert_array_equal(
+        smoothed_objective_of(squared, unknowns, PENALTY), objective_of(squared, unknowns, PENALTY)
+    )
 
 
 def test_a_sample_of_the_curvature_is_scaled_to_all_rows():

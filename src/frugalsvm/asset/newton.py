@@ -13,7 +13,7 @@ from frugalsvm.asset.curvature import SAMPLE, Curvature, Preconditioner, newton_
 from frugalsvm.asset.losses import along_line
 from frugalsvm.asset.task import Slopes, gradient, lower_bounds, objectives, scores_of, slopes_at
 
-__all__ = ["last_step", "minimise"]
+__all__ = ["last_step", "minimise", "where_flat"]
 
 MAX_STEPS = 25  # conjugate gradients take no more than these
 _FORCING, _FORCING_SEVERAL = 0.1, 0.3  # and stop at this share of the residual, with one output and with several
@@ -92,17 +92,27 @@ def _line_search(task, point, width, directions, changes):
 
 
 def _best_length(task, point, width, output, direction, changes):
-    """Newton's method in one variable, kept inside an interval that has the minimum."""
     weights, n_rows = direction[:-1], task.rows.n_rows
     linear = task.penalty * (point.unknowns[output, :-1] @ weights)
     quadratic = task.penalty * (weights @ weights)
-    low, high, length = 0.0, np.inf, 1.0
-    for _ in range(_LINE_STEPS):
+
+    def along(length):
         slope, curvature = along_line(
             task.loss, width, task.targets[output], point.scores[output], changes, task.weights, length
         )
-        slope = slope / n_rows + linear + length * quadratic
-        curvature = curvature / n_rows + quadratic
+        return slope / n_rows + linear + length * quadratic, curvature / n_rows + quadratic
+
+    return where_flat(along)
+
+
+def where_flat(along):
+    """The length at which a slope that grows is zero; ``along`` tells it and its derivative.
+
+    Newton's method in one variable, kept inside an interval that has the minimum.
+    """
+    low, high, length = 0.0, np.inf, 1.0
+    for _ in range(_LINE_STEPS):
+        slope, curvature = along(length)
         if slope < 0:
             low = length
         else:

@@ -5,10 +5,7 @@ part sums of the size of the model, however many rows there are. A round is
 
 * ``moments_of``: every part tells its loss, its gradient and the Hessian of a sample of its rows near the margin;
 * ``newton_step``: their sums (``summed``) give one direction for each output;
-* ``slopes_along``: every part tells how steep its loss is at some lengths of that step;
-* ``best_lengths``: the sums of these give the lengths at which the smoothed objective is least.
-
-A direction for the Hessian of all rows takes a few more: ``products_of`` is one step of conjugate gradients.
+* ``lengths_by_sample``: how far to go, from a sample of all rows where the step is made.
 
 The result does not depend on how many parts there are, except for rounding and for which rows are sampled. The mean of
 solutions that the parts find by themselves (``mean_iterates``) does: with 113 352 rows of ijcnn1 in 2, 8 and 32 parts
@@ -23,28 +20,25 @@ from scipy.linalg import cho_solve
 
 from frugalsvm.asset.curvature import _factorised
 from frugalsvm.asset.losses import SQUARED, along_line, smoothing_excess
+from frugalsvm.asset.newton import where_flat
 from frugalsvm.asset.task import features_of, parts_of, point_at, scores_of, slopes_at, total_losses
 
 __all__ = [
     "CUT",
     "LAST_CUT",
-    "LENGTHS",
-    "Factors",
-    "Line",
+    "LONGEST",
     "Moments",
-    "best_lengths",
-    "gradients_of",
+    "lengths_by_sample",
     "mean_iterates",
     "moments_of",
     "newton_step",
     "objective_of",
-    "products_of",
     "scores_and_changes",
-    "slopes_along",
+    "smoothed_objective_of",
     "summed",
 ]
 
-LENGTHS = np.concatenate([[0.0], 2.0 ** np.arange(-6.0, 1.75, 0.5)])  # of a step, at which slopes are told
+LONGEST = 3.0  # a step is not longer than this many times what curvature tells
 CUT, LAST_CUT = 1e-4, 1e-6  # slopes below this count as zero; in the last step, which also gives a bound
 _NEAR = 1e-3  # rows with less than this share of the largest curvature have none
 
@@ -59,13 +53,6 @@ class Moments(NamedTuple):
     curvatures: np.ndarray  # (n_outputs, (d + 1)(d + 2) / 2) lower triangles, float32
 
 
-class Line(NamedTuple):
-    """Sums over the rows of a part, along a step."""
-
-    slopes: np.ndarray  # (n_outputs, n_lengths) without the penalty
-    curvatures: np.ndarray
-
-
 def mean_iterates(iterates, weights):
     """The mean of unknowns ``(n_outputs, d + 1)`` for the same feature map, weighted by examples."""
     weights = np.asarray(weights, np.float64)
@@ -78,7 +65,7 @@ def mean_iterates(iterates, weights):
 
 
 def summed(parts):
-    """Sums of sums: `Moments` or `Line` of several parts, in their order, as one."""
+    """Sums of sums: `Moments` of several parts, in their order, as one."""
     first = parts[0]
     return type(first)(*(sum(values[1:], start=values[0]) for values in zip(*parts, strict=True)))
 
@@ -144,51 +131,29 @@ def objective_of(moments, unknowns, penalty):
     return 0.5 * penalty * np.square(unknowns[:, :-1]).sum(axis=1) + moments.losses / moments.n_rows
 
 
-class Factors:
-    """Cholesky factors of the Hessians of the objective, one for each output, from what all parts told."""
-
-    def __init__(self, moments, penalty, intercept):
-        self._factors = [self._factor(triangle / moments.n_rows, penalty, intercept) for triangle in moments.curvatures]
-
-    @staticmethod
-    def _factor(triangle, penalty, intercept):
-        matrix = _full(triangle)
-        if not intercept:
-            matrix[-1, :] = matrix[:, -1] = 0.0
-        weights = np.arange(len(matrix) - 1)
-        matrix[weights, weights] += penalty
-        return _factorised(matrix)
-
-    def solve(self, vectors):
-        """Solutions for vectors ``(n_outputs, d + 1)``."""
-        each = zip(self._factors, vectors, strict=True)
-        return np.array([cho_solve(factor, vector, check_finite=False) for factor, vector in each])
-
-
-def gradients_of(moments, unknowns, penalty):
-    """Gradients of the smoothed objectives, ``(n_outputs, d + 1)``."""
-    gradients = moments.slopes / moments.n_rows
-    gradients[:, :-1] += penalty * unknowns[:, :-1]
-    return gradients
+def smoothed_objective_of(moments, unknowns, penalty):
+    """The objective of each output that steps make smaller."""
+    return objective_of(moments, unknowns, penalty) + moments.excess / moments.n_rows
 
 
 def newton_step(moments, unknowns, penalty, intercept):
     """Directions ``(n_outputs, d + 1)``, and twice the reduction of each objective that they promise."""
-    gradients = gradients_of(moments, unknowns, penalty)
-    directions = Factors(moments, penalty, intercept).solve(-gradients)
+    gradients = moments.slopes / moments.n_rows
+    gradients[:, :-1] += penalty * unknowns[:, :-1]
+    hessians = (_hessian(triangle / moments.n_rows, penalty, intercept) for triangle in moments.curvatures)
+    each = zip(hessians, gradients, strict=True)
+    directions = np.array([cho_solve(_factorised(matrix), -slope, check_finite=False) for matrix, slope in each])
     return directions, -(gradients * directions).sum(axis=1)
 
 
-def products_of(blocks, unknowns, directions, width):
-    """The Hessian of the losses of all rows of a part, times directions ``(n_outputs, d + 1)``."""
-    products = np.zeros(directions.shape)
-    for task in blocks:
-        scores, changes = scores_and_changes(task, unknowns, directions)
-        changes *= slopes_at(task, scores, width, CUT).second
-        products[:, :-1] += features_of(task, task.rows.gradient(changes))
-        if task.intercept:
-            products[:, -1] += changes.sum(axis=1, dtype=np.float64)
-    return products
+def _hessian(triangle, penalty, intercept):
+    """The Hessian of the objective of one output."""
+    matrix = _full(triangle)
+    if not intercept:
+        matrix[-1, :] = matrix[:, -1] = 0.0
+    weights = np.arange(len(matrix) - 1)
+    matrix[weights, weights] += penalty
+    return matrix
 
 
 def _full(triangle):
@@ -199,60 +164,36 @@ def _full(triangle):
     return matrix + np.tril(matrix, -1).T
 
 
-def slopes_along(blocks, unknowns, directions, width):
-    """How steep the loss of a part is along a step, at all ``LENGTHS``."""
-    told = np.zeros((len(unknowns), len(LENGTHS), 2))
-    for task in blocks:
-        scores, changes = scores_and_changes(task, unknowns, directions)
-        each = zip(task.targets, scores, changes, strict=True)
-        told += [[along_line(task.loss, width, *own, task.weights, x) for x in LENGTHS] for own in each]
-    return Line(told[..., 0], told[..., 1])
-
-
 def scores_and_changes(task, unknowns, directions):
     """Scores of all rows, and how a full step changes them; rows are read once for both."""
     both = np.concatenate([unknowns, directions])
     return np.split(scores_of(task, both, np.empty((len(both), task.rows.n_rows), np.float32)), 2)
 
 
-def best_lengths(line, n_rows, unknowns, directions, penalty):
-    """Lengths of the step at which the smoothed objective of each output is least.
+def lengths_by_sample(sample, width, unknowns, directions, decrements, penalty):
+    """Lengths of the step at which the smoothed objective of each output is least, as a sample of all rows shows it.
 
-    Its slope grows with the length. Between the two lengths where it changes its sign it is a cubic, by its values and
-    its curvatures there, and the root of that is found by bisection.
+    ``sample`` is a task on some random rows. They tell only how the slope changes along the step: how steep the
+    objective of all rows is at its beginning is known, and close to the optimum that is what matters.
     """
-    linear = penalty * (unknowns[:, :-1] * directions[:, :-1]).sum(axis=1)
+    scores, changes = scores_and_changes(sample, unknowns, directions)
     quadratic = penalty * np.square(directions[:, :-1]).sum(axis=1)
-    slopes = line.slopes / n_rows + linear[:, None] + quadratic[:, None] * LENGTHS
-    curvatures = line.curvatures / n_rows + quadratic[:, None]
-    return np.array([_root(*each) for each in zip(slopes, curvatures, strict=True)])
+    each = zip(sample.targets, scores, changes, decrements, quadratic, strict=True)
+    return np.array([_best_length(sample, width, *output) for output in each])
 
 
-def _root(slopes, curvatures):
-    if slopes[0] >= 0:  # rounding alone is left
+def _best_length(sample, width, targets, scores, changes, decrement, quadratic):
+    if not decrement > 0:  # rounding alone is left
         return 0.0
-    above = np.flatnonzero(slopes > 0)
-    if not above.size:
-        return LENGTHS[-1]
-    right = above[0]
-    left = right - 1
-    width = LENGTHS[right] - LENGTHS[left]
-    low, high = 0.0, 1.0
-    for _ in range(40):
-        x = 0.5 * (low + high)
-        if _cubic(x, slopes[left], slopes[right], curvatures[left] * width, curvatures[right] * width) < 0:
-            low = x
-        else:
-            high = x
-    return LENGTHS[left] + 0.5 * (low + high) * width
+    n_rows = sample.rows.n_rows
 
+    def slope_at(length):
+        return along_line(sample.loss, width, targets, scores, changes, sample.weights, length)
 
-def _cubic(x, left, right, slope_left, slope_right):
-    """Hermite's interpolation on [0, 1]."""
-    square, cube = x * x, x * x * x
-    return (
-        (2 * cube - 3 * square + 1) * left
-        + (cube - 2 * square + x) * slope_left
-        + (3 * square - 2 * cube) * right
-        + (cube - square) * slope_right
-    )
+    first, _ = slope_at(0.0)
+
+    def along(length):
+        slope, curvature = slope_at(length)
+        return (slope - first) / n_rows + quadratic * length - decrement, curvature / n_rows + quadratic
+
+    return min(where_flat(along), LONGEST)

@@ -1,41 +1,42 @@
 """Rounds of ASSET: Newton steps on all rows, or epochs of subgradient steps with means between them."""
 
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.asset.curvature import newton_direction
+from frugalsvm.asset.curvature import SAMPLE
 from frugalsvm.asset.losses import SQUARED
 from frugalsvm.asset.maps import whitening_of, width_of
 from frugalsvm.asset.parted_bound import bounds_of
-from frugalsvm.asset.rounds import Factors, best_lengths, gradients_of, newton_step, objective_of
+from frugalsvm.asset.rounds import Moments, lengths_by_sample, newton_step, objective_of, smoothed_objective_of
 from frugalsvm.asset.solve import Settings
-from frugalsvm.asset.stages import CAREFUL_STEPS, MAX_EXCESS, NARROWER, ROUGH, WIDTHS
+from frugalsvm.asset.stages import CAREFUL_STEPS, MAX_EXCESS, NARROWER, WIDTHS
 from frugalsvm.dask._asset_tasks import (
     LOSSES,
     Place,
     dual_told,
     features_kept,
-    line_told,
     mean_of_epochs,
     moments_told,
     one_epoch,
-    products_told,
     rule_for,
     sides_told,
     started_on_sample,
     summed_told,
+    task_of_sample,
 )
 from frugalsvm.dask._base import Training, Watch
 from frugalsvm.dask._preparing import Rows
+from frugalsvm.estimators._base import blas_threads
 
 __all__ = ["Epochs", "NewtonRounds", "n_features_of"]
 
-_CURVATURE_ROWS = 15  # rows near the margin for each feature, of all partitions together, that make the curvature
-_FORCING, _MAX_STEPS = 0.03, 10  # conjugate gradients of the last step end at this share of the residual
+_SEVERAL = 5  # with several outputs, each with a Hessian of its own, this many times fewer rows make the curvature
+_CAREFUL = 2  # times as many rows make it in careful steps
+_ROUGH = 0.015  # tolerance at the first width: steps at the last one are shorter, and a round is dear
+_ROUNDING = 1e-6  # of objectives, relatively
 _LITTLE = 0.1  # share of the tolerance below which the promise of a careful step makes it the last
-_SEVERAL = 2  # with several outputs, this many times fewer
 _ROUNDS, _EPOCHS = 30, 20  # unless max_iter says otherwise
 
 
@@ -91,48 +92,16 @@ class _Rounds:
     def place(self, width: float, *, last: bool) -> Place:
         """Where the next round is."""
         unknowns = self.local._unknowns
-        n_sampled = _CURVATURE_ROWS * unknowns.shape[1] // (1 if len(unknowns) == 1 else _SEVERAL)
+        n_sampled = SAMPLE * unknowns.shape[1] // (1 if len(unknowns) == 1 else _SEVERAL) * (_CAREFUL if last else 1)
         n_rows = int(self.training.overview.n_rows.sum())
-        return Place(len(self.estimator.history_), unknowns, None, width, n_sampled / n_rows, last)
+        return Place(len(self.estimator.history_), unknowns, None, width, min(n_sampled / n_rows, 1.0), last)
 
-    def lengths(self, place: Place, n_rows: int) -> np.ndarray:
-        """How far to go."""
-        line = self.told(line_told, place)
-        return best_lengths(line, n_rows, place.unknowns, place.directions, self.penalty)
-
-    def finish(self, width: float, most: int) -> None:
-        """Steps with more care, on held rows too, until one promises very little; the last of them gives a bound.
-
-        They are made with the Hessian of all rows: pulls after a step make a good bound only if it is right. Where
-        passes are costly there is one such step, with the Hessian of a sample, and the bound is looser.
-        """
-        most = min(most, CAREFUL_STEPS if len(self.local._unknowns) == 1 and not self.is_costly else 1)
-        for number in range(most):
-            place, moments, promised = self.careful_direction(width)
-            objectives = objective_of(moments, place.unknowns, self.penalty)
-            is_last = number == most - 1 or bool((promised <= _LITTLE * self.estimator.tol * objectives).all())
-            place = place._replace(lengths=self.lengths(place, moments.n_rows))
-            self.local._unknowns = place.unknowns + place.lengths[:, None] * place.directions
-            if is_last:
-                self.certify(place)
-            else:
-                self.local.objective_ = float(objectives.sum())
-            self.tell(objective=self.local.objective_, promised=float(promised.sum()), width=width)
-            if is_last:
-                return
-
-    def careful_direction(self, width: float):
-        """The Newton direction of all rows, what partitions told of the place, and the reduction that it promises."""
-        place = self.place(width, last=True)
+    def newton_step(self, width: float, *, last: bool) -> tuple[Place, Moments, np.ndarray]:
+        """Where to go from here, what partitions told of the place, and twice the reduction that a step promises."""
+        place = self.place(width, last=last)
         moments = self.told(moments_told, place)
-        gradients = gradients_of(moments, place.unknowns, self.penalty)
-        factors = Factors(moments, self.penalty, self.local.fit_intercept)
-        if self.is_costly:
-            directions = factors.solve(-gradients)
-        else:
-            curvature = _Curvature(self, place, moments.n_rows)
-            directions, _ = newton_direction(curvature, factors, gradients, _FORCING, _MAX_STEPS)
-        return place._replace(directions=directions), moments, -0.5 * (gradients * directions).sum(axis=1)
+        directions, decrements = newton_step(moments, place.unknowns, self.penalty, self.local.fit_intercept)
+        return place._replace(directions=directions), moments, decrements
 
     def certify(self, place: Place) -> None:
         """Publish the objective after a step, and how far above the optimum it is at most."""
@@ -142,17 +111,11 @@ class _Rounds:
         self.local.objective_, self.local.suboptimality_bound_ = float(reached.sum()), float((reached - bounds).sum())
 
 
-class _Curvature:
-    """The Hessian of all rows at a place, for conjugate gradients."""
+class _Step(NamedTuple):
+    """A step that was made, and the smoothed objectives before it."""
 
-    def __init__(self, rounds: _Rounds, place: Place, n_rows: int):
-        self._rounds, self._place, self._n_rows = rounds, place, n_rows
-
-    def times(self, directions: np.ndarray) -> np.ndarray:
-        rounds = self._rounds
-        products = rounds.told(products_told, self._place._replace(directions=directions)) / self._n_rows
-        products[:, :-1] += rounds.penalty * directions[:, :-1]
-        return products
+    place: Place
+    objectives: np.ndarray
 
 
 class NewtonRounds(_Rounds):
@@ -163,7 +126,9 @@ class NewtonRounds(_Rounds):
         estimator, local, training = self.estimator, self.local, self.training
         n_rows = int(training.overview.n_rows.sum())
         settings = Settings(estimator.tol, _ROUNDS)
-        local._unknowns = started_on_sample(local, training.sample, self.penalty, n_rows, settings, training.rng)
+        self.sample = task_of_sample(local, training.sample)
+        local._unknowns = started_on_sample(self.sample, self.penalty, n_rows, settings, training.rng)
+        self.before = None  # the step before
         self.left = (estimator.max_iter or _ROUNDS) - 1  # the last one is made with more care
         stopped, width = False, WIDTHS[-1]
         for width, tolerance in self.stages():
@@ -171,14 +136,14 @@ class NewtonRounds(_Rounds):
             if stopped or not self.left:
                 break
         if stopped:
-            local._unknowns = self.watch.value
+            local._unknowns, self.before = self.watch.value, None
         self.finish(width, self.left + 1)
 
     def stages(self):
         """Widths of the loss with the tolerance at each; narrower ones while smoothing makes much of the objective."""
         tol = self.estimator.tol
         for width in WIDTHS[-1:] if self.is_squared else WIDTHS:
-            yield width, tol if width == WIDTHS[-1] else max(ROUGH, tol)
+            yield width, tol if width == WIDTHS[-1] else max(_ROUGH, tol)
         for _ in range(NARROWER):
             if (self.excess <= MAX_EXCESS * tol * self.objectives).all():
                 return
@@ -198,18 +163,62 @@ class NewtonRounds(_Rounds):
 
     def step(self, width):
         """A Newton step on all rows but the held; returns the reduction it promised, and whether to stop."""
-        local = self.local
-        place = self.place(width, last=False)
-        moments = self.told(moments_told, place)
-        directions, decrements = newton_step(moments, place.unknowns, self.penalty, local.fit_intercept)
-        place = place._replace(directions=directions)
-        lengths = self.lengths(place, moments.n_rows)
-        local._unknowns = place.unknowns + lengths[:, None] * place.directions
+        place, moments, decrements = self.newton_step(width, last=False)
+        self.go(place, moments, decrements)
         self.objectives = objective_of(moments, place.unknowns, self.penalty)
         self.excess = moments.excess / moments.n_rows
-        local.objective_ = float(self.objectives.sum())  # before the step: it is a little less after
-        stop = self.tell(objective=local.objective_, promised=float(0.5 * decrements.sum()), width=width)
+        self.local.objective_ = float(self.objectives.sum())  # before the step: it is a little less after
+        stop = self.tell(objective=self.local.objective_, promised=float(0.5 * decrements.sum()), width=width)
         return 0.5 * decrements, stop
+
+    def newton_step(self, width, *, last):
+        """As for all rounds; but a step before that made the objective larger went too far, and is halved first."""
+        while True:
+            place, moments, decrements = super().newton_step(width, last=last)
+            before = self.before
+            if before is None or (before.place.width, before.place.whole) != (width, last):
+                break  # another objective
+            reached = smoothed_objective_of(moments, place.unknowns, self.penalty)
+            too_far = reached > before.objectives * (1 + _ROUNDING)
+            if not too_far.any():
+                break
+            self.move(before, np.where(too_far, 0.5, 1.0) * before.place.lengths)
+        return place, moments, decrements
+
+    def go(self, place, moments, decrements):
+        """Make a step; how far, the sample of the client tells."""
+        with blas_threads(None):
+            lengths = lengths_by_sample(
+                self.sample, place.width, place.unknowns, place.directions, decrements, self.penalty
+            )
+        return self.move(_Step(place, smoothed_objective_of(moments, place.unknowns, self.penalty)), lengths)
+
+    def move(self, step, lengths):
+        """Be at the end of a step of these lengths; returns its place."""
+        place = step.place._replace(lengths=lengths)
+        self.before = step._replace(place=place)
+        self.local._unknowns = place.unknowns + lengths[:, None] * place.directions
+        return place
+
+    def finish(self, width: float, most: int) -> None:
+        """Steps with more care, on held rows too, until one promises very little; the last of them gives a bound.
+
+        They are made with the Hessian of more rows: pulls after a step make a good bound only if it is right. Where
+        passes are costly there is one such step.
+        """
+        most = min(most, CAREFUL_STEPS if len(self.local._unknowns) == 1 and not self.is_costly else 1)
+        for number in range(most):
+            place, moments, decrements = self.newton_step(width, last=True)
+            objectives, promised = objective_of(moments, place.unknowns, self.penalty), 0.5 * decrements
+            is_last = number == most - 1 or bool((promised <= _LITTLE * self.estimator.tol * objectives).all())
+            place = self.go(place, moments, decrements)
+            if is_last:
+                self.certify(place)
+            else:
+                self.local.objective_ = float(objectives.sum())
+            self.tell(objective=self.local.objective_, promised=float(promised.sum()), width=width)
+            if is_last:
+                return
 
 
 class Epochs(_Rounds):
@@ -230,5 +239,5 @@ class Epochs(_Rounds):
                 break
         if self.watch.value is not None:
             local._unknowns = self.watch.value
-        place, *_ = self.careful_direction(WIDTHS[-1])
+        place, *_ = self.newton_step(WIDTHS[-1], last=True)
         self.certify(place._replace(lengths=np.zeros(len(place.unknowns))))  # without a step

@@ -9,9 +9,9 @@ from frugalsvm.asset.losses import Hinge, SquaredHinge
 from frugalsvm.asset.maps import raw_rows, whitening_of, width_of
 from frugalsvm.asset.newton import minimise
 from frugalsvm.asset.parted_bound import dual_of, sides_of
-from frugalsvm.asset.rounds import CUT, LAST_CUT, mean_iterates, moments_of, products_of, slopes_along, summed
+from frugalsvm.asset.rounds import CUT, LAST_CUT, mean_iterates, moments_of, summed
 from frugalsvm.asset.rows import StoredRows
-from frugalsvm.asset.stages import HEADS
+from frugalsvm.asset.stages import HEADS, MAX_SHARE, ROUGH
 from frugalsvm.asset.subgradient import average_from, learn, new_state, no_average
 from frugalsvm.asset.task import Task, point_at
 from frugalsvm.dask._preparing import Rows, own
@@ -28,25 +28,22 @@ from frugalsvm.estimators._base import blas_threads
 
 __all__ = [
     "LOSSES",
-    "SAMPLE_PER_COLUMN",
     "Place",
     "dual_told",
     "features_kept",
-    "line_told",
+    "heads_of",
     "mean_of_epochs",
     "moments_told",
     "one_epoch",
-    "products_told",
     "rule_for",
     "sides_told",
     "started_on_sample",
     "summed_told",
+    "task_of_sample",
 ]
 
 _BLOCK = 8192  # rows at a time
-SAMPLE_PER_COLUMN = 16  # rows of the sample for each landmark
-_HEADS = HEADS[:2]  # rows for each landmark, width of the loss, in the beginning
-_ROUGH = 0.05
+_START_BYTES = 2**28  # of features at the client, in the beginning
 LOSSES = {"hinge": Hinge, "squared_hinge": SquaredHinge}
 
 
@@ -124,20 +121,6 @@ def moments_told(rows: Rows, features: np.ndarray | None, local: Any, place: Pla
         return moments_of(blocks, place.unknowns, place.width, lambda n: int(np.ceil(n * place.sampled)), rng, cut)
 
 
-def products_told(rows: Rows, features: np.ndarray | None, local: Any, place: Place) -> Any:
-    """The Hessian of a partition times directions."""
-    place = own(place)
-    with blas_threads(None):
-        return products_of(_blocks_at(rows, features, local, place), place.unknowns, place.directions, place.width)
-
-
-def line_told(rows: Rows, features: np.ndarray | None, local: Any, place: Place) -> Any:
-    """Slopes of the loss of a partition along a step."""
-    place = own(place)
-    with blas_threads(None):
-        return slopes_along(_blocks_at(rows, features, local, place), place.unknowns, place.directions, place.width)
-
-
 def sides_told(rows: Rows, features: np.ndarray | None, local: Any, place: Place) -> Any:
     """The two sides of the pulls of a partition."""
     place = own(place)
@@ -158,14 +141,25 @@ def summed_told(parts: list) -> Any:
     return sum(parts[1:], start=parts[0]) if isinstance(parts[0], np.ndarray) else summed(parts)
 
 
-def started_on_sample(local: Any, sample: Rows, penalty: float, n_rows: int, settings: Any, rng: Any) -> np.ndarray:
-    """Unknowns that are right for a sample of the rows: the first, long steps need no others."""
+def heads_of(n_features: int, n_rows: int) -> list[tuple[int, float]]:
+    """Sizes of the samples that the client begins with, and widths of the loss: as far as its memory should go."""
+    most = min(_START_BYTES // (4 * n_features), MAX_SHARE * n_rows)
+    heads = [(n_each * n_features, width) for n_each, width in HEADS]
+    return [head for head in heads if head[0] <= most] or [(min(heads[0][0], n_rows), heads[0][1])]
+
+
+def task_of_sample(local: Any, sample: Rows) -> Task:
+    """The problem on rows that the client has."""
     _, labels, weights = sample.part(slice(None))
-    whole = _task(features_kept(sample, local), local, labels, weights, whitening_of(local._map))
+    return _task(features_kept(sample, local), local, labels, weights, whitening_of(local._map))
+
+
+def started_on_sample(whole: Task, penalty: float, n_rows: int, settings: Any, rng: Any) -> np.ndarray:
+    """Unknowns that are right for a sample of the rows: the first, long steps need no others."""
     unknowns = np.zeros((len(whole.targets), whole.n_features + 1))
     with blas_threads(None):
-        for n_each, width in _HEADS:
-            n = min(n_each * whole.rows.width, sample.n_rows)
+        for most, width in heads_of(whole.rows.width, n_rows):
+            n = min(most, whole.rows.n_rows)
             head = whole._replace(
                 rows=whole.rows.head(n),
                 targets=np.ascontiguousarray(whole.targets[:, :n]),
@@ -173,7 +167,7 @@ def started_on_sample(local: Any, sample: Rows, penalty: float, n_rows: int, set
                 penalty=penalty * n_rows / n,
             )
             point = point_at(head, unknowns)
-            minimise(head, point, width, max(_ROUGH, settings.tolerance), settings.max_iter, rng)
+            minimise(head, point, width, max(ROUGH, settings.tolerance), settings.max_iter, rng)
             unknowns = point.unknowns
     return unknowns
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from frugalsvm.asset.maps import width_of
 from frugalsvm.dask._asset_rounds import Epochs, NewtonRounds, n_features_of
-from frugalsvm.dask._asset_tasks import SAMPLE_PER_COLUMN, features_kept
+from frugalsvm.dask._asset_tasks import features_kept, heads_of
 from frugalsvm.dask._base import DaskClassifier, Training
 from frugalsvm.estimators._asset import dense_rows
 from frugalsvm.estimators._classes import n_outputs_for
@@ -150,7 +150,7 @@ eigenvalue_threshold, structured, average, class_weight, random_state
             raise ValueError("C must be one number: a list of them is for ASSETClassifier, on a sample of the rows.")
 
     def _n_sample(self, n_rows):
-        return max(self._new_local()._n_candidates(n_rows), SAMPLE_PER_COLUMN * self.n_components)
+        return max(self._new_local()._n_candidates(n_rows), heads_of(self.n_components, n_rows)[-1][0])
 
     def _rounds(self, local, training: Training):
         n_rows = int(training.overview.n_rows.sum())
