@@ -30,16 +30,25 @@ def choose(settings: dict[str, Any], seed: int) -> dict[str, Any]:
     estimator, fixed : as in `experiments.work.accuracy`
     grid : lists of values by parameter; those of gamma are factors of 1 / (features x variance)
     rounds : pairs of a number of splits and of how many candidates stay
+    last : optional, a last round with other ``rows`` and ``splits``: the best parameters depend on the number of rows
     """
     X, y, _, _ = split(settings["data"], seed, settings.get("rows"))
-    candidates = candidates_of(settings, X)
-    n_splits = max(count for count, _ in settings["rounds"])
+    candidates, accuracy = _narrowed(settings, candidates_of(settings, X), X, y, settings["rounds"])
+    if last := settings.get("last"):
+        X, y, _, _ = split(settings["data"], seed, last["rows"])
+        candidates, accuracy = _narrowed(settings, candidates, X, y, [(last["splits"], 1)])
+    return {"chosen": candidates[0], "held_out_accuracy": 100 * accuracy}
+
+
+def _narrowed(settings, candidates, X, y, rounds) -> tuple[list[dict[str, Any]], float]:
+    """The candidates that stay after some rounds, best first, and the accuracy of the best."""
+    n_splits = max(count for count, _ in rounds)
     splits = list(ShuffleSplit(n_splits, test_size=0.2, random_state=1).split(X))
-    for count, kept in settings["rounds"]:
+    for count, kept in rounds:
         scores = np.array([_held_out(settings, candidate, X, y, splits[:count]) for candidate in candidates])
         best = np.argsort(-scores, kind="stable")[:kept]
         candidates = [candidates[i] for i in best]
-    return {"chosen": candidates[0], "held_out_accuracy": 100 * float(scores[best[0]])}
+    return candidates, float(scores[best[0]])
 
 
 def candidates_of(settings, X) -> list[dict[str, Any]]:

@@ -98,7 +98,7 @@ def _fixed(method, budget) -> dict[str, Any]:
 def _choosing(method, data, budget) -> Task:
     """The task that chooses scaling, kernel width and the parameter that rules the size of the model."""
     about = method_of(method)
-    of_data = {key: value for key, value in data_of(data).items() if key in ("gammas", "rounds")}
+    of_data = {key: value for key, value in data_of(data).items() if key in ("gammas", "rounds", "last")}
     tuning = {**_protocol()["tuning"], **about.get("tuning", {}), **of_data}
     grid = {"gamma": tuning["gammas"], **about["grid"]}
     if grid.get("eta0") == "norma":
@@ -113,6 +113,8 @@ def _choosing(method, data, budget) -> Task:
         "grid": grid,
         "rounds": tuning["rounds"],
     }
+    if "last" in tuning and not about.get("slow"):
+        settings["last"] = tuning["last"]
     names = {"what": "choose", "method": method, "data": data, "budget": budget}
     return Task("experiments.tuning:choose", settings, 0, names, seconds=100 * _estimate(method, n_rows, budget))
 

@@ -98,7 +98,7 @@ def _twin_vectors(task, problem, learner, choices, kernel) -> Task:
         "experiments.tuning:choose",
         {
             "data": problem.data,
-            "rows": _smaller(tuning()["rows" if kernel == "rbf" else "other_rows"], problem.rows),
+            "rows": _smaller(problem.tuning_rows or tuning()["rows"], problem.rows),
             "scalings": ["standard"],
             "estimator": "TVMClassifier",
             "fixed": {**kernel_parameters, "budget": tuned_budget},

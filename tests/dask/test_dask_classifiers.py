@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 
 from frugalsvm import ASSETClassifier, BSGDClassifier  # noqa: E402
-from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier  # noqa: E402
+from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier, _asset_rounds  # noqa: E402
 from frugalsvm.dask._base import Watch, _shares  # noqa: E402
 from frugalsvm.datasets import make_checkerboard  # noqa: E402
 
@@ -72,6 +72,15 @@ def test_asset_is_as_good_as_on_one_machine(client, rows):
     model = DaskASSETClassifier(client=client, **ASSET).fit(*divided(X, y, 700)).to_local()
     assert model.score(X, y) > own.score(X, y) - 0.01
     assert 0 <= model.suboptimality_bound_ < 0.05 * model.objective_
+
+
+def test_steps_that_go_too_far_are_taken_back(client, rows, monkeypatch):
+    """A sample can be wrong about how far to go; the objective of all rows tells, and the end is the same."""
+    usual = DaskASSETClassifier(client=client, **ASSET).fit(*divided(*rows)).to_local()
+    right = _asset_rounds.lengths_by_sample
+    monkeypatch.setattr(_asset_rounds, "lengths_by_sample", lambda *arguments: 5.0 * right(*arguments))
+    model = DaskASSETClassifier(client=client, **ASSET).fit(*divided(*rows))
+    assert model.to_local().objective_ == pytest.approx(usual.objective_, rel=0.01)
 
 
 @pytest.mark.parametrize("solver", ["asset", "asset*"])

@@ -198,6 +198,20 @@ def test_later_rounds_decide(monkeypatch):
     assert choose(settings, 0) == {"chosen": {"scaling": None, "tuned": {"C": 1.0}}, "held_out_accuracy": 80.0}
 
 
+def test_a_last_round_on_more_rows_decides(monkeypatch):
+    """The candidate that is best on few rows need not be the best on all of them."""
+    X, y = _ring()
+    monkeypatch.setattr(tuning, "split", lambda data, seed, n_rows: (X[:n_rows], y[:n_rows], None, None))
+    scores = {(100, 0.1): 0.9, (100, 1.0): 0.8, (100, 10.0): 0.1, (300, 0.1): 0.6, (300, 1.0): 0.7}
+    monkeypatch.setattr(
+        tuning, "_held_out", lambda settings, candidate, X, y, splits: scores[len(X), candidate["tuned"]["C"]]
+    )
+    settings = {**SETTINGS, "rows": 100, "scalings": [None], "grid": {"C": [0.1, 1.0, 10.0]}, "rounds": [[2, 2]]}
+    assert choose(settings, 0)["chosen"]["tuned"] == {"C": 0.1}
+    settings["last"] = {"rows": 300, "splits": 3}
+    assert choose(settings, 0) == {"chosen": {"scaling": None, "tuned": {"C": 1.0}}, "held_out_accuracy": 70.0}
+
+
 def test_choices_are_recorded_and_used_until_asked_for_again(store, tmp_path):
     path = tmp_path / "chosen.json"
     task, choosing = Task(SQUARE, {"value": 3}), Task("core_support:choice", {"extra": 5})

@@ -103,12 +103,13 @@ class _Rounds:
         directions, decrements = newton_step(moments, place.unknowns, self.penalty, self.local.fit_intercept)
         return place._replace(directions=directions), moments, decrements
 
-    def certify(self, place: Place) -> None:
-        """Publish the objective after a step, and how far above the optimum it is at most."""
+    def certify(self, place: Place) -> np.ndarray:
+        """Publish the objective after a step, and how far above the optimum it is at most; returns the objectives."""
         dual = self.told(dual_told, place._replace(sides=self.told(sides_told, place)))
         reached = objective_of(dual, self.local._unknowns, self.penalty)
         bounds = np.minimum(bounds_of(dual, self.penalty), reached)
         self.local.objective_, self.local.suboptimality_bound_ = float(reached.sum()), float((reached - bounds).sum())
+        return reached
 
 
 class _Step(NamedTuple):
@@ -213,7 +214,9 @@ class NewtonRounds(_Rounds):
             is_last = number == most - 1 or bool((promised <= _LITTLE * self.estimator.tol * objectives).all())
             place = self.go(place, moments, decrements)
             if is_last:
-                self.certify(place)
+                too_far = self.certify(place) > objectives * (1 + _ROUNDING)
+                if too_far.any():
+                    self.certify(self.move(self.before, np.where(too_far, 0.0, place.lengths)))
             else:
                 self.local.objective_ = float(objectives.sum())
             self.tell(objective=self.local.objective_, promised=float(promised.sum()), width=width)
