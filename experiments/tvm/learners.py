@@ -16,6 +16,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "global": {"one_sided": False},
     "feature space": {"merge_space": "feature"},
 }
+TUNED_VARIANTS = ("global",)  # merging across the boundary wants a C of its own; others take that of the default
 LARGEST_TUNED = 200  # larger budgets take the parameters of this one, which are nearly the same
 _SECONDS = {"TVM": 1.0, "LIBSVM": 60.0, "IDSVM": 60.0, "Random": 0.1, "Forgetron": 0.5}
 
@@ -94,6 +95,10 @@ def _twin_vectors(task, problem, learner, choices, kernel) -> Task:
     kernel_parameters = problem.kernel_parameters(kernel)
     fixed = {**kernel_parameters, "budget": budget, **variant}
     tuned_budget = min(budget, LARGEST_TUNED)
+    tuned = {**kernel_parameters, "budget": tuned_budget}
+    name = f"TVM {tuned_budget} {kernel} {problem.name}"
+    if learner in TUNED_VARIANTS:
+        tuned, name = fixed, f"TVM {learner} {kernel} {problem.name}"
     choosing = Task(
         "experiments.tuning:choose",
         {
@@ -101,14 +106,14 @@ def _twin_vectors(task, problem, learner, choices, kernel) -> Task:
             "rows": _smaller(problem.tuning_rows or tuning()["rows"], problem.rows),
             "scalings": ["standard"],
             "estimator": "TVMClassifier",
-            "fixed": {**kernel_parameters, "budget": tuned_budget},
+            "fixed": tuned,
             "grid": _grid(problem, kernel, tuning()["C"], tuning()["gammas"]),
             "rounds": tuning()["rounds"],
         },
-        names={"what": f"TVM {tuned_budget} {kernel} {problem.name}"},
+        names={"what": name},
     )
     task.settings.update(estimator="TVMClassifier", fixed=fixed)
-    return choices.task(task, f"TVM {tuned_budget} {kernel} {problem.name}", choosing)
+    return choices.task(task, name, choosing)
 
 
 def _forgetron(task, problem, budget, choices, kernel) -> Task:
