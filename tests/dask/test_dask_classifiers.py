@@ -9,12 +9,14 @@ distributed = pytest.importorskip("distributed")  # a folder of this name is fou
 
 import dask.array as da  # noqa: E402
 from dask import delayed  # noqa: E402
+from distributed.scheduler import KilledWorker  # noqa: E402
 from scipy.sparse import csr_matrix  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 
 from frugalsvm import ASSETClassifier, BSGDClassifier  # noqa: E402
 from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier, _asset_rounds  # noqa: E402
 from frugalsvm.dask._base import Watch, _shares  # noqa: E402
+from frugalsvm.dask._cluster import Cluster  # noqa: E402
 from frugalsvm.datasets import make_checkerboard  # noqa: E402
 
 ASSET = {"n_components": 64, "C": 10.0, "gamma": 8.0, "random_state": 0}
@@ -236,6 +238,15 @@ def test_what_is_wrong_with_the_input_is_told(client, rows):
         DaskASSETClassifier(C=[1.0, 10.0], client=client).fit(dX, dy)
     with pytest.raises(ValueError, match="average must be False or 'post'"):
         DaskBSGDClassifier(average=True, client=client).fit(dX, dy)
+
+
+def test_workers_that_die_again_and_again_are_told_from_other_errors(client):
+    cluster = Cluster(client)
+    told = r"died again and again while they computed rows-1\b.*allowed-failures"
+    with pytest.raises(RuntimeError, match=told), cluster._answering():
+        raise KilledWorker("rows-1", None, 3)
+    with pytest.raises(OSError, match=r"^a file$"), cluster._answering():  # the scheduler is there
+        raise OSError("a file")
 
 
 def test_fitted_estimators_travel_without_their_client(client, rows):
