@@ -103,7 +103,8 @@ def _choosing(method, data, budget) -> Task:
     grid = {"gamma": tuning["gammas"], **about["grid"]}
     if grid.get("eta0") == "norma":
         grid["eta0"] = [1.0, _norma_step(data_of(data)["rows"])]
-    n_rows = min(tuning["rows"], data_of(data)["rows"])
+    asked = tuning["rows"] if about.get("slow") else data_of(data).get("tuning_rows", tuning["rows"])
+    n_rows = min(asked, data_of(data)["rows"])
     settings = {
         "data": data,
         "rows": n_rows,
@@ -114,7 +115,7 @@ def _choosing(method, data, budget) -> Task:
         "rounds": tuning["rounds"],
     }
     if "last" in tuning and not about.get("slow"):
-        settings["last"] = tuning["last"]
+        settings["last"] = {**tuning["last"], **about.get("last", {})}
     names = {"what": "choose", "method": method, "data": data, "budget": budget}
     return Task("experiments.tuning:choose", settings, 0, names, seconds=100 * _estimate(method, n_rows, budget))
 
