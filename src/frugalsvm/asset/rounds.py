@@ -77,9 +77,9 @@ def moments_of(blocks, unknowns, width, n_sampled, rng, cut=CUT):
     block need to be there at a time. ``n_sampled(n_rows)`` tells how many rows of a block make the curvature, at most
     and for each output; it is scaled to that of all rows.
     """
-    n_rows, n_outputs = 0, len(unknowns)
+    n_rows, n_outputs, whitening = 0, len(unknowns), None
     losses, excess, sums = np.zeros(n_outputs), np.zeros(n_outputs), np.zeros(unknowns.shape)
-    roots = [[] for _ in range(n_outputs)]
+    near = [[] for _ in range(n_outputs)]
     for task in blocks:
         point = point_at(task, unknowns)
         slopes = slopes_at(task, point.scores, width, cut)
@@ -89,9 +89,12 @@ def moments_of(blocks, unknowns, width, n_sampled, rng, cut=CUT):
         n_rows += task.rows.n_rows
         losses += total_losses(task, point.scores)
         excess += _excess(task, point, width)
-        for own, second in zip(roots, slopes.second, strict=True):
-            own.append(_roots(task, second, n_sampled(task.rows.n_rows), rng))
-    return Moments(n_rows, losses, excess, sums, np.array([_triangle(own, unknowns.shape[1]) for own in roots]))
+        for own, second in zip(near, slopes.second, strict=True):
+            own.append(_near_rows(task, second, n_sampled(task.rows.n_rows), rng))
+        whitening = task.whitening
+    return Moments(
+        n_rows, losses, excess, sums, np.array([_triangle(own, whitening, unknowns.shape[1]) for own in near])
+    )
 
 
 def _excess(task, point, width):
@@ -103,27 +106,34 @@ def _excess(task, point, width):
     return total
 
 
-def _roots(task, second, n_sampled, rng):
-    """Features of a sample of the rows near the margin of one output, times roots of their curvatures."""
-    d = task.n_features
+def _near_rows(task, second, n_sampled, rng):
+    """A sample of the rows near the margin of one output, and the roots of their curvatures."""
     near = np.flatnonzero(second > _NEAR * second.max()) if second.any() else np.zeros(0, np.int64)
     total = second.sum(dtype=np.float64)
     if len(near) > n_sampled:
         near = np.sort(rng.choice(near, n_sampled, replace=False))
     weights = second[near].astype(np.float64)
     weights *= total / weights.sum() if len(near) else 0.0
-    rows = task.rows.take(near)
+    return task.rows.take(near), np.sqrt(weights).astype(np.float32)
+
+
+def _triangle(near, whitening, size):
+    """Lower triangle of the Hessian of one output, from rows near its margin and the roots of their curvatures.
+
+    Few and large temporary arrays, because memory is not kept: Dask has it given back to the system at once.
+    """
+    if not near:
+        return np.zeros(size * (size + 1) // 2, np.float32)
+    rows, weights = (np.concatenate(parts) for parts in zip(*near, strict=True))
+    rows *= weights[:, None]
     # With the ones of the intercept as one more column, rounding keeps the product positive semi-definite.
-    roots = np.ones((len(near), d + 1), np.float32)
-    roots[:, :d] = rows if task.whitening is None else rows @ task.whitening.astype(np.float32)
-    roots *= np.sqrt(weights).astype(np.float32)[:, None]
-    return roots
-
-
-def _triangle(roots, size):
-    """Lower triangle of the Hessian of one output."""
-    rows = np.concatenate(roots) if roots else np.zeros((0, size), np.float32)
-    return (rows.T @ rows)[np.tril_indices(size)]
+    roots = np.empty((len(rows), size), np.float32)
+    roots[:, -1] = weights
+    if whitening is None:
+        roots[:, :-1] = rows
+    else:
+        np.matmul(rows, whitening.astype(np.float32), out=roots[:, :-1])
+    return (roots.T @ roots)[np.tril_indices(size)]
 
 
 def objective_of(moments, unknowns, penalty):
