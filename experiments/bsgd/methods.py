@@ -98,13 +98,14 @@ def _fixed(method, budget) -> dict[str, Any]:
 def _choosing(method, data, budget) -> Task:
     """The task that chooses scaling, kernel width and the parameter that rules the size of the model."""
     about = method_of(method)
-    of_data = {key: value for key, value in data_of(data).items() if key in ("gammas", "rounds", "last")}
+    # Slow methods do without what takes more rows.
+    heeded = ("gammas", "rounds") if about.get("slow") else ("gammas", "rounds", "tuning_rows", "last")
+    of_data = {key: value for key, value in data_of(data).items() if key in heeded}
     tuning = {**_protocol()["tuning"], **about.get("tuning", {}), **of_data}
     grid = {"gamma": tuning["gammas"], **about["grid"]}
     if grid.get("eta0") == "norma":
         grid["eta0"] = [1.0, _norma_step(data_of(data)["rows"])]
-    asked = tuning["rows"] if about.get("slow") else data_of(data).get("tuning_rows", tuning["rows"])
-    n_rows = min(asked, data_of(data)["rows"])
+    n_rows = min(tuning.get("tuning_rows", tuning["rows"]), data_of(data)["rows"])
     settings = {
         "data": data,
         "rows": n_rows,
@@ -114,7 +115,7 @@ def _choosing(method, data, budget) -> Task:
         "grid": grid,
         "rounds": tuning["rounds"],
     }
-    if "last" in tuning and not about.get("slow"):
+    if "last" in tuning:
         settings["last"] = {**tuning["last"], **about.get("last", {})}
     names = {"what": "choose", "method": method, "data": data, "budget": budget}
     return Task("experiments.tuning:choose", settings, 0, names, seconds=100 * _estimate(method, n_rows, budget))

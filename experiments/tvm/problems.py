@@ -13,7 +13,7 @@ class Problem(NamedTuple):
     data: str  # see `experiments.data.split`
     features: int
     rows: int | None = None  # training rows of the paper, where ours are more
-    tuning_rows: int | None = None  # with the RBF kernel, where 20,000 are too few to choose by
+    tuning_rows: int | None = None  # for the TVM, where 20,000 are too few to choose by
     C: float = 100.0
     gamma: float | None = None  # 1 / features, unless it is given: the paper's 1 / (2 delta) with delta = features / 2
     degree: int = 3
