@@ -65,7 +65,7 @@ def mean_iterates(iterates, weights):
 
 
 def summed(parts):
-    """Sums of sums: `Moments` of several parts, in their order, as one."""
+    """Sums of sums: what several parts told, `Moments` or another tuple of sums, in their order, as one."""
     first = parts[0]
     return type(first)(*(sum(values[1:], start=values[0]) for values in zip(*parts, strict=True)))
 
