@@ -15,6 +15,7 @@ class Printed(NamedTuple):
 
     mean: float
     spread: float | None = None
+    rounding: float = 0.005  # half of the last digit that is printed
 
 
 class Verdict(NamedTuple):
@@ -34,8 +35,14 @@ def read_printed(path: Path) -> dict[tuple[str, ...], Printed]:
         key = line["experiment"], line["row"], line["column"]
         if key in numbers:
             raise ValueError(f"{path} has {key} twice.")
-        numbers[key] = Printed(float(line["mean"]), float(line["spread"]) if line["spread"] else None)
+        spread = float(line["spread"]) if line["spread"] else None
+        numbers[key] = Printed(float(line["mean"]), spread, _half_of_last_digit(line["mean"]))
     return numbers
+
+
+def _half_of_last_digit(number: str) -> float:
+    _, _, decimals = number.partition(".")
+    return 0.5 * 10.0 ** -len(decimals)
 
 
 def verdict(ours: float, printed: Printed, *, lower_is_better: bool = False) -> Verdict:
@@ -43,6 +50,5 @@ def verdict(ours: float, printed: Printed, *, lower_is_better: bool = False) -> 
     difference = ours - printed.mean
     gain = -difference if lower_is_better else difference
     spread = USUAL_SPREAD if printed.spread is None else printed.spread
-    # Printed numbers are rounded to two digits: a difference below half of the last one is none.
-    word = "better" if gain >= 0 else "within" if gain >= -spread - 0.005 else "worse"
+    word = "better" if gain >= 0 else "within" if gain >= -spread - printed.rounding else "worse"
     return Verdict(word, difference)

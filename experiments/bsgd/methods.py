@@ -71,7 +71,7 @@ def task_of(
         "fixed": {**_fixed(method, budget), **(fixed or {})},
     }
     if "seconds" in about:
-        asked["seconds"] = about["seconds"]
+        asked["seconds"] = data_of(data).get("seconds", about["seconds"])
     task = Task(
         work,
         {**asked, **(settings or {})},
@@ -98,10 +98,7 @@ def _fixed(method, budget) -> dict[str, Any]:
 def _choosing(method, data, budget) -> Task:
     """The task that chooses scaling, kernel width and the parameter that rules the size of the model."""
     about = method_of(method)
-    # Slow methods do without what takes more rows.
-    heeded = ("gammas", "rounds") if about.get("slow") else ("gammas", "rounds", "tuning_rows", "last")
-    of_data = {key: value for key, value in data_of(data).items() if key in heeded}
-    tuning = {**_protocol()["tuning"], **about.get("tuning", {}), **of_data}
+    tuning = {**_protocol()["tuning"], **about.get("tuning", {}), **_tuning_of_data(method, data, budget)}
     grid = {"gamma": tuning["gammas"], **about["grid"]}
     if grid.get("eta0") == "norma":
         grid["eta0"] = [1.0, _norma_step(data_of(data)["rows"])]
@@ -117,8 +114,18 @@ def _choosing(method, data, budget) -> Task:
     }
     if "last" in tuning:
         settings["last"] = {**tuning["last"], **about.get("last", {})}
+        if budget is None:
+            settings["last"]["rows"] = min(settings["last"]["rows"], tuning["rows_without_budget"])
     names = {"what": "choose", "method": method, "data": data, "budget": budget}
     return Task("experiments.tuning:choose", settings, 0, names, seconds=100 * _estimate(method, n_rows, budget))
+
+
+def _tuning_of_data(method, data, budget) -> dict[str, Any]:
+    """What the data say about choosing, less what takes more rows than a method can learn in time."""
+    heeded = {"gammas", "rounds"}
+    if not method_of(method).get("slow"):
+        heeded |= {"last"} if budget is None else {"last", "tuning_rows"}
+    return {key: value for key, value in data_of(data).items() if key in heeded}
 
 
 def _norma_step(n_rows: int) -> float:

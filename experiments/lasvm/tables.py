@@ -104,7 +104,7 @@ def _table(
             if lower:
                 number = None if shortened else _tolerant(number)
             else:
-                number = Printed(number.mean, spread)
+                number = number._replace(spread=spread)
             values = [scale * result[key] for result in results.get(variant, ())]
             note_of_cell = notes.get(f"{what}: {name} / {title}", "" if values else "not run yet")
             cells[name, title] = Cell(values, number, note_of_cell, lower, counted)
@@ -154,7 +154,7 @@ def _shortened(outcome):
 
 
 def _tolerant(number):
-    return None if number is None else Printed(number.mean, COUNT_SPREAD * number.mean)
+    return None if number is None else number._replace(spread=COUNT_SPREAD * number.mean)
 
 
 def _printed():

@@ -14,6 +14,11 @@ def test_verdicts_beside_a_printed_spread(ours, word):
     assert verdict(ours, Printed(90.0, 0.3)).word == word
 
 
+@pytest.mark.parametrize(("rounding", "word"), [(0.005, "worse"), (0.05, "within")])
+def test_what_is_printed_with_fewer_digits_may_be_less(rounding, word):
+    assert verdict(89.67, Printed(90.0, 0.3, rounding)).word == word
+
+
 def test_verdicts_without_spread_and_for_times():
     assert verdict(89.6, Printed(90.0)).word == "within"
     assert verdict(89.4, Printed(90.0)).word == "worse"
@@ -41,8 +46,8 @@ def test_printed_numbers_are_read_and_may_not_be_there_twice(tmp_path):
     path = tmp_path / "printed.csv"
     path.write_text('experiment,row,column,mean,spread\nt1,ours,"banana 100",88.5,0.3\nt1,ours,usps,95,\n')
     assert read_printed(path) == {
-        ("t1", "ours", "banana 100"): Printed(88.5, 0.3),
-        ("t1", "ours", "usps"): Printed(95.0, None),
+        ("t1", "ours", "banana 100"): Printed(88.5, 0.3, 0.05),
+        ("t1", "ours", "usps"): Printed(95.0, None, 0.5),
     }
     path.write_text(path.read_text() + "t1,ours,usps,94,\n")
     with pytest.raises(ValueError, match="twice"):
