@@ -5,22 +5,13 @@ import pytest
 import scipy.sparse
 
 from frugalsvm._compile import entry
-from frugalsvm.core import lookahead
+from frugalsvm.core import sparse_source
+from frugalsvm.core.dense_sources import DenseBlocks, DenseColumns
 from frugalsvm.core.expansion import N_SLOTS, new_expansion
 from frugalsvm.core.fastmath import copy_row
-from frugalsvm.core.lookahead import (
-    ROOM,
-    DenseBlocks,
-    DenseColumns,
-    SparseColumns,
-    example_norm,
-    load,
-    new_source,
-    products_row,
-    rows_at_a_time,
-    touch,
-    write_example,
-)
+from frugalsvm.core.lookahead import ROOM, example_norm, load, products_row, touch, write_example
+from frugalsvm.core.sources import new_source, rows_at_a_time
+from frugalsvm.core.sparse_source import SparseColumns
 
 N_ROWS, CAPACITY = 300, 32
 
@@ -138,7 +129,7 @@ def test_packed_features_are_bounded(sparse_rows, monkeypatch, n_packed):
     short = np.flatnonzero(np.diff(X.indptr) < 20)
     X, dense = X[np.resize(short, N_ROWS)], dense[np.resize(short, N_ROWS)]
     longest = np.diff(X.indptr).max()
-    monkeypatch.setattr(lookahead, "PACKED_BYTES", n_packed * CAPACITY * 8)
+    monkeypatch.setattr(sparse_source, "PACKED_BYTES", n_packed * CAPACITY * 8)
     blocks = check_walk(X, dense, SparseColumns)
     assert longest < 20
     if n_packed == 61:

@@ -33,19 +33,11 @@ from frugalsvm.core.expansion import (
     refresh_slot,
     resized,
 )
-from frugalsvm.core.lookahead import (
-    ROOM,
-    example_norm,
-    load,
-    new_source,
-    rescale,
-    rows_at_a_time,
-    touch,
-    write_example,
-)
+from frugalsvm.core.lookahead import ROOM, example_norm, load, rescale, touch, write_example
 from frugalsvm.core.losses import margin_of, update_direction
 from frugalsvm.core.predict import score_example
 from frugalsvm.core.schedules import advance, may_fold, step_size
+from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
 
 __all__ = ["Parts", "learn", "run"]

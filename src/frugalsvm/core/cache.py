@@ -18,7 +18,7 @@ from frugalsvm._compile import compiled, inlined, separate
 from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, whole_groups
 from frugalsvm.core.fastmath import rows_dot
 from frugalsvm.core.kernels import kernel_row, self_value
-from frugalsvm.core.lookahead import column_products
+from frugalsvm.core.sparse_source import column_products
 
 __all__ = ["KernelRows", "drop_row", "new_rows", "note_insertion", "note_removal", "resized_rows", "row_of_slot"]
 

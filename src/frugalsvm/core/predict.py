@@ -6,7 +6,8 @@ from frugalsvm._compile import entry, generic, inlined
 from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, whole_groups
 from frugalsvm.core.fastmath import float64_sum, weighted_sums
 from frugalsvm.core.kernels import kernel_row, scored_row
-from frugalsvm.core.lookahead import example_norm, load, new_source, products_row, rows_at_a_time
+from frugalsvm.core.lookahead import example_norm, load, products_row
+from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
 
 __all__ = ["decision_values", "score_example", "scored"]

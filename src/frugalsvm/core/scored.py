@@ -12,21 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import inlined
+from frugalsvm.core.dense_sources import copy_to_slot, dense_norm, mark_changed
 from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS
 from frugalsvm.core.fastmath import rows_dot
 from frugalsvm.core.kernels import kernel_value
-from frugalsvm.core.lookahead import (
-    N_DIRTY,
-    ROOM,
-    copy_to_slot,
-    dense_norm,
-    example_norm,
-    load,
-    mark_changed,
-    rescale,
-    touch,
-    write_example,
-)
+from frugalsvm.core.lookahead import N_DIRTY, ROOM, example_norm, load, rescale, touch, write_example
 from frugalsvm.core.predict import scored
 
 __all__ = ["ScoredBlocks", "new_scored_blocks"]

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 
 from frugalsvm.core.cache import KernelRows, new_rows, resized_rows
 from frugalsvm.core.expansion import N_SLOTS
-from frugalsvm.core.lookahead import current_columns, new_source, rows_at_a_time
+from frugalsvm.core.sources import current_columns, new_source, rows_at_a_time
 from frugalsvm.dual.online import finish, run
 from frugalsvm.dual.state import Dual, new_dual, resized_dual
 

@@ -34,11 +34,33 @@ Trouble, and what is done about it:
 * *Drift.* ``refresh`` computes g and the factor anew and tells by how much g was wrong.
 """
 
-from frugalsvm._compile import compiled, inlined, larger, separate, smaller
+from frugalsvm._compile import inlined, separate
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.core.kernels import self_value
-from frugalsvm.exact.factor import append, dot, remove, solve_lower, solve_upper
+from frugalsvm.exact.factor import dot, solve_lower, solve_upper
+from frugalsvm.exact.margin_set import (
+    SINGULAR,
+    come_to,
+    end_zone,
+    ends_of,
+    first_block,
+    follow_rates,
+    join,
+    leave,
+    leave_at_end,
+    off_target,
+    refactor,
+)
+from frugalsvm.exact.passes import (
+    change_beta,
+    highest_demand,
+    lowest_demand,
+    total,
+    update_g,
+    violator,
+    worst_violation,
+)
 from frugalsvm.exact.state import (
     ANY,
     CHANGE,
@@ -46,8 +68,6 @@ from frugalsvm.exact.state import (
     DRIFT,
     FALLING,
     HI,
-    HIGH,
-    KINK,
     KINK_AT,
     LEAST,
     LO,
@@ -69,207 +89,15 @@ from frugalsvm.exact.state import (
     stand,
 )
 
-__all__ = [
-    "DONE",
-    "FULL",
-    "STUCK",
-    "TOLERANCE",
-    "leave",
-    "repair",
-    "rescale",
-    "update_g",
-    "withdraw",
-]
+__all__ = ["DONE", "FULL", "STUCK", "TOLERANCE", "repair", "withdraw"]
 
 ON_TARGET, AT_END, ALONE = range(3)  # how `_drive` ends
 DONE, FULL, STUCK = range(3)  # what `settle` ends with; FULL: the margin set has no room for one more member
 
 TOLERANCE = 1e-9  # violations of the optimality conditions that are left alone
 EXACT = 1e-11  # how near the margin set is brought to its targets
-SINGULAR = 1e-11  # a pivot of this part of K + 1 counts as zero
-NO_RATE = 1e-14
 MANY_ZERO_STEPS = 50
 FEW_REPAIRS = 4
-
-
-# --- passes over all points ---------------------------------------------------------------------------------
-
-
-@compiled
-def _worst(g, b, least, most):
-    """The largest violation."""
-    worst = 0.0
-    for k in range(g.size):
-        f = g[k] + b
-        worst = larger(worst, least[k] - f)
-        worst = larger(worst, f - most[k])
-    return worst
-
-
-@compiled
-def _violator(g, b, least, most, limit):
-    """The first point that violates by at least ``limit``."""
-    for k in range(g.size):
-        f = g[k] + b
-        if least[k] - f >= limit or f - most[k] >= limit:
-            return k
-    return -1
-
-
-@compiled
-def _highest_demand(g, least):
-    """The largest bias that a point asks for, so as to be at its ``least``."""
-    highest = -ANY
-    for k in range(g.size):
-        highest = larger(highest, least[k] - g[k] if least[k] > -ANY else -ANY)
-    return highest
-
-
-@compiled
-def _lowest_demand(g, most):
-    lowest = ANY
-    for k in range(g.size):
-        lowest = smaller(lowest, most[k] - g[k] if most[k] < ANY else ANY)
-    return lowest
-
-
-@compiled
-def _add_row(g, a, row):
-    for k in range(g.size):
-        g[k] += a * row[k]
-
-
-@compiled
-def _add_rows(g, a0, a1, a2, a3, r0, r1, r2, r3):
-    for k in range(g.size):
-        g[k] += (a0 * r0[k] + a1 * r1[k]) + (a2 * r2[k] + a3 * r3[k])
-
-
-@inlined
-def change_beta(exact, slot, change):
-    """Change a coefficient; ``update_g`` is to follow."""
-    set_beta(exact, slot, beta_of(exact, slot) + change)
-    exact.of[CHANGE, slot] += change
-
-
-@separate
-def update_g(kernel, exact, rows):
-    """Let g follow all changes since the last time, four kernel rows at a time."""
-    points, change, values = exact.points, exact.of[CHANGE], rows.values
-    n = points.counts[N_SLOTS]
-    g = exact.of[G, :n]
-    slot = _next_change(change, 0, n)
-    while slot < n:
-        second = _next_change(change, slot + 1, n)
-        third = _next_change(change, second + 1, n)
-        fourth = _next_change(change, third + 1, n)
-        r0 = row_of_slot(rows, kernel, points, slot)
-        if fourth < n:
-            r1 = row_of_slot(rows, kernel, points, second)
-            r2 = row_of_slot(rows, kernel, points, third)
-            r3 = row_of_slot(rows, kernel, points, fourth)
-            a0, a1, a2, a3 = change[slot], change[second], change[third], change[fourth]
-            _add_rows(g, a0, a1, a2, a3, values[r0, :n], values[r1, :n], values[r2, :n], values[r3, :n])
-            change[slot] = change[second] = change[third] = change[fourth] = 0.0
-            slot = _next_change(change, fourth + 1, n)
-        else:
-            _add_row(g, change[slot], values[r0, :n])
-            change[slot] = 0.0
-            slot = second
-
-
-@inlined
-def _next_change(change, start, n):
-    while start < n and change[start] == 0.0:
-        start += 1
-    return start
-
-
-# --- the margin set -----------------------------------------------------------------------------------------
-
-
-@inlined
-def _target(exact, slot):
-    return 1.0 if exact.zone[slot] == RISING else -1.0
-
-
-@inlined
-def _ends(exact, slot):
-    """The ends of the segment that a point in RISING or FALLING is in."""
-    if exact.zone[slot] == RISING:
-        return exact.of[LO, slot], exact.of[KINK_AT, slot]
-    return exact.of[KINK_AT, slot], exact.of[HI, slot]
-
-
-@inlined
-def _join(exact, slot, zone, pivot):
-    """Make a point a member; COLUMN has its column."""
-    n_margin = exact.counts[N_MARGIN]
-    append(exact.R, exact.vectors[ONES], n_margin, exact.vectors[COLUMN], pivot)
-    exact.margin[n_margin] = slot
-    exact.place[slot] = n_margin
-    exact.zone[slot] = zone
-    exact.of[LEAST, slot], exact.of[MOST, slot] = -ANY, ANY
-    exact.counts[N_MARGIN] += 1
-
-
-@inlined
-def leave(exact, slot):
-    """Take a member out of the margin set; its zone stays, so the caller says where it stands."""
-    place = exact.place[slot]
-    n_margin = exact.counts[N_MARGIN]
-    remove(exact.R, exact.vectors[ONES], n_margin, place)
-    for p in range(place, n_margin - 1):
-        exact.margin[p] = exact.margin[p + 1]
-        exact.place[exact.margin[p]] = p
-    exact.place[slot] = -1
-    exact.counts[N_MARGIN] -= 1
-
-
-@inlined
-def _end_zone(exact, slot, upwards):
-    """The zone at the end of a segment."""
-    if exact.zone[slot] == RISING:
-        if not upwards:
-            return LOW
-        return KINK if exact.of[KINK_AT, slot] < exact.of[HI, slot] else HIGH
-    if upwards:
-        return HIGH
-    return KINK if exact.of[KINK_AT, slot] > exact.of[LO, slot] else LOW
-
-
-@inlined
-def _leave_at_end(exact, place, upwards):
-    slot = exact.margin[place]
-    zone = _end_zone(exact, slot, upwards)
-    leave(exact, slot)
-    _come_to(exact, slot, zone)
-
-
-@inlined
-def _first_block(exact, direction, limit):
-    """How far the margin set can go at its rates, ``limit`` at most, and the member's place that stops it or -1."""
-    blocker = -1
-    for p in range(exact.counts[N_MARGIN]):
-        rate = direction * exact.vectors[RATES, p]
-        if abs(rate) > NO_RATE:
-            slot = exact.margin[p]
-            low, high = _ends(exact, slot)
-            beta = beta_of(exact, slot)
-            room = (high - beta) / rate if rate > 0.0 else (low - beta) / rate
-            if room < limit:
-                limit, blocker = max(room, 0.0), p
-    return limit, blocker
-
-
-@inlined
-def _go(exact, step):
-    """Move the coefficients of the margin set along their rates."""
-    for p in range(exact.counts[N_MARGIN]):
-        change_beta(exact, exact.margin[p], step * exact.vectors[RATES, p])
-
-
-# --- steps --------------------------------------------------------------------------------------------------
 
 
 @inlined
@@ -278,11 +106,11 @@ def _open(kernel, exact, upwards):
     n = exact.points.counts[N_SLOTS]
     g = exact.of[G, :n]
     if upwards:
-        bias = _highest_demand(g, exact.of[LEAST, :n])
+        bias = highest_demand(g, exact.of[LEAST, :n])
         if bias <= -ANY:
             return False
     else:
-        bias = _lowest_demand(g, exact.of[MOST, :n])
+        bias = lowest_demand(g, exact.of[MOST, :n])
         if bias >= ANY:
             return False
     for slot in range(n):
@@ -290,7 +118,7 @@ def _open(kernel, exact, upwards):
         if abs(demand) < ANY and demand - g[slot] == bias:
             exact.scalars[B] = bias
             zone = RISING if demand > 0.0 else FALLING
-            _join(exact, slot, zone, self_value(kernel, exact.points.norms[slot]) + 1.0)
+            join(exact, slot, zone, self_value(kernel, exact.points.norms[slot]) + 1.0)
             return True
     return False
 
@@ -330,8 +158,8 @@ def _drive(kernel, exact, rows, c, direction, to_end, to_target):
     while exact.counts[N_MARGIN] > 0:
         bias_rate, pivot, own_rate = _aim(kernel, exact, rows, c)
         join_at = to_target / own_rate if own_rate > 0.0 else ANY
-        step, blocker = _first_block(exact, direction, min(to_end, join_at))
-        _go(exact, direction * step)
+        step, blocker = first_block(exact, direction, min(to_end, join_at))
+        follow_rates(exact, direction * step)
         change_beta(exact, c, direction * step)
         exact.scalars[B] += direction * step * bias_rate
         exact.counts[N_ROUNDS] += 1
@@ -339,7 +167,7 @@ def _drive(kernel, exact, rows, c, direction, to_end, to_target):
             return (ON_TARGET if join_at < to_end else AT_END), pivot
         to_end -= step
         to_target -= step * own_rate
-        _leave_at_end(exact, blocker, direction * exact.vectors[RATES, blocker] > 0.0)
+        leave_at_end(exact, blocker, direction * exact.vectors[RATES, blocker] > 0.0)
     return ALONE, 0.0
 
 
@@ -351,26 +179,18 @@ def _move(kernel, exact, rows, c):
     target = exact.of[LEAST, c] if upwards else exact.of[MOST, c]
     zone, before = exact.zone[c], beta_of(exact, c)
     exact.zone[c] = RISING if target > 0.0 else FALLING
-    low, high = _ends(exact, c)
+    low, high = ends_of(exact, c)
     to_end = high - before if upwards else before - low
     outcome, pivot = _drive(kernel, exact, rows, c, 1.0 if upwards else -1.0, to_end, abs(target - f))
     moved = beta_of(exact, c) != before
     if outcome == ON_TARGET:
-        _join(exact, c, exact.zone[c], pivot)
+        join(exact, c, exact.zone[c], pivot)
     elif outcome == AT_END:
-        _come_to(exact, c, _end_zone(exact, c, upwards))
+        come_to(exact, c, end_zone(exact, c, upwards))
     else:
         stand(exact, c, exact.zone[c] if moved else zone)
     update_g(kernel, exact, rows)
     return moved
-
-
-@inlined
-def _come_to(exact, slot, zone):
-    """Stand at an end exactly, whatever rounding made of the way there."""
-    before = beta_of(exact, slot)
-    stand(exact, slot, zone)
-    exact.of[CHANGE, slot] += beta_of(exact, slot) - before
 
 
 @separate
@@ -381,30 +201,22 @@ def settle(kernel, exact, rows):
     for _ in range(1000 + 100 * n):
         g, least, most = exact.of[G, :n], exact.of[LEAST, :n], exact.of[MOST, :n]
         if exact.counts[N_MARGIN] == 0:
-            high, low = _highest_demand(g, least), _lowest_demand(g, most)
+            high, low = highest_demand(g, least), lowest_demand(g, most)
             if high <= low:
                 exact.scalars[B] = min(max(exact.scalars[B], high), low)
                 return DONE
             _open(kernel, exact, True)
         elif exact.counts[N_MARGIN] == exact.margin.size:
             return FULL
-        worst = _worst(g, exact.scalars[B], least, most)
+        worst = worst_violation(g, exact.scalars[B], least, most)
         if worst <= TOLERANCE:
             return DONE
         limit = worst if n_zero < MANY_ZERO_STEPS else TOLERANCE
-        if _move(kernel, exact, rows, _violator(g, exact.scalars[B], least, most, limit)):
+        if _move(kernel, exact, rows, violator(g, exact.scalars[B], least, most, limit)):
             n_zero = 0
         else:
             n_zero += 1
     return STUCK
-
-
-@compiled
-def _sum(values):
-    total = 0.0
-    for k in range(values.size):
-        total += values[k]
-    return total
 
 
 @inlined
@@ -418,25 +230,13 @@ def repair(kernel, exact, rows, refresh_after):
     for _ in range(FEW_REPAIRS):
         if afresh:
             refresh(kernel, exact, rows)
-        if afresh or _off_target(exact) > TOLERANCE:
+        if afresh or off_target(exact) > TOLERANCE:
             refine(kernel, exact, rows)
         status = settle(kernel, exact, rows)
         exact.counts[STATUS] = status
-        if status == FULL or (status == DONE and _off_target(exact) <= TOLERANCE):
+        if status == FULL or (status == DONE and off_target(exact) <= TOLERANCE):
             break
         afresh = exact.counts[N_SINCE] > 0 or status == STUCK
-
-
-@inlined
-def _off_target(exact):
-    """How far the margin set is from its targets, each member and at most."""
-    worst = 0.0
-    for p in range(exact.counts[N_MARGIN]):
-        slot = exact.margin[p]
-        off = _target(exact, slot) - (exact.of[G, slot] + exact.scalars[B])
-        exact.vectors[OFF, p] = off
-        worst = max(worst, abs(off))
-    return worst
 
 
 @separate
@@ -444,9 +244,9 @@ def refine(kernel, exact, rows):
     """Bring the margin set to its targets, and the sum of the coefficients to zero; who is stopped leaves."""
     n = exact.points.counts[N_SLOTS]
     for repair in range(FEW_REPAIRS):
-        if _off_target(exact) <= EXACT and repair > 0:
+        if off_target(exact) <= EXACT and repair > 0:
             return
-        excess = _sum(exact.points.coef[0, :n])
+        excess = total(exact.points.coef[0, :n])
         left = 1.0  # of the way
         while exact.counts[N_MARGIN] > 0 and left > 0.0:
             n_margin = exact.counts[N_MARGIN]
@@ -458,15 +258,15 @@ def refine(kernel, exact, rows):
             for p in range(n_margin):
                 rates[p] -= bias_step * ones[p]
             solve_upper(exact.R, n_margin, rates)
-            step, blocker = _first_block(exact, 1.0, 1.0)
-            _go(exact, step)
+            step, blocker = first_block(exact, 1.0, 1.0)
+            follow_rates(exact, step)
             exact.scalars[B] += step * bias_step
             left *= 1.0 - step
             if blocker >= 0:
                 upwards = rates[blocker] > 0.0
                 for p in range(blocker, n_margin - 1):
                     exact.vectors[OFF, p] = exact.vectors[OFF, p + 1]
-                _leave_at_end(exact, blocker, upwards)
+                leave_at_end(exact, blocker, upwards)
         update_g(kernel, exact, rows)
 
 
@@ -490,24 +290,6 @@ def withdraw(kernel, exact, rows, c):
     stand(exact, c, LOW)
 
 
-@compiled
-def _scale(values, factor):
-    for k in range(values.size):
-        values[k] *= factor
-
-
-@inlined
-def rescale(exact, factor):
-    """All boxes times ``factor``, and the coefficients with them."""
-    n = exact.points.counts[N_SLOTS]
-    _scale(exact.of[LO, :n], factor)
-    _scale(exact.of[KINK_AT, :n], factor)
-    _scale(exact.of[HI, :n], factor)
-    _scale(exact.of[G, :n], factor)
-    _scale(exact.points.coef[0, :n], factor)
-    _scale(exact.points.weights[0, :n], factor)
-
-
 @separate
 def refresh(kernel, exact, rows):
     """Compute g and the factor anew, and note how wrong g was."""
@@ -520,28 +302,5 @@ def refresh(kernel, exact, rows):
     update_g(kernel, exact, rows)
     for k in range(n):
         exact.scalars[DRIFT] = max(exact.scalars[DRIFT], abs(exact.of[G, k] - exact.of[OLD, k]))
-    _refactor(kernel, exact, rows)
+    refactor(kernel, exact, rows)
     exact.counts[N_SINCE] = 0
-
-
-@inlined
-def _refactor(kernel, exact, rows):
-    """The factor from the kernel values; members without a pivot of their own leave, and stand where they are."""
-    points = exact.points
-    n_margin = exact.counts[N_MARGIN]
-    exact.counts[N_MARGIN] = 0
-    for p in range(n_margin):
-        slot = exact.margin[p]
-        n_done = exact.counts[N_MARGIN]
-        row = row_of_slot(rows, kernel, points, slot)
-        for q in range(n_done):
-            exact.vectors[COLUMN, q] = rows.values[row, exact.margin[q]] + 1.0
-        column = exact.vectors[COLUMN, :n_done]
-        solve_lower(exact.R, n_done, column)
-        own = self_value(kernel, points.norms[slot]) + 1.0
-        pivot = own - dot(column, column)
-        exact.place[slot] = -1
-        if pivot >= SINGULAR * own:
-            _join(exact, slot, exact.zone[slot], pivot)
-        else:
-            stand(exact, slot, exact.zone[slot])

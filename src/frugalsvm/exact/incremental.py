@@ -11,8 +11,9 @@ from frugalsvm.core.cache import note_insertion, note_removal
 from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, N_UPDATES, whole_groups
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.core.kernels import kernel_row, self_value
-from frugalsvm.core.lookahead import ROOM, example_norm, load, new_source, place_example, products_row, rows_at_a_time
-from frugalsvm.exact.active_set import DONE, FULL, STUCK, TOLERANCE, repair, rescale, withdraw
+from frugalsvm.core.lookahead import ROOM, example_norm, load, place_example, products_row
+from frugalsvm.core.sources import new_source, rows_at_a_time
+from frugalsvm.exact.active_set import DONE, FULL, STUCK, TOLERANCE, repair, withdraw
 from frugalsvm.exact.conditions import optimal_bias
 from frugalsvm.exact.machine import (
     BLOCK_ROWS,
@@ -25,6 +26,7 @@ from frugalsvm.exact.machine import (
     new_machine,
     saved,
 )
+from frugalsvm.exact.passes import rescale
 from frugalsvm.exact.state import HIGH, LEAST, LOW, MOST, N_FREE, N_SINCE, STATUS, B, G, set_ends, stand, with_margin
 
 __all__ = [

@@ -5,8 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm.core.cache import FEWEST_ROWS, KernelRows, new_rows, resized_rows
+from frugalsvm.core.dense_sources import FEW_FEATURES
 from frugalsvm.core.expansion import N_SLOTS, padded
-from frugalsvm.core.lookahead import FEW_FEATURES, LONG_BLOCK_ROWS, PACKED_BYTES, WHOLE_BYTES
+from frugalsvm.core.lookahead import LONG_BLOCK_ROWS
+from frugalsvm.core.sparse_source import PACKED_BYTES, WHOLE_BYTES
 from frugalsvm.exact.state import N_FREE, Exact, new_exact, resized_exact
 
 __all__ = [
@@ -87,7 +89,7 @@ def machine_bytes(n_slots, room, n_features, cache_bytes):
 
 
 def learning_bytes(n_slots, X):
-    """What learning the rows of ``X`` takes besides, at most, for the products with points (``lookahead.py``)."""
+    """What learning the rows of ``X`` takes besides, at most, for the products with points (``core/sources.py``)."""
     n_rows, n_features = X.shape
     column = 8 * padded(n_slots)
     if isinstance(X, np.ndarray):

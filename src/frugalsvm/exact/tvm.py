@@ -23,9 +23,12 @@ from frugalsvm.core.cache import new_rows, note_insertion
 from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, N_UPDATES, whole_groups
 from frugalsvm.core.fastmath import copy_row, float64_sum, row_products, rows_dot
 from frugalsvm.core.kernels import kernel_row, kernel_value, self_value
-from frugalsvm.core.lookahead import example_norm, load, new_source, products_row, rows_at_a_time, touch, write_example
+from frugalsvm.core.lookahead import example_norm, load, products_row, touch, write_example
 from frugalsvm.core.merge import log_kernel_value
-from frugalsvm.exact.active_set import DONE, TOLERANCE, leave, repair, rescale, update_g, withdraw
+from frugalsvm.core.sources import new_source, rows_at_a_time
+from frugalsvm.exact.active_set import DONE, TOLERANCE, repair, withdraw
+from frugalsvm.exact.margin_set import leave
+from frugalsvm.exact.passes import rescale, update_g
 from frugalsvm.exact.state import (
     CHANGE,
     HI,

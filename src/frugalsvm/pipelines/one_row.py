@@ -16,8 +16,9 @@ from frugalsvm._compile import machine_code_for
 from frugalsvm.budgeted.sgd import learn as learn_batch
 from frugalsvm.budgeted.sgd import run
 from frugalsvm.core.expansion import N_SEEN, N_SLOTS, Expansion
-from frugalsvm.core.lookahead import IS_FILLED, new_source, rows_at_a_time
+from frugalsvm.core.lookahead import IS_FILLED
 from frugalsvm.core.predict import _score_all
+from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
 from frugalsvm.estimators._base import blas_threads
 from frugalsvm.estimators._machines import Machine, MachinesClassifier

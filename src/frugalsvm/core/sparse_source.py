@@ -1,0 +1,199 @@
+"""The source of CSR rows: support vectors feature by feature, with only those features packed that a block has."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frugalsvm._compile import compiled, inlined
+from frugalsvm.core.dense_sources import add_one, add_pair
+from frugalsvm.core.expansion import N_SLOTS
+from frugalsvm.core.lookahead import (
+    IS_FILLED,
+    IS_WHOLE,
+    LONG_BLOCK_ROWS,
+    N_PACKED,
+    N_STATE,
+    ROOM,
+    START,
+    example_norm,
+    load,
+    place_example,
+    products_row,
+    touch,
+    write_example,
+)
+
+__all__ = ["PACKED_BYTES", "WHOLE_BYTES", "SparseColumns", "column_products", "new_sparse_source"]
+
+PACKED_BYTES = 32 * 2**20  # bound on the packed columns
+WHOLE_BYTES = 512 * 2**20  # up to here, all features are packed once and kept current if there are many rows to learn
+
+
+class SparseColumns(NamedTuple):
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+    order: np.ndarray
+    columns: np.ndarray  # (features that fit, capacity) the support vectors in the block's features
+    features: np.ndarray  # which features those are
+    place: np.ndarray  # (n_features,) a feature's row in `columns`, or -1
+    products: np.ndarray
+    state: np.ndarray
+
+
+def new_sparse_source(X, order, expansion, stays):
+    capacity, n_features = expansion.rows.shape
+    longest = int(np.diff(X.indptr).max(initial=1))
+    fit = PACKED_BYTES // (capacity * X.dtype.itemsize)
+    n_packed = max(1, min(n_features, max(fit, longest)))
+    whole = stays and X.shape[0] > LONG_BLOCK_ROWS and n_features * capacity * X.dtype.itemsize <= WHOLE_BYTES
+    n_packed = n_features if whole else n_packed
+    state = np.zeros(N_STATE, np.int64)
+    state[IS_WHOLE] = whole
+    return SparseColumns(
+        X.data,
+        X.indices.astype(np.int64, copy=False),
+        X.indptr.astype(np.int64, copy=False),
+        order,
+        columns=np.zeros((n_packed, capacity), X.dtype),
+        features=np.zeros(n_packed, np.int64),
+        place=np.full(n_features, -1, np.int64),
+        products=np.zeros(capacity, X.dtype),
+        state=state,
+    )
+
+
+@load.implement(SparseColumns, inline=False)
+def _sparse_load(source, start, count, expansion):
+    if source.state[IS_WHOLE] == 1:
+        return _load_whole(source, start, count, expansion)
+    for k in range(source.state[N_PACKED]):
+        source.place[source.features[k]] = -1
+    n_packed = 0
+    taken = 0
+    while taken < count:
+        row = source.order[start + taken]
+        begin, end = source.indptr[row], source.indptr[row + 1]
+        if not _room_for(source.indices, begin, end, source.place, source.features.size - n_packed):
+            break
+        for k in range(begin, end):
+            feature = source.indices[k]
+            if source.place[feature] < 0:
+                source.place[feature] = n_packed
+                source.features[n_packed] = feature
+                n_packed += 1
+        taken += 1
+    source.state[N_PACKED] = n_packed
+    source.state[START] = start
+    source.state[ROOM] = expansion.rows.shape[0]
+    for j in range(expansion.counts[N_SLOTS]):
+        _pack_slot(source.columns, source.features, n_packed, expansion.rows, j)
+    return taken
+
+
+@inlined
+def _load_whole(source, start, count, expansion):
+    """There is room for all features: pack them once, and from then on `touch` keeps them current."""
+    source.state[START] = start
+    source.state[ROOM] = expansion.rows.shape[0]
+    if source.state[IS_FILLED] == 0:
+        n_features = source.features.size
+        for f in range(n_features):
+            source.features[f] = source.place[f] = f
+        source.state[N_PACKED] = n_features
+        for j in range(expansion.counts[N_SLOTS]):
+            _pack_slot(source.columns, source.features, n_features, expansion.rows, j)
+        source.state[IS_FILLED] = 1
+    return count
+
+
+@compiled
+def _room_for(indices, begin, end, place, n_free):
+    """Whether the features of a row that are not packed yet fit."""
+    n_new = 0
+    if end - begin > n_free:
+        for k in range(begin, end):
+            n_new += place[indices[k]] < 0
+    return n_new <= n_free
+
+
+@compiled
+def _pack_slot(columns, features, n_packed, rows, slot):
+    for k in range(n_packed):
+        columns[k, slot] = rows[slot, features[k]]
+
+
+@products_row.implement(SparseColumns)
+def _sparse_products_row(source, i, expansion):
+    n = expansion.counts[N_SLOTS]
+    for j in range(n):
+        source.products[j] = 0.0
+    row = source.order[source.state[START] + i]
+    begin, end = source.indptr[row], source.indptr[row + 1]
+    for k in range(begin, end - 1, 2):
+        f, g = source.place[source.indices[k]], source.place[source.indices[k + 1]]
+        add_pair(source.data[k], f, source.data[k + 1], g, source.columns, source.products, n)
+    if (end - begin) % 2 == 1:
+        add_one(source.data[end - 1], source.place[source.indices[end - 1]], source.columns, source.products, n)
+    return 0
+
+
+@compiled
+def column_products(columns, rows, slot, out, n):
+    """The products of a slot with the first n slots, given all of them feature by feature."""
+    for j in range(n):
+        out[j] = 0.0
+    last = -1  # a feature that waits for another one to go with
+    for f in range(rows.shape[1]):
+        if rows[slot, f] != 0.0:
+            if last < 0:
+                last = f
+            else:
+                add_pair(rows[slot, last], last, rows[slot, f], f, columns, out, n)
+                last = -1
+    if last >= 0:
+        add_one(rows[slot, last], last, columns, out, n)
+
+
+@example_norm.implement(SparseColumns)
+def _sparse_example_norm(source, i):
+    row = source.order[source.state[START] + i]
+    total = source.data.dtype.type(0)
+    for k in range(source.indptr[row], source.indptr[row + 1]):
+        total += source.data[k] * source.data[k]
+    return total
+
+
+@write_example.implement(SparseColumns)
+def _sparse_write_example(source, i, rows, slot):
+    for f in range(rows.shape[1]):
+        rows[slot, f] = 0.0
+    row = source.order[source.state[START] + i]
+    for k in range(source.indptr[row], source.indptr[row + 1]):
+        rows[slot, source.indices[k]] = source.data[k]
+
+
+@touch.implement(SparseColumns)
+def _sparse_touch(source, slot, expansion):
+    _pack_slot(source.columns, source.features, source.state[N_PACKED], expansion.rows, slot)
+
+
+@place_example.implement(SparseColumns)
+def _sparse_place_example(source, i, expansion, slot):
+    if source.state[IS_WHOLE] == 0:
+        write_example(source, i, expansion.rows, slot)
+        touch(source, slot, expansion)
+        return
+    # Columns are changed where there is something to change: packing a slot afresh is a cache miss for every feature.
+    _clear_columns(source.columns, expansion.rows, slot)
+    write_example(source, i, expansion.rows, slot)
+    row = source.order[source.state[START] + i]
+    for k in range(source.indptr[row], source.indptr[row + 1]):
+        source.columns[source.indices[k], slot] = source.data[k]
+
+
+@compiled
+def _clear_columns(columns, rows, slot):
+    for f in range(rows.shape[1]):
+        if rows[slot, f] != 0.0:
+            columns[f, slot] = 0.0
