@@ -30,6 +30,9 @@ html_theme_options = {
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
     "header_links_before_dropdown": 8,
+    "navbar_align": "left",
+    "navbar_persistent": [],
+    "navbar_end": ["search-button", "theme-switcher"],
     "navigation_depth": 2,
 }
 html_show_sourcelink = False
