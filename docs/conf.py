@@ -15,9 +15,9 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.intersphinx",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
+    "mathml",
     "measured",
 ]
 intersphinx_mapping = {}
@@ -36,6 +36,9 @@ html_theme_options = {
     "navigation_depth": 2,
 }
 html_show_sourcelink = False
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["formulas.css"]
 # Pages without pages below them have nothing to show at the side.
 html_sidebars = {page: [] for page in ("index", "start", "choosing", "extending", "performance")}
 sphinx_gallery_conf = {
