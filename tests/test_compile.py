@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -81,6 +82,17 @@ def test_cache_is_used_until_any_source_changes(package):
     assert source.count("MARGIN = 1.0") == 1
     losses.write_text(source.replace("MARGIN = 1.0", "MARGIN = 2.0"))
     assert train() == {"n_learned": 4, "hits": 0, "misses": 1}
+
+
+def test_cache_of_a_version_whose_types_are_elsewhere_is_left_alone(package):
+    root, train = package
+    assert train()["misses"] == 1
+    (index,) = (root.parent / "cache").rglob("*.nbi")
+    with index.open("rb") as file:
+        version = pickle.load(file)
+    index.write_bytes(pickle.dumps(version) + b"cfrugalsvm.core.losses\nSinceRenamed\n.")
+    assert train() == {"n_learned": 2, "hits": 0, "misses": 1}
+    assert train() == {"n_learned": 2, "hits": 1, "misses": 0}
 
 
 def test_digest_sees_names_and_contents(tmp_path):

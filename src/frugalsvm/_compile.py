@@ -17,6 +17,7 @@ disk at all: their sources are not in the digest, and a process that cannot impo
 
 import hashlib
 import inspect
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -89,9 +90,26 @@ def _stamp_cache(dispatcher: Any) -> None:
     try:
         cache_file = dispatcher._cache._cache_file
         cache_file._source_stamp = (cache_file._source_stamp, _DIGEST)
+        _forgive_old_index(cache_file)
         _leave_out_foreign_parts(dispatcher._cache)
     except AttributeError:  # pragma: no cover - a future Numba: no cache is better than a stale one
         dispatcher._cache = numba.core.caching.NullCache()
+
+
+def _forgive_old_index(cache_file: Any) -> None:
+    """Take an index that cannot be read for an empty one.
+
+    Numba reads the types in it before it compares stamps; those of an older version may not be where they were.
+    """
+    load = cache_file._load_index
+
+    def load_or_begin() -> dict:
+        try:
+            return load()
+        except (AttributeError, ImportError, EOFError, pickle.UnpicklingError):
+            return {}
+
+    cache_file._load_index = load_or_begin
 
 
 def _leave_out_foreign_parts(cache: Any) -> None:
