@@ -64,7 +64,7 @@ def task_of(
     ``fixed`` more parameters of the estimator, ``settings`` more of the work and ``names`` more names of the task.
     """
     about = method_of(method)
-    n_rows = min(data_of(data)["rows"], about.get("rows", {}).get(data, 1 << 62), rows or 1 << 62)
+    n_rows = min(data_of(data)["rows"], _most_rows(method, data, budget), rows or 1 << 62)
     asked = {
         "data": data,
         "rows": n_rows if data_of(data).get("generated") or n_rows < data_of(data)["rows"] else None,
@@ -83,6 +83,19 @@ def task_of(
     tuned_for = budget if parameters_of is None else parameters_of
     tuned = about.get("parameters_of", method)
     return choices.task(task, _choice_name(tuned, data, tuned_for), _choosing(tuned, data, tuned_for))
+
+
+def _is_slow(method, budget) -> bool:
+    """Whether a method has become slow with a budget of this size."""
+    return budget is not None and budget >= method_of(method).get("slow", 1 << 62)
+
+
+def _most_rows(method, data, budget) -> int:
+    """How many rows the protocol lets a method learn."""
+    about = method_of(method)
+    if "slow" in about and not _is_slow(method, budget):
+        return 1 << 62
+    return about.get("rows", {}).get(data, 1 << 62)
 
 
 def _choice_name(method, data, budget) -> str:
@@ -124,7 +137,7 @@ def _choosing(method, data, budget) -> Task:
 def _tuning_of_data(method, data, budget) -> dict[str, Any]:
     """What the data say about choosing, less what takes more rows than a method can learn in time."""
     heeded = {"gammas", "rounds"}
-    if not method_of(method).get("slow"):
+    if not _is_slow(method, budget):
         heeded |= {"last"} if budget is None else {"last", "tuning_rows"}
     return {key: value for key, value in data_of(data).items() if key in heeded}
 
