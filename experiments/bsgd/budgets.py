@@ -10,8 +10,8 @@ __all__ = ["FIGURE2", "FIGURE3"]
 METHOD = "BPegasos+merge"
 NOTE2 = (
     "BPegasos with merging, with the parameters chosen for a budget of 500; the dashed line is Pegasos without a "
-    "budget, stopped after 60 seconds. The paper prints no numbers for this figure: it says that the accuracy "
-    "approaches that of Pegasos with larger budgets, and on Covertype needs a much larger one than 500."
+    "budget, stopped after 60 seconds (Covertype: 300). The paper prints no numbers for this figure: it says that "
+    "the accuracy approaches that of Pegasos with larger budgets, and on Covertype needs a much larger one than 500."
 )
 NOTE3 = (
     "Percentage points that five passes gain over one, with the parameters chosen for one. The paper prints no "

@@ -112,7 +112,10 @@ def _fixed(method, budget) -> dict[str, Any]:
 def _choosing(method, data, budget) -> Task:
     """The task that chooses scaling, kernel width and the parameter that rules the size of the model."""
     about = method_of(method)
-    tuning = {**_protocol()["tuning"], **about.get("tuning", {}), **_tuning_of_data(method, data, budget)}
+    is_slow = budget is None or _is_slow(method, budget)
+    heeded = ("gammas", "rounds", "last") if is_slow else ("gammas", "rounds", "last", "tuning_rows")
+    of_data = {key: value for key, value in data_of(data).items() if key in heeded}
+    tuning = {**_protocol()["tuning"], **about.get("tuning", {}), **of_data}
     grid = {"gamma": tuning["gammas"], **about["grid"]}
     if grid.get("eta0") == "norma":
         grid["eta0"] = [1.0, _norma_step(data_of(data)["rows"])]
@@ -128,18 +131,10 @@ def _choosing(method, data, budget) -> Task:
     }
     if "last" in tuning:
         settings["last"] = {**tuning["last"], **about.get("last", {})}
-        if budget is None:
-            settings["last"]["rows"] = min(settings["last"]["rows"], tuning["rows_without_budget"])
+        if is_slow:
+            settings["last"]["rows"] = min(settings["last"]["rows"], tuning["slow_rows"])
     names = {"what": "choose", "method": method, "data": data, "budget": budget}
     return Task("experiments.tuning:choose", settings, 0, names, seconds=100 * _estimate(method, n_rows, budget))
-
-
-def _tuning_of_data(method, data, budget) -> dict[str, Any]:
-    """What the data say about choosing, less what takes more rows than a method can learn in time."""
-    heeded = {"gammas", "rounds"}
-    if not _is_slow(method, budget):
-        heeded |= {"last"} if budget is None else {"last", "tuning_rows"}
-    return {key: value for key, value in data_of(data).items() if key in heeded}
 
 
 def _norma_step(n_rows: int) -> float:
