@@ -14,15 +14,14 @@ STRATEGIES = ("remove", "project", "merge")
 TWO_COLUMNS = np.sqrt(2)
 NOTE = (
     "Gradient errors are those of one column of coefficients times the square root of 2: the paper keeps a column for "
-    "each of the two classes. The printed numbers are for 10 million examples; so are ours of the full "
-    "profile, but for projection, which has 2 million."
+    "each of the two classes. The printed numbers are for 10 million examples; so are ours of the full profile."
 )
 
 
 def _plan(profile, choices):
     tasks = []
     for strategy in STRATEGIES:
-        rows = profile.get(f"{strategy}_rows", profile["rows"])
+        rows = profile["rows"]
         for budget in profile["budgets"]:
             fixed = {
                 "maintenance": strategy,
