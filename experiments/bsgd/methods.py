@@ -86,16 +86,14 @@ def task_of(
 
 
 def _is_slow(method, budget) -> bool:
-    """Whether a method has become slow with a budget of this size."""
-    return budget is not None and budget >= method_of(method).get("slow", 1 << 62)
+    """Whether a method has become slow with a budget of this size, as all are without one."""
+    return budget is None or budget >= method_of(method).get("slow", 1 << 62)
 
 
 def _most_rows(method, data, budget) -> int:
-    """How many rows the protocol lets a method learn."""
-    about = method_of(method)
-    if "slow" in about and not _is_slow(method, budget):
-        return 1 << 62
-    return about.get("rows", {}).get(data, 1 << 62)
+    """How many rows the protocol lets a method learn: all, unless it is slow."""
+    limits = method_of(method).get("rows", {}) if _is_slow(method, budget) else {}
+    return limits.get(data, 1 << 62)
 
 
 def _choice_name(method, data, budget) -> str:
@@ -112,7 +110,7 @@ def _fixed(method, budget) -> dict[str, Any]:
 def _choosing(method, data, budget) -> Task:
     """The task that chooses scaling, kernel width and the parameter that rules the size of the model."""
     about = method_of(method)
-    is_slow = budget is None or _is_slow(method, budget)
+    is_slow = _is_slow(method, budget)
     heeded = ("gammas", "rounds", "last") if is_slow else ("gammas", "rounds", "last", "tuning_rows")
     of_data = {key: value for key, value in data_of(data).items() if key in heeded}
     tuning = {**_protocol()["tuning"], **about.get("tuning", {}), **of_data}

@@ -21,7 +21,6 @@ NOTE = (
 def _plan(profile, choices):
     tasks = []
     for strategy in STRATEGIES:
-        rows = profile["rows"]
         for budget in profile["budgets"]:
             fixed = {
                 "maintenance": strategy,
@@ -31,12 +30,12 @@ def _plan(profile, choices):
             }
             settings = {
                 "data": "checkerboard",
-                "rows": rows,
+                "rows": profile["rows"],
                 "estimator": "BSGDClassifier",
                 "fixed": fixed,
                 "checkpoints": 1,
             }
-            seconds = rows * budget * (1e-7 if strategy == "project" else 1e-8)
+            seconds = profile["rows"] * budget * (1e-7 if strategy == "project" else 1e-8)
             names = {"method": f"BPegasos+{strategy}", "data": "checkerboard", "budget": budget}
             tasks += [
                 Task("experiments.bsgd.work:curve", settings, seed, names, seconds=seconds)

@@ -1,8 +1,11 @@
 """Checks of the BSGD oracle itself, against the paper's statements and against direct evaluation."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
+from . import states
 from .bsgd import (
     BSGDOracle,
     best_merge,
@@ -25,14 +28,7 @@ MAINTENANCE_AND_KERNEL = [
 ]
 
 
-def noisy_problem(n_outputs, n=120, d=3, seed=0):
-    """Rows and labels with enough noise that margins keep being violated."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d))
-    score = X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.7 * rng.normal(size=n)
-    if n_outputs == 1:
-        return X, np.where(score > np.median(score), 1, -1)
-    return X, np.digitize(score, np.quantile(score, np.arange(1, n_outputs) / n_outputs))
+noisy_problem = partial(states.noisy_problem, n=120, d=3)
 
 
 def make_oracle(learner, maintenance, *, n_outputs=1, kernel="rbf", budget=8, **changes):
