@@ -14,6 +14,8 @@ class Cauchy(NamedTuple):
 
     gamma: float
 
+    shift_invariant = True  # it depends on differences of rows only, so that they may be relative to an origin
+
 
 @kernel_value.implement(Cauchy)
 def _cauchy_value(kernel, product, norm_x, norm_z):

@@ -277,9 +277,12 @@ class TestInput:
         for kind in (np.uint8, np.float64, np.int64):
             np.testing.assert_array_equal(models[0].predict(X.astype(kind)), models[0].predict(X))
 
-    def test_scale_is_that_of_svc(self, binary):
+    def test_scale_is_that_of_svc_for_centered_features(self, binary):
         X, y = binary
-        assert ASSETClassifier(n_components=20).fit(X, y).gamma_ == pytest.approx(1 / (2 * X.var()))
+        X = X - X.mean(axis=0)
+        assert ASSETClassifier(n_components=20).fit(X, y).gamma_ == pytest.approx(1 / (2 * X.var()), rel=1e-5)
+        shifted = X + np.array([5, -5], X.dtype)
+        assert ASSETClassifier(n_components=20).fit(shifted, y).gamma_ == pytest.approx(1 / (2 * X.var()), rel=1e-5)
         assert ASSETClassifier(n_components=20, gamma="auto").fit(X, y).gamma_ == 0.5
 
     @each_solver
@@ -546,7 +549,7 @@ class TestBatches:
     def test_gamma_is_that_of_all_rows(self, binary):
         X, y = binary
         model = ASSETClassifier(n_components=20).fit_batches(in_batches(X, y, 4))
-        assert model.gamma_ == pytest.approx(1 / (2 * X.var()))
+        assert model.gamma_ == pytest.approx(1 / X.var(axis=0).sum())
 
     def test_sources(self, binary):
         X, y = binary

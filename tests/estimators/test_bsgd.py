@@ -425,10 +425,10 @@ class TestInput:
 
     @pytest.mark.parametrize("gamma", ["scale", "auto"])
     @pytest.mark.parametrize("container", [np.asarray, scipy.sparse.csr_matrix])
-    def test_gamma_is_that_of_svc(self, binary, gamma, container):
+    def test_gamma_is_that_of_svc_for_centered_features(self, binary, gamma, container):
         X, y = binary
         X = np.where(np.abs(X) < 0.5, 0.0, X)
-        expected = SVC(gamma=gamma).fit(X, y)._gamma
+        expected = SVC(gamma=gamma).fit(X - X.mean(axis=0), y)._gamma
         assert new_model(gamma=gamma).fit(container(X), y).gamma_ == pytest.approx(expected)
 
     def test_constant_features(self):

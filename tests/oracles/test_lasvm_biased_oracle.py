@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
+from .bsgd import first_tied
 from .lasvm_biased import BiasedLASVMOracle
 
 
@@ -91,7 +92,9 @@ def test_which_pairs_are_taken_and_who_leaves(second_order):
         step = oracle.learn_one(row, label)
         partners = down if label > 0 else up
         if partners:
-            partner = (min if label > 0 else max)(partners, key=partners.get)
+            # Of those that are tied but for rounding, the first: a step that is not clipped ends in a tie.
+            sign = 1 if label > 0 else -1
+            partner = list(partners)[first_tied(sign * np.array(list(partners.values())))]
             violation = (g_new - partners[partner]) * label
             assert (step.processed is not None) == (violation > oracle.tau)
             if step.processed:

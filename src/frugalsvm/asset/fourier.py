@@ -29,7 +29,15 @@ from scipy.sparse import issparse
 from frugalsvm._compile import entry, inlined
 from frugalsvm.core.fastmath import fold_turns, sin_quarter_turns
 
-__all__ = ["DenseFourier", "StructuredFourier", "features", "new_fourier", "prefers_structured"]
+__all__ = [
+    "DenseFourier",
+    "StructuredFourier",
+    "features",
+    "hadamard",
+    "moved_phases",
+    "new_fourier",
+    "prefers_structured",
+]
 
 LANES = 16  # examples that are transformed together: two vectors or more, so that the compiler makes vectors of them
 SMALLEST_BLOCK = 64
@@ -114,6 +122,35 @@ def features(fourier, X, out=None):
     map_rows = _structured_features if structured else _dense_features
     map_rows(fourier, X, out, np.float32(np.sqrt(2.0 / d)))
     return out
+
+
+def moved_phases(fourier, shift):
+    """The same map for rows from which a vector is subtracted."""
+    shift = np.asarray(shift, np.float64)
+    turns = _structured_turns(fourier, shift) if isinstance(fourier, StructuredFourier) else shift @ fourier.frequencies
+    return fourier._replace(offsets=((fourier.offsets + turns) % 1.0).astype(np.float32))
+
+
+def _structured_turns(fourier, x):
+    """What the three transforms make of one row, in float64."""
+    n_blocks, _, p = fourier.factors.shape
+    values = np.zeros((n_blocks, p))
+    values[:, : len(x)] = x
+    values *= fourier.factors[:, 0]
+    for stage in range(1, 4):
+        values = hadamard(values) * fourier.factors[:, stage]
+    return values.ravel()[: fourier.offsets.size]
+
+
+def hadamard(work):
+    """Every row times the Hadamard matrix with entries +1 and -1, in NumPy: for a few rows."""
+    n_rows, p = work.shape
+    stride = 1
+    while stride < p:
+        halves = work.reshape(n_rows, p // (2 * stride), 2, stride)
+        work = np.stack([halves[:, :, 0] + halves[:, :, 1], halves[:, :, 0] - halves[:, :, 1]], axis=2)
+        stride *= 2
+    return work.reshape(n_rows, p)
 
 
 def _dense_features(fourier, X, out, amplitude):

@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import entry
+from frugalsvm.core.fastmath import rows_dot
 from frugalsvm.core.kernels import kernel_row
 
-__all__ = ["Nystroem", "kernel_rows", "new_nystroem"]
+__all__ = ["Nystroem", "kernel_rows", "moved_landmarks", "new_nystroem"]
 
 BLOCK_ROWS = 256  # a block of kernel values stays in the cache between the product and the exponential
 
@@ -31,7 +32,8 @@ def new_nystroem(kernel, landmarks, threshold=1e-7, rank=None):
     """The map for landmarks (dense rows); keeps eigenvalues above ``threshold`` of the largest, ``rank`` at most."""
     exact = np.ascontiguousarray(landmarks, np.float64)
     norms = np.square(exact).sum(axis=1)
-    matrix = _kernel_values(kernel, exact, exact, norms, np.empty((len(exact), len(exact))))
+    matrix = np.empty((len(exact), len(exact)))
+    _values_of_dense(kernel, exact @ exact.T, norms, exact, matrix)
     eigenvalues, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     keep = eigenvalues > threshold * max(eigenvalues[-1], 0.0)
     if rank is not None:
@@ -49,31 +51,40 @@ def new_nystroem(kernel, landmarks, threshold=1e-7, rank=None):
     )
 
 
+def moved_landmarks(nystroem, shift):
+    """The same map for rows from which a vector is subtracted: for kernels of differences."""
+    landmarks = (nystroem.landmarks - shift).astype(np.float32)
+    norms = np.square(landmarks, dtype=np.float64).sum(axis=1).astype(np.float32)
+    return nystroem._replace(landmarks=landmarks, norms=norms)
+
+
 @entry
-def _values_from_products(kernel, products, norms, row_norms, out):
+def _values_of_dense(kernel, products, norms, rows, out):
     # Not in place: a loop that may overwrite what it reads next is not vectorised.
+    for i in range(len(out)):
+        kernel_row(kernel, products[i], norms, rows_dot(rows, i, rows, i), out[i], norms.size)
+
+
+@entry
+def _values_of_sparse(kernel, products, norms, row_norms, out):
     for i in range(len(out)):
         kernel_row(kernel, products[i], norms, row_norms[i], out[i], norms.size)
 
 
-def _kernel_values(kernel, X, landmarks, norms, out, products=None):
-    """Kernel values of rows, dense or CSR, with landmarks: one matrix product, then one pass."""
-    if isinstance(X, np.ndarray):
-        row_norms = np.einsum("ij,ij->i", X, X)
-        products = np.matmul(X, landmarks.T, out=products)
-    else:
-        row_norms = np.asarray(X.multiply(X).sum(axis=1)).ravel()
-        products = X @ landmarks.T
-    _values_from_products(kernel, products, norms, row_norms.astype(out.dtype, copy=False), out)
-    return out
-
-
 def kernel_rows(nystroem, X, out):
     """``out[i, j] = K(X[i], landmark j)`` in float32, by blocks that stay in the cache."""
-    scratch = np.empty((BLOCK_ROWS, len(nystroem.landmarks)), np.float32) if isinstance(X, np.ndarray) else None
+    kernel, landmarks, norms = nystroem.kernel, nystroem.landmarks, nystroem.norms
+    is_dense = isinstance(X, np.ndarray)
+    scratch = np.empty((BLOCK_ROWS, len(landmarks)), np.float32) if is_dense else None
     for start in range(0, X.shape[0], BLOCK_ROWS):
         rows = X[start : start + BLOCK_ROWS].astype(np.float32, copy=False)
-        products = None if scratch is None else scratch[: rows.shape[0]]
         block = out[start : start + BLOCK_ROWS]
-        _kernel_values(nystroem.kernel, rows, nystroem.landmarks, nystroem.norms, block, products)
+        if is_dense:
+            rows = np.ascontiguousarray(rows).view()
+            rows.flags.writeable = False  # one compiled type for arrays that are and that are not
+            products = np.matmul(rows, landmarks.T, out=scratch[: len(rows)])
+            _values_of_dense(kernel, products, norms, rows, block)
+        else:
+            row_norms = np.asarray(rows.multiply(rows).sum(axis=1)).ravel().astype(np.float32, copy=False)
+            _values_of_sparse(kernel, rows @ landmarks.T, norms, row_norms, block)
     return out

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm.cli.catalogue import CATALOGUE, new_estimator
+from frugalsvm.core.moments import moments_of
+from frugalsvm.estimators._validation import scale_gamma
 
 __all__ = ["Trial", "choose", "grid_for", "halved", "needs_scaling", "usual_gamma"]
 
@@ -21,11 +23,8 @@ class Trial(NamedTuple):
 
 
 def usual_gamma(X: Any) -> float:
-    """``1 / (n_features * variance)``, as scikit-learn has it."""
-    if not X.shape[1]:  # columns of text alone
-        return 1.0
-    variance = X.var() if isinstance(X, np.ndarray) else X.multiply(X).mean() - X.mean() ** 2
-    return 1.0 / (X.shape[1] * float(variance)) if variance > 0 else 1.0
+    """What "scale" is; 1 for columns of text alone."""
+    return scale_gamma(moments_of(X)) if X.shape[1] else 1.0
 
 
 def needs_scaling(X: Any) -> bool:

@@ -23,6 +23,7 @@ __all__ = [
     "exact_kernel",
     "fold_scale",
     "free_slot",
+    "moved_rows",
     "new_expansion",
     "padded",
     "raw_squared_norm",
@@ -110,6 +111,15 @@ def resized(expansion, n_slots):
         counts=expansion.counts.copy(),
         scalars=expansion.scalars.copy(),
     )
+
+
+def moved_rows(expansion, shift):
+    """The same model with its rows relative to another point, in new arrays: for kernels of differences."""
+    n = int(expansion.counts[N_SLOTS])
+    rows, norms = expansion.rows.copy(), expansion.norms.copy()
+    rows[:n] = rows[:n] - shift
+    norms[:n] = np.einsum("ij,ij->i", rows[:n], rows[:n])
+    return expansion._replace(rows=rows, norms=norms)
 
 
 @compiled

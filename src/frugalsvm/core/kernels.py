@@ -27,6 +27,8 @@ class RBF(NamedTuple):
 
     gamma: float
 
+    shift_invariant = True  # rows may be relative to any origin (`frugalsvm.core.origin`)
+
 
 class Poly(NamedTuple):
     """``(gamma <x, z> + coef0)^degree`` with an integer degree >= 1"""

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import dask.array as da
 import numpy as np
 from dask import delayed
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm.core.origin import is_shift_invariant, origin_of_moments
 from frugalsvm.dask._cluster import Cluster, SchedulerLostError, client_for
 from frugalsvm.dask._collections import as_array, sources_of
 from frugalsvm.dask._preparing import (
@@ -156,8 +156,10 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         n_rows = int(overview.n_rows.sum())
         n_held = _shares(overview.n_rows, min(HELD_ROWS, int(self.validation_fraction * n_rows)))
         n_train = overview.n_rows - n_held
+        self._start(local, overview)
+        seed = int(rng.integers(2**31))
         plan = Plan(
-            overview.classes, overview.dtype, class_weights_of(overview, self.class_weight), int(rng.integers(2**31))
+            overview.classes, overview.dtype, class_weights_of(overview, self.class_weight), seed, local._origin
         )
         chosen = [(*sources[number], int(n)) for number, n in zip(overview.numbers, n_held, strict=True)]
         keep = self.persist is True or (self.persist == "auto" and overview.n_bytes <= _KEPT_SHARE * cluster.memory())
@@ -167,19 +169,17 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         held, sample = (stacked(list(parts)) for parts in zip(*drawn, strict=True))
         order = rng.permutation(sample.n_rows)
         sample = Rows(-1, *sample.part(order), 0)
-        self._start(local, overview, issparse(sample.X))
         return Training(cluster, overview, rows, held, sample, n_train, rng, self._teller(callback))
 
-    def _start(self, local: Any, overview: Overview, sparse: bool) -> None:
+    def _start(self, local: Any, overview: Overview) -> None:
         """Tell the ordinary estimator what a look at all data found."""
-        gamma = self.gamma
-        if gamma == "scale":
-            gamma = 1.0 / (overview.n_features * overview.variance) if overview.variance > 0 else 1.0
         local.n_features_in_ = overview.n_features
         if overview.names is not None:
             local.feature_names_in_ = overview.names
         local.classes_ = overview.classes
-        local._kernel = new_kernel(self.kernel, gamma, self.degree, self.coef0, np.empty((0, overview.n_features)))
+        local._kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, overview.moments)
+        if is_shift_invariant(local._kernel) and not overview.sparse:
+            local._origin = origin_of_moments(overview.moments, np.float32 if local._in_float32 else overview.dtype)
 
     def _teller(self, callback):
         def tell(model, **figures):
@@ -299,6 +299,7 @@ def held_accuracy(local: Any, held: Rows) -> float:
     if not held.n_rows:
         return float("nan")
     nameless = copy(local)  # the rows are arrays by now
+    nameless._origin = None  # and relative to it
     vars(nameless).pop("feature_names_in_", None)
     right = nameless.predict(held.X) == local.classes_[held.labels]
     return float(np.average(right, weights=held.weights))

@@ -1,5 +1,6 @@
 """From partitions as users have them to rows that learners take: checks, classes, weights, a held part, samples."""
 
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,6 +9,9 @@ from sklearn.base import clone
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
+from frugalsvm.core.moments import Moments, joined_moments, moments_of
+from frugalsvm.core.origin import Origin, relative
+from frugalsvm.estimators._origin import check_size
 from frugalsvm.estimators._validation import distinct_labels, encoded_labels, validated_rows
 
 __all__ = ["Overview", "Plan", "Rows", "examined", "overview_of", "own", "prepared", "sampled", "stacked"]
@@ -23,11 +27,11 @@ class Survey(NamedTuple):
     n_features: int
     names: tuple | None
     dtype: np.dtype
+    sparse: bool
     n_bytes: int
     labels: np.ndarray
     counts: np.ndarray  # of the labels
-    total: float  # of all entries, and of their squares
-    squares: float
+    moments: Moments | None  # of the rows; None where there are none
 
 
 class Overview(NamedTuple):
@@ -38,10 +42,11 @@ class Overview(NamedTuple):
     n_features: int
     names: np.ndarray | None
     dtype: np.dtype
+    sparse: bool
     n_bytes: int
     classes: np.ndarray
     counts: np.ndarray
-    variance: float
+    moments: Moments
 
 
 class Plan(NamedTuple):
@@ -51,6 +56,7 @@ class Plan(NamedTuple):
     dtype: np.dtype
     class_weights: np.ndarray | None
     seed: int
+    origin: Origin | None = None  # rows are relative to it
 
 
 class Rows(NamedTuple):
@@ -110,6 +116,7 @@ def _arrays(X: Any, y: Any, weight: Any, estimator: Any):
         return X, y, weight, names
     X = X if issparse(X) or isinstance(X, np.ndarray) else X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
     X = validated_rows(estimator, X, reset=True)
+    check_size(X, estimator._type_of(X))
     if y.dtype.kind not in "iub":
         y = np.asarray(y.tolist()) if y.dtype.kind == "O" else y
         check_classification_targets(y)
@@ -122,14 +129,12 @@ def examined(number: int, X: Any, y: Any, weight: Any, estimator: Any) -> Survey
     seen = np.ones(len(y), bool) if weight is None else weight > 0
     n_rows = int(np.count_nonzero(seen))
     if not n_rows:
-        return Survey(number, 0, X.shape[1], names, np.dtype(np.float32), 0, y[:0], np.zeros(0, np.int64), 0.0, 0.0)
+        return Survey(number, 0, X.shape[1], names, np.dtype(np.float32), False, 0, y[:0], np.zeros(0, np.int64), None)
     labels = distinct_labels(y[seen])
     counts = np.bincount(np.searchsorted(labels, y[seen]), minlength=len(labels))
     entries = X.data if issparse(X) else X.ravel()
     n_bytes = entries.nbytes + (X.indices.nbytes if issparse(X) else 0)
-    total = float(entries.sum(dtype=np.float64))
-    squares = float(np.einsum("i,i->", entries, entries, dtype=np.float64))
-    return Survey(number, n_rows, X.shape[1], names, X.dtype, n_bytes, labels, counts, total, squares)
+    return Survey(number, n_rows, X.shape[1], names, X.dtype, issparse(X), n_bytes, labels, counts, moments_of(X))
 
 
 def overview_of(surveys: list[Survey]) -> Overview:
@@ -147,18 +152,17 @@ def overview_of(surveys: list[Survey]) -> Overview:
     for survey in filled:
         counts[np.searchsorted(classes, survey.labels)] += survey.counts
     n_rows = np.array([survey.n_rows for survey in filled])
-    size = n_rows.sum() * first.n_features
-    mean = sum(survey.total for survey in filled) / size
     return Overview(
         numbers=[survey.number for survey in filled],
         n_rows=n_rows,
         n_features=first.n_features,
         names=None if first.names is None else np.array(first.names, object),
         dtype=np.result_type(*(survey.dtype for survey in filled)),
+        sparse=any(survey.sparse for survey in filled),
         n_bytes=sum(survey.n_bytes for survey in filled),
         classes=classes,
         counts=counts,
-        variance=max(sum(survey.squares for survey in filled) / size - mean**2, 0.0),
+        moments=reduce(joined_moments, [survey.moments for survey in filled if survey.moments is not None]),
     )
 
 
@@ -198,7 +202,7 @@ def prepared(number: int, X: Any, y: Any, weight: Any, n_held: int, estimator: A
     weights = None if weight is None else weight[order]
     if plan.class_weights is not None:
         weights = plan.class_weights[labels] * (1.0 if weights is None else weights)
-    return Rows(number, X[order].astype(plan.dtype, copy=False), labels, weights, n_held)
+    return Rows(number, relative(X[order], plan.origin, plan.dtype), labels, weights, n_held)
 
 
 def sampled(rows: Rows, n_sample: int) -> tuple[Rows, Rows]:

@@ -143,8 +143,8 @@ class DaskBSGDClassifier(DaskClassifier):
     def _n_sample(self, n_rows):
         return 1  # tells whether rows are sparse
 
-    def _start(self, local, overview, sparse):
-        super()._start(local, overview, sparse)
+    def _start(self, local, overview):
+        super()._start(local, overview)
         n_outputs = n_outputs_for(len(overview.classes))
         slots = slots_for_budget(self.budget, bytes_per_slot(overview.n_features, n_outputs, overview.dtype))
         local.budget_ = slots

@@ -9,9 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.asset.fourier import new_fourier, prefers_structured
 from frugalsvm.asset.landmarks import SAMPLE_PER_LANDMARK, place_landmarks
-from frugalsvm.asset.maps import map_bytes, raw_rows, whitening_of, width_of
+from frugalsvm.asset.maps import linear_values, map_bytes, whitening_of, width_of
 from frugalsvm.asset.nystroem import Nystroem, new_nystroem
-from frugalsvm.asset.rows import BLOCK_ROWS
 from frugalsvm.asset.solve import Settings, certified, solve_warm
 from frugalsvm.core.kernels import KERNELS, RBF
 from frugalsvm.device.arrays import arrays_on, available_devices
@@ -19,14 +18,8 @@ from frugalsvm.estimators._asset_device import DTYPES, device_values, host_rows,
 from frugalsvm.estimators._asset_steps import run_epochs
 from frugalsvm.estimators._base import blas_threads, new_kernel
 from frugalsvm.estimators._low_rank import Data, Watcher, new_training, scores_on, solve_path
-from frugalsvm.estimators._validation import (
-    AS_IT_IS,
-    check_choice,
-    check_count,
-    check_positive,
-    parsed_bytes,
-    validated_rows,
-)
+from frugalsvm.estimators._origin import RelativeRows
+from frugalsvm.estimators._validation import AS_IT_IS, check_choice, check_count, check_positive, parsed_bytes
 
 __all__ = ["FEATURE_MAPS", "SOLVERS", "LowRankMachine", "dense_rows", "with_weight"]
 
@@ -62,18 +55,18 @@ def _held_apart(data, share, rng):
     return [Data(iter, data.X[part], data.targets[:, part], data.weights[part]) for part in parts]
 
 
-class LowRankMachine(BaseEstimator):
+class LowRankMachine(RelativeRows, BaseEstimator):
     """Base of estimators that are linear in Nystroem or Fourier features.
 
     The model is ``_map`` and ``_unknowns``, an output's weights and intercept in each row.
     """
 
-    _kernel: Any
     _map: Any
     _rng: np.random.Generator
     _unknowns: np.ndarray
     _n_iter: int
     _n_fitted: int
+    _in_float32 = True
 
     @property
     def _dtype(self) -> Any:
@@ -304,16 +297,10 @@ class LowRankMachine(BaseEstimator):
         check_is_fitted(self)
         arrays = arrays or (self._arrays() if self._device() != "cpu" else None)
         if arrays is not None and arrays.is_torch:
-            return device_values(self, arrays, validated_rows(self, X, reset=False, dtype=AS_IT_IS))
-        X = validated_rows(self, X, reset=False)
-        coefficients = self._raw_coefficients().astype(np.float32)
-        out = np.empty((X.shape[0], coefficients.shape[1]))
-        raw = np.empty((min(BLOCK_ROWS, X.shape[0]), width_of(self._map)), np.float32)
+            return device_values(self, arrays, self._known_rows(X, AS_IT_IS))
+        X = self._known_rows(X, None)
         with blas_threads(self.n_jobs):
-            for start in range(0, X.shape[0], BLOCK_ROWS):
-                part = X[start : start + BLOCK_ROWS]
-                out[start : start + BLOCK_ROWS] = raw_rows(self._map, part, raw[: part.shape[0]]) @ coefficients
-        return out + self._unknowns[:, -1]
+            return linear_values(self._map, X, self._raw_coefficients()) + self._unknowns[:, -1]
 
     @property
     def coef_(self):
@@ -331,7 +318,7 @@ class LowRankMachine(BaseEstimator):
     def landmarks_(self):
         """Landmarks of the Nystroem map, shape (n_landmarks, n_features); None with a Fourier map."""
         check_is_fitted(self)
-        return self._map.landmarks.copy() if isinstance(self._map, Nystroem) else None
+        return self._absolute(self._map.landmarks) if isinstance(self._map, Nystroem) else None
 
     @property
     def dual_coef_(self):

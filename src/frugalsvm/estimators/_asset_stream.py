@@ -6,8 +6,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm.asset.maps import moved_map
 from frugalsvm.asset.nystroem import Nystroem
 from frugalsvm.asset.subgradient import STEP, new_state
+from frugalsvm.core.origin import is_shift_invariant, origin_of_moments
 from frugalsvm.device.arrays import on_host
 from frugalsvm.estimators._asset import LowRankMachine, dense_rows, with_weight
 from frugalsvm.estimators._asset_device import restored_whitening
@@ -55,6 +57,12 @@ class StreamingMachine(LowRankMachine):
         nothing = np.zeros((0, self.n_features_in_), np.float32)
         self._first = (nothing, np.zeros((n_outputs, 0), np.float32), np.zeros(0, np.float32)) if waits else None
         self._is_sparse = sparse
+
+    def _move_rows(self, shift):
+        if self._map is not None:
+            self._map = moved_map(self._map, shift)
+        if self._first is not None:
+            self._first = (self._first[0] - np.float32(shift), *self._first[1:])
 
     def _learn_rows(self, X, targets, weights, loss):
         """Learn a batch in its order."""
@@ -126,15 +134,14 @@ class StreamingMachine(LowRankMachine):
 
     def _begin_survey(self, survey, n_outputs):
         """A machine for the rows of batches."""
-        gamma = self.gamma
-        if gamma == "scale":
-            gamma = 1.0 / (self.n_features_in_ * survey.variance) if survey.variance > 0 else 1.0
-        kernel = new_kernel(self.kernel, gamma, self.degree, self.coef0, np.empty((0, self.n_features_in_)))
+        kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, survey.moments)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         self._begin(n_outputs, kernel, False, rng)
+        self._origin = origin_of_moments(survey.moments, np.float32) if is_shift_invariant(kernel) else None
 
     def _fit_batches(self, batches, targets, weights, loss, unit):
         """Learn rows that are read again in every pass."""
+        batches = batches.relative_to(self._origin)
         n_rows = targets.shape[1]
         weights = np.ones(n_rows, np.float32) if weights is None else weights.astype(np.float32)
         index = np.sort(self._rng.choice(n_rows, self._n_candidates(n_rows), replace=False))

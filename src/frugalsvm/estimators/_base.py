@@ -15,7 +15,8 @@ from frugalsvm.core.predict import decision_values
 from frugalsvm.device.arrays import arrays_on
 from frugalsvm.device.expansion import expansion_values
 from frugalsvm.device.maps import kernel_map
-from frugalsvm.estimators._validation import AS_IT_IS, check_choice, check_positive, gamma_value, validated_rows
+from frugalsvm.estimators._origin import RelativeRows
+from frugalsvm.estimators._validation import AS_IT_IS, check_choice, check_positive, gamma_value
 
 __all__ = [
     "KernelExpansionClassifier",
@@ -54,7 +55,10 @@ def unchanged_on_error(estimator):
 
 
 def new_kernel(name, gamma, degree, coef0, X):
-    """The kernel part for the parameters of an estimator; its fields get the parameters of the same names."""
+    """The kernel part for the parameters of an estimator; its fields get the parameters of the same names.
+
+    ``X`` are rows from which gamma is taken, or their `Moments`.
+    """
     check_choice("kernel", name, KERNELS)
     part: Any = KERNELS[name]
     fields, values = part._fields, {}
@@ -116,7 +120,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[places]
 
 
-class KernelExpansionClassifier(ScoringClassifier):
+class KernelExpansionClassifier(RelativeRows, ScoringClassifier):
     """Base of classifiers with a kernel ``_kernel`` and an expansion ``_expansion``.
 
     Subclasses set both in their fitting methods and define ``_coefficients`` (the true coefficients, one column
@@ -142,7 +146,7 @@ class KernelExpansionClassifier(ScoringClassifier):
 
     def _scores(self, X) -> np.ndarray:
         check_is_fitted(self)
-        X = validated_rows(self, X, reset=False, dtype=self._dtype)
+        X = self._known_rows(X, self._dtype)
         with blas_threads(self.n_jobs):
             return decision_values(self._kernel, self._scoring_expansion(), X)
 
@@ -150,20 +154,24 @@ class KernelExpansionClassifier(ScoringClassifier):
         check_is_fitted(self)
         if arrays.device == "cpu" and not arrays.is_torch:
             return self._scores(X)
-        X = validated_rows(self, X, reset=False, dtype=AS_IT_IS)
-        device_map = kernel_map(arrays, self._kernel, arrays.asarray(self.support_vectors_, "float32"))
+        X = self._known_rows(X, AS_IT_IS)
+        device_map = kernel_map(arrays, self._kernel, arrays.asarray(self._support_rows(), "float32"))
         return self._class_scores(expansion_values(arrays, device_map, self.dual_coef_, X) + self.intercept_)
 
     def _class_scores(self, values) -> np.ndarray:
         """Scores of classes, from the values of all outputs."""
         return values
 
+    def _support_rows(self):
+        """The support vectors, relative to the origin."""
+        expansion = self._expansion
+        return expansion.rows[: expansion.counts[N_SLOTS]]
+
     @property
     def support_vectors_(self):
         """Support vectors, shape (n_support_vectors, n_features)."""
         check_is_fitted(self)
-        expansion = self._expansion
-        return expansion.rows[: expansion.counts[N_SLOTS]].copy()
+        return self._absolute(self._support_rows())
 
     @property
     def dual_coef_(self):

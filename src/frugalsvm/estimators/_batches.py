@@ -6,8 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+from frugalsvm.core.moments import Moments, joined_moments, moments_of
+from frugalsvm.core.origin import Origin, relative
 from frugalsvm.device.arrays import on_host
 from frugalsvm.estimators._asset import dense_rows
+from frugalsvm.estimators._origin import check_size
 from frugalsvm.estimators._validation import validated_rows
 
 __all__ = ["Batches", "Survey", "rows_numbered"]
@@ -18,7 +21,7 @@ class Survey(NamedTuple):
 
     y: np.ndarray
     sample_weight: np.ndarray | None
-    variance: float  # of all entries of X
+    moments: Moments  # of X
 
 
 class Batches:
@@ -32,6 +35,14 @@ class Batches:
             )
         self._source = source
 
+        self._origin: Origin | None = None
+
+    def relative_to(self, origin: Origin | None) -> "Batches":
+        """The same batches, whose `rows` are relative to an origin."""
+        same = Batches(self._source)
+        same._origin = origin
+        return same
+
     def __iter__(self):
         return iter(self._source() if callable(self._source) else self._source)
 
@@ -39,19 +50,19 @@ class Batches:
         """The rows of each batch."""
         for batch in self:
             X = on_host(batch[0])
-            if issparse(X):
-                yield X.tocsr()
-            else:
-                yield np.asarray(X)
+            X = X.tocsr() if issparse(X) else np.asarray(X)
+            is_zero = self._origin is None or self._origin.is_zero
+            yield X if is_zero else relative(X, self._origin, np.float32)
 
     def survey(self, estimator) -> Survey:
         """Check all batches, and read all that is small."""
         labels: list[np.ndarray] = []
         weights: list[np.ndarray] = []
-        total, squares, size = 0.0, 0.0, 0
+        moments: Moments | None = None
         for batch in self:
             X, y, *weight = (on_host(each) for each in batch)
             X = validated_rows(estimator, X, reset=not labels)
+            check_size(X, np.float32)
             y = np.array(y)  # a copy: a view would keep the memory of the whole batch
             if y.shape != (X.shape[0],):
                 raise ValueError(f"Batch {len(labels)} has {X.shape[0]} rows, but its y has the shape {y.shape}.")
@@ -62,16 +73,13 @@ class Batches:
                         f"Batch {len(labels)} has {len(y)} rows, but its weights have the shape {weights[-1].shape}."
                     )
             labels.append(y)
-            entries = X if isinstance(X, np.ndarray) else X.data
-            total += float(entries.sum(dtype=np.float64))
-            squares += float(np.einsum("i,i->", entries.ravel(), entries.ravel(), dtype=np.float64))
-            size += X.shape[0] * X.shape[1]
-        if not labels:
+            found = moments_of(X)
+            moments = found if moments is None else joined_moments(moments, found)
+        if moments is None:
             raise ValueError("There are no batches: nothing to learn from.")
         if weights and len(weights) != len(labels):
             raise ValueError("Some batches have sample weights and some have none.")
-        variance = max(squares / size - (total / size) ** 2, 0.0)
-        return Survey(np.concatenate(labels), np.concatenate(weights) if weights else None, variance)
+        return Survey(np.concatenate(labels), np.concatenate(weights) if weights else None, moments)
 
 
 def rows_numbered(batches: Batches, index: np.ndarray) -> Any:

@@ -3,14 +3,14 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, Expansion, new_expansion
+from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, Expansion, moved_rows, new_expansion
 from frugalsvm.core.predict import decision_values
 from frugalsvm.dual.learn import Machine, learn, machine_of, new_machine, remembered
 from frugalsvm.dual.state import BIAS, N_SUPPORT, support_of
 from frugalsvm.estimators._base import blas_threads, new_kernel
 from frugalsvm.estimators._classes import n_outputs_for
 from frugalsvm.estimators._online import OnlineClassifier, closeness
-from frugalsvm.estimators._validation import check_choice, check_count, check_positive, validated_rows
+from frugalsvm.estimators._validation import check_choice, check_count, check_positive
 
 __all__ = ["DualClassifier"]
 
@@ -165,6 +165,11 @@ class DualClassifier(OnlineClassifier):
         dual = self._machine.dual
         return support_of(dual._replace(members=dual.members._replace(coef=self._slot_coefficients())))
 
+    def _move_rows(self, shift):
+        machine = self._machine
+        moved = machine.dual._replace(members=moved_rows(machine.dual.members, shift))
+        self._machine = machine._replace(dual=moved)  # kernel values stay what they are
+
     @property
     def _dtype(self):
         return self._machine.dual.members.rows.dtype
@@ -179,7 +184,7 @@ class DualClassifier(OnlineClassifier):
 
     def _scores(self, X):
         check_is_fitted(self)
-        X = validated_rows(self, X, reset=False, dtype=self._dtype)
+        X = self._known_rows(X, self._dtype)
         with blas_threads(self.n_jobs):
             return self._raw_scores(X)
 

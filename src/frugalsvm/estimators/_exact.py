@@ -10,7 +10,6 @@ from frugalsvm.core.predict import decision_values
 from frugalsvm.estimators._base import blas_threads, new_kernel, unchanged_on_error
 from frugalsvm.estimators._limits import MEGABYTE, LimitedMemory
 from frugalsvm.estimators._pairs import Examples, no_examples, pairs_of, votes
-from frugalsvm.estimators._validation import validated_rows
 from frugalsvm.exact.conditions import dual_objective, optimal_bias, violation
 from frugalsvm.exact.incremental import change_C, learn, restored
 from frugalsvm.exact.machine import machine_of, new_machine, saved
@@ -25,6 +24,7 @@ class ExactClassifier(LimitedMemory):
     # Everything is in float64. The result does not depend on the order: there is one pass, in the order of the rows.
     _first_dtype, _n_passes = np.float64, 1
     shuffle, warm_start, random_state = False, False, None
+    _stays = True  # examples are found again by their rows, bit for bit; and float64 has room
 
     @property
     def _dtype(self):
@@ -124,7 +124,7 @@ class ExactClassifier(LimitedMemory):
 
     def _scores(self, X):
         check_is_fitted(self)
-        X = validated_rows(self, X, reset=False, dtype=self._dtype)
+        X = self._known_rows(X, self._dtype)
         with blas_threads(self.n_jobs):
             return self._class_scores(self._pair_values(X))
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.budgeted.sgd import Parts, learn
-from frugalsvm.core.expansion import N_SEEN, N_SLOTS, Expansion, coefficients, new_expansion
+from frugalsvm.core.expansion import N_SEEN, N_SLOTS, Expansion, coefficients, moved_rows, new_expansion
 from frugalsvm.core.losses import hinge_for
 from frugalsvm.estimators._base import blas_threads, bytes_per_slot, expansion_bytes, new_kernel
 from frugalsvm.estimators._classes import n_outputs_for
@@ -56,6 +56,9 @@ class MachinesClassifier(OnlineClassifier):
     def _new_parts(self, loss, kernel, budget, capacity, random_state):
         """The parts of a new machine."""
         raise NotImplementedError
+
+    def _move_rows(self, shift):
+        self._machines = [m._replace(expansion=moved_rows(m.expansion, shift)) for m in self._machines]
 
     @property
     def _expansion(self):  # type: ignore[override]

@@ -8,12 +8,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from frugalsvm.core.expansion import N_MAINTENANCE, N_UPDATES
 from frugalsvm.device.arrays import on_host
 from frugalsvm.estimators._base import KernelExpansionClassifier, ScoringClassifier, unchanged_on_error
+from frugalsvm.estimators._origin import RelativeRows
 from frugalsvm.estimators._validation import (
     check_count,
     distinct_labels,
     encoded_labels,
     example_weights,
-    validated_rows,
 )
 
 __all__ = ["FIRST_SLOTS", "OnlineClassifier", "OnlineLearner", "closeness"]
@@ -21,7 +21,7 @@ __all__ = ["FIRST_SLOTS", "OnlineClassifier", "OnlineLearner", "closeness"]
 FIRST_SLOTS = 256  # room to begin with where there is no budget
 
 
-class OnlineLearner(ScoringClassifier):
+class OnlineLearner(RelativeRows, ScoringClassifier):
     """Base of classifiers with ``fit`` in passes and ``partial_fit`` in batches, whatever their model is.
 
     Subclasses define ``_check_params``, ``_start`` (an empty model), ``_learn`` (rows in an order) and, where they can
@@ -93,6 +93,7 @@ class OnlineLearner(ScoringClassifier):
             self._set_classes(classes)
         else:
             self._start(X, classes, random_state)
+            X = self._with_origin(X, whole=True)
         self._passes(X, labels, weights, random_state)
         self.n_iter_ = self._n_passes
         self._finish(X, labels, weights, random_state)
@@ -135,8 +136,10 @@ class OnlineLearner(ScoringClassifier):
         weights = example_weights(sample_weight, self.class_weight, X, known, labels)
         if first:
             self._start(X, known, check_random_state(self.random_state))
+            X = self._with_origin(X, whole=False)
         else:
             self._set_classes(known)
+        X = self._follow(X)
         if len(known) > 1:  # until then there is nothing to tell apart
             self._learn(X, labels, weights, np.arange(X.shape[0]))
 
@@ -184,8 +187,7 @@ class OnlineLearner(ScoringClassifier):
     def _validated(self, X, y, *, reset):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        dtype = self._first_dtype if reset else self._dtype
-        X = validated_rows(self, X, reset=reset, dtype=dtype)
+        X = self._new_rows(X, self._first_dtype) if reset else self._known_rows(X, self._dtype)
         y = column_or_1d(y, warn=True)
         if X.shape[0] != y.shape[0]:
             raise ValueError(

@@ -1,6 +1,11 @@
 """Tensors of PyTorch as rows: checked where they are."""
 
-__all__ = ["validated_tensor", "variance_of_tensor"]
+from functools import reduce
+
+from frugalsvm.core.moments import Moments, joined_moments
+from frugalsvm.core.origin import Origin
+
+__all__ = ["moments_of_tensor", "relative_tensor", "validated_tensor"]
 
 
 def validated_tensor(estimator, X, *, reset: bool):
@@ -20,8 +25,25 @@ def validated_tensor(estimator, X, *, reset: bool):
     return X.detach()
 
 
-def variance_of_tensor(X, block_rows: int) -> float:
-    """Variance of all entries, by blocks of rows."""
-    sums = [(block.double().sum(), block.double().square().sum()) for block in X.split(block_rows)]
-    mean, square = (float(sum(each)) / X.numel() for each in zip(*sums, strict=True))
-    return max(square - mean**2, 0.0)
+def moments_of_tensor(X, block_rows: int) -> Moments:
+    """Mean and variance of every feature, by blocks of rows."""
+    parts = []
+    for block in X.split(block_rows):
+        block = block.double()
+        var, mean = (each.cpu().numpy() for each in (block.var(dim=0, correction=0), block.mean(dim=0)))
+        parts.append(Moments(len(block), mean, var))
+    return reduce(joined_moments, parts)
+
+
+def relative_tensor(X, origin: Origin, block_rows: int):
+    """Rows relative to an origin, in float32, where they are."""
+    point = X.new_tensor(origin.point, dtype=float64_of(X))
+    out = X.new_empty(X.shape, dtype=point.float().dtype)
+    for start in range(0, X.shape[0], block_rows):
+        out[start : start + block_rows] = X[start : start + block_rows].double() - point
+    return out
+
+
+def float64_of(X):
+    """The float64 of the library that a tensor is from."""
+    return X[:0].double().dtype

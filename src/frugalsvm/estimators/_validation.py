@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from frugalsvm.core.moments import Moments, moments_of
 from frugalsvm.device.arrays import is_torch
-from frugalsvm.estimators._tensors import validated_tensor, variance_of_tensor
+from frugalsvm.estimators._tensors import moments_of_tensor, validated_tensor
 
 __all__ = [
     "AS_IT_IS",
@@ -22,6 +23,7 @@ __all__ = [
     "example_weights",
     "gamma_value",
     "parsed_bytes",
+    "scale_gamma",
     "slots_for_budget",
     "validated_rows",
 ]
@@ -143,27 +145,29 @@ def example_weights(sample_weight, class_weight, X, classes, labels):
 
 
 def gamma_value(gamma, X) -> float:
-    """The number behind ``gamma``; "scale" is ``1 / (n_features * variance of X)`` as in `SVC`."""
-    if isinstance(gamma, str):
-        check_choice("gamma", gamma, ("scale", "auto"))
-        if gamma == "auto":
-            return 1.0 / X.shape[1]
-        variance = _variance(X)
-        return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
-    check_positive("gamma", gamma)
-    return float(gamma)
+    """The number behind ``gamma``; ``X`` are rows, or their `Moments`."""
+    if not isinstance(gamma, str):
+        check_positive("gamma", gamma)
+        return float(gamma)
+    check_choice("gamma", gamma, ("scale", "auto"))
+    moments = X if isinstance(X, Moments) else None
+    if gamma == "auto":
+        return 1.0 / (X.shape[1] if moments is None else len(moments.mean))
+    return scale_gamma(_moments(X) if moments is None else moments)
 
 
-def _variance(X) -> float:
-    """Variance of all entries, by blocks of rows: no temporary copy of a large matrix."""
-    if is_torch(X):
-        return variance_of_tensor(X, _VARIANCE_ROWS)
-    values = X if isinstance(X, np.ndarray) else X.data[:, None]
-    size = X.shape[0] * X.shape[1]
-    blocks = [values[i : i + _VARIANCE_ROWS] for i in range(0, len(values), _VARIANCE_ROWS)]
-    mean = sum(float(block.sum(dtype=np.float64)) for block in blocks) / size
-    squares = sum(float(np.square(block - mean, dtype=np.float64).sum()) for block in blocks)
-    return (squares + (size - values.size) * mean**2) / size
+def scale_gamma(moments: Moments) -> float:
+    """One over the sum of the variances of the features: squared distances of rows are 2 then, on average.
+
+    That is `SVC`'s "scale" where all features have the same mean. `SVC` takes the variance of all entries, in which
+    different offsets of features count, although they change no distance.
+    """
+    total = len(moments.mean) * moments.variance
+    return 1.0 / total if total > 0 else 1.0
+
+
+def _moments(X) -> Moments:
+    return moments_of_tensor(X, _VARIANCE_ROWS) if is_torch(X) else moments_of(X)
 
 
 def slots_for_budget(budget, bytes_per_slot: int) -> int | None:

@@ -10,7 +10,7 @@ from frugalsvm.device.arrays import arrays_on, on_host
 from frugalsvm.estimators._asset_stream import StreamingMachine
 from frugalsvm.estimators._base import unchanged_on_error
 from frugalsvm.estimators._batches import Batches
-from frugalsvm.estimators._validation import check_choice, check_positive, validated_rows
+from frugalsvm.estimators._validation import check_choice, check_positive
 
 __all__ = ["ASSETRegressor"]
 
@@ -216,7 +216,7 @@ class ASSETRegressor(RegressorMixin, StreamingMachine):
         """Rows, targets of the one output, and weights or None."""
         if y is None:
             raise ValueError("ASSETRegressor requires y to be passed, but the target y is None.")
-        X = validated_rows(self, X, reset=reset, dtype=self._dtype)
+        X = self._new_rows(X, self._dtype) if reset else self._known_rows(X, self._dtype)
         y, sample_weight = on_host(y), on_host(sample_weight)
         y = column_or_1d(y, warn=True, dtype=np.float64)
         check_consistent_length(X, y)
@@ -248,6 +248,7 @@ class ASSETRegressor(RegressorMixin, StreamingMachine):
             self._check_params()
             X, targets, weights = self._checked(X, y, sample_weight, reset=True)
             self._start(X)
+            X = self._with_origin(X, whole=True)
             # Losses are smoothed in units of the spread of the targets.
             self._fit_rows(X, targets, weights, self._loss(), _spread(targets, weights))
             self.n_iter_ = self._n_iter
@@ -272,6 +273,8 @@ class ASSETRegressor(RegressorMixin, StreamingMachine):
             X, targets, weights = self._checked(X, y, sample_weight, reset=first)
             if first:
                 self._start(X)
+                X = self._with_origin(X, whole=False)
+            X = self._follow(X)
             self._learn_rows(X, targets, weights, self._loss())
         return self
 

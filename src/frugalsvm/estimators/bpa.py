@@ -34,7 +34,7 @@ class BPAClassifier(MachinesClassifier):
     kernel : {"rbf", "poly", "linear"}, default="rbf"
         Kernel, as in `sklearn.svm.SVC`.
     gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient; "scale" is ``1 / (n_features * X.var())``, from the rows given to `fit`, or from the first
+        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, from the rows given to `fit`, or from the first
         batch of `partial_fit`.
     degree : int, default=3
         Degree of the polynomial kernel.

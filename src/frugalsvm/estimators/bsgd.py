@@ -14,6 +14,7 @@ from frugalsvm.core.expansion import (
     N_SEEN,
     averaged_coefficients,
     coefficients,
+    moved_rows,
     new_expansion,
     restart_average,
 )
@@ -229,6 +230,9 @@ class BSGDClassifier(OnlineClassifier):
             if n_outputs_for(len(classes)) != self._expansion.n_outputs:
                 self._expansion = with_classes(self._expansion, self.classes_, classes)
             self.classes_ = classes
+
+    def _move_rows(self, shift):
+        self._expansion = moved_rows(self._expansion, shift)
 
     def _parts(self, policy=None):
         schedule: Any

@@ -13,7 +13,6 @@ from frugalsvm.estimators._validation import (
     check_positive,
     distinct_labels,
     encoded_labels,
-    validated_rows,
 )
 from frugalsvm.exact.conditions import is_pinned
 from frugalsvm.exact.incremental import left_out, unlearn
@@ -41,7 +40,7 @@ class IncrementalSVC(ExactClassifier):
     kernel : {"rbf", "poly", "linear"}, default="rbf"
         Kernel, as in `sklearn.svm.SVC`.
     gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient; "scale" is ``1 / (n_features * X.var())``, from the rows given to `fit`, or from the first
+        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, from the rows given to `fit`, or from the first
         batch of `partial_fit`. It stays the same from then on, whatever comes or goes.
     degree : int, default=3
         Degree of the polynomial kernel.
@@ -223,7 +222,7 @@ class IncrementalSVC(ExactClassifier):
             if y is not None:
                 raise ValueError("Ids say which examples are meant: y is for rows only.")
             return places_of_ids(self._examples, X, self._n_learned)
-        X, labels = validated_rows(self, X, reset=False, dtype=self._dtype), None
+        X, labels = self._known_rows(X, self._dtype), None
         if y is not None:
             y = column_or_1d(y)
             check_consistent_length(X, y)

@@ -52,7 +52,7 @@ class TVMClassifier(OnlineClassifier):
     kernel : {"rbf", "poly", "linear"}, default="rbf"
         Kernel, as in `sklearn.svm.SVC`.
     gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient; "scale" is ``1 / (n_features * X.var())``, from the rows given to `fit`, or from the first
+        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, from the rows given to `fit`, or from the first
         batch of `partial_fit`.
     degree : int, default=3
         Degree of the polynomial kernel.
@@ -212,6 +212,7 @@ class TVMClassifier(OnlineClassifier):
     # --- what was learned ---------------------------------------------------------------------------------
 
     _dtype = np.dtype(np.float64)
+    _stays = True  # inner products of all twins are kept, and float64 has room
 
     @property
     def _expansion(self):  # type: ignore[override]
@@ -238,7 +239,7 @@ class TVMClassifier(OnlineClassifier):
     @property
     def twin_vectors_(self):
         """The twins, for each output if there are several."""
-        return self._of_each(lambda twins, n: twins.exact.points.rows[:n].copy())
+        return self._of_each(lambda twins, n: self._absolute(twins.exact.points.rows[:n]))
 
     @property
     def twin_weights_(self):

@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.asset.fourier import DenseFourier, StructuredFourier
+from frugalsvm.asset.fourier import DenseFourier, StructuredFourier, hadamard
 from frugalsvm.asset.nystroem import Nystroem
 from frugalsvm.core.kernels import RBF, Linear, Poly
 from frugalsvm.estimators._asset import LowRankMachine
@@ -96,13 +96,19 @@ def _of_expansion(estimator):
     classes = estimator.classes_
     if len(classes) < 2:
         raise ValueError(f"The model has seen one class only, {classes.tolist()[0]!r}: there is nothing to export yet.")
-    vectors, coefficients = estimator.support_vectors_, estimator.dual_coef_
+    vectors, coefficients = estimator._support_rows().copy(), estimator.dual_coef_
     decision = _decision_for(classes)
     if isinstance(estimator, ExactClassifier) and decision == "argmax":
         decision = "votes"
-    return _of_kernel(
-        estimator._kernel, vectors, coefficients, estimator.intercept_, decision, classes, np.dtype(estimator._dtype)
-    )
+    dtype = np.dtype(estimator._dtype)
+    model = _of_kernel(estimator._kernel, vectors, coefficients, estimator.intercept_, decision, classes, dtype)
+    return _from_origin(model, estimator)
+
+
+def _from_origin(model, estimator):
+    """The model for rows as they are, where those of the estimator are relative to an origin."""
+    origin = estimator._origin
+    return model if origin is None or origin.is_zero else model.with_scaling(origin.point, np.ones(len(origin.point)))
 
 
 def _decision_for(classes):
@@ -133,14 +139,15 @@ def _of_low_rank(estimator):
     single = np.dtype(np.float32)
     if isinstance(feature_map, Nystroem):
         numbers = feature_map.landmarks.copy(), estimator.dual_coef_, estimator.intercept_
-        return _of_kernel(feature_map.kernel, *numbers, decision, classes, single)
+        return _from_origin(_of_kernel(feature_map.kernel, *numbers, decision, classes, single), estimator)
     vectors = _frequencies(feature_map)
     amplitude = np.sqrt(2.0 / len(vectors))
     coefficients = amplitude * estimator.coef_
     offsets = feature_map.offsets.copy()
-    return PlainModel(
+    model = PlainModel(
         "cosine", vectors, coefficients, estimator.intercept_, decision, classes, offsets=offsets, dtype=single
     )
+    return _from_origin(model, estimator)
 
 
 def _frequencies(fourier: DenseFourier | StructuredFourier):
@@ -163,16 +170,5 @@ def _structured_rows(factors, rows):
     work = np.zeros((len(rows), p))
     work[np.arange(len(rows)), rows] = factors[3, rows]
     for stage in (2, 1, 0):
-        work = _hadamard(work) * factors[stage]
+        work = hadamard(work) * factors[stage]
     return work
-
-
-def _hadamard(work):
-    """Every row times the Hadamard matrix with entries +1 and -1."""
-    n_rows, p = work.shape
-    stride = 1
-    while stride < p:
-        halves = work.reshape(n_rows, p // (2 * stride), 2, stride)
-        work = np.stack([halves[:, :, 0] + halves[:, :, 1], halves[:, :, 0] - halves[:, :, 1]], axis=2)
-        stride *= 2
-    return work.reshape(n_rows, p)

@@ -49,6 +49,7 @@ PART_MODULES = frozenset(
         "core.expansion",
         "core.kernels",
         "core.losses",
+        "core.origin",
         "core.schedules",
         "dual.biased",
         "dual.learn",

@@ -26,6 +26,7 @@ _SHAPES: dict[str, dict[str, str | tuple]] = {
         "values": "rs", "place": "s", "slot": "r", "used": "r", "synced": "r", "log": "l", "stamp": "s", "missing": "s",
         "scratch": "3s", "state": "2",
     },
+    "core.origin.Origin": {"point": "f", "far_sum": "f"},
     "dual.state.Dual": {
         "gradient": "os", "truth": "os", "bound": "os", "up": "os", "down": "os", "worst": "ow", "zone": "os",
         "row": "s", "free": "s", "pool": "2", "tallies": ("o", 11), "sums": "o6",

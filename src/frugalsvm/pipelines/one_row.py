@@ -17,6 +17,7 @@ from frugalsvm.budgeted.sgd import learn as learn_batch
 from frugalsvm.budgeted.sgd import run
 from frugalsvm.core.expansion import N_SEEN, N_SLOTS, Expansion
 from frugalsvm.core.lookahead import IS_FILLED
+from frugalsvm.core.origin import far_limit
 from frugalsvm.core.predict import _score_all
 from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
@@ -47,6 +48,8 @@ def row_path_for(estimator, scaler):
     fast = isinstance(estimator, BSGDClassifier | MachinesClassifier)
     if not fast or estimator.class_weight is not None or len(estimator.classes_) < 2:
         return None
+    if estimator._origin is not None and estimator._origin.n_far > 0:  # it may move: that takes all checks
+        return None
     estimator._check_params()
     return RowPath(estimator, scaler)
 
@@ -67,6 +70,11 @@ class RowPath:
         self._raw, self._centred = np.zeros(self._shape, dtype), np.zeros(self._shape)
         self._matrix, self._label = np.zeros((1, shape[1]), dtype), np.zeros(1, np.int64)
         self._row = self._matrix[0]
+        self._origin_at = estimator._origin
+        self._origin = None if self._origin_at is None or self._origin_at.is_zero else self._origin_at.point
+        self._limit = np.finfo(dtype).max / 4
+        if self._origin_at is not None:
+            self._limit = min(self._limit, far_limit(getattr(estimator._kernel, "gamma", None) or 1.0, dtype))
         self._machines = [self._to_learn(parts, expansion) for parts, expansion in machines]
         self._n_seen = self._counts[N_SEEN]
         self._scoring: _Prepared | None = None
@@ -93,6 +101,7 @@ class RowPath:
             estimator is self._estimator
             and scaler is self._scaler
             and estimator.classes_ is self._classes
+            and estimator._origin is self._origin_at
             and self._model_of(estimator) is self._model
             and self._settings_of(estimator) == self._settings
         )
@@ -103,9 +112,12 @@ class RowPath:
             x = np.asarray(x)
         if x.shape != self._shape or x.dtype.kind not in "fiub":
             return False
-        row, scaler = self._row, self._scaler
+        row, scaler, origin = self._row, self._scaler, self._origin
         if scaler is None:
-            row[:] = x
+            if origin is None:
+                row[:] = x
+            else:
+                row[:] = np.subtract(x, origin)
         else:
             self._raw[:] = x  # rounded to the type of the model first, as whole batches are
             if scaler.centres_:
@@ -113,9 +125,10 @@ class RowPath:
                 np.divide(self._centred, scaler.scale_, out=self._centred)
             else:
                 np.divide(self._raw, scaler.scale_, out=self._centred)
-            row[:] = self._centred
+            row[:] = self._centred if origin is None else np.subtract(self._centred, origin, out=self._centred)
         square = float(row.dot(row))
-        return square - square == 0.0  # neither NaN nor infinite; large ones that overflow go the long way
+        # Neither NaN nor infinite, nor so far from the origin that it may have to move.
+        return square <= self._limit
 
     def place_of(self, y) -> int | None:
         """The place of a label among the classes; None if it is not there."""

@@ -1,0 +1,52 @@
+"""Mean and variance of every feature, gathered part by part."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+
+__all__ = ["Moments", "joined_moments", "moments_of"]
+
+BLOCK_ROWS = 2**14  # rows at a time in float64: no large temporary arrays
+
+
+class Moments(NamedTuple):
+    n_rows: int
+    mean: np.ndarray  # (n_features,) float64
+    var: np.ndarray  # (n_features,) float64
+
+    @property
+    def variance(self) -> float:
+        """The mean variance of a feature: what offsets of features do not change."""
+        return float(self.var.mean()) if self.var.size else 0.0
+
+
+def joined_moments(a: Moments, b: Moments) -> Moments:
+    """The moments of two sets of rows taken together (Chan, Golub & LeVeque 1979)."""
+    total = a.n_rows + b.n_rows
+    shift = b.mean - a.mean
+    var = (a.n_rows * a.var + b.n_rows * b.var + shift**2 * (a.n_rows * b.n_rows / total)) / total
+    return Moments(total, a.mean + shift * (b.n_rows / total), var)
+
+
+def moments_of(X) -> Moments:
+    """The moments of rows, an array or a CSR matrix, with at least one row."""
+    if issparse(X):
+        return _sparse_moments(X)
+    whole = None
+    for start in range(0, X.shape[0], BLOCK_ROWS):
+        block = X[start : start + BLOCK_ROWS]
+        mean = block.mean(axis=0, dtype=np.float64)
+        part = Moments(len(block), mean, block.var(axis=0, dtype=np.float64, mean=mean[None]))
+        whole = part if whole is None else joined_moments(whole, part)
+    assert whole is not None, "no rows"
+    return whole
+
+
+def _sparse_moments(X) -> Moments:
+    n, d = X.shape
+    data = X.data.astype(np.float64, copy=False)
+    mean = np.bincount(X.indices, data, d) / n
+    n_stored = np.bincount(X.indices, minlength=d)
+    squares = np.bincount(X.indices, np.square(data - mean[X.indices]), d)
+    return Moments(n, mean, (squares + (n - n_stored) * mean**2) / n)

@@ -1,0 +1,167 @@
+"""The origin: a reference point that is subtracted from rows before a kernel sees them.
+
+A kernel of differences, such as the Gaussian one, does not change when all rows move by the same vector. Its
+computation does: the engine makes ``||x - z||^2`` of ``|x|^2 + |z|^2 - 2 <x, z>`` (one matrix product for a whole
+block), and far from zero these terms are large, equal in size, and cancel. With a relative rounding error ``eps`` and
+rows at a distance ``r`` from zero, ``gamma ||x - z||^2`` is wrong by about ``gamma eps r^2``: nothing of it is right in
+float32 when features are some thousand standard deviations away from zero.
+
+So rows are stored and compared relative to an origin. It is subtracted in float64, before rows are rounded to float32.
+It is zero where zero does, so that ordinary data is not touched: the origin is the median of the first rows if that is
+far away, measured by the spread of the rows. In a stream that moves away the origin follows: rows that are so far that
+kernel values lose digits are counted, and when many came in a row, which no outlier does, their mean is the new origin.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+
+from frugalsvm.core.moments import moments_of
+
+__all__ = [
+    "FAR_ROWS",
+    "Origin",
+    "cancellation",
+    "far_limit",
+    "followed",
+    "is_shift_invariant",
+    "lost_digits",
+    "new_origin",
+    "origin_at",
+    "origin_of_moments",
+    "relative",
+    "some_rows",
+]
+
+SAMPLE_ROWS = 1024  # rows from which an origin is taken
+LOSS = 1e-6  # errors of kernel values, up to a factor of a few, that are worth an origin of one's own
+FAR_LOSS = 1e-5  # likewise, worth moving it
+FAR_ROWS = 32  # rows in a row that are no outliers
+FAR_SPREADS = 16  # squared distance to an origin, in units of the squared spread, from which another one helps
+COARSE = 1e-3  # rounding errors of features, in standard deviations, of which users should know
+BLOCK_ROWS = 2**14
+
+
+class Origin(NamedTuple):
+    point: np.ndarray  # (n_features,) float64
+    n_far: int  # how many of the last rows were far from it, without a near one in between
+    far_sum: np.ndarray  # (n_features,) their sum, relative to the point
+    far_squares: float  # and that of their squared norms
+
+    @property
+    def is_zero(self) -> bool:
+        return not self.point.any()
+
+
+def is_shift_invariant(kernel) -> bool:
+    """Whether a kernel depends on differences of rows only; kernels say so by ``shift_invariant = True``."""
+    return bool(getattr(type(kernel), "shift_invariant", False))
+
+
+def origin_at(point) -> Origin:
+    point = np.array(point, np.float64)
+    return Origin(point, 0, np.zeros_like(point), 0.0)
+
+
+def some_rows(X, n_rows=SAMPLE_ROWS):
+    """Rows from all over ``X``: a view, a copy or a CSR matrix."""
+    return X[:: -(-X.shape[0] // n_rows)]
+
+
+def new_origin(X, dtype) -> Origin:
+    """The origin for rows like those of ``X`` in a kernel that is computed with rows of type ``dtype``.
+
+    Sparse rows would not be sparse relative to another point: their origin is zero.
+    """
+    if issparse(X):
+        return origin_at(np.zeros(X.shape[1]))
+    rows = some_rows(X)
+    # A value of the type of the rows: their differences to it are exact where they matter.
+    point = np.median(rows, axis=0).astype(rows.dtype).astype(np.float64)
+    squares = np.square(rows - point).sum(axis=1, dtype=np.float64)
+    # The median, for outliers; but half of the rows may be equal.
+    return _if_far(point, float(np.median(squares)) or float(squares.mean()), dtype)
+
+
+def origin_of_moments(moments, dtype) -> Origin:
+    """The same for rows of which the moments are known only."""
+    return _if_far(moments.mean, float(moments.var.sum()), dtype)
+
+
+def _if_far(point, spread, dtype) -> Origin:
+    """The origin at a point if rows of such a spread around it are far from zero; zero otherwise."""
+    distance = float(point @ point)
+    is_far = spread > 0 and distance * np.finfo(dtype).eps > LOSS * spread and distance > FAR_SPREADS * spread
+    return origin_at(point if is_far else np.zeros_like(point))
+
+
+def relative(X, origin, dtype):
+    """Rows relative to an origin, or as they are where there is none, in a type."""
+    if origin is None or origin.is_zero:
+        return X.astype(dtype, copy=False)
+    if issparse(X):
+        X = X.toarray()
+    out = np.empty(X.shape, dtype)
+    for start in range(0, X.shape[0], BLOCK_ROWS):
+        part = slice(start, start + BLOCK_ROWS)
+        np.subtract(X[part], origin.point, out=out[part], casting="unsafe")
+    return out
+
+
+def far_limit(gamma, dtype) -> float:
+    """The squared distance to an origin from which kernel values lose digits."""
+    return FAR_LOSS / (np.finfo(dtype).eps * max(gamma, np.finfo(np.float64).tiny))
+
+
+def followed(origin: Origin, X, gamma, dtype) -> tuple[Origin, np.ndarray | None]:
+    """The origin after rows (relative to it), and by how much it has moved; None is not at all.
+
+    Kernels are computed in ``dtype``.
+    """
+    if issparse(X):
+        return origin, None
+    norms = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    is_far = norms > far_limit(gamma, dtype)
+    if not is_far.any():
+        return (origin if origin.n_far == 0 else origin_at(origin.point)), None
+    last = np.flatnonzero(~is_far)
+    first = 0 if len(last) == 0 else last[-1] + 1  # of the last run of far rows
+    before = origin if first == 0 else origin_at(origin.point)
+    run = X[first:]
+    n_far = before.n_far + len(run)
+    far_sum = before.far_sum + run.sum(axis=0, dtype=np.float64)
+    far_squares = before.far_squares + float(norms[first:].sum())
+    if n_far < FAR_ROWS:
+        return Origin(origin.point, n_far, far_sum, far_squares), None
+    mean = far_sum / n_far
+    distance = float(mean @ mean)
+    if distance <= FAR_SPREADS * max(far_squares / n_far - distance, 0.0):
+        return origin_at(origin.point), None  # they are everywhere: no other point is nearer to all
+    return origin_at(origin.point + mean), mean
+
+
+def lost_digits(X) -> tuple[int, float] | None:
+    """The feature that the type of ``X`` is too coarse for, and its rounding error in standard deviations.
+
+    The worst one, if its errors are above ``COARSE``; None otherwise. Whole numbers have none.
+    """
+    rows = _dense(some_rows(X))
+    moments = moments_of(rows)
+    spread = np.sqrt(moments.var)
+    varies = (spread > 0) & (rows != np.rint(rows)).any(axis=0)
+    error = np.zeros(X.shape[1])
+    np.divide(np.finfo(X.dtype).eps / 2 * np.abs(moments.mean), spread, out=error, where=varies)
+    worst = int(np.argmax(error))
+    return (worst, float(error[worst])) if error[worst] > COARSE else None
+
+
+def cancellation(X, dtype) -> float:
+    """About the error of ``||x - z||^2`` in a type, relative to its size: what an origin of zero costs."""
+    moments = moments_of(some_rows(X))
+    spread = float(moments.var.sum())
+    return float(moments.mean @ moments.mean) / spread * float(np.finfo(dtype).eps) if spread > 0 else 0.0
+
+
+def _dense(rows):
+    return rows.toarray() if issparse(rows) else rows
