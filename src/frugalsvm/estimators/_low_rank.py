@@ -14,6 +14,7 @@ __all__ = ["Data", "Held", "Training", "Watcher", "new_training", "scores_on", "
 
 _NARROW = 1 / 3  # with fewer features than this share of the landmarks, rows are whitened once and for all
 _SAMPLE_ROWS = 64  # rows of a sample for each landmark
+_LEAST_GAIN = 1e-4  # of a validation score: less is no reason to wait for more, and may come for ever
 
 
 class Data(NamedTuple):
@@ -125,7 +126,7 @@ class Watcher:
 
     def __init__(self, training, quality, patience):
         self._training, self._quality, self._patience = training, quality, patience
-        self._without_gain = 0
+        self._without_gain, self._mark = 0, -np.inf
         self.best = -np.inf
         self.unknowns: Any = None
 
@@ -133,7 +134,9 @@ class Watcher:
         held = self._training.held
         value = self._quality(scores_on(self._training, held, unknowns), held.targets, held.weights)
         if value > self.best:
-            self.best, self.unknowns, self._without_gain = value, unknowns.copy(), 0
+            self.best, self.unknowns = value, unknowns.copy()
+        if value > self._mark + _LEAST_GAIN:
+            self._mark, self._without_gain = value, 0
         else:
             self._without_gain += 1
         return self._without_gain >= self._patience
