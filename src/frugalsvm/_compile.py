@@ -25,8 +25,11 @@ from typing import Any
 import numba
 from numba import types
 from numba.core import config as _config
+from numba.core import event as _event
 from numba.extending import intrinsic, overload
 from numba.np.numpy_support import as_dtype
+
+from frugalsvm._compile_notice import CompileNotice
 
 __all__ = [
     "INTERPRETED",
@@ -55,6 +58,7 @@ _ORDERED = {**_FAST, "fastmath": {"contract", "nnan", "ninf", "nsz"}}
 
 # Nothing that is compiled is here, or uses what is here: changes need no new machine code.
 NOT_COMPILED = (
+    "_compile_notice.py",
     "cli",
     "compat",
     "core/moments.py",
@@ -196,6 +200,31 @@ def machine_code_for(function: Callable, *arguments: Any) -> Callable:
         return compiled_for.overloads[tuple(map(compiled_for.typeof_pyval, arguments))].entry_point
     except (AttributeError, KeyError):
         return function
+
+
+class _CompileListener(_event.Listener):
+    """Hands Numba's events to a notice: one for every function of ours that is not found on disk."""
+
+    def __init__(self, notice: CompileNotice):
+        self._notice = notice
+
+    def on_start(self, event: Any) -> None:
+        if name := self._own_name(event):
+            self._notice.begin(name)
+
+    def on_end(self, event: Any) -> None:
+        if name := self._own_name(event):
+            self._notice.end(name)
+
+    @staticmethod
+    def _own_name(event: Any) -> str | None:
+        function = event.data["dispatcher"].py_func
+        package = __name__.partition(".")[0] + "."
+        module = function.__module__ or ""
+        return f"{module.removeprefix(package)}.{function.__name__}" if module.startswith(package) else None
+
+
+_event.register("numba:compile", _CompileListener(CompileNotice()))
 
 
 def _part_of(numba_type: Any) -> type | None:

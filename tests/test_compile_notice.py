@@ -1,0 +1,121 @@
+"""One line while machine code is compiled: when it comes, where it goes, and how it is silenced."""
+
+import io
+import logging
+import subprocess
+import sys
+import time
+
+import pytest
+
+from frugalsvm import _compile, _compile_notice
+from frugalsvm._compile_notice import CompileNotice, show_compiling, show_on_terminal
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def told():
+    """What is shown, as a list of (name, seconds)."""
+    calls = []
+    before = show_compiling(lambda name, seconds: calls.append((name, seconds)))
+    yield calls
+    show_compiling(before)
+
+
+def wait_for(calls, n):
+    deadline = time.monotonic() + 30
+    while len(calls) < n and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+
+def test_a_long_compilation_is_shown_once_with_all_that_is_within(told):
+    notice = CompileNotice(patience=0.0)
+    notice.begin("sgd.run")
+    notice.begin("kernels.kernel_row")
+    wait_for(told, 1)
+    notice.end("kernels.kernel_row")
+    assert told == [("sgd.run", None)]
+    notice.end("sgd.run")
+    assert [name for name, _ in told] == ["sgd.run", "sgd.run"]
+    assert told[1][1] >= 0.0
+
+
+def test_a_short_compilation_is_not_shown(told):
+    notice = CompileNotice(patience=3600.0)
+    notice.begin("sgd.run")
+    notice.end("sgd.run")
+    assert told == []
+
+
+def test_the_next_compilation_is_shown_again(told):
+    notice = CompileNotice(patience=0.0)
+    for n in (1, 3):
+        notice.begin("sgd.run")
+        wait_for(told, n)
+        notice.end("sgd.run")
+    assert len(told) == 4
+
+
+def test_all_go_to_the_logger(caplog):
+    notice = CompileNotice(patience=3600.0)
+    with caplog.at_level(logging.INFO, logger="frugalsvm"):
+        notice.begin("sgd.run")
+        notice.end("sgd.run")
+    assert [record.getMessage().split(" in ")[0] for record in caplog.records] == [
+        "Compiling sgd.run.",
+        "Compiled sgd.run",
+    ]
+
+
+def test_the_line_on_a_terminal(monkeypatch):
+    monkeypatch.delenv(_compile_notice.QUIET, raising=False)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    show_on_terminal("sgd.run", None)
+    show_on_terminal("sgd.run", 12.3)
+    line = sys.stderr.getvalue()
+    assert line.count("\n") == 1
+    assert line.startswith("frugalsvm compiles")
+    assert line.endswith("... 12 s\n")
+
+
+def test_no_line_where_nobody_looks_or_wants_it(monkeypatch):
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    monkeypatch.delenv(_compile_notice.QUIET, raising=False)
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    show_on_terminal("sgd.run", None)
+    assert sys.stderr.getvalue() == ""
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv(_compile_notice.QUIET, "1")
+    show_on_terminal("sgd.run", None)
+    assert sys.stderr.getvalue() == ""
+
+
+COMPILING = """
+import logging
+logging.basicConfig(level=logging.INFO, format="%(message)s")
+import numpy as np
+from numba import njit
+from frugalsvm._compile import compiled
+from frugalsvm.core.fastmath import nth_smallest
+
+@njit
+def somebodys(x):
+    return x + 1
+
+somebodys(1)
+nth_smallest(np.arange(4.0), 4, 2)
+nth_smallest(np.arange(4.0), 4, 2)
+"""
+
+
+@pytest.mark.skipif(_compile.INTERPRETED, reason="nothing is compiled")
+def test_compiling_tells_of_own_functions_only():
+    run = subprocess.run([sys.executable, "-c", COMPILING], capture_output=True, text=True, check=True)
+    lines = run.stderr.splitlines()
+    assert lines[0] == "Compiling core.fastmath.nth_smallest."
+    assert lines[1].startswith("Compiled core.fastmath.nth_smallest in ")
+    assert len(lines) == 2
