@@ -19,7 +19,14 @@ from frugalsvm.estimators._asset_steps import run_epochs
 from frugalsvm.estimators._base import blas_threads, new_kernel
 from frugalsvm.estimators._low_rank import Data, Watcher, new_training, scores_on, solve_path
 from frugalsvm.estimators._origin import RelativeRows
-from frugalsvm.estimators._validation import AS_IT_IS, check_choice, check_count, check_positive, parsed_bytes
+from frugalsvm.estimators._threads import thread_count
+from frugalsvm.estimators._validation import (
+    AS_IT_IS,
+    check_choice,
+    check_count,
+    check_positive,
+    parsed_bytes,
+)
 
 __all__ = ["FEATURE_MAPS", "SOLVERS", "LowRankMachine", "dense_rows", "with_weight"]
 
@@ -107,6 +114,7 @@ class LowRankMachine(RelativeRows, BaseEstimator):
         check_positive("tol", self.tol, zero=True)
         check_count("n_iter_no_change", self.n_iter_no_change)
         parsed_bytes("memory", self.memory)
+        thread_count(self.n_jobs)  # on a GPU nobody else would look at it
         self._check_device()
         if self.average is not False and self.average != "suffix":
             check_count("average", self.average)

@@ -16,6 +16,7 @@ from frugalsvm.device.arrays import arrays_on
 from frugalsvm.device.expansion import expansion_values
 from frugalsvm.device.maps import kernel_map
 from frugalsvm.estimators._origin import RelativeRows
+from frugalsvm.estimators._threads import thread_count
 from frugalsvm.estimators._validation import AS_IT_IS, check_choice, check_positive, gamma_value
 
 __all__ = [
@@ -35,11 +36,11 @@ def _thread_controller() -> ThreadpoolController:
 
 
 def blas_threads(n_jobs):
-    """Context in which matrix products use ``n_jobs`` threads; None is one.
+    """Context in which matrix products use ``n_jobs`` threads, counted as in joblib; None is one.
 
     Blocks are small: a second thread gains little on an idle machine and loses much on a busy one.
     """
-    return _thread_controller().limit(limits=n_jobs or 1, user_api="blas")
+    return _thread_controller().limit(limits=thread_count(n_jobs), user_api="blas")
 
 
 @contextmanager
