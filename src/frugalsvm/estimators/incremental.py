@@ -54,7 +54,7 @@ class IncrementalSVC(ExactClassifier):
     class_weight : dict, "balanced" or None, default=None
         Factors of ``C`` for the classes, for the examples learned from now on ("balanced" in `fit` only).
     n_jobs : int, default=None
-        Threads for matrix products; None is one.
+        Threads for matrix products; None is one, -1 all cores.
 
     Attributes
     ----------
@@ -263,6 +263,12 @@ class IncrementalSVC(ExactClassifier):
             for place, slot in zip(places[matters], slots[matters], strict=True):
                 values[place, m] = left_out(self._kernel, machine, slot, room)
         return values
+
+    def __dir__(self):
+        # Notebooks and debuggers read all attributes that are listed here, and so does scikit-learn's own __dir__. What
+        # takes an unlearning for each support vector is listed when it is known.
+        known = getattr(self, "_left_out", None) is not None
+        return [name for name in object.__dir__(self) if known or name != "loo_error_"]
 
     @property
     def loo_error_(self):
