@@ -237,7 +237,7 @@ class TestLearning:
     @pytest.mark.parametrize("variant", ["g", "lasvm"])
     def test_steps_lead_to_the_same_solution(self, binary, variant):
         X, y = binary
-        pair, single = (new_model(variant, max_iter=5, finish=True, steps=s).fit(X, y) for s in ("pair", "single"))
+        pair, single = (new_model(variant, max_iter=5, finish=True, step_type=s).fit(X, y) for s in ("pair", "single"))
         np.testing.assert_allclose(pair.decision_function(X), single.decision_function(X), atol=1e-2)
         assert single.n_reprocess_[0] > pair.n_reprocess_[0]
 

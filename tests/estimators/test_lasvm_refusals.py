@@ -23,7 +23,7 @@ BAD_PARAMETERS = {
     "unknown gamma": ({"gamma": "large"}, "gamma='large' is not one of 'scale', 'auto'"),
     "degree of 0": ({"kernel": "poly", "degree": 0}, "degree must be an integer"),
     "negative coef0": ({"kernel": "poly", "coef0": -1.0}, "coef0 must be a non-negative number"),
-    "unknown steps": ({"steps": "triple"}, "steps='triple' is not one of 'pair', 'single'"),
+    "unknown type of step": ({"step_type": "triple"}, "step_type='triple' is not one of 'pair', 'single'"),
     "tolerance of 0": ({"tol": 0.0}, "tol must be a positive number"),
     "unknown finish": ({"finish": "maybe"}, "finish='maybe' is not one of True, False, 'auto'"),
     "negative warm-up": ({"warm_up": -1}, "warm_up must be an integer of at least 0"),

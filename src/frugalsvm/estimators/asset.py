@@ -103,7 +103,7 @@ class ASSETClassifier(StreamingMachine, OnlineLearner):
         On a GPU: limit for rows, features and what is computed from them; None is most of the free memory. What does
         not fit is computed again in every pass, and rows that do not fit are sent again.
     n_jobs : int, default=None
-        Threads for matrix products; None is one.
+        Threads for matrix products; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         For landmarks, frequencies, samples of rows and the order of steps.
 

@@ -49,7 +49,7 @@ class BPAClassifier(MachinesClassifier):
     warm_start : bool, default=False
         Whether `fit` goes on from the present model.
     n_jobs : int, default=None
-        Threads for matrix products; None is one, and blocks are small enough for more to gain little.
+        Threads for matrix products; None is one, -1 all cores; blocks are too small for more than one to gain much.
     random_state : int, RandomState instance or None, default=None
         For shuffling.
 

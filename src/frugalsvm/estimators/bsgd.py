@@ -84,7 +84,7 @@ class BSGDClassifier(OnlineClassifier):
     new_classes : {"error", "grow"}, default="error"
         What `partial_fit` does with labels that it was not told of.
     n_jobs : int, default=None
-        Threads for matrix products; None is one, and blocks are small enough for more to gain little.
+        Threads for matrix products; None is one, -1 all cores; blocks are too small for more than one to gain much.
     random_state : int, RandomState instance or None, default=None
         For shuffling.
     device : {"cpu", "cuda", "auto"}, default="cpu"

@@ -2,6 +2,7 @@
 
 import math
 import numbers
+from typing import ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,16 +21,17 @@ from frugalsvm.dual.state import (
 )
 from frugalsvm.estimators._base import blas_threads
 from frugalsvm.estimators._dual import DualClassifier
+from frugalsvm.estimators._renamed import RenamedParameters
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive
 
 __all__ = ["LASVMClassifier"]
 
 VARIANTS = {"lasvm": HINGE_LOSS, "g": HINGE_LOSS, "nc": RAMP_LOSS, "i": RAMP_FILTER, "full": HINGE_LOSS}
-STEPS = ("pair", "single")
+STEP_TYPES = ("pair", "single")
 FEW = 50  # examples of a class that say where it is
 
 
-class LASVMClassifier(DualClassifier):
+class LASVMClassifier(RenamedParameters, DualClassifier):
     """Online kernel SVM as accurate as a batch solver after one pass, with the duality gap at hand at every moment.
 
     Reads examples one at a time, keeps those that may matter as members, and makes a few exact optimisation steps for
@@ -59,7 +61,7 @@ class LASVMClassifier(DualClassifier):
         Degree of the polynomial kernel.
     coef0 : float, default=1.0
         Constant of the polynomial kernel.
-    steps : {"pair", "single"}, default="pair"
+    step_type : {"pair", "single"}, default="pair"
         Optimisation steps on two coefficients chosen by second order information, or the published ones: on a single
         coefficient ("lasvm": on the pair with the largest violation). Pairs need far fewer steps.
     tol : float, default=1e-3
@@ -90,7 +92,7 @@ class LASVMClassifier(DualClassifier):
     warm_start : bool, default=False
         Whether `fit` goes on from the present model.
     n_jobs : int, default=None
-        Threads for matrix products; None is one.
+        Threads for matrix products; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         For shuffling and selection.
 
@@ -147,6 +149,8 @@ class LASVMClassifier(DualClassifier):
     True
     """
 
+    _renamed_parameters: ClassVar = {"steps": "step_type"}  # an attribute `steps` is the mark of a Pipeline
+
     def __init__(
         self,
         variant="g",
@@ -157,7 +161,7 @@ class LASVMClassifier(DualClassifier):
         gamma="scale",
         degree=3,
         coef0=1.0,
-        steps="pair",
+        step_type="pair",
         tol=1e-3,
         finish="auto",
         warm_up="auto",
@@ -173,6 +177,7 @@ class LASVMClassifier(DualClassifier):
         warm_start=False,
         n_jobs=None,
         random_state=None,
+        **renamed,
     ):
         self.variant = variant
         self.C = C
@@ -181,7 +186,7 @@ class LASVMClassifier(DualClassifier):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
-        self.steps = steps
+        self.step_type = step_type
         self.tol = tol
         self.finish = finish
         self.warm_up = warm_up
@@ -197,11 +202,12 @@ class LASVMClassifier(DualClassifier):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self._take_renamed(renamed)
 
     def _check_params(self):
         check_choice("variant", self.variant, VARIANTS)
         check_choice("kernel", self.kernel, KERNELS)
-        check_choice("steps", self.steps, STEPS)
+        check_choice("step_type", self.step_type, STEP_TYPES)
         check_choice("finish", self.finish, (True, False, "auto"))
         self._check_dual_params()
         check_positive("tol", self.tol)
@@ -213,7 +219,7 @@ class LASVMClassifier(DualClassifier):
             raise ValueError(f"s must be a number below 1, not {self.s!r}.")
 
     def _new_learner(self, kernel, random_state):
-        pairs = self.steps == "pair"
+        pairs = self.step_type == "pair"
         if self.variant == "lasvm":
             return Biased(kernel, float(self.C), float(self.tol), pairs, FEW)
         clean_every = 0 if self.variant == "full" else int(self.clean_every)

@@ -68,7 +68,7 @@ class TrackingSVC(DualClassifier):
     warm_start : bool, default=False
         Whether `fit` goes on from the present model.
     n_jobs : int, default=None
-        Threads for matrix products; None is one.
+        Threads for matrix products; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         For shuffling, selection and the steps.
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm._version import __version__
+from frugalsvm.estimators._renamed import with_new_names
 from frugalsvm.persist.archive import MAX_JSON, Archive, Buffer, write_archive
 from frugalsvm.persist.arrays import description_of, npy_pieces, read_array
 from frugalsvm.persist.atomic import write_atomically
@@ -208,8 +209,9 @@ def describe(path: str | os.PathLike) -> ModelInfo:
         document = read_document(archive)
     with file_errors("it does not describe a model"):
         root = document["model"]
-        name, state = root["object"], root["state"]
-        parameters = parameter_names(class_named(name).cls) or [key for key in state if not key.startswith("_")]
+        name, cls = root["object"], class_named(root["object"]).cls
+        state = with_new_names(cls, root["state"])
+        parameters = parameter_names(cls) or [key for key in state if not key.startswith("_")]
         return ModelInfo(
             estimator=name,
             parameters={key: readable(state[key], document["arrays"]) for key in parameters if key in state},

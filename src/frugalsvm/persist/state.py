@@ -5,6 +5,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from frugalsvm.estimators._renamed import with_new_names
 from frugalsvm.persist.errors import ModelFileError
 from frugalsvm.persist.registry import Adapter
 from frugalsvm.persist.shapes import check_estimator
@@ -37,6 +38,7 @@ def restored(adapter: Adapter, state: dict[str, Any], complete: bool) -> Any:
     cls: Any = adapter.cls
     if any(not name.isidentifier() or name.startswith("__") for name in state):
         raise ModelFileError(f"The model file is malformed: {adapter.name} has an impossible attribute.")
+    state = with_new_names(cls, state)
     if issubclass(cls, BaseEstimator) and cls.__module__.startswith("frugalsvm."):
         _complete_parameters(adapter, state)
     value = cls.__new__(cls)
