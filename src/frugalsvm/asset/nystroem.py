@@ -13,7 +13,7 @@ import numpy as np
 
 from frugalsvm._compile import entry
 from frugalsvm.core.fastmath import rows_dot
-from frugalsvm.core.kernels import kernel_row
+from frugalsvm.core.kernels import kernel_block
 
 __all__ = ["Nystroem", "kernel_rows", "moved_landmarks", "new_nystroem"]
 
@@ -33,7 +33,7 @@ def new_nystroem(kernel, landmarks, threshold=1e-7, rank=None):
     exact = np.ascontiguousarray(landmarks, np.float64)
     norms = np.square(exact).sum(axis=1)
     matrix = np.empty((len(exact), len(exact)))
-    _values_of_dense(kernel, exact @ exact.T, norms, exact, matrix)
+    kernel_block(kernel, exact @ exact.T, norms, norms, matrix)
     eigenvalues, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     keep = eigenvalues > threshold * max(eigenvalues[-1], 0.0)
     if rank is not None:
@@ -59,16 +59,9 @@ def moved_landmarks(nystroem, shift):
 
 
 @entry
-def _values_of_dense(kernel, products, norms, rows, out):
-    # Not in place: a loop that may overwrite what it reads next is not vectorised.
+def _squared_norms(rows, out):
     for i in range(len(out)):
-        kernel_row(kernel, products[i], norms, rows_dot(rows, i, rows, i), out[i], norms.size)
-
-
-@entry
-def _values_of_sparse(kernel, products, norms, row_norms, out):
-    for i in range(len(out)):
-        kernel_row(kernel, products[i], norms, row_norms[i], out[i], norms.size)
+        out[i] = rows_dot(rows, i, rows, i)
 
 
 def kernel_rows(nystroem, X, out):
@@ -83,8 +76,10 @@ def kernel_rows(nystroem, X, out):
             rows = np.ascontiguousarray(rows).view()
             rows.flags.writeable = False  # one compiled type for arrays that are and that are not
             products = np.matmul(rows, landmarks.T, out=scratch[: len(rows)])
-            _values_of_dense(kernel, products, norms, rows, block)
+            row_norms = np.empty(len(rows), np.float32)
+            _squared_norms(rows, row_norms)  # not by NumPy, whose order of summation depends on the batch
         else:
+            products = rows @ landmarks.T
             row_norms = np.asarray(rows.multiply(rows).sum(axis=1)).ravel().astype(np.float32, copy=False)
-            _values_of_sparse(kernel, rows @ landmarks.T, norms, row_norms, block)
+        kernel_block(kernel, products, norms, row_norms, block)
     return out

@@ -31,6 +31,7 @@ class Solution(NamedTuple):
     objectives: np.ndarray  # (n_outputs,)
     bounds: np.ndarray  # (n_outputs,) the optimal objectives are not below these
     n_iter: int
+    converged: bool = True  # False: the last stage ended because it had taken all its steps
 
 
 class Settings(NamedTuple):
@@ -87,18 +88,20 @@ def _head(task, sample, n_rows):
 def _on_all_rows(task, unknowns, widths, settings, n_iter, rng, watch=None):
     if isinstance(task.loss, SQUARED):  # nothing to smooth
         widths = widths[-1:]
-    point = point_at(task, unknowns)
+    point, n_steps = point_at(task, unknowns), 0
     for width in widths:
         tolerance = settings.tolerance if width == widths[-1] else max(ROUGH, settings.tolerance)
-        n_iter += minimise(task, point, width * settings.unit, tolerance, settings.max_iter, rng, watch)
+        n_steps = minimise(task, point, width * settings.unit, tolerance, settings.max_iter, rng, watch)
+        n_iter += n_steps
     width = widths[-1]
     for _ in range(NARROWER):
         if not _is_too_wide(task, point, width * settings.unit, settings.tolerance):
             break
         width /= 3
-        n_iter += minimise(task, point, width * settings.unit, settings.tolerance, settings.max_iter, rng, watch)
-    reached, bounds, n_steps = _careful_steps(task, point, width * settings.unit, settings.tolerance, rng)
-    return Solution(point.unknowns, reached, bounds, n_iter + n_steps)
+        n_steps = minimise(task, point, width * settings.unit, settings.tolerance, settings.max_iter, rng, watch)
+        n_iter += n_steps
+    reached, bounds, n_careful = _careful_steps(task, point, width * settings.unit, settings.tolerance, rng)
+    return Solution(point.unknowns, reached, bounds, n_iter + n_careful, n_steps < settings.max_iter)
 
 
 def _is_too_wide(task, point, width, tolerance):

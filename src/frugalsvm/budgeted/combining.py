@@ -37,7 +37,7 @@ from frugalsvm.core.expansion import (
     slot_kernel_row,
 )
 from frugalsvm.core.fastmath import first_argmin
-from frugalsvm.core.kernels import RBF, kernel_value, self_value
+from frugalsvm.core.kernels import RBF, kernel_block, self_value
 from frugalsvm.core.merge import log_kernel_value
 from frugalsvm.core.schedules import Pegasos, advance
 from frugalsvm.core.workspace import new_workspace
@@ -105,7 +105,8 @@ def combined(kernel, loss, schedule, parts, budget, maintenance="merge", clock=N
     parts : list of Expansion
         Models without averages; ``N_SEEN`` of each is what it weighs.
     budget : int or None
-    maintenance : {"merge", "project", "remove"}
+    maintenance : {"merge", "project", "remove"} or str
+        A policy that is defined elsewhere makes room by removal.
     clock : int, default=None
         The example whose step size measures what is lost. By default that is the sum of what the parts have seen.
 
@@ -124,7 +125,7 @@ def combined(kernel, loss, schedule, parts, budget, maintenance="merge", clock=N
     model = whole
     lost, norm = 0.0, None
     if budget is not None and len(rows) > budget:
-        model = _SHRINK[maintenance](kernel, loss, whole, budget)
+        model = _SHRINK.get(maintenance, _removed_down)(kernel, loss, whole, budget)
         lost, norm = _distance(kernel, rows, coef, model)
     model = at_clock(model, schedule, int(seen.sum()))
     scale = model.scalars[SCALE]
@@ -268,10 +269,13 @@ def _kernel_matrix(kernel, A, B):
     """Kernel values in float64."""
     A, B = A.astype(np.float64), B.astype(np.float64)
     products = A @ B.T
-    norms_a, norms_b = np.einsum("ij,ij->i", A, A)[:, None], np.einsum("ij,ij->i", B, B)
+    norms_a, norms_b = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
     if isinstance(kernel, RBF):
-        return np.exp(-kernel.gamma * np.maximum(norms_a + norms_b - 2.0 * products, 0.0))
-    return kernel_value(kernel, products, norms_a, norms_b)
+        return np.exp(-kernel.gamma * np.maximum(norms_a[:, None] + norms_b - 2.0 * products, 0.0))
+    # The body for a row, and not that for a value: somebody's own kernel need not work for arrays.
+    out = np.empty(products.shape)
+    kernel_block(kernel, products, norms_b, norms_a, out)
+    return out
 
 
 def _squared_norm(kernel, rows, coef):

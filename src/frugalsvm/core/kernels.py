@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import generic, smaller
+from frugalsvm._compile import entry, generic, smaller
 from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive, row_weighted_sum
 
-__all__ = ["KERNELS", "RBF", "Linear", "Poly", "kernel_row", "kernel_value", "scored_row", "self_value"]
+__all__ = ["KERNELS", "RBF", "Linear", "Poly", "kernel_block", "kernel_row", "kernel_value", "scored_row", "self_value"]
 
 
 class RBF(NamedTuple):
@@ -60,6 +60,14 @@ def kernel_row(kernel, products, norms, norm_x, out, n):
 @generic
 def scored_row(kernel, products, norms, norm_x, weights, out, n):
     """``kernel_row`` and, in the same pass over memory, ``sum_j weights[0, j] out[j]``."""
+
+
+@entry
+def kernel_block(kernel, products, norms, row_norms, out):
+    """``out[i, j] = K(x_i, z_j)`` from ``products[i, j] = <x_i, z_j>`` and the squared norms: for callers in Python."""
+    # Not in place: a loop that may overwrite what it reads next is not vectorised.
+    for i in range(len(out)):
+        kernel_row(kernel, products[i], norms, row_norms[i], out[i], norms.size)
 
 
 @self_value.implement()

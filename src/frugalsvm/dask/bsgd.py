@@ -41,7 +41,8 @@ class DaskBSGDClassifier(DaskClassifier):
     Parameters
     ----------
     learner, maintenance, budget, alpha, eta0, radius, kernel, gamma, degree, coef0, class_weight, random_state
-        As in `BSGDClassifier`. ``class_weight="balanced"`` counts the labels of all partitions.
+        As in `BSGDClassifier`. ``class_weight="balanced"`` counts the labels of all partitions. With a maintenance
+        policy of your own, partitions learn with it, and the models of all are brought down to the budget by removal.
     average : False or "post", default="post"
         "post" adds a last round in which the support vectors stay, and their coefficients are learned by every
         partition and averaged. Nothing is merged in it, so that it makes up for what merging took. False does without.

@@ -39,6 +39,7 @@ class Solution(NamedTuple):
     objectives: np.ndarray
     bounds: np.ndarray
     n_iter: int
+    converged: bool = True  # False: the last stage ended because it had taken all its steps
 
 
 def solve(problem, sample, settings, start=None) -> Solution:
@@ -111,8 +112,8 @@ def _on_all_rows(problem, unknowns, widths, settings, n_iter) -> Solution:
         width /= 3
         point, preconditioner, n_steps = reduced(point, width, settings.tolerance, preconditioner if keeps else None)
         n_iter += n_steps
-    point, reached, bounds, n_steps = _careful_steps(problem, point, width, preconditioner, settings)
-    return Solution(point.unknowns, reached, bounds, n_iter + n_steps)
+    point, reached, bounds, n_careful = _careful_steps(problem, point, width, preconditioner, settings)
+    return Solution(point.unknowns, reached, bounds, n_iter + n_careful, n_steps < settings.max_iter)
 
 
 def _is_too_wide(problem, point, width, tolerance):

@@ -82,7 +82,7 @@ def solve_on_device(machine, arrays, device_map, data, loss, unit, penalties, se
             unknowns.append(solution.unknowns)
             weights, intercepts = coefficients(training, solution.unknowns)
             whole = np.column_stack([weights, intercepts]).astype(np.float64)
-            found.append(Solution(whole, solution.objectives, solution.bounds, solution.n_iter))
+            found.append(Solution(whole, solution.objectives, solution.bounds, solution.n_iter, solution.converged))
     return found, unknowns[1:]
 
 
