@@ -56,7 +56,7 @@ class Contender(NamedTuple):
 def contenders(gamma):
     g = {"gamma": gamma}
     bsgd = ("alpha", ALPHAS, N_TRAIN, "gradient_error_")
-    gap = ("C", PENALTIES, N_TRAIN, "duality_gap_")
+    gap = ("C", PENALTIES, N_TRAIN, "member_gap_")
     return [
         Contender("BSGD, budget 100", BSGDClassifier(budget=100, **g), *bsgd),
         Contender("BSGD, budget 500", BSGDClassifier(budget=500, **g), *bsgd),

@@ -94,5 +94,5 @@ def _state(model):
     return {
         "n_support": int(model.n_support_[0]),
         "kernel_values": int(model.n_kernel_evals_),
-        "gap": float(model.duality_gap_),
+        "gap": float(model.member_gap_),
     }

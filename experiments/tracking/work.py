@@ -41,7 +41,7 @@ def gap_trace(settings: dict[str, Any], seed: int) -> dict[str, Any]:
 
 
 def _normalised_gap(model):
-    return model.duality_gap_ / (model.C * model._n_learned)
+    return model.member_gap_ / (model.C * model._n_learned)
 
 
 def error_curve(settings: dict[str, Any], seed: int) -> dict[str, Any]:

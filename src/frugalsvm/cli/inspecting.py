@@ -7,7 +7,7 @@ __all__ = ["contents_of"]
 
 _FACTS = (
     "gradient_error_",
-    "duality_gap_",
+    "member_gap_",
     "suboptimality_bound_",
     "t_",
     "n_updates_",

@@ -30,7 +30,7 @@ __all__ = [
 
 SHOWN_BAD_LINES = 3
 _PLAIN_SECONDS = 5.0  # between plain lines
-_CERTIFICATES = {"gradient_error_": "gradient error", "duality_gap_": "gap", "kkt_violation_": "KKT"}
+_CERTIFICATES = {"gradient_error_": "gradient error", "member_gap_": "gap", "kkt_violation_": "KKT"}
 
 
 def as_json(values: Any) -> None:

@@ -10,6 +10,7 @@ from frugalsvm.dual.state import BIAS, N_SUPPORT, support_of
 from frugalsvm.estimators._base import blas_threads, new_kernel
 from frugalsvm.estimators._classes import n_outputs_for
 from frugalsvm.estimators._online import OnlineClassifier, closeness
+from frugalsvm.estimators._training_gap import TrainingGap
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive
 
 __all__ = ["DualClassifier"]
@@ -55,7 +56,7 @@ class PackedSupport:
         return packed
 
 
-class DualClassifier(OnlineClassifier):
+class DualClassifier(TrainingGap, OnlineClassifier):
     """Base of classifiers with a dual machine; subclasses define ``_new_learner``."""
 
     _machine: Machine
@@ -199,13 +200,3 @@ class DualClassifier(OnlineClassifier):
         """Number of support vectors of each output."""
         check_is_fitted(self)
         return self._machine.dual.tallies[:, N_SUPPORT].copy()
-
-    @property
-    def duality_gap_(self):
-        """Primal minus dual objective on the members, summed over the outputs; zero is optimal."""
-        check_is_fitted(self)
-        dual = self._machine.dual
-        n = dual.members.counts[N_SLOTS]
-        gradient, alpha, bound = dual.gradient[:, :n], dual.members.coef[:, :n], dual.bound[:, :n]
-        hinge = np.maximum(bound * (gradient - dual.sums[:, BIAS, None]), 0.0)
-        return float(np.sum(hinge - alpha * gradient))

@@ -99,10 +99,11 @@ class ASSETRegressor(RegressorMixin, StreamingMachine):
     Attributes
     ----------
     objective_ : float
-        ``lambda / 2 ||w||^2 + mean loss`` of the last `fit`, summed over outputs.
+        ``lambda / 2 ||w||^2 + mean loss`` of the last `fit`, summed over outputs. The mean is that of weight times loss
+        over the rows with a weight; with early stopping, over those that were not held.
     suboptimality_bound_ : float
-        How far it may be above the optimum, by duality: the truth is often a tenth of that. A smaller ``tol`` makes
-        both smaller.
+        How far it may be above the optimum of the same features, by duality: the truth is often a tenth of that. A
+        smaller ``tol`` makes both smaller.
     C_, path_ : float, dict of arrays
         With a list of C: the chosen one; values of C with their validation scores, objectives and bounds.
     best_validation_score_ : float

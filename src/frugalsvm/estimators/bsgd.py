@@ -103,8 +103,9 @@ class BSGDClassifier(OnlineClassifier):
     budget_ : int or None
         The budget as a number of support vectors.
     gradient_error_ : float
-        Mean of ``||Delta_t|| / eta_t``, what budget maintenance took from the model over the step size. It bounds
-        the distance to the unbudgeted solution (Theorem 1 of the paper): near 0 is good, 1 is plain removal.
+        Mean over all ``t_`` examples of ``||Delta_t|| / eta_t``, what budget maintenance took from the model over the
+        step size. The bound on the mean loss of "pegasos" grows in proportion to it (Theorem 1 of the paper): near 0
+        is good. Removing a vector counts 1, so that it is 1 where every example costs one.
     n_updates_, n_maintenance_, n_kernel_evals_ : int
         Examples that changed the model; maintenance steps; kernel values computed.
     t_ : int

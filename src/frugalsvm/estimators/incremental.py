@@ -76,8 +76,9 @@ class IncrementalSVC(ExactClassifier):
     intercept_ : ndarray of shape (n_pairs,)
         The bias; where several are optimal, the one in the middle.
     kkt_violation_ : float
-        The largest violation of the optimality conditions: the certificate of the model. It trusts the decision values
-        that the solver keeps, which rounding limits where kernel values are far above 1: scale the features.
+        The largest violation of the optimality conditions: by how much a decision value is not what is demanded of it,
+        plus by how much the coefficients do not sum to zero. It trusts the decision values that the solver keeps,
+        which rounding limits where kernel values are far above 1: scale the features.
     dual_objective_ : float
         The dual objective, to be maximised, summed over the pairs.
     drift_ : float

@@ -32,7 +32,7 @@ FEW = 50  # examples of a class that say where it is
 
 
 class LASVMClassifier(RenamedParameters, DualClassifier):
-    """Online kernel SVM as accurate as a batch solver after one pass, with the duality gap at hand at every moment.
+    """Online kernel SVM, nearly as accurate as a batch solver after one pass, with a duality gap to tell how near.
 
     Reads examples one at a time, keeps those that may matter as members, and makes a few exact optimisation steps for
     each. The number of support vectors is not limited: it grows like that of an SVM, or slower with the ramp loss,
@@ -105,8 +105,10 @@ class LASVMClassifier(RenamedParameters, DualClassifier):
         The bias; zero except for "lasvm".
     n_support_ : ndarray of int
         Support vectors of each output.
-    duality_gap_ : float
-        Primal minus dual objective on the members: how far the model is from the optimum, at most.
+    member_gap_ : float
+        Primal minus dual objective over the members: what more steps on them could gain, at most. That is not how far
+        the model is from the optimum of the whole training problem, unless all examples are members ("full"): see
+        `duality_gap`.
     n_members_, n_admitted_, n_reprocess_ : ndarray of int
         Present members, examples that became members, and optimisation steps beyond the first of an example, per
         output.
@@ -234,6 +236,16 @@ class LASVMClassifier(RenamedParameters, DualClassifier):
         if self.variant == "lasvm" if self.finish == "auto" else self.finish:
             with blas_threads(self.n_jobs):
                 finished(self._learner, self._machine, self.tol)
+
+    @property
+    def _keeps_all(self):
+        return self.variant == "full"
+
+    def _refuse_gap(self):
+        if self.variant == "nc":
+            raise ValueError(
+                "variant='nc' minimizes the ramp loss, which is not convex: duality gives no bound for it."
+            )
 
     def _tally(self, place):
         check_is_fitted(self)

@@ -82,9 +82,12 @@ class TrackingSVC(DualClassifier):
     n_support_ : ndarray of int
         Support vectors of each output, of the last iterate.
     duality_gap_ : float
-        Primal minus dual objective of the last iterate on the members: on all examples, unless ``cached``.
+        Primal minus dual objective of the last iterate on all examples; not with ``cached``, which forgets examples.
+    member_gap_ : float
+        The same over the members: those that are kept.
     normalized_gap_, mean_normalized_gap_ : float
-        The gap over C and the number of examples: now, and on average over all examples learned.
+        The gap over the members, divided by C, by ``t_`` and by the number of outputs: now, and on average over the
+        moments after each example. Where rows are learned again, in further passes, ``t_`` counts them again.
     n_kernel_evals_ : int
         Kernel values computed in training.
     t_ : int
@@ -192,12 +195,16 @@ class TrackingSVC(DualClassifier):
         return support_of(dual._replace(members=dual.members._replace(coef=alpha)))
 
     @property
+    def _keeps_all(self):
+        return not self.cached
+
+    @property
     def normalized_gap_(self):
-        """Duality gap of the last iterate over C, the number of examples and the number of outputs."""
-        return self.duality_gap_ / (self.C * max(self.t_, 1) * len(self.n_support_))
+        """The gap over the members, of the last iterate, divided by C, by ``t_`` and by the number of outputs."""
+        return self.member_gap_ / (self.C * max(self.t_, 1) * len(self.n_support_))
 
     @property
     def mean_normalized_gap_(self):
-        """Its mean over all examples learned."""
+        """Its mean over the moments after each example."""
         check_is_fitted(self)
         return float(self._learner.trace[0] / max(self._learner.trace[1], 1.0))

@@ -83,7 +83,8 @@ class TVMClassifier(OnlineClassifier):
     intercept_ : ndarray
         The bias of each output.
     kkt_violation_ : float
-        How much the optimality conditions are violated on the twins, at most.
+        How much the optimality conditions are violated on the twins, at most: by how much a decision value is not what
+        is demanded of it, plus by how much the coefficients do not sum to zero.
     drift_ : float
         The largest rounding error of a kept decision value that was found and removed.
     n_margin_, n_passed_, n_removed_, n_merged_, n_ignored_ : ndarray of int

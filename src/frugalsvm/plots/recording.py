@@ -16,7 +16,7 @@ History = Mapping[str, Mapping[str, NDArray]]
 
 # What a model says about its own quality, where it does.
 CERTIFICATES = (
-    "duality_gap_",
+    "member_gap_",
     "normalized_gap_",
     "gradient_error_",
     "kkt_violation_",

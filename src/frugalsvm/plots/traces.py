@@ -84,7 +84,7 @@ class TraceDisplay:
         estimators, batches, classes
             As in `record_stream`. The estimators learn.
         trace : str, default=None
-            The attribute, for example ``"duality_gap_"``, ``"gradient_error_"`` or any other that is a number; None is
+            The attribute, for example ``"member_gap_"``, ``"gradient_error_"`` or any other that is a number; None is
             the first that all models have of those that `record_stream` notes.
         against : {"examples", "seconds"}, default="examples"
         ax : matplotlib Axes, default=None

@@ -1,0 +1,109 @@
+"""The duality gap of a whole training problem, evaluated directly: in float64, from the rows themselves.
+
+What a learner keeps is about its members: the gap over them is a bound on what more steps on them could gain. Examples
+that were never members, or are none any more, have losses too. For all examples, without a bias or with sum alpha = 0,
+
+    P = |w|^2 / 2 + sum_i c_i max(0, 1 - y_i f(x_i)),    D = sum_i alpha_i y_i - |w|^2 / 2,    0 <= alpha_i y_i <= c_i
+
+and P - D is at least how far P is above the smallest and D below the largest of all: these two are equal.
+
+That needs alpha to be coefficients of the examples given. Equal rows with equal labels count as one with the sum of
+their boxes, which changes neither P nor D.
+"""
+
+import numpy as np
+
+from frugalsvm.core.kernels import kernel_block
+
+__all__ = ["NotTheProblemError", "training_gap"]
+
+BLOCK_VALUES = 2**20  # kernel values at a time
+ROUNDING = 1e-6  # a box may be exceeded by this share of it: boxes of float32 models are rounded
+
+
+class NotTheProblemError(ValueError):
+    """The coefficients are not those of the examples."""
+
+
+def training_gap(kernel, vectors, alpha, bias, X, truth, boxes):
+    """Primal minus dual objective, summed over the outputs.
+
+    Parameters
+    ----------
+    kernel : NamedTuple
+    vectors : ndarray of shape (n_vectors, n_features)
+        Support vectors, all of them among the rows.
+    alpha : ndarray of shape (n_outputs, n_vectors)
+        Their signed coefficients.
+    bias : ndarray of shape (n_outputs,)
+    X : ndarray or CSR of shape (n_rows, n_features)
+        All rows, of the same type as the vectors.
+    truth : ndarray of shape (n_outputs, n_rows)
+        Labels +1 and -1.
+    boxes : ndarray of shape (n_rows,)
+        C times the weight of each example.
+    """
+    vectors = np.ascontiguousarray(vectors)
+    in_float64 = vectors.astype(np.float64)
+    norms = np.einsum("ij,ij->i", in_float64, in_float64)
+    place_of = {row.tobytes(): place for place, row in enumerate(vectors + 0.0)}  # there is a zero with a sign
+    home = np.array([place_of[row.tobytes()] for row in vectors + 0.0], np.int64)
+    room = np.zeros((2, len(truth), len(vectors)))  # boxes of the negative and of the positive examples at each vector
+    losses = np.zeros(len(truth))
+    block_rows = max(1, BLOCK_VALUES // max(len(vectors), 1))
+    for start in range(0, X.shape[0], block_rows):
+        part = slice(start, start + block_rows)
+        rows = np.ascontiguousarray(X[part] if isinstance(X, np.ndarray) else X[part].toarray())
+        f = _kernel_values(kernel, rows, in_float64, norms) @ alpha.T + bias
+        losses += (boxes[part, None] * np.maximum(1.0 - truth[:, part].T * f, 0.0)).sum(axis=0)
+        _add_room(room, place_of, rows, truth[:, part], boxes[part])
+    _check_boxes(room, home, alpha)
+    squared_norms = np.einsum("ov,vo->o", alpha, _kernel_values(kernel, vectors, in_float64, norms) @ alpha.T)
+    return float(np.sum(losses + squared_norms - _linear_part(room, home, alpha)))
+
+
+def _kernel_values(kernel, rows, vectors, norms):
+    rows = rows.astype(np.float64)
+    out = np.empty((len(rows), len(vectors)))
+    kernel_block(kernel, rows @ vectors.T, norms, np.einsum("ij,ij->i", rows, rows), out)
+    return out
+
+
+def _add_room(room, place_of, rows, truth, boxes):
+    for i, row in enumerate(rows + 0.0):
+        place = place_of.get(row.tobytes())
+        if place is not None:
+            positive = truth[:, i] > 0
+            room[1, positive, place] += boxes[i]
+            room[0, ~positive, place] += boxes[i]
+
+
+def _sums_at_home(home, alpha):
+    """Coefficients of equal vectors together, at the place of the last of them."""
+    sums = np.zeros_like(alpha)
+    for output, own in enumerate(alpha):
+        np.add.at(sums[output], home, own)
+    return sums
+
+
+def _check_boxes(room, home, alpha):
+    sums = _sums_at_home(home, alpha)
+    slack = ROUNDING * room.sum(axis=0)
+    lacking = (room[:, :, home] == 0.0).all(axis=(0, 1)) & (alpha != 0.0).any(axis=0)
+    if lacking.any():
+        raise NotTheProblemError(f"{np.count_nonzero(lacking)} of {len(home)} support vectors are not among the rows")
+    beyond = (sums > room[1] + slack) | (sums < -room[0] - slack)
+    if beyond.any():
+        raise NotTheProblemError(
+            f"{np.count_nonzero(beyond)} coefficients are larger than C times the weight of their example"
+        )
+
+
+def _linear_part(room, home, alpha):
+    """``sum alpha y``.
+
+    Where a row is there with both labels, the model knows the difference of their dual variables only: the sum is made
+    as large as the boxes allow.
+    """
+    sums = _sums_at_home(home, alpha)
+    return (2.0 * np.minimum(room[1], sums + room[0]) - sums).sum(axis=1)
