@@ -67,6 +67,7 @@ NOT_COMPILED = (
     "demo.py",
     "device",
     "estimators",
+    "exceptions.py",
     "export",
     "metrics.py",
     "persist",

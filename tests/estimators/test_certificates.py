@@ -231,9 +231,9 @@ class TestIncremental:
         assert model.kkt_violation_ == pytest.approx(1e-3, rel=1e-3)
 
     def test_drift_is_the_error_that_was_found_when_all_was_computed_anew(self):
-        model = self.learned()
+        model = self.learned()  # and unlearned: empty slots have no decision value that could be wrong
         exact = model._machines[0].exact
-        exact.of[G, 0] += 1e-6
+        exact.of[G, 1] += 1e-6
         exact.counts[N_SINCE] = REFRESH
         model.partial_fit(self.X[:1], self.Y[:1])
         assert model.drift_ == pytest.approx(1e-6, rel=1e-2)

@@ -29,6 +29,7 @@ from frugalsvm.dask._asset_tasks import (
 from frugalsvm.dask._base import Training, Watch
 from frugalsvm.dask._preparing import Rows
 from frugalsvm.estimators._base import blas_threads
+from frugalsvm.estimators._warnings import warn_if_above
 
 __all__ = ["Epochs", "NewtonRounds", "n_features_of"]
 
@@ -138,7 +139,9 @@ class NewtonRounds(_Rounds):
                 break
         if stopped:
             local._unknowns, self.before = self.watch.value, None
+        converged = stopped or self.left > 0
         self.finish(width, self.left + 1)
+        warn_if_above(local, converged, estimator.max_iter or _ROUNDS)
 
     def stages(self):
         """Widths of the loss with the tolerance at each; narrower ones while smoothing makes much of the objective."""

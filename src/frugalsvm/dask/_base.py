@@ -29,6 +29,7 @@ from frugalsvm.dask._preparing import (
 )
 from frugalsvm.estimators._base import new_kernel
 from frugalsvm.estimators._validation import check_choice, check_count
+from frugalsvm.estimators._warnings import warn_if_poor
 
 __all__ = ["DaskClassifier", "Training", "Watch"]
 
@@ -132,6 +133,8 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
             error.model = self.last_model_
             raise
         local.n_iter_ = len(self.history_)
+        held = training.held
+        warn_if_poor(local, held.X, held.labels, held.weights)
         self._local = local
         self.classes_, self.n_features_in_, self.n_iter_ = local.classes_, local.n_features_in_, len(self.history_)
         self.last_model_ = local

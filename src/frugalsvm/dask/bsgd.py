@@ -22,6 +22,7 @@ from frugalsvm.dask._preparing import Rows, own
 from frugalsvm.estimators._base import blas_threads, bytes_per_slot
 from frugalsvm.estimators._classes import n_outputs_for
 from frugalsvm.estimators._validation import check_positive, slots_for_budget
+from frugalsvm.estimators._warnings import warn_at_limit
 from frugalsvm.estimators.bsgd import BSGDClassifier
 
 __all__ = ["DaskBSGDClassifier"]
@@ -164,6 +165,11 @@ class DaskBSGDClassifier(DaskClassifier):
             accuracy = held_accuracy(local, training.held)
             training.tell(copy(local), accuracy=accuracy, gradient_error=local.gradient_error_)
             done = watch(accuracy, local._expansion) if training.held.n_rows else False
+        if training.held.n_rows and not done:
+            advice = (
+                f"the accuracy on held rows still rose within the last {self.n_iter_no_change} rounds; raise max_iter"
+            )
+            warn_at_limit(self, f"max_iter={self.max_iter}", advice)
         if watch.value is not None:
             local._expansion = watch.value
         if self.average == "post":

@@ -27,6 +27,7 @@ from frugalsvm.estimators._validation import (
     check_positive,
     parsed_bytes,
 )
+from frugalsvm.estimators._warnings import warn_at_limit, warn_if_above
 
 __all__ = ["FEATURE_MAPS", "SOLVERS", "LowRankMachine", "dense_rows", "with_weight"]
 
@@ -248,6 +249,7 @@ class LowRankMachine(RelativeRows, BaseEstimator):
         else:
             solutions = solve_path(training, penalties, settings, rng, watcher)
             task = training.task._replace(penalty=penalties[0])
+            self._warn_if_watched_in_vain(watcher, solutions[0].converged, settings.max_iter)
             self._publish(solutions[0] if watcher is None else self._best_watched(watcher, task, unit, rng))
         return sum(each.n_iter for each in solutions)
 
@@ -256,11 +258,18 @@ class LowRankMachine(RelativeRows, BaseEstimator):
         task = training.task._replace(penalty=self._penalty(self.C, training.task.rows.n_rows))
         n_epochs = self.max_iter or _EPOCHS
         unknowns, n_taken = run_epochs(self.solver, self.average, task, self._map, n_epochs, watcher, rng)
+        self._warn_if_watched_in_vain(watcher, n_taken < n_epochs, n_epochs)
         if watcher is None:
             self._publish(certified(task, unknowns, unit, rng))
         else:
             self._publish(self._best_watched(watcher, task, unit, rng))
         return n_taken
+
+    def _warn_if_watched_in_vain(self, watcher, ended, n_most):
+        """Tell if early stopping did not come to stop."""
+        if watcher is not None and not (watcher.is_done or ended):
+            advice = f"the score on held rows still rose within the last {self.n_iter_no_change} steps; raise max_iter"
+            warn_at_limit(self, f"max_iter={n_most}", advice)
 
     def _best_watched(self, watcher, task, unit, rng):
         """The solution that did best on the held rows."""
@@ -272,6 +281,7 @@ class LowRankMachine(RelativeRows, BaseEstimator):
         self._unknowns = solution.unknowns
         self.objective_ = float(solution.objectives.sum())
         self.suboptimality_bound_ = float((solution.objectives - solution.bounds).sum())
+        warn_if_above(self, solution.converged, self.max_iter or _NEWTON_STEPS)
 
     def _best_of_path(self, training, solutions, settings, rng):
         """The solution on all rows for the value of C that does best on the held ones."""

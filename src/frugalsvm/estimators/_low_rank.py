@@ -139,6 +139,10 @@ class Watcher:
             self._mark, self._without_gain = value, 0
         else:
             self._without_gain += 1
+        return self.is_done
+
+    @property
+    def is_done(self):
         return self._without_gain >= self._patience
 
 

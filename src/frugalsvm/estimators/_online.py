@@ -15,6 +15,7 @@ from frugalsvm.estimators._validation import (
     encoded_labels,
     example_weights,
 )
+from frugalsvm.estimators._warnings import warn_after_fit
 
 __all__ = ["FIRST_SLOTS", "OnlineClassifier", "OnlineLearner", "closeness"]
 
@@ -97,6 +98,7 @@ class OnlineLearner(RelativeRows, ScoringClassifier):
         self._passes(X, labels, weights, random_state)
         self.n_iter_ = self._n_passes
         self._finish(X, labels, weights, random_state)
+        warn_after_fit(self, X, labels, weights)
 
     def _passes(self, X, labels, weights, random_state):
         for _ in range(self._n_passes):

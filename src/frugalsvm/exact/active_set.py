@@ -301,6 +301,7 @@ def refresh(kernel, exact, rows):
         exact.of[CHANGE, k] = beta_of(exact, k)
     update_g(kernel, exact, rows)
     for k in range(n):
-        exact.scalars[DRIFT] = max(exact.scalars[DRIFT], abs(exact.of[G, k] - exact.of[OLD, k]))
+        if exact.of[HI, k] > exact.of[LO, k]:  # the g of a slot without an example is whatever it was
+            exact.scalars[DRIFT] = max(exact.scalars[DRIFT], abs(exact.of[G, k] - exact.of[OLD, k]))
     refactor(kernel, exact, rows)
     exact.counts[N_SINCE] = 0
