@@ -52,7 +52,7 @@ def test_both_names_are_refused():
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(TypeError, match="LASVMClassifier has no parameter 'stepss'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'stepss'"):
         LASVMClassifier(stepss="pair")
     with pytest.raises(ValueError, match="Invalid parameter 'stepss'"):
         LASVMClassifier().set_params(stepss="pair")

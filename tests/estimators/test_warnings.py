@@ -74,6 +74,17 @@ class TestPoorFit:
         y[200:] = 1 - y[200:]
         assert told(LASVMClassifier(random_state=0).fit, X, y, sample_weight=weights) == []
 
+    def test_labels_of_any_type(self):
+        for labels in (
+            np.array(["b", "a"], object),
+            np.array(["b", "a"]),
+            np.array([2.0, 1.0]),
+            np.array([True, False]),
+        ):
+            y = labels[(np.arange(400) % 4 == 0).astype(int)]
+            (warning,) = told(useless().fit, X, y)
+            assert f"always predicting {labels.tolist()[0]!r}: " in str(warning.message)
+
     def test_few_rows_and_batches_are_left_alone(self):
         y = np.arange(400) % 2
         assert told(useless().fit, X[:49], y[:49]) == []

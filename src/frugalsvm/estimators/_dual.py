@@ -9,7 +9,7 @@ from frugalsvm.dual.learn import Machine, learn, machine_of, new_machine, rememb
 from frugalsvm.dual.state import BIAS, N_SUPPORT, support_of
 from frugalsvm.estimators._base import blas_threads, new_kernel
 from frugalsvm.estimators._classes import n_outputs_for
-from frugalsvm.estimators._online import OnlineClassifier, closeness
+from frugalsvm.estimators._online import closeness
 from frugalsvm.estimators._training_gap import TrainingGap
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive
 
@@ -56,7 +56,7 @@ class PackedSupport:
         return packed
 
 
-class DualClassifier(TrainingGap, OnlineClassifier):
+class DualClassifier(TrainingGap):
     """Base of classifiers with a dual machine; subclasses define ``_new_learner``."""
 
     _machine: Machine

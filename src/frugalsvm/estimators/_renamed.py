@@ -3,10 +3,12 @@
 The old name must not stay as an attribute: scikit-learn takes what has an attribute ``steps`` for a `Pipeline`.
 """
 
+import functools
 import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar
 
-__all__ = ["RenamedParameters", "with_new_names"]
+__all__ = ["RenamedParameters", "takes_old_names", "with_new_names"]
 
 
 def with_new_names(cls: Any, state: dict[str, Any]) -> dict[str, Any]:
@@ -15,20 +17,23 @@ def with_new_names(cls: Any, state: dict[str, Any]) -> dict[str, Any]:
     return {names.get(name, name): value for name, value in state.items()}
 
 
+def takes_old_names(init: Callable) -> Callable:
+    """A constructor of an estimator with `RenamedParameters`; its signature has the new names only."""
+
+    @functools.wraps(init)
+    def with_old_names(self, *args, **kwargs):
+        init(self, *args, **self._warned(kwargs))
+
+    return with_old_names
+
+
 class RenamedParameters:
     """Mixin for estimators, before `BaseEstimator`: ``_renamed_parameters`` is a dict from old to new names.
 
-    The constructor takes them as ``**renamed`` and ends with ``self._take_renamed(renamed)``.
+    The constructor takes them if it is decorated with `takes_old_names`.
     """
 
     _renamed_parameters: ClassVar[dict[str, str]] = {}
-
-    def _take_renamed(self, renamed: dict[str, Any]) -> None:
-        unknown = [name for name in renamed if name not in self._renamed_parameters]
-        if unknown:
-            raise TypeError(f"{type(self).__name__} has no parameter {unknown[0]!r}.")
-        for name, value in self._warned(renamed).items():
-            setattr(self, name, value)
 
     def _warned(self, parameters: dict[str, Any]) -> dict[str, Any]:
         """The same under their new names, with a warning for each old one."""
@@ -39,7 +44,7 @@ class RenamedParameters:
             warnings.warn(
                 f"The parameter {old!r} of {type(self).__name__} is now called {new!r}; the old name will be removed.",
                 FutureWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
         return with_new_names(type(self), parameters)
 

@@ -16,7 +16,8 @@ def thread_count(n_jobs: Any) -> int:
             "n_jobs must be a number of threads, None for one, or negative (-1 is all cores, -2 all but one), "
             f"not {n_jobs!r}."
         )
-    return int(n_jobs) if n_jobs > 0 else max(_n_cores() + 1 + int(n_jobs), 1)
+    wanted = int(n_jobs)
+    return wanted if wanted > 0 else max(_n_cores() + 1 + wanted, 1)
 
 
 def _n_cores() -> int:

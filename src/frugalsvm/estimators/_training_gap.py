@@ -10,13 +10,14 @@ from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.dual.gap import NotTheProblemError, training_gap
 from frugalsvm.dual.state import BIAS
 from frugalsvm.estimators._base import blas_threads
+from frugalsvm.estimators._online import OnlineClassifier
 from frugalsvm.estimators._validation import encoded_labels, example_weights
 
 __all__ = ["TrainingGap"]
 
 
-class TrainingGap:
-    """Mixin of `DualClassifier`."""
+class TrainingGap(OnlineClassifier):
+    """The part of `DualClassifier` that tells how far from the optimum it is."""
 
     _machine: Any
 

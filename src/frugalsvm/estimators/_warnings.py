@@ -3,6 +3,7 @@
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -51,12 +52,12 @@ def warn_if_poor(estimator, X, labels, weights) -> None:
         known = np.sort(np.random.default_rng(0).choice(known, SAMPLE, replace=False))
     labels, weights = labels[known], None if weights is None else weights[known]
     shares = np.bincount(labels, weights, minlength=len(estimator.classes_))
-    majority, largest = shares.max() / shares.sum(), estimator.classes_[int(shares.argmax())]
+    majority, largest = shares.max() / shares.sum(), estimator.classes_.tolist()[int(shares.argmax())]
     accuracy = np.average(_predicted(estimator, X[known]) == estimator.classes_[labels], weights=weights)
     if accuracy <= majority * (1 + 1e-12):
         weighted = "" if weights is None else " by weight"
         _warn(
-            f"{type(estimator).__name__} is no better than always predicting {largest.item()!r}: right on "
+            f"{type(estimator).__name__} is no better than always predicting {largest!r}: right on "
             f"{accuracy:.1%} of {len(known)} training rows{weighted}, where that class is {majority:.1%}. "
             f"Scale the features (StandardScaler), or try other values of {_worth_trying(estimator)}.",
             PoorFitWarning,
@@ -64,7 +65,7 @@ def warn_if_poor(estimator, X, labels, weights) -> None:
 
 
 def _predicted(estimator, X):
-    nameless = type(estimator).__new__(type(estimator))
+    nameless: Any = object.__new__(type(estimator))
     vars(nameless).update(vars(estimator))
     vars(nameless).pop("feature_names_in_", None)  # rows of a data frame are rows of an array by now
     return nameless.predict(X)

@@ -21,7 +21,7 @@ from frugalsvm.dual.state import (
 )
 from frugalsvm.estimators._base import blas_threads
 from frugalsvm.estimators._dual import DualClassifier
-from frugalsvm.estimators._renamed import RenamedParameters
+from frugalsvm.estimators._renamed import RenamedParameters, takes_old_names
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive
 from frugalsvm.estimators._warnings import warn_at_limit
 
@@ -161,6 +161,7 @@ class LASVMClassifier(RenamedParameters, DualClassifier):
 
     _renamed_parameters: ClassVar = {"steps": "step_type"}  # an attribute `steps` is the mark of a Pipeline
 
+    @takes_old_names
     def __init__(
         self,
         variant="g",
@@ -187,7 +188,6 @@ class LASVMClassifier(RenamedParameters, DualClassifier):
         warm_start=False,
         n_jobs=None,
         random_state=None,
-        **renamed,
     ):
         self.variant = variant
         self.C = C
@@ -212,7 +212,6 @@ class LASVMClassifier(RenamedParameters, DualClassifier):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self._take_renamed(renamed)
 
     def _check_params(self):
         check_choice("variant", self.variant, VARIANTS)
