@@ -161,7 +161,7 @@ class TestInput:
         assert expected.predict(X).sum() > new_model(variant, finish=False).fit(X, y).predict(X).sum()
 
     def test_not_fitted(self):
-        for name in ("support_vectors_", "dual_coef_", "intercept_", "duality_gap_", "n_support_", "n_members_", "t_"):
+        for name in ("support_vectors_", "dual_coef_", "intercept_", "member_gap_", "n_support_", "n_members_", "t_"):
             with pytest.raises(NotFittedError):
                 getattr(new_model(), name)
         with pytest.raises(NotFittedError):

@@ -95,4 +95,4 @@ def test_prediction(model, bad):
 def test_finish_of_another_type_is_not_ignored(finish):
     """Grids of parameters are arrays, and their elements are no bools of Python."""
     model, expected = (LASVMClassifier(gamma=0.3, random_state=0, finish=f).fit(X, Y) for f in (finish, bool(finish)))
-    assert model.duality_gap_ == expected.duality_gap_
+    assert model.member_gap_ == expected.member_gap_
