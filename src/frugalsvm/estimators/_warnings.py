@@ -54,7 +54,7 @@ def warn_if_poor(estimator, X, labels, weights) -> None:
     shares = np.bincount(labels, weights, minlength=len(estimator.classes_))
     majority, largest = shares.max() / shares.sum(), estimator.classes_.tolist()[int(shares.argmax())]
     accuracy = np.average(_predicted(estimator, X[known]) == estimator.classes_[labels], weights=weights)
-    if accuracy <= majority * (1 + 1e-12):
+    if accuracy <= majority * (1 + 1e-12) and majority < 1.0:  # a single class with a weight is no choice
         weighted = "" if weights is None else " by weight"
         _warn(
             f"{type(estimator).__name__} is no better than always predicting {largest!r}: right on "
