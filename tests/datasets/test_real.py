@@ -1,6 +1,7 @@
 """The real data sets: reading, verifying and downloading them, against a server on this machine."""
 
 import bz2
+import contextlib
 import gzip
 import hashlib
 import io
@@ -302,6 +303,27 @@ class BreakingHandler(QuietHandler):
         self.wfile.write(b"too short")
 
 
+class EndlessHandler(QuietHandler):
+    """Sends until nobody listens any more."""
+
+    def __init__(self, announces, *args, **kwargs):
+        self.announces = announces
+        super().__init__(*args, **kwargs)
+
+    def do_GET(self):
+        self.send_response(200)
+        if self.announces:
+            self.send_header("Content-Length", str(10**12))
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            while True:
+                self.wfile.write(b"0" * 2**16)
+
+
+def parse_nothing(files):
+    raise AssertionError("parsed")
+
+
 def serving(handler):
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
@@ -346,7 +368,7 @@ def small(monkeypatch):
         parse = source.parse
         if name == "letter":
             parse = partial(parse, n_train=len(arrays["y_train"]))
-        monkeypatch.setitem(SOURCES, name, replace(source, sha256=sha256, parse=parse))
+        monkeypatch.setitem(SOURCES, name, replace(source, sha256=sha256, parse=parse, file_sha256={}))
         return arrays
 
     return expect
@@ -429,7 +451,8 @@ class TestDownload:
     def test_page_instead_of_the_file(self, name, mirror, tmp_path):
         address, folder = mirror
         write_files(folder, dict.fromkeys(SOURCES[name].urls, b"<html>The file has moved.</html>"))
-        with pytest.raises(DatasetMismatchError, match="could not be read"):
+        why = "sha256 of the file should be" if SOURCES[name].file_sha256 else "could not be read"
+        with pytest.raises(DatasetMismatchError, match=why):
             fetch(name, data_home=tmp_path / "home", mirror=address)
         assert not list(tmp_path.glob("home/*"))
 
@@ -449,6 +472,39 @@ class TestDownload:
             server.shutdown()
             server.server_close()
         assert not list(tmp_path.glob("home/*"))
+
+    @pytest.mark.parametrize("announces", [True, False])
+    def test_files_that_are_too_large_are_not_read(self, announces, small, tmp_path, monkeypatch):
+        small("a9a")
+        monkeypatch.setitem(SOURCES, "a9a", replace(SOURCES["a9a"], max_bytes=10_000, parse=parse_nothing))
+        server, address = serving(partial(EndlessHandler, announces))
+        try:
+            with pytest.raises(DatasetMismatchError, match=r"a9a: the file has .* 10000 (bytes )?(that )?are expected"):
+                fetch("a9a", data_home=tmp_path / "home", mirror=address)
+        finally:
+            server.shutdown()
+            server.server_close()
+
+    @pytest.mark.parametrize("name", ["covtype", "ijcnn1", "mnist", "shuttle", "reuters_money_fx", "usps"])
+    def test_decompressing_is_limited(self, name, mirror, small, tmp_path, monkeypatch):
+        address, folder = mirror
+        write_files(folder, original_files(name, small(name)))
+        monkeypatch.setattr(_parsers, "MAX_BYTES", 100)
+        with pytest.raises(DatasetMismatchError, match="decompressed, the file has more than 100 bytes"):
+            fetch(name, data_home=tmp_path / "home", mirror=address)
+
+    def test_known_digests_are_checked_before_parsing(self, mirror, small, tmp_path, monkeypatch):
+        address, folder = mirror
+        arrays = small("usps")
+        files = original_files("usps", arrays)
+        sums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+        monkeypatch.setitem(SOURCES, "usps", replace(SOURCES["usps"], file_sha256=sums))
+        write_files(folder, files)
+        assert_holds(fetch("usps", data_home=tmp_path / "home", mirror=address), arrays)
+        write_files(folder, {"zip.test.gz": files["zip.train.gz"]})
+        monkeypatch.setitem(SOURCES, "usps", replace(SOURCES["usps"], parse=parse_nothing))
+        with pytest.raises(DatasetMismatchError, match=f"sha256 of the file should be {sums['zip.test.gz']}"):
+            fetch("usps", data_home=tmp_path / "other", mirror=address)
 
     def test_missing_file_on_the_server(self, mirror, tmp_path):
         with pytest.raises(DatasetUnavailableError, match="404"):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Iterable
+from typing import Any
 
 logger = logging.getLogger(__name__)
 
 _TIMEOUT_SECONDS = 60
+_CHUNK_BYTES = 2**20
 
 
 class DatasetUnavailableError(OSError):
@@ -18,13 +21,17 @@ class DatasetMismatchError(ValueError):
     """The contents of a data set are not the expected ones."""
 
 
-def download(urls: Iterable[str]) -> bytes:
-    """Return the content of the first address that answers.
+def download(urls: Iterable[str], max_bytes: int, sha256: str | None = None) -> bytes:
+    """Return the content of the first address that answers with the right file.
 
     Parameters
     ----------
     urls : iterable of str
         Addresses of the same file.
+    max_bytes : int
+        No more than this is read: what is larger is not the file.
+    sha256 : str or None, default=None
+        SHA-256 of the file in hexadecimal, where it is known.
 
     Returns
     -------
@@ -33,20 +40,33 @@ def download(urls: Iterable[str]) -> bytes:
 
     Raises
     ------
+    DatasetMismatchError
+        If addresses answer, but none with the right file.
     DatasetUnavailableError
         If no address answers; the message gives the reason for each.
     """
-    reasons = []
+    reasons, mismatches = [], []
     for url in urls:
         try:
-            return _read(url)
+            return _verified(_read(url, max_bytes), sha256)
+        except DatasetMismatchError as error:
+            logger.info("another file at %s: %s", url, error)
+            mismatches.append(f"{url}: {error}")
         except OSError as error:
             logger.info("no answer from %s: %s", url, error)
             reasons.append(f"{url}: {error}")
+    if mismatches:
+        raise DatasetMismatchError("; ".join(mismatches + reasons))
     raise DatasetUnavailableError("; ".join(reasons))
 
 
-def _read(url: str) -> bytes:
+def _verified(content: bytes, sha256: str | None) -> bytes:
+    if sha256 is not None and (found := hashlib.sha256(content).hexdigest()) != sha256:
+        raise DatasetMismatchError(f"the sha256 of the file should be {sha256}, but is {found}")
+    return content
+
+
+def _read(url: str, max_bytes: int) -> bytes:
     # Imported here because it costs more time than everything else in this package.
     from http.client import HTTPException
     from urllib.request import Request, urlopen
@@ -56,7 +76,27 @@ def _read(url: str) -> bytes:
     request = Request(url, headers={"User-Agent": "frugalsvm"})
     try:
         with urlopen(request, timeout=_TIMEOUT_SECONDS) as response:
-            return response.read()
+            return _limited(response, max_bytes)
     except HTTPException as error:
         # Among them a connection that broke off in the middle of the file.
         raise OSError(f"{type(error).__name__}: {error}") from error
+
+
+def _limited(response: Any, max_bytes: int) -> bytes:
+    """Read a response piece by piece: a server may send more than it announced, or never stop."""
+    from http.client import IncompleteRead
+
+    length = response.headers.get("Content-Length") or ""
+    announced = int(length) if length.isdecimal() else None
+    if announced is not None and announced > max_bytes:
+        raise DatasetMismatchError(f"the file has {announced} bytes, and at most {max_bytes} are expected")
+    pieces, n_bytes = [], 0
+    while piece := response.read(_CHUNK_BYTES):
+        n_bytes += len(piece)
+        if n_bytes > max_bytes:
+            raise DatasetMismatchError(f"the file has more than the {max_bytes} bytes that are expected at most")
+        pieces.append(piece)
+    content = b"".join(pieces)
+    if announced is not None and n_bytes < announced:
+        raise IncompleteRead(content, announced - n_bytes)
+    return content

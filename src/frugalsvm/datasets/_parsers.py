@@ -20,6 +20,8 @@ from frugalsvm.datasets import _unix_compress
 Files = Mapping[str, bytes]
 Arrays = dict[str, NDArray]
 
+MAX_BYTES = 2**29  # of a file once it is decompressed: several times the largest there is
+
 
 def read_svmlight(files: Files, *, train: str, test: str, n_features: int, dtype: DTypeLike) -> Arrays:
     """Read a pair of files in the sparse text format of LIBSVM into dense arrays."""
@@ -43,7 +45,7 @@ def read_svmlight_with_duplicates(files: Files, *, archive: str, train: str, tes
             member = tar.extractfile(name)
             if member is None:
                 raise ValueError(f"{name} in {archive} is not a file")
-            arrays |= _csr(split, member.read().decode("ascii").splitlines(), n_features)
+            arrays |= _csr(split, _limited(member).decode("ascii").splitlines(), n_features)
     return arrays
 
 
@@ -61,7 +63,7 @@ def read_tables_in_zip(
 def read_covtype(files: Files, *, archive: str, member: str) -> Arrays:
     """Read the gzipped table of Covertype in its zip archive."""
     # Straight into the small type: the table has 32 million numbers.
-    table = _table(gzip.decompress(_zip_member(files[archive], member)), ",", np.int16)
+    table = _table(_gunzipped(_zip_member(files[archive], member)), ",", np.int16)
     return _dense("train", table[:, :-1], table[:, -1], np.int16)
 
 
@@ -77,7 +79,7 @@ def read_idx(files: Files, *, train: tuple[str, str], test: tuple[str, str]) -> 
     """Read pairs of gzipped IDX files (images, labels), flattening the images."""
     arrays: Arrays = {}
     for split, (images, labels) in (("train", train), ("test", test)):
-        X, y = _idx_array(gzip.decompress(files[images])), _idx_array(gzip.decompress(files[labels]))
+        X, y = _idx_array(_gunzipped(files[images])), _idx_array(_gunzipped(files[labels]))
         arrays |= _dense(split, X.reshape(len(X), -1), y, np.uint8)
     return arrays
 
@@ -175,12 +177,24 @@ def _idx_array(content: bytes) -> NDArray:
     return np.frombuffer(content, dtype=np.uint8, offset=4 + 4 * n_dimensions).reshape(shape)
 
 
+def _limited(stream: Any) -> bytes:
+    """The content of a stream that decompresses: a small file can become larger than any memory."""
+    content = stream.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise ValueError(f"decompressed, the file has more than {MAX_BYTES} bytes")
+    return content
+
+
+def _gunzipped(content: bytes) -> bytes:
+    with gzip.open(io.BytesIO(content)) as stream:
+        return _limited(stream)
+
+
 def _inflated(files: Files, name: str) -> bytes:
     if name.endswith(".bz2"):
-        return bz2.decompress(files[name])
-    if name.endswith(".gz"):
-        return gzip.decompress(files[name])
-    return files[name]
+        with bz2.open(io.BytesIO(files[name])) as stream:
+            return _limited(stream)
+    return _gunzipped(files[name]) if name.endswith(".gz") else files[name]
 
 
 def _zip_member(archive: bytes, name: str) -> bytes:
@@ -189,8 +203,9 @@ def _zip_member(archive: bytes, name: str) -> bytes:
 
     with zipfile.ZipFile(io.BytesIO(archive)) as opened:
         paths = {path.rsplit("/", 1)[-1]: path for path in opened.namelist()}
-        if name in paths:
-            return opened.read(paths[name])
-        if f"{name}.Z" in paths:
-            return _unix_compress.decompress(opened.read(paths[f"{name}.Z"]))
-        raise ValueError(f"the archive has no member {name}, only: {', '.join(sorted(paths))}")
+        found = next((each for each in (name, f"{name}.Z") if each in paths), None)
+        if found is None:
+            raise ValueError(f"the archive has no member {name}, only: {', '.join(sorted(paths))}")
+        with opened.open(paths[found]) as stream:
+            content = _limited(stream)
+        return content if found == name else _unix_compress.decompress(content, MAX_BYTES)

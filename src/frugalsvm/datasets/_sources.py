@@ -11,7 +11,7 @@ since the digest would not match.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -46,6 +46,10 @@ class Source:
         Whether copies of the set differ in the order of rows.
     decimals : int or None
         Number of decimals to which all copies agree, where they differ in the last digits.
+    max_bytes : int
+        No original file is larger than this, as it is downloaded.
+    file_sha256 : mapping of str to str
+        SHA-256 of original files by name, where several public programs agree on it: checked before parsing.
     """
 
     title: str
@@ -56,6 +60,8 @@ class Source:
     remark: str = ""
     any_row_order: bool = False
     decimals: int | None = None
+    max_bytes: int = 64 * 2**20
+    file_sha256: Mapping[str, str] = field(default_factory=dict)
 
     def served_from(self, mirror: str) -> Source:
         """Return this source with all files taken from one folder on a server or, by file://, on disk."""
@@ -166,6 +172,12 @@ SOURCES: dict[str, Source] = {
             test=("t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"),
         ),
         sha256="ebabd3033221e17a04ce5df882618b697e2cb2ad20ffc62d08242a7fa2168fde",
+        file_sha256={
+            "train-images-idx3-ubyte.gz": "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+            "train-labels-idx1-ubyte.gz": "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+            "t10k-images-idx3-ubyte.gz": "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+            "t10k-labels-idx1-ubyte.gz": "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+        },
         remark="Classes 0 to 9.",
     ),
     "pendigits": Source(

@@ -7,13 +7,15 @@ _CLEAR = 256
 _FIRST_WIDTH = 9
 
 
-def decompress(data: bytes) -> bytes:
+def decompress(data: bytes, max_bytes: int | None = None) -> bytes:
     """Undo Lempel-Ziv-Welch compression as written by the Unix program compress.
 
     Parameters
     ----------
     data : bytes
         Content of a ``.Z`` file.
+    max_bytes : int or None, default=None
+        More than this is an error.
 
     Returns
     -------
@@ -41,6 +43,8 @@ def decompress(data: bytes) -> bytes:
             width = _FIRST_WIDTH
             continue
         decoder.decode(code, can_grow=len(decoder.table) < 1 << largest_width)
+        if max_bytes is not None and decoder.n_bytes > max_bytes:
+            raise ValueError(f"decompressed, the file has more than {max_bytes} bytes")
         if width < largest_width and len(decoder.table) == 1 << width:
             reader.skip_padding(width)
             width += 1
@@ -81,6 +85,7 @@ class _Decoder:
             # A place holder: code 256 never stands for a string.
             self._initial_table.append(b"")
         self.output: list[bytes] = []
+        self.n_bytes = 0
         self.clear()
 
     def clear(self) -> None:
@@ -100,6 +105,7 @@ class _Decoder:
         else:
             raise ValueError(f"damaged file: code {code} is not in the table")
         self.output.append(entry)
+        self.n_bytes += len(entry)
         if self._previous is not None and can_grow:
             self.table.append(self._previous + entry[:1])
         self._previous = entry

@@ -89,7 +89,8 @@ def fetch(
 
     The set is looked for as ``<name>.npz`` in the folder given by `get_data_home`. If it is not there, the
     original files are downloaded, converted, and kept in that folder under that name. In both cases the
-    sha256 of the arrays is compared with the known one, so that everybody works on the same examples.
+    sha256 of the arrays is compared with the known one, so that everybody works on the same examples. No more
+    than 64 MB of an original file are read, and 512 MB of what it decompresses to.
 
     Parameters
     ----------
@@ -251,7 +252,9 @@ def _verify(arrays: Mapping[str, NDArray], source: Source, origin: object) -> No
 
 def _download_to(path: Path, source: Source) -> Arrays:
     try:
-        files = {name: _download(urls) for name, urls in source.urls.items()}
+        files = {
+            name: _download(urls, source.max_bytes, source.file_sha256.get(name)) for name, urls in source.urls.items()
+        }
     except DatasetUnavailableError as error:
         raise DatasetUnavailableError(f"could not download {path.stem}: {error}. {_advice(path, source)}") from error
     origin = " and ".join(urls[0] for urls in source.urls.values())
