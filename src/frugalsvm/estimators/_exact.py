@@ -10,6 +10,7 @@ from frugalsvm.core.predict import decision_values
 from frugalsvm.estimators._base import blas_threads, new_kernel, unchanged_on_error
 from frugalsvm.estimators._limits import MEGABYTE, LimitedMemory
 from frugalsvm.estimators._pairs import Examples, no_examples, pairs_of, votes
+from frugalsvm.estimators._writable import own_arrays
 from frugalsvm.exact.conditions import dual_objective, optimal_bias, violation
 from frugalsvm.exact.incremental import change_C, learn, restored
 from frugalsvm.exact.machine import machine_of, new_machine, saved
@@ -57,6 +58,7 @@ class ExactClassifier(LimitedMemory):
     def _changing(self):
         """Context in which the machines change; if that fails, they are as before."""
         with unchanged_on_error(self), blas_threads(self.n_jobs):
+            own_arrays(self)
             before = [saved(machine) for machine in self._machines]
             self._left_out = None
             try:

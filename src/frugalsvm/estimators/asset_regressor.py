@@ -11,6 +11,7 @@ from frugalsvm.estimators._asset_stream import StreamingMachine
 from frugalsvm.estimators._base import unchanged_on_error
 from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators._validation import check_choice, check_positive
+from frugalsvm.estimators._writable import own_arrays
 
 __all__ = ["ASSETRegressor"]
 
@@ -275,6 +276,8 @@ class ASSETRegressor(RegressorMixin, StreamingMachine):
             if first:
                 self._start(X)
                 X = self._with_origin(X, whole=False)
+            else:
+                own_arrays(self)
             X = self._follow(X)
             self._learn_rows(X, targets, weights, self._loss())
         return self

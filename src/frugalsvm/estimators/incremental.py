@@ -14,6 +14,7 @@ from frugalsvm.estimators._validation import (
     distinct_labels,
     encoded_labels,
 )
+from frugalsvm.estimators._writable import own_arrays
 from frugalsvm.exact.conditions import is_pinned
 from frugalsvm.exact.incremental import left_out, unlearn
 from frugalsvm.exact.state import B, G
@@ -243,6 +244,7 @@ class IncrementalSVC(ExactClassifier):
         """
         check_is_fitted(self)
         if self._left_out is None:
+            own_arrays(self)  # examples are taken out and put back
             with blas_threads(self.n_jobs):
                 self._left_out = self._class_scores(self._left_out_values())
         scores = self._left_out

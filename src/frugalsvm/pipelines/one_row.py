@@ -23,6 +23,7 @@ from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
 from frugalsvm.estimators._base import blas_threads
 from frugalsvm.estimators._machines import Machine, MachinesClassifier
+from frugalsvm.estimators._writable import own_arrays
 from frugalsvm.estimators.bsgd import BSGDClassifier
 
 __all__ = ["RowPath", "row_path_for"]
@@ -51,6 +52,7 @@ def row_path_for(estimator, scaler):
     if estimator._origin is not None and estimator._origin.n_far > 0:  # it may move: that takes all checks
         return None
     estimator._check_params()
+    own_arrays(estimator)
     return RowPath(estimator, scaler)
 
 
