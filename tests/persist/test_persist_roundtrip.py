@@ -59,7 +59,7 @@ RARE = {  # each compiles for long
 def same_file(first, second, folder):
     """Whether two models are equal in every bit of their state."""
     for number, model in enumerate((first, second)):
-        save(model, folder / f"{number}.frugal")
+        save(model, folder / f"{number}.frugal", caches=True)
     return (folder / "0.frugal").read_bytes() == (folder / "1.frugal").read_bytes()
 
 
@@ -68,7 +68,7 @@ def assert_goes_on(model, n_classes, folder):
     X, labels = blobs(160, 3, n_classes, seed=1)
     y = np.array(["ant", "bee", "cow"])[labels]
     model = clone(model).partial_fit(X[:90], y[:90], classes=np.unique(y))
-    save(model, folder / "model.frugal")
+    save(model, folder / "model.frugal", caches=True)
     copy = load(folder / "model.frugal")
     np.testing.assert_array_equal(copy.decision_function(X), model.decision_function(X))
     np.testing.assert_array_equal(copy.predict(X), model.predict(X))
@@ -178,8 +178,8 @@ class TestForms:
     def test_without_caches(self, name, tmp_path, data):
         X, y = data
         model = clone(RARE[name]).partial_fit(X[:90], y[:90])
-        save(model, tmp_path / "whole.frugal")
-        save(model, tmp_path / "small.frugal", caches=False)
+        save(model, tmp_path / "whole.frugal", caches=True)
+        save(model, tmp_path / "small.frugal")
         assert (tmp_path / "small.frugal").stat().st_size < (tmp_path / "whole.frugal").stat().st_size
         copy = load(tmp_path / "small.frugal")
         np.testing.assert_array_equal(copy.decision_function(X), model.decision_function(X))

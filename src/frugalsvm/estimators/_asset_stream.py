@@ -26,6 +26,7 @@ from frugalsvm.estimators._asset_steps import (
 from frugalsvm.estimators._base import blas_threads, new_kernel
 from frugalsvm.estimators._batches import rows_numbered
 from frugalsvm.estimators._low_rank import Data
+from frugalsvm.estimators._writable import forget_learned
 
 __all__ = ["STREAM_LENGTH", "StreamingMachine"]
 
@@ -48,6 +49,7 @@ class StreamingMachine(LowRankMachine):
 
     def _begin(self, n_outputs, kernel, sparse, rng):
         """A machine that has learned nothing."""
+        forget_learned(self)
         for name in _RESULTS:
             if hasattr(self, name):
                 delattr(self, name)

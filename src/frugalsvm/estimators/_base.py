@@ -16,6 +16,7 @@ from frugalsvm.device.arrays import arrays_on
 from frugalsvm.device.expansion import expansion_values
 from frugalsvm.device.maps import kernel_map
 from frugalsvm.estimators._origin import RelativeRows
+from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators._threads import thread_count
 from frugalsvm.estimators._validation import AS_IT_IS, check_choice, check_positive, gamma_value
 
@@ -129,6 +130,7 @@ class KernelExpansionClassifier(RelativeRows, ScoringClassifier):
     """
 
     _expansion: Expansion
+    _predictor: Predictor | None = None  # of a model that was saved for prediction, and has no other state
 
     @property
     def _dtype(self):

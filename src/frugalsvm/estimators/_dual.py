@@ -3,10 +3,10 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, Expansion, moved_rows, new_expansion
+from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, Expansion, moved_rows, new_expansion, resized
 from frugalsvm.core.predict import decision_values
 from frugalsvm.dual.learn import Machine, learn, machine_of, new_machine, remembered
-from frugalsvm.dual.state import BIAS, N_SUPPORT, support_of
+from frugalsvm.dual.state import BIAS, CHUNK, N_SUPPORT, support_of
 from frugalsvm.estimators._base import blas_threads, new_kernel
 from frugalsvm.estimators._classes import n_outputs_for
 from frugalsvm.estimators._online import closeness
@@ -15,7 +15,17 @@ from frugalsvm.estimators._validation import check_choice, check_count, check_po
 
 __all__ = ["DualClassifier"]
 
+_PER_SLOT = ("gradient", "truth", "bound", "up", "down", "zone", "row", "free")
 SELECTIONS = ("random", "margin", "gradient")
+
+
+def without_room(dual):
+    """A copy of the state with room for the slots in use alone."""
+    members = resized(dual.members, 1)
+    capacity = members.rows.shape[0]
+    cut = {name: np.ascontiguousarray(getattr(dual, name)[..., :capacity]) for name in _PER_SLOT}
+    worst = np.ascontiguousarray(dual.worst[:, : capacity // CHUNK + 1])
+    return dual._replace(members=members, worst=worst, **cut)
 
 
 class PackedSupport:
@@ -88,10 +98,10 @@ class DualClassifier(TrainingGap):
         return self._learner
 
     def __getstate__(self):
-        """Everything but the cache of kernel rows, which is as large as ``cache_size`` says."""
+        """Everything but the cache of kernel rows, which is as large as ``cache_size`` says, and unused room."""
         state = dict(super().__getstate__())
         if "_machine" in state:
-            state["_machine"] = state["_machine"].dual
+            state["_machine"] = without_room(state["_machine"].dual)
         return state
 
     def __setstate__(self, state):
@@ -163,6 +173,8 @@ class DualClassifier(TrainingGap):
 
     @property
     def _expansion(self):  # type: ignore[override]
+        if self._predictor is not None:
+            return self._predictor.expansion()
         dual = self._machine.dual
         return support_of(dual._replace(members=dual.members._replace(coef=self._slot_coefficients())))
 
@@ -173,7 +185,7 @@ class DualClassifier(TrainingGap):
 
     @property
     def _dtype(self):
-        return self._machine.dual.members.rows.dtype
+        return (self._machine.dual.members if self._predictor is None else self._predictor).rows.dtype
 
     def _coefficients(self):
         expansion = self._expansion
@@ -181,7 +193,7 @@ class DualClassifier(TrainingGap):
 
     def _raw_scores(self, X):
         values = decision_values(self._kernel, self._expansion, X, in_float64=True)
-        return values + self._machine.dual.sums[:, BIAS]
+        return values + self.intercept_
 
     def _scores(self, X):
         check_is_fitted(self)
@@ -193,7 +205,8 @@ class DualClassifier(TrainingGap):
     def intercept_(self):
         """The bias of each output; zero for variants without one."""
         check_is_fitted(self)
-        return self._machine.dual.sums[:, BIAS].copy()
+        bias = self._machine.dual.sums[:, BIAS] if self._predictor is None else self._predictor.intercept
+        return bias.copy()
 
     @property
     def n_support_(self):

@@ -5,18 +5,27 @@ from contextlib import contextmanager
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, N_UPDATES, new_expansion
+from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, N_UPDATES, new_expansion, resized
 from frugalsvm.core.predict import decision_values
 from frugalsvm.estimators._base import blas_threads, new_kernel, unchanged_on_error
 from frugalsvm.estimators._limits import MEGABYTE, LimitedMemory
 from frugalsvm.estimators._pairs import Examples, no_examples, pairs_of, votes
-from frugalsvm.estimators._writable import own_arrays
+from frugalsvm.estimators._writable import prepare_to_learn
 from frugalsvm.exact.conditions import dual_objective, optimal_bias, violation
 from frugalsvm.exact.incremental import change_C, learn, restored
 from frugalsvm.exact.machine import machine_of, new_machine, saved
-from frugalsvm.exact.state import DRIFT
+from frugalsvm.exact.state import DRIFT, N_MARGIN
 
 __all__ = ["ExactClassifier"]
+
+
+def without_room(exact):
+    """A copy of the state with room for its points and margin vectors alone."""
+    points = resized(exact.points, 1)
+    capacity, room = points.rows.shape[0], max(int(exact.counts[N_MARGIN]), 1)
+    cut = {name: np.ascontiguousarray(getattr(exact, name)[..., :capacity]) for name in ("of", "zone", "place", "free")}
+    cut |= {name: np.ascontiguousarray(getattr(exact, name)[..., :room]) for name in ("margin", "vectors")}
+    return exact._replace(points=points, R=np.ascontiguousarray(exact.R[:room, :room]), **cut)
 
 
 class ExactClassifier(LimitedMemory):
@@ -41,10 +50,10 @@ class ExactClassifier(LimitedMemory):
         self.classes_ = classes
 
     def __getstate__(self):
-        """Everything but the caches of kernel rows, which are as large as ``cache_size`` says."""
+        """Everything but the caches of kernel rows, which are as large as ``cache_size`` says, and unused room."""
         state = dict(super().__getstate__())
         if "_machines" in state:
-            state["_machines"] = [machine.exact for machine in state["_machines"]]
+            state["_machines"] = [without_room(machine.exact) for machine in state["_machines"]]
         return state
 
     def __setstate__(self, state):
@@ -58,7 +67,7 @@ class ExactClassifier(LimitedMemory):
     def _changing(self):
         """Context in which the machines change; if that fails, they are as before."""
         with unchanged_on_error(self), blas_threads(self.n_jobs):
-            own_arrays(self)
+            prepare_to_learn(self)
             before = [saved(machine) for machine in self._machines]
             self._left_out = None
             try:
@@ -105,6 +114,8 @@ class ExactClassifier(LimitedMemory):
 
     @property
     def _expansion(self):  # type: ignore[override]
+        if self._predictor is not None:
+            return self._predictor.expansion()
         places, coef = self._supporting()
         n = len(places)
         whole = new_expansion(max(n, 1), self.n_features_in_, len(self._machines), np.float64)
@@ -118,7 +129,7 @@ class ExactClassifier(LimitedMemory):
         return whole
 
     def _coefficients(self):
-        return self._supporting()[1].T
+        return (self._supporting()[1] if self._predictor is None else self._predictor.coef).T
 
     def _pair_values(self, X):
         """The decision values of all pairs."""
@@ -164,6 +175,8 @@ class ExactClassifier(LimitedMemory):
     @property
     def intercept_(self):
         """The bias of each pair of classes."""
+        if self._predictor is not None:
+            return self._predictor.intercept.copy()
         return np.array(self._of_machines(optimal_bias))
 
     @property

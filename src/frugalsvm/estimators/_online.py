@@ -16,7 +16,7 @@ from frugalsvm.estimators._validation import (
     example_weights,
 )
 from frugalsvm.estimators._warnings import warn_after_fit
-from frugalsvm.estimators._writable import own_arrays
+from frugalsvm.estimators._writable import forget_learned, prepare_to_learn
 
 __all__ = ["FIRST_SLOTS", "OnlineClassifier", "OnlineLearner", "closeness"]
 
@@ -92,9 +92,10 @@ class OnlineLearner(RelativeRows, ScoringClassifier):
         labels = encoded_labels(y, seen, classes, may_grow=self._may_grow)
         weights = example_weights(sample_weight, self.class_weight, X, classes, labels)
         if goes_on:
-            own_arrays(self)
+            prepare_to_learn(self)
             self._set_classes(classes)
         else:
+            forget_learned(self)
             self._start(X, classes, random_state)
             X = self._with_origin(X, whole=True)
         self._passes(X, labels, weights, random_state)
@@ -142,7 +143,7 @@ class OnlineLearner(RelativeRows, ScoringClassifier):
             self._start(X, known, check_random_state(self.random_state))
             X = self._with_origin(X, whole=False)
         else:
-            own_arrays(self)
+            prepare_to_learn(self)
             self._set_classes(known)
         X = self._follow(X)
         if len(known) > 1:  # until then there is nothing to tell apart

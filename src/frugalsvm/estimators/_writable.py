@@ -1,22 +1,42 @@
-"""Arrays that learning may write to.
+"""Whether a model can learn on, and arrays that learning may write to.
 
 A model that was loaded with ``joblib.load(..., mmap_mode="r")``, or that came from another process, has arrays that
-cannot be written. It predicts with them as they are; before it learns, it gets copies of its own.
+cannot be written. It predicts with them as they are; before it learns, it gets copies of its own. A model that was
+saved for prediction has no state to learn with.
 """
 
 from typing import Any
 
 import numpy as np
 
-__all__ = ["own_arrays"]
+__all__ = ["FOR_PREDICTION", "forget_learned", "prepare_to_learn"]
+
+FOR_PREDICTION = "_for_prediction"  # the attribute of models that cannot learn on
 
 
-def own_arrays(estimator: Any) -> None:
-    """Replace arrays in the state of an estimator that are read-only or mapped; parameters stay as they are."""
+def prepare_to_learn(estimator: Any) -> None:
+    """Replace arrays in the state of an estimator that are read-only or mapped; parameters stay as they are.
+
+    Raises
+    ------
+    ValueError
+        If the model was saved for prediction.
+    """
+    if hasattr(estimator, FOR_PREDICTION):
+        raise ValueError(
+            f"This {type(estimator).__name__} was saved with for_prediction=True and cannot learn on: "
+            "save it without, or call fit to learn from the beginning."
+        )
     parameters = estimator._get_param_names()
     for name, value in vars(estimator).items():
         if name not in parameters:
             vars(estimator)[name] = _owned(value)
+
+
+def forget_learned(estimator: Any) -> None:
+    """Make an estimator that was saved for prediction one that can learn, from the beginning."""
+    for name in (FOR_PREDICTION, "_predictor"):
+        vars(estimator).pop(name, None)
 
 
 def _owned(value: Any) -> Any:

@@ -11,7 +11,7 @@ from frugalsvm.estimators._asset_stream import StreamingMachine
 from frugalsvm.estimators._base import unchanged_on_error
 from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators._validation import check_choice, check_positive
-from frugalsvm.estimators._writable import own_arrays
+from frugalsvm.estimators._writable import prepare_to_learn
 
 __all__ = ["ASSETRegressor"]
 
@@ -277,7 +277,7 @@ class ASSETRegressor(RegressorMixin, StreamingMachine):
                 self._start(X)
                 X = self._with_origin(X, whole=False)
             else:
-                own_arrays(self)
+                prepare_to_learn(self)
             X = self._follow(X)
             self._learn_rows(X, targets, weights, self._loss())
         return self

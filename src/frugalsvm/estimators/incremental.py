@@ -14,7 +14,7 @@ from frugalsvm.estimators._validation import (
     distinct_labels,
     encoded_labels,
 )
-from frugalsvm.estimators._writable import own_arrays
+from frugalsvm.estimators._writable import prepare_to_learn
 from frugalsvm.exact.conditions import is_pinned
 from frugalsvm.exact.incremental import left_out, unlearn
 from frugalsvm.exact.state import B, G
@@ -211,6 +211,7 @@ class IncrementalSVC(ExactClassifier):
         If there is no such example (any more), that is a ValueError, and none of them is unlearned.
         """
         check_is_fitted(self)
+        prepare_to_learn(self)
         places = self._places(X, y)
         with self._changing():
             for m, _, slots in self._examples.at(places).in_machines():
@@ -244,7 +245,7 @@ class IncrementalSVC(ExactClassifier):
         """
         check_is_fitted(self)
         if self._left_out is None:
-            own_arrays(self)  # examples are taken out and put back
+            prepare_to_learn(self)  # examples are taken out and put back
             with blas_threads(self.n_jobs):
                 self._left_out = self._class_scores(self._left_out_values())
         scores = self._left_out

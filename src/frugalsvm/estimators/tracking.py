@@ -1,12 +1,10 @@
 """The tracking algorithms as a scikit-learn classifier."""
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.rng import new_rng
 from frugalsvm.dual.learn import new_work
-from frugalsvm.dual.state import support_of
 from frugalsvm.dual.tracking import make_rounds, new_tracking
 from frugalsvm.estimators._base import blas_threads
 from frugalsvm.estimators._dual import DualClassifier
@@ -182,17 +180,6 @@ class TrackingSVC(DualClassifier):
         with blas_threads(self.n_jobs):
             dual, rows = self._machine
             make_rounds(tracking, self.max_iter * X.shape[0], dual, rows, new_work(dual))
-
-    @property
-    def _expansion(self):  # type: ignore[override]
-        """The support vectors, with the mean of the iterates of the present round."""
-        dual = self._machine.dual
-        if not self.average:
-            return support_of(dual)
-        alpha = dual.members.coef.copy()
-        for c, k in zip(*np.nonzero(self._learner.moved >= 0), strict=True):
-            alpha[c, self._learner.moved[c, k]] -= self._learner.lag[c, k]
-        return support_of(dual._replace(members=dual.members._replace(coef=alpha)))
 
     @property
     def _keeps_all(self):

@@ -218,6 +218,8 @@ class TVMClassifier(OnlineClassifier):
     @property
     def _expansion(self):  # type: ignore[override]
         """The twins of all outputs."""
+        if self._predictor is not None:
+            return self._predictor.expansion()
         return joined([twins.exact.points for twins in self._twins])
 
     def _coefficients(self):
@@ -230,6 +232,8 @@ class TVMClassifier(OnlineClassifier):
     def intercept_(self):
         """The bias of each output."""
         check_is_fitted(self)
+        if self._predictor is not None:
+            return self._predictor.intercept.copy()
         return np.array([twins.exact.scalars[B] for twins in self._twins])
 
     def _of_each(self, function):

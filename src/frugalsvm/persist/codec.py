@@ -30,9 +30,9 @@ _CSR = {"csr_array": sparse.csr_array, "csr_matrix": sparse.csr_matrix}
 class Encoder:
     """Turns values into JSON; collects arrays, each once however often it occurs."""
 
-    def __init__(self, *, caches: bool = True, may_have_arrays: bool = True):
+    def __init__(self, *, caches: bool = True, for_prediction: bool = False, may_have_arrays: bool = True):
         self.arrays: list[np.ndarray] = []
-        self._caches, self._may_have_arrays = caches, may_have_arrays
+        self._caches, self._for_prediction, self._may_have_arrays = caches, for_prediction, may_have_arrays
         self._places: dict[int, int] = {}
         self._kept: list[Any] = []  # so that no other object gets the id of one that was seen
 
@@ -91,7 +91,7 @@ class Encoder:
                 f"An object of type {type(value).__qualname__} cannot be saved: it is not registered. If it is made of "
                 "numbers, texts and arrays, frugalsvm.persist.register lets model files hold objects of its class."
             )
-        state, complete = state_of(value, adapter, caches=self._caches)
+        state, complete = state_of(value, adapter, caches=self._caches, for_prediction=self._for_prediction)
         # In one order, whatever the order in which attributes were set: equal models give equal files.
         encoded = {name: self.encode(state[name], depth + 1) for name in sorted(state)}
         return {"object": adapter.name, "complete": complete, "state": encoded}

@@ -3,11 +3,24 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["ModelFileError", "file_errors"]
+__all__ = ["ModelFileError", "file_errors", "malformed"]
+
+_LONGEST = 300  # characters of a reason
 
 
 class ModelFileError(ValueError):
     """A model file that cannot be read, or an object that cannot be written to one."""
+
+
+def malformed(why: str) -> ModelFileError:
+    """The error for a file whose contents cannot be what `save` wrote."""
+    return ModelFileError(f"The model file is malformed: {_one_line(why)}.")
+
+
+def _one_line(text: str) -> str:
+    """Text in one line of bearable length, without the full stop at its end: errors may quote what is in a file."""
+    line = " ".join(text.split())
+    return line[:_LONGEST] + " ..." if len(line) > _LONGEST else line.rstrip(".")
 
 
 @contextmanager
@@ -22,4 +35,4 @@ def file_errors(what: str) -> Iterator[None]:
     except (ModelFileError, OSError):
         raise
     except Exception as error:
-        raise ModelFileError(f"The model file is malformed: {what} ({type(error).__name__}: {error}).") from error
+        raise malformed(f"{what} ({type(error).__name__}: {error})") from error

@@ -52,7 +52,8 @@ def save(
     path: str | os.PathLike,
     *,
     metadata: dict[str, Any] | None = None,
-    caches: bool = True,
+    for_prediction: bool = False,
+    caches: bool = False,
     keep_previous: bool = False,
 ) -> None:
     """Save an estimator or pipeline, fitted or not, as a model file.
@@ -68,10 +69,14 @@ def save(
         By convention it ends in ``.frugal``.
     metadata : dict, default=None
         Anything to keep with the model that is made of numbers, texts, lists and dicts, such as a training history.
-    caches : bool, default=True
+    for_prediction : bool, default=False
+        Whether to save only what prediction needs, such as support vectors and their coefficients: the smallest file.
+        The loaded model predicts the same, and refuses to learn on.
+    caches : bool, default=False
         Whether the caches of kernel values of `LASVMClassifier`, `TrackingSVC`, `IncrementalSVC` and `TVMClassifier`
         are saved too. They are needed to continue training bit for bit, and may take as much as ``cache_size``. A
-        model that is saved without them predicts the same, and continues the same way up to rounding.
+        model that is saved without them predicts the same, and continues the same way up to rounding. `save_checkpoint`
+        saves them.
     keep_previous : bool, default=False
         Whether the file that was there is kept as ``path + ".previous"``.
 
@@ -84,7 +89,9 @@ def save(
     """
     if metadata is not None and type(metadata) is not dict:
         raise ModelFileError(f"metadata must be a dict, not a {type(metadata).__name__}.")
-    encoder = Encoder(caches=caches)
+    if for_prediction and caches:
+        raise ModelFileError("caches=True is for learning on: it cannot be combined with for_prediction=True.")
+    encoder = Encoder(caches=caches, for_prediction=for_prediction)
     root = encoder.encode(model)
     if not isinstance(root, dict) or "object" not in root:
         raise ModelFileError(f"A model or pipeline can be saved, but not a {type(model).__name__}.")

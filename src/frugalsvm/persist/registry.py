@@ -59,6 +59,7 @@ PART_MODULES = frozenset(
         "estimators._asset_steps",
         "estimators._machines",
         "estimators._pairs",
+        "estimators._predictor",
         "exact.machine",
         "exact.state",
         "exact.twins",

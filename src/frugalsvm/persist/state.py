@@ -5,10 +5,12 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from frugalsvm.estimators._predicting import prediction_state
 from frugalsvm.estimators._renamed import with_new_names
-from frugalsvm.persist.errors import ModelFileError
+from frugalsvm.persist.attributes import DECLARED
+from frugalsvm.persist.errors import ModelFileError, file_errors, malformed
+from frugalsvm.persist.fitted import check_object, check_parts
 from frugalsvm.persist.registry import Adapter
-from frugalsvm.persist.shapes import check_estimator
 
 __all__ = ["parameter_names", "restored", "state_of"]
 
@@ -18,11 +20,20 @@ def parameter_names(cls: Any) -> list[str]:
     return list(cls._get_param_names()) if issubclass(cls, BaseEstimator) else []
 
 
-def state_of(value: Any, adapter: Adapter, *, caches: bool) -> tuple[dict[str, Any], bool]:
+def state_of(
+    value: Any, adapter: Adapter, *, caches: bool, for_prediction: bool = False
+) -> tuple[dict[str, Any], bool]:
     """The attributes of an object, and whether they are all of them.
 
     Without ``caches``, or for classes other than the estimators here, it is what ``__getstate__`` tells.
     """
+    if for_prediction and getattr(value, "_held", None) is not None:
+        raise ModelFileError(
+            f"This {adapter.name} holds {value.n_held_} rows back and cannot be saved for prediction yet: "
+            "call flush() first, or save it with for_prediction=False."
+        )
+    if for_prediction and _is_own(adapter) and len(vars(value)) > len(parameter_names(adapter.cls)):
+        return prediction_state(value), True
     if adapter.get_state is not None:
         return adapter.get_state(value), False
     if not _defines_state(adapter.cls) or (caches and _is_own(adapter)):
@@ -37,7 +48,7 @@ def restored(adapter: Adapter, state: dict[str, Any], complete: bool) -> Any:
     """An object with these attributes."""
     cls: Any = adapter.cls
     if any(not name.isidentifier() or name.startswith("__") for name in state):
-        raise ModelFileError(f"The model file is malformed: {adapter.name} has an impossible attribute.")
+        raise malformed(f"{adapter.name} has an impossible attribute")
     state = with_new_names(cls, state)
     if issubclass(cls, BaseEstimator) and cls.__module__.startswith("frugalsvm."):
         _complete_parameters(adapter, state)
@@ -47,9 +58,13 @@ def restored(adapter: Adapter, state: dict[str, Any], complete: bool) -> Any:
     elif complete or not hasattr(cls, "__setstate__"):
         vars(value).update(state)
     else:
-        check_estimator(adapter.name, state)  # before anything is computed from it
+        check_parts(adapter.name, state)  # before anything is computed from it
         value.__setstate__(state)
-    check_estimator(adapter.name, vars(value))
+    with file_errors(f"{adapter.name} is not as it should be"):
+        if adapter.name in DECLARED and cls.__module__.startswith("frugalsvm."):
+            check_object(adapter.name, value, parameter_names(cls))
+        else:
+            check_parts(adapter.name, vars(value))
     return value
 
 

@@ -23,7 +23,7 @@ from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
 from frugalsvm.estimators._base import blas_threads
 from frugalsvm.estimators._machines import Machine, MachinesClassifier
-from frugalsvm.estimators._writable import own_arrays
+from frugalsvm.estimators._writable import FOR_PREDICTION, prepare_to_learn
 from frugalsvm.estimators.bsgd import BSGDClassifier
 
 __all__ = ["RowPath", "row_path_for"]
@@ -47,12 +47,17 @@ class _Prepared(NamedTuple):
 def row_path_for(estimator, scaler):
     """The fast way for an estimator that has learned, behind a scaler or None; None if there is no such way."""
     fast = isinstance(estimator, BSGDClassifier | MachinesClassifier)
-    if not fast or estimator.class_weight is not None or len(estimator.classes_) < 2:
+    if (
+        not fast
+        or hasattr(estimator, FOR_PREDICTION)
+        or estimator.class_weight is not None
+        or len(estimator.classes_) < 2
+    ):
         return None
     if estimator._origin is not None and estimator._origin.n_far > 0:  # it may move: that takes all checks
         return None
     estimator._check_params()
-    own_arrays(estimator)
+    prepare_to_learn(estimator)
     return RowPath(estimator, scaler)
 
 

@@ -1,0 +1,29 @@
+"""A kernel expansion that is not learned any more."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frugalsvm.core.expansion import N_SLOTS, Expansion, new_expansion
+
+__all__ = ["Predictor"]
+
+
+class Predictor(NamedTuple):
+    """What a model that was saved for prediction has instead of its learning state."""
+
+    rows: np.ndarray  # (n, n_features) support vectors
+    norms: np.ndarray  # (n,) their squared norms
+    coef: np.ndarray  # (n_outputs, n)
+    intercept: np.ndarray  # (n_outputs,)
+    counts: np.ndarray  # those of the expansion that it was
+
+    def expansion(self) -> Expansion:
+        """The support vectors as a store."""
+        n, n_features = self.rows.shape
+        whole = new_expansion(max(n, 1), n_features, len(self.coef), self.rows.dtype)
+        whole.rows[:n], whole.norms[:n] = self.rows, self.norms
+        whole.coef[:, :n], whole.weights[:, :n] = self.coef, self.coef
+        whole.counts[:] = self.counts
+        whole.counts[N_SLOTS] = n
+        return whole

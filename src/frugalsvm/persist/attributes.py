@@ -1,0 +1,227 @@
+"""What attributes objects in a model file have: which must be there once a model has learned, and what they may be.
+
+An object that has none of them has not learned. Attributes that are not declared are kept if nothing of the class has
+their name; nothing depends on them.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array, csr_matrix
+from sklearn.base import BaseEstimator
+
+from frugalsvm.core.kernels import KERNELS
+from frugalsvm.estimators._writable import FOR_PREDICTION
+from frugalsvm.persist.registry import name_of_part
+from frugalsvm.persist.shapes import is_finite
+
+__all__ = ["DECLARED", "FOR_PREDICTION", "PREDICTORS", "Attributes", "is_classes"]
+
+Check = Callable[[Any], bool]
+
+
+class Attributes(NamedTuple):
+    """Checks of attributes by name."""
+
+    required: dict[str, Check]
+    optional: dict[str, Check]
+
+
+# --- kinds of values ------------------------------------------------------------------------------------------
+
+
+def _int(least: int = 0, most: int = 2**62) -> Check:
+    return lambda value: type(value) is int and least <= value <= most
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _of(*types: type) -> Check:
+    return lambda value: type(value) in types
+
+
+def _or_none(check: Check) -> Check:
+    return lambda value: value is None or check(value)
+
+
+def _array(kinds: str, n_dimensions: int) -> Check:
+    """A finite array of kinds of numbers and a dimension."""
+    return lambda value: (
+        type(value) is np.ndarray and value.dtype.kind in kinds and value.ndim == n_dimensions and is_finite(value)
+    )
+
+
+def _part(*names: str) -> Check:
+    """A part whose name begins so; what is in it is checked by itself."""
+    return lambda value: (
+        isinstance(value, tuple) and hasattr(value, "_fields") and name_of_part(type(value)).startswith(names)
+    )
+
+
+def _parts(name: str) -> Check:
+    each = _part(name)
+    return lambda value: type(value) is list and len(value) > 0 and all(map(each, value))
+
+
+def _object(*names: str) -> Check:
+    """An object of another class of a model file, or of one that is not ours."""
+    return lambda value: (
+        isinstance(value, BaseEstimator)
+        and (type(value).__name__ in names or not type(value).__module__.startswith("frugalsvm."))
+    )
+
+
+def _kernel(value: Any) -> bool:
+    return type(value) in KERNELS.values()
+
+
+def is_classes(value: Any) -> bool:
+    """Whether it is a sorted array of distinct labels."""
+    if type(value) is not np.ndarray or value.ndim != 1 or value.size == 0 or not is_finite(value):
+        return False
+    if value.dtype.kind == "O":
+        plain = all(type(each) is str for each in value)
+        if not plain and not all(isinstance(each, int | float) and math.isfinite(each) for each in value):
+            return False
+    return value.dtype.kind in "biufUSO" and bool((value[:-1] < value[1:]).all())
+
+
+def _names(value: Any) -> bool:
+    return type(value) is np.ndarray and value.ndim == 1 and all(isinstance(each, str) for each in value)
+
+
+def _generator(value: Any) -> bool:
+    return isinstance(value, np.random.Generator)
+
+
+def _path(value: Any) -> bool:
+    return type(value) is dict and all(map(_array("iuf", 1), value.values()))
+
+
+def _rows_held(value: Any) -> bool:
+    """Rows that wait for the first landmarks: rows, targets and weights."""
+    if type(value) is not tuple or len(value) != 3:
+        return False
+    rows, targets, weights = value
+    floats = _array("f", 2)(rows) and _array("f", 2)(targets) and _array("f", 1)(weights)
+    return floats and {each.dtype.str[1:] for each in value} == {"f4"} and bool((weights >= 0).all())
+
+
+def _matrix(value: Any) -> bool:
+    if isinstance(value, csr_matrix | csr_array):
+        return value.dtype.kind == "f" and is_finite(value.data)
+    return _array("f", 2)(value)
+
+
+def _text_columns(value: Any) -> bool:
+    return type(value) is dict and all(type(column) is np.ndarray and column.ndim == 1 for column in value.values())
+
+
+def _batches(value: Any) -> bool:
+    """Batches of rows that wait for the statistics of a pipeline."""
+    if type(value) is not tuple or not all(map(_part("pipelines.rows.Rows"), value)):
+        return False
+    for X, columns, y, weights in value:
+        arrays = [column for column in (columns or {}).values()] if _or_none(_text_columns)(columns) else [None]
+        if not _matrix(X) or type(y) is not np.ndarray or y.ndim != 1 or not is_finite(y) or None in map(type, arrays):
+            return False
+        weighted = weights is None or (_array("f", 1)(weights) and bool((weights >= 0).all()))
+        lengths = {X.shape[0], len(y), *(len(each) for each in arrays), *([] if weights is None else [len(weights)])}
+        if not weighted or len(lengths) > 1 or y.dtype.kind not in "biufUSO" or X.shape[0] == 0:
+            return False
+    return True
+
+
+def _list_of_text(value: Any) -> bool:
+    return type(value) is list and all(type(each) is str for each in value)
+
+
+def _categories(value: Any) -> bool:
+    return type(value) is list and all(
+        type(each) is np.ndarray and each.ndim == 1 and each.dtype.kind == "U" and bool((each[:-1] < each[1:]).all())
+        for each in value
+    )
+
+
+def _rows_dtype(value: Any) -> bool:
+    return isinstance(value, np.dtype) and value.str[1:] in ("f4", "f8")
+
+
+# --- classes ----------------------------------------------------------------------------------------------------
+
+_BOOL, _FLOAT = _of(bool, np.bool_), _array("f", 1)
+_CLASSIFIER = {"classes_": is_classes, "n_features_in_": _int(1), "_kernel": _kernel}
+_OPTIONAL: dict[str, Check] = {"n_iter_": _int(1), "feature_names_in_": _names}
+_DUAL = {"_machine": _part("dual.learn.Machine"), "_slot_of_row": _or_none(_array("i", 1))}
+_LOW_RANK = {
+    "n_features_in_": _int(1), "_kernel": _kernel, "_rng": _generator, "_unknowns": _array("f", 2),
+    "_map": _or_none(_part("asset.nystroem.", "asset.fourier.")), "_is_sparse": _BOOL,
+    "_steps": _or_none(_part("estimators._asset_steps.Steps")), "_first": _or_none(_rows_held),
+}  # fmt: skip
+_LOW_RANK_RESULTS = {
+    **_OPTIONAL, "C_": lambda value: _number(value) and value > 0, "path_": _path, "best_validation_score_": _number,
+    "objective_": _number, "suboptimality_bound_": _number, "_n_iter": _int(), "_n_fitted": _int(1),
+}  # fmt: skip
+_MACHINES = {**_CLASSIFIER, "_machines": _parts("estimators._machines.Machine"), "budget_": _or_none(_int(2))}
+
+DECLARED: dict[str, Attributes] = {
+    "BSGDClassifier": Attributes(
+        {
+            **_CLASSIFIER, "_expansion": _part("core.expansion.Expansion"), "budget_": _or_none(_int(2)),
+            "_policy": _part("budgeted."),
+        },
+        _OPTIONAL,
+    ),
+    "BudgetedPerceptron": Attributes(_MACHINES, _OPTIONAL),
+    "BPAClassifier": Attributes(_MACHINES, _OPTIONAL),
+    "LASVMClassifier": Attributes(
+        {**_CLASSIFIER, **_DUAL, "_learner": _part("dual.online.Online", "dual.biased.Biased")}, _OPTIONAL
+    ),
+    "TrackingSVC": Attributes({**_CLASSIFIER, **_DUAL, "_learner": _part("dual.tracking.Tracking")}, _OPTIONAL),
+    "IncrementalSVC": Attributes(
+        {
+            **_CLASSIFIER, "_machines": _parts("exact.machine.Machine"), "_n_learned": _int(), "_cache_bytes": _int(),
+            "_examples": _part("estimators._pairs.Examples"), "C_": lambda value: _number(value) and value > 0,
+        },
+        {**_OPTIONAL, "_left_out": _or_none(_array("f", 2))},
+    ),
+    "TVMClassifier": Attributes(
+        {**_CLASSIFIER, "_twins": _parts("exact.twins.Twins"), "_caches": _parts("core.cache.KernelRows")}, _OPTIONAL
+    ),
+    "ASSETClassifier": Attributes({**_LOW_RANK, "classes_": is_classes}, _LOW_RANK_RESULTS),
+    "ASSETRegressor": Attributes(_LOW_RANK, _LOW_RANK_RESULTS),
+    "StreamPipeline": Attributes(
+        {
+            "n_features_in_": _int(), "_held": _or_none(_batches), "_dtype": _rows_dtype, "_is_sparse": _BOOL,
+            "_announced": _or_none(is_classes),
+        },
+        {
+            "feature_names_in_": _names, "encoder_": _or_none(_object("ColumnEncoder")),
+            "scaler_": _or_none(_object("StreamingScaler")), "feature_map_": _or_none(_object()),
+            "estimator_": _object(
+                "BSGDClassifier", "BudgetedPerceptron", "BPAClassifier", "LASVMClassifier", "TrackingSVC",
+                "IncrementalSVC", "TVMClassifier", "ASSETClassifier", "ASSETRegressor",
+            ),
+            "calibration_": _part("pipelines.calibration.Calibration"),
+        },
+    ),
+    "StreamingScaler": Attributes(
+        {
+            "n_features_in_": _int(1), "n_seen_": _int(1), "centres_": _BOOL, "frozen_": _BOOL, "mean_": _FLOAT,
+            "var_": _FLOAT, "scale_": _FLOAT,
+        },
+        {"feature_names_in_": _names},
+    ),
+    "ColumnEncoder": Attributes({"names_": _list_of_text, "categories_": _categories}, {}),
+}  # fmt: skip
+
+# Models that were saved for prediction, where they have other attributes
+_PREDICTOR = Attributes(
+    {**_CLASSIFIER, "_predictor": _part("estimators._predictor.Predictor")},
+    {**_OPTIONAL, "C_": _number, "budget_": _or_none(_int(2))},
+)
+PREDICTORS = dict.fromkeys(("LASVMClassifier", "TrackingSVC", "IncrementalSVC", "TVMClassifier"), _PREDICTOR)

@@ -1,0 +1,329 @@
+"""Whether the attributes of an object fit together: parameters, classes, outputs, features, sizes of numbers."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from frugalsvm.core.expansion import Expansion
+from frugalsvm.core.kernels import RBF
+from frugalsvm.estimators._classes import n_outputs_for
+from frugalsvm.estimators._pairs import pairs_of
+from frugalsvm.persist.attributes import DECLARED, FOR_PREDICTION, PREDICTORS
+from frugalsvm.persist.errors import ModelFileError, malformed
+from frugalsvm.persist.shapes import check_part
+
+__all__ = ["check_object", "check_parameters", "check_parts"]
+
+_DEVICES = ("cpu", "cuda", "auto")
+_SWITCHES = (
+    "shuffle", "warm_start", "fit_intercept", "early_stopping", "process", "cached", "batch", "scale", "calibrate",
+)  # fmt: skip
+# Scores stay finite for rows as they come: |f(x)| is at most this times sqrt(K(x, x)).
+_LARGEST = {"f4": 1e30, "f8": 1e250}
+_LARGEST_GAMMA = {"f4": 1e36, "f8": 1e100}
+_LARGEST_FREQUENCY = 1e15
+_LARGEST_HELD = 1e100  # of values from which means and variances are to be taken
+
+
+def check_parts(name: str, state: dict[str, Any]) -> None:
+    """Check the parts of an object, each in itself, and that all have the same number of features."""
+    n_features = state.get("n_features_in_")
+    for attribute, value in state.items():
+        for each in value if type(value) in (list, tuple) and not hasattr(value, "_fields") else [value]:
+            if isinstance(each, tuple) and hasattr(each, "_fields") and not name.startswith("StreamPipeline"):
+                found = check_part(each).get("f", n_features)
+                if type(n_features) is int and found != n_features:
+                    raise malformed(f"the arrays of {name}.{attribute} do not fit together")
+
+
+def check_object(name: str, value: Any, parameters: list[str]) -> None:
+    """Check all attributes of an object of ours."""
+    state = vars(value)
+    learned = {key: each for key, each in state.items() if key not in parameters}
+    only_predicts = learned.pop(FOR_PREDICTION, False)
+    declared = PREDICTORS.get(name, DECLARED[name]) if only_predicts else DECLARED[name]
+    if only_predicts not in (True, False) or (only_predicts and not learned):
+        raise malformed(f"{name} is not what it should be")
+    for key in learned:
+        if key not in declared.required and key not in declared.optional and hasattr(type(value), key):
+            raise malformed(f"{name} cannot have an attribute {key!r}")
+    if not learned:
+        return
+    for checks, required in ((declared.required, True), (declared.optional, False)):
+        for key, check in checks.items():
+            if required and key not in learned:
+                raise malformed(f"{name} lacks its attribute {key!r}")
+            if key in learned and not check(learned[key]):
+                raise malformed(f"{name}.{key} is not what it should be")
+    check_parameters(name, value, parameters)
+    check_parts(name, learned)
+    fits = _predictor if only_predicts and name in PREDICTORS else _FITS.get(name, lambda value: True)
+    if not fits(value):
+        raise malformed(f"the attributes of {name} do not fit together")
+
+
+def check_parameters(name: str, value: Any, parameters: list[str]) -> None:
+    """Let an estimator check its own parameters; whether its device is at hand is for later."""
+    probe = type(value).__new__(type(value))
+    vars(probe).update({key: vars(value)[key] for key in parameters if key in vars(value)})
+    if getattr(probe, "device", None) in _DEVICES:
+        probe.device = "cpu"
+    try:
+        _check_common(probe)
+        if hasattr(probe, "_check_params"):
+            probe._check_params()
+    except ModelFileError:
+        raise
+    except Exception as error:
+        raise malformed(f"the parameters of {name} are wrong: {error}") from error
+
+
+def _check_common(probe: Any) -> None:
+    """Check parameters that estimators pass on as they are."""
+    for key in _SWITCHES:
+        if not isinstance(getattr(probe, key, False), bool | int | np.bool_):
+            raise malformed(f"{key} cannot be {str(getattr(probe, key))[:40]!r}")
+    n_jobs, weights = getattr(probe, "n_jobs", None), getattr(probe, "class_weight", None)
+    if n_jobs is not None and (not isinstance(n_jobs, int | np.integer) or abs(n_jobs) > 2**12):
+        raise malformed(f"n_jobs cannot be {str(n_jobs)[:40]!r}")
+    check_random_state(getattr(probe, "random_state", None))
+    if weights is not None and weights != "balanced":
+        if type(weights) is not dict or not all(math.isfinite(float(each)) and each >= 0 for each in weights.values()):
+            raise malformed(f"class_weight cannot be {str(weights)[:40]!r}")
+
+
+# --- which sizes belong together ----------------------------------------------------------------------------------
+
+
+def _within_bounds(kernel: Any, rows: np.ndarray, coef: np.ndarray, intercept: Any = 0.0) -> bool:
+    """Whether scores of a kernel expansion, coefficients (n_outputs, n), cannot overflow."""
+    code = rows.dtype.str[1:]
+    gamma = getattr(kernel, "gamma", 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        norms = np.square(rows, dtype=np.float64).sum(axis=1)
+        if isinstance(kernel, RBF):
+            sizes, largest = np.ones(len(rows)), gamma * norms
+        else:
+            inner = gamma * norms + getattr(kernel, "coef0", 0.0)
+            sizes = largest = inner ** (getattr(kernel, "degree", 1) / 2)
+        bound = np.abs(coef) @ sizes + np.abs(intercept)
+    right = gamma <= _LARGEST_GAMMA[code] and (largest.size == 0 or largest.max() <= _LARGEST_GAMMA[code])
+    return bool(right and (bound <= _LARGEST[code]).all())
+
+
+def _expansion_fits(model: Any, expansion: Expansion, n_outputs: int) -> bool:
+    with np.errstate(over="ignore", invalid="ignore"):
+        coef, rows = model._coefficients().T, model.support_vectors_
+    if expansion.n_outputs != n_outputs or not np.isfinite(coef).all():
+        return False
+    return _within_bounds(model._kernel, rows, coef, np.asarray(model.intercept_)[:, None].max(initial=0.0))
+
+
+def _predictor(model: Any) -> bool:
+    rows, _, coef, intercept, counts = model._predictor
+    n_classes = len(model.classes_)
+    pairs = type(model).__name__ == "IncrementalSVC"
+    n_outputs = len(pairs_of(n_classes)) if pairs else n_outputs_for(n_classes)
+    right = len(coef) == n_outputs and counts.min() >= 0
+    return bool(right) and _within_bounds(model._kernel, rows, coef, np.abs(intercept).max())
+
+
+def _bsgd(model: Any) -> bool:
+    budget, span = getattr(model._policy, "budget", None), getattr(model._policy, "span", None)
+    capacity = model._expansion.rows.shape[0]
+    if budget is not None and budget >= capacity:
+        return False
+    if span is not None and span.column.size < min(capacity, capacity if budget is None else budget + 1):
+        return False
+    return _expansion_fits(model, model._expansion, n_outputs_for(len(model.classes_)))
+
+
+def _machines(model: Any) -> bool:
+    n_outputs, machines = n_outputs_for(len(model.classes_)), model._machines
+    own = [machine.expansion.n_outputs for machine in machines]
+    losses = [getattr(machine.parts.loss, "n_outputs", 1) for machine in machines]
+    kernels = {machine.parts.kernel for machine in machines}
+    types = {machine.expansion.rows.dtype for machine in machines}
+    if sum(own) != n_outputs or own != losses or kernels != {model._kernel} or len(types) != 1:
+        return False
+    return _expansion_fits(model, model._expansion, n_outputs)
+
+
+def _dual(model: Any) -> bool:
+    dual, rows = model._machine
+    n_outputs = n_outputs_for(len(model.classes_))
+    right = dual.members.n_outputs == n_outputs and rows.place.size == dual.members.rows.shape[0]
+    right &= rows.values.dtype == dual.members.rows.dtype and model._learner.kernel == model._kernel
+    lag = getattr(model._learner, "lag", None)
+    if lag is not None:
+        right &= lag.shape[0] == n_outputs and int(model._learner.moved.max(initial=-1)) < dual.members.rows.shape[0]
+    return bool(right) and _expansion_fits(model, model._expansion, n_outputs)
+
+
+def _incremental(model: Any) -> bool:
+    n_classes, examples, machines = len(model.classes_), model._examples, model._machines
+    n = len(examples.ids)
+    right = n_classes > 1 and len(machines) == len(pairs_of(n_classes)) and examples.slots.shape[1] == n_classes - 1
+    right = right and bool((examples.ids[:-1] < examples.ids[1:]).all()) and model._n_learned >= n
+    right = right and (n == 0 or (0 <= examples.labels.min() and examples.labels.max() < n_classes))
+    right = right and (n == 0 or (examples.ids[0] >= 0 and examples.ids[-1] < model._n_learned))
+    if not right:
+        return False
+    for m, machine in enumerate(machines):
+        capacity, n_points = machine.exact.points.rows.shape[0], int(machine.exact.points.counts[0])
+        if machine.rows.place.size != capacity or machine.rows.values.dtype != np.float64:
+            return False
+        held = np.concatenate([slots for k, _, slots in examples.in_machines() if k == m])
+        if len(np.unique(held)) != len(held) or (held.size and not (0 <= held.min() and held.max() < n_points)):
+            return False
+        free = machine.exact.free[: machine.exact.counts[3]]
+        if np.isin(held, free).any() or len(held) + len(free) != n_points:
+            return False
+    left_out = getattr(model, "_left_out", None)
+    if left_out is not None and left_out.shape != (n, 1 if n_classes == 2 else n_classes):
+        return False
+    return _expansion_fits(model, model._expansion, len(machines))
+
+
+def _tvm(model: Any) -> bool:
+    n_outputs = n_outputs_for(len(model.classes_))
+    if len(model._twins) != n_outputs or len(model._caches) != n_outputs:
+        return False
+    for twins, cache in zip(model._twins, model._caches, strict=True):
+        capacity, n = twins.exact.points.rows.shape[0], int(twins.exact.points.counts[0])
+        room = twins.exact.margin.size
+        if cache.place.size != capacity or cache.values.dtype != np.float64 or room <= int(model.budget):
+            return False
+        if capacity < int(model.budget) or n > int(model.budget) or int(twins.partner[:n].max(initial=-1)) >= capacity:
+            return False
+        if not (twins.of[:2, :n] >= 0).all() or not (twins.of[:2, :n].sum(axis=0) > 0).all() or twins.sums[0] < 0:
+            return False
+    return _expansion_fits(model, model._expansion, n_outputs)
+
+
+def _asset(model: Any) -> bool:
+    classes = getattr(model, "classes_", None)
+    n_outputs = 1 if classes is None else n_outputs_for(len(classes))
+    unknowns, feature_map, steps = model._unknowns, model._map, model._steps
+    if unknowns.shape[0] != n_outputs or unknowns.shape[1] < 1 or unknowns.dtype != np.float64:
+        return False
+    if model._first is not None and not _first_fits(model, n_outputs):
+        return False
+    if feature_map is None:
+        return unknowns.shape[1] == 1 and steps is None and not hasattr(model, "_n_fitted")
+    kernel = getattr(feature_map, "kernel", model._kernel)
+    whitening = getattr(feature_map, "whitening", None)
+    width = len(feature_map.norms) if whitening is None and hasattr(feature_map, "norms") else None
+    width = width or (feature_map.offsets.size if whitening is None else whitening.shape[1])
+    if kernel != model._kernel or unknowns.shape[1] != width + 1:
+        return False
+    if steps is not None and steps.state.directions.shape != (n_outputs, width):
+        return False
+    if steps is None and not hasattr(model, "_n_fitted"):
+        return False
+    return _low_rank_within_bounds(model, feature_map)
+
+
+def _first_fits(model: Any, n_outputs: int) -> bool:
+    rows, targets, weights = model._first
+    n = len(rows)
+    return rows.shape[1] == model.n_features_in_ and targets.shape == (n_outputs, n) and weights.shape == (n,)
+
+
+def _low_rank_within_bounds(model: Any, feature_map: Any) -> bool:
+    with np.errstate(over="ignore", invalid="ignore"):
+        coef = model._raw_coefficients().T
+    intercept = float(np.abs(model._unknowns[:, -1]).max())
+    if not np.isfinite(coef).all():
+        return False
+    if hasattr(feature_map, "landmarks"):
+        return _within_bounds(model._kernel, feature_map.landmarks, coef, intercept)
+    frequencies = feature_map.frequencies if hasattr(feature_map, "frequencies") else feature_map.factors
+    right = frequencies.size == 0 or np.abs(frequencies).max() <= _LARGEST_FREQUENCY
+    right = right and np.abs(feature_map.offsets).max(initial=0.0) <= _LARGEST_FREQUENCY
+    return bool(right and np.abs(coef).sum() + intercept <= _LARGEST["f4"])
+
+
+# --- parts of pipelines -------------------------------------------------------------------------------------------
+
+
+def _scaler(scaler: Any) -> bool:
+    n = scaler.n_features_in_
+    if any(array.shape != (n,) for array in (scaler.mean_, scaler.var_, scaler.scale_)) or (scaler.var_ < 0).any():
+        return False
+    spread = np.sqrt(scaler.var_)
+    # Features that do not vary have the scale 1; for others, means beyond this leave no digits.
+    usual = np.where(spread > 0, np.minimum(spread, 1.0), 1.0)
+    far = np.abs(scaler.mean_) > 1e16 * np.maximum(scaler.scale_, spread)
+    constant = spread <= scaler.n_seen_ * np.finfo(np.float64).eps * np.abs(scaler.mean_)
+    return bool((scaler.scale_ >= 0.999 * usual).all() and not (far & ~constant).any())
+
+
+def _encoder(encoder: Any) -> bool:
+    n_expected = len(encoder.names_) if encoder.method == "onehot" else 0
+    right = encoder.names_ == sorted(set(encoder.names_)) and encoder.method in ("onehot", "hash")
+    n_features = encoder.n_features
+    right = right and isinstance(n_features, int | np.integer) and 1 <= n_features < 2**31
+    return bool(right) and len(encoder.categories_) == n_expected
+
+
+def _pipeline(pipeline: Any) -> bool:
+    state = vars(pipeline)
+    estimator, fitted = state["estimator"], state.get("estimator_")
+    if not isinstance(estimator, BaseEstimator) or not isinstance(state["encoder"], BaseEstimator | None):
+        return False
+    if "calibration_" in state:
+        check_part(state["calibration_"])
+    for step in (estimator, state["encoder"]):
+        if step is not None and type(step).__name__ in DECLARED:
+            check_parameters(type(step).__name__, step, list(type(step)._get_param_names()))
+    if state["_held"] is not None:
+        return fitted is None and len(state["_held"]) > 0 and _held_fits(pipeline)
+    scaler, encoder = state.get("scaler_"), state.get("encoder_")
+    right = fitted is not None and type(fitted) is type(estimator) and "encoder_" in state and "scaler_" in state
+    right = right and (encoder is None) == (state["encoder"] is None)
+    right = right and (not pipeline.calibrate or "calibration_" in state)
+    right = right and (scaler is None) == (not pipeline.scale or state["n_features_in_"] == 0)
+    right = right and (state.get("feature_map_") is None) == (state["feature_map"] is None)
+    if not right or (scaler is not None and getattr(scaler, "n_features_in_", None) != state["n_features_in_"]):
+        return False
+    if state.get("feature_map_") is not None:
+        return True
+    width = state["n_features_in_"] + (0 if encoder is None else encoder.n_encoded_)
+    return type(fitted).__name__ not in DECLARED or getattr(fitted, "n_features_in_", None) == width
+
+
+def _held_fits(pipeline: Any) -> bool:
+    widths = {rows.X.shape[1] for rows in pipeline._held}
+    types = {rows.X.dtype for rows in pipeline._held}
+    sparse = {not isinstance(rows.X, np.ndarray) for rows in pipeline._held}
+    kinds = {rows.y.dtype.kind in "biuf" for rows in pipeline._held}
+    names = {None if rows.columns is None else tuple(sorted(rows.columns)) for rows in pipeline._held}
+    text = {rows.columns is not None for rows in pipeline._held}
+    values = (rows.X if isinstance(rows.X, np.ndarray) else rows.X.data for rows in pipeline._held)
+    if any(np.abs(each).max(initial=0.0) > _LARGEST_HELD for each in values):
+        return False
+    return (
+        widths == {pipeline.n_features_in_} and types == {pipeline._dtype} and sparse == {bool(pipeline._is_sparse)}
+        and len(kinds) == len(names) == 1 and text == {pipeline.encoder is not None}
+    )  # fmt: skip
+
+
+_FITS: dict[str, Callable[[Any], bool]] = {
+    "BSGDClassifier": _bsgd,
+    "BudgetedPerceptron": _machines,
+    "BPAClassifier": _machines,
+    "LASVMClassifier": _dual,
+    "TrackingSVC": _dual,
+    "IncrementalSVC": _incremental,
+    "TVMClassifier": _tvm,
+    "ASSETClassifier": _asset,
+    "ASSETRegressor": _asset,
+    "StreamPipeline": _pipeline,
+    "StreamingScaler": _scaler,
+    "ColumnEncoder": _encoder,
+}

@@ -1,0 +1,134 @@
+"""Files with right checksums and wrong contents: an error of ours, or a model that predicts finite scores."""
+
+import warnings
+
+import numpy as np
+import pytest
+from mutating import Mutator
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.kernel_approximation import RBFSampler
+from support import blobs
+
+from frugalsvm import (
+    ASSETClassifier,
+    ASSETRegressor,
+    BPAClassifier,
+    BSGDClassifier,
+    BudgetedPerceptron,
+    IncrementalSVC,
+    LASVMClassifier,
+    TrackingSVC,
+    TVMClassifier,
+)
+from frugalsvm.persist import ModelFileError, load, save
+from frugalsvm.pipelines import ColumnEncoder, StreamPipeline
+
+SEED = {"gamma": 0.3, "random_state": 0}
+BSGD = BSGDClassifier(budget=10, **SEED)
+LEARNERS = {
+    "bsgd": BSGD,
+    "bsgd-averaged": BSGDClassifier(budget=10, average=True, **SEED),
+    "bsgd-project": BSGDClassifier(maintenance="project", budget=10, **SEED),
+    "bsgd-unlimited": BSGDClassifier(budget=None, **SEED),
+    "linear": BSGDClassifier(maintenance="remove", budget=10, kernel="linear", **SEED),
+    "perceptron": BudgetedPerceptron("random", 10, **SEED),
+    "perceptron-tightest": BudgetedPerceptron("tightest", 10, **SEED),
+    "projectron": BudgetedPerceptron("projectron", 10, **SEED),
+    "bpa": BPAClassifier("nn", budget=10, **SEED),
+    "lasvm": LASVMClassifier(cache_size=0.05, **SEED),
+    "lasvm-biased": LASVMClassifier("lasvm", cache_size=0.05, **SEED),
+    "tracking": TrackingSVC(cache_size=0.05, **SEED),
+    "incremental": IncrementalSVC(gamma=0.3, cache_size=0.05),
+    "tvm": TVMClassifier(10, **SEED),
+    "asset": ASSETClassifier(n_components=16, **SEED),
+    "asset-waiting": ASSETClassifier(n_components=200, **SEED),
+    "fourier": ASSETClassifier("fourier", 16, solver="asset*", **SEED),
+    "structured": ASSETClassifier("fourier", 70, structured=True, **SEED),
+    "regressor": ASSETRegressor(n_components=16, **SEED),
+    "pipeline": StreamPipeline(BSGD, warmup_rows=50, calibrate=True),
+    "pipeline-held": StreamPipeline(BSGD, warmup_rows=500),
+    "pipeline-map": StreamPipeline(BSGD, warmup_rows=50, feature_map=RBFSampler(n_components=6, random_state=0)),
+    "pipeline-text": StreamPipeline(BSGD, warmup_rows=50, encoder=ColumnEncoder()),
+}
+QUICK = ("bsgd", "perceptron", "asset", "pipeline", "pipeline-text")
+SEVERAL = ("bsgd", "bsgd-averaged", "perceptron", "bpa", "lasvm", "incremental", "tvm", "asset", "pipeline")
+FITTED = ("asset", "regressor")  # also by `fit`
+CASES = [(name, 2, "partial_fit") for name in LEARNERS] + [(name, 3, "partial_fit") for name in SEVERAL]
+CASES += [(name, 2, "fit") for name in FITTED]
+OPTIONS = ({}, {"caches": True}, {"for_prediction": True})
+
+
+def data_for(name, n_classes):
+    X, y = blobs(90, 3, n_classes, seed=1)
+    if name == "pipeline-text":
+        return (lambda part: (X[part], {"color": np.array(["red", "green", "blue"], object)[y[part]]})), y
+    return (lambda part: X[part]), X[:, 0] if name == "regressor" else y
+
+
+def predicted(model, X):
+    """Scores, or predictions of a regressor."""
+    scores = model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
+    if hasattr(model, "predict_proba"):
+        assert np.isfinite(model.predict_proba(X)).all()
+    assert len(model.predict(X)) == len(scores)
+    return scores
+
+
+def attack(name, n_classes, method, n, folder):
+    """Mutants of a model; returns how many were refused, loaded, and taught."""
+    X, y = data_for(name, n_classes)
+    model = clone(LEARNERS[name])
+    getattr(model, method)(X(slice(60)), y[:60])
+    n_refused = n_taught = 0
+    for number, options in enumerate(OPTIONS):
+        if name == "pipeline-held" and "for_prediction" in options:
+            continue
+        path = folder / "model.frugal"
+        save(model, path, **options)
+        mutator = Mutator(path.read_bytes(), seed=[number, n, n_classes, *name.encode()])
+        for _ in range(n):
+            content, what = mutator.mutant()
+            path.write_bytes(content)
+            try:
+                mutant = load(path)
+            except ModelFileError as error:
+                assert "\n" not in str(error)
+                n_refused += 1
+                continue
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                n_taught += _use(mutant, X, y, f"{name} {n_classes} {options}: {what}")
+    return n_refused, n_taught
+
+
+def _use(model, X, y, what):
+    """Predict with a mutant that was loaded, and teach it; returns whether it could be taught."""
+    try:
+        scores = predicted(model, X(slice(60, 70)))
+    except NotFittedError:
+        return False
+    except Exception as error:
+        raise AssertionError(f"{what}: {type(error).__name__}: {error}") from error
+    assert np.isfinite(scores).all(), what
+    try:
+        model.partial_fit(X(slice(60, 90)), y[60:])
+    except ValueError:
+        return False
+    except Exception as error:
+        raise AssertionError(f"{what}: {type(error).__name__}: {error}") from error
+    return True
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_some_mutants(name, tmp_path):
+    n_refused, n_taught = attack(name, 2, "partial_fit", 30, tmp_path)
+    assert n_refused > 30
+    assert n_taught > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case)))
+def test_many_mutants(case, tmp_path):
+    """Together more than 5 000."""
+    assert attack(*case, 60, tmp_path)[0] > 60
