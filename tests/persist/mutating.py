@@ -11,8 +11,8 @@ import numpy as np
 from frugalsvm.persist.archive import write_archive
 
 NASTY = [
-    None, True, False, 0, 1, -1, 2, 7, 2**31, 2**62, 2**63, -(2**63), 10**30, 0.0, -1.5, 1e-300, 1e38, 1e300, "", "poly",
-    "balanced", "a" * 50, [], [1], {}, {"dict": {}}, {"tuple": []}, {"float": "nan"}, {"float": "inf"},
+    None, True, False, 0, 1, -1, 2, 7, 2**31, 2**62, 2**63, -(2**63), 10**30, 0.0, -1.5, 1e-300, 1e38, 1e300, "",
+    "poly", "balanced", "a" * 50, [], [1], {}, {"dict": {}}, {"tuple": []}, {"float": "nan"}, {"float": "inf"},
     {"float": "-inf"}, {"array": 0}, {"array": 1}, {"array": 10**6}, {"scalar": "<f8", "bytes": "00" * 8},
     {"part": "core.kernels.Linear", "fields": {}}, {"part": "core.kernels.RBF", "fields": {"gamma": 1.0}},
     {"object": "ColumnEncoder", "complete": True, "state": {}}, {"dtype": "<f4"}, {"type": "<i8"},

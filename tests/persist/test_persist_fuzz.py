@@ -7,7 +7,10 @@ import pytest
 from mutating import Mutator
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import RBFSampler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 from support import blobs
 
 from frugalsvm import (
@@ -49,12 +52,15 @@ LEARNERS = {
     "pipeline": StreamPipeline(BSGD, warmup_rows=50, calibrate=True),
     "pipeline-held": StreamPipeline(BSGD, warmup_rows=500),
     "pipeline-map": StreamPipeline(BSGD, warmup_rows=50, feature_map=RBFSampler(n_components=6, random_state=0)),
+    "sklearn": make_pipeline(StandardScaler(), BSGD),
+    "sklearn-imputer": make_pipeline(SimpleImputer(), MinMaxScaler(), Normalizer(), BSGD),
     "pipeline-text": StreamPipeline(BSGD, warmup_rows=50, encoder=ColumnEncoder()),
 }
 QUICK = ("bsgd", "perceptron", "asset", "pipeline", "pipeline-text")
 SEVERAL = ("bsgd", "bsgd-averaged", "perceptron", "bpa", "lasvm", "incremental", "tvm", "asset", "pipeline")
-FITTED = ("asset", "regressor")  # also by `fit`
-CASES = [(name, 2, "partial_fit") for name in LEARNERS] + [(name, 3, "partial_fit") for name in SEVERAL]
+FITTED = ("asset", "regressor", "sklearn", "sklearn-imputer")  # by `fit`
+CASES = [(name, 2, "partial_fit") for name in LEARNERS if not name.startswith("sklearn")]
+CASES += [(name, 3, "partial_fit") for name in SEVERAL]
 CASES += [(name, 2, "fit") for name in FITTED]
 OPTIONS = ({}, {"caches": True}, {"for_prediction": True})
 
@@ -90,16 +96,22 @@ def attack(name, n_classes, method, n, folder):
         for _ in range(n):
             content, what = mutator.mutant()
             path.write_bytes(content)
-            try:
-                mutant = load(path)
-            except ModelFileError as error:
-                assert "\n" not in str(error)
+            mutant, reason = _loaded(path)
+            if mutant is None:
+                assert "\n" not in reason
                 n_refused += 1
-                continue
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                n_taught += _use(mutant, X, y, f"{name} {n_classes} {options}: {what}")
+            else:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    n_taught += _use(mutant, X, y, f"{name} {n_classes} {options}: {what}")
     return n_refused, n_taught
+
+
+def _loaded(path):
+    try:
+        return load(path), None
+    except ModelFileError as error:
+        return None, str(error)
 
 
 def _use(model, X, y, what):
@@ -111,8 +123,9 @@ def _use(model, X, y, what):
     except Exception as error:
         raise AssertionError(f"{what}: {type(error).__name__}: {error}") from error
     assert np.isfinite(scores).all(), what
+    learns = getattr(model, "partial_fit", model.fit)  # pipelines of scikit-learn do not learn on
     try:
-        model.partial_fit(X(slice(60, 90)), y[60:])
+        learns(X(slice(60, 90)), y[60:])
     except ValueError:
         return False
     except Exception as error:

@@ -18,13 +18,14 @@ _FACTS = (
 
 def contents_of(path: Path) -> dict[str, Any]:
     """Algorithm, parameters, sizes, certificates and training history of a model file."""
-    from frugalsvm.persist import describe, load
+    from frugalsvm.persist import describe, digest_of, load
 
     info = describe(path)
     model = load(path)
     estimator = getattr(model, "estimator_", getattr(model, "estimator", model))
     contents: dict[str, Any] = {
         "file bytes": path.stat().st_size,
+        "sha256": digest_of(path),
         "estimator": type(estimator).__name__,
         "parameters": {key: value for key, value in estimator.get_params(deep=False).items() if value is not None},
     }

@@ -19,6 +19,15 @@ from frugalsvm.exact.state import DRIFT, N_MARGIN
 __all__ = ["ExactClassifier"]
 
 
+@contextmanager
+def _solver_errors():
+    """A solver that does not get on is a problem of the data: a ValueError, as all of these are."""
+    try:
+        yield
+    except ArithmeticError as error:
+        raise ValueError(str(error)) from error
+
+
 def without_room(exact):
     """A copy of the state with room for its points and margin vectors alone."""
     points = resized(exact.points, 1)
@@ -66,7 +75,7 @@ class ExactClassifier(LimitedMemory):
     @contextmanager
     def _changing(self):
         """Context in which the machines change; if that fails, they are as before."""
-        with unchanged_on_error(self), blas_threads(self.n_jobs):
+        with _solver_errors(), unchanged_on_error(self), blas_threads(self.n_jobs):
             prepare_to_learn(self)
             before = [saved(machine) for machine in self._machines]
             self._left_out = None

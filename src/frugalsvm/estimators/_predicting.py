@@ -1,6 +1,6 @@
 """What prediction needs of a model, and nothing else: support vectors, coefficients and intercepts."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 

@@ -1,7 +1,7 @@
 """Model files (``.frugal``): save, load and describe estimators and pipelines, and checkpoints that survive crashes.
 
 A file is a ZIP archive of JSON and NumPy arrays. It holds no pickle, loading runs no code from it, and every byte of it
-is covered by a checksum.
+is covered by a checksum. That tells damage, not who wrote the file: `load` takes the digest of the file that is meant.
 
 >>> import tempfile, os, numpy as np
 >>> from frugalsvm import BSGDClassifier
@@ -21,7 +21,7 @@ True
 from frugalsvm.persist.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from frugalsvm.persist.document import FORMAT_VERSION
 from frugalsvm.persist.errors import ModelFileError
-from frugalsvm.persist.model import ModelInfo, describe, load, save
+from frugalsvm.persist.model import ModelInfo, describe, digest_of, load, save
 from frugalsvm.persist.registry import register
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "ModelFileError",
     "ModelInfo",
     "describe",
+    "digest_of",
     "load",
     "load_checkpoint",
     "register",

@@ -125,15 +125,16 @@ def _batches(value: Any) -> bool:
     """Batches of rows that wait for the statistics of a pipeline."""
     if type(value) is not tuple or not all(map(_part("pipelines.rows.Rows"), value)):
         return False
-    for X, columns, y, weights in value:
-        arrays = [column for column in (columns or {}).values()] if _or_none(_text_columns)(columns) else [None]
-        if not _matrix(X) or type(y) is not np.ndarray or y.ndim != 1 or not is_finite(y) or None in map(type, arrays):
-            return False
-        weighted = weights is None or (_array("f", 1)(weights) and bool((weights >= 0).all()))
-        lengths = {X.shape[0], len(y), *(len(each) for each in arrays), *([] if weights is None else [len(weights)])}
-        if not weighted or len(lengths) > 1 or y.dtype.kind not in "biufUSO" or X.shape[0] == 0:
-            return False
-    return True
+    return all(_is_batch(*rows) for rows in value)
+
+
+def _is_batch(X: Any, columns: Any, y: Any, weights: Any) -> bool:
+    right = _matrix(X) and _or_none(_text_columns)(columns) and _or_none(_array("f", 1))(weights)
+    right = right and type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufUSO" and is_finite(y)
+    if not right or (weights is not None and (weights < 0).any()) or X.shape[0] == 0:
+        return False
+    others = [y, *(columns or {}).values(), *([] if weights is None else [weights])]
+    return all(len(each) == X.shape[0] for each in others)
 
 
 def _list_of_text(value: Any) -> bool:

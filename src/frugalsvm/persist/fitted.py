@@ -15,6 +15,7 @@ from frugalsvm.estimators._pairs import pairs_of
 from frugalsvm.persist.attributes import DECLARED, FOR_PREDICTION, PREDICTORS
 from frugalsvm.persist.errors import ModelFileError, malformed
 from frugalsvm.persist.shapes import check_part
+from frugalsvm.persist.sklearn_steps import check_mapped, probe_rows
 
 __all__ = ["check_object", "check_parameters", "check_parts"]
 
@@ -91,9 +92,9 @@ def _check_common(probe: Any) -> None:
     if n_jobs is not None and (not isinstance(n_jobs, int | np.integer) or abs(n_jobs) > 2**12):
         raise malformed(f"n_jobs cannot be {str(n_jobs)[:40]!r}")
     check_random_state(getattr(probe, "random_state", None))
-    if weights is not None and weights != "balanced":
-        if type(weights) is not dict or not all(math.isfinite(float(each)) and each >= 0 for each in weights.values()):
-            raise malformed(f"class_weight cannot be {str(weights)[:40]!r}")
+    values = [] if weights is None or isinstance(weights, str) else weights.values()
+    if (isinstance(weights, str) and weights != "balanced") or not all(0 <= float(each) < math.inf for each in values):
+        raise malformed(f"class_weight cannot be {str(weights)[:40]!r}")
 
 
 # --- which sizes belong together ----------------------------------------------------------------------------------
@@ -169,7 +170,7 @@ def _incremental(model: Any) -> bool:
     n = len(examples.ids)
     right = n_classes > 1 and len(machines) == len(pairs_of(n_classes)) and examples.slots.shape[1] == n_classes - 1
     right = right and bool((examples.ids[:-1] < examples.ids[1:]).all()) and model._n_learned >= n
-    right = right and (n == 0 or (0 <= examples.labels.min() and examples.labels.max() < n_classes))
+    right = right and (n == 0 or (examples.labels.min() >= 0 and examples.labels.max() < n_classes))
     right = right and (n == 0 or (examples.ids[0] >= 0 and examples.ids[-1] < model._n_learned))
     if not right:
         return False
@@ -178,7 +179,7 @@ def _incremental(model: Any) -> bool:
         if machine.rows.place.size != capacity or machine.rows.values.dtype != np.float64:
             return False
         held = np.concatenate([slots for k, _, slots in examples.in_machines() if k == m])
-        if len(np.unique(held)) != len(held) or (held.size and not (0 <= held.min() and held.max() < n_points)):
+        if len(np.unique(held)) != len(held) or (held.size and not (held.min() >= 0 and held.max() < n_points)):
             return False
         free = machine.exact.free[: machine.exact.counts[3]]
         if np.isin(held, free).any() or len(held) + len(free) != n_points:
@@ -291,9 +292,9 @@ def _pipeline(pipeline: Any) -> bool:
     right = right and (state.get("feature_map_") is None) == (state["feature_map"] is None)
     if not right or (scaler is not None and getattr(scaler, "n_features_in_", None) != state["n_features_in_"]):
         return False
-    if state.get("feature_map_") is not None:
-        return True
     width = state["n_features_in_"] + (0 if encoder is None else encoder.n_encoded_)
+    if state.get("feature_map_") is not None:
+        width = check_mapped(state["feature_map_"], probe_rows(width)).shape[1]
     return type(fitted).__name__ not in DECLARED or getattr(fitted, "n_features_in_", None) == width
 
 

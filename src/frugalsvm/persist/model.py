@@ -1,9 +1,12 @@
 """Model files: what is in one, and how it is saved, loaded and described."""
 
 import hashlib
+import hmac
 import json
 import mmap as memory_maps
 import os
+import re
+import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
@@ -24,7 +27,7 @@ from frugalsvm.persist.readable import readable
 from frugalsvm.persist.registry import class_named
 from frugalsvm.persist.state import parameter_names
 
-__all__ = ["ModelInfo", "describe", "load", "read_model", "save"]
+__all__ = ["ModelInfo", "describe", "digest_of", "load", "read_model", "save"]
 
 
 class ModelInfo(NamedTuple):
@@ -147,10 +150,29 @@ def _contents(text: bytes, arrays: list[np.ndarray]) -> Iterator[tuple[str, list
 # --- loading ----------------------------------------------------------------------------------------------------
 
 
-def load(path: str | os.PathLike, *, mmap: bool = False) -> Any:
+def digest_of(path: str | os.PathLike) -> str:
+    """The SHA-256 of a file in hexadecimal, as ``sha256sum`` prints it: for ``load(..., expected_digest=)``.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    str
+    """
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def load(path: str | os.PathLike, *, mmap: bool = False, expected_digest: str | None = None) -> Any:
     """Load a model: it predicts as the saved one did, and goes on learning where that stopped.
 
     Nothing in the file is executed: it holds numbers, texts and the names of classes, which are looked up in a list.
+    What is loaded is checked against the declared types, shapes and ranges of all attributes.
+
+    The checksum in a file tells damage, not origin: whoever changes a file can write a new one. To load only the file
+    that you mean, keep its digest apart from it and pass it as ``expected_digest``.
 
     Parameters
     ----------
@@ -159,6 +181,9 @@ def load(path: str | os.PathLike, *, mmap: bool = False) -> Any:
         Whether arrays stay in the file and are read when they are used, which several processes can share. Changes to
         them, if there are any, are not written to the file. The file must not be changed in place meanwhile; `save`
         never does that.
+    expected_digest : str, default=None
+        SHA-256 of the whole file in hexadecimal (see `digest_of`, ``frugalsvm inspect`` or ``sha256sum``). A file with
+        another one is refused before anything in it is read.
 
     Returns
     -------
@@ -167,23 +192,51 @@ def load(path: str | os.PathLike, *, mmap: bool = False) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is not a model file, is damaged, or is of a newer version.
+        If the file is not a model file, is damaged, is of a newer version, or has not the expected digest.
     OSError
         If the file cannot be read.
     """
-    return read_model(path, mmap=mmap)[0]
+    return read_model(path, mmap=mmap, expected_digest=expected_digest)[0]
 
 
-def read_model(path: str | os.PathLike, *, mmap: bool = False) -> tuple[Any, dict[str, Any]]:
+def read_model(
+    path: str | os.PathLike, *, mmap: bool = False, expected_digest: str | None = None
+) -> tuple[Any, dict[str, Any]]:
     """The model and the metadata of a file."""
     with open(path, "rb") as file:
+        if expected_digest is not None:
+            _check_digest(hashlib.file_digest(file, "sha256").hexdigest(), expected_digest)
         archive = Archive(file)
         archive.check()
         document = read_document(archive, check_arrays=True)
         with file_errors("its contents do not make a model"):
             mapped = memory_maps.mmap(file.fileno(), 0, access=memory_maps.ACCESS_COPY) if mmap else None
             arrays = _read_arrays(archive, document, mapped)
-            return Decoder(one_of(arrays)).decode(document["model"]), metadata_of(document)
+            model, metadata = Decoder(one_of(arrays)).decode(document["model"]), metadata_of(document)
+    _warn_of_versions(model, document["libraries"])
+    return model, metadata
+
+
+def _check_digest(found: str, expected: str) -> None:
+    if not isinstance(expected, str) or not re.fullmatch("[0-9a-f]{64}", expected.strip().lower()):
+        raise ModelFileError(f"expected_digest must be 64 hexadecimal digits, not {str(expected)[:80]!r}.")
+    if not hmac.compare_digest(found, expected.strip().lower()):
+        raise ModelFileError(f"The model file is not the expected one: its SHA-256 is {found}.")
+
+
+def _warn_of_versions(model: Any, libraries: Any) -> None:
+    """Attributes of scikit-learn's own classes may mean something else in another version."""
+    saved = libraries.get("scikit-learn") if isinstance(libraries, dict) else None
+    if (
+        type(model).__module__.startswith("sklearn.")
+        and str(saved).split(".")[:2] != version("scikit-learn").split(".")[:2]
+    ):
+        warnings.warn(
+            f"The pipeline was saved with scikit-learn {str(saved)[:20]} and is loaded with {version('scikit-learn')}: "
+            "its steps may behave differently.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _read_arrays(archive: Archive, document: dict[str, Any], mapped: memory_maps.mmap | None) -> list[np.ndarray]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from frugalsvm import _HOMES as _PACKAGE_HOMES
 from frugalsvm.persist.errors import ModelFileError
+from frugalsvm.persist.sklearn_steps import PIPELINE, SKLEARN_CLASSES, refuse_unknown_steps, sklearn_class
 
 __all__ = ["HOMES", "PART_MODULES", "Adapter", "adapter_of", "class_named", "name_of_part", "part_named", "register"]
 
@@ -133,6 +134,9 @@ def register(
 
 def class_named(name: Any) -> Adapter:
     """The class that a file names."""
+    if isinstance(name, str) and name in SKLEARN_CLASSES:
+        get_state = _pipeline_state if name == PIPELINE else None
+        return Adapter(name, sklearn_class(name), get_state, lambda value, state: vars(value).update(state))
     if not isinstance(name, str) or (name not in _ADAPTERS and name not in HOMES):
         raise ModelFileError(f"The model file names a class {str(name)[:80]!r} that frugalsvm does not know.")
     if name not in _ADAPTERS:
@@ -145,7 +149,17 @@ def adapter_of(value: Any) -> Adapter | None:
     cls = type(value)
     if cls in _NAMES:
         return _ADAPTERS[_NAMES[cls]]
+    if cls.__module__.startswith("sklearn."):
+        for name in SKLEARN_CLASSES:
+            if name.rpartition(".")[2] == cls.__name__ and sklearn_class(name) is cls:
+                return class_named(name)
     return class_named(cls.__name__) if _is_at_home(cls.__name__, cls) else None
+
+
+def _pipeline_state(pipeline: Any) -> dict:
+    """The attributes of a pipeline of scikit-learn, all of whose steps can be saved."""
+    refuse_unknown_steps(pipeline, lambda step: adapter_of(step) is not None)
+    return vars(pipeline)
 
 
 def _is_at_home(name: str, cls: type) -> bool:

@@ -49,7 +49,9 @@ ARRAYS: dict[str, dict[str, str]] = {
         "intercept_sums": "d 2o", "waiting": "d o", "etas": "d 2", "clock": "i 2", "averaging": "i 3",
     },
     "estimators._pairs.Examples": {"ids": "i n", "labels": "i n", "slots": "i nk"},
-    "estimators._predictor.Predictor": {"rows": "x nf", "norms": "x n", "coef": "d on", "intercept": "d o", "counts": "i 6"},
+    "estimators._predictor.Predictor": {
+        "rows": "x nf", "norms": "x n", "coef": "d on", "intercept": "d o", "counts": "i 6",
+    },
     "budgeted.projection.Span": {"inverse": "d pp", "column": "d p", "solved": "d p", "state": "i 2"},
     "budgeted.neighbours.Neighbours": {"slot": "i s", "nearness": "d s", "value": "d s", "state": "i 1"},
     "budgeted.self_scored.SelfScores": {"values": "d s", "state": "i 2"},

@@ -3,6 +3,7 @@
 import inspect
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from frugalsvm.estimators._predicting import prediction_state
@@ -11,6 +12,7 @@ from frugalsvm.persist.attributes import DECLARED
 from frugalsvm.persist.errors import ModelFileError, file_errors, malformed
 from frugalsvm.persist.fitted import check_object, check_parts
 from frugalsvm.persist.registry import Adapter
+from frugalsvm.persist.sklearn_steps import PIPELINE, check_pipeline, check_transformer
 
 __all__ = ["parameter_names", "restored", "state_of"]
 
@@ -50,7 +52,7 @@ def restored(adapter: Adapter, state: dict[str, Any], complete: bool) -> Any:
     if any(not name.isidentifier() or name.startswith("__") for name in state):
         raise malformed(f"{adapter.name} has an impossible attribute")
     state = with_new_names(cls, state)
-    if issubclass(cls, BaseEstimator) and cls.__module__.startswith("frugalsvm."):
+    if issubclass(cls, BaseEstimator) and cls.__module__.startswith(("frugalsvm.", "sklearn.")):
         _complete_parameters(adapter, state)
     value = cls.__new__(cls)
     if adapter.set_state is not None:
@@ -60,12 +62,21 @@ def restored(adapter: Adapter, state: dict[str, Any], complete: bool) -> Any:
     else:
         check_parts(adapter.name, state)  # before anything is computed from it
         value.__setstate__(state)
-    with file_errors(f"{adapter.name} is not as it should be"):
-        if adapter.name in DECLARED and cls.__module__.startswith("frugalsvm."):
-            check_object(adapter.name, value, parameter_names(cls))
-        else:
-            check_parts(adapter.name, vars(value))
+    with file_errors(f"{adapter.name} is not as it should be"), np.errstate(all="ignore"):
+        _check(adapter, value)
     return value
+
+
+def _check(adapter: Adapter, value: Any) -> None:
+    module, names = adapter.cls.__module__, parameter_names(adapter.cls)
+    if adapter.name == PIPELINE:
+        check_pipeline(value)
+    elif module.startswith("sklearn."):
+        check_transformer(adapter.name, value, names)
+    elif adapter.name in DECLARED and module.startswith("frugalsvm."):
+        check_object(adapter.name, value, names)
+    else:
+        check_parts(adapter.name, vars(value))
 
 
 def _is_own(adapter: Adapter) -> bool:
