@@ -1,5 +1,6 @@
 """The command line, as people use it: files in, files out, sentences on the way."""
 
+import hashlib
 import json
 import signal
 import subprocess
@@ -198,6 +199,7 @@ class TestOtherCommands:
 
     def test_inspect_and_algorithms(self, model):
         assert "BSGDClassifier" in run("inspect", model)
+        assert hashlib.sha256(Path(model).read_bytes()).hexdigest() in run("inspect", model)
         assert "bsgd" in run("algorithms")
         assert len(json.loads(run("algorithms", "--json"))) >= 9
 

@@ -25,6 +25,7 @@ from frugalsvm import (
     TVMClassifier,
 )
 from frugalsvm.persist import ModelFileError, load, save
+from frugalsvm.persist.attributes import DECLARED
 from frugalsvm.pipelines import ColumnEncoder, StreamPipeline
 
 SEED = {"gamma": 0.3, "random_state": 0}
@@ -81,11 +82,22 @@ def predicted(model, X):
     return scores
 
 
+def undeclared(model):
+    """Attributes that `frugalsvm.persist.attributes` says nothing about, of a model and of what is in it."""
+    name, state = type(model).__name__, vars(model)
+    declared = DECLARED[name]
+    known = {*declared.required, *declared.optional, *model._get_param_names()}
+    within = [undeclared(each) for each in state.values() if type(each).__name__ in DECLARED]
+    return {f"{name}.{key}" for key in state if key not in known}.union(*within)
+
+
 def attack(name, n_classes, method, n, folder):
     """Mutants of a model; returns how many were refused, loaded, and taught."""
     X, y = data_for(name, n_classes)
     model = clone(LEARNERS[name])
     getattr(model, method)(X(slice(60)), y[:60])
+    if not name.startswith("sklearn"):
+        assert not undeclared(model)  # what is new there needs a line in persist/attributes.py
     n_refused = n_taught = 0
     for number, options in enumerate(OPTIONS):
         if name == "pipeline-held" and "for_prediction" in options:

@@ -244,8 +244,8 @@ class IncrementalSVC(ExactClassifier):
             In the order of ``example_ids_``.
         """
         check_is_fitted(self)
+        prepare_to_learn(self)  # examples are taken out and put back
         if self._left_out is None:
-            prepare_to_learn(self)  # examples are taken out and put back
             with blas_threads(self.n_jobs):
                 self._left_out = self._class_scores(self._left_out_values())
         scores = self._left_out

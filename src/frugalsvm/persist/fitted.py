@@ -10,10 +10,12 @@ from sklearn.utils import check_random_state
 
 from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.kernels import RBF
+from frugalsvm.estimators._base import new_kernel
 from frugalsvm.estimators._classes import n_outputs_for
 from frugalsvm.estimators._pairs import pairs_of
 from frugalsvm.persist.attributes import DECLARED, FOR_PREDICTION, PREDICTORS
 from frugalsvm.persist.errors import ModelFileError, malformed
+from frugalsvm.persist.links import policy_fits
 from frugalsvm.persist.shapes import check_part
 from frugalsvm.persist.sklearn_steps import check_mapped, probe_rows
 
@@ -69,7 +71,8 @@ def check_object(name: str, value: Any, parameters: list[str]) -> None:
 
 def check_parameters(name: str, value: Any, parameters: list[str]) -> None:
     """Let an estimator check its own parameters; whether its device is at hand is for later."""
-    probe = type(value).__new__(type(value))
+    cls: Any = type(value)
+    probe = cls.__new__(cls)
     vars(probe).update({key: vars(value)[key] for key in parameters if key in vars(value)})
     if getattr(probe, "device", None) in _DEVICES:
         probe.device = "cpu"
@@ -88,10 +91,13 @@ def _check_common(probe: Any) -> None:
     for key in _SWITCHES:
         if not isinstance(getattr(probe, key, False), bool | int | np.bool_):
             raise malformed(f"{key} cannot be {str(getattr(probe, key))[:40]!r}")
-    n_jobs, weights = getattr(probe, "n_jobs", None), getattr(probe, "class_weight", None)
+    n_jobs: Any = getattr(probe, "n_jobs", None)
+    weights: Any = getattr(probe, "class_weight", None)
     if n_jobs is not None and (not isinstance(n_jobs, int | np.integer) or abs(n_jobs) > 2**12):
         raise malformed(f"n_jobs cannot be {str(n_jobs)[:40]!r}")
     check_random_state(getattr(probe, "random_state", None))
+    if hasattr(probe, "kernel"):
+        new_kernel(probe.kernel, probe.gamma, probe.degree, probe.coef0, np.ones((1, 1)))
     values = [] if weights is None or isinstance(weights, str) else weights.values()
     if (isinstance(weights, str) and weights != "balanced") or not all(0 <= float(each) < math.inf for each in values):
         raise malformed(f"class_weight cannot be {str(weights)[:40]!r}")
@@ -134,13 +140,9 @@ def _predictor(model: Any) -> bool:
 
 
 def _bsgd(model: Any) -> bool:
-    budget, span = getattr(model._policy, "budget", None), getattr(model._policy, "span", None)
-    capacity = model._expansion.rows.shape[0]
-    if budget is not None and budget >= capacity:
-        return False
-    if span is not None and span.column.size < min(capacity, capacity if budget is None else budget + 1):
-        return False
-    return _expansion_fits(model, model._expansion, n_outputs_for(len(model.classes_)))
+    return policy_fits(model._policy, model._expansion) and _expansion_fits(
+        model, model._expansion, n_outputs_for(len(model.classes_))
+    )
 
 
 def _machines(model: Any) -> bool:

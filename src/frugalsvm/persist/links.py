@@ -15,7 +15,7 @@ from frugalsvm.dual.state import N_FREE as N_FREE_MEMBERS
 from frugalsvm.exact.state import N_FREE, N_MARGIN
 from frugalsvm.persist.errors import malformed
 
-__all__ = ["check_links"]
+__all__ = ["check_links", "policy_fits"]
 
 N_TALLIES = 11
 _MANY = 2**62  # beyond every count
@@ -103,7 +103,7 @@ def _nystroem(part: Any, sizes: dict[str, Any]) -> bool:
 
 
 def _structured(part: Any, sizes: dict[str, Any]) -> bool:
-    p = sizes["p"]
+    p, sizes["f"] = sizes["p"], part.n_features
     return sizes["d"] <= sizes["b"] * p and p & (p - 1) == 0 and part.n_features <= p
 
 
@@ -120,13 +120,13 @@ def _neighbours(part: Any, sizes: dict[str, Any]) -> bool:
     return _covers("s")(part, sizes) and _within(part.slot, sizes["s"])
 
 
-def _machine(part: Any, sizes: dict[str, Any]) -> bool:
-    """The room that a budget policy has is enough for the support vectors that may come."""
-    policy, capacity = part.parts.policy, part.expansion.rows.shape[0]
-    budget, span = getattr(policy, "budget", None), getattr(policy, "span", None)
-    if budget is not None and budget < 2**62 and budget >= capacity:
+def policy_fits(policy: Any, expansion: Any) -> bool:
+    """Whether there is room, in a store and in its budget policy, for the support vectors that may come."""
+    capacity, n = expansion.rows.shape[0], int(expansion.counts[N_SLOTS])
+    budget, span = getattr(policy, "budget", _MANY), getattr(policy, "span", None)
+    if budget < _MANY and not n <= budget < capacity:
         return False
-    return span is None or span.column.size >= min(capacity, _MANY if budget is None else budget + 1)
+    return span is None or span.column.size >= min(capacity, budget + 1)
 
 
 _CHECKS: dict[str, Callable[[Any, dict[str, Any]], bool]] = {
@@ -143,6 +143,6 @@ _CHECKS: dict[str, Callable[[Any, dict[str, Any]], bool]] = {
     "budgeted.self_scored.SelfScores": _covers("s"),
     "budgeted.neighbours.Neighbours": _neighbours,
     "budgeted.perceptrons.RemoveRandom": lambda part, sizes: int(part.rng[0]) != 0,
-    "estimators._machines.Machine": _machine,
+    "estimators._machines.Machine": lambda part, sizes: policy_fits(part.parts.policy, part.expansion),
     "estimators._predictor.Predictor": lambda part, sizes: _has_norms(part.rows, part.norms),
 }

@@ -35,6 +35,15 @@ SKLEARN_CLASSES = (
 )
 _LARGEST = 1e100  # of numbers in a transformer and of features that it gives
 _FITTED_ON = "n_features_in_"
+# What each of them has once it is fitted
+_FITTED = {
+    "MaxAbsScaler": ("max_abs_", "scale_", "n_samples_seen_"),
+    "MinMaxScaler": ("min_", "scale_", "data_min_", "data_max_", "data_range_", "n_samples_seen_"),
+    "Normalizer": (),
+    "RobustScaler": ("center_", "scale_"),
+    "SimpleImputer": ("statistics_", "indicator_"),
+    "StandardScaler": ("scale_", "mean_", "var_", "n_samples_seen_"),
+}
 
 
 def sklearn_class(name: str) -> type:
@@ -68,6 +77,9 @@ def check_transformer(name: str, value: Any, parameters: list[str]) -> None:
             continue
         if each.dtype.kind == "f" and not (np.abs(each) <= _LARGEST).all():
             raise malformed(f"{name}.{key} has values that are not finite or too large")
+    fitted = (*_FITTED.get(type(value).__name__, ()), _FITTED_ON)
+    if _has_learned(value) and not set(fitted) <= set(vars(value)):
+        raise malformed(f"{name} lacks an attribute of a fitted one")
     if not _SCALES.get(type(value).__name__, lambda value: True)(value):
         raise malformed(f"the attributes of {name} do not fit together")
 
@@ -123,6 +135,10 @@ def probe_rows(n_features: Any) -> np.ndarray:
     return np.array([[0.0], [1.0], [0.5]]) * np.ones(n_features)
 
 
+def _has_learned(step: Any) -> bool:
+    return not set(vars(step)) <= set(step.get_params(deep=False))
+
+
 def check_pipeline(pipeline: Any) -> None:
     """Check a pipeline of scikit-learn: known steps, which fit together once they are fitted."""
     steps = vars(pipeline).get("steps")
@@ -143,7 +159,7 @@ def check_pipeline(pipeline: Any) -> None:
         raise malformed("a step of a pipeline is no estimator")
     if not all(hasattr(step, "transform") for step in transformers):
         raise malformed("a step of a pipeline is no transformer")
-    if not hasattr(final, _FITTED_ON):
+    if not all(map(_has_learned, (*transformers, final))):
         return
     first = transformers[0] if transformers else final
     X = probe_rows(getattr(first, _FITTED_ON, None))
