@@ -153,6 +153,12 @@ def test_unseen_label_one_against_the_rest():
     assert_refused(model, lambda model: model.partial_fit(rows[:2], [0, 9]), message)
 
 
+def test_numbers_as_labels_of_a_model_of_text():
+    model = BPAClassifier(budget=10, gamma=0.3).fit(X, np.array(["no", "yes"], object)[Y])
+    message = r"Labels like 0 do not mix with the classes \['no', 'yes'\]"
+    assert_refused(model, lambda model: model.partial_fit(*BATCH), message)
+
+
 @pytest.mark.parametrize("bad", [X_NAN, X_INF, np.ones((2, 4)), X[:0]])
 def test_prediction(model, bad):
     assert_refused(model, lambda model: model.decision_function(bad), "NaN|infinity|4 features|0 sample")

@@ -1,4 +1,4 @@
-"""Model files with right checksums and wrong contents, made from good ones by chance: for `test_persist_fuzz.py`."""
+"""Model files with right checksums and wrong contents, made from good ones: by hand, or by chance."""
 
 import copy
 import hashlib
@@ -7,7 +7,9 @@ import json
 import zipfile
 
 import numpy as np
+import pytest
 
+from frugalsvm.persist import ModelFileError, load
 from frugalsvm.persist.archive import write_archive
 
 NASTY = [
@@ -42,6 +44,41 @@ def npy(array):
     file = io.BytesIO()
     np.lib.format.write_array(file, array, version=(1, 0), allow_pickle=False)
     return file.getvalue()
+
+
+def with_document(content, change):
+    """The file with another model.json, sealed again."""
+    entries = entries_of(content)
+    document = json.loads(entries["model.json"])
+    change(document)
+    return sealed(entries | {"model.json": json.dumps(document).encode()})
+
+
+def with_array(content, number, array):
+    """The file with another array in the place of one."""
+    entries = entries_of(content)
+    document = json.loads(entries["model.json"])
+    described = {"dtype": array.dtype.str, "shape": list(array.shape), "fortran_order": False}
+    document["arrays"][number] = described
+    changed = {"model.json": json.dumps(document).encode(), f"arrays/{number}.npy": npy(array)}
+    return sealed(entries | changed)
+
+
+def number_of(content, field):
+    """The number of the array that is a field of the expansion."""
+    document = json.loads(entries_of(content)["model.json"])
+    return document["model"]["state"]["_expansion"]["fields"][field]["array"]
+
+
+def refused(folder, content, why=None):
+    """Check that a file is refused by one sentence, with little memory, and that nothing appears beside it."""
+    path = folder / "hostile.frugal"
+    path.write_bytes(content)
+    before = sorted(folder.rglob("*"))
+    with pytest.raises(ModelFileError, match=why) as caught:
+        load(path)
+    assert "\n" not in str(caught.value)
+    assert sorted(folder.rglob("*")) == before
 
 
 class Mutator:

@@ -11,12 +11,10 @@ import zipfile
 import numpy as np
 import pytest
 from make_version_files import FOLDER
-from support import blobs
+from mutating import entries_of, number_of, refused, sealed, with_array, with_document
 
-from frugalsvm import BSGDClassifier
-from frugalsvm.persist import ModelFileError, describe, digest_of, load, save
+from frugalsvm.persist import ModelFileError, describe, load
 from frugalsvm.persist.archive import write_archive
-from frugalsvm.pipelines import StreamPipeline
 
 GOOD = FOLDER / "version1.frugal"
 CAP = 64 * 2**20  # bytes that reading a small file may take
@@ -25,39 +23,6 @@ CAP = 64 * 2**20  # bytes that reading a small file may take
 @pytest.fixture(scope="module")
 def good():
     return GOOD.read_bytes()
-
-
-def refused(folder, content, why=None):
-    """Check that a file is refused by one sentence, with little memory, and that nothing appears beside it."""
-    path = folder / "hostile.frugal"
-    path.write_bytes(content)
-    before = sorted(folder.rglob("*"))
-    with pytest.raises(ModelFileError, match=why) as caught:
-        load(path)
-    assert "\n" not in str(caught.value)
-    assert sorted(folder.rglob("*")) == before
-
-
-def entries_of(content):
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return {info.filename: archive.read(info) for info in archive.infolist()}
-
-
-def sealed(entries):
-    """A file of these entries with all checksums right, as someone would make who knows the format."""
-    file = io.BytesIO()
-    sums = {name: hashlib.sha256(data).hexdigest() for name, data in entries.items() if name != "manifest.json"}
-    manifest = {"manifest.json": json.dumps({"sha256": sums}).encode()}
-    write_archive(file, [(name, [data]) for name, data in (entries | manifest).items()])
-    return file.getvalue()
-
-
-def with_document(content, change):
-    """The file with another model.json, sealed again."""
-    entries = entries_of(content)
-    document = json.loads(entries["model.json"])
-    change(document)
-    return sealed(entries | {"model.json": json.dumps(document).encode()})
 
 
 def resealed_digest(content):
@@ -278,26 +243,8 @@ class TestDocument:
         assert load(path).new_classes == "error"
 
 
-def npy(array):
-    file = io.BytesIO()
-    np.save(file, array)
-    return file.getvalue()
-
-
 class TestArrays:
     """State that does not fit together never reaches compiled code, which checks no bounds."""
-
-    def with_array(self, content, number, array):
-        entries = entries_of(content)
-        document = json.loads(entries["model.json"])
-        described = {"dtype": array.dtype.str, "shape": list(array.shape), "fortran_order": False}
-        document["arrays"][number] = described
-        changed = {"model.json": json.dumps(document).encode(), f"arrays/{number}.npy": npy(array)}
-        return sealed(entries | changed)
-
-    def number_of(self, content, field):
-        document = json.loads(entries_of(content)["model.json"])
-        return document["model"]["state"]["_expansion"]["fields"][field]["array"]
 
     @pytest.mark.parametrize(
         ("field", "array"),
@@ -316,13 +263,13 @@ class TestArrays:
         ids=lambda value: value if isinstance(value, str) else f"{value.dtype}{value.shape}",
     )
     def test_state_that_does_not_fit(self, tmp_path, good, field, array):
-        refused(tmp_path, self.with_array(good, self.number_of(good, field), array), "malformed")
+        refused(tmp_path, with_array(good, number_of(good, field), array), "malformed")
 
     def test_the_same_array_is_fine(self, tmp_path, good):
         """The test above would be worth nothing if `with_array` broke the file in another way."""
-        number = self.number_of(good, "norms")
+        number = number_of(good, "norms")
         path = tmp_path / "same.frugal"
-        path.write_bytes(self.with_array(good, number, load(GOOD)._expansion.norms))
+        path.write_bytes(with_array(good, number, load(GOOD)._expansion.norms))
         assert load(path).predict(np.zeros((1, 3), np.float32)).shape == (1,)
 
     def test_number_of_features(self, tmp_path, good):
@@ -348,7 +295,7 @@ class TestArrays:
     )
     def test_descriptions_and_headers(self, tmp_path, good, description):
         """The description alone, and the array's own header in agreement with it."""
-        number = self.number_of(good, "norms")
+        number = number_of(good, "norms")
         change = lambda doc: doc["arrays"].__setitem__(number, description)  # noqa: E731
         content = with_document(good, change)
         refused(tmp_path, content)
@@ -378,7 +325,7 @@ class TestArrays:
 
 def test_memory_stays_small(tmp_path, good):
     """What asks for much memory gets little."""
-    number = TestArrays().number_of(good, "rows")
+    number = number_of(good, "rows")
     huge = {"dtype": "<f4", "shape": [2**34], "fortran_order": False}
     hostile = [
         with_document(good, lambda doc: doc["arrays"].__setitem__(number, huge)),
@@ -392,90 +339,3 @@ def test_memory_stays_small(tmp_path, good):
         assert tracemalloc.get_traced_memory()[1] < CAP
     finally:
         tracemalloc.stop()
-
-
-@pytest.fixture(scope="module")
-def pipeline(tmp_path_factory):
-    X, y = blobs(80, 3, 2, seed=1)
-    model = StreamPipeline(BSGDClassifier(budget=10, gamma=0.3, random_state=0), warmup_rows=50, calibrate=True)
-    path = tmp_path_factory.mktemp("pipeline") / "model.frugal"
-    save(model.partial_fit(X, y), path)
-    return path.read_bytes()
-
-
-class TestContents:
-    """Files with right checksums that once loaded, and then raised whatever came, or predicted NaN."""
-
-    @pytest.mark.parametrize(
-        ("name", "node"),
-        [
-            ("encoder_", 1),
-            ("scaler_", None),
-            ("estimator_", {"object": "ColumnEncoder", "complete": True, "state": {}}),
-            ("estimator", 1.5),
-            ("_held", {"tuple": []}),
-            ("_dtype", {"dtype": "<i8"}),
-            ("n_features_in_", 4),
-            ("calibration_", {"part": "core.kernels.Linear", "fields": {}}),
-            ("predict", 1),
-            ("_prepared", 1),
-        ],
-        ids=lambda value: value if isinstance(value, str) else None,
-    )
-    def test_pipelines(self, tmp_path, pipeline, name, node):
-        refused(tmp_path, with_document(pipeline, lambda doc: doc["model"]["state"].update({name: node})))
-
-    @pytest.mark.parametrize(
-        ("name", "node", "why"),
-        [
-            ("classes_", "poly", "BSGDClassifier.classes_ is not what it should be"),
-            ("classes_", {"objects": ["b", "a"], "shape": [2]}, "classes_"),
-            ("classes_", {"objects": ["a", "b", "c"], "shape": [3]}, "do not fit together"),
-            ("_kernel", {"part": "core.kernels.RBF", "fields": {"gamma": {"float": "nan"}}}, "gamma is out of range"),
-            ("_kernel", {"part": "core.kernels.RBF", "fields": {"gamma": "1"}}, "gamma cannot be '1'"),
-            ("_kernel", {"part": "core.losses.BinaryHinge", "fields": {}}, "_kernel"),
-            ("_policy", {"part": "budgeted.maintenance.Merge", "fields": {"budget": 10**6}}, "do not fit together"),
-            ("n_jobs", "many", "n_jobs cannot be 'many'"),
-            ("learner", "svm", "parameters of BSGDClassifier are wrong: learner='svm' is not one of"),
-            ("_scores", 1, "cannot have an attribute '_scores'"),
-        ],
-    )
-    def test_attributes(self, tmp_path, good, name, node, why):
-        refused(tmp_path, with_document(good, lambda doc: doc["model"]["state"].update({name: node})), why)
-
-    @pytest.mark.parametrize("name", ["_kernel", "_policy", "classes_", "n_features_in_", "budget_"])
-    def test_what_is_missing(self, tmp_path, good, name):
-        refused(tmp_path, with_document(good, lambda doc: doc["model"]["state"].pop(name)), "lacks its attribute")
-
-    @pytest.mark.parametrize("value", [np.nan, np.inf, 1e38])
-    @pytest.mark.parametrize("field", ["rows", "norms", "coef", "scalars"])
-    def test_numbers(self, tmp_path, good, field, value):
-        array = getattr(load(GOOD)._expansion, field).copy()
-        array.flat[0] = value
-        helper = TestArrays()
-        refused(tmp_path, helper.with_array(good, helper.number_of(good, field), array), "malformed")
-
-
-class TestDigest:
-    def test_the_expected_file(self, tmp_path, good):
-        path = tmp_path / "model.frugal"
-        path.write_bytes(good)
-        digest = digest_of(path)
-        assert digest == hashlib.sha256(good).hexdigest()
-        for expected in (digest, digest.upper(), f" {digest}\n"):
-            assert load(path, expected_digest=expected).budget == 10
-
-    def test_another_file_is_refused_before_it_is_read(self, tmp_path, good):
-        path = tmp_path / "model.frugal"
-        path.write_bytes(with_document(good, lambda doc: doc["model"]["state"].update(alpha=0.5)))
-        assert load(path).alpha == 0.5  # its checksums are right
-        with pytest.raises(ModelFileError, match=f"not the expected one: its SHA-256 is {digest_of(path)}"):
-            load(path, expected_digest=hashlib.sha256(good).hexdigest())
-        path.write_bytes(b"something else")
-        with pytest.raises(ModelFileError, match="not the expected one"):
-            load(path, expected_digest=hashlib.sha256(good).hexdigest())
-
-    @pytest.mark.parametrize("expected", ["", "abc", 5, b"0" * 64, "x" * 64])
-    def test_what_is_no_digest(self, expected):
-        with pytest.raises(ModelFileError, match="expected_digest must be 64 hexadecimal digits"):
-            load(GOOD, expected_digest=expected)

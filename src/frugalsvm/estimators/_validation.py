@@ -107,7 +107,12 @@ def distinct_labels(y) -> np.ndarray:
 
 def encoded_labels(y, seen, classes, *, may_grow: bool) -> np.ndarray:
     """Positions of the labels in ``classes``, all of which must be there; ``seen`` are the distinct labels."""
-    places = np.searchsorted(classes, seen)
+    try:
+        places = np.searchsorted(classes, seen)
+    except TypeError:  # text and numbers have no order
+        raise ValueError(
+            f"Labels like {seen[:1].tolist()[0]!r} do not mix with the classes {_listed(classes)}."
+        ) from None
     places[places == len(classes)] = 0
     unknown = np.flatnonzero(classes[places] != seen)
     if unknown.size:

@@ -88,12 +88,15 @@ def check_parameters(name: str, value: Any, parameters: list[str]) -> None:
 
 def _check_common(probe: Any) -> None:
     """Check parameters that estimators pass on as they are."""
+    for key, each in vars(probe).items():
+        if isinstance(each, int) and abs(each) > 2**62:
+            raise malformed(f"{key} cannot be {str(each)[:40]!r}")
     for key in _SWITCHES:
         if not isinstance(getattr(probe, key, False), bool | int | np.bool_):
             raise malformed(f"{key} cannot be {str(getattr(probe, key))[:40]!r}")
     n_jobs: Any = getattr(probe, "n_jobs", None)
     weights: Any = getattr(probe, "class_weight", None)
-    if n_jobs is not None and (not isinstance(n_jobs, int | np.integer) or abs(n_jobs) > 2**12):
+    if n_jobs is not None and not (isinstance(n_jobs, int | np.integer) and -(2**12) <= int(n_jobs) <= 2**12):
         raise malformed(f"n_jobs cannot be {str(n_jobs)[:40]!r}")
     check_random_state(getattr(probe, "random_state", None))
     if hasattr(probe, "kernel"):
