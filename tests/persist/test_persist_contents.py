@@ -73,6 +73,15 @@ class TestContents:
     def test_what_is_missing(self, tmp_path, good, name):
         refused(tmp_path, with_document(good, lambda doc: doc["model"]["state"].pop(name)), "lacks its attribute")
 
+    def test_arrays_that_are_one(self, tmp_path, pipeline):
+        """One array in two places would be counted up twice, and slots written beyond the last."""
+
+        def change(doc):
+            fields = doc["model"]["state"]["estimator_"]["state"]["_expansion"]["fields"]
+            fields["norms"] = fields["sizes"]
+
+        refused(tmp_path, with_document(pipeline, change), "two arrays of BSGDClassifier are the same")
+
     @pytest.mark.parametrize("value", [np.nan, np.inf, 1e38])
     @pytest.mark.parametrize("field", ["rows", "norms", "coef", "scalars"])
     def test_numbers(self, tmp_path, good, field, value):

@@ -1,7 +1,7 @@
 """Whether the attributes of an object fit together: parameters, classes, outputs, features, sizes of numbers."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ __all__ = ["check_object", "check_parameters", "check_parts"]
 
 _DEVICES = ("cpu", "cuda", "auto")
 _SWITCHES = (
-    "shuffle", "warm_start", "fit_intercept", "early_stopping", "process", "cached", "batch", "scale", "calibrate",
+    "shuffle", "warm_start", "fit_intercept", "early_stopping", "process", "cached", "batch", "calibrate",
 )  # fmt: skip
 # Scores stay finite for rows as they come: |f(x)| is at most this times sqrt(K(x, x)).
 _LARGEST = {"f4": 1e30, "f8": 1e250}
@@ -35,12 +35,24 @@ _LARGEST_HELD = 1e100  # of values from which means and variances are to be take
 def check_parts(name: str, state: dict[str, Any]) -> None:
     """Check the parts of an object, each in itself, and that all have the same number of features."""
     n_features = state.get("n_features_in_")
+    arrays = [id(array) for value in state.values() for array in _arrays_in(value)]
+    if len(set(arrays)) < len(arrays):  # learning would change two at once, and count the one with the other
+        raise malformed(f"two arrays of {name} are the same")
     for attribute, value in state.items():
         for each in value if type(value) in (list, tuple) and not hasattr(value, "_fields") else [value]:
             if isinstance(each, tuple) and hasattr(each, "_fields") and not name.startswith("StreamPipeline"):
                 found = check_part(each).get("f", n_features)
                 if type(n_features) is int and found != n_features:
                     raise malformed(f"the arrays of {name}.{attribute} do not fit together")
+
+
+def _arrays_in(value: Any) -> Iterator[np.ndarray]:
+    """All arrays in parts, tuples and lists."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _arrays_in(each)
 
 
 def check_object(name: str, value: Any, parameters: list[str]) -> None:
