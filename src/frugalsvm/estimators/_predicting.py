@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from frugalsvm.budgeted.policy import Unlimited
-from frugalsvm.core.expansion import N_SLOTS, Expansion, new_expansion
+from frugalsvm.core.expansion import N_SLOTS, Expansion, coefficients, new_expansion
 from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._machines import MachinesClassifier
 from frugalsvm.estimators._predictor import Predictor
@@ -49,7 +49,7 @@ def _trimmed(expansion: Expansion, coef: np.ndarray) -> Expansion:
 
 def _trimmed_machine(machine: Any) -> Any:
     expansion = machine.expansion
-    coef = expansion.scalars[0] * expansion.coef[:, : expansion.counts[N_SLOTS]].T
+    coef = coefficients(expansion)
     return machine._replace(parts=machine.parts._replace(policy=Unlimited()), expansion=_trimmed(expansion, coef))
 
 

@@ -8,11 +8,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from frugalsvm.core.expansion import Expansion
+from frugalsvm.core.expansion import N_SLOTS, Expansion
 from frugalsvm.core.kernels import RBF
 from frugalsvm.estimators._base import new_kernel
 from frugalsvm.estimators._classes import n_outputs_for
 from frugalsvm.estimators._pairs import pairs_of
+from frugalsvm.exact.state import N_FREE
+from frugalsvm.exact.twins import MINUS, PLUS, C
 from frugalsvm.persist.attributes import DECLARED, FOR_PREDICTION, PREDICTORS
 from frugalsvm.persist.errors import ModelFileError, malformed
 from frugalsvm.persist.links import policy_fits
@@ -142,7 +144,7 @@ def _expansion_fits(model: Any, expansion: Expansion, n_outputs: int) -> bool:
         coef, rows = model._coefficients().T, model.support_vectors_
     if expansion.n_outputs != n_outputs or not np.isfinite(coef).all():
         return False
-    return _within_bounds(model._kernel, rows, coef, np.asarray(model.intercept_)[:, None].max(initial=0.0))
+    return _within_bounds(model._kernel, rows, coef, np.abs(model.intercept_).max())
 
 
 def _predictor(model: Any) -> bool:
@@ -192,13 +194,13 @@ def _incremental(model: Any) -> bool:
     if not right:
         return False
     for m, machine in enumerate(machines):
-        capacity, n_points = machine.exact.points.rows.shape[0], int(machine.exact.points.counts[0])
+        capacity, n_points = machine.exact.points.rows.shape[0], int(machine.exact.points.counts[N_SLOTS])
         if machine.rows.place.size != capacity or machine.rows.values.dtype != np.float64:
             return False
         held = np.concatenate([slots for k, _, slots in examples.in_machines() if k == m])
         if len(np.unique(held)) != len(held) or (held.size and not (held.min() >= 0 and held.max() < n_points)):
             return False
-        free = machine.exact.free[: machine.exact.counts[3]]
+        free = machine.exact.free[: machine.exact.counts[N_FREE]]
         if np.isin(held, free).any() or len(held) + len(free) != n_points:
             return False
     left_out = getattr(model, "_left_out", None)
@@ -212,13 +214,13 @@ def _tvm(model: Any) -> bool:
     if len(model._twins) != n_outputs or len(model._caches) != n_outputs:
         return False
     for twins, cache in zip(model._twins, model._caches, strict=True):
-        capacity, n = twins.exact.points.rows.shape[0], int(twins.exact.points.counts[0])
+        capacity, n = twins.exact.points.rows.shape[0], int(twins.exact.points.counts[N_SLOTS])
         room = twins.exact.margin.size
         if cache.place.size != capacity or cache.values.dtype != np.float64 or room <= int(model.budget):
             return False
         if capacity < int(model.budget) or n > int(model.budget) or int(twins.partner[:n].max(initial=-1)) >= capacity:
             return False
-        if not (twins.of[:2, :n] >= 0).all() or not (twins.of[:2, :n].sum(axis=0) > 0).all() or twins.sums[0] < 0:
+        if not (twins.of[[PLUS, MINUS], :n] >= 0).all() or twins.sums[C] < 0:
             return False
     return _expansion_fits(model, model._expansion, n_outputs)
 
@@ -235,8 +237,10 @@ def _asset(model: Any) -> bool:
         return unknowns.shape[1] == 1 and steps is None and not hasattr(model, "_n_fitted")
     kernel = getattr(feature_map, "kernel", model._kernel)
     whitening = getattr(feature_map, "whitening", None)
-    width = len(feature_map.norms) if whitening is None and hasattr(feature_map, "norms") else None
-    width = width or (feature_map.offsets.size if whitening is None else whitening.shape[1])
+    if whitening is not None:
+        width = whitening.shape[1]
+    else:
+        width = len(feature_map.norms) if hasattr(feature_map, "norms") else len(feature_map.offsets)
     if kernel != model._kernel or unknowns.shape[1] != width + 1:
         return False
     if steps is not None and steps.state.directions.shape != (n_outputs, width):
