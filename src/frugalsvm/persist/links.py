@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from frugalsvm.budgeted.strategies import NO_BUDGET
 from frugalsvm.core.cache import N_LOGGED, NONE
 from frugalsvm.core.expansion import N_SLOTS, SLOT_MULTIPLE
 from frugalsvm.dual.state import CHUNK, N_MEMBERS
@@ -124,7 +125,8 @@ def policy_fits(policy: Any, expansion: Any) -> bool:
     """Whether there is room, in a store and in its budget policy, for the support vectors that may come."""
     capacity, n = expansion.rows.shape[0], int(expansion.counts[N_SLOTS])
     budget, span = getattr(policy, "budget", _MANY), getattr(policy, "span", None)
-    if budget < _MANY and not n <= budget < capacity:
+    grows = not hasattr(policy, "budget") or (budget == NO_BUDGET and hasattr(policy, "with_room"))
+    if not grows and not n <= budget < capacity:
         return False
     return span is None or span.column.size >= min(capacity, budget + 1)
 
