@@ -338,11 +338,13 @@ def inspect(model: ModelFile, as_json: Json = False) -> None:
     if as_json:
         print_json(contents)
         return
+    digest = contents.pop("sha256")
     rows = [
         {"what": key, "value": json.dumps(value, default=str) if isinstance(value, dict | list) else str(value)}
         for key, value in contents.items()
     ]
     _console.print(table_of(str(model), rows))
+    _console.print(f"sha256 {digest}", soft_wrap=True, highlight=False)  # in one line, to be copied
 
 
 @app.command()

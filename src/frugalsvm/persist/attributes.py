@@ -92,7 +92,7 @@ def is_classes(value: Any) -> bool:
         plain = all(type(each) is str for each in value)
         if not plain and not all(isinstance(each, int | float) and math.isfinite(each) for each in value):
             return False
-    return value.dtype.kind in "biufUSO" and bool((value[:-1] < value[1:]).all())
+    return value.dtype.kind in "biufUO" and bool((value[:-1] < value[1:]).all())
 
 
 def _names(value: Any) -> bool:
@@ -135,7 +135,7 @@ def _batches(value: Any) -> bool:
 
 def _is_batch(X: Any, columns: Any, y: Any, weights: Any) -> bool:
     right = _matrix(X) and _or_none(_text_columns)(columns) and _or_none(_array("f", 1))(weights)
-    right = right and type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufUSO" and is_finite(y)
+    right = right and type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufUO" and is_finite(y)
     if not right or (weights is not None and (weights < 0).any()) or X.shape[0] == 0:
         return False
     others = [y, *(columns or {}).values(), *([] if weights is None else [weights])]

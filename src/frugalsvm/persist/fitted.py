@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
 
 from frugalsvm.core.expansion import N_SLOTS, Expansion
 from frugalsvm.core.kernels import RBF
@@ -30,7 +31,7 @@ _SWITCHES = (
 # Scores stay finite for rows as they come: |f(x)| is at most this times sqrt(K(x, x)).
 _LARGEST = {"f4": 1e30, "f8": 1e250}
 _LARGEST_GAMMA = {"f4": 1e36, "f8": 1e100}
-_LARGEST_FREQUENCY = 1e15
+_LARGEST_NORMAL = 20.0  # of normal random numbers
 _LARGEST_HELD = 1e100  # of values from which means and variances are to be taken
 
 
@@ -264,9 +265,14 @@ def _low_rank_within_bounds(model: Any, feature_map: Any) -> bool:
         return False
     if hasattr(feature_map, "landmarks"):
         return _within_bounds(model._kernel, feature_map.landmarks, coef, intercept)
-    frequencies = feature_map.frequencies if hasattr(feature_map, "frequencies") else feature_map.factors
-    right = frequencies.size == 0 or np.abs(frequencies).max() <= _LARGEST_FREQUENCY
-    right = right and np.abs(feature_map.offsets).max(initial=0.0) <= _LARGEST_FREQUENCY
+    if hasattr(feature_map, "frequencies"):
+        signs, lengths = np.ones(1), feature_map.frequencies
+    else:
+        signs, lengths = feature_map.factors[:, :3], feature_map.factors[:, 3]
+    # Normal numbers, or lengths of their vectors, in the unit that the kernel has
+    largest = _LARGEST_NORMAL * np.sqrt(2.0 * model._kernel.gamma) / (2.0 * np.pi)
+    right = (np.abs(signs) == 1.0).all() and np.abs(lengths).max(initial=0.0) <= largest
+    right = right and feature_map.offsets.min(initial=0.0) >= 0.0 and feature_map.offsets.max(initial=0.0) <= 1.0
     return bool(right and np.abs(coef).sum() + intercept <= _LARGEST["f4"])
 
 
@@ -324,6 +330,11 @@ def _held_fits(pipeline: Any) -> bool:
     types = {rows.X.dtype for rows in pipeline._held}
     sparse = {not isinstance(rows.X, np.ndarray) for rows in pipeline._held}
     kinds = {rows.y.dtype.kind in "biuf" for rows in pipeline._held}
+    for rows in pipeline._held:
+        if pipeline._classifies:
+            check_classification_targets(rows.y)
+        elif rows.y.dtype.kind not in "iuf":
+            return False
     names = {None if rows.columns is None else tuple(sorted(rows.columns)) for rows in pipeline._held}
     text = {rows.columns is not None for rows in pipeline._held}
     values = (rows.X if isinstance(rows.X, np.ndarray) else rows.X.data for rows in pipeline._held)
