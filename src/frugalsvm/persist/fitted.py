@@ -31,6 +31,7 @@ _SWITCHES = (
 # Scores stay finite for rows as they come: |f(x)| is at most this times sqrt(K(x, x)).
 _LARGEST = {"f4": 1e30, "f8": 1e250}
 _LARGEST_GAMMA = {"f4": 1e36, "f8": 1e100}
+_ROOMS, _LARGEST_ROOM = ("budget", "n_components", "n_steps"), 2**26  # parameters that memory is reserved for
 _LARGEST_NORMAL = 20.0  # of normal random numbers
 _LARGEST_HELD = 1e100  # of values from which means and variances are to be taken
 
@@ -104,7 +105,7 @@ def check_parameters(name: str, value: Any, parameters: list[str]) -> None:
 def _check_common(probe: Any) -> None:
     """Check parameters that estimators pass on as they are."""
     for key, each in vars(probe).items():
-        if isinstance(each, int) and abs(each) > 2**62:
+        if isinstance(each, int) and abs(each) > (_LARGEST_ROOM if key in _ROOMS else 2**62):
             raise malformed(f"{key} cannot be {str(each)[:40]!r}")
     for key in _SWITCHES:
         if not isinstance(getattr(probe, key, False), bool | int | np.bool_):
