@@ -66,6 +66,8 @@ PART_MODULES = frozenset(
         "exact.twins",
         "pipelines.calibration",
         "pipelines.rows",
+        "pipelines.sampling",
+        "pipelines.watching",
     }
 )
 

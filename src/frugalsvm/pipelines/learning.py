@@ -1,6 +1,7 @@
 """How a pipeline learns: rows are held back until there are enough of them to take statistics from."""
 
 import copy
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,11 @@ from frugalsvm.pipelines.calibration import Calibration, settled, updated
 from frugalsvm.pipelines.encoder import joined
 from frugalsvm.pipelines.mapping import check_enough_rows, check_map, fitted_map, mapped
 from frugalsvm.pipelines.rows import Rows, check_lengths, checked_labels, matrix_of, part_of, split_input, stacked
-from frugalsvm.pipelines.scaler import StreamingScaler
+from frugalsvm.pipelines.scaling import check_scale, left_range, new_scaler
 
 __all__ = ["LearningPipeline"]
 
+NO_FEATURES = np.zeros(0, np.int64)
 HELD_OUT = 5  # one row of so many is held out to calibrate rows that come all at once
 
 
@@ -60,6 +62,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         return sum(len(rows.y) for rows in getattr(self, "_held", None) or ())
 
     def _check_params(self):
+        check_scale(self.scale)
         check_count("warmup_rows", self.warmup_rows, least=1 if self.scale else 0)
         check_map(self.feature_map)
         if self.calibrate and not self._classifies:
@@ -83,6 +86,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         self._dtype, self._is_sparse = rows.X.dtype, issparse(rows.X)
 
     def _take(self, X, y, classes, sample_weight):
+        """Hold rows back or learn them; returns features that left their range."""
         self._check_params()
         first = not hasattr(self, "_held")
         rows = self._checked(X, y, sample_weight, reset=first)
@@ -90,16 +94,16 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
             check_enough_rows(self.feature_map, self.warmup_rows or len(rows.y))
             self._begin(rows)
         if self._held is None:
-            self._learn(rows, classes)
-            return
+            return self._learn(rows, classes)
         self._note_classes(rows.y, classes)
         n_lacking = self.warmup_rows - self.n_held_ if self.warmup_rows else len(rows.y)
         if len(rows.y) < n_lacking:
             self._held = (*self._held, copy.deepcopy(rows))  # callers may use their arrays again
-            return
+            return NO_FEATURES
         self._start(stacked((*self._held, part_of(rows, 0, n_lacking))))
         if len(rows.y) > n_lacking:
-            self._learn(part_of(rows, n_lacking, len(rows.y)), None)
+            return self._learn(part_of(rows, n_lacking, len(rows.y)), None)
+        return NO_FEATURES
 
     def _note_classes(self, y, classes):
         """Refuse labels while they are held back for which the estimator would refuse all rows later."""
@@ -130,11 +134,37 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         self._held = None
 
     def _learn(self, rows, classes):
+        """Learn rows, in parts if statistics are renewed in between; returns features that left their range."""
+        left = NO_FEATURES
+        if self.scaler_ is None or not self.scaler_.watches:
+            self._learn_part(rows, classes)
+            return left
+        while len(rows.y):
+            scaler, n_rows, due = self.scaler_.after(rows.X)
+            if n_rows < len(rows.y):  # parts that were learned cannot be taken back
+                self._check_known(rows.y)
+            self._learn_part(part_of(rows, 0, n_rows), classes)
+            self.scaler_.become(scaler)
+            rows, classes, left = part_of(rows, n_rows, len(rows.y)), None, np.union1d(left, due)
+        return left
+
+    def _learn_part(self, rows, classes):
         X = self._prepared(rows.X, rows.columns)
         calibration = self._calibrated(X, rows) if self.calibrate else None
         self._teach(self.estimator_, X, rows, "partial_fit", classes)
         if calibration is not None:
             self.calibration_ = calibration
+
+    def _check_known(self, y):
+        """Refuse labels that the estimator would refuse."""
+        if self._classifies and not self._grows:
+            may_grow = hasattr(self.estimator, "new_classes")
+            encoded_labels(y, distinct_labels(y), self.estimator_.classes_, may_grow=may_grow)
+
+    def _tell_left(self, features):
+        """Warn of features that have left their range for long."""
+        if features.size:
+            warnings.warn(left_range(features, self.scaler_), UserWarning, stacklevel=3)
 
     def _teach(self, estimator, X, rows, method, classes):
         weights = {} if rows.weights is None else {"sample_weight": rows.weights}
@@ -169,7 +199,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         self.encoder_ = None if self.encoder is None else clone(self.encoder).fit(rows.columns)
         self.scaler_ = None
         if self.scale and rows.X.shape[1]:
-            self.scaler_ = StreamingScaler().fit(rows.X).freeze()
+            self.scaler_ = new_scaler(self.scale).fit(rows.X).freeze()
         self.feature_map_ = None
         if self.feature_map is not None:
             X = self._prepared(rows.X, rows.columns)

@@ -25,6 +25,7 @@ from frugalsvm.estimators._base import blas_threads
 from frugalsvm.estimators._machines import Machine, MachinesClassifier
 from frugalsvm.estimators._writable import FOR_PREDICTION, prepare_to_learn
 from frugalsvm.estimators.bsgd import BSGDClassifier
+from frugalsvm.pipelines.watching import bounds_of, take_one
 
 __all__ = ["RowPath", "row_path_for"]
 
@@ -74,14 +75,16 @@ class RowPath:
         machines = [(estimator._parts(), estimator._expansion)] if self._is_bsgd else estimator._machines
         shape, dtype = machines[0][1].rows.shape, machines[0][1].rows.dtype
         self._shape = (shape[1],)
-        self._raw, self._centred = np.zeros(self._shape, dtype), np.zeros(self._shape)
+        self._raw, self._distance = np.zeros(self._shape, dtype), np.zeros(self._shape)
+        self._size, self._is_beyond = np.zeros(self._shape), np.zeros(self._shape, bool)
+        self._read_scaler()
         self._matrix, self._label = np.zeros((1, shape[1]), dtype), np.zeros(1, np.int64)
         self._row = self._matrix[0]
         self._origin_at = estimator._origin
         self._origin = None if self._origin_at is None or self._origin_at.is_zero else self._origin_at.point
-        self._limit = np.finfo(dtype).max / 4
+        self._most = np.finfo(dtype).max / 4
         if self._origin_at is not None:
-            self._limit = min(self._limit, far_limit(getattr(estimator._kernel, "gamma", None) or 1.0, dtype))
+            self._most = min(self._most, far_limit(getattr(estimator._kernel, "gamma", None) or 1.0, dtype))
         self._machines = [self._to_learn(parts, expansion) for parts, expansion in machines]
         self._n_seen = self._counts[N_SEEN]
         self._scoring: _Prepared | None = None
@@ -107,11 +110,32 @@ class RowPath:
         return (
             estimator is self._estimator
             and scaler is self._scaler
+            and (scaler is None or scaler.scale_ is self._scale)
             and estimator.classes_ is self._classes
             and estimator._origin is self._origin_at
             and self._model_of(estimator) is self._model
             and self._settings_of(estimator) == self._settings
         )
+
+    def _read_scaler(self):
+        scaler = self._scaler
+        if scaler is None:
+            return
+        self._center = scaler.center_ if scaler.centres_ else np.zeros(self._shape)
+        self._scale, self._limit = scaler.scale_, scaler.limit_
+        self._least = None if self._limit is None else -self._limit
+        self._bounds = bounds_of(scaler.statistics, self._raw.dtype) if scaler.watches else None
+
+    def watched(self) -> np.ndarray | None:
+        """Features that have left their range for long with the row that was learned last; most often None."""
+        if self._scaler is None or self._bounds is None:
+            return None
+        np.greater(np.abs(self._distance, out=self._size), self._bounds, out=self._is_beyond)
+        if not take_one(self._scaler._watch, self._raw, self._is_beyond):
+            return None
+        due = self._scaler.end_block(self._raw.dtype)
+        self._read_scaler()
+        return due
 
     def _load(self, x) -> bool:
         """Write a row, scaled, to where the compiled code reads it; whether it is a good one."""
@@ -121,21 +145,21 @@ class RowPath:
             return False
         row, scaler, origin = self._row, self._scaler, self._origin
         if scaler is None:
-            if origin is None:
-                row[:] = x
-            else:
-                row[:] = np.subtract(x, origin)
+            row[:] = x if origin is None else np.subtract(x, origin)
         else:
             self._raw[:] = x  # rounded to the type of the model first, as whole batches are
-            if scaler.centres_:
-                np.subtract(self._raw, scaler.mean_, out=self._centred)
-                np.divide(self._centred, scaler.scale_, out=self._centred)
-            else:
-                np.divide(self._raw, scaler.scale_, out=self._centred)
-            row[:] = self._centred if origin is None else np.subtract(self._centred, origin, out=self._centred)
-        square = float(row.dot(row))
+            np.subtract(self._raw, self._center, out=self._distance)
+            clipped = self._distance
+            if self._limit is not None:
+                clipped = np.minimum(np.maximum(clipped, self._least, out=self._size), self._limit, out=self._size)
+            np.divide(clipped, self._scale, out=row, casting="unsafe")
+            if origin is not None:
+                row[:] = np.subtract(row, origin)
+            raw_square = float(self._raw.dot(self._raw))
+            if raw_square - raw_square != 0.0:  # infinite or NaN, which clipping hides
+                return False
         # Neither NaN nor infinite, nor so far from the origin that it may have to move.
-        return square <= self._limit
+        return float(row.dot(row)) <= self._most
 
     def place_of(self, y) -> int | None:
         """The place of a label among the classes; None if it is not there."""

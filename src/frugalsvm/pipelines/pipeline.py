@@ -143,7 +143,8 @@ class StreamPipeline(LearningPipeline):
         self
         """
         with unchanged_on_error(self):
-            self._take(X, y, classes, sample_weight)
+            left = self._take(X, y, classes, sample_weight)
+        self._tell_left(left)
         return self
 
     def learn_one_row(self, x, y):
@@ -165,6 +166,9 @@ class StreamPipeline(LearningPipeline):
             if path.learn(x, y):
                 if scores is not None:
                     self.calibration_ = updated_by_one(self.calibration_, scores, path.place_of(y))
+                left = path.watched()
+                if left is not None:
+                    self._tell_left(left)
                 return self
         return self.partial_fit(self._batch_of(x), np.asarray([y]))
 

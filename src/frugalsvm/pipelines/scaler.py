@@ -1,5 +1,6 @@
-"""Standardising features of a stream: running means and variances, which are frozen before a kernel sees them."""
+"""Scaling features of a stream: robust statistics, which are frozen before a kernel sees them, and clipping."""
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -7,28 +8,61 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.estimators._validation import validated_rows
+from frugalsvm.estimators._validation import check_choice, check_positive, validated_rows
+from frugalsvm.pipelines.sampling import RowSample, sampled
+from frugalsvm.pipelines.statistics import (
+    Moments,
+    Statistics,
+    joint_moments,
+    moments_of,
+    robust_statistics,
+    standard_statistics,
+)
+from frugalsvm.pipelines.watching import BLOCK_ROWS, RangeWatch, bounds_of, copied, end_block, new_watch, take
 
 __all__ = ["StreamingScaler"]
 
-BLOCK_ROWS = 2**14  # rows that are scaled at a time in float64: no large temporary arrays
+METHODS = ("robust", "standard")
+ROWS_AT_A_TIME = 2**14  # rows that are scaled at a time in float64: no large temporary arrays
+_FITTED = ("median_", "mean_", "var_", "scale_", "limit_", "constant_", "n_seen_", "centres_", "frozen_")
 
 
 class StreamingScaler(TransformerMixin, BaseEstimator):
-    """Scale features to mean 0 and variance 1, with statistics that are gathered batch by batch.
+    """Scale features to center 0 and spread 1, and clip what is far outside.
 
-    Sparse rows keep their zeros: they are divided by the standard deviation, and not centred. Whether features are
-    centred is decided by the first batch; sparse rows that come to a scaler that centres become dense. Features that
-    were constant get the scale 1.
+    Sparse rows keep their zeros: they are divided by the scale, and not centered. Whether features are centered is
+    decided by the first batch; sparse rows that come to a scaler that centers become dense. Features that were constant
+    get the scale 1.
+
+    Parameters
+    ----------
+    method : {"robust", "standard"}, default="robust"
+        "robust" takes the median as the center, and as the scale a standard deviation in which distances are clipped as
+        in ``clip``: a few wild values do not change them. "standard" takes mean and standard deviation of all values.
+    clip : float or None, default=6.0
+        Values farther from the center than this are moved to that distance, so that one of them cannot dominate a row.
+        For "robust" the unit is the median distance from the median (of the values that differ from it): 6 of them
+        are 4 standard deviations of a normal distribution. For "standard" it is the standard deviation. None clips
+        nothing.
+    renew : bool, default=True
+        Whether a `StreamPipeline` takes new statistics of a feature that has left its range for long, see Notes.
 
     Attributes
     ----------
-    mean_, var_, scale_ : ndarray of shape (n_features,)
-        Statistics so far, in float64; ``scale_`` is the square root of ``var_``, or 1.
+    center_ : ndarray of shape (n_features,)
+        What is subtracted: ``median_`` or ``mean_``.
+    scale_ : ndarray of shape (n_features,)
+        What is divided by.
+    limit_ : ndarray of shape (n_features,) or None
+        The largest distance from the center.
+    median_, mean_, var_ : ndarray of shape (n_features,)
+        With "robust" the medians, with "standard" means and variances.
+    constant_ : ndarray of bool of shape (n_features,)
+        Which features had one value only.
     n_seen_ : int
-        Number of rows that they were taken from.
+        Number of rows that the statistics were taken from.
     centres_ : bool
-        Whether the mean is subtracted.
+        Whether the center is subtracted.
     frozen_ : bool
         Whether `freeze` was called.
     n_features_in_ : int
@@ -37,28 +71,70 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
     -----
     Values are computed in float64 and rounded once: float32 in, float32 out.
 
+    `fit` takes robust statistics from all rows. `partial_fit` takes them from a random sample of 10 000 of the rows so
+    far, or from all of them while they are fewer.
+
+    In a `StreamPipeline` the statistics are those of the warm-up, and the learned rows are watched in blocks of 1 000.
+    A feature is outside in a block if more than half of its values are clipped, or, if it was constant, if more than a
+    tenth of its values are others. A feature that is outside in two blocks in a row gets new statistics, from the
+    second one, with a warning. The next time it takes three blocks, then five, nine and so on: features that only grow,
+    such as dates, stay at their limit in the end, and do no harm there. Support vectors are not changed: the model sees
+    the feature as if it had its old center and scale again. With ``renew=False`` there is a warning only.
+
     Examples
     --------
     >>> import numpy as np
     >>> from frugalsvm.pipelines import StreamingScaler
-    >>> scaler = StreamingScaler().partial_fit([[1.0, 5.0], [3.0, 5.0]]).partial_fit([[5.0, 5.0]])
-    >>> scaler.mean_, scaler.scale_.round(3)
+    >>> scaler = StreamingScaler(method="standard").partial_fit([[1.0, 5.0], [3.0, 5.0]]).partial_fit([[5.0, 5.0]])
+    >>> scaler.center_, scaler.scale_.round(3)
     (array([3., 5.]), array([1.633, 1.   ]))
     >>> scaler.freeze().transform([[3.0, 6.0]])
     array([[0., 1.]])
+
+    A wild value moves neither center nor scale by much, and is clipped:
+
+    >>> scaler = StreamingScaler().fit([[1.0], [2.0], [3.0], [4.0], [5.0], [1e6]])
+    >>> scaler.center_
+    array([3.5])
+    >>> scaler.transform([[3.5], [1e6]]).round(2)
+    array([[0.  ], [2.29]])
     """
 
-    mean_: np.ndarray
-    var_: np.ndarray
     scale_: np.ndarray
     n_seen_: int
     centres_: bool
     frozen_: bool
+    # Scalers that were saved before there were limits have none of these.
+    limit_: np.ndarray | None = None
+    constant_: np.ndarray | None = None
+    _watch: RangeWatch | None = None
+    _sample: RowSample | None = None
+
+    def __init__(self, method="robust", *, clip=6.0, renew=True):
+        self.method = method
+        self.clip = clip
+        self.renew = renew
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "n_seen_")
+
+    @property
+    def center_(self) -> np.ndarray:
+        """What is subtracted."""
+        median = vars(self).get("median_")
+        return self.mean_ if median is None else median
+
+    # --- statistics ----------------------------------------------------------------------------------------
+
+    def _check_params(self):
+        check_choice("method", self.method, METHODS)
+        if self.clip is not None:
+            check_positive("clip", self.clip)
 
     def fit(self, X, y=None):
         """Take the statistics from all rows of ``X``.
@@ -73,9 +149,11 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        for name in ("mean_", "var_", "scale_", "n_seen_", "centres_", "frozen_"):
-            self.__dict__.pop(name, None)
-        return self.partial_fit(X)
+        self._check_params()
+        X = validated_rows(self, X, reset=True)
+        self._begin(X)
+        self._take(X, robust_from=X)
+        return self
 
     def partial_fit(self, X, y=None):
         """Take the rows of a batch into the statistics.
@@ -93,24 +171,34 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
         first = not hasattr(self, "n_seen_")
         if not first and self.frozen_:
             raise ValueError("The scaler is frozen: models were learned with its statistics, which must stay.")
+        self._check_params()
         X = validated_rows(self, X, reset=first)
         if first:
-            self.n_seen_, self.centres_, self.frozen_ = 0, not issparse(X), False
-            self.mean_, self.var_ = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-        self._merge(X.shape[0], *_moments(X))
+            self._begin(X)
+        if self.method == "robust":
+            self._sample = sampled(self._sample, X)
+        self._take(X, robust_from=None if self._sample is None else self._sample.rows)
         return self
 
-    def _merge(self, n, mean, var):
-        """Join the statistics of two sets of rows (Chan, Golub & LeVeque 1979)."""
-        total = self.n_seen_ + n
-        shift = mean - self.mean_
-        self.var_ = (self.n_seen_ * self.var_ + n * var + shift**2 * (self.n_seen_ * n / total)) / total
-        self.mean_ = self.mean_ + shift * (n / total)
-        self.n_seen_ = total
-        # A variance that rounding alone can make is none (the bound that scikit-learn uses).
-        eps = np.finfo(np.float64).eps
-        constant = self.var_ <= total * eps * self.var_ + (total * self.mean_ * eps) ** 2
-        self.scale_ = np.where(constant, 1.0, np.sqrt(self.var_))
+    def _begin(self, X):
+        for name in (*_FITTED, "_watch", "_sample"):
+            self.__dict__.pop(name, None)
+        self.n_seen_, self.centres_, self.frozen_ = 0, not issparse(X), False
+
+    def _take(self, X, robust_from):
+        if self.method == "robust":
+            self._publish(robust_statistics(robust_from, self.clip))
+            self.n_seen_ += X.shape[0]
+            return
+        moments = moments_of(X)
+        if self.n_seen_:
+            moments = joint_moments(Moments(self.n_seen_, self.mean_, self.var_), moments)
+        self.n_seen_, self.var_ = moments.n, moments.var
+        self._publish(standard_statistics(moments, self.clip))
+
+    def _publish(self, statistics: Statistics):
+        setattr(self, "median_" if self.method == "robust" else "mean_", statistics.center)
+        self.scale_, self.limit_, self.constant_ = statistics[1:]
 
     def freeze(self):
         """Allow no further `partial_fit`.
@@ -121,7 +209,12 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         self.frozen_ = True
+        self.__dict__.pop("_sample", None)
+        if self.centres_ and self.limit_ is not None and self.constant_ is not None:
+            self._watch = new_watch(len(self.scale_))
         return self
+
+    # --- scaling -------------------------------------------------------------------------------------------
 
     def transform(self, X):
         """Scale rows.
@@ -144,26 +237,82 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
         if issparse(X):
             if self.centres_:
                 return self.scaled(X.toarray())
-            with np.errstate(over="ignore"):
-                data = (X.data / self.scale_[X.indices]).astype(X.dtype, copy=False)
-            return csr_matrix((data, X.indices, X.indptr), X.shape)
+            limit = None if self.limit_ is None else self.limit_[X.indices]
+            data = _scaled(X.data.astype(np.float64, copy=False), limit, self.scale_[X.indices])
+            return csr_matrix((data.astype(X.dtype, copy=False), X.indices, X.indptr), X.shape)
         out = np.empty_like(X)
-        mean = self.mean_ if self.centres_ else np.zeros_like(self.mean_)
-        with np.errstate(over="ignore"):  # what overflows is refused as infinite by the estimator
-            for start in range(0, X.shape[0], BLOCK_ROWS):
-                part = slice(start, start + BLOCK_ROWS)
-                np.divide(X[part] - mean, self.scale_, out=out[part], casting="unsafe")
+        center = self.center_ if self.centres_ else np.zeros_like(self.scale_)
+        for start in range(0, X.shape[0], ROWS_AT_A_TIME):
+            part = slice(start, start + ROWS_AT_A_TIME)
+            with np.errstate(over="ignore"):  # what overflows is clipped, or refused as infinite by the estimator
+                out[part] = _scaled(X[part] - center, self.limit_, self.scale_)
         return out
 
+    # --- watching ------------------------------------------------------------------------------------------
 
-def _moments(X):
-    """Mean and variance of every feature, in float64."""
-    if not issparse(X):
-        mean = X.mean(axis=0, dtype=np.float64)
-        return mean, X.var(axis=0, dtype=np.float64, mean=mean[None])
-    n, d = X.shape
-    data = X.data.astype(np.float64, copy=False)
-    mean = np.bincount(X.indices, data, d) / n
-    n_stored = np.bincount(X.indices, minlength=d)
-    squares = np.bincount(X.indices, np.square(data - mean[X.indices]), d)
-    return mean, (squares + (n - n_stored) * mean**2) / n
+    @property
+    def watches(self) -> bool:
+        """Whether learned rows are watched: there are limits that they can leave, and they are dense."""
+        return self._watch is not None
+
+    @property
+    def statistics(self) -> Statistics:
+        """How rows are scaled by a scaler that watches."""
+        return Statistics(self.center_, self.scale_, self.limit_, self.constant_)  # type: ignore[arg-type]
+
+    def after(self, X: Any) -> tuple["StreamingScaler", int, np.ndarray]:
+        """The scaler after validated rows were learned; this one stays as it is.
+
+        Returns
+        -------
+        scaler : StreamingScaler
+        n_rows : int
+            How many rows it took; less than all if it has new statistics, with which the others are to be scaled.
+        due : ndarray of int
+            Features that have left their range for long.
+        """
+        made, due, n_taken = copy.copy(self), np.zeros(0, np.int64), 0
+        made._watch = watch = copied(self._watch)  # type: ignore[arg-type]
+        center, bounds = self.center_, bounds_of(self.statistics, X.dtype)
+        while n_taken < X.shape[0] and not due.size:
+            n_taken += take(watch, X[n_taken:], center, bounds)
+            if watch.n_rows[0] == BLOCK_ROWS:
+                due = made.end_block(X.dtype)
+                watch = made._watch
+        return made, n_taken, due
+
+    def become(self, other: "StreamingScaler") -> None:
+        """Take over what another one is, as `after` made it."""
+        vars(self).update(vars(other))
+
+    def end_block(self, dtype) -> np.ndarray:
+        """Begin a new block of rows; features that have left their range for long get new statistics."""
+        seen = self._watch
+        self._watch, places = end_block(seen, self.constant_)  # type: ignore[arg-type]
+        due = seen.suspects[places]  # type: ignore[union-attr]
+        if due.size and self.renew:
+            self._renew(due, seen.values[:, places].astype(dtype))  # type: ignore[union-attr]
+        return due
+
+    def _renew(self, features, values):
+        """New statistics for some features, from their values; arrays are replaced, not changed."""
+        if self.method == "robust":
+            new = robust_statistics(values, self.clip)
+        else:
+            new = standard_statistics(moments_of(values), self.clip)
+            self.var_ = _replaced(self.var_, features, new.scale**2)
+        pairs = zip(self.statistics, new, strict=True)
+        self._publish(Statistics(*(_replaced(before, features, after) for before, after in pairs)))
+
+
+def _replaced(array, places, values):
+    array = array.copy()
+    array[places] = values
+    return array
+
+
+def _scaled(distance, limit, scale):
+    if limit is not None:
+        np.clip(distance, -limit, limit, out=distance)
+    with np.errstate(over="ignore"):
+        return np.divide(distance, scale, out=distance)

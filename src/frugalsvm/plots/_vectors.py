@@ -123,7 +123,7 @@ def _before_steps(estimator, points):
         scaler = estimator.scaler_
         if scaler is None:
             return points
-        return points * scaler.scale_ + (scaler.mean_ if scaler.centres_ else 0.0)
+        return points * scaler.scale_ + (scaler.center_ if scaler.centres_ else 0.0)
     if isinstance(estimator, Pipeline):
         points = _before_steps(estimator.steps[-1][1], points)
         for name, step in reversed(estimator.steps[:-1]):

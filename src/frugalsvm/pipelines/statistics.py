@@ -1,0 +1,107 @@
+"""Center, scale and limit of every feature: robust ones from medians, or means and standard deviations.
+
+Robust ones: the *unit* of a feature is the median distance from its median, of those values that differ from it.
+Distances beyond ``clip`` units are cut off, and the scale is the root mean square of what is left. A normal
+distribution has the scale 0.99 of its standard deviation, and ``clip=6`` cuts it off at 4.0 of them. A feature of zeros
+and a few ones has the scale that it would have anyway, where quartiles would give 0.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+
+__all__ = ["Moments", "Statistics", "joint_moments", "moments_of", "robust_statistics", "standard_statistics"]
+
+USUAL_CLIP = 6.0  # for robust scales where rows themselves are not clipped
+ROUNDING = 2.0  # times the resolution of the type: values that differ by less differ by rounding
+
+
+class Statistics(NamedTuple):
+    """How a feature x is scaled: ``(x - center) / scale``, where ``x - center`` is clipped to ``limit``."""
+
+    center: np.ndarray
+    scale: np.ndarray  # 1 for constant features
+    limit: np.ndarray | None
+    constant: np.ndarray  # of bool
+
+
+class Moments(NamedTuple):
+    n: int
+    mean: np.ndarray
+    var: np.ndarray
+
+
+def robust_statistics(X: Any, clip: float | None) -> Statistics:
+    """Statistics that a few wild values do not change; sparse rows are not centered."""
+    find = _sparse_spread if issparse(X) else _dense_spread
+    center, unit, scale = find(X, clip or USUAL_CLIP)
+    constant = scale == 0
+    unit, scale = np.where(constant, 1.0, unit), np.where(constant, 1.0, scale)
+    return Statistics(center, scale, None if clip is None else clip * unit, constant)
+
+
+def _dense_spread(X, clip):
+    d, resolution = X.shape[1], ROUNDING * np.finfo(X.dtype).eps
+    center, unit, scale = np.zeros((3, d))
+    for j in range(d):
+        column = X[:, j].astype(np.float64)
+        center[j] = np.median(column)
+        distance = np.abs(column - center[j])
+        different = distance[distance > resolution * abs(center[j])]
+        if different.size:
+            unit[j] = np.median(different)
+            # in units, whose squares do not overflow
+            scale[j] = unit[j] * np.sqrt(np.mean(np.square(np.minimum(distance / unit[j], clip))))
+    return center, unit, scale
+
+
+def _sparse_spread(X, clip):
+    """The center is 0, and the values that differ from it are those that are stored."""
+    n, d = X.shape
+    stored = X.data != 0
+    columns, values = X.indices[stored], X.data[stored].astype(np.float64)
+    order = np.lexsort((np.abs(values), columns))
+    columns, values = columns[order], values[order]
+    counts = np.bincount(columns, minlength=d)
+    seen = np.flatnonzero(counts)
+    unit = np.zeros(d)
+    first = np.cumsum(counts) - counts
+    unit[seen] = np.abs(values[(first + (counts - 1) // 2)[seen]])
+    values = np.clip(values / unit[columns], -clip, clip)
+    mean = np.bincount(columns, values, d) / n
+    square = np.bincount(columns, np.square(values), d) / n
+    var = square - mean**2
+    scale = unit * np.sqrt(np.where(var > 1e-12 * square, var, 0.0))  # one value in all rows is constant
+    return np.zeros(d), unit, scale
+
+
+def standard_statistics(moments: Moments, clip: float | None) -> Statistics:
+    """Mean and standard deviation."""
+    n, mean, var = moments
+    # A variance that rounding alone can make is none (the bound that scikit-learn uses).
+    eps = np.finfo(np.float64).eps
+    constant = var <= n * eps * var + (n * mean * eps) ** 2
+    scale = np.where(constant, 1.0, np.sqrt(var))
+    return Statistics(mean, scale, None if clip is None else clip * scale, constant)
+
+
+def moments_of(X: Any) -> Moments:
+    """Mean and variance of every feature, in float64."""
+    n, d = X.shape
+    if not issparse(X):
+        mean = X.mean(axis=0, dtype=np.float64)
+        return Moments(n, mean, X.var(axis=0, dtype=np.float64, mean=mean[None]))
+    data = X.data.astype(np.float64, copy=False)
+    mean = np.bincount(X.indices, data, d) / n
+    n_stored = np.bincount(X.indices, minlength=d)
+    squares = np.bincount(X.indices, np.square(data - mean[X.indices]), d)
+    return Moments(n, mean, (squares + (n - n_stored) * mean**2) / n)
+
+
+def joint_moments(one: Moments, other: Moments) -> Moments:
+    """The moments of two sets of rows together (Chan, Golub & LeVeque 1979)."""
+    total = one.n + other.n
+    shift = other.mean - one.mean
+    var = (one.n * one.var + other.n * other.var + shift**2 * (one.n * other.n / total)) / total
+    return Moments(total, one.mean + shift * (other.n / total), var)

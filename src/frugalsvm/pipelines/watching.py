@@ -1,0 +1,93 @@
+"""Watching whether features stay within the limits that they had when their statistics were taken.
+
+Rows are counted in blocks, from the first row after the statistics, so that it does not matter in which batches they
+come. A feature is *outside* in a block if it is beyond its limit in more than half of the rows; or, if it was constant,
+if it has another value in more than a tenth of them. A feature that was outside in two blocks in a row is due: its
+statistics are taken anew from the values of the second one. The next time it takes three blocks, then five, nine, ...:
+a feature that only grows, such as a date, is soon left alone at its limit.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frugalsvm.pipelines.statistics import ROUNDING, Statistics
+
+__all__ = ["BLOCK_ROWS", "RangeWatch", "bounds_of", "copied", "end_block", "new_watch", "take", "take_one"]
+
+BLOCK_ROWS = 1000
+LARGEST_SHARE = 0.5  # of the rows of a block, beyond the limit
+LARGEST_SHARE_OF_CONSTANT = 0.1  # with another value
+MOST_RENEWALS = 30  # that the number of blocks is doubled for
+
+
+class RangeWatch(NamedTuple):
+    """What was seen since the statistics were taken; arrays are changed in place."""
+
+    n_rows: np.ndarray  # (1,) of the present block
+    n_beyond: np.ndarray  # (n_features,) rows of the present block
+    n_blocks: np.ndarray  # (n_features,) blocks in a row in which the feature was outside
+    n_renewals: np.ndarray  # (n_features,)
+    suspects: np.ndarray  # features whose values are recorded, because they were outside in the block before
+    values: np.ndarray  # (BLOCK_ROWS, n_suspects) of the present block
+
+
+def new_watch(n_features: int) -> RangeWatch:
+    """A watch that has seen nothing."""
+    counts = np.zeros((3, n_features), np.int64)
+    return RangeWatch(np.zeros(1, np.int64), *counts, np.zeros(0, np.int64), np.zeros((BLOCK_ROWS, 0)))
+
+
+def copied(watch: RangeWatch) -> RangeWatch:
+    """A watch that can be changed without changing this one."""
+    return RangeWatch(*(array.copy() for array in watch))
+
+
+def bounds_of(statistics: Statistics, dtype) -> np.ndarray:
+    """Distances from the center that a feature may have: up to its limit, or none if it was constant."""
+    rounding = ROUNDING * np.finfo(dtype).eps * np.abs(statistics.center)
+    return np.where(statistics.constant, rounding, statistics.limit)
+
+
+def take(watch: RangeWatch, X: np.ndarray, center: np.ndarray, bounds: np.ndarray) -> int:
+    """Count the first rows of ``X``, up to the end of the block. Returns how many they were."""
+    start = int(watch.n_rows[0])
+    X = X[: BLOCK_ROWS - start]
+    with np.errstate(over="ignore"):
+        watch.n_beyond[:] += np.count_nonzero(np.abs(X - center) > bounds, axis=0)
+    if watch.suspects.size:
+        watch.values[start : start + X.shape[0]] = X[:, watch.suspects]
+    watch.n_rows[0] += X.shape[0]
+    return X.shape[0]
+
+
+def take_one(watch: RangeWatch, x: np.ndarray, is_beyond: np.ndarray) -> bool:
+    """Count one row, of which it is known where it is beyond its bounds. Returns whether the block is full."""
+    np.add(watch.n_beyond, is_beyond, out=watch.n_beyond)
+    place = watch.n_rows.item()
+    if watch.suspects.size:
+        watch.values[place] = x[watch.suspects]
+    watch.n_rows[0] = place + 1
+    return place + 1 == BLOCK_ROWS
+
+
+def end_block(watch: RangeWatch, constant: np.ndarray) -> tuple[RangeWatch, np.ndarray]:
+    """The watch at the beginning of the next block, and the features that are due.
+
+    Those are places in ``watch.suspects``, whose values are in ``watch.values``.
+    """
+    most = np.where(constant, LARGEST_SHARE_OF_CONSTANT, LARGEST_SHARE) * BLOCK_ROWS
+    n_blocks = np.where(watch.n_beyond > most, watch.n_blocks + 1, 0)
+    is_due = n_blocks > 2 ** np.minimum(watch.n_renewals, MOST_RENEWALS)
+    due = np.flatnonzero(is_due[watch.suspects])
+    n_blocks[is_due] = 0
+    suspects = np.flatnonzero(n_blocks)
+    begun = RangeWatch(
+        n_rows=np.zeros_like(watch.n_rows),
+        n_beyond=np.zeros_like(watch.n_beyond),
+        n_blocks=n_blocks,
+        n_renewals=watch.n_renewals + is_due,
+        suspects=suspects,
+        values=np.zeros((BLOCK_ROWS, suspects.size)),
+    )
+    return begun, due
