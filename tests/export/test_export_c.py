@@ -29,6 +29,15 @@ def test_compiled_code_predicts_the_same(kernel, decision, tmp_path):
             np.testing.assert_array_equal(compiled.predictions(X), model.predict(X))
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_inputs_are_clipped(kernel, tmp_path):
+    model = random_model(kernel, "argmax").with_scaling(np.full(5, 0.5), np.full(5, 2.0), np.arange(1.0, 6.0) / 4)
+    X = rows_for(model)
+    for dtype, tolerance in TOLERANCES.items():
+        compiled = CompiledModel(model, tmp_path, name=f"m_{dtype}", dtype=dtype)
+        assert_same_scores(compiled.scores(X), model.decision_function(X), tolerance)
+
+
 @pytest.mark.parametrize(
     ("classes", "label_type"),
     [

@@ -70,6 +70,18 @@ def test_scaled_inputs(kernel, n_features):
     assert_same_scores(scores, model.decision_function(X), 1e-12)
 
 
+@pytest.mark.parametrize("dtype", TOLERANCES)
+@pytest.mark.parametrize("n_features", [1, 4])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_clipped_inputs(kernel, n_features, dtype):
+    model = random_model(kernel, "sign", n_features=n_features)
+    model = model.with_scaling(np.full(n_features, 3.25), np.full(n_features, 0.5), np.full(n_features, 0.75))
+    X = 3.25 + rows_for(model)
+    assert (np.abs(X - 3.25) > 0.75).any()
+    _, scores = exported_onnx(model, X, dtype)
+    assert_same_scores(scores, model.decision_function(X), TOLERANCES[dtype])
+
+
 def test_a_scaled_pipeline_in_float32():
     X, y = blobs(400, 6, 2, seed=0)
     X = np.float32(100.0 + X * np.arange(1, 7))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from export_support import assert_same_scores, python_scores, random_model
+from scipy.sparse import csr_matrix
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -94,6 +95,31 @@ def test_stream_pipeline(scale):
     model = plain_model(pipeline)
     assert_same_scores(model.decision_function(10 * X + 3), pipeline.decision_function(10 * X + 3), 1e-5)
     np.testing.assert_array_equal(model.predict(10 * X + 3), pipeline.predict(10 * X + 3))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_matrix], ids=["dense", "sparse"])
+def test_a_stream_pipeline_clips_inputs_as_it_does_itself(kind):
+    X, y = blobs(400, 6, 2, seed=0)
+    estimator = BSGDClassifier(budget=20, gamma=0.02, random_state=0)
+    pipeline = StreamPipeline(estimator, warmup_rows=100).partial_fit(kind(X), y)
+    far = X * np.where(np.arange(400) % 3 == 0, 50.0, 1.0)[:, None]
+    model = plain_model(pipeline)
+    assert_same_scores(model.decision_function(far), pipeline.decision_function(kind(far)), 1e-5)
+    free = model._replace(limit=None).decision_function(far)
+    assert np.abs(free - model.decision_function(far)).max() > 0.01
+    behind = make_pipeline(StandardScaler(), pipeline)
+    behind.steps[0][1].fit(5 * X + 1)
+    rows = StandardScaler().fit(5 * X + 1).transform(far)
+    assert_same_scores(plain_model(behind).decision_function(far), pipeline.decision_function(kind(rows)), 1e-5)
+
+
+def test_scaling_beyond_what_can_be_exported_is_refused():
+    ones = np.ones(5)
+    clipped = random_model("rbf", "sign").with_scaling(ones, ones, ones)
+    with pytest.raises(ValueError, match="clipped twice"):
+        clipped.with_scaling(ones, ones, ones)
+    with pytest.raises(ValueError, match="scaled again"):
+        random_model("rbf", "sign").with_scaling(ones, ones).with_scaling(ones, ones, ones)
 
 
 def test_stream_pipeline_that_holds_rows_back_is_refused():

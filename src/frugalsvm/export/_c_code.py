@@ -79,6 +79,8 @@ def tables(model, names):
         yield _vector(names, "mean", "[N_FEATURES]", model.mean)
     if model.scale is not None:
         yield _vector(names, "scale", "[N_FEATURES]", model.scale)
+    if model.limit is not None:
+        yield _vector(names, "limit", "[N_FEATURES]", model.limit)
 
 
 def _vector(names, what, size, values):
@@ -185,7 +187,7 @@ def decision_function(model, names):
     real, prefix = names.real, names.prefix
     votes = model.decision == "votes"
     target = "values" if votes else "scores"
-    is_scaled = model.mean is not None or model.scale is not None
+    is_scaled = model.mean is not None or model.scale is not None or model.limit is not None
     row = "row" if is_scaled else "x"
     lines = [f"void {prefix}_decision(const {real} *x, {real} *scores)", "{"]
     if is_scaled:
@@ -194,9 +196,7 @@ def decision_function(model, names):
         lines.append(f"    {real} values[N_OUTPUTS];")
     lines.append("    int j, o;")
     if is_scaled:
-        shifted = f"(x[j] - {prefix}_mean[j])" if model.mean is not None else "x[j]"
-        scale = f" / {prefix}_scale[j]" if model.scale is not None else ""
-        lines += ["    for (j = 0; j < N_FEATURES; ++j)", f"        row[j] = {shifted}{scale};"]
+        lines += _scaling(model, names)
     lines += [
         "    for (o = 0; o < N_OUTPUTS; ++o)",
         f"        {target}[o] = {prefix}_intercepts[o];",
@@ -209,6 +209,19 @@ def decision_function(model, names):
     if votes:
         lines.append(f"    {prefix}_votes(values, scores);")
     return "\n".join([*lines, "}"])
+
+
+def _scaling(model, names):
+    """Lines that write the scaled inputs to ``row``."""
+    real, prefix = names.real, names.prefix
+    shifted = f"x[j] - {prefix}_mean[j]" if model.mean is not None else "x[j]"
+    yield "    for (j = 0; j < N_FEATURES; ++j) {"
+    yield f"        {real} value = {shifted};"
+    if model.limit is not None:
+        limit = f"{prefix}_limit[j]"
+        yield f"        value = value > {limit} ? {limit} : value < -{limit} ? -{limit} : value;"
+    yield f"        row[j] = value{f' / {prefix}_scale[j]' if model.scale is not None else ''};"
+    yield "    }"
 
 
 def predict_function(model, names):

@@ -88,7 +88,7 @@ def _of_stream_pipeline(pipeline):
     model, scaler = plain_model(pipeline.estimator_), pipeline.scaler_
     if scaler is None:
         return model
-    return model.with_scaling(scaler.mean_ if scaler.centres_ else None, scaler.scale_)
+    return model.with_scaling(scaler.center_ if scaler.centres_ else None, scaler.scale_, scaler.limit_)
 
 
 def _of_expansion(estimator):

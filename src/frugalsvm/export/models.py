@@ -52,14 +52,18 @@ class PlainModel(NamedTuple):
     offsets: NDArray | None = None  # (n,) of the kernel "cosine", in turns
     mean: NDArray | None = None  # inputs become (x - mean) / scale first; None is 0
     scale: NDArray | None = None  # None is 1
+    limit: NDArray | None = None  # x - mean is clipped to [-limit, limit]; None clips nothing
     dtype: Any = np.dtype(np.float64)  # in which the library itself computes the kernel values
 
     @property
     def n_features(self) -> int:
         return self.vectors.shape[1]
 
-    def with_scaling(self, mean, scale) -> "PlainModel":
-        """The model for inputs that become ``(x - mean) / scale`` before all else; None is 0 and 1."""
+    def with_scaling(self, mean, scale, limit=None) -> "PlainModel":
+        """The model for inputs that become ``(x - mean) / scale`` before all else; None is 0 and 1.
+
+        With a limit, ``x - mean`` is clipped to it, which must be the only scaling then.
+        """
         width = self.n_features
         mean = np.zeros(width) if mean is None else np.asarray(mean, np.float64)
         scale = np.ones(width) if scale is None else np.asarray(scale, np.float64)
@@ -67,7 +71,13 @@ class PlainModel(NamedTuple):
             raise ValueError(f"The scaling is for {len(mean)} features, but the model has {width}.")
         inner_mean = 0.0 if self.mean is None else self.mean
         inner_scale = 1.0 if self.scale is None else self.scale
-        return self._replace(mean=mean + scale * inner_mean, scale=scale * inner_scale)
+        if self.limit is not None:
+            if limit is not None:
+                raise ValueError("A model whose inputs are clipped twice cannot be exported.")
+            limit = self.limit * scale
+        elif limit is not None and self.scale is not None:
+            raise ValueError("A model whose inputs are scaled again after they were clipped cannot be exported.")
+        return self._replace(mean=mean + scale * inner_mean, scale=scale * inner_scale, limit=limit)
 
     def scaled(self, X) -> NDArray:
         """Rows as the kernel takes them, in float64."""
@@ -76,6 +86,8 @@ class PlainModel(NamedTuple):
             raise ValueError(f"X must have {self.n_features} columns, but its shape is {X.shape}.")
         if self.mean is not None:
             X = X - self.mean
+        if self.limit is not None:
+            X = np.clip(X, -self.limit, self.limit)
         return X if self.scale is None else X / self.scale
 
     def kernel_values(self, rows) -> NDArray:

@@ -127,7 +127,7 @@ def _kernel_values(graph, model):
     # Factors go into the vectors: runtimes merge scalar ones with the product, and keep them as float32 only.
     factor = model.gamma if model.kernel == "poly" else 1.0
     vectors = factor * model.vectors.astype(np.float64) / (1.0 if model.scale is None else model.scale)
-    products = graph.node("MatMul", _scaled(graph, model.mean, None), graph.number("vectors", vectors.T))
+    products = graph.node("MatMul", _scaled(graph, model, model.mean, None), graph.number("vectors", vectors.T))
     if model.kernel == "poly":
         base = graph.node("Add", products, graph.number("coef0", model.coef0))
         return graph.node("Pow", base, graph.number("degree", model.degree))
@@ -139,8 +139,13 @@ def _kernel_values(graph, model):
     return products
 
 
-def _scaled(graph, mean, scale):
+def _scaled(graph, model, mean, scale):
+    """``(X - mean) / scale``, of inputs that are clipped as those of the model are."""
     rows = "X"
+    if model.limit is not None:
+        center = 0.0 if model.mean is None else model.mean
+        rows = graph.node("Max", rows, graph.number("least", center - model.limit))
+        rows = graph.node("Min", rows, graph.number("most", center + model.limit))
     if mean is not None:
         rows = graph.node("Sub", rows, graph.number("mean", mean))
     if scale is not None:
@@ -157,7 +162,7 @@ def _rbf(graph, model):
         scale = float(model.scale[0])
         model = model._replace(vectors=scale * model.vectors, gamma=model.gamma / scale**2, scale=None)
     origin, vectors = _seen_from_near(model, graph.dtype)
-    rows = _scaled(graph, origin, model.scale)
+    rows = _scaled(graph, model, origin, model.scale)
     rounded = as_type(vectors, graph.dtype).astype(np.float64)
     row_norms = graph.node("ReduceSumSquare", rows, axes=[1], keepdims=1)
     twice = graph.node("MatMul", rows, graph.number("twice_vectors", 2 * rounded.T))
