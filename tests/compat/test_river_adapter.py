@@ -78,7 +78,7 @@ LABELS = {
 def test_labels_of_any_type(examples, names):
     dicts, labels = examples
     model = taught(
-        RiverClassifier(StreamPipeline(bsgd(), warmup_rows=20, calibrate=True)), dicts, [names[y] for y in labels]
+        RiverClassifier(StreamPipeline(bsgd(), warmup_rows=50, calibrate=True)), dicts, [names[y] for y in labels]
     )
     right = [model.predict_one(x) == names[y] for x, y in zip(dicts, labels, strict=True)]
     assert np.mean(right) > 0.9

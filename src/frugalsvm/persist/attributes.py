@@ -161,7 +161,9 @@ def _rows_dtype(value: Any) -> bool:
 
 _BOOL, _FLOAT = _of(bool, np.bool_), _array("f", 1)
 _CLASSIFIER = {"classes_": is_classes, "n_features_in_": _int(1), "_kernel": _kernel}
-_OPTIONAL: dict[str, Check] = {"n_iter_": _int(1), "feature_names_in_": _names}
+_OPTIONAL: dict[str, Check] = {
+    "n_iter_": _int(1), "feature_names_in_": _names, "_origin": _or_none(_part("core.origin.Origin")),
+}  # fmt: skip
 _DUAL = {"_machine": _part("dual.learn.Machine"), "_slot_of_row": _or_none(_array("i", 1))}
 _LOW_RANK = {
     "n_features_in_": _int(1), "_kernel": _kernel, "_rng": _generator, "_unknowns": _array("f", 2),

@@ -121,6 +121,12 @@ def _neighbours(part: Any, sizes: dict[str, Any]) -> bool:
     return _covers("s")(part, sizes) and _within(part.slot, sizes["s"])
 
 
+def _range_watch(part: Any, sizes: dict[str, Any]) -> bool:
+    counts = (part.n_beyond, part.n_blocks, part.n_renewals)
+    right = _within(part.suspects, sizes["f"], 0) and _within(part.n_rows, sizes["b"] + 1, 0)
+    return right and all(_within(each, _MANY, 0) for each in counts)
+
+
 def policy_fits(policy: Any, expansion: Any) -> bool:
     """Whether there is room, in a store and in its budget policy, for the support vectors that may come."""
     capacity, n = expansion.rows.shape[0], int(expansion.counts[N_SLOTS])
@@ -145,6 +151,7 @@ _CHECKS: dict[str, Callable[[Any, dict[str, Any]], bool]] = {
     "budgeted.self_scored.SelfScores": _covers("s"),
     "budgeted.neighbours.Neighbours": _neighbours,
     "budgeted.perceptrons.RemoveRandom": lambda part, sizes: int(part.rng[0]) != 0,
+    "pipelines.watching.RangeWatch": _range_watch,
     "estimators._machines.Machine": lambda part, sizes: policy_fits(part.parts.policy, part.expansion),
     "estimators._predictor.Predictor": lambda part, sizes: _has_norms(part.rows, part.norms),
 }

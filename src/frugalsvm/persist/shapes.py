@@ -27,7 +27,7 @@ ARRAYS: dict[str, dict[str, str]] = {
         "buffer": "x n", "values": "x rs", "place": "i s", "slot": "i r", "used": "d r", "synced": "i r", "log": "i l",
         "stamp": "i s", "missing": "i s", "scratch": "x 3s", "columns": "x 00", "state": "i 2",
     },
-    "core.origin.Origin": {"point": "f", "far_sum": "f"},
+    "core.origin.Origin": {"point": "d f", "far_sum": "d f"},
     "dual.state.Dual": {
         "gradient": "x os", "truth": "d os", "bound": "x os", "up": "x os", "down": "x os", "worst": "d ow",
         "zone": "t os", "row": "i s", "free": "i s", "pool": "i 2", "tallies": "i ot", "sums": "d o6",
@@ -62,6 +62,9 @@ ARRAYS: dict[str, dict[str, str]] = {
     "budgeted.bpa.ProjectOnAll": {"lost": "d s"},
     "budgeted.perceptrons.RemoveRandom": {"rng": "u 1"},
     "budgeted.perceptrons.Forget": {"spoiled": "d 1"},
+    "pipelines.watching.RangeWatch": {
+        "n_rows": "i 1", "n_beyond": "i f", "n_blocks": "i f", "n_renewals": "i f", "suspects": "i k", "values": "d bk",
+    },
 }  # fmt: skip
 
 _DTYPES = {"x": ("f4", "f8"), "e": ("f4",), "d": ("f8",), "i": ("i8",), "u": ("u8",), "t": ("i1",), "?": ("?",)}
@@ -90,6 +93,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "tau": (0, 1e100), "warm_up": (0, 2**62), "clean_every": (0, 2**62), "max_idle": (0, 2**62), "few": (0, 2**62),
     "n_steps": (1, 2**31), "loss": (0, 2), "s": (-1e100, 1), "threshold": (-1, 1e100), "tolerance": (0, 1e100),
     "log_slope": (-30, 30), "information": (0, 1e100), "n_features": (1, 2**62),
+    "n_far": (0, 2**62), "far_squares": (0, 1e300),
 }  # fmt: skip
 
 

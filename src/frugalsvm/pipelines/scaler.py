@@ -18,7 +18,7 @@ from frugalsvm.pipelines.statistics import (
     robust_statistics,
     standard_statistics,
 )
-from frugalsvm.pipelines.watching import BLOCK_ROWS, RangeWatch, bounds_of, copied, end_block, new_watch, take
+from frugalsvm.pipelines.watching import RangeWatch, bounds_of, copied, end_block, new_watch, take
 
 __all__ = ["StreamingScaler"]
 
@@ -37,13 +37,11 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     method : {"robust", "standard"}, default="robust"
-        "robust" takes the median as the center, and as the scale a standard deviation in which distances are clipped as
-        in ``clip``: a few wild values do not change them. "standard" takes mean and standard deviation of all values.
-    clip : float or None, default=6.0
-        Values farther from the center than this are moved to that distance, so that one of them cannot dominate a row.
-        For "robust" the unit is the median distance from the median (of the values that differ from it): 6 of them
-        are 4 standard deviations of a normal distribution. For "standard" it is the standard deviation. None clips
-        nothing.
+        "robust" takes the median as the center, and as the scale a standard deviation in which large distances are cut
+        off: a few wild values do not change them. "standard" takes mean and standard deviation of all values.
+    clip : float or None, default=3.0
+        Values farther from the center than so many scales are moved to that distance, so that one of them cannot
+        dominate a row. With "robust", the rare values of features that are mostly constant are not. None clips nothing.
     renew : bool, default=True
         Whether a `StreamPipeline` takes new statistics of a feature that has left its range for long, see Notes.
 
@@ -74,12 +72,13 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
     `fit` takes robust statistics from all rows. `partial_fit` takes them from a random sample of 10 000 of the rows so
     far, or from all of them while they are fewer.
 
-    In a `StreamPipeline` the statistics are those of the warm-up, and the learned rows are watched in blocks of 1 000.
-    A feature is outside in a block if more than half of its values are clipped, or, if it was constant, if more than a
-    tenth of its values are others. A feature that is outside in two blocks in a row gets new statistics, from the
-    second one, with a warning. The next time it takes three blocks, then five, nine and so on: features that only grow,
-    such as dates, stay at their limit in the end, and do no harm there. Support vectors are not changed: the model sees
-    the feature as if it had its old center and scale again. With ``renew=False`` there is a warning only.
+    In a `StreamPipeline` the statistics are those of the warm-up. Dense rows that are learned are watched, in blocks of
+    as many rows (100 at least, 1 000 at most). A feature is outside in a block if more than half of its values are
+    clipped, or, if it was constant, if more than a tenth of its values are others. A feature that is outside in two
+    blocks in a row gets new statistics, from the second one, with a warning. The next time it takes three blocks, then
+    five, nine and so on: features that only grow, such as dates, stay at their limit in the end, and do no harm there.
+    Support vectors are not changed: the model sees the feature as if it had its old center and scale again. With
+    ``renew=False`` there is a warning only.
 
     Examples
     --------
@@ -110,7 +109,7 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
     _watch: RangeWatch | None = None
     _sample: RowSample | None = None
 
-    def __init__(self, method="robust", *, clip=6.0, renew=True):
+    def __init__(self, method="robust", *, clip=3.0, renew=True):
         self.method = method
         self.clip = clip
         self.renew = renew
@@ -211,7 +210,7 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
         self.frozen_ = True
         self.__dict__.pop("_sample", None)
         if self.centres_ and self.limit_ is not None and self.constant_ is not None:
-            self._watch = new_watch(len(self.scale_))
+            self._watch = new_watch(len(self.scale_), self.n_seen_)
         return self
 
     # --- scaling -------------------------------------------------------------------------------------------
@@ -276,7 +275,7 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
         center, bounds = self.center_, bounds_of(self.statistics, X.dtype)
         while n_taken < X.shape[0] and not due.size:
             n_taken += take(watch, X[n_taken:], center, bounds)
-            if watch.n_rows[0] == BLOCK_ROWS:
+            if watch.is_full:
                 due = made.end_block(X.dtype)
                 watch = made._watch
         return made, n_taken, due

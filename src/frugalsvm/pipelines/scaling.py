@@ -26,13 +26,15 @@ def new_scaler(scale: bool | StreamingScaler) -> StreamingScaler:
 def left_range(features: np.ndarray, scaler: StreamingScaler) -> str:
     """What to say of features that have left their range for long."""
     names = ", ".join(map(str, features[:NAMED].tolist())) + (", ..." if features.size > NAMED else "")
-    one = features.size == 1
-    what = f"Feature {names} has" if one else f"Features {names} have"
-    what = f"{what} left the range of the rows that the scaler took its statistics from, for thousands of rows"
-    whose = "its" if one else "their"
+    what, whose, them = ("Feature", "its", "it") if features.size == 1 else ("Features", "their", "them")
+    has = "has" if features.size == 1 else "have"
+    n_rows = 2 * scaler._watch.block_rows  # type: ignore[union-attr]
+    what = (
+        f"{what} {names} {has} left the range of the rows that the scaler took its statistics from, for {n_rows} rows"
+    )
     if scaler.renew:
         return (
-            f"{what}: {whose} center and scale were taken anew from the last rows. If this goes on, leave "
-            f"{'it' if one else 'them'} out, learn differences, or make warmup_rows larger."
+            f"{what} or more: {whose} center and scale were taken anew from the last rows. If this happens again and "
+            f"again, leave {them} out or learn differences instead."
         )
-    return f"{what}: {whose} values are clipped. Set renew=True in StreamingScaler, or make warmup_rows larger."
+    return f"{what} or more: {whose} values are clipped. StreamingScaler(renew=True) takes new statistics then."

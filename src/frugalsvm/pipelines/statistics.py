@@ -1,9 +1,9 @@
 """Center, scale and limit of every feature: robust ones from medians, or means and standard deviations.
 
 Robust ones: the *unit* of a feature is the median distance from its median, of those values that differ from it.
-Distances beyond ``clip`` units are cut off, and the scale is the root mean square of what is left. A normal
-distribution has the scale 0.99 of its standard deviation, and ``clip=6`` cuts it off at 4.0 of them. A feature of zeros
-and a few ones has the scale that it would have anyway, where quartiles would give 0.
+Distances beyond 6 units (4 standard deviations of a normal distribution) are cut off, and the scale is the root mean
+square of what is left: for a normal distribution its standard deviation. A feature of zeros and a few ones has the
+scale that it would have anyway, where quartiles would give 0.
 """
 
 from typing import Any, NamedTuple
@@ -13,7 +13,8 @@ from scipy.sparse import issparse
 
 __all__ = ["Moments", "Statistics", "joint_moments", "moments_of", "robust_statistics", "standard_statistics"]
 
-USUAL_CLIP = 6.0  # for robust scales where rows themselves are not clipped
+MOST_UNITS = 6.0  # distance from the median, in the scale
+LEAST_UNITS = 2.0  # of a limit: rare values of features that are mostly constant are not clipped
 ROUNDING = 2.0  # times the resolution of the type: values that differ by less differ by rounding
 
 
@@ -35,13 +36,14 @@ class Moments(NamedTuple):
 def robust_statistics(X: Any, clip: float | None) -> Statistics:
     """Statistics that a few wild values do not change; sparse rows are not centered."""
     find = _sparse_spread if issparse(X) else _dense_spread
-    center, unit, scale = find(X, clip or USUAL_CLIP)
+    center, unit, scale = find(X)
     constant = scale == 0
-    unit, scale = np.where(constant, 1.0, unit), np.where(constant, 1.0, scale)
-    return Statistics(center, scale, None if clip is None else clip * unit, constant)
+    scale = np.where(constant, 1.0, scale)
+    limit = None if clip is None else np.maximum(clip * scale, LEAST_UNITS * unit)
+    return Statistics(center, scale, limit, constant)
 
 
-def _dense_spread(X, clip):
+def _dense_spread(X):
     d, resolution = X.shape[1], ROUNDING * np.finfo(X.dtype).eps
     center, unit, scale = np.zeros((3, d))
     for j in range(d):
@@ -52,11 +54,11 @@ def _dense_spread(X, clip):
         if different.size:
             unit[j] = np.median(different)
             # in units, whose squares do not overflow
-            scale[j] = unit[j] * np.sqrt(np.mean(np.square(np.minimum(distance / unit[j], clip))))
+            scale[j] = unit[j] * np.sqrt(np.mean(np.square(np.minimum(distance / unit[j], MOST_UNITS))))
     return center, unit, scale
 
 
-def _sparse_spread(X, clip):
+def _sparse_spread(X):
     """The center is 0, and the values that differ from it are those that are stored."""
     n, d = X.shape
     stored = X.data != 0
@@ -68,7 +70,7 @@ def _sparse_spread(X, clip):
     unit = np.zeros(d)
     first = np.cumsum(counts) - counts
     unit[seen] = np.abs(values[(first + (counts - 1) // 2)[seen]])
-    values = np.clip(values / unit[columns], -clip, clip)
+    values = np.clip(values / unit[columns], -MOST_UNITS, MOST_UNITS)
     mean = np.bincount(columns, values, d) / n
     square = np.bincount(columns, np.square(values), d) / n
     var = square - mean**2

@@ -13,9 +13,9 @@ import numpy as np
 
 from frugalsvm.pipelines.statistics import ROUNDING, Statistics
 
-__all__ = ["BLOCK_ROWS", "RangeWatch", "bounds_of", "copied", "end_block", "new_watch", "take", "take_one"]
+__all__ = ["RangeWatch", "bounds_of", "copied", "end_block", "new_watch", "take", "take_one"]
 
-BLOCK_ROWS = 1000
+BLOCK_ROWS = (100, 1000)  # at least and at most; otherwise as many as the statistics were taken from
 LARGEST_SHARE = 0.5  # of the rows of a block, beyond the limit
 LARGEST_SHARE_OF_CONSTANT = 0.1  # with another value
 MOST_RENEWALS = 30  # that the number of blocks is doubled for
@@ -29,13 +29,24 @@ class RangeWatch(NamedTuple):
     n_blocks: np.ndarray  # (n_features,) blocks in a row in which the feature was outside
     n_renewals: np.ndarray  # (n_features,)
     suspects: np.ndarray  # features whose values are recorded, because they were outside in the block before
-    values: np.ndarray  # (BLOCK_ROWS, n_suspects) of the present block
+    values: np.ndarray  # (block_rows, n_suspects) of the present block
+
+    @property
+    def block_rows(self) -> int:
+        return self.values.shape[0]
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the block has all its rows."""
+        return self.n_rows.item() >= self.block_rows
 
 
-def new_watch(n_features: int) -> RangeWatch:
-    """A watch that has seen nothing."""
+def new_watch(n_features: int, n_rows: int) -> RangeWatch:
+    """A watch that has seen nothing, for statistics that were taken from ``n_rows`` rows."""
+    least, most = BLOCK_ROWS
     counts = np.zeros((3, n_features), np.int64)
-    return RangeWatch(np.zeros(1, np.int64), *counts, np.zeros(0, np.int64), np.zeros((BLOCK_ROWS, 0)))
+    values = np.zeros((min(max(n_rows, least), most), 0))
+    return RangeWatch(np.zeros(1, np.int64), *counts, np.zeros(0, np.int64), values)
 
 
 def copied(watch: RangeWatch) -> RangeWatch:
@@ -52,7 +63,7 @@ def bounds_of(statistics: Statistics, dtype) -> np.ndarray:
 def take(watch: RangeWatch, X: np.ndarray, center: np.ndarray, bounds: np.ndarray) -> int:
     """Count the first rows of ``X``, up to the end of the block. Returns how many they were."""
     start = int(watch.n_rows[0])
-    X = X[: BLOCK_ROWS - start]
+    X = X[: watch.block_rows - start]
     with np.errstate(over="ignore"):
         watch.n_beyond[:] += np.count_nonzero(np.abs(X - center) > bounds, axis=0)
     if watch.suspects.size:
@@ -68,7 +79,7 @@ def take_one(watch: RangeWatch, x: np.ndarray, is_beyond: np.ndarray) -> bool:
     if watch.suspects.size:
         watch.values[place] = x[watch.suspects]
     watch.n_rows[0] = place + 1
-    return place + 1 == BLOCK_ROWS
+    return place + 1 >= watch.block_rows
 
 
 def end_block(watch: RangeWatch, constant: np.ndarray) -> tuple[RangeWatch, np.ndarray]:
@@ -76,7 +87,7 @@ def end_block(watch: RangeWatch, constant: np.ndarray) -> tuple[RangeWatch, np.n
 
     Those are places in ``watch.suspects``, whose values are in ``watch.values``.
     """
-    most = np.where(constant, LARGEST_SHARE_OF_CONSTANT, LARGEST_SHARE) * BLOCK_ROWS
+    most = np.where(constant, LARGEST_SHARE_OF_CONSTANT, LARGEST_SHARE) * watch.block_rows
     n_blocks = np.where(watch.n_beyond > most, watch.n_blocks + 1, 0)
     is_due = n_blocks > 2 ** np.minimum(watch.n_renewals, MOST_RENEWALS)
     due = np.flatnonzero(is_due[watch.suspects])
@@ -88,6 +99,6 @@ def end_block(watch: RangeWatch, constant: np.ndarray) -> tuple[RangeWatch, np.n
         n_blocks=n_blocks,
         n_renewals=watch.n_renewals + is_due,
         suspects=suspects,
-        values=np.zeros((BLOCK_ROWS, suspects.size)),
+        values=np.zeros((watch.block_rows, suspects.size)),
     )
     return begun, due
