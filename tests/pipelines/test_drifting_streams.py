@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.preprocessing import StandardScaler
 
 from frugalsvm import ASSETClassifier, BSGDClassifier
@@ -101,6 +102,15 @@ def test_wild_values_cost_little(change, loss, way):
         return model.score(X[4000:], y[4000:])
 
     assert accuracy(change(Z)) > accuracy(Z) - loss
+
+
+def test_wild_values_of_sparse_rows_cost_little():
+    Z, y = clean()
+    Z = Z * (np.random.default_rng(4).random(Z.shape) < 0.7)
+    y = (Z[:, 0] + 0.5 * Z[:, 2] + Z[:, 1] ** 2 > 0.7).astype(int)
+    calm, wild = (StreamPipeline(bsgd()).fit(csr_matrix(X[:4000]), y[:4000]) for X in (Z, wild_rows(Z)))
+    X = csr_matrix(Z[4000:])
+    assert wild.score(X, y[4000:]) > calm.score(X, y[4000:]) - 0.02
 
 
 def test_wild_values_do_not_change_gamma():

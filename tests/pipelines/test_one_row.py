@@ -2,11 +2,12 @@
 
 import pickle
 
+import joblib
 import numpy as np
 import pytest
 
 from frugalsvm import BSGDClassifier, BudgetedPerceptron
-from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.pipelines import StreamingScaler, StreamPipeline
 from frugalsvm.pipelines.one_row import RowPath
 
 
@@ -120,6 +121,16 @@ def test_calibration_by_rows_is_that_of_batches_of_one(rows):
         slow.partial_fit(X[i : i + 1], y[i : i + 1])
     np.testing.assert_allclose(fast.calibration_, slow.calibration_, rtol=1e-9)
     assert fast.slope_ != 1.0
+
+
+def test_the_scaler_of_a_mapped_model_counts_rows(rows, tmp_path):
+    X, y = rows
+    joblib.dump(StreamingScaler().fit(X).freeze(), tmp_path / "scaler")
+    scaler = joblib.load(tmp_path / "scaler", mmap_mode="r")
+    model = StreamPipeline(BSGD, warmup_rows=50).partial_fit(X[:100], y[:100])
+    model.scaler_ = scaler
+    model.learn_one_row(X[100], y[100]).partial_fit(X[101:110], y[101:110])
+    assert model.scaler_._watch.n_rows[0] == 10
 
 
 BAD_ROWS = {

@@ -52,6 +52,14 @@ def test_clipping_is_at_the_limit_on_both_sides_and_nowhere_else(normal):
     assert none.limit_ is None
 
 
+@pytest.mark.parametrize("kind", [np.asarray, csr_matrix], ids=["dense", "sparse"])
+def test_rows_are_not_changed_in_place(normal, kind):
+    X = kind(normal)
+    before = X.copy()
+    StreamingScaler().fit(X).transform(X)
+    assert abs(X - before).max() == 0.0
+
+
 def test_mostly_constant_features_keep_their_ones():
     """Quartiles of a feature that is 1 in 3 % of the rows would be 0."""
     rare = (np.arange(3000) % 33 == 0).astype(float)[:, None]

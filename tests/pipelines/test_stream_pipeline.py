@@ -246,6 +246,38 @@ def test_a_data_frame_of_text_alone(two):
     assert model.scaler_ is None
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_data_frames_of_both_libraries(two, library):
+    frames = pytest.importorskip(library)
+    X, y = two
+    words = np.array(["no", "yes", None], dtype=object)[np.where(np.arange(1500) % 7 == 0, 2, y)]
+    frame = frames.DataFrame({"a": X[:, 0], "word": words, "b": X[:, 1], "n": np.arange(1500) % 5, "t": y == y[0]})
+    model = StreamPipeline(bsgd(), encoder=ColumnEncoder(), warmup_rows=100)
+    for start in range(0, 1500, 500):
+        model.partial_fit(frame[start : start + 500], y[start : start + 500])
+    matrix = np.column_stack([X[:, :2], np.arange(1500) % 5, y == y[0]])
+    hand = StreamPipeline(bsgd(), encoder=ColumnEncoder(), warmup_rows=100)
+    for start in range(0, 1500, 500):
+        part = slice(start, start + 500)
+        hand.partial_fit((matrix[part], {"word": words[part]}), y[part])
+    np.testing.assert_array_equal(model.decision_function(frame), hand.decision_function((matrix, {"word": words})))
+    text = frame[["word"]]
+    np.testing.assert_array_equal(
+        ColumnEncoder().fit(text).transform(text).toarray(),
+        ColumnEncoder().fit({"word": words}).transform({"word": words}).toarray(),
+    )
+
+
+def test_decimals_of_polars_are_numbers(two):
+    polars = pytest.importorskip("polars")
+    y = two[1]
+    frame = polars.DataFrame({"price": np.round(two[0][:, 0], 2), "word": np.where(y, "yes", "no")})
+    frame = frame.with_columns(polars.col("price").cast(polars.Decimal(10, 2)))
+    model = StreamPipeline(bsgd(), encoder=ColumnEncoder(), warmup_rows=100).partial_fit(frame, y)
+    assert model.n_features_in_ == 1
+    assert model.encoder_.names_ == ["word"]
+
+
 # --- contract ------------------------------------------------------------------------------------------------
 
 

@@ -118,7 +118,7 @@ def prepared(head: list, scale: str = "auto") -> Head:
     X = vstack(rows, format="csr") if issparse(rows[0]) else np.concatenate(rows)
     is_scaled = bool(X.shape[1]) and (needs_scaling(X) if scale == "auto" else scale == "yes")
     if is_scaled:
-        X = StreamingScaler().partial_fit(X).transform(X)
+        X = StreamingScaler().fit(X).transform(X)
     encoder = ColumnEncoder() if head[0].columns is not None else None
     if encoder is not None:
         columns = {name: np.concatenate([batch.columns[name] for batch in head]) for name in head[0].columns}

@@ -121,6 +121,11 @@ class OnlineLearner(RelativeRows, ScoringClassifier):
         Returns
         -------
         self
+
+        See Also
+        --------
+        frugalsvm.pipelines.StreamPipeline.learn_one_row : For rows that come one by one: a call of `partial_fit` takes
+            about a millisecond for its checks, however few its rows are.
         """
         with unchanged_on_error(self):
             self._partial_fit(X, y, classes, sample_weight)

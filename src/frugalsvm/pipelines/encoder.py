@@ -9,6 +9,7 @@ from sklearn.feature_extraction import FeatureHasher
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.estimators._validation import check_choice, check_count
+from frugalsvm.pipelines.frames import columns_of
 
 __all__ = ["ColumnEncoder", "joined"]
 
@@ -56,13 +57,13 @@ class ColumnEncoder(BaseEstimator):
         self.method = method
         self.n_features = n_features
 
-    def fit(self, columns: dict[str, Any], y=None):
+    def fit(self, columns: Any, y=None):
         """Take the names of the columns and, with "onehot", their categories.
 
         Parameters
         ----------
-        columns : dict of str to array-like of str
-            Columns by name, all of the same length.
+        columns : dict of str to array-like of str, or DataFrame
+            Columns by name, all of the same length; a DataFrame of pandas or polars is encoded as a whole.
         y : None
             Not used.
 
@@ -72,6 +73,7 @@ class ColumnEncoder(BaseEstimator):
         """
         check_choice("method", self.method, METHODS)
         check_count("n_features", self.n_features)
+        columns = columns_of(columns)
         if not columns:
             raise ValueError("There are no columns of text to encode.")
         self.names_ = sorted(columns)
@@ -88,18 +90,19 @@ class ColumnEncoder(BaseEstimator):
         check_is_fitted(self, "names_")
         return self.n_features if self.method == "hash" else sum(map(len, self.categories_))
 
-    def transform(self, columns: dict[str, Any]) -> csr_matrix:
+    def transform(self, columns: Any) -> csr_matrix:
         """Features of some rows.
 
         Parameters
         ----------
-        columns : dict of str to array-like of str
+        columns : dict of str to array-like of str, or DataFrame
 
         Returns
         -------
         csr_matrix of float32 of shape (n_rows, n_encoded_)
         """
         check_is_fitted(self, "names_")
+        columns = columns_of(columns)
         if sorted(columns) != self.names_:
             raise ValueError(f"The columns of text are {sorted(columns)}, but the encoder knows {self.names_}.")
         if self.method == "hash":

@@ -38,6 +38,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
     """
 
     estimator: Any
+    scaler_: Any  # StreamingScaler or None
     _held: Any  # tuple of Rows, or None
 
     def __getstate__(self):

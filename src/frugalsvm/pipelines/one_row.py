@@ -65,6 +65,12 @@ def row_path_for(estimator, scaler):
 class RowPath:
     """Learns and scores single rows for one estimator, in place."""
 
+    _center: Any  # as the scaler has them, if there is one
+    _scale: Any
+    _limit: Any
+    _least: Any
+    _bounds: Any
+
     def __init__(self, estimator, scaler):
         self._estimator, self._scaler, self._classes = estimator, scaler, estimator.classes_
         self._places = {label: place for place, label in enumerate(self._classes.tolist())}
@@ -118,13 +124,16 @@ class RowPath:
         )
 
     def _read_scaler(self):
-        scaler = self._scaler
+        scaler: Any = self._scaler
+        self._scale = self._limit = self._least = self._bounds = None
         if scaler is None:
             return
         self._center = scaler.center_ if scaler.centres_ else np.zeros(self._shape)
         self._scale, self._limit = scaler.scale_, scaler.limit_
         self._least = None if self._limit is None else -self._limit
-        self._bounds = bounds_of(scaler.statistics, self._raw.dtype) if scaler.watches else None
+        if scaler.watches:
+            self._bounds = bounds_of(scaler.statistics, self._raw.dtype)
+            scaler.make_writable()
 
     def watched(self) -> np.ndarray | None:
         """Features that have left their range for long with the row that was learned last; most often None."""

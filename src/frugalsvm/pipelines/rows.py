@@ -8,6 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from frugalsvm.estimators._validation import validated_rows
+from frugalsvm.pipelines.frames import is_frame, split_frame
 
 __all__ = ["Rows", "check_lengths", "checked_labels", "matrix_of", "part_of", "split_input", "stacked"]
 
@@ -23,9 +24,8 @@ def split_input(X, *, encodes: bool):
     """The numbers and the columns of text of what a user passed."""
     if not encodes:
         return X, None
-    if hasattr(X, "select_dtypes"):  # a pandas DataFrame
-        numbers = X.select_dtypes(include=["number", "bool"])
-        return numbers.to_numpy(), {str(name): X[name].to_numpy() for name in X.columns if name not in numbers.columns}
+    if is_frame(X):
+        return split_frame(X)
     if isinstance(X, tuple) and len(X) == 2 and isinstance(X[1], dict):
         columns = {str(name): np.asarray(values, dtype=object) for name, values in X[1].items()}
         if X[0] is None:

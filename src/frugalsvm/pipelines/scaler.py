@@ -99,6 +99,8 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
     array([[0.  ], [2.29]])
     """
 
+    mean_: np.ndarray
+    var_: np.ndarray
     scale_: np.ndarray
     n_seen_: int
     centres_: bool
@@ -237,7 +239,7 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
             if self.centres_:
                 return self.scaled(X.toarray())
             limit = None if self.limit_ is None else self.limit_[X.indices]
-            data = _scaled(X.data.astype(np.float64, copy=False), limit, self.scale_[X.indices])
+            data = _scaled(X.data.astype(np.float64), limit, self.scale_[X.indices])
             return csr_matrix((data.astype(X.dtype, copy=False), X.indices, X.indptr), X.shape)
         out = np.empty_like(X)
         center = self.center_ if self.centres_ else np.zeros_like(self.scale_)
@@ -282,7 +284,12 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
 
     def become(self, other: "StreamingScaler") -> None:
         """Take over what another one is, as `after` made it."""
-        vars(self).update(vars(other))
+        self.__dict__.update(vars(other))
+
+    def make_writable(self) -> None:
+        """Let single rows be counted in place, also where the arrays come from a file that was mapped to be read."""
+        if self._watch is not None and not all(array.flags.writeable for array in self._watch):
+            self._watch = copied(self._watch)
 
     def end_block(self, dtype) -> np.ndarray:
         """Begin a new block of rows; features that have left their range for long get new statistics."""
@@ -311,6 +318,7 @@ def _replaced(array, places, values):
 
 
 def _scaled(distance, limit, scale):
+    """Clipped and divided, in place."""
     if limit is not None:
         np.clip(distance, -limit, limit, out=distance)
     with np.errstate(over="ignore"):

@@ -44,9 +44,15 @@ class RangeWatch(NamedTuple):
 def new_watch(n_features: int, n_rows: int) -> RangeWatch:
     """A watch that has seen nothing, for statistics that were taken from ``n_rows`` rows."""
     least, most = BLOCK_ROWS
-    counts = np.zeros((3, n_features), np.int64)
-    values = np.zeros((min(max(n_rows, least), most), 0))
-    return RangeWatch(np.zeros(1, np.int64), *counts, np.zeros(0, np.int64), values)
+    n_beyond, n_blocks, n_renewals = np.zeros((3, n_features), np.int64)
+    return RangeWatch(
+        n_rows=np.zeros(1, np.int64),
+        n_beyond=n_beyond,
+        n_blocks=n_blocks,
+        n_renewals=n_renewals,
+        suspects=np.zeros(0, np.int64),
+        values=np.zeros((min(max(n_rows, least), most), 0)),
+    )
 
 
 def copied(watch: RangeWatch) -> RangeWatch:
@@ -57,7 +63,8 @@ def copied(watch: RangeWatch) -> RangeWatch:
 def bounds_of(statistics: Statistics, dtype) -> np.ndarray:
     """Distances from the center that a feature may have: up to its limit, or none if it was constant."""
     rounding = ROUNDING * np.finfo(dtype).eps * np.abs(statistics.center)
-    return np.where(statistics.constant, rounding, statistics.limit)
+    bounds: np.ndarray = np.where(statistics.constant, rounding, np.asarray(statistics.limit))
+    return bounds
 
 
 def take(watch: RangeWatch, X: np.ndarray, center: np.ndarray, bounds: np.ndarray) -> int:
