@@ -96,7 +96,8 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
     >>> scaler.center_
     array([3.5])
     >>> scaler.transform([[3.5], [1e6]]).round(2)
-    array([[0.  ], [2.29]])
+    array([[0.],
+           [3.]])
     """
 
     mean_: np.ndarray
