@@ -123,7 +123,7 @@ def test_an_unknown_type_is_refused():
 
 def test_a_path_that_cannot_be_written(tmp_path):
     pytest.importorskip("onnx")
-    with pytest.raises(OSError, match="The model cannot be written"):
+    with pytest.raises(OSError, match="The model could not be saved"):
         to_onnx(random_model("linear", "sign"), tmp_path / "nowhere" / "model.onnx")
 
 

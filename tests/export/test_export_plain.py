@@ -165,10 +165,10 @@ def test_rows_of_another_width_are_refused():
 
 def test_a_path_that_cannot_be_written_is_an_error_that_names_it(tmp_path):
     model = random_model("rbf", "sign")
-    with pytest.raises(OSError, match=r"The model cannot be written.*nowhere"):
+    with pytest.raises(OSError, match=r"The model could not be saved.*nowhere"):
         to_libsvm(model, tmp_path / "nowhere" / "model.txt")
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match=r"The model cannot be written.*file"):
+    with pytest.raises(OSError, match=r"The model could not be saved.*file"):
         to_c(model, tmp_path / "file")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 

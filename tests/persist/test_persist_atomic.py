@@ -10,6 +10,7 @@ import pytest
 from frugalsvm import BSGDClassifier
 from frugalsvm.persist import ModelFileError, archive, describe, load, load_checkpoint, save, save_checkpoint
 from frugalsvm.persist.atomic import previous_of, write_atomically
+from frugalsvm.persist.locking import OutputLockedError, locked
 
 
 @pytest.fixture
@@ -91,6 +92,69 @@ def test_what_cannot_be_saved_touches_nothing(path):
     assert os.listdir(path.parent) == [path.name]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+class TestPermissions:
+    @pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
+    def test_those_of_the_file_before_stay(self, path, mode):
+        before = os.umask(0o022)
+        try:
+            path.chmod(mode)
+            for keep_previous in (False, True):
+                save(BSGDClassifier(budget=3), path, keep_previous=keep_previous)
+                assert path.stat().st_mode & 0o777 == mode
+            assert previous_of(path).stat().st_mode & 0o777 == mode
+        finally:
+            os.umask(before)
+
+    def test_a_new_file_has_those_of_new_files(self, tmp_path):
+        before = os.umask(0o027)
+        try:
+            save(BSGDClassifier(), tmp_path / "new.frugal")
+            assert (tmp_path / "new.frugal").stat().st_mode & 0o777 == 0o640
+        finally:
+            os.umask(before)
+
+
+HOLDER = """
+import sys, time
+from frugalsvm.persist.locking import locked
+with locked(sys.argv[1]):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
+class TestLocks:
+    def test_one_at_a_time(self, tmp_path):
+        path = tmp_path / "model.frugal"
+        with locked(path):
+            with pytest.raises(OutputLockedError, match=f"model.frugal is being written by process {os.getpid()}"):
+                with locked(path):
+                    pass
+            with locked(tmp_path / "other.frugal"):
+                pass
+        with locked(path):
+            pass
+        assert os.listdir(tmp_path) == []
+
+    def test_a_link_is_what_it_leads_to(self, tmp_path):
+        (tmp_path / "link.frugal").symlink_to(tmp_path / "model.frugal")
+        with locked(tmp_path / "model.frugal"), pytest.raises(OutputLockedError), locked(tmp_path / "link.frugal"):
+            pass
+
+    def test_a_killed_process_holds_nothing(self, tmp_path):
+        path = tmp_path / "model.frugal"
+        with subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE) as process:
+            assert process.stdout.readline() == b"held\n"
+            with pytest.raises(OutputLockedError, match=f"process {process.pid}"), locked(path):
+                pass
+            process.kill()
+        with locked(path):
+            pass
+        assert os.listdir(tmp_path) == []
+
+
 class TestCheckpoints:
     def test_the_previous_one_is_kept(self, tmp_path):
         path = tmp_path / "run.frugal"
@@ -108,9 +172,11 @@ class TestCheckpoints:
         for step in (1, 2):
             save_checkpoint(BSGDClassifier(budget=step), path, {"position": step})
         path.write_bytes(path.read_bytes()[:-100])
-        assert load_checkpoint(path)[1:] == ({"position": 1}, previous_of(path))
+        with pytest.warns(RuntimeWarning, match=r"run\.frugal cannot be used .*goes on from the one before it"):
+            assert load_checkpoint(path)[1:] == ({"position": 1}, previous_of(path))
         path.unlink()
-        assert load_checkpoint(path).model.budget == 1
+        with pytest.warns(RuntimeWarning, match=r"run\.frugal cannot be used \(it is missing\)"):
+            assert load_checkpoint(path).model.budget == 1
         previous_of(path).unlink()
         with pytest.raises(FileNotFoundError, match=r"run\.frugal'"):
             load_checkpoint(path)

@@ -399,8 +399,14 @@ def info(as_json: Json = False) -> None:
 
 
 @app.command()
-def demo() -> None:
+def demo(
+    examples: Annotated[int, typer.Option(min=1000, help="How many to stream.")] = 1_000_000,
+    budget: Annotated[int, typer.Option(min=2, help="Support vectors.")] = 100,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the picture.")] = Path("output"),
+) -> None:
     """Stream a million noisy examples through a small model, and draw it."""
-    from frugalsvm.demo import main
+    with reported():
+        from frugalsvm.demo import main
 
-    main()
+        # A list, also where nothing was given: otherwise the demo would read the words of this command line.
+        main(["--examples", str(examples), "--budget", str(budget), "--output", str(output)])

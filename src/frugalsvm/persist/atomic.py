@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import secrets
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -41,6 +42,8 @@ def write_atomically(
 ) -> None:
     """Write a file in another place beside it, and put it in place when it is safely on the disk.
 
+    It has the permissions of the file that it replaces: what only its owner may read stays so.
+
     Parameters
     ----------
     path : str or path
@@ -56,7 +59,7 @@ def write_atomically(
     temporary = _temporary_beside(target)
     with _told_as_sentence(path, target, what):
         try:
-            with open(_created(temporary), "w+b") as file:
+            with open(_created(temporary, like=target), "w+b") as file:
                 write(file)
                 file.flush()
                 os.fsync(file.fileno())
@@ -86,9 +89,17 @@ def _temporary_beside(target: Path) -> Path:
     return target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
 
 
-def _created(path: Path) -> int:
-    """A new file. Not one of tempfile: it gets the permissions that any new file has here."""
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+def _created(path: Path, *, like: Path | None = None) -> int:
+    """A new file, with the permissions of another one if that is there, and else with those of any new file here."""
+    mode = None
+    with suppress(OSError):
+        mode = stat.S_IMODE(os.stat(like).st_mode) if like is not None else None
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags, 0o666 if mode is None else mode & 0o666)
+    if mode is not None and hasattr(os, "fchmod"):
+        with suppress(OSError):  # some file systems have no permissions
+            os.fchmod(descriptor, mode)
+    return descriptor
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Checkpoints: model files that are written again and again, so that there is a good one at every moment."""
 
 import os
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,7 +34,7 @@ def save_checkpoint(model: Any, path: str | os.PathLike, metadata: dict[str, Any
 
 
 def load_checkpoint(path: str | os.PathLike) -> Checkpoint:
-    """Load a checkpoint, or the one before it if the file is missing or damaged.
+    """Load a checkpoint, or the one before it, with a warning, if the file is missing or damaged.
 
     Parameters
     ----------
@@ -42,6 +43,7 @@ def load_checkpoint(path: str | os.PathLike) -> Checkpoint:
     Returns
     -------
     Checkpoint
+        Its ``path`` is that of the file that was read.
 
     Raises
     ------
@@ -55,6 +57,14 @@ def load_checkpoint(path: str | os.PathLike) -> Checkpoint:
     except (FileNotFoundError, ModelFileError) as error:
         previous = previous_of(path)
         try:
-            return Checkpoint(*read_model(previous), previous)
+            found = Checkpoint(*read_model(previous), previous)
         except (FileNotFoundError, ModelFileError):
             raise error from None
+        reason = "it is missing" if isinstance(error, FileNotFoundError) else str(error)
+        warnings.warn(
+            f"The checkpoint {os.fspath(path)} cannot be used ({reason.rstrip('.')}): training goes on from the one "
+            f"before it, {previous}.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return found
