@@ -129,9 +129,9 @@ class TestLocks:
     def test_one_at_a_time(self, tmp_path):
         path = tmp_path / "model.frugal"
         with locked(path):
-            with pytest.raises(OutputLockedError, match=f"model.frugal is being written by process {os.getpid()}"):
-                with locked(path):
-                    pass
+            said = f"model.frugal is being written by process {os.getpid()}"
+            with pytest.raises(OutputLockedError, match=said), locked(path):
+                pass
             with locked(tmp_path / "other.frugal"):
                 pass
         with locked(path):

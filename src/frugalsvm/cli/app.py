@@ -8,6 +8,7 @@ import numpy as np
 import typer
 
 from frugalsvm._version import __version__
+from frugalsvm.cli.applicable import applies
 from frugalsvm.cli.catalogue import CATALOGUE
 from frugalsvm.cli.errors import Printer, reported
 from frugalsvm.cli.flags import (
@@ -27,7 +28,6 @@ from frugalsvm.cli.flags import (
     data_options,
     options_from,
 )
-from frugalsvm.cli.outcome import tell_outcome
 
 app = typer.Typer(
     name="frugalsvm",
@@ -63,7 +63,7 @@ def train(
     algorithm: Annotated[str, typer.Option("--algorithm", "-a", help="See `frugalsvm algorithms`.")] = "bsgd",
     budget: Annotated[int | None, typer.Option(help="Largest number of vectors, or of features (asset).")] = 500,
     gamma: Annotated[float | None, typer.Option(help="Of the RBF kernel; chosen on the first rows otherwise.")] = None,
-    alpha: Annotated[float | None, typer.Option(help="Regularisation (bsgd, asset); chosen otherwise.")] = None,
+    alpha: Annotated[float | None, typer.Option(help="Regularization (bsgd, asset); chosen otherwise.")] = None,
     c: Annotated[
         float | None, typer.Option("--C", help="The same for the others, and for asset with --device or --dask.")
     ] = None,
@@ -81,7 +81,13 @@ def train(
     dask: Annotated[
         str | None, typer.Option(help="Learn files that match a pattern on a cluster: tcp://host:port or local:N.")
     ] = None,
+    dask_tls_ca: Annotated[Path | None, typer.Option(help="Certificate of who signed those of the cluster.")] = None,
+    dask_tls_cert: Annotated[Path | None, typer.Option(help="Own certificate, for a cluster with TLS.")] = None,
+    dask_tls_key: Annotated[Path | None, typer.Option(help="Key of the own certificate.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the output file, at the exact example.")] = False,
+    changed_data: Annotated[
+        bool, typer.Option("--changed-data", help="Resume although rows that were learned have changed.")
+    ] = False,
     config: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="Flags in a TOML file.")] = None,
     format: Format = None,
     label: Label = None,
@@ -94,79 +100,11 @@ def train(
     quiet: Quiet = False,
 ) -> None:
     """Train a model on a file or a pipe."""
-    values = options_from(context, config)
-    checked_choice("--algorithm", values["algorithm"], CATALOGUE)
-    checked_choice("--scale", values["scale"], ("auto", "yes", "no"))
+    values, given = options_from(context, config)
     with reported():
-        from frugalsvm.cli.running import Every
-        from frugalsvm.cli.train import TrainOptions
-        from frugalsvm.cli.train import train as run
+        from frugalsvm.cli.driving import run_training
 
-        labels = values["classes"]
-        options = TrainOptions(
-            algorithm=values["algorithm"],
-            budget=values["budget"],
-            gamma=values["gamma"],
-            strength=values["alpha"] if CATALOGUE[values["algorithm"]].strength == "alpha" else values["c"],
-            scale=values["scale"],
-            passes=values["passes"],
-            classes=None if labels is None else tuple(_label(text) for text in labels.split(",")),
-            calibrate=values["calibrate"],
-            seed=values["seed"],
-        )
-        every = Every.parsed(values["checkpoint_every"])
-        target = Path(values["output"])
-        if not target.parent.is_dir():
-            raise OSError(f"There is no folder {target.parent} to write {target.name} to.")
-        if values["dask"] is not None:
-            _train_on_dask(values, target, quiet=quiet or as_json, as_json=as_json)
-            return
-        if values["device"] is not None:
-            outcome = _train_whole(values, options, target, quiet=quiet or as_json)
-        else:
-            how = {"resume": values["resume"], "quiet": quiet or as_json}
-            outcome = run(data_options(values), options, target, every, **how)
-    tell_outcome(outcome, target, as_json)
-
-
-def _train_whole(values: dict[str, Any], options, target: Path, *, quiet: bool):
-    """On a device, where there are no streams."""
-    from frugalsvm.cli.whole import refusal, train_whole
-
-    reason = refusal(values)
-    if reason is not None:
-        raise typer.BadParameter(reason, param_hint="--device")
-    return train_whole(data_options(values), options, target, values["device"], values["c"], quiet=quiet)
-
-
-def _train_on_dask(values: dict[str, Any], target: Path, *, quiet: bool, as_json: bool) -> None:
-    from frugalsvm.cli.dask_training import train_on_dask
-    from frugalsvm.cli.showing import as_json as print_json
-
-    settings = {name: values[name] for name in ("budget", "gamma", "alpha")} | {"random_state": values["seed"]}
-    if values["algorithm"] == "asset":
-        settings["C"] = values["c"]
-    told = train_on_dask(
-        values["dask"],
-        values["data"],
-        values["label"],
-        values["algorithm"],
-        settings,
-        target,
-        delimiter=values["delimiter"],
-        quiet=quiet,
-    )
-    if as_json:
-        print_json(told)
-    else:
-        _console.print(f"{target}: {told['bytes']:,} bytes, {told['rounds']} rounds", highlight=False)
-
-
-def _label(text: str) -> Any:
-    try:
-        return int(text)
-    except ValueError:
-        return text
+        run_training(values, given)
 
 
 @app.command()
@@ -284,36 +222,33 @@ def tune(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Find gamma, regularisation and budget by successive halving on the first rows."""
+    """Find gamma, regularization and budget by successive halving on the first rows."""
     checked_choice("--algorithm", algorithm, CATALOGUE)
+    if budget and not applies("budget", "stream", algorithm):
+        raise typer.BadParameter(f"{algorithm} keeps as many vectors as it needs: leave it out.", param_hint="--budget")
     with reported():
         from frugalsvm.cli.choosing import grid_for, halved, usual_gamma
         from frugalsvm.cli.data import open_data, peeked, prepared
+        from frugalsvm.cli.showing import Status, table_of
         from frugalsvm.cli.showing import as_json as print_json
-        from frugalsvm.cli.showing import table_of
 
         head, _ = peeked(open_data(data_options(locals())).batches, rows)
         if not head:
             raise ValueError(f"{data} has no rows.")
         first = prepared(head)
         grid = grid_for(algorithm, usual_gamma(first.X), budgets=tuple(budget) if budget else (500,))
-        rounds = halved(algorithm, first.X, first.y, grid, seed)
+        with Status(f"Trying {len(grid)} candidates on up to {len(first.y):,} rows ...", quiet=as_json):
+            rounds = halved(algorithm, first.X, first.y, grid, seed)
     strength = CATALOGUE[algorithm].strength
+    names = {"gamma": "gamma", **({strength.lower(): "strength"} if strength else {})}
+    names |= {"budget": "budget"} if CATALOGUE[algorithm].budgeted else {}
     shown = [
-        {
-            "rows": trial.rows,
-            "gamma": trial.settings["gamma"],
-            strength or "-": trial.settings["strength"],
-            "budget": trial.settings["budget"],
-            "accuracy": trial.accuracy,
-        }
+        {"rows": trial.rows, **{flag: trial.settings[name] for flag, name in names.items()}, "accuracy": trial.accuracy}
         for trials in rounds
         for trial in trials
     ]
     best = rounds[-1][0]
-    flags = {"algorithm": algorithm, "gamma": best.settings["gamma"], "budget": best.settings["budget"]}
-    if strength:
-        flags["c" if strength == "C" else strength] = best.settings["strength"]
+    flags = {"algorithm": algorithm, **{flag: best.settings[name] for flag, name in names.items()}}
     if output is not None:
         with reported():
             output.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in flags.items()))

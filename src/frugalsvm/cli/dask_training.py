@@ -2,14 +2,23 @@
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from frugalsvm.cli.showing import tell
 
-__all__ = ["train_on_dask"]
+__all__ = ["TlsFiles", "train_on_dask"]
 
 _ALGORITHMS = ("asset", "bsgd")
+_LOOPBACK = "127.0.0.1"  # workers on this machine, and their dashboard, are nobody else's business
 _READERS = {".parquet": "read_parquet", ".pq": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv"}
+
+
+class TlsFiles(NamedTuple):
+    """PEM files for a scheduler that speaks TLS: who signed the certificates, and the certificate of this client."""
+
+    ca: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
 
 
 def train_on_dask(
@@ -21,6 +30,7 @@ def train_on_dask(
     output: Path,
     *,
     delimiter: str | None = None,
+    tls: TlsFiles = TlsFiles(),  # noqa: B008 - it is immutable
     quiet: bool = False,
 ) -> dict[str, Any]:
     """Train on a cluster and write the ordinary estimator to a file.
@@ -28,7 +38,7 @@ def train_on_dask(
     Parameters
     ----------
     address : str
-        ``tcp://host:port`` of a scheduler, or ``local:N`` for N worker processes on this machine.
+        ``tcp://host:port`` or ``tls://host:port`` of a scheduler, or ``local:N`` for N worker processes here.
     source : str
         Parquet or CSV files: a pattern such as ``data/*.parquet``, or one file.
     label : str or None
@@ -39,6 +49,8 @@ def train_on_dask(
     output : Path
     delimiter : str, default=None
         Between the fields of CSV.
+    tls : TlsFiles, default=TlsFiles()
+        For an address that begins with ``tls://``.
     quiet : bool, default=False
 
     Returns
@@ -48,55 +60,83 @@ def train_on_dask(
     """
     from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier
     from frugalsvm.persist import save
-    from frugalsvm.persist.atomic import check_writable
 
     if algorithm not in _ALGORITHMS:
         raise ValueError(f"--dask is for the algorithms {' and '.join(_ALGORITHMS)}, not for {algorithm!r}.")
-    check_writable(output)
     settings = {name: value for name, value in settings.items() if value is not None}
     if algorithm == "asset" and "budget" in settings:
         settings["n_components"] = settings.pop("budget")
     estimator = {"asset": DaskASSETClassifier, "bsgd": DaskBSGDClassifier}[algorithm]
-    with _client(address) as client:
+    with _client(address, tls) as client:
         if not quiet:
             tell(f"Dask dashboard: {client.dashboard_link}")
         X, y = _table(source, label, delimiter)
         model = estimator(**settings, client=client).fit(X, y, callback=None if quiet else _tell_round)
     local = model.to_local()
     vars(local).pop("feature_names_in_", None)  # the other commands read numbers without names
-    save(local, output)
-    return {
-        "output": str(output),
+    told = {
         "examples": int(local.t_),
         "rounds": model.n_iter_,
         "held_accuracy": model.history_[-1]["accuracy"],
         "gamma": local.gamma_,
-        "bytes": output.stat().st_size,
     }
+    # `--resume` tells by this that there is no place to go on from.
+    save(local, output, metadata={"training": {"driver": "dask", "finished": True, **told}})
+    return {"output": str(output), **told, "bytes": output.stat().st_size}
 
 
 @contextmanager
-def _client(address: str):
+def _client(address: str, tls: TlsFiles):
     from distributed import Client, LocalCluster
 
     kind, _, number = address.partition(":")
     if kind == "local":
         if not number.isdigit() or int(number) < 1:
             raise ValueError(f"--dask {address}: after local: comes the number of worker processes, as in local:4.")
+        if any(tls):
+            raise ValueError(f"--dask {address} starts its own workers: --dask-tls-... are for a scheduler elsewhere.")
         with (
-            LocalCluster(n_workers=int(number), threads_per_worker=1, dashboard_address=":0") as cluster,
+            LocalCluster(
+                n_workers=int(number),
+                threads_per_worker=1,
+                host=_LOOPBACK,
+                dashboard_address=f"{_LOOPBACK}:0",
+                worker_dashboard_address=f"{_LOOPBACK}:0",
+            ) as cluster,
             Client(cluster) as client,
         ):
             yield client
         return
     if "://" not in address:
         raise ValueError(f"--dask {address}: give the address of a scheduler, tcp://host:port, or local:N.")
+    security = _security(address, tls)
     try:
-        client = Client(address, timeout="10s")
+        client = Client(address, timeout="10s", security=security)
     except OSError as error:
         raise OSError(f"--dask {address}: no scheduler answers there ({error}).") from error
     with client:
         yield client
+
+
+def _security(address: str, tls: TlsFiles) -> Any:
+    """How to speak to a scheduler; None is in the open."""
+    flags = {"--dask-tls-ca": tls.ca, "--dask-tls-cert": tls.cert, "--dask-tls-key": tls.key}
+    if not address.startswith("tls://"):
+        if any(tls):
+            raise ValueError(f"--dask {address}: --dask-tls-... are for addresses that begin with tls://.")
+        return None
+    for flag, path in flags.items():
+        if path is None:
+            raise ValueError(
+                f"--dask {address}: TLS needs --dask-tls-ca, --dask-tls-cert and --dask-tls-key; {flag} is missing."
+            )
+        if not path.is_file():
+            raise ValueError(f"{flag} {path}: there is no such file.")
+    from distributed.security import Security
+
+    return Security(
+        tls_ca_file=str(tls.ca), tls_client_cert=str(tls.cert), tls_client_key=str(tls.key), require_encryption=True
+    )
 
 
 def _table(source: str, label: str | None, delimiter: str | None) -> tuple[Any, Any]:

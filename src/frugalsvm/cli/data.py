@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm.cli.fingerprint import rows_after
+from frugalsvm.cli.pipes import PIPE_ROWS, Pipe
 from frugalsvm.cli.running import labels_of
 
 __all__ = ["DataOptions", "Head", "Opened", "open_data", "peeked", "prepared"]
@@ -34,20 +36,29 @@ class Opened(NamedTuple):
     batches: Iterable  # what to read
 
 
-def open_data(options: DataOptions, *, start: int = 0, has_labels: bool | None = None, prefetch: bool = True) -> Opened:
+def open_data(
+    options: DataOptions,
+    *,
+    start: int = 0,
+    has_labels: bool | None = None,
+    prefetch: bool = True,
+    pipe: Pipe | None = None,
+) -> Opened:
     """A stream from row ``start`` on, shuffled if wanted, read ahead on a second thread.
 
-    By default rows have labels, which must be classes; with ``has_labels=True`` labels are read, whatever they are.
+    By default rows have labels, which must be classes; with ``has_labels=True`` labels are read, whatever they are. A
+    pipe is read in small batches, unless they are shuffled.
     """
     from frugalsvm.streams import open_stream, prefetched, shuffled
 
     # A shuffled stream is the same every time, but only from its beginning.
     begins_anew = options.shuffle_buffer > 0
+    batch_rows = BATCH_ROWS if pipe is None or begins_anew else PIPE_ROWS
     stream = open_stream(
-        options.source,
+        options.source if pipe is None else pipe,
         format=options.format,
         label=_column(options.label),
-        batch_rows=BATCH_ROWS,
+        batch_rows=batch_rows,
         n_features=options.n_features,
         start=0 if begins_anew else start,
         on_bad_line=options.on_bad_line,
@@ -57,9 +68,9 @@ def open_data(options: DataOptions, *, start: int = 0, has_labels: bool | None =
         # Where bad lines are errors, the first one gets a sentence with advice: see `_of_classes`.
         class_labels=has_labels is None and options.on_bad_line == "skip",
     )
-    batches: Any = prefetched(stream) if prefetch else stream
+    batches: Any = prefetched(stream, 2 * BATCH_ROWS // batch_rows) if prefetch else stream
     if begins_anew:
-        batches = _from(shuffled(batches, options.shuffle_buffer, options.seed), start)
+        batches = rows_after(shuffled(batches, options.shuffle_buffer, options.seed), start)
     if has_labels is None:
         batches = _of_classes(batches, options.source, stream, numbered=not begins_anew)
     return Opened(stream, batches)
@@ -81,11 +92,6 @@ def _of_classes(batches: Iterable, source: str, stream: Any, *, numbered: bool) 
 
 def _column(label: str | None) -> str | int | None:
     return int(label) if label is not None and label.lstrip("-").isdigit() else label
-
-
-def _from(batches: Iterable, start: int) -> Iterator:
-    """Batches from a row on; runs stop between batches, so that none is cut."""
-    return (batch for batch in batches if batch.start >= start)
 
 
 def peeked(batches: Iterable, n_rows: int = HEAD_ROWS) -> tuple[list, Iterator]:

@@ -39,25 +39,56 @@ Seed = Annotated[int, typer.Option(help="For everything random.")]
 Device = Annotated[str | None, typer.Option(help="Where scores are computed: cpu, cuda, cuda:1 or auto.")]
 
 
-def options_from(context: typer.Context, config: Path | None) -> dict[str, Any]:
-    """Flags, with those of a TOML file for all that were not given on the command line."""
+def options_from(context: typer.Context, config: Path | None) -> tuple[dict[str, Any], list[str]]:
+    """Flags, with those of a TOML file for all that were not given on the command line; and which were given."""
     values = {key: value for key, value in context.params.items() if key != "config"}
+    given = [name for name in context.params if _is_given(context, name)]
     if config is None:
-        return values
+        return values, given
+    parameters = {name: each for each in context.command.params for name in _names_of(each)}
+    for key, value in _read_toml(config).items():
+        parameter = parameters.get(key.replace("_", "-"))
+        if parameter is None or parameter.name not in values:
+            raise fail(Exit.DATA, f"{config}: {key!r} is not a flag of this command.")
+        if parameter.name in given:
+            continue
+        values[parameter.name] = _checked_value(context, parameter, config, key, value)
+        given.append(parameter.name)
+    return values, given
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP")
+
+
+def _names_of(parameter: Any) -> list[str]:
+    """What a flag may be called in a file: as on the command line, or as the parameter, with - for _."""
+    long = [option.removeprefix("--") for option in parameter.opts if option.startswith("--")]
+    return [*long, (parameter.name or "").replace("_", "-")]
+
+
+def _read_toml(config: Path) -> dict[str, Any]:
     import tomllib
 
     try:
-        given = tomllib.loads(config.read_text())
-    except tomllib.TOMLDecodeError as error:
+        return tomllib.loads(config.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise fail(Exit.DATA, f"{config} is not TOML: {error}.") from error
-    for key, value in given.items():
-        name = key.replace("-", "_")
-        if name not in values:
-            raise fail(Exit.DATA, f"{config}: {key!r} is not a flag of this command.")
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "DEFAULT":
-            values[name] = value
-    return values
+    except OSError as error:
+        raise fail(Exit.SYSTEM, f"{config} cannot be read: {error.strerror}.") from error
+
+
+def _checked_value(context: typer.Context, parameter: Any, config: Path, key: str, value: Any) -> Any:
+    """A value of a file, of the type that the flag has."""
+    is_flag = bool(getattr(parameter, "is_flag", False))
+    if isinstance(value, dict | list) or is_flag != isinstance(value, bool):
+        wanted = "true or false" if is_flag else "one value"
+        raise fail(Exit.DATA, f"{config}: {key} = {value!r} should be {wanted}.")
+    try:
+        return parameter.process_value(context, value if is_flag else str(value))
+    except typer.BadParameter as error:
+        raise fail(Exit.DATA, f"{config}: {key} = {value!r}: {error.message}") from error
 
 
 def checked_choice(flag: str, value: str, choices) -> str:

@@ -17,6 +17,9 @@ def tell_outcome(outcome, target: Path, as_json: bool) -> None:
     from frugalsvm.cli.showing import as_json as print_json
     from frugalsvm.cli.showing import skipped_words, tell
 
+    if outcome.model is None:  # a pipe that brought nothing before the run was to end
+        tell("Interrupted before the first row came; nothing was saved.")
+        raise typer.Exit(128 + outcome.interrupted_by)
     result = {
         "output": str(target),
         "examples": outcome.progress.rows,

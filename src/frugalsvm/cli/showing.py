@@ -3,8 +3,9 @@
 import errno
 import json
 import sys
+import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any
@@ -20,6 +21,7 @@ from frugalsvm.cli.running import Progress
 __all__ = [
     "SHOWN_BAD_LINES",
     "Screen",
+    "Status",
     "as_json",
     "skipped_words",
     "table_of",
@@ -30,6 +32,7 @@ __all__ = [
 
 SHOWN_BAD_LINES = 3
 _PLAIN_SECONDS = 5.0  # between plain lines
+_SOON_SECONDS = 0.5  # what takes less needs no words
 _CERTIFICATES = {"gradient_error_": "gradient error", "member_gap_": "gap", "kkt_violation_": "KKT"}
 
 
@@ -90,14 +93,63 @@ class _Onlookers(Console):
         raise BrokenPipeError(errno.EPIPE, "Nobody reads this any more")
 
 
+class Status:
+    """One line on standard error about something that takes a while; in a terminal it goes when that is done.
+
+    Parameters
+    ----------
+    words : str or callable
+        What is going on; what a callable returns may change meanwhile.
+    quiet : bool, default=False
+    """
+
+    def __init__(self, words: str | Callable[[], str], *, quiet: bool = False):
+        self._words = words if callable(words) else lambda: words
+        self._quiet, self._last = quiet, ""
+        self._console = _Onlookers(stderr=True, soft_wrap=True)
+        self._live = None
+        if not quiet and self._console.is_terminal:
+            self._live = Live(console=self._console, get_renderable=self._text, refresh_per_second=4, transient=True)
+        self._done = threading.Event()
+
+    def _text(self) -> Text:
+        return Text(self._words(), overflow="fold")
+
+    def __enter__(self) -> "Status":
+        if self._live is not None:
+            self._live.start()
+        elif not self._quiet:
+            threading.Thread(target=self._tell, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._done.set()
+        if self._live is not None:
+            try:
+                self._live.stop()
+            except OSError:
+                silenced(sys.stderr)
+
+    def _tell(self) -> None:
+        """Plain lines, whenever there is something new to say; nothing about what is done at once."""
+        seconds = _SOON_SECONDS
+        while not self._done.wait(seconds):
+            line, seconds = self._words(), _PLAIN_SECONDS
+            if line != self._last:
+                tell(line)
+            self._last = line
+
+
 class Screen:
     """Shows progress on standard error, so that standard output stays for results.
 
     A terminal that is closed, or a pipe that nobody reads, ends the show and not the training.
     """
 
-    def __init__(self, progress: Progress, model: Any, n_rows: int | None, *, quiet: bool = False):
+    def __init__(self, progress: Progress, model: Any, n_rows: int | None, n_passes: int = 1, *, quiet: bool = False):
         self._progress, self._model, self._n_rows, self._quiet = progress, model, n_rows, quiet
+        self._n_passes, self.pass_number = n_passes, 1
+        self._last = ""  # the line that was shown last
         self._console = _Onlookers(stderr=True, soft_wrap=True)
         self._live = Live(console=self._console, refresh_per_second=8) if self._is_live() else None
         self._shown_at = time.monotonic()
@@ -128,8 +180,12 @@ class Screen:
             self._shown_at = time.monotonic()
 
     def _print(self) -> None:
+        line = self.line()
+        if line == self._last:
+            return
+        self._last = line
         with self._without_onlookers():
-            self._console.print(self.line(), highlight=False)
+            self._console.print(line, highlight=False)
 
     @contextmanager
     def _without_onlookers(self):
@@ -145,6 +201,8 @@ class Screen:
         """Everything worth knowing, in one line."""
         progress = self._progress
         parts = [f"{progress.rows:,} examples"]
+        if self._n_passes > 1:
+            parts[0] = f"pass {self.pass_number} of {self._n_passes}: {parts[0]}"
         if self._n_rows:
             parts[0] += f" of {self._n_rows:,} ({100 * progress.rows / self._n_rows:.0f} %)"
         if progress.seconds:

@@ -1,112 +1,189 @@
 """``frugalsvm train``: from rows to a model file that can go on learning."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from frugalsvm.cli.catalogue import new_estimator
+from frugalsvm.cli.catalogue import CATALOGUE, new_estimator
 from frugalsvm.cli.choosing import choose, grid_for, usual_gamma
-from frugalsvm.cli.data import DataOptions, open_data, peeked, prepared
-from frugalsvm.cli.running import Every, Interruption, Progress, learn_stream
-from frugalsvm.cli.showing import SHOWN_BAD_LINES, Screen, tell_notes
-from frugalsvm.persist.atomic import check_writable
+from frugalsvm.cli.data import BATCH_ROWS, DataOptions, Opened, open_data, peeked, prepared
+from frugalsvm.cli.fingerprint import ChangedDataError, Fingerprint, rows_after, rows_that_are
+from frugalsvm.cli.options import Outcome, TrainOptions
+from frugalsvm.cli.pipes import grouped, pipe_for
+from frugalsvm.cli.resuming import Run, check_same_flags, resumed, save_training
+from frugalsvm.cli.running import BLOCK_ROWS, Every, Interruption, Progress, learn_stream
+from frugalsvm.cli.showing import SHOWN_BAD_LINES, Screen, Status, tell_notes
 from frugalsvm.pipelines import StreamPipeline
 
-__all__ = ["Outcome", "TrainOptions", "save_training", "train"]
-
-
-class TrainOptions(NamedTuple):
-    """What to train; part of the model file."""
-
-    algorithm: str = "bsgd"
-    budget: int | None = 500
-    gamma: float | None = None
-    strength: float | None = None
-    scale: str = "auto"
-    passes: int = 1
-    classes: tuple | None = None
-    calibrate: bool = False
-    seed: int = 0
-
-
-class Outcome(NamedTuple):
-    model: Any
-    progress: Progress
-    n_bad: int
-    interrupted_by: int | None
-    chosen: dict[str, Any]
-    was_finished: bool = False  # there was nothing to resume
-    bad_lines: tuple[str, ...] = ()  # the first ones
+__all__ = ["train"]
 
 
 def train(
-    data: DataOptions, options: TrainOptions, output: Path, every: Every, *, resume: bool, quiet: bool
+    data: DataOptions,
+    options: TrainOptions,
+    output: Path,
+    every: Every,
+    *,
+    resume: bool,
+    quiet: bool,
+    given: Collection[str] = (),
+    changed_data: bool = False,
 ) -> Outcome:
-    """Learn a stream and write the model; between batches nothing that was learned can be lost."""
-    check_writable(output)
-    run = _resumed(output) if resume and (output.exists() or Path(f"{output}.previous").exists()) else None
-    progress = Progress(run.counts if run else None)
+    """Learn a stream and write the model; between batches nothing that was learned can be lost.
+
+    ``given`` are the flags that somebody gave: a run that is resumed must not have been begun with others. With
+    ``changed_data`` it goes on although its rows are not those that were learned.
+    """
+    run = resumed(output) if resume else None
     if run is not None:
-        # As the run was begun, whatever the flags are now; a file may have moved.
+        check_same_flags(run, given, data, options)
+        # As the run was begun; a file may have moved.
         data, options = run.data._replace(source=data.source), run.options
         if run.is_finished:
-            return Outcome(run.model, progress, 0, None, run.chosen, was_finished=True)
-    first_pass = run.passes_done if run else 0
-    model, chosen = (run.model, run.chosen) if run else (None, {})
-    opened = open_data(data, start=progress.rows)
-    batches: Iterator = iter(opened.batches)
-    if model is None:
-        head, batches = peeked(opened.batches)
-        if not head:
-            raise ValueError(f"{data.source} has no rows.")
-        model, chosen = _new_model(head, options)
-        if not quiet:
-            tell_notes(opened.stream)
+            return Outcome(run.model, Progress(run.counts), 0, None, run.chosen, was_finished=True)
+    training = _Training(data, options, output, run, quiet=quiet)
+    with ExitStack() as stack:
+        if training.pipe is not None:  # what it has brought when it is asked to end cannot be read again
+            stack.enter_context(training.interruption.watched())
+        return training.run(every, stack, checks=not changed_data)
 
-    has_saved = run is not None
 
-    def save(passes_done, finished):
-        nonlocal has_saved
+class _Training:
+    """A run in progress."""
+
+    def __init__(self, data: DataOptions, options: TrainOptions, output: Path, run: Run | None, *, quiet: bool):
+        self.data, self.options, self.output, self.quiet = data, options, output, quiet
+        self.begun = run
+        self.progress = Progress(run.counts if run else None)
+        self.first_pass = run.passes_done if run else 0
+        self.model: Any = run.model if run else None
+        self.chosen: dict[str, Any] = run.chosen if run else {}
+        self.pipe = pipe_for(data.source)
+        self.interruption = Interruption(self.pipe)
+        self._read: Fingerprint | None = Fingerprint()  # of the first pass; None if it is not known
+        self._has_saved = run is not None
+
+    def run(self, every: Every, stack: ExitStack, *, checks: bool) -> Outcome:
+        """Learn all passes, or what is left of them, and save."""
         try:
-            save_training(model, output, data, options, progress, chosen, passes_done, finished)
+            opened, batches = self._begin(checks)
+        except ChangedDataError:
+            if self.interruption.signal_number is None:
+                raise
+            return self._outcome(self.interruption.signal_number)  # the pipe was told to end before it came so far
+        if self.model is None:
+            return self._outcome(self.interruption.signal_number)
+        if self.pipe is None:
+            stack.enter_context(self.interruption.watched())
+        screen = Screen(
+            self.progress, self.model, getattr(opened.stream, "n_rows", None), self.options.passes, quiet=self.quiet
+        )
+        n_bad, bad_lines = 0, ()
+        with screen:
+            for number in range(self.first_pass, self.options.passes):
+                if number > self.first_pass:
+                    self.progress.rows = 0
+                    opened = self._open()
+                    batches = self.interruption.each(opened.batches)
+                screen.pass_number = number + 1
+                self._learn(batches, number, every, screen)
+                n_bad += getattr(opened.stream, "n_bad", 0)
+                bad_lines = (*bad_lines, *getattr(opened.stream, "bad_examples", ()))[:SHOWN_BAD_LINES]
+                if self.interruption.signal_number is not None:
+                    self._save(number, False)
+                    return self._outcome(self.interruption.signal_number, n_bad, bad_lines)
+            self.model.flush()
+            self._save(self.options.passes, True)
+        return self._outcome(None, n_bad, bad_lines)
+
+    def _learn(self, batches: Iterator, number: int, every: Every, screen: Screen) -> None:
+        learn_stream(
+            self.model,
+            batches,
+            self.progress,
+            classes=_classes(self.model, self.options, self.chosen),
+            test=number == 0,
+            every=every,
+            # Probabilities are calibrated on whole batches: parts of them would make others.
+            block=BATCH_ROWS if self.options.calibrate else BLOCK_ROWS,
+            checkpoint=partial(self._save, number, False),
+            show=screen.show,
+            learned=self._read.add if number == 0 and self._read is not None else None,
+            interruption=self.interruption,
+        )
+
+    # --- the first batches ---------------------------------------------------------------------------------
+
+    def _open(self, start: int = 0) -> Opened:
+        """A stream in batches of the usual sizes; a slow pipe gives smaller ones, once parameters are chosen."""
+        opened = open_data(self.data, start=start, pipe=self.pipe)
+        if self.pipe is None or self.data.shuffle_buffer:
+            return opened
+        patient = self.options.calibrate  # see `_learn`
+        return opened._replace(batches=grouped(opened.batches, BATCH_ROWS, hasty_after=None if patient else 2))
+
+    def _begin(self, checks: bool) -> tuple[Opened, Iterator]:
+        """The batches that are to be learned; for a new run, its model as well, unless it is to end."""
+        if self.begun is not None:
+            return self._begin_again(self.begun, checks)
+        opened = self._open()
+        batches = self.interruption.each(opened.batches)
+        with Status(self._waiting, quiet=self.quiet or self.pipe is None):
+            head, batches = peeked(batches)
+        if not head and self.interruption.signal_number is None:
+            raise ValueError(f"{self.data.source} has no rows.")
+        if head:
+            if not self.quiet:
+                tell_notes(opened.stream)
+            self.model, self.chosen = _new_model(head, self.options, quiet=self.quiet)
+        return opened, batches
+
+    def _waiting(self) -> str:
+        n_lines = 0 if self.pipe is None else self.pipe.n_lines
+        return f"Waiting for the first rows of {self.data.source}: {n_lines:,} lines so far ..."
+
+    def _begin_again(self, run: Run, checks: bool) -> tuple[Opened, Iterator]:
+        """Go on where a run was, with the rows that it would have had."""
+        rows, known = self.progress.rows, run.fingerprint
+        if known is None or not checks:
+            self._read = None
+            opened = self._open(rows)
+            return opened, self.interruption.each(rows_after(opened.batches, rows))
+        said = f"Checking that the {known['rows']:,} rows that were learned are the same ..."
+        with Status(said, quiet=self.quiet):
+            assert self._read is not None
+            opened = self._open()
+            batches = rows_that_are(iter(opened.batches), known, self._read, self.data.source)
+            if run.passes_done:  # then the whole source was learned
+                if next(batches, None) is not None:
+                    raise ChangedDataError(self.data.source, f"has become longer than its {known['rows']:,} rows")
+                opened = self._open(rows)
+                batches = rows_after(opened.batches, rows)
+            first = next(batches, None)
+        return opened, self.interruption.each(chain([] if first is None else [first], batches))
+
+    # --- the end -------------------------------------------------------------------------------------------
+
+    def _save(self, passes_done: int, finished: bool) -> None:
+        fingerprint = None if self._read is None else self._read.saved()
+        state = (self.model, self.output, self.data, self.options, self.progress, self.chosen)
+        try:
+            save_training(*state, passes_done, finished, fingerprint)
         except OSError as error:
-            advice = " Repair that, and `--resume` goes on from there." if has_saved else ""
+            advice = " Repair that, and `--resume` goes on from there." if self._has_saved else ""
             raise OSError(error.errno, f"{error.strerror}{advice}") from error
-        has_saved = True
+        self._has_saved = True
 
-    interruption, n_bad, bad_lines = Interruption(), 0, ()
-    n_rows = getattr(opened.stream, "n_rows", None)
-    with interruption.watched(), Screen(progress, model, n_rows, quiet=quiet) as screen:
-        for number in range(first_pass, options.passes):
-            if number > first_pass:
-                progress.rows = 0
-                opened = open_data(data)
-                batches = iter(opened.batches)
-            learn_stream(
-                model,
-                batches,
-                progress,
-                classes=_classes(model, options, chosen),
-                test=number == 0,
-                every=every,
-                checkpoint=partial(save, number, False),
-                show=screen.show,
-                interruption=interruption,
-            )
-            n_bad += getattr(opened.stream, "n_bad", 0)
-            bad_lines = (*bad_lines, *getattr(opened.stream, "bad_examples", ()))[:SHOWN_BAD_LINES]
-            if interruption.signal_number is not None:
-                save(number, False)
-                return Outcome(model, progress, n_bad, interruption.signal_number, chosen, bad_lines=bad_lines)
-        model.flush()
-        save(options.passes, True)
-    return Outcome(model, progress, n_bad, None, chosen, bad_lines=bad_lines)
+    def _outcome(self, signal: int | None, n_bad: int = 0, bad_lines: tuple[str, ...] = ()) -> Outcome:
+        return Outcome(self.model, self.progress, n_bad, signal, self.chosen, bad_lines=bad_lines)
 
 
-def _new_model(head: list, options: TrainOptions) -> tuple[StreamPipeline, dict[str, Any]]:
+def _new_model(head: list, options: TrainOptions, *, quiet: bool) -> tuple[StreamPipeline, dict[str, Any]]:
     """An empty model with parameters chosen on the first rows, unless they were given."""
     first = prepared(head, options.scale)
     grid = grid_for(
@@ -118,11 +195,19 @@ def _new_model(head: list, options: TrainOptions) -> tuple[StreamPipeline, dict[
     )
     best = grid[0]
     if len(grid) > 1:
-        best = choose(options.algorithm, first.X, first.y, grid, options.seed)[0].settings
+        with Status(_choosing_words(options, len(grid), len(first.y)), quiet=quiet):
+            best = choose(options.algorithm, first.X, first.y, grid, options.seed)[0].settings
     scale, labels = first.is_scaled, np.unique(first.y).tolist()
     chosen = {"algorithm": options.algorithm, **best, "scale": scale, "labels": labels}
     estimator = new_estimator(options.algorithm, seed=options.seed, **best)
     return StreamPipeline(estimator, scale=scale, encoder=first.encoder, calibrate=options.calibrate), chosen
+
+
+def _choosing_words(options: TrainOptions, n_candidates: int, n_rows: int) -> str:
+    strength = CATALOGUE[options.algorithm].strength
+    names = ["gamma"] if options.gamma is None else []
+    names += [strength] if strength and options.strength is None else []
+    return f"Choosing {' and '.join(names)}: {n_candidates} candidates on the first {n_rows:,} rows ..."
 
 
 def _classes(model: StreamPipeline, options: TrainOptions, chosen: dict[str, Any]) -> Any:
@@ -130,44 +215,3 @@ def _classes(model: StreamPipeline, options: TrainOptions, chosen: dict[str, Any
     if options.classes is not None:
         return np.array(options.classes)
     return None if getattr(model.estimator, "new_classes", None) == "grow" else np.array(chosen["labels"])
-
-
-class _Run(NamedTuple):
-    model: Any
-    counts: dict[str, Any]
-    passes_done: int
-    chosen: dict[str, Any]
-    data: DataOptions
-    options: TrainOptions
-    is_finished: bool
-
-
-def _resumed(output: Path) -> _Run:
-    from frugalsvm.persist import load_checkpoint
-
-    model, metadata, _ = load_checkpoint(output)
-    training = metadata.get("training")
-    if training is None:
-        raise ValueError(f"{output} was not written by `frugalsvm train`: it cannot be resumed.")
-    classes = training["options"]["classes"]
-    options = TrainOptions(**{**training["options"], "classes": None if classes is None else tuple(classes)})
-    data = DataOptions(**training["data"])
-    counts, passes_done, chosen = (training[name] for name in ("counts", "passes_done", "chosen"))
-    return _Run(model, counts, passes_done, chosen, data, options, training["finished"])
-
-
-def save_training(model, output, data, options, progress, chosen, passes_done, finished):
-    from frugalsvm.persist import save
-
-    # No times, no dates: a run that was interrupted ends with the same file, byte for byte.
-    training = {
-        "counts": progress.counts(),
-        "passes_done": passes_done,
-        "finished": finished,
-        "chosen": chosen,
-        "data": data._asdict(),
-        "options": {**options._asdict(), "classes": None if options.classes is None else list(options.classes)},
-        "accuracy_before_learning": progress.accuracy if progress.tested else None,
-    }
-    # Kernel rows that are kept go on bit for bit; a finished model does without them.
-    save(model, output, metadata={"training": training}, caches=not finished, keep_previous=not finished)

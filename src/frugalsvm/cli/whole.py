@@ -13,44 +13,24 @@ import numpy as np
 
 from frugalsvm.cli.choosing import grid_for, usual_gamma
 from frugalsvm.cli.data import DataOptions, Head, open_data, prepared
+from frugalsvm.cli.options import Outcome, TrainOptions
+from frugalsvm.cli.resuming import save_training
 from frugalsvm.cli.running import Progress, labels_of
-from frugalsvm.cli.showing import SHOWN_BAD_LINES, tell, tell_notes
-from frugalsvm.cli.train import Outcome, TrainOptions, save_training
+from frugalsvm.cli.showing import SHOWN_BAD_LINES, Status, tell, tell_notes
 from frugalsvm.device.arrays import arrays_on
-from frugalsvm.persist.atomic import check_writable
 from frugalsvm.pipelines import StreamPipeline
 
-__all__ = ["refusal", "train_whole"]
+__all__ = ["train_whole"]
 
 _PATH = [0.1, 1.0, 10.0, 100.0]  # values of C, if none is given
 _HEAD_BATCHES = 2  # from which gamma is chosen
 _MEMORY_SHARE = 0.4  # of the memory of the machine that rows may take: they are copied once
-# Flags that need a stream, and what they are without one
-_OF_STREAMS = {"passes": 1, "checkpoint_every": None, "resume": False, "classes": None}
-
-
-def refusal(flags: dict[str, Any]) -> str | None:
-    """Why ``--device`` does not go with other flags; None if it does."""
-    if flags["algorithm"] != "asset":
-        return (
-            f"it is for `--algorithm asset`; {flags['algorithm']} learns one example after the other, on the CPU "
-            "(in Python, BSGDClassifier has device= for very large budgets). "
-            "`predict` and `evaluate` take --device for every algorithm."
-        )
-    for name, usual in _OF_STREAMS.items():
-        if flags[name] != usual:
-            flag = "--" + name.replace("_", "-")
-            return f"with it all rows are learned at once, and {flag} is for streams: leave one of them out."
-    if flags["alpha"] is not None and flags["c"] is not None:
-        return "give --alpha or --C, not both."
-    return None
 
 
 def train_whole(
     data: DataOptions, options: TrainOptions, output: Path, device: str, C: float | None, *, quiet: bool
 ) -> Outcome:
     """Read all rows, solve, and write the model, which predicts on any machine."""
-    check_writable(output)
     arrays_on(device)  # says what is missing before anything is read
     opened = open_data(data)
     batches = _read(opened.batches, data.source)
@@ -59,7 +39,10 @@ def train_whole(
     started = time.perf_counter()
     first = prepared(batches[:_HEAD_BATCHES], options.scale)
     strength: dict[str, Any] = {"C": C or _PATH} if options.strength is None else {"alpha": options.strength}
-    gamma = options.gamma if options.gamma is not None else _best_gamma(first, options, device, strength)
+    gamma = options.gamma
+    if gamma is None:
+        with Status(f"Choosing gamma on the first {len(first.y):,} rows ...", quiet=quiet):
+            gamma = _best_gamma(first, options, device, strength)
     model = StreamPipeline(
         _estimator(options, device, gamma, strength),
         scale=first.is_scaled,
@@ -68,7 +51,8 @@ def train_whole(
     )
     progress = Progress()
     progress.rows = progress.learned = sum(batch.n_rows for batch in batches)
-    model.fit(*_joined(batches))
+    with Status(f"Learning {progress.rows:,} rows on {device} ...", quiet=quiet):
+        model.fit(*_joined(batches))
     progress.seconds = time.perf_counter() - started
     chosen = _chosen(model.estimator_, options, gamma, first.is_scaled, device)
     for each in (model.estimator, model.estimator_):

@@ -70,7 +70,9 @@ def to_c(
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
-        raise OSError(error.errno, f"The model could not be saved to {os.fspath(folder)!r}: {error.strerror}.") from error
+        raise OSError(
+            error.errno, f"The model could not be saved to {os.fspath(folder)!r}: {error.strerror}."
+        ) from error
     return write_file(folder / f"{name}.h", header), write_file(folder / f"{name}.c", source)
 
 

@@ -1,0 +1,103 @@
+"""Which flags of `frugalsvm train` apply: one table of flag, driver and algorithm.
+
+A driver is a way to train: "stream" (batch after batch, the usual one), "device" (``--device``: all rows at once) or
+"dask" (``--dask``: on a cluster). A flag that somebody gave, on the command line or in a file of flags, and that would
+have no effect is refused: a model that was made without it would be a surprise.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from frugalsvm.cli.catalogue import CATALOGUE
+
+__all__ = ["DRIVERS", "TABLE", "applies", "driver_of", "flag_named", "refusal"]
+
+DRIVERS = ("stream", "device", "dask")
+_ALL = tuple(CATALOGUE)
+_BUDGETED = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.budgeted)
+_WITH_ALPHA = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.strength == "alpha")
+_WITH_C = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.strength == "C")
+_DEVICE, _DASK = ("asset",), ("asset", "bsgd")  # the algorithms that these drivers have
+
+_EVERYWHERE = {"stream": _ALL, "device": _DEVICE, "dask": _DASK}
+_FROM_FILES = {"stream": _ALL, "device": _DEVICE}  # not on a cluster
+_OF_STREAMS = {"stream": _ALL}
+_OF_CLUSTERS = {"dask": _DASK}
+
+# Name of the parameter: for each driver, the algorithms with which it has an effect.
+TABLE: dict[str, dict[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("data", "output", "algorithm", "gamma", "label", "delimiter", "seed"), _EVERYWHERE),
+    **dict.fromkeys(("config", "as_json", "quiet"), _EVERYWHERE),
+    "budget": {"stream": _BUDGETED, "device": _DEVICE, "dask": _DASK},
+    "alpha": {"stream": _WITH_ALPHA, "device": _DEVICE, "dask": _DASK},
+    "c": {"stream": _WITH_C, "device": _DEVICE, "dask": ("asset",)},
+    **dict.fromkeys(("scale", "calibrate"), _FROM_FILES),
+    **dict.fromkeys(("format", "header", "on_bad_line", "features"), _FROM_FILES),
+    **dict.fromkeys(("passes", "shuffle_buffer", "classes"), _OF_STREAMS),
+    **dict.fromkeys(("checkpoint_every", "resume", "changed_data"), _OF_STREAMS),
+    "device": {"device": _DEVICE},
+    **dict.fromkeys(("dask", "dask_tls_ca", "dask_tls_cert", "dask_tls_key"), _OF_CLUSTERS),
+}
+_FLAGS = {"c": "--C", "as_json": "--json", "data": "the data"}
+_WHY = {
+    "stream": "rows are learned one after the other",
+    "device": "with --device all rows are learned at once",
+    "dask": "with --dask the workers read the files and learn them in rounds",
+}
+
+
+def flag_named(name: str) -> str:
+    """How a parameter is written on the command line."""
+    return _FLAGS.get(name, "--" + name.replace("_", "-"))
+
+
+def driver_of(values: dict[str, Any]) -> str:
+    """The way to train that flags ask for."""
+    return "dask" if values["dask"] is not None else "device" if values["device"] is not None else "stream"
+
+
+def applies(name: str, driver: str, algorithm: str) -> bool:
+    """Whether a flag has an effect; those that the table does not know do."""
+    return name not in TABLE or algorithm in TABLE[name].get(driver, ())
+
+
+def refusal(given: Collection[str], driver: str, algorithm: str) -> tuple[str, str] | None:
+    """The first given flag that would have no effect, and a sentence about it; None if all have one."""
+    if driver != "stream" and algorithm not in _EVERYWHERE[driver]:
+        return f"--{driver}", _other_algorithm(driver, algorithm)
+    for name in given:
+        if not applies(name, driver, algorithm):
+            return flag_named(name), _reason(name, driver, algorithm)
+    if {"alpha", "c"} <= set(given):
+        return "--alpha", "give --alpha or --C, not both."
+    return None
+
+
+def _other_algorithm(driver: str, algorithm: str) -> str:
+    known = " and ".join(_EVERYWHERE[driver])
+    reason = f"it is for the algorithms {known}, and this is {algorithm}."
+    if driver == "device":
+        reason = (
+            f"it is for `--algorithm asset`; {algorithm} learns one example after the other, on the CPU "
+            "(in Python, BSGDClassifier has device= for very large budgets). "
+            "`predict` and `evaluate` take --device for every algorithm."
+        )
+    return reason
+
+
+def _reason(name: str, driver: str, algorithm: str) -> str:
+    drivers = TABLE[name]
+    if driver not in drivers:
+        if set(drivers) == {"stream"}:
+            return f"{_WHY[driver]}, and {flag_named(name)} is for streams: leave one of them out."
+        others = " or ".join("without --device and --dask" if d == "stream" else f"with --{d}" for d in drivers)
+        return f"{_WHY[driver]}, and {flag_named(name)} is for training {others}: leave it out."
+    strength = CATALOGUE[algorithm].strength
+    if name in ("alpha", "c"):
+        instead = (
+            f"its regularization strength is {flag_named(strength.lower())}" if strength else "it has no such parameter"
+        )
+        return f"{algorithm} does not use it: {instead}."
+    if name == "budget":
+        return f"{algorithm} keeps as many vectors as it needs: leave it out, or choose another --algorithm."
+    return f"{algorithm} does not use it: leave it out."
