@@ -40,7 +40,6 @@ TABLE: dict[str, dict[str, tuple[str, ...]]] = {
 }
 _FLAGS = {"c": "--C", "as_json": "--json", "data": "the data"}
 _WHY = {
-    "stream": "rows are learned one after the other",
     "device": "with --device all rows are learned at once",
     "dask": "with --dask the workers read the files and learn them in rounds",
 }
@@ -91,6 +90,8 @@ def _reason(name: str, driver: str, algorithm: str) -> str:
         if set(drivers) == {"stream"}:
             return f"{_WHY[driver]}, and {flag_named(name)} is for streams: leave one of them out."
         others = " or ".join("without --device and --dask" if d == "stream" else f"with --{d}" for d in drivers)
+        if driver == "stream":
+            return f"it is for training {others}: leave it out."
         return f"{_WHY[driver]}, and {flag_named(name)} is for training {others}: leave it out."
     strength = CATALOGUE[algorithm].strength
     if name in ("alpha", "c"):

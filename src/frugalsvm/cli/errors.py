@@ -3,7 +3,8 @@
 import os
 import re
 import sys
-from contextlib import contextmanager
+import warnings
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 from typing import Any
 
@@ -89,6 +90,19 @@ def _sentence_of(error: OSError) -> str:
 
 
 @contextmanager
+def _warnings_in_lines():
+    """Show warnings as a line each, without the place in our code that they come from."""
+
+    def show(message, *_: Any) -> None:
+        with suppress(OSError):  # nobody reads standard error any more
+            _console.print(f"[bold yellow]warning:[/] {_escaped(str(message))}", highlight=False)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+@contextmanager
 def reported(*, of_model: bool = False):
     """Turn the errors that users cause into a sentence and an exit code; rows may have to fit a model."""
     from frugalsvm.device.arrays import DeviceError
@@ -96,7 +110,8 @@ def reported(*, of_model: bool = False):
     from frugalsvm.streams import StreamError
 
     try:
-        yield
+        with _warnings_in_lines():
+            yield
     except ModelFileError as error:
         raise fail(Exit.MODEL, str(error)) from error
     except StreamError as error:

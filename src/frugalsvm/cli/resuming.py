@@ -70,9 +70,10 @@ def check_same_flags(run: Run, given: Collection[str], data: DataOptions, option
             field = _FIELDS.get(name, name)
             if name in _FREE or field not in was or was[field] == asked[field]:
                 continue
-            before = "without it" if was[field] in (None, False) else f"with {was[field]}"
+            flag = flag_named(name) if asked[field] is True else f"{flag_named(name)} {asked[field]}"
+            before = "without it" if was[field] is None or was[field] is False else f"with {was[field]}"
             raise ValueError(
-                f"{flag_named(name)} {asked[field]}: the run was begun {before}, and --resume goes on as it was begun. "
+                f"{flag}: the run was begun {before}, and --resume goes on as it was begun. "
                 "Leave the flag out, or train anew with another output."
             )
 

@@ -19,6 +19,7 @@ from frugalsvm.cli.resuming import Run, check_same_flags, resumed, save_training
 from frugalsvm.cli.running import BLOCK_ROWS, Every, Interruption, Progress, learn_stream
 from frugalsvm.cli.showing import SHOWN_BAD_LINES, Screen, Status, tell_notes
 from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.streams import StreamError
 
 __all__ = ["train"]
 
@@ -72,12 +73,10 @@ class _Training:
         """Learn all passes, or what is left of them, and save."""
         try:
             opened, batches = self._begin(checks)
-        except ChangedDataError:
+        except (ChangedDataError, StreamError):
             if self.interruption.signal_number is None:
                 raise
             return self._outcome(self.interruption.signal_number)  # the pipe was told to end before it came so far
-        if self.model is None:
-            return self._outcome(self.interruption.signal_number)
         if self.pipe is None:
             stack.enter_context(self.interruption.watched())
         screen = Screen(
@@ -128,19 +127,17 @@ class _Training:
         return opened._replace(batches=grouped(opened.batches, BATCH_ROWS, hasty_after=None if patient else 2))
 
     def _begin(self, checks: bool) -> tuple[Opened, Iterator]:
-        """The batches that are to be learned; for a new run, its model as well, unless it is to end."""
+        """The batches that are to be learned; for a new run, its model as well."""
         if self.begun is not None:
             return self._begin_again(self.begun, checks)
-        opened = self._open()
-        batches = self.interruption.each(opened.batches)
         with Status(self._waiting, quiet=self.quiet or self.pipe is None):
-            head, batches = peeked(batches)
-        if not head and self.interruption.signal_number is None:
-            raise ValueError(f"{self.data.source} has no rows.")
-        if head:
-            if not self.quiet:
-                tell_notes(opened.stream)
-            self.model, self.chosen = _new_model(head, self.options, quiet=self.quiet)
+            opened = self._open()
+            head, batches = peeked(self.interruption.each(opened.batches))
+        if not head:
+            raise StreamError(f"{self.data.source} has no rows.")
+        if not self.quiet:
+            tell_notes(opened.stream)
+        self.model, self.chosen = _new_model(head, self.options, quiet=self.quiet)
         return opened, batches
 
     def _waiting(self) -> str:

@@ -1,0 +1,155 @@
+"""Flags that would have no effect are refused: the table of flag, driver and algorithm, gone through."""
+
+import json
+
+import pytest
+import typer.main
+from typer.testing import CliRunner
+
+from frugalsvm.cli.app import app
+from frugalsvm.cli.applicable import DRIVERS, TABLE, applies, flag_named, refusal
+from frugalsvm.cli.catalogue import CATALOGUE
+
+# A value for each flag that takes one
+VALUES = {
+    "budget": 20,
+    "gamma": 1.0,
+    "alpha": 1e-3,
+    "c": 1.0,
+    "scale": "no",
+    "passes": 2,
+    "shuffle_buffer": 100,
+    "classes": "0,1",
+    "checkpoint_every": "100",
+    "format": "csv",
+    "label": "y",
+    "on_bad_line": "skip",
+    "header": "yes",
+    "delimiter": ";",
+    "features": 3,
+    "seed": 1,
+    "dask_tls_ca": "ca.pem",
+    "dask_tls_cert": "cert.pem",
+    "dask_tls_key": "key.pem",
+}
+SWITCHES = ("calibrate", "resume", "changed_data", "as_json", "quiet")
+OF_DRIVERS = {"stream": [], "device": ["--device", "cpu"], "dask": ["--dask", "nonsense"]}
+ALWAYS = {"data", "output", "algorithm", "config", "device", "dask"}  # they choose, or are in every command here
+
+
+def invoke(*arguments):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def parameters():
+    return {each.name for each in typer.main.get_command(app).commands["train"].params}
+
+
+def words(flag):
+    return [flag_named(flag)] if flag in SWITCHES else [flag_named(flag), VALUES[flag]]
+
+
+def test_the_table_has_all_flags():
+    assert set(TABLE) == parameters()
+    assert set(VALUES) | set(SWITCHES) | ALWAYS == parameters()
+
+
+@pytest.mark.parametrize("flag", sorted({*VALUES, *SWITCHES}))
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_a_flag_has_an_effect_or_is_refused(driver, flag, tmp_path):
+    """There is no data: flags are looked at first, and where they are right the data are missed."""
+    others = ["--resume"] if flag == "changed_data" else []
+    for algorithm in CATALOGUE:
+        command = ["train", tmp_path / "nowhere.csv", "-o", tmp_path / "m.frugal", "-a", algorithm, *OF_DRIVERS[driver]]
+        result = invoke(*command, *words(flag), *others)
+        if applies(flag, driver, algorithm):
+            assert result.exit_code != 2, result.output
+        else:
+            assert result.exit_code == 2, (algorithm, result.output)
+            told = result.output.split("Error: ")[1]
+            refused_driver = driver != "stream" and not applies("gamma", driver, algorithm)
+            assert (f"--{driver}" if refused_driver else flag_named(flag)) in told
+            assert algorithm in told or "--dask" in told or "--device" in told  # and the reason
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_not_given_is_not_refused():
+    for driver in DRIVERS:
+        for algorithm in CATALOGUE:
+            known = driver == "stream" or applies("gamma", driver, algorithm)
+            assert (refusal([], driver, algorithm) is None) == known
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["-a", "lasvm", "--alpha", 1], "--alpha: lasvm does not use it: its regularization strength is --C."),
+        (["-a", "bsgd", "--C", 1], "--C: bsgd does not use it: its regularization strength is --alpha."),
+        (["-a", "perceptron", "--C", 1], "--C: perceptron does not use it: it has no such parameter."),
+        (["-a", "lasvm", "--budget", 9], "--budget: lasvm keeps as many vectors as it needs"),
+        (["--dask", "local:1", "--passes", 2], "--passes: with --dask the workers read the files"),
+        (
+            ["--dask", "local:1", "--scale", "no"],
+            "--scale is for training without --device and --dask or with --device",
+        ),
+        (["--dask-tls-ca", "x"], "--dask-tls-ca: it is for training with --dask: leave it out."),
+        (["-a", "asset", "--device", "cpu", "--alpha", 1, "--C", 1], "--alpha: give --alpha or --C, not both."),
+        (["--changed-data"], "--changed-data: it says how to go on with --resume, which is not there."),
+    ],
+)
+def test_words(flags, told, tmp_path):
+    result = invoke("train", tmp_path / "nowhere.csv", "-o", tmp_path / "m.frugal", *flags)
+    assert result.exit_code == 2
+    assert told in " ".join(result.output.split())
+
+
+class TestFilesOfFlags:
+    def test_count_as_given(self, tmp_path):
+        config = tmp_path / "flags.toml"
+        config.write_text("C = 3.0\n")
+        result = invoke("train", tmp_path / "nowhere.csv", "--config", config)
+        assert result.exit_code == 2
+        assert "--C" in result.output
+        # What the command line says goes before what the file says, and then the file has given nothing else.
+        config.write_text('algorithm = "lasvm"\n')
+        assert invoke("train", tmp_path / "nowhere.csv", "--config", config, "--C", 1).exit_code == 3
+        assert invoke("train", tmp_path / "nowhere.csv", "--config", config, "-a", "bsgd", "--C", 1).exit_code == 2
+
+    @pytest.mark.parametrize("text", ["checkpoint-every = 5", "checkpoint_every = 5", "json = true", "quiet = true"])
+    def test_names_are_those_of_the_command_line(self, tmp_path, text):
+        config = tmp_path / "flags.toml"
+        config.write_text(text)
+        assert invoke("train", tmp_path / "nowhere.csv", "--config", config).exit_code == 3  # no data
+
+    @pytest.mark.parametrize(
+        ("text", "told"),
+        [
+            ('budget = "many"', "budget = 'many': "),
+            ("passes = 0", "passes = 0: "),
+            ("resume = 1", "resume = 1 should be true or false"),
+            ("gamma = [1.0, 2.0]", "should be one value"),
+            ("colour = 3", "'colour' is not a flag of this command"),
+            ("gamma = ", "is not TOML"),
+        ],
+    )
+    def test_what_is_wrong_is_told(self, tmp_path, text, told):
+        config = tmp_path / "flags.toml"
+        config.write_text(text)
+        result = invoke("train", tmp_path / "nowhere.csv", "--config", config)
+        assert result.exit_code == 3
+        assert told in result.output
+        assert "flags.toml" in result.output
+
+
+def test_tune_writes_what_train_takes(tmp_path):
+    """For every kind of algorithm: with a budget, without one, and without a regularization strength."""
+    data = tmp_path / "rows.csv"
+    data.write_text("\n".join(["a,b,y", *(f"{i % 7},{i % 5},{i % 7 > i % 5:d}" for i in range(200))]) + "\n")
+    for algorithm in ("lasvm", "perceptron"):
+        best = tmp_path / f"{algorithm}.toml"
+        told = json.loads(invoke("tune", data, "-a", algorithm, "-o", best, "--json").stdout)
+        assert ("budget" in told["best"]) == (algorithm == "perceptron")
+        assert invoke("train", data, "--config", best, "-o", tmp_path / "m.frugal", "-q").exit_code == 0
+    assert invoke("tune", data, "-a", "lasvm", "--budget", 20).exit_code == 2
