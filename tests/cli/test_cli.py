@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -192,13 +193,46 @@ class TestOtherCommands:
         assert len(json.loads(run("algorithms", "--json"))) >= 9
 
     def test_export(self, folder, model, tmp_path):
-        assert "scaler" in run("export", model, "--to", "libsvm", "-o", tmp_path / "model.txt", code=3)
+        told = run("export", model, "--to", "libsvm", "-o", tmp_path / "model.txt")
+        assert "svm-scale -r" in told
+        assert (tmp_path / "model.txt").read_text().startswith("svm_type c_svc")
+        assert (tmp_path / "model.txt.range").read_text().startswith("x\n-1 1\n1 ")
         unscaled = tmp_path / "unscaled.frugal"
         run("train", folder / "test.libsvm", "--scale", "no", "-o", unscaled, *FAST)
-        run("export", unscaled, "--to", "libsvm", "-o", tmp_path / "model.txt")
-        assert (tmp_path / "model.txt").read_text().startswith("svm_type c_svc")
-        run("export", model, "--to", "c", "-o", tmp_path)
-        assert (tmp_path / "model.c").exists()
+        assert "svm-scale" not in run("export", unscaled, "--to", "libsvm", "-o", tmp_path / "plain.txt")
+        assert not (tmp_path / "plain.txt.range").exists()
+        for dtype, real in (("float32", "float"), ("float64", "double")):
+            run("export", model, "--to", "c", "-o", tmp_path, "--name", "board", "--dtype", dtype)
+            assert f"board_decision(const {real} *x" in (tmp_path / "board.h").read_text()
+
+    def test_exports_refuse_flags_without_effect(self, model, tmp_path):
+        output = tmp_path / "out"
+        for flags in (["--to", "onnx", "--name", "x"], ["--to", "libsvm", "--dtype", "float64"], ["--to", "xml"]):
+            run("export", model, "-o", output, *flags, code=2)
+        run("export", model, "-o", output, "--to", "c", "--dtype", "float16", code=2)
+        assert not output.exists()
+
+    def test_the_demo_runs(self, tmp_path):
+        pytest.importorskip("matplotlib")
+        shown = run("demo", "--examples", 2000, "--budget", 20, "-o", tmp_path)
+        assert "frugalsvm" in shown
+        assert (tmp_path / "demo.png").exists()
+
+    @pytest.mark.parametrize(
+        ("words", "completed"),
+        [
+            ("train x -a las", ["lasvm", "lasvm-nc", "lasvm-i"]),
+            ("train x --scale ", ["auto", "yes", "no"]),
+            ("predict m x --on-bad-line s", ["skip"]),
+            ("export m --to ", ["onnx", "c", "libsvm"]),
+        ],
+    )
+    def test_the_shell_completes(self, words, completed):
+        words = f"frugalsvm {words}"
+        asked = {"_FRUGALSVM_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+        command = [sys.executable, "-m", "frugalsvm.cli"]
+        shown = subprocess.run(command, env={**os.environ, **asked}, capture_output=True, text=True, check=False)
+        assert shown.stdout.split() == completed
 
     def test_version_and_help(self):
         assert "frugalsvm" in run("--version")

@@ -119,6 +119,59 @@ def test_svm_predict_says_the_same(kernel, decision, tmp_path):
         np.testing.assert_array_equal(predicted, LibsvmReader(tmp_path / "model.txt").predictions(X))
 
 
+# --- scaling ----------------------------------------------------------------------------------------------------
+
+
+def svm_scaled(path, X):
+    """What ``svm-scale -r`` makes of rows, from its source: single-valued features go, and numbers have six digits."""
+    kind, limits, *features = path.read_text().splitlines()
+    assert kind == "x"
+    lower, upper = map(float, limits.split())
+    scaled = np.zeros_like(X)
+    for line in features:
+        place, least, largest = int(line.split()[0]) - 1, *map(float, line.split()[1:])
+        if least == largest:
+            continue
+        for row, value in enumerate(X[:, place]):
+            if value == least:
+                value = lower
+            elif value == largest:
+                value = upper
+            else:
+                value = lower + (upper - lower) * (value - least) / (largest - least)
+            scaled[row, place] = float(f"{value:g}")
+    return scaled
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("parts", ["mean and scale", "mean", "scale"])
+def test_a_scaler_has_a_file_of_its_own(kernel, parts, tmp_path):
+    rng = np.random.default_rng(3)
+    mean, scale = rng.normal(size=5) * 100, np.exp(rng.normal(size=5))
+    model = random_model(kernel, "sign").with_scaling(
+        mean if "mean" in parts else None, scale if "scale" in parts else None
+    )
+    X = rng.normal(size=(200, 5)) * scale + (mean if "mean" in parts else 0.0)
+    path = to_libsvm(model, tmp_path / "model.txt")
+    scaled = svm_scaled(tmp_path / "model.txt.range", X)
+    reader = LibsvmReader(path)
+    assert_same_scores(-reader.decision_values(scaled)[:, 0], model.decision_function(X), 3e-5)
+    clear = np.abs(model.decision_function(X)) > 1e-3
+    np.testing.assert_array_equal(reader.predictions(scaled)[clear], model.predict(X)[clear])
+
+
+def test_a_model_without_scaler_has_one_file(tmp_path):
+    to_libsvm(random_model("rbf", "sign"), tmp_path / "model.txt")
+    assert [path.name for path in tmp_path.iterdir()] == ["model.txt"]
+
+
+def test_a_spread_that_rounding_loses_is_refused(tmp_path):
+    model = random_model("rbf", "sign").with_scaling(np.array([0, 0, 1e17, 0, 0]), np.ones(5))
+    with pytest.raises(ValueError, match=r"feature 3, whose mean 1e\+17 is too large for its spread 1"):
+        to_libsvm(model, tmp_path / "model.txt")
+    assert not list(tmp_path.iterdir())
+
+
 # --- refusals -------------------------------------------------------------------------------------------------
 
 
@@ -128,8 +181,11 @@ def test_what_libsvm_has_no_form_for_is_refused(export):
         export(random_model("rbf", "argmax"))
     with pytest.raises(ValueError, match="no random Fourier features"):
         export(random_model("cosine", "sign"))
+
+
+def test_arrays_have_no_place_for_a_scaler():
     with pytest.raises(ValueError, match="no place for a scaler"):
-        export(random_model("rbf", "sign").with_scaling(np.ones(5), None))
+        to_arrays(random_model("rbf", "sign").with_scaling(np.ones(5), None))
 
 
 @pytest.mark.parametrize("classes", [["a", "b"], [0.5, 1.0], [0, 2**40]])

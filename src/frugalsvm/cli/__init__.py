@@ -30,7 +30,7 @@ def _code_of(app):
     code = None
     try:
         try:
-            app()
+            app(prog_name="frugalsvm")  # also for `python -m`: completion asks for it by this name
         except SystemExit as end:
             code = end.code
         sys.stdout.flush()

@@ -11,7 +11,10 @@ from frugalsvm._version import __version__
 from frugalsvm.cli.applicable import applies
 from frugalsvm.cli.catalogue import CATALOGUE
 from frugalsvm.cli.errors import Printer, reported
+from frugalsvm.cli.exporting import DTYPES, FORMATS, exported, refuse_flags
 from frugalsvm.cli.flags import (
+    YES_OR_NO,
+    Algorithm,
     BadLine,
     DataFile,
     Delimiter,
@@ -25,7 +28,9 @@ from frugalsvm.cli.flags import (
     Quiet,
     Seed,
     checked_choice,
+    completing,
     data_options,
+    given_flags,
     options_from,
 )
 
@@ -60,14 +65,16 @@ def train(
     context: typer.Context,
     data: DataFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")] = Path("model.frugal"),
-    algorithm: Annotated[str, typer.Option("--algorithm", "-a", help="See `frugalsvm algorithms`.")] = "bsgd",
+    algorithm: Algorithm = "bsgd",
     budget: Annotated[int | None, typer.Option(help="Largest number of vectors, or of features (asset).")] = 500,
     gamma: Annotated[float | None, typer.Option(help="Of the RBF kernel; chosen on the first rows otherwise.")] = None,
     alpha: Annotated[float | None, typer.Option(help="Regularization (bsgd, asset); chosen otherwise.")] = None,
     c: Annotated[
         float | None, typer.Option("--C", help="The same for the others, and for asset with --device or --dask.")
     ] = None,
-    scale: Annotated[str, typer.Option(help="Standardise the features: auto, yes, no.")] = "auto",
+    scale: Annotated[
+        str, typer.Option(help="Standardize the features: auto, yes, no.", autocompletion=completing(YES_OR_NO))
+    ] = "auto",
     passes: Annotated[int, typer.Option(min=1, help="Passes over the data.")] = 1,
     shuffle_buffer: Annotated[int, typer.Option(min=0, help="Shuffle rows within a buffer of so many.")] = 0,
     classes: Annotated[str | None, typer.Option(help="All labels, with commas, if the first rows lack some.")] = None,
@@ -207,7 +214,7 @@ def evaluate(
 @app.command()
 def tune(
     data: DataFile,
-    algorithm: Annotated[str, typer.Option("--algorithm", "-a", help="See `frugalsvm algorithms`.")] = "bsgd",
+    algorithm: Algorithm = "bsgd",
     budget: Annotated[list[int] | None, typer.Option(help="Budgets to try; repeat the flag.")] = None,
     rows: Annotated[int, typer.Option(min=100, help="Look at so many first rows.")] = 20_000,
     output: Annotated[
@@ -284,23 +291,21 @@ def inspect(model: ModelFile, as_json: Json = False) -> None:
 
 @app.command()
 def export(
+    context: typer.Context,
     model: ModelFile,
-    to: Annotated[str, typer.Option(help="onnx, c or libsvm.")],
+    to: Annotated[str, typer.Option(help="onnx, c or libsvm.", autocompletion=completing(FORMATS))],
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write; for c, the folder.")],
     name: Annotated[str, typer.Option(help="Prefix of the C functions and files.")] = "model",
+    dtype: Annotated[
+        str,
+        typer.Option(help="Type of all numbers in onnx and c: float32 or float64.", autocompletion=completing(DTYPES)),
+    ] = "float32",
 ) -> None:
     """Write a model for other programs."""
-    checked_choice("--to", to, ("onnx", "c", "libsvm"))
+    refuse_flags(to, dtype, given_flags(context))
     with reported():
-        from frugalsvm.export import to_c, to_libsvm, to_onnx
-        from frugalsvm.persist import load
-
-        fitted = load(model)
-        if to == "c":
-            to_c(fitted, output, name=name)
-        else:
-            (to_onnx if to == "onnx" else to_libsvm)(fitted, output)
-    _console.print(f"{output}", highlight=False)
+        told = exported(model, to, output, name=name, dtype=dtype)
+    _console.print(told, highlight=False, markup=False)
 
 
 @app.command()

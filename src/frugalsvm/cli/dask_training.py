@@ -58,7 +58,10 @@ def train_on_dask(
     dict
         What to print.
     """
-    from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier
+    try:
+        from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier
+    except ImportError as error:
+        raise ImportError(f"--dask needs {error.name}, which is not here: pip install 'frugalsvm[dask]'.") from error
     from frugalsvm.persist import save
 
     if algorithm not in _ALGORITHMS:

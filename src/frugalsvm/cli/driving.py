@@ -11,7 +11,7 @@ import typer
 from frugalsvm.cli.applicable import driver_of, refusal
 from frugalsvm.cli.catalogue import CATALOGUE
 from frugalsvm.cli.errors import Printer
-from frugalsvm.cli.flags import checked_choice, data_options
+from frugalsvm.cli.flags import YES_OR_NO, checked_choice, data_options
 from frugalsvm.cli.options import TrainOptions
 from frugalsvm.cli.outcome import tell_outcome
 from frugalsvm.cli.pipes import is_read_once
@@ -24,7 +24,7 @@ __all__ = ["run_training"]
 def run_training(values: dict[str, Any], given: Collection[str]) -> None:
     """Train as the flags say, and tell what came of it; ``given`` are the flags that somebody gave."""
     checked_choice("--algorithm", values["algorithm"], CATALOGUE)
-    checked_choice("--scale", values["scale"], ("auto", "yes", "no"))
+    checked_choice("--scale", values["scale"], YES_OR_NO)
     driver = driver_of(values)
     _refuse(given, driver, values)
     target, quiet = Path(values["output"]), values["quiet"] or values["as_json"]

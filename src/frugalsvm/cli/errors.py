@@ -122,5 +122,7 @@ def reported(*, of_model: bool = False):
         raise nobody_reads() from error
     except OSError as error:
         raise fail(Exit.SYSTEM, _sentence_of(error)) from error
+    except ImportError as error:  # of an extra, with how to get it
+        raise fail(Exit.SYSTEM, str(error)) from error
     except (ValueError, MemoryError) as error:
         raise fail(Exit.DATA, str(error)) from error

@@ -1,13 +1,17 @@
 """Flags that several commands share, and what becomes of them."""
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from frugalsvm.cli.catalogue import CATALOGUE
 from frugalsvm.cli.errors import Exit, fail
 
 __all__ = [
+    "YES_OR_NO",
+    "Algorithm",
     "BadLine",
     "DataFile",
     "Delimiter",
@@ -21,18 +25,44 @@ __all__ = [
     "Quiet",
     "Seed",
     "checked_choice",
+    "completing",
     "data_options",
+    "given_flags",
     "options_from",
 ]
 
+
+def completing(choices: Iterable[str]) -> Callable[[str], list[str]]:
+    """What the shell is told when somebody presses TAB."""
+    return lambda incomplete: [choice for choice in choices if choice.startswith(incomplete)]
+
+
+YES_OR_NO = ("auto", "yes", "no")
+_FORMATS = ("libsvm", "csv", "tsv", "parquet", "arrow", "npz", "npy")
+
 DataFile = Annotated[str, typer.Argument(help="File, folder (Parquet), or - for standard input.")]
 ModelFile = Annotated[Path, typer.Argument(help="Model file (.frugal).")]
-Format = Annotated[str | None, typer.Option(help="libsvm, csv, tsv, parquet, arrow, npz, npy; guessed otherwise.")]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        help="libsvm, csv, tsv, parquet, arrow, npz, npy; guessed otherwise.", autocompletion=completing(_FORMATS)
+    ),
+]
 Label = Annotated[str | None, typer.Option(help="Column of the labels, by name or number (CSV, Parquet).")]
-BadLine = Annotated[str, typer.Option(help="What to do with a line that cannot be read: fail or skip.")]
-Header = Annotated[str, typer.Option(help="Whether CSV has a header: auto, yes, no.")]
+BadLine = Annotated[
+    str,
+    typer.Option(
+        help="What to do with a line that cannot be read: fail or skip.", autocompletion=completing(("fail", "skip"))
+    ),
+]
+Header = Annotated[
+    str, typer.Option(help="Whether CSV has a header: auto, yes, no.", autocompletion=completing(YES_OR_NO))
+]
 Delimiter = Annotated[str | None, typer.Option(help="Between the fields of CSV.")]
 Features = Annotated[int | None, typer.Option(help="Number of features, if later rows are wider than the first.")]
+Algorithm = Annotated[
+    str, typer.Option("--algorithm", "-a", help="See `frugalsvm algorithms`.", autocompletion=completing(CATALOGUE))
+]
 Json = Annotated[bool, typer.Option("--json", help="Results as one line of JSON, for scripts.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Seed = Annotated[int, typer.Option(help="For everything random.")]
@@ -42,7 +72,7 @@ Device = Annotated[str | None, typer.Option(help="Where scores are computed: cpu
 def options_from(context: typer.Context, config: Path | None) -> tuple[dict[str, Any], list[str]]:
     """Flags, with those of a TOML file for all that were not given on the command line; and which were given."""
     values = {key: value for key, value in context.params.items() if key != "config"}
-    given = [name for name in context.params if _is_given(context, name)]
+    given = given_flags(context)
     if config is None:
         return values, given
     parameters = {name: each for each in context.command.params for name in _names_of(each)}
@@ -57,9 +87,10 @@ def options_from(context: typer.Context, config: Path | None) -> tuple[dict[str,
     return values, given
 
 
-def _is_given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP")
+def given_flags(context: typer.Context) -> list[str]:
+    """The flags that somebody gave, by the names of their parameters."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return [name for name, source in sources.items() if source is not None and not source.name.startswith("DEFAULT")]
 
 
 def _names_of(parameter: Any) -> list[str]:
@@ -101,7 +132,7 @@ def data_options(values: dict[str, Any]):
     from frugalsvm.cli.data import DataOptions
 
     checked_choice("--on-bad-line", values["on_bad_line"], ("fail", "skip"))
-    checked_choice("--header", values["header"], ("auto", "yes", "no"))
+    checked_choice("--header", values["header"], YES_OR_NO)
     return DataOptions(
         source=values["data"],
         format=values["format"],

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._version import __version__
-from frugalsvm.export.models import PlainModel, as_type, labels_of
+from frugalsvm.export.models import PlainModel, as_type, labels_of, mean_parts
 
 __all__ = [
     "WHAT_PREDICT_RETURNS",
@@ -22,6 +22,7 @@ __all__ = [
 NUMBERS_IN_A_LINE = 8
 # What C promises of its types: a label has the smallest that holds all of them on every machine.
 _INTEGERS = {"int": 2**15 - 1, "long": 2**31 - 1, "long long": 2**63 - 1}
+_MEANS = ("mean", "rest_of_mean")  # see `mean_parts`
 _OF_A_CLASS = "The place of the predicted class in {prefix}_labels."
 WHAT_PREDICT_RETURNS = {
     "sign": _OF_A_CLASS,
@@ -75,12 +76,16 @@ def tables(model, names):
     yield _vector(names, "intercepts", "[N_OUTPUTS]", model.intercepts)
     if model.offsets is not None:
         yield _vector(names, "offsets", "[N_VECTORS]", model.offsets)
-    if model.mean is not None:
-        yield _vector(names, "mean", "[N_FEATURES]", model.mean)
+    for what, values in zip(_MEANS, _means(model, names), strict=False):
+        yield _vector(names, what, "[N_FEATURES]", values)
     if model.scale is not None:
         yield _vector(names, "scale", "[N_FEATURES]", model.scale)
     if model.limit is not None:
         yield _vector(names, "limit", "[N_FEATURES]", model.limit)
+
+
+def _means(model, names):
+    return [] if model.mean is None else mean_parts(model.mean, names.dtype)
 
 
 def _vector(names, what, size, values):
@@ -214,7 +219,7 @@ def decision_function(model, names):
 def _scaling(model, names):
     """Lines that write the scaled inputs to ``row``."""
     real, prefix = names.real, names.prefix
-    shifted = f"x[j] - {prefix}_mean[j]" if model.mean is not None else "x[j]"
+    shifted = " - ".join(["x[j]", *(f"{prefix}_{what}[j]" for what in _MEANS[: len(_means(model, names))])])
     yield "    for (j = 0; j < N_FEATURES; ++j) {"
     yield f"        {real} value = {shifted};"
     if model.limit is not None:

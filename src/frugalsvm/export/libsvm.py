@@ -5,6 +5,10 @@ a decision value is exactly zero. In this library the second class is the positi
 turned, and then both agree everywhere. The coefficients of a support vector of class c are those of its pairs with the
 other classes, in their order; support vectors stand class by class, which is how LIBSVM tells whose pairs they belong
 to.
+
+LIBSVM's model text has no place for a scaler. Its own program ``svm-scale`` has a file for one, which maps the interval
+[min, max] of each feature to [lower, upper]: with ``mean - scale`` and ``mean + scale`` to -1 and 1, that is
+``(x - mean) / scale``.
 """
 
 import os
@@ -18,10 +22,11 @@ from frugalsvm.export._files import write_file
 from frugalsvm.export.extraction import plain_model
 from frugalsvm.export.models import PlainModel, labels_of, pairs_of
 
-__all__ = ["to_arrays", "to_libsvm"]
+__all__ = ["scaling_file_of", "to_arrays", "to_libsvm"]
 
 _KERNEL_NAMES = {"rbf": "rbf", "poly": "polynomial", "linear": "linear"}
 _LARGEST_LABEL = 2**31 - 1
+_LARGEST_ERROR = 1e-6  # of a scaled feature; svm-scale writes six digits
 
 
 class _Shape(NamedTuple):
@@ -42,6 +47,7 @@ def to_libsvm(estimator: Any, path: str | os.PathLike[str]) -> Path:
         A fitted model of two classes, of pairs of classes (`IncrementalSVC`) or of a regression, see `plain_model`.
         Labels are integers.
     path : path-like
+        A model that scales its inputs has a second file, ``path + ".range"``, for ``svm-scale -r``.
 
     Returns
     -------
@@ -50,6 +56,9 @@ def to_libsvm(estimator: Any, path: str | os.PathLike[str]) -> Path:
 
     Notes
     -----
+    With a scaler, rows go through ``svm-scale -r model.txt.range rows.txt > scaled.txt`` before
+    ``svm-predict scaled.txt model.txt``. ``svm-scale`` writes six digits, so that scores have as many.
+
     With more than two classes, where two of them have as many votes, LIBSVM predicts the first of them, and
     `IncrementalSVC` the one with the larger decision values.
 
@@ -71,13 +80,36 @@ def to_libsvm(estimator: Any, path: str | os.PathLike[str]) -> Path:
     """
     model = plain_model(estimator)
     shape = _shape_of(model)
-    if model.mean is not None or model.scale is not None:
-        raise ValueError(
-            "LIBSVM's model text has no place for a scaler: export the estimator alone and scale its inputs."
-        )
     lines = [*_header(model, shape), "SV"]
     columns = [_line(*numbers) for numbers in zip(shape.coefficients.T.tolist(), shape.vectors, strict=True)]
-    return write_file(path, "\n".join([*lines, *columns, ""]))
+    scaling = _scaling_lines(model)  # an error comes before anything is written
+    written = write_file(path, "\n".join([*lines, *columns, ""]))
+    if scaling:
+        write_file(scaling_file_of(path), "\n".join([*scaling, ""]))
+    return written
+
+
+def scaling_file_of(path: str | os.PathLike[str]) -> Path:
+    """Where the scaling of a model is written."""
+    return Path(f"{os.fspath(path)}.range")
+
+
+def _scaling_lines(model):
+    """A file for ``svm-scale -r``: the kind, the interval that features are mapped to, and the one of each feature."""
+    if model.mean is None and model.scale is None:
+        return []
+    mean = np.zeros(model.n_features) if model.mean is None else np.asarray(model.mean, np.float64)
+    scale = np.ones(model.n_features) if model.scale is None else np.asarray(model.scale, np.float64)
+    low, high = mean - scale, mean + scale
+    # A feature so far from zero that its spread is lost in rounding would be left out by svm-scale.
+    lost = np.flatnonzero(np.abs((high - low) / (2 * scale) - 1) > _LARGEST_ERROR)
+    if lost.size:
+        raise ValueError(
+            f"LIBSVM's scaling file cannot hold feature {lost[0] + 1}, whose mean {mean[lost[0]]:g} is too large for "
+            f"its spread {scale[lost[0]]:g}: center the data, or export to ONNX or C."
+        )
+    limits = zip(low.tolist(), high.tolist(), strict=True)
+    return ["x", "-1 1", *(f"{number} {least!r} {largest!r}" for number, (least, largest) in enumerate(limits, 1))]
 
 
 def _header(model, shape):
@@ -143,7 +175,10 @@ def to_arrays(estimator: Any) -> dict[str, Any]:
     model = plain_model(estimator)
     shape = _shape_of(model)
     if model.mean is not None or model.scale is not None:
-        raise ValueError("SVC has no place for a scaler: export the estimator alone and scale its inputs.")
+        raise ValueError(
+            "SVC has no place for a scaler: export the estimator alone (of a StreamPipeline, its estimator_) and scale "
+            "its inputs."
+        )
     # scikit-learn turns the signs back for two classes, and only then
     sign = -1.0 if shape.sizes is not None and len(shape.sizes) == 2 else 1.0
     return {

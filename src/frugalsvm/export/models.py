@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
-__all__ = ["DTYPES", "PlainModel", "as_type", "checked_dtype", "labels_of", "pairs_of"]
+__all__ = ["DTYPES", "PlainModel", "as_type", "checked_dtype", "labels_of", "mean_parts", "pairs_of"]
 
 ROWS_AT_A_TIME = 1024  # rows whose kernel values are held at once
 DTYPES = ("float32", "float64")
@@ -167,6 +167,18 @@ def checked_dtype(dtype) -> np.dtype:
     if name not in DTYPES:
         raise ValueError(f"dtype={dtype!r} is not one of {', '.join(map(repr, DTYPES))}.")
     return np.dtype(name)
+
+
+def mean_parts(mean, dtype: np.dtype) -> list[NDArray]:
+    """A mean as one or two numbers of a type, whose sum it is.
+
+    A mean that is far from zero loses digits in float32, while its difference to a near row does not: ``x - first`` is
+    exact then, and the second part is what was lost.
+    """
+    mean = np.asarray(mean, np.float64)
+    first = as_type(mean, dtype)
+    second = as_type(mean - first.astype(np.float64), dtype)
+    return [first, second] if second.any() else [first]
 
 
 def as_type(values, dtype: np.dtype) -> NDArray:

@@ -8,7 +8,7 @@ import numpy as np
 from frugalsvm._version import __version__
 from frugalsvm.export._files import write_file
 from frugalsvm.export.extraction import plain_model
-from frugalsvm.export.models import PlainModel, as_type, checked_dtype, labels_of, pairs_of
+from frugalsvm.export.models import PlainModel, as_type, checked_dtype, labels_of, mean_parts, pairs_of
 
 __all__ = ["to_onnx"]
 
@@ -147,7 +147,8 @@ def _scaled(graph, model, mean, scale):
         rows = graph.node("Max", rows, graph.number("least", center - model.limit))
         rows = graph.node("Min", rows, graph.number("most", center + model.limit))
     if mean is not None:
-        rows = graph.node("Sub", rows, graph.number("mean", mean))
+        for number, part in enumerate(mean_parts(mean, graph.dtype)):
+            rows = graph.node("Sub", rows, graph.number(f"mean_{number}" if number else "mean", part))
     if scale is not None:
         rows = graph.node("Div", rows, graph.number("scale", scale))
     return rows
