@@ -1,5 +1,11 @@
 """``frugalsvm train --dask``."""
 
+import os
+import shutil
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,9 +13,13 @@ pytest.importorskip("distributed")
 pytest.importorskip("typer")
 pd = pytest.importorskip("pandas")
 
+from distributed import LocalCluster  # noqa: E402
+from distributed.security import Security  # noqa: E402
+
 from frugalsvm import load  # noqa: E402
-from frugalsvm.cli.dask_training import train_on_dask  # noqa: E402
+from frugalsvm.cli.dask_training import TlsFiles, _client, train_on_dask  # noqa: E402
 from frugalsvm.datasets import make_checkerboard  # noqa: E402
+from frugalsvm.persist import describe  # noqa: E402
 
 SETTINGS = {"budget": 50, "gamma": 8.0, "alpha": None, "random_state": 0}
 
@@ -36,6 +46,8 @@ def test_files_become_a_model(files, algorithm, capsys):
     shown = capsys.readouterr().err
     assert "Dask dashboard: http" in shown
     assert f"round {told['rounds']}: held accuracy" in shown
+    training = describe(output).metadata["training"]
+    assert (training["driver"], training["examples"]) == ("dask", told["examples"])
 
 
 @pytest.mark.parametrize(
@@ -49,3 +61,74 @@ def test_files_become_a_model(files, algorithm, capsys):
 def test_what_is_wrong_is_told(files, address, source, algorithm, message):
     with pytest.raises(ValueError, match=message):
         train_on_dask(address, str(files / source), "label", algorithm, SETTINGS, files / "model.frugal")
+
+
+def listening_addresses(processes):
+    """The addresses at which these processes listen, by Linux's tables."""
+    sockets = set()
+    for process in processes:
+        for entry in Path(f"/proc/{process}/fd").iterdir():
+            with suppress(OSError):
+                sockets.add(os.readlink(entry))
+    found = set()
+    for name in ("tcp", "tcp6"):
+        for line in Path(f"/proc/self/net/{name}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:
+                found.add(fields[1].rpartition(":")[0])
+    return found
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/net/tcp"), reason="reads the tables of Linux")
+def test_a_local_cluster_listens_on_loopback_only():
+    with _client("local:1", TlsFiles()) as client:
+        assert client.dashboard_link.startswith("http://127.0.0.1:")
+        processes = [os.getpid(), *client.run(os.getpid).values()]
+        found = listening_addresses(processes)
+    assert found == {"0100007F"}  # 127.0.0.1
+
+
+@pytest.fixture(scope="module")
+def tls(tmp_path_factory):
+    """A certificate that signs itself, and its key."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("there is no openssl here")
+    folder = tmp_path_factory.mktemp("tls")
+    cert, key = folder / "cert.pem", folder / "key.pem"
+    command = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    subprocess.run([*command, "-keyout", key, "-out", cert], check=True, capture_output=True)
+    return TlsFiles(cert, cert, key)
+
+
+def test_a_scheduler_that_speaks_tls(tls):
+    roles = {
+        f"tls_{role}_{what}": str(path)
+        for role in ("scheduler", "worker", "client")
+        for what, path in (("cert", tls.cert), ("key", tls.key))
+    }
+    security = Security(tls_ca_file=str(tls.ca), require_encryption=True, **roles)
+    settings = {"processes": False, "dashboard_address": None, "host": "127.0.0.1", "protocol": "tls://"}
+    with LocalCluster(n_workers=1, threads_per_worker=1, security=security, **settings) as cluster:
+        with _client(cluster.scheduler_address, tls) as client:
+            assert client.submit(sum, [1, 2, 3]).result() == 6
+        with (
+            pytest.raises(ValueError, match="--dask-tls-ca is missing"),
+            _client(cluster.scheduler_address, TlsFiles()),
+        ):
+            pass
+
+
+def test_wrong_files_for_tls(tls, tmp_path):
+    for address, files, words in (
+        ("tls://127.0.0.1:1", tls._replace(key=None), "--dask-tls-key is missing"),
+        (
+            "tls://127.0.0.1:1",
+            tls._replace(cert=tmp_path / "no.pem"),
+            r"--dask-tls-cert .*no\.pem: there is no such file",
+        ),
+        ("tcp://127.0.0.1:1", tls, "for addresses that begin with tls://"),
+        ("local:1", tls, "starts its own workers"),
+    ):
+        with pytest.raises(ValueError, match=words), _client(address, files):
+            pass
