@@ -96,6 +96,9 @@ def test_what_is_not_given_is_not_refused():
         ),
         (["--dask-tls-ca", "x"], "--dask-tls-ca: it is for training with --dask: leave it out."),
         (["-a", "asset", "--device", "cpu", "--alpha", 1, "--C", 1], "--alpha: give --alpha or --C, not both."),
+        (["--gamma", -1], "--gamma: -1 is not a number above 0."),
+        (["-a", "lasvm", "--C", "inf"], "--C: inf is not a number above 0."),
+        (["--budget", 0], "--budget"),
         (["--changed-data"], "--changed-data: it says how to go on with --resume, which is not there."),
     ],
 )

@@ -66,7 +66,7 @@ def train(
     data: DataFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")] = Path("model.frugal"),
     algorithm: Algorithm = "bsgd",
-    budget: Annotated[int | None, typer.Option(help="Largest number of vectors, or of features (asset).")] = 500,
+    budget: Annotated[int | None, typer.Option(min=2, help="Largest number of vectors, or of features (asset).")] = 500,
     gamma: Annotated[float | None, typer.Option(help="Of the RBF kernel; chosen on the first rows otherwise.")] = None,
     alpha: Annotated[float | None, typer.Option(help="Regularization (bsgd, asset); chosen otherwise.")] = None,
     c: Annotated[

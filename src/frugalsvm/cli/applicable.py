@@ -22,7 +22,7 @@ _DEVICE, _DASK = ("asset",), ("asset", "bsgd")  # the algorithms that these driv
 _EVERYWHERE = {"stream": _ALL, "device": _DEVICE, "dask": _DASK}
 _FROM_FILES = {"stream": _ALL, "device": _DEVICE}  # not on a cluster
 _OF_STREAMS = {"stream": _ALL}
-_OF_CLUSTERS = {"dask": _DASK}
+_OF_CLUSTERS: dict[str, tuple[str, ...]] = {"dask": _DASK}
 
 # Name of the parameter: for each driver, the algorithms with which it has an effect.
 TABLE: dict[str, dict[str, tuple[str, ...]]] = {

@@ -1,5 +1,6 @@
 """From the flags of `frugalsvm train` to a way to train: as a stream, on a device, or on a cluster."""
 
+import math
 import signal
 from collections.abc import Collection
 from contextlib import contextmanager
@@ -8,7 +9,7 @@ from typing import Any
 
 import typer
 
-from frugalsvm.cli.applicable import driver_of, refusal
+from frugalsvm.cli.applicable import driver_of, flag_named, refusal
 from frugalsvm.cli.catalogue import CATALOGUE
 from frugalsvm.cli.errors import Printer
 from frugalsvm.cli.flags import YES_OR_NO, checked_choice, data_options
@@ -46,11 +47,15 @@ def run_training(values: dict[str, Any], given: Collection[str]) -> None:
 
 
 def _refuse(given: Collection[str], driver: str, values: dict[str, Any]) -> None:
-    """Flags that have no effect, and passes that cannot be made."""
+    """Flags that have no effect, and values that cannot be meant."""
     refused = refusal(given, driver, values["algorithm"])
     if refused is not None:
         flag, reason = refused
         raise typer.BadParameter(reason, param_hint=flag)
+    for name in ("gamma", "alpha", "c"):
+        number = values[name]
+        if number is not None and not 0 < number < math.inf:
+            raise typer.BadParameter(f"{number:g} is not a number above 0.", param_hint=flag_named(name))
     if values["changed_data"] and not values["resume"]:
         raise typer.BadParameter("it says how to go on with --resume, which is not there.", param_hint="--changed-data")
     if values["passes"] > 1 and is_read_once(values["data"]):

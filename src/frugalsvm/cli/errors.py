@@ -98,7 +98,7 @@ def _warnings_in_lines():
             _console.print(f"[bold yellow]warning:[/] {_escaped(str(message))}", highlight=False)
 
     with warnings.catch_warnings():
-        warnings.showwarning = show
+        warnings.showwarning = show  # type: ignore[assignment] - it takes what it is given
         yield
 
 

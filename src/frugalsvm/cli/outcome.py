@@ -49,4 +49,4 @@ def _told(chosen: dict[str, Any]) -> str:
     values = {"gamma": chosen["gamma"], strength or "-": chosen["strength"], "budget": chosen["budget"]}
     values.setdefault("C", chosen.get("C"))  # on a device
     parts = [f"{key} {value:.4g}" for key, value in values.items() if value is not None]
-    return ", ".join([*parts, "features standardised" if chosen["scale"] else "features as they are"])
+    return ", ".join([*parts, "features standardized" if chosen["scale"] else "features as they are"])

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import BinaryIO
 
 from frugalsvm.persist.atomic import write_atomically
 
@@ -11,5 +12,9 @@ __all__ = ["write_file"]
 def write_file(path: str | os.PathLike[str], content: str | bytes) -> Path:
     """Write a file by way of a temporary one, so that a full disk leaves what was there."""
     data = content.encode() if isinstance(content, str) else content
-    write_atomically(path, lambda file: file.write(data))
+
+    def write(file: BinaryIO) -> None:
+        file.write(data)
+
+    write_atomically(path, write)
     return Path(path)

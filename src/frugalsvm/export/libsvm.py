@@ -144,7 +144,10 @@ def _joined(values):
 def _whole_labels(model):
     kind, labels = labels_of(model)
     if kind == "str" or any(label != int(label) or abs(label) > _LARGEST_LABEL for label in labels):
-        raise ValueError(f"LIBSVM's labels are integers, but this model has labels like {labels[0]!r}.")
+        raise ValueError(
+            f"LIBSVM's labels are integers, but this model has labels like {labels[0]!r}: export it to ONNX or C, or "
+            "train it on labels that are integers."
+        )
     return [int(label) for label in labels]
 
 
