@@ -111,3 +111,45 @@ def test_names_of_users_stay():
     )
     assert in_flags("x is in no format that is known here; say which one with format=.").endswith("with --format.")
     assert in_flags("feature number 0 where numbers start at 1 (zero_based=True allows it)").endswith("start at 1")
+
+
+class TestOtherKindsOfRows:
+    @pytest.fixture
+    def model(self, tmp_path):
+        data = tmp_path / "text.csv"
+        good = [line.rsplit(",", 1) for line in rows("csv")]
+        data.write_text("\n".join(["a,b,label", *(f"{x},{'yes' if y == '1' else 'no'}" for x, y in good)]) + "\n")
+        assert invoke("train", data, *FAST, "-o", tmp_path / "m.frugal").exit_code == 0
+        return tmp_path / "m.frugal"
+
+    def test_labels_of_another_kind(self, model, tmp_path):
+        result = invoke("evaluate", model, written(tmp_path / "rows.csv", "csv"))
+        assert result.exit_code == Exit.DATA
+        assert "rows.csv has labels like 0, and the model knows 'no', 'yes'" in " ".join(result.output.split())
+
+    def test_text_that_was_not_learned(self, model, tmp_path):
+        result = invoke("predict", model, tmp_path / "text.csv", "--no-labelled")
+        assert result.exit_code == Exit.DATA
+        assert "text.csv has text in 'label', which the model did not learn from" in " ".join(result.output.split())
+
+    def test_text_that_is_missing(self, tmp_path):
+        data = tmp_path / "colors.csv"
+        data.write_text(
+            "\n".join(["a,color,y", *(f"{i % 7},{'red' if i % 2 else 'blue'},{i % 2}" for i in range(200))])
+        )
+        assert invoke("train", data, *FAST, "-o", tmp_path / "c.frugal").exit_code == 0
+        (tmp_path / "plain.csv").write_text("a,y\n1,0\n2,1\n")
+        result = invoke("predict", tmp_path / "c.frugal", tmp_path / "plain.csv")
+        assert result.exit_code == Exit.DATA
+        assert "plain.csv has no text in 'color'" in " ".join(result.output.split())
+
+    @pytest.mark.parametrize(
+        "command", [["inspect"], ["export", "--to", "c", "-o", "x"], ["predict"], ["train", "--resume"]]
+    )
+    def test_files_that_are_no_models_are_named(self, command, tmp_path):
+        data = written(tmp_path / "rows.csv", "csv")
+        (tmp_path / "junk.frugal").write_text("junk")
+        places = [data, "-o", tmp_path / "junk.frugal"] if command[0] == "train" else [tmp_path / "junk.frugal"]
+        result = invoke(*command, *places, *([data] if command[0] == "predict" else []))
+        assert result.exit_code == Exit.MODEL
+        assert "junk.frugal: This is no model file" in " ".join(result.output.split())

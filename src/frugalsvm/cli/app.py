@@ -131,8 +131,9 @@ def predict(
     delimiter: Delimiter = None,
 ) -> None:
     """Predict the label of every row, one line each."""
-    with reported(of_model=True):
+    with reported(of_model=model):
         from frugalsvm.cli.data import open_data
+        from frugalsvm.cli.fitting import fitting
         from frugalsvm.cli.predicting import predicted_lines, write_lines
         from frugalsvm.cli.showing import tell_skipped
         from frugalsvm.persist import load
@@ -140,7 +141,8 @@ def predict(
         fitted, where = load(model), _where(device)
         options = data_options({**locals(), "features": _width_of(fitted)})
         opened = open_data(options, has_labels=labelled)
-        write_lines(predicted_lines(fitted, opened.batches, where, scores=scores), output)
+        batches = fitting(fitted, opened.batches, data, labelled=False)
+        write_lines(predicted_lines(fitted, batches, where, scores=scores), output)
         tell_skipped(opened.stream)
 
 
@@ -174,8 +176,9 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Measure a model on labelled rows."""
-    with reported(of_model=True):
+    with reported(of_model=model):
         from frugalsvm.cli.data import open_data
+        from frugalsvm.cli.fitting import fitting
         from frugalsvm.cli.measuring import Tally
         from frugalsvm.cli.running import labels_of, rows_of
         from frugalsvm.cli.showing import as_json as print_json
@@ -185,7 +188,7 @@ def evaluate(
         fitted, where = load(model), _where(device)
         tally, curve = Tally(fitted.classes_), []
         opened = open_data(data_options({**locals(), "features": _width_of(fitted)}))
-        for batch in opened.batches:
+        for batch in fitting(fitted, opened.batches, data, labelled=True):
             rows = rows_of(batch)
             predicted, labels = fitted.predict(rows, **where), labels_of(batch)
             tally.add(labels, predicted, fitted.decision_function(rows, **where))
@@ -271,7 +274,7 @@ def tune(
 @app.command()
 def inspect(model: ModelFile, as_json: Json = False) -> None:
     """Tell what is in a model file."""
-    with reported():
+    with reported(of_model=model):
         from frugalsvm.cli.inspecting import contents_of
         from frugalsvm.cli.showing import as_json as print_json
         from frugalsvm.cli.showing import table_of
@@ -303,7 +306,7 @@ def export(
 ) -> None:
     """Write a model for other programs."""
     refuse_flags(to, dtype, given_flags(context))
-    with reported():
+    with reported(of_model=model):
         told = exported(model, to, output, name=name, dtype=dtype)
     _console.print(told, highlight=False, markup=False)
 

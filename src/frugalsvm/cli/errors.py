@@ -6,6 +6,7 @@ import sys
 import warnings
 from contextlib import contextmanager, suppress
 from enum import IntEnum
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -103,8 +104,8 @@ def _warnings_in_lines():
 
 
 @contextmanager
-def reported(*, of_model: bool = False):
-    """Turn the errors that users cause into a sentence and an exit code; rows may have to fit a model."""
+def reported(*, of_model: Path | None = None):
+    """Turn the errors that users cause into a sentence and an exit code; rows may have to fit a model in a file."""
     from frugalsvm.device.arrays import DeviceError
     from frugalsvm.persist import ModelFileError
     from frugalsvm.streams import StreamError
@@ -113,9 +114,9 @@ def reported(*, of_model: bool = False):
         with _warnings_in_lines():
             yield
     except ModelFileError as error:
-        raise fail(Exit.MODEL, str(error)) from error
+        raise fail(Exit.MODEL, str(error) if of_model is None else f"{of_model}: {error}") from error
     except StreamError as error:
-        raise fail(Exit.DATA, in_flags(str(error), of_model=of_model)) from error
+        raise fail(Exit.DATA, in_flags(str(error), of_model=of_model is not None)) from error
     except DeviceError as error:
         raise fail(Exit.SYSTEM, str(error)) from error
     except BrokenPipeError as error:  # the reader of our output has had enough, as `head` has

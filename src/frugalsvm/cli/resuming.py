@@ -32,11 +32,14 @@ class Run(NamedTuple):
 
 def resumed(output: Path) -> Run | None:
     """The run that a file was saved by, or the file before it; None if there is neither."""
-    from frugalsvm.persist import load_checkpoint
+    from frugalsvm.persist import ModelFileError, load_checkpoint
 
     if not output.exists() and not previous_of(output).exists():
         return None
-    model, metadata, _ = load_checkpoint(output)
+    try:
+        model, metadata, _ = load_checkpoint(output)
+    except ModelFileError as error:
+        raise ModelFileError(f"{output}: {error}") from error
     training = metadata.get("training")
     if training is None:
         raise ValueError(
