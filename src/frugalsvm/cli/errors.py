@@ -94,12 +94,12 @@ def _sentence_of(error: OSError) -> str:
 def _warnings_in_lines():
     """Show warnings as a line each, without the place in our code that they come from."""
 
-    def show(message, *_: Any) -> None:
+    def show(message, category, filename, lineno, file=None, line=None) -> None:
         with suppress(OSError):  # nobody reads standard error any more
             _console.print(f"[bold yellow]warning:[/] {_escaped(str(message))}", highlight=False)
 
     with warnings.catch_warnings():
-        warnings.showwarning = show  # type: ignore[assignment] - it takes what it is given
+        warnings.showwarning = show
         yield
 
 

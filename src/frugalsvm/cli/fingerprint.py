@@ -1,7 +1,8 @@
 """Whether rows are those that were learned: a digest of all that a run has read, kept in its checkpoints."""
 
 from collections.abc import Iterable, Iterator
-from hashlib import blake2b
+from concurrent.futures import Future, ThreadPoolExecutor
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -24,15 +25,29 @@ class ChangedDataError(ValueError):
 
 
 class Fingerprint:
-    """A digest of rows, labels, weights and columns of text; how rows are divided into batches does not matter."""
+    """A digest of rows, labels, weights and columns of text; how rows are divided into batches does not matter.
+
+    It is computed on a thread of its own while the next rows are learned: neither holds Python's lock for long.
+    """
 
     def __init__(self) -> None:
         self.n_rows = 0
         self._digests: dict[str, Any] = {}
+        self._thread = ThreadPoolExecutor(1)
+        self._pending: Future | None = None
 
     def add(self, batch: Any) -> None:
-        """Take the next rows in."""
+        """Take the next rows in; they must stay as they are."""
         self.n_rows += batch.n_rows
+        self._wait()
+        self._pending = self._thread.submit(self._take, batch)
+
+    def _wait(self) -> None:
+        if self._pending is not None:
+            self._pending.result()
+            self._pending = None
+
+    def _take(self, batch: Any) -> None:
         if issparse(batch.X):
             # Numbers and places are consecutive, and lengths tell where rows end, whatever the batches are.
             for name, values in (("X", batch.X.data), ("places", batch.X.indices), ("ends", np.diff(batch.X.indptr))):
@@ -52,11 +67,12 @@ class Fingerprint:
             data: Any = "".join(f"{len(text)}:{text}" for text in map(str, values.ravel().tolist())).encode()
         else:
             data = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
-        self._digests.setdefault(name, blake2b(digest_size=16)).update(data)
+        self._digests.setdefault(name, sha256()).update(data)
 
     def digest(self) -> str:
         """The digest of all rows so far, in hexadecimal."""
-        whole = blake2b(digest_size=16)
+        self._wait()
+        whole = sha256()
         for name, digest in sorted(self._digests.items()):
             whole.update(f"{len(name)}:{name}".encode() + digest.digest())
         return whole.hexdigest()
