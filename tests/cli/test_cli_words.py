@@ -1,13 +1,16 @@
 """Messages name flags, not parameters of Python; and labels that are no classes are bad lines like others."""
 
 import json
+import threading
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from frugalsvm import _compile_notice
+from frugalsvm.cli import showing
 from frugalsvm.cli.app import app
-from frugalsvm.cli.errors import Exit, in_flags
+from frugalsvm.cli.errors import Exit, compiling_shown, in_flags, reported
 
 FAST = ["--gamma", "8", "--alpha", "1e-3", "--budget", "20", "--quiet"]
 N_ROWS = 200
@@ -111,6 +114,27 @@ def test_names_of_users_stay():
     )
     assert in_flags("x is in no format that is known here; say which one with format=.").endswith("with --format.")
     assert in_flags("feature number 0 where numbers start at 1 (zero_based=True allows it)").endswith("start at 1")
+
+
+class TestWhatTakesAWhile:
+    @pytest.mark.parametrize("quiet", [False, True])
+    def test_compilations_are_shown_once(self, quiet, capsys):
+        with reported(), compiling_shown(quiet=quiet):
+            for name in ("sgd.run", "predict.run"):
+                _compile_notice._show(name, None)
+                _compile_notice._show(name, 3.0)
+        shown = capsys.readouterr().err
+        assert shown.count("Compiling machine code") == (0 if quiet else 1)
+        assert _compile_notice._show is _compile_notice.show_on_terminal
+
+    @pytest.mark.parametrize("quiet", [False, True])
+    def test_a_status_is_told_while_it_lasts(self, quiet, capsys, monkeypatch):
+        monkeypatch.setattr(showing, "_SOON_SECONDS", 0.0)
+        told = threading.Event()
+        monkeypatch.setattr(showing, "tell", lambda line: (print(line), told.set()))
+        with showing.Status("Choosing gamma ...", quiet=quiet):
+            assert told.wait(0.2 if quiet else 30) != quiet
+        assert capsys.readouterr().out == ("" if quiet else "Choosing gamma ...\n")
 
 
 class TestOtherKindsOfRows:

@@ -10,7 +10,7 @@ import typer
 from frugalsvm._version import __version__
 from frugalsvm.cli.applicable import applies
 from frugalsvm.cli.catalogue import CATALOGUE
-from frugalsvm.cli.errors import Printer, reported
+from frugalsvm.cli.errors import Printer, compiling_shown, reported
 from frugalsvm.cli.exporting import DTYPES, FORMATS, exported, refuse_flags
 from frugalsvm.cli.flags import (
     YES_OR_NO,
@@ -247,7 +247,8 @@ def tune(
             raise ValueError(f"{data} has no rows.")
         first = prepared(head)
         grid = grid_for(algorithm, usual_gamma(first.X), budgets=tuple(budget) if budget else (500,))
-        with Status(f"Trying {len(grid)} candidates on up to {len(first.y):,} rows ...", quiet=as_json):
+        words = f"Trying {len(grid)} candidates on up to {len(first.y):,} rows ..."
+        with Status(words, quiet=as_json), compiling_shown(quiet=as_json):
             rounds = halved(algorithm, first.X, first.y, grid, seed)
     strength = CATALOGUE[algorithm].strength
     names = {"gamma": "gamma", **({strength.lower(): "strength"} if strength else {})}

@@ -11,7 +11,7 @@ import typer
 
 from frugalsvm.cli.applicable import driver_of, flag_named, refusal
 from frugalsvm.cli.catalogue import CATALOGUE
-from frugalsvm.cli.errors import Printer
+from frugalsvm.cli.errors import Printer, compiling_shown
 from frugalsvm.cli.flags import YES_OR_NO, checked_choice, data_options
 from frugalsvm.cli.options import TrainOptions
 from frugalsvm.cli.outcome import tell_outcome
@@ -33,7 +33,7 @@ def run_training(values: dict[str, Any], given: Collection[str]) -> None:
     if not target.parent.is_dir():
         raise OSError(f"There is no folder {target.parent} to write {target.name} to.")
     check_writable(target)
-    with _cleaning_up(), locked(target):
+    with _cleaning_up(), compiling_shown(quiet=quiet), locked(target):
         if driver == "dask":
             _on_dask(values, target, quiet=quiet)
             return

@@ -12,7 +12,9 @@ from typing import Any
 import typer
 from rich.console import Console
 
-__all__ = ["Exit", "Printer", "fail", "in_flags", "nobody_reads", "reported", "silenced"]
+from frugalsvm._compile_notice import show_compiling
+
+__all__ = ["Exit", "Printer", "compiling_shown", "fail", "in_flags", "nobody_reads", "reported", "silenced"]
 
 
 class Exit(IntEnum):
@@ -104,6 +106,25 @@ def _warnings_in_lines():
 
 
 @contextmanager
+def compiling_shown(*, quiet: bool = False):
+    """Show, once, that machine code is compiled, if that takes a while; or nothing at all."""
+    told: list[str] = []
+
+    def show(name: str, seconds: float | None) -> None:
+        if not quiet and not told:
+            told.append(name)
+            with suppress(OSError):
+                words = "Compiling machine code for this model and type of data; later runs find it on the disk ..."
+                _console.print(words, highlight=False)
+
+    before = show_compiling(show)
+    try:
+        yield
+    finally:
+        show_compiling(before)
+
+
+@contextmanager
 def reported(*, of_model: Path | None = None):
     """Turn the errors that users cause into a sentence and an exit code; rows may have to fit a model in a file."""
     from frugalsvm.device.arrays import DeviceError
@@ -111,7 +132,7 @@ def reported(*, of_model: Path | None = None):
     from frugalsvm.streams import StreamError
 
     try:
-        with _warnings_in_lines():
+        with _warnings_in_lines(), compiling_shown():
             yield
     except ModelFileError as error:
         raise fail(Exit.MODEL, str(error) if of_model is None else f"{of_model}: {error}") from error
