@@ -157,7 +157,11 @@ WHOLE_FILES = [
     (b"a,b\n1,2\n", {"format": "csv", "label": "c"}, "no column 'c'; its columns are a, b"),
     (b"a,b\n1,2\n", {"format": "csv", "label": 2}, "no column number 2"),
     (b"1,2\n", {"format": "csv", "label": "y"}, "no header"),
-    (b"a,a,b\n1,2,3\n", {"format": "csv", "header": True}, "two columns called 'a'"),
+    (
+        b"a,a,b\n1,2,3\n",
+        {"format": "csv", "label": "a"},
+        "line 1: two columns are called 'a'; give the label by number",
+    ),
     (b"y\n1\n", {"format": "csv"}, "no column left for features"),
     (b"a,b,c\n1,2,3\n", {"format": "csv", "n_features": 3}, "2 columns of numbers"),
     (b"a,b,c\n1,2,3\n", {"format": "csv", "label": "b", "weight": 1}, "label and weight at once"),
@@ -192,7 +196,7 @@ def test_nothing_but_bad_lines():
 def test_missing_files_and_wrong_arguments(tmp_path):
     with pytest.raises(StreamError, match="does not exist"):
         open_stream(tmp_path / "none.csv")
-    with pytest.raises(StreamError, match="holds no Parquet"):
+    with pytest.raises(StreamError, match="holds no file of a format"):
         open_stream(tmp_path)
     (tmp_path / "a.csv.gz").write_bytes(CSV_HEAD)
     with pytest.raises(StreamError, match="is not gz data"):

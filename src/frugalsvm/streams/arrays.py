@@ -148,7 +148,7 @@ class _ArrayReader:
     def pieces(self, skip: int, bad: BadLines) -> Iterator[Batch]:
         """Rows from number ``skip`` on, in pieces of any size."""
         self.prepare()
-        passed = 0 if bad.skip else skip
+        passed = 0 if bad.leaves_out else skip
         yield from dropped(self._read(passed, bad), skip - passed)
 
     def _read(self, row: int, bad: BadLines) -> Iterator[Batch]:
@@ -197,6 +197,7 @@ class NpzReader(_ArrayReader):
 
         roles = self.roles
         label = f"y{suffix}" if roles.label is None and roles.has_labels else roles.label
+        label = label if roles.reads_labels else None
         return (
             rows(f"X{suffix}"),
             None if label is None else rows(label),

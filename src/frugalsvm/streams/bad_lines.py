@@ -20,12 +20,22 @@ class BadLines:
         Whether bad lines are left out; otherwise the first one is an error.
     class_labels : bool, default=False
         Whether labels must be classes: then a label with a fraction makes a line bad.
+    missing : {"fail", "skip", "nan"}, default="fail"
+        Whether a row with a missing feature is a bad line, is left out and counted apart, or has NaN there.
+    unlabeled : {"fail", "skip"}, default="fail"
+        Whether a row without a label is a bad line, or is left out and counted apart.
     """
 
-    def __init__(self, skip: bool, class_labels: bool = False) -> None:
+    def __init__(self, skip: bool, class_labels: bool = False, missing: str = "fail", unlabeled: str = "fail") -> None:
         self.skip, self.class_labels = skip, class_labels
-        self.count = 0
+        self.missing, self.unlabeled = missing, unlabeled
+        self.count = self.n_unlabeled = self.n_incomplete = self.n_missing = 0
         self.examples: list[str] = []
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether rows may be left out, so that only reading tells which lines count."""
+        return self.skip or self.missing == "skip" or self.unlabeled == "skip"
 
     def refuse(self, where: str, what: str) -> None:
         """Raise a StreamError, or count one line that is left out."""

@@ -14,7 +14,10 @@ LABEL_NAMES = ("label", "target", "class", "y")
 
 
 class Column(NamedTuple):
-    """One column of a table: its name, ``"number"`` or ``"string"``, and ``"feature"``, ``"label"`` or ``"weight"``."""
+    """One column of a table: name, ``"number"`` or ``"string"``, and what it is for.
+
+    That is ``"feature"``, ``"label"``, ``"weight"`` or ``"ignored"``.
+    """
 
     name: str
     kind: str
@@ -22,7 +25,7 @@ class Column(NamedTuple):
 
 
 class Schema(NamedTuple):
-    """The columns of a table, in the order of the file.
+    """The columns of a table, in the order of the file; and the order of the features, where it is another one.
 
     Examples
     --------
@@ -33,9 +36,11 @@ class Schema(NamedTuple):
     """
 
     columns: tuple[Column, ...]
+    order: tuple[str, ...] = ()
 
     def _named(self, kind: str) -> tuple[str, ...]:
-        return tuple(c.name for c in self.columns if c.role == "feature" and c.kind == kind)
+        found = [c.name for c in self.columns if c.role == "feature" and c.kind == kind]
+        return tuple(sorted(found, key=self.order.index) if self.order else found)
 
     def _of_role(self, role: str) -> str | None:
         return next((column.name for column in self.columns if column.role == role), None)
@@ -60,6 +65,16 @@ class Schema(NamedTuple):
         """Name of the column that the weights come from."""
         return self._of_role("weight")
 
+    @property
+    def has_names(self) -> bool:
+        """Whether the file names its columns."""
+        return any(column.name != unnamed(place) for place, column in enumerate(self.columns))
+
+
+def unnamed(place: int) -> str:
+    """What a column without a name is called."""
+    return f"column {place}"
+
 
 class Layout(NamedTuple):
     """What a reader knows before the first row: widths, length where that is cheap, and what it decided."""
@@ -71,12 +86,19 @@ class Layout(NamedTuple):
 
 
 class Roles(NamedTuple):
-    """What the caller says about columns; names, or numbers from 0 (negative ones from the end)."""
+    """What the caller says about columns; names, or numbers from 0 (negative ones from the end).
+
+    ``reads_labels`` is false where the column of labels is looked for only to be left out. ``like`` is the schema of
+    the rows that a model has learned: columns are found by their names, or by their places where there are none.
+    """
 
     label: str | int | None = None
     weight: str | int | None = None
     has_labels: bool = True
     categorical: Sequence[str | int] = ()
+    ignore: Sequence[str | int] = ()
+    reads_labels: bool = True
+    like: Schema | None = None
 
 
 def _position(wanted: str | int, names: Sequence[str], source: str) -> int:
@@ -90,33 +112,49 @@ def _position(wanted: str | int, names: Sequence[str], source: str) -> int:
     return wanted % len(names)
 
 
-def assigned(names: Sequence[str], kinds: Sequence[str], roles: Roles, source: str) -> tuple[Schema, tuple[str, ...]]:
-    """The schema of a table, and sentences about what was decided without being asked for.
-
-    ``kinds`` are what the columns look like; those that `Roles.categorical` lists become text.
-    """
+def _check_names(names: Sequence[str], source: str) -> None:
     if len(set(names)) < len(names):
         repeated = next(name for name, count in Counter(names).items() if count > 1)
         raise StreamError(f"{source} has two columns called {shown(repeated)}.")
+
+
+def _label_among(names: Sequence[str], usable: Sequence[int]) -> tuple[int, str]:
+    """The column that has the labels by its name, or the last one; and why."""
+    lowered = {names[place].lower(): place for place in reversed(usable)}
+    named = next((lowered[name] for name in LABEL_NAMES if name in lowered), None)
+    if named is None:
+        return usable[-1], f"the last one, as none is called {', '.join(LABEL_NAMES)}"
+    return named, "by its name"
+
+
+def assigned(names: Sequence[str], kinds: Sequence[str], roles: Roles, source: str) -> tuple[Schema, tuple[str, ...]]:
+    """The schema of a table, and sentences about what was decided without being asked for.
+
+    ``kinds`` are what the columns look like, where "ignored" ones are to be left out; those that `Roles.categorical`
+    lists become text.
+    """
+    _check_names(names, source)
+    if roles.like is not None:
+        return _assigned_like(names, kinds, roles, roles.like, source)
     kinds, notes, label = list(kinds), [], None
     for wanted in roles.categorical:
         kinds[_position(wanted, names, source)] = "string"
+    for wanted in roles.ignore:
+        kinds[_position(wanted, names, source)] = "ignored"
     weight = None if roles.weight is None else _position(roles.weight, names, source)
     if roles.label is not None:
         label = _position(roles.label, names, source)
     elif roles.has_labels:
-        lowered = [name.lower() for name in names]
-        named = next((lowered.index(name) for name in LABEL_NAMES if name in lowered), None)
-        label = len(names) - 1 if named is None else named
-        why = f"the last one, as none is called {', '.join(LABEL_NAMES)}" if named is None else "by its name"
+        usable = [place for place, kind in enumerate(kinds) if kind != "ignored"] or [len(names) - 1]
+        label, why = _label_among(names, usable)
         notes.append(f"labels come from column {shown(names[label])} ({why})")
     if label is not None and label == weight:
         raise StreamError(f"{source}: column {shown(names[label])} cannot be label and weight at once.")
     if weight is not None and kinds[weight] != "number":
         raise StreamError(f"{source}: the weights in column {shown(names[weight])} are not numbers.")
-    role_of = {label: "label", weight: "weight"}
+    role_of = {label: "label" if roles.reads_labels else "ignored", weight: "weight"}
     schema = Schema(
-        tuple(Column(n, k, role_of.get(i, "feature")) for i, (n, k) in enumerate(zip(names, kinds, strict=True)))
+        tuple(_column(n, k, role_of.get(i, "feature")) for i, (n, k) in enumerate(zip(names, kinds, strict=True)))
     )
     if not roles.has_labels and roles.label is None:
         # A label column in a table without wanted labels would be learned from: it is the caller's to say.
@@ -126,3 +164,55 @@ def assigned(names: Sequence[str], kinds: Sequence[str], roles: Roles, source: s
     if schema.strings:
         notes.append(f"columns of text: {', '.join(schema.strings)}")
     return schema, tuple(notes)
+
+
+def _column(name: str, kind: str, role: str) -> Column:
+    if kind == "ignored":
+        return Column(name, "string", "ignored" if role == "feature" else role)
+    return Column(name, "string" if role == "ignored" else kind, role)
+
+
+def _assigned_like(names: Sequence[str], kinds: Sequence[str], roles: Roles, like: Schema, source: str):
+    """The schema of a table with the columns of another one, whose features it must have."""
+    by_name = like.has_names and any(name != unnamed(place) for place, name in enumerate(names))
+    known = {column.name: column for column in like.columns}
+    if not by_name:
+        known = _by_place(names, roles, like, source)
+    lacking = [name for name in (*like.numbers, *like.strings) if by_name and name not in names]
+    if lacking:
+        raise StreamError(f"{source} has no column {shown(lacking[0])}, which the model has learned from.")
+    label = None
+    if roles.label is not None:
+        label = names[_position(roles.label, names, source)]
+    elif roles.has_labels:
+        found = next((name for name in names if name in known and known[name].role == "label"), None)
+        label = found or names[_label_among(names, [i for i, n in enumerate(names) if n not in known] or [-1])[0]]
+        if roles.reads_labels and label in known and known[label].role == "feature":
+            raise StreamError(f"{source} has no column of labels beside the features of the model.")
+        label = None if label in known and known[label].role == "feature" else label
+    columns = []
+    for name, kind in zip(names, kinds, strict=True):
+        column = known.get(name, Column(name, kind)) if by_name else known[name]._replace(name=name)
+        if name == label:
+            column = Column(name, column.kind if kind != "ignored" else "string", "label")
+            column = column if roles.reads_labels else Column(name, "string", "ignored")
+        elif column.role not in ("feature", "ignored"):
+            column = Column(name, "string", "ignored")
+        columns.append(_column(column.name, column.kind, column.role))
+    unknown = [
+        c.name for c in columns if by_name and c.role == "feature" and c.kind == "string" and c.name not in known
+    ]
+    if unknown:
+        raise StreamError(f"{source} has a column {shown(unknown[0])} of text, which the model has not learned from.")
+    order = (*like.numbers, *like.strings) if by_name else ()
+    extra = [c.name for c in columns if c.role == "feature" and c.name not in order] if by_name else []
+    return Schema(tuple(columns), (*order, *extra)), ()
+
+
+def _by_place(names: Sequence[str], roles: Roles, like: Schema, source: str) -> dict[str, Column]:
+    """What the model knows of columns without names: those of all its columns, or of all but the label."""
+    for columns in (like.columns, [column for column in like.columns if column.role != "label"]):
+        has_label = any(column.role == "label" for column in columns)
+        if len(columns) == len(names) and (not has_label or roles.has_labels):
+            return dict(zip(names, columns, strict=True))
+    raise StreamError(f"{source} has {len(names)} columns where the model has learned from {len(like.columns)}.")

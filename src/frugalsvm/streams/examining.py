@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,20 +12,50 @@ from numpy.typing import NDArray
 from frugalsvm.streams.bad_lines import shown
 from frugalsvm.streams.number_parsing import HARD, HARD_BYTES
 
-__all__ = ["HardNumbers", "number_in", "parser_top"]
+__all__ = ["PLAIN", "HardNumbers", "Notation", "is_missing", "number_in", "parser_top"]
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_EXPONENT = r"([eE][+-]?\d+)?"
 _MISSING = {"", "na", "nan", "null", "none", "n/a", "?"}
 
 
-def number_in(field: str, dtype: Any) -> float | str:
+class Notation(NamedTuple):
+    """How numbers are written: the mark before decimals, and the one between groups of three digits, if any."""
+
+    decimal: str = "."
+    thousands: str | None = None
+
+
+PLAIN = Notation()
+
+
+@cache
+def _pattern(notation: Notation) -> re.Pattern[str]:
+    point = re.escape(notation.decimal)
+    number = rf"\d+({point}\d*)?|{point}\d+"
+    if notation.thousands is not None:
+        number = rf"\d{{1,3}}({re.escape(notation.thousands)}\d{{3}})+({point}\d*)?|{number}"
+    return re.compile(rf"[+-]?({number}){_EXPONENT}", re.ASCII)
+
+
+def is_missing(field: str, *, is_label: bool = False) -> bool:
+    """Whether a field stands for a value that is not there; as a label, ``none`` is a word like any other."""
+    word = field.strip().lower()
+    return word in _MISSING and not (is_label and word == "none")
+
+
+def number_in(field: str, dtype: Any, notation: Notation = PLAIN) -> float | str:
     """The number in a field, or what is wrong with it."""
     field = field.strip()
-    if not _NUMBER.fullmatch(field):
-        if field.lower() in _MISSING:
+    if notation.thousands == " ":
+        field = field.replace("\xa0", " ").replace("\u202f", " ")
+    if not _pattern(notation).fullmatch(field):
+        if is_missing(field):
             return f"a value is missing ({shown(field)})"
         return f"{shown(field)} is not a number"
-    value = float(field)
+    plain = field.replace(notation.thousands, "") if notation.thousands else field
+    if notation.decimal != ".":
+        plain = plain.replace(notation.decimal, ".")
+    value = float(plain)
     if abs(value) > float(np.finfo(dtype).max):
         return f"{shown(field)} is too large for {np.dtype(dtype).name}"
     return value

@@ -29,6 +29,7 @@ def planned(schema: Schema) -> Plan:
     """Give each column of a schema its place."""
     kinds, targets, counts = [], [], [0, 0, 0]
     strings: list[str] = []
+    places = {name: place for place, name in enumerate(schema.numbers)}
     label_kind = label = weight = -1
     for column in schema.columns:
         kind = 2 if column.kind == "string" else 0 if column.role == "feature" else 1
@@ -39,7 +40,7 @@ def planned(schema: Schema) -> Plan:
         if kind == 2:
             strings.append(column.name)
         kinds.append(kind)
-        targets.append(counts[kind])
+        targets.append(places[column.name] if kind == 0 else counts[kind])
         counts[kind] += 1
     names = tuple(column.name for column in schema.columns)
     return Plan(names, np.array(kinds), np.array(targets), tuple(strings), label_kind, label, weight)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from frugalsvm.streams.bad_lines import StreamError
 from frugalsvm.streams.opening import COMPRESSIONS, Source
 
-__all__ = ["guessed_format"]
+__all__ = ["guessed_format", "known_suffix"]
 
 _FORMAT_OF_SUFFIX = {
     **dict.fromkeys((".libsvm", ".svmlight", ".svm"), "libsvm"),
@@ -27,14 +28,23 @@ _FORMAT_OF_MAGIC = {
 }
 
 
+def _format_of_name(path: Path) -> str | None:
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1][1:] in COMPRESSIONS:
+        suffixes.pop()
+    return _FORMAT_OF_SUFFIX.get(suffixes[-1]) if suffixes else None
+
+
+def known_suffix(path: Path) -> bool:
+    """Whether the name of a file says that it holds rows."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    return _format_of_name(path) is not None or bool({".txt", ".data", ".dat", ".zip"} & set(suffixes[-2:]))
+
+
 def guessed_format(source: Source) -> str:
     """The format of a source: from its name, or from its first bytes where the name says nothing."""
-    if source.path:
-        suffixes = [suffix.lower() for suffix in source.path.suffixes]
-        if suffixes and suffixes[-1][1:] in COMPRESSIONS:
-            suffixes.pop()
-        if suffixes and suffixes[-1] in _FORMAT_OF_SUFFIX:
-            return _FORMAT_OF_SUFFIX[suffixes[-1]]
+    if source.path and (named := _format_of_name(source.inner_path)):
+        return named
     head = source.peek()
     for magic, name in _FORMAT_OF_MAGIC.items():
         if head.startswith(magic):
@@ -56,5 +66,7 @@ def _format_of_text(head: bytes) -> str | None:
             return "libsvm"
         if b"\t" in data:
             return "tsv"
-        return "csv" if b"," in data or b";" in data else None
+        # Numbers with blanks between them are a table as well.
+        is_table = any(mark in data for mark in b",;|") or re.fullmatch(rb"[-+.\deE]+([ ]+\S+)+", data)
+        return "csv" if is_table else None
     return None

@@ -43,12 +43,16 @@ class LibsvmReader(TextReader):
         zero_based: bool | None,
         has_labels: bool,
         dtype: Any,
+        hash_features: int | None = None,
     ) -> None:
         self.text, self.has_labels, self.dtype = text, has_labels, np.dtype(dtype)
+        self._hash_features = hash_features
+        if hash_features is not None:  # numbers are hashed as they are written, wherever they start
+            n_features, zero_based = _MOST_FEATURES, True
         self._wanted_features, self._zero_based = n_features, zero_based
         self.reopenable, self.name = text.reopenable, text.name
         self._layout: Layout | None = None
-        self._base = 1
+        self._base, self._width = 1, 0
         # With both given there is nothing to decide from the first lines, and a live pipe is not kept waiting.
         text.fill_first = n_features is None or zero_based is None
 
@@ -68,7 +72,10 @@ class LibsvmReader(TextReader):
             self._base = 0 if self._zero_based else 1
         if width > _MOST_FEATURES or (self._wanted_features is None and width > _WIDE):
             raise StreamError(f"{self.name} has a feature number above {_WIDE}; if that is right, give n_features.")
-        self._layout = Layout(width, None, None, tuple(notes))
+        if self._hash_features is not None:
+            notes = [f"feature numbers are hashed to {self._hash_features:,} features"]
+        self._width = width
+        self._layout = Layout(self._hash_features or width, None, None, tuple(notes))
         return self._layout
 
     def _scanned(self) -> tuple[int, int, str]:
@@ -82,8 +89,7 @@ class LibsvmReader(TextReader):
 
     def _piece(self, block: Block, state: NDArray, bad: BadLines) -> tuple[Batch, StreamError | None]:
         failure = None
-        assert self._layout is not None
-        width = self._layout.n_features
+        width = self._width
         text = np.frombuffer(block.text, dtype=np.uint8)
         most_rows, most_values = block.text.count(b"\n"), block.text.count(b":")
         labels, ends = np.zeros(most_rows), np.zeros(most_rows + 1, dtype=np.int32)
@@ -113,6 +119,8 @@ class LibsvmReader(TextReader):
         hard.settle(state, values, labels)
         n, count = int(state[ROW]), int(state[COUNT])
         X = sparse.csr_matrix((values[:count], indices[:count], ends[: n + 1]), shape=(n, width))
+        if self._hash_features is not None:
+            X = hashed(X, self._hash_features)
         batch = Batch(X, labels[:n] if self.has_labels else None)
         return without_fractions(batch, lambda row: block.where(int(lines[row])), bad), failure
 
@@ -126,17 +134,15 @@ class LibsvmReader(TextReader):
             return problem
         from sklearn.datasets import load_svmlight_file
 
-        width = self._layout.n_features if self._layout else None
         try:
             X, y = load_svmlight_file(
-                io.BytesIO(line + b"\n"), n_features=width, dtype=self.dtype, zero_based=self._base == 0
+                io.BytesIO(line + b"\n"), n_features=self._width, dtype=self.dtype, zero_based=self._base == 0
             )
         except (ValueError, IndexError, OverflowError) as error:
             return f"the line cannot be read: {error}"
         return X, float(y[0])
 
     def _problem(self, line: bytes) -> str | None:
-        assert self._layout is not None
         fields = _fields_of(line)
         first = next(fields, None)
         if first is None:
@@ -157,8 +163,8 @@ class LibsvmReader(TextReader):
             index = int(match[1][:20]) - self._base
             if index < 0:
                 return f"{place}: feature number 0 where numbers start at 1 (zero_based=True allows it)"
-            if index >= self._layout.n_features:
-                return f"{place}: feature {shown(match[1])} is beyond n_features={self._layout.n_features}"
+            if index >= self._width:
+                return f"{place}: feature {shown(match[1])} is beyond n_features={self._width}"
             if index <= last:
                 return f"{place}: feature {match[1]} is not above the one before it"
             last = index
@@ -171,3 +177,16 @@ class LibsvmReader(TextReader):
 def _fields_of(line: bytes) -> Iterator[str]:
     """The fields of a line one by one: all of a long line at once would take many times its memory."""
     return (match[0].decode("utf-8", "backslashreplace") for match in re.finditer(rb"\S+", line))
+
+
+def hashed(X: Any, n_features: int) -> Any:
+    """The rows with their columns hashed to fewer, each with a random sign (Weinberger et al. 2009)."""
+    mixed = X.indices.astype(np.uint64)
+    for factor in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB):  # the finalizer of splitmix64
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(factor)
+    mixed ^= mixed >> np.uint64(31)
+    signs = np.where(mixed >> np.uint64(63), -1.0, 1.0).astype(X.dtype)
+    columns = (mixed % np.uint64(n_features)).astype(X.indices.dtype)
+    made = sparse.csr_matrix((X.data * signs, columns, X.indptr), shape=(X.shape[0], n_features))
+    made.sum_duplicates()
+    return made

@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -118,10 +119,11 @@ class Opened:
 
 
 class Source:
-    """One place to read from: a path, ``"-"`` for standard input, or a binary file object."""
+    """One place to read from: a path (or a member of a zip archive there), ``"-"``, or a binary file object."""
 
-    def __init__(self, place: Any) -> None:
+    def __init__(self, place: Any, member: str | None = None) -> None:
         self.path: Path | None = None
+        self.member = member
         self._file: Any = None
         self._peeked: Opened | None = None
         self._spooled: Any = None
@@ -130,17 +132,22 @@ class Source:
             self.name, self._file = "standard input", sys.stdin.buffer
         elif isinstance(place, str | os.PathLike):
             self.path = Path(place)
-            self.name = str(place)
+            self.name = str(place) if member is None else f"{place}/{member}"
             if not self.path.exists():
                 raise StreamError(f"{self.name} does not exist.")
             if self.path.is_dir():
-                raise StreamError(f"{self.name} is a folder; only Parquet and Arrow data can be read from a folder.")
+                raise StreamError(f"{self.name} is a folder, and folders in folders are not read.")
         elif hasattr(place, "read"):
             self.name, self._file = str(getattr(place, "name", "the file object")), place
         else:
             raise TypeError(f"Expected a path, '-' or a binary file object, got {type(place).__name__}.")
         self.reopenable = self.path.is_file() if self.path else self.name != "standard input" and _can_seek(self._file)
         self._origin = self._file.tell() if self._file is not None and self.reopenable else 0
+
+    @property
+    def inner_path(self) -> Path:
+        """The path whose name tells the format: that of the member in an archive."""
+        return Path(self.member) if self.member else self.path or Path()
 
     @property
     def size(self) -> int | None:
@@ -161,8 +168,7 @@ class Source:
             raise StreamError(f"{self.name} cannot be opened: {error.strerror or error}.") from error
 
     def _opened(self) -> Opened:
-        file = open(self.path, "rb") if self.path else self._file  # noqa: SIM115 - closed by Opened
-        closing = [file] if self.path else []
+        file, closing = self._raw()
         if self.reopenable:
             file.seek(self._origin)
             head = file.read(8)
@@ -180,8 +186,23 @@ class Source:
         self._check_name(kind, empty=not head)
         return Opened(self.name, _decompressed(kind, file), closing)
 
+    def _raw(self) -> tuple[Any, list[Any]]:
+        """The file as it is on the disk, and what is to be closed after reading."""
+        if self.path is None:
+            return self._file, []
+        if self.member is None:
+            file = open(self.path, "rb")  # noqa: SIM115 - closed by Opened
+            return file, [file]
+        try:
+            archive = zipfile.ZipFile(self.path)
+            member = archive.open(self.member)
+        # A password, a method that is not known, and damage are errors of different kinds.
+        except (RuntimeError, NotImplementedError, KeyError, zipfile.BadZipFile) as error:
+            raise StreamError(f"{self.name} cannot be opened: {error}.") from error
+        return member, [member, archive]
+
     def _check_name(self, kind: str | None, empty: bool) -> None:
-        promised = self.path.suffix[1:].lower() if self.path else ""
+        promised = self.inner_path.suffix[1:].lower()
         if promised in _MAGIC and promised != kind and not empty:
             raise StreamError(f"{self.name} is not {promised} data, although its name says so.")
 
@@ -202,7 +223,7 @@ class Source:
         """
         if self._spooled is not None:
             return Path(self._spooled.name)
-        if self.path and self.reopenable:
+        if self.path and self.reopenable and self.member is None:
             with open(self.path, "rb") as file:
                 kind = _compression(file.read(8))
             if kind is None:

@@ -15,10 +15,10 @@ from frugalsvm.streams.bad_lines import BadLines, StreamError
 from frugalsvm.streams.batch import Batch, rebatched
 from frugalsvm.streams.columns import Layout, Roles, Schema
 from frugalsvm.streams.delimited import DelimitedReader
+from frugalsvm.streams.finding import sources_of
 from frugalsvm.streams.guessing import guessed_format
 from frugalsvm.streams.libsvm import LibsvmReader
 from frugalsvm.streams.lines import TextSources
-from frugalsvm.streams.opening import Source
 from frugalsvm.streams.tables import TableReader, folder_format
 
 __all__ = ["FORMATS", "Stream", "open_stream"]
@@ -55,18 +55,31 @@ class Stream:
         Rows in the whole source where that is cheap to know.
     n_bad : int
         Bad lines that the latest pass has left out so far; `bad_examples` describes the first of them.
+    n_unlabeled, n_incomplete : int
+        Rows that it has left out so far because they have no label, or lack a feature.
+    n_missing : int
+        Missing values in the rows that it has given so far.
     """
 
     def __init__(
-        self, reader: _Reader, *, batch_rows: int, start: int, skip_bad: bool, class_labels: bool = False
+        self,
+        reader: _Reader,
+        *,
+        batch_rows: int,
+        start: int,
+        skip_bad: bool,
+        class_labels: bool = False,
+        missing: str = "fail",
+        unlabeled: str = "fail",
     ) -> None:
-        self._reader, self._skip_bad, self._class_labels = reader, skip_bad, class_labels
+        self._reader, self._skip_bad = reader, skip_bad
+        self._rules = (skip_bad, class_labels, missing, unlabeled)
         self.batch_rows, self.start, self.name = batch_rows, start, reader.name
         self.reopenable = reader.reopenable
         self._bad = self._no_bad_lines()
 
     def _no_bad_lines(self) -> BadLines:
-        return BadLines(self._skip_bad, self._class_labels)
+        return BadLines(*self._rules)
 
     @property
     def n_features(self) -> int:
@@ -90,6 +103,18 @@ class Stream:
         return self._bad.count
 
     @property
+    def n_unlabeled(self) -> int:
+        return self._bad.n_unlabeled
+
+    @property
+    def n_incomplete(self) -> int:
+        return self._bad.n_incomplete
+
+    @property
+    def n_missing(self) -> int:
+        return self._bad.n_missing
+
+    @property
     def bad_examples(self) -> list[str]:
         return self._bad.examples
 
@@ -111,11 +136,19 @@ class Stream:
             is_empty = False
             yield batch
         if is_empty and self.start == 0:
-            why = f" ({bad.count} bad lines were left out; the first: {bad.examples[0]})" if bad.count else ""
-            raise StreamError(f"{self.name} has no rows{why}.")
+            raise StreamError(f"{self.name} has no rows{_why_none(bad)}.")
 
     def __repr__(self) -> str:
         return f"<Stream of {self.name} in batches of {self.batch_rows} rows from row {self.start}>"
+
+
+def _why_none(bad: BadLines) -> str:
+    """Why there are no rows, where there are lines."""
+    if bad.count:
+        return f" ({bad.count} bad lines were left out; the first: {bad.examples[0]})"
+    if bad.n_unlabeled or bad.n_incomplete:
+        return f" with a label and all values ({bad.n_unlabeled} lack a label, {bad.n_incomplete} a value)"
+    return ""
 
 
 def open_stream(
@@ -135,14 +168,23 @@ def open_stream(
     categorical: Sequence[str | int] = (),
     zero_based: bool | None = None,
     class_labels: bool = False,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    missing: str = "fail",
+    unlabeled: str = "fail",
+    ignore: Sequence[str | int] = (),
+    reads_labels: bool = True,
+    like: Schema | None = None,
+    hash_features: int | None = None,
 ) -> Stream:
     """Open a source of rows.
 
     Parameters
     ----------
     source : path, list of paths, "-" or binary file object
-        Where to read: files (gz, bz2, xz and zst are decompressed), a folder of Parquet or Arrow files, standard
-        input, or an object with ``read``. Several files are read one after the other.
+        Where to read: files (gz, bz2, xz and zst are decompressed, and all files in a zip archive are read), a pattern
+        such as ``part-*.csv``, a folder, standard input, or an object with ``read``. Several files are read one after
+        the other, in the order of their names.
     format : {"libsvm", "csv", "tsv", "parquet", "arrow", "npz", "npy"}, optional
         Guessed from the name, or from the first bytes.
     label : str or int, optional
@@ -160,19 +202,41 @@ def open_stream(
     on_bad_line : {"fail", "skip"}, default="fail"
         Whether a bad line is an error, or is left out and counted.
     header : bool or "auto", default="auto"
-        Whether delimited text begins with names; "auto" says so if no field of the first line is a number.
+        Whether delimited text begins with names; "auto" says so if no field of the first line is a number, or if the
+        numbers count the columns (0, 1, 2, ...), as pandas names them.
     has_labels : bool, default=True
         Whether to look for labels; without, all columns are features (unless `label` names one).
     dtype : dtype, default=float32
         Of the features: float32 or float64.
     delimiter : str, optional
-        Between fields; by default a tab for TSV, and for CSV a comma, or what the first line has instead of one.
+        Between fields; by default what cuts the first lines into as many fields each, or what a first line ``sep=;``
+        says.
     categorical : sequence of str or int, optional
         Columns that are text even if they look like numbers.
     zero_based : bool, optional
         Whether LIBSVM feature numbers start at 0; by default they do if a 0 occurs where `n_features` is looked for.
     class_labels : bool, default=False
         Whether labels must be classes, whole numbers or text; then a label with a fraction makes a line bad.
+    decimal : {".", ","}, optional
+        What stands before the decimals of numbers in delimited text; by default what the first lines have.
+    thousands : {",", ".", " ", "'", "_"}, optional
+        What stands between groups of three digits; by default what the first lines have, most often nothing.
+    missing : {"fail", "skip", "nan"}, default="fail"
+        Whether a row that lacks a number is a bad line, is left out and counted (`Stream.n_incomplete`), or has NaN
+        in that place. Nothing, NA, NaN, null, none, n/a and ? stand for missing values. Missing text is text.
+    unlabeled : {"fail", "skip"}, default="fail"
+        Whether a row without a label is a bad line, or is left out and counted (`Stream.n_unlabeled`). The same words
+        stand for missing labels, except for none.
+    ignore : sequence of str or int, optional
+        Columns to leave out.
+    reads_labels : bool, default=True
+        Whether labels are read; otherwise their column is left out, whatever is in it.
+    like : Schema, optional
+        Columns of rows that were read before, and of which these must have the features: found by their names, in any
+        order, or by their places in files without names.
+    hash_features : int, optional
+        For LIBSVM text whose feature numbers are huge: so many features, to which the numbers are hashed, with random
+        signs, so that collisions cancel on average.
 
     Returns
     -------
@@ -195,23 +259,43 @@ def open_stream(
         raise ValueError(f"dtype must be float32 or float64, got {dtype!r}.")
     if batch_rows < 1 or start < 0 or (n_features is not None and n_features < 1):
         raise ValueError("batch_rows and n_features must be at least 1 and start at least 0.")
-    roles = Roles(label, weight, has_labels, categorical)
-    text_options = {"header": header, "delimiter": delimiter, "zero_based": zero_based}
-    reader = _reader(source, format, roles, {"n_features": n_features, "dtype": dtype}, text_options)
-    skip_bad = on_bad_line == "skip"
-    return Stream(reader, batch_rows=batch_rows, start=start, skip_bad=skip_bad, class_labels=class_labels)
+    if hash_features is not None and (hash_features < 1 or n_features not in (None, hash_features)):
+        raise ValueError(f"hash_features must be at least 1, and n_features the same or None, got {hash_features}.")
+    if missing not in ("fail", "skip", "nan") or unlabeled not in ("fail", "skip"):
+        choices = "missing must be 'fail', 'skip' or 'nan', and unlabeled 'fail' or 'skip'"
+        raise ValueError(f"{choices}, got {missing!r} and {unlabeled!r}.")
+    roles = Roles(label, weight, has_labels, categorical, ignore, reads_labels, like)
+    text = {"header": header, "delimiter": delimiter, "decimal": decimal, "thousands": thousands}
+    common = {"n_features": n_features, "dtype": dtype}
+    libsvm = {"zero_based": zero_based, "hash_features": hash_features}
+    reader = _reader(source, format, roles, common, text, libsvm)
+    return Stream(
+        reader,
+        batch_rows=batch_rows,
+        start=start,
+        skip_bad=on_bad_line == "skip",
+        class_labels=class_labels,
+        missing=missing,
+        unlabeled=unlabeled,
+    )
 
 
-def _reader(source: Any, format: str | None, roles: Roles, common: dict[str, Any], text: dict[str, Any]) -> _Reader:
+def _reader(
+    source: Any,
+    format: str | None,
+    roles: Roles,
+    common: dict[str, Any],
+    text: dict[str, Any],
+    libsvm: dict[str, Any],
+) -> _Reader:
     if isinstance(source, str | os.PathLike) and source != "-" and Path(source).is_dir():
         format = format or folder_format(Path(source))
-        if format not in ("parquet", "arrow"):
-            raise StreamError(f"{source} is a folder; only Parquet and Arrow data can be read from a folder.")
-        return TableReader(Path(source), format, roles=roles, **common)
-    sources = [Source(place) for place in (source if isinstance(source, list | tuple) else [source])]
-    if not sources:
-        raise StreamError("The list of files is empty.")
+        if format in ("parquet", "arrow"):
+            return TableReader(Path(source), format, roles=roles, **common)
+    sources = sources_of(source)
     format = format or guessed_format(sources[0])
+    if format != "libsvm" and libsvm["hash_features"] is not None:
+        raise StreamError(f"hash_features is for LIBSVM text, and {sources[0].name} is {format} data.")
     if format in ("parquet", "arrow"):
         return TableReader(sources, format, roles=roles, **common)
     if format in ("npz", "npy"):
@@ -219,9 +303,9 @@ def _reader(source: Any, format: str | None, roles: Roles, common: dict[str, Any
             raise StreamError(f"Only one {format} file can be read at a time.")
         return (NpzReader if format == "npz" else NpyReader)(sources[0], roles=roles, **common)
     if format == "libsvm":
-        if roles.weight is not None or roles.label is not None or roles.categorical:
-            raise StreamError("LIBSVM text has no columns to choose: label, weight and categorical do not apply.")
-        base = text["zero_based"]
-        return LibsvmReader(TextSources(sources), zero_based=base, has_labels=roles.has_labels, **common)
-    options = {"header": text["header"], "delimiter": text["delimiter"], "is_tsv": format == "tsv"}
-    return DelimitedReader(TextSources(sources), roles=roles, **options, **common)
+        if roles.weight is not None or roles.label is not None or roles.categorical or roles.ignore:
+            raise StreamError(
+                "LIBSVM text has no columns to choose: label, weight, categorical and ignore do not apply."
+            )
+        return LibsvmReader(TextSources(sources), has_labels=roles.has_labels, **libsvm, **common)
+    return DelimitedReader(TextSources(sources), roles=roles, is_tsv=format == "tsv", **text, **common)

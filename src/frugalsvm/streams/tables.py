@@ -20,14 +20,14 @@ __all__ = ["TableReader", "folder_format"]
 _BATCH_ROWS = 1 << 13
 
 
-def folder_format(folder: Path) -> str:
-    """``"parquet"`` or ``"arrow"``, by the names of the files in a folder."""
+def folder_format(folder: Path) -> str | None:
+    """``"parquet"`` or ``"arrow"``, by the names of the files in a folder; None if it has neither."""
     suffixes = {path.suffix.lower() for path in folder.rglob("*") if path.is_file()}
     if suffixes & {".parquet", ".pq"}:
         return "parquet"
     if suffixes & {".arrow", ".feather", ".ipc"}:
         return "arrow"
-    raise StreamError(f"The folder {folder} holds no Parquet and no Arrow file.")
+    return None
 
 
 class TableReader:
@@ -105,12 +105,16 @@ class TableReader:
             return "number"
         if types.is_string(kind) or types.is_large_string(kind):
             return "string"
-        raise StreamError(f"{self.name}: column {shown(field.name)} is {field.type}, neither numbers nor text.")
+        known = {} if self.roles.like is None else {column.name: column.role for column in self.roles.like.columns}
+        if field.name in self.roles.ignore or known.get(field.name) == "ignored":
+            return "ignored"
+        what = f"column {shown(field.name)} is {field.type}, neither numbers nor text"
+        raise StreamError(f"{self.name}: {what}; ignore= leaves it out.")
 
     def pieces(self, skip: int, bad: BadLines) -> Iterator[Batch]:
         """Rows from number ``skip`` on, in pieces of any size."""
         self.prepare()
-        passed = 0 if bad.skip else skip
+        passed = 0 if bad.leaves_out else skip
         records = self._streamed(passed) if self._dataset is None else self._scanned(passed)
         yield from dropped(self._converted(records, bad), skip - passed)
 
@@ -159,8 +163,11 @@ class TableReader:
             def where(i: int, name: str = name, row: int = row) -> str:
                 return f"{name}, row {row + i} (from 0)"
 
-            for i in np.flatnonzero(missing):
-                bad.refuse(where(int(i)), "the label is missing")
+            if bad.unlabeled == "skip":
+                bad.n_unlabeled += int(missing.sum())
+            else:
+                for i in np.flatnonzero(missing):
+                    bad.refuse(where(int(i)), "the label is missing")
             if missing.any():
                 kept = np.flatnonzero(~missing)
                 batch = rows_taken(batch, kept)
@@ -174,8 +181,10 @@ class TableReader:
         y = weights = None
         missing = np.zeros(n, dtype=bool)
         texts: dict[str, NDArray] = {}
-        place = 0
+        places = {name: place for place, name in enumerate(self._schema.numbers)}
         for column in self._schema.columns:
+            if column.role == "ignored":
+                continue
             values = record.column(record.schema.get_field_index(column.name))
             if column.role == "label":
                 missing = np.asarray(values.is_null(), dtype=bool)
@@ -186,8 +195,7 @@ class TableReader:
                 texts[column.name] = self._texts(values)
             else:
                 with np.errstate(over="ignore"):
-                    X[:, place] = self._numbers(values)
-                place += 1
+                    X[:, places[column.name]] = self._numbers(values)
         return Batch(X, y, weights, 0, texts or None), missing
 
     def _plain(self, values: Any) -> Any:
