@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -60,8 +61,10 @@ def _float_type_of(X: Any):
     return [np.float64, np.float32]
 
 
-def validated_rows(estimator, X, *, reset: bool, dtype=None):
+def validated_rows(estimator, X, *, reset: bool, dtype=None, allow_nan: bool = False):
     """Finite rows as a C-contiguous array or a CSR matrix without duplicates, float32 or float64.
+
+    With ``allow_nan``, dense rows may have NaN for missing values.
 
     With ``dtype=AS_IT_IS``, for devices, small integers stay what they are, and tensors stay where they are.
     """
@@ -81,6 +84,7 @@ def validated_rows(estimator, X, *, reset: bool, dtype=None):
         accept_sparse="csr",
         dtype=_float_type_of(X) if dtype is None else dtype,
         order="C",
+        ensure_all_finite="allow-nan" if allow_nan and not issparse(X) else True,
     )
     if not isinstance(X, np.ndarray) and not X.has_canonical_format:
         X = X.copy()

@@ -18,6 +18,7 @@ __all__ = ["HOMES", "PART_MODULES", "Adapter", "adapter_of", "class_named", "nam
 HOMES = {
     **{name: home for name, home in _PACKAGE_HOMES.items() if home.startswith("frugalsvm.estimators.")},
     "ColumnEncoder": "frugalsvm.pipelines.encoder",
+    "MissingValueFiller": "frugalsvm.pipelines.imputer",
     "StreamPipeline": "frugalsvm.pipelines.pipeline",
     "StreamingScaler": "frugalsvm.pipelines.scaler",
     # Feature maps of pipelines: plain attributes, of which nothing is run before somebody predicts

@@ -1,7 +1,8 @@
 """Floor 4: from raw rows to a model and back, by batches or rows: encoder, scaler, map, estimator, calibration."""
 
 from frugalsvm.pipelines.encoder import ColumnEncoder
+from frugalsvm.pipelines.imputer import MissingValueFiller
 from frugalsvm.pipelines.pipeline import StreamPipeline
 from frugalsvm.pipelines.scaler import StreamingScaler
 
-__all__ = ["ColumnEncoder", "StreamPipeline", "StreamingScaler"]
+__all__ = ["ColumnEncoder", "MissingValueFiller", "StreamPipeline", "StreamingScaler"]

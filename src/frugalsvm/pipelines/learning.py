@@ -10,9 +10,10 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.multiclass import unique_labels
 
 from frugalsvm.estimators._base import unchanged_on_error
-from frugalsvm.estimators._validation import check_count, distinct_labels, encoded_labels
+from frugalsvm.estimators._validation import check_choice, check_count, distinct_labels, encoded_labels
 from frugalsvm.pipelines.calibration import Calibration, settled, updated
 from frugalsvm.pipelines.encoder import joined
+from frugalsvm.pipelines.imputer import STRATEGIES, MissingValueFiller
 from frugalsvm.pipelines.mapping import check_enough_rows, check_map, fitted_map, mapped
 from frugalsvm.pipelines.rows import Rows, check_lengths, checked_labels, matrix_of, part_of, split_input, stacked
 from frugalsvm.pipelines.scaling import check_scale, left_range, new_scaler
@@ -66,6 +67,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         check_scale(self.scale)
         check_count("warmup_rows", self.warmup_rows, least=1 if self.scale else 0)
         check_map(self.feature_map)
+        check_choice("impute", self.impute, (None, *STRATEGIES))
         if self.calibrate and not self._classifies:
             raise ValueError(f"calibrate=True is for classifiers, not for {type(self.estimator).__name__}.")
 
@@ -81,7 +83,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
 
     def _begin(self, rows):
         """A pipeline that has seen nothing."""
-        for name in ("estimator_", "scaler_", "encoder_", "feature_map_", "calibration_"):
+        for name in ("estimator_", "filler_", "scaler_", "encoder_", "feature_map_", "calibration_"):
             self.__dict__.pop(name, None)
         self._held, self._announced = (), None
         self._dtype, self._is_sparse = rows.X.dtype, issparse(rows.X)
@@ -136,7 +138,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
 
     def _learn(self, rows, classes):
         """Learn rows, in parts if statistics are renewed in between; returns features that left their range."""
-        left = NO_FEATURES
+        rows, left = rows._replace(X=self._filled(rows.X)), NO_FEATURES
         if self.scaler_ is None or not self.scaler_.watches:
             self._learn_part(rows, classes)
             return left
@@ -197,6 +199,9 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
     # --- features ------------------------------------------------------------------------------------------
 
     def _take_statistics(self, rows, is_preview=False):
+        fills = self.impute is not None and rows.X.shape[1]
+        self.filler_ = MissingValueFiller(self.impute).fit(rows.X) if fills else None
+        rows = rows._replace(X=self._filled(rows.X))
         self.encoder_ = None if self.encoder is None else clone(self.encoder).fit(rows.columns)
         self.scaler_ = None
         if self.scale and rows.X.shape[1]:
@@ -208,11 +213,17 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
 
     def _prepared(self, X, columns):
         """What the estimator learns from: scaled numbers, with encoded columns beside them, as the map sees them."""
+        X = self._filled(X)
         if self.scaler_ is not None:
             X = self.scaler_.scaled(X)
         if self.encoder_ is not None:
             X = joined(X, self.encoder_.transform(columns))
         return X if self._map is None else mapped(self._map, X)
+
+    def _filled(self, X):
+        """The rows with values for those that are missing; pipelines that were saved before cannot fill them."""
+        filler = getattr(self, "filler_", None)
+        return X if filler is None else filler.filled(X)
 
     @property
     def _map(self):

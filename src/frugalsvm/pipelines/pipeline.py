@@ -56,11 +56,14 @@ class StreamPipeline(LearningPipeline):
         From scaled numbers and encoded columns to the features that the estimator learns from: any transformer of
         scikit-learn's kind, such as `RBFSampler`, `Nystroem` or `PolynomialFeatures`. A copy of it is fitted on the
         rows of the warm-up and stays as it is then.
+    impute : {"mean", "median"}, default=None
+        What missing numbers (NaN) of dense rows are filled with, as the rows of the warm-up have it; None refuses them.
 
     Attributes
     ----------
     estimator_ : estimator
         The estimator, which has learned from scaled rows.
+    filler_ : MissingValueFiller or None
     scaler_ : StreamingScaler or None
     encoder_ : ColumnEncoder or None
     feature_map_ : transformer or None
@@ -94,19 +97,31 @@ class StreamPipeline(LearningPipeline):
     (5000, 2)
     """
 
-    def __init__(self, estimator, *, scale=True, encoder=None, warmup_rows=1000, calibrate=False, feature_map=None):
+    def __init__(
+        self,
+        estimator,
+        *,
+        scale=True,
+        encoder=None,
+        warmup_rows=1000,
+        calibrate=False,
+        feature_map=None,
+        impute=None,
+    ):
         self.estimator = estimator
         self.scale = scale
         self.encoder = encoder
         self.warmup_rows = warmup_rows
         self.calibrate = calibrate
         self.feature_map = feature_map
+        self.impute = impute
 
     def __sklearn_tags__(self):
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.estimator_type = inner.estimator_type
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         tags.target_tags, tags.input_tags = inner.target_tags, inner.input_tags
+        tags.input_tags.allow_nan = self.impute is not None
         return tags
 
     # --- learning ------------------------------------------------------------------------------------------

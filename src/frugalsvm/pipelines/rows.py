@@ -41,7 +41,7 @@ def matrix_of(estimator, X, *, reset: bool, dtype, sparse: bool | None):
             raise ValueError(f"X has 0 features, but {estimator.n_features_in_} are expected.")
         estimator.n_features_in_ = 0  # text alone
         return X.astype(dtype or np.float64)
-    X = validated_rows(estimator, X, reset=reset, dtype=dtype)
+    X = validated_rows(estimator, X, reset=reset, dtype=dtype, allow_nan=estimator.impute is not None)
     if sparse is None or sparse == issparse(X):
         return X
     return csr_matrix(X) if sparse else X.toarray()
