@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stream_files import joined
 
-from frugalsvm.streams import Batch, StreamError, open_stream, prefetched, shuffled
+from frugalsvm.streams import Batch, StreamError, open_stream, permuting, prefetched, shuffled
+from frugalsvm.streams.ordering import LabelOrder, Watched
 
 
 def text(n, format):
@@ -57,6 +58,82 @@ def test_shuffling_mixes_and_is_bounded():
     assert np.abs(order - np.arange(3000)).mean() > 100
     whole = joined(shuffled(opened(2000, "csv", 50), 2000, seed=1))[1]
     assert abs(np.corrcoef(whole, np.arange(2000))[0, 1]) < 0.1
+
+
+@pytest.mark.parametrize("memory", [1 << 28, 2000])
+@pytest.mark.parametrize("format", ["libsvm", "csv"])
+def test_shuffling_all_rows(format, memory, monkeypatch):
+    """In memory, or through temporary files: a random permutation that does not depend on where reading resumes."""
+    monkeypatch.setattr(permuting, "MEMORY_BYTES", memory)
+    stream = shuffled(opened(3000, format, 64), None, seed=1)
+    for _ in range(2):
+        batches = list(stream)
+        X, y = joined(batches)
+        assert sorted(y.astype(int)) == list(range(3000))
+        np.testing.assert_array_equal(X[:, 0], y + 1)
+    if format == "csv":
+        assert all(b.columns["town"].tolist() == [f"t{int(label)}" for label in b.y] for b in batches)
+    assert abs(np.corrcoef(y, np.arange(3000))[0, 1]) < 0.1
+    assert np.count_nonzero(np.diff(y) == 1) < 10
+    np.testing.assert_array_equal(joined(stream.from_row(1111))[1], y[1111:])
+    assert not np.array_equal(joined(shuffled(opened(3000, format, 64), None, seed=2))[1], y)
+
+
+def test_a_full_disk_while_shuffling(monkeypatch):
+    monkeypatch.setattr(permuting, "MEMORY_BYTES", 2000)
+
+    class Full(io.BytesIO):
+        def write(self, _):
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(permuting.tempfile, "TemporaryFile", Full)
+    with pytest.raises(StreamError, match=r"cannot be shuffled through temporary files in .*No space left"):
+        list(shuffled(opened(3000, "csv", 64), None))
+
+
+def labels_in_order(kind, n=600):
+    y = np.repeat(np.arange(3), n // 3)
+    rng = np.random.default_rng(0)
+    if kind == "random":
+        return rng.permutation(y)
+    if kind == "runs":  # a series that changes a third as often as by chance
+        return np.concatenate([[label] * 3 for label in rng.integers(3, size=n // 3)])
+    if kind == "blocks":
+        return np.tile(np.repeat(np.arange(3), 50), n // 150)
+    if kind == "many":
+        return np.repeat(np.arange(n // 4), 4).astype(str)
+    return y[::-1] if kind == "descending" else y
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("random", False), ("runs", False), ("sorted", True), ("descending", True), ("blocks", True), ("many", True)],
+)
+def test_order_by_label(kind, expected):
+    y = labels_in_order(kind)
+    whole, parts = LabelOrder(), LabelOrder()
+    whole.add(y)
+    for start in range(0, len(y), 7):
+        parts.add(y[start : start + 7].astype(object))
+    assert whole.is_sorted is parts.is_sorted is expected
+    assert (whole.n_changes, whole.n_rows) == (parts.n_changes, parts.n_rows)
+
+
+def test_few_rows_are_in_no_order():
+    order = LabelOrder()
+    order.add([0, 0, 0, 0, 1, 1, 1, 1])
+    assert not order.is_sorted
+    one = LabelOrder()
+    one.add(np.zeros(1000))
+    assert not one.is_sorted
+
+
+def test_watching_a_stream():
+    stream = Watched(opened(100, "csv", 16))
+    for _ in range(2):
+        assert joined(stream)[1].tolist() == list(range(100))
+        assert stream.order.n_rows == 100
+    assert stream.from_row(90).n_features == 1
 
 
 def test_prefetching_changes_nothing():

@@ -1,11 +1,12 @@
 """Rows from files, folders and pipes, in batches: LIBSVM, CSV, TSV, Parquet, Arrow and NumPy data.
 
-`open_stream` reads, `shuffled` mixes within a bounded buffer, `prefetched` reads on a second thread.
+`open_stream` reads, `shuffled` mixes all rows, or within a buffer, `prefetched` reads on a second thread.
 """
 
 from frugalsvm.streams.bad_lines import StreamError
 from frugalsvm.streams.batch import Batch
 from frugalsvm.streams.columns import Column, Schema
+from frugalsvm.streams.permuting import Permuted
 from frugalsvm.streams.prefetching import Prefetched, prefetched
 from frugalsvm.streams.shuffling import Shuffled, shuffled
 from frugalsvm.streams.stream import FORMATS, Stream, open_stream
@@ -14,6 +15,7 @@ __all__ = [
     "FORMATS",
     "Batch",
     "Column",
+    "Permuted",
     "Prefetched",
     "Schema",
     "Shuffled",

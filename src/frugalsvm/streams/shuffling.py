@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from frugalsvm.streams.batch import Batch, dropped, rebatched, rows_between, rows_taken, stacked
+from frugalsvm.streams.permuting import Permuted
 from frugalsvm.streams.wrapping import Wrapped
 
 __all__ = ["Shuffled", "shuffled"]
@@ -126,24 +127,25 @@ class Shuffled(Wrapped):
             yield rows_taken(stacked(first), rng.permutation(n_first))
 
 
-def shuffled(stream: Any, buffer_rows: int, seed: int = 0) -> Shuffled:
-    """Mix the rows of a stream with a buffer of ``buffer_rows`` rows.
+def shuffled(stream: Any, buffer_rows: int | None, seed: int = 0) -> Shuffled | Permuted:
+    """Mix the rows of a stream: with a buffer of ``buffer_rows`` rows, or all of them.
 
     The order depends on the stream, its batch size, `buffer_rows` and `seed` only: every pass gives it again, and
-    `from_row` resumes in it. A buffer as large as the stream gives a random permutation.
+    `from_row` resumes in it. A buffer as large as the stream gives a random permutation. None does so for streams of
+    any length, and reads all rows before it gives the first; those beyond 256 MB wait in temporary files.
 
     Parameters
     ----------
     stream : Stream
         What to mix.
-    buffer_rows : int
-        How many rows wait at a time; this bounds the memory.
+    buffer_rows : int or None
+        How many rows wait at a time; this bounds the memory. A sorted stream needs None.
     seed : int, default=0
         Seed of the order.
 
     Returns
     -------
-    Shuffled
+    Shuffled or Permuted
         Has the attributes of `Stream`.
 
     Examples
@@ -154,6 +156,8 @@ def shuffled(stream: Any, buffer_rows: int, seed: int = 0) -> Shuffled:
     >>> sorted(float(value) for batch in shuffled(stream, 2) for value in batch.X[:, 0])
     [1.0, 2.0, 3.0, 4.0]
     """
+    if buffer_rows is None:
+        return Permuted(stream, seed, stream.start)
     if buffer_rows < 1:
         raise ValueError(f"buffer_rows must be at least 1, got {buffer_rows}.")
     return Shuffled(stream, buffer_rows, seed, stream.start)
