@@ -12,6 +12,7 @@ LIBSVM's model text has no place for a scaler. Its own program ``svm-scale`` has
 """
 
 import os
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,6 +84,13 @@ def to_libsvm(estimator: Any, path: str | os.PathLike[str]) -> Path:
     lines = [*_header(model, shape), "SV"]
     columns = [_line(*numbers) for numbers in zip(shape.coefficients.T.tolist(), shape.vectors, strict=True)]
     scaling = _scaling_lines(model)  # an error comes before anything is written
+    if model.limit is not None:
+        warnings.warn(
+            "The pipeline clips features, which LIBSVM cannot do: rows with values beyond the limits get other scores. "
+            "Export to ONNX or C for the same scores.",
+            UserWarning,
+            stacklevel=2,
+        )
     written = write_file(path, "\n".join([*lines, *columns, ""]))
     if scaling:
         write_file(scaling_file_of(path), "\n".join([*scaling, ""]))

@@ -117,9 +117,14 @@ def _rows_held(value: Any) -> bool:
 
 
 def _matrix(value: Any) -> bool:
+    """Rows, in which values may be missing."""
     if isinstance(value, csr_matrix | csr_array):
         return value.dtype.kind == "f" and is_finite(value.data)
-    return _array("f", 2)(value)
+    return type(value) is np.ndarray and value.dtype.kind == "f" and value.ndim == 2 and not np.isinf(value).any()
+
+
+def _sample_of_rows(value: Any) -> bool:
+    return _part("pipelines.sampling.RowSample")(value) and _matrix(value.rows) and _int()(value.n_seen)
 
 
 def _text_columns(value: Any) -> bool:
@@ -209,6 +214,7 @@ DECLARED: dict[str, Attributes] = {
         },
         {
             "feature_names_in_": _names, "encoder_": _or_none(_object("ColumnEncoder")),
+            "filler_": _or_none(_object("MissingValueFiller")),
             "scaler_": _or_none(_object("StreamingScaler")), "feature_map_": _or_none(_object()),
             "estimator_": _object(
                 "BSGDClassifier", "BudgetedPerceptron", "BPAClassifier", "LASVMClassifier", "TrackingSVC",
@@ -218,12 +224,14 @@ DECLARED: dict[str, Attributes] = {
         },
     ),
     "StreamingScaler": Attributes(
+        {"n_features_in_": _int(1), "n_seen_": _int(1), "centres_": _BOOL, "frozen_": _BOOL, "scale_": _FLOAT},
         {
-            "n_features_in_": _int(1), "n_seen_": _int(1), "centres_": _BOOL, "frozen_": _BOOL, "mean_": _FLOAT,
-            "var_": _FLOAT, "scale_": _FLOAT,
+            "feature_names_in_": _names, "mean_": _FLOAT, "var_": _FLOAT, "median_": _FLOAT,
+            "limit_": _or_none(_FLOAT), "constant_": _or_none(_array("b", 1)),
+            "_watch": _or_none(_part("pipelines.watching.RangeWatch")), "_sample": _or_none(_sample_of_rows),
         },
-        {"feature_names_in_": _names},
     ),
+    "MissingValueFiller": Attributes({"n_features_in_": _int(1), "statistics_": _FLOAT}, {"feature_names_in_": _names}),
     "ColumnEncoder": Attributes({"names_": _list_of_text, "categories_": _categories}, {}),
 }  # fmt: skip
 

@@ -34,6 +34,7 @@ _LARGEST_GAMMA = {"f4": 1e36, "f8": 1e100}
 _ROOMS, _LARGEST_ROOM = ("budget", "n_components", "n_steps"), 2**26  # parameters that memory is reserved for
 _LARGEST_NORMAL = 20.0  # of normal random numbers
 _LARGEST_HELD = 1e100  # of values from which means and variances are to be taken
+_LARGEST_LIMIT, _LEAST_SCALE = 1e9, 1e-30  # of scaled values, and of what they are divided by without a limit
 
 
 def check_parts(name: str, state: dict[str, Any]) -> None:
@@ -143,7 +144,7 @@ def _within_bounds(kernel: Any, rows: np.ndarray, coef: np.ndarray, intercept: A
 
 def _expansion_fits(model: Any, expansion: Expansion, n_outputs: int) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
-        coef, rows = model._coefficients().T, model.support_vectors_
+        coef, rows = model._coefficients().T, model._support_rows()
     if expansion.n_outputs != n_outputs or not np.isfinite(coef).all():
         return False
     return _within_bounds(model._kernel, rows, coef, np.abs(model.intercept_).max())
@@ -281,15 +282,32 @@ def _low_rank_within_bounds(model: Any, feature_map: Any) -> bool:
 
 
 def _scaler(scaler: Any) -> bool:
-    n = scaler.n_features_in_
-    if any(array.shape != (n,) for array in (scaler.mean_, scaler.var_, scaler.scale_)) or (scaler.var_ < 0).any():
+    state = vars(scaler)
+    arrays = [state.get(name) for name in ("mean_", "var_", "median_", "scale_", "limit_", "constant_")]
+    if any(array is not None and array.shape != (scaler.n_features_in_,) for array in arrays):
         return False
-    spread = np.sqrt(scaler.var_)
+    mean, var, median, scale, limit, constant = arrays
+    is_robust = median is not None
+    if (median if is_robust else mean) is None or (scale <= 0).any() or (not is_robust and var is None):
+        return False
+    if limit is not None:  # scaled values are within it
+        return constant is not None and bool(((limit >= 0) & (limit <= _LARGEST_LIMIT * scale)).all())
+    return bool((scale >= _LEAST_SCALE).all()) if is_robust else _standard_scaler(mean, var, scale, scaler.n_seen_)
+
+
+def _standard_scaler(mean: np.ndarray, var: np.ndarray, scale: np.ndarray, n_seen: int) -> bool:
+    if (var < 0).any():
+        return False
+    spread = np.sqrt(var)
     # Features that do not vary have the scale 1; for others, means beyond this leave no digits.
     usual = np.where(spread > 0, np.minimum(spread, 1.0), 1.0)
-    far = np.abs(scaler.mean_) > 1e16 * np.maximum(scaler.scale_, spread)
-    constant = spread <= scaler.n_seen_ * np.finfo(np.float64).eps * np.abs(scaler.mean_)
-    return bool((scaler.scale_ >= 0.999 * usual).all() and not (far & ~constant).any())
+    far = np.abs(mean) > 1e16 * np.maximum(scale, spread)
+    constant = spread <= n_seen * np.finfo(np.float64).eps * np.abs(mean)
+    return bool((scale >= 0.999 * usual).all() and not (far & ~constant).any())
+
+
+def _filler(filler: Any) -> bool:
+    return filler.statistics_.shape == (filler.n_features_in_,)
 
 
 def _encoder(encoder: Any) -> bool:
@@ -339,8 +357,10 @@ def _held_fits(pipeline: Any) -> bool:
     names = {None if rows.columns is None else tuple(sorted(rows.columns)) for rows in pipeline._held}
     text = {rows.columns is not None for rows in pipeline._held}
     values = (rows.X if isinstance(rows.X, np.ndarray) else rows.X.data for rows in pipeline._held)
-    if any(np.abs(each).max(initial=0.0) > _LARGEST_HELD for each in values):
-        return False
+    for each in values:
+        is_nan = np.isnan(each)
+        if np.abs(each[~is_nan]).max(initial=0.0) > _LARGEST_HELD or (is_nan.any() and pipeline.impute is None):
+            return False
     return (
         widths == {pipeline.n_features_in_} and types == {pipeline._dtype} and sparse == {bool(pipeline._is_sparse)}
         and len(kinds) == len(names) == 1 and text == {pipeline.encoder is not None}
@@ -360,4 +380,5 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     "StreamPipeline": _pipeline,
     "StreamingScaler": _scaler,
     "ColumnEncoder": _encoder,
+    "MissingValueFiller": _filler,
 }

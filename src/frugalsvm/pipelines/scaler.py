@@ -8,16 +8,10 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm.core.moments import Moments, joined_moments, moments_of
 from frugalsvm.estimators._validation import check_choice, check_positive, validated_rows
 from frugalsvm.pipelines.sampling import RowSample, sampled
-from frugalsvm.pipelines.statistics import (
-    Moments,
-    Statistics,
-    joint_moments,
-    moments_of,
-    robust_statistics,
-    standard_statistics,
-)
+from frugalsvm.pipelines.statistics import Statistics, robust_statistics, standard_statistics
 from frugalsvm.pipelines.watching import RangeWatch, bounds_of, copied, end_block, new_watch, take
 
 __all__ = ["StreamingScaler"]
@@ -194,8 +188,8 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
             return
         moments = moments_of(X)
         if self.n_seen_:
-            moments = joint_moments(Moments(self.n_seen_, self.mean_, self.var_), moments)
-        self.n_seen_, self.var_ = moments.n, moments.var
+            moments = joined_moments(Moments(self.n_seen_, self.mean_, self.var_), moments)
+        self.n_seen_, self.var_ = moments.n_rows, moments.var
         self._publish(standard_statistics(moments, self.clip))
 
     def _publish(self, statistics: Statistics):

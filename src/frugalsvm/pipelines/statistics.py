@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-__all__ = ["Moments", "Statistics", "joint_moments", "moments_of", "robust_statistics", "standard_statistics"]
+from frugalsvm.core.moments import Moments
+
+__all__ = ["Statistics", "robust_statistics", "standard_statistics"]
 
 MOST_UNITS = 6.0  # distance from the median, in the scale
 LEAST_UNITS = 2.0  # of a limit: rare values of features that are mostly constant are not clipped
@@ -25,12 +27,6 @@ class Statistics(NamedTuple):
     scale: np.ndarray  # 1 for constant features
     limit: np.ndarray | None
     constant: np.ndarray  # of bool
-
-
-class Moments(NamedTuple):
-    n: int
-    mean: np.ndarray
-    var: np.ndarray
 
 
 def robust_statistics(X: Any, clip: float | None) -> Statistics:
@@ -86,24 +82,3 @@ def standard_statistics(moments: Moments, clip: float | None) -> Statistics:
     constant = var <= n * eps * var + (n * mean * eps) ** 2
     scale = np.where(constant, 1.0, np.sqrt(var))
     return Statistics(mean, scale, None if clip is None else clip * scale, constant)
-
-
-def moments_of(X: Any) -> Moments:
-    """Mean and variance of every feature, in float64."""
-    n, d = X.shape
-    if not issparse(X):
-        mean = X.mean(axis=0, dtype=np.float64)
-        return Moments(n, mean, X.var(axis=0, dtype=np.float64, mean=mean[None]))
-    data = X.data.astype(np.float64, copy=False)
-    mean = np.bincount(X.indices, data, d) / n
-    n_stored = np.bincount(X.indices, minlength=d)
-    squares = np.bincount(X.indices, np.square(data - mean[X.indices]), d)
-    return Moments(n, mean, (squares + (n - n_stored) * mean**2) / n)
-
-
-def joint_moments(one: Moments, other: Moments) -> Moments:
-    """The moments of two sets of rows together (Chan, Golub & LeVeque 1979)."""
-    total = one.n + other.n
-    shift = other.mean - one.mean
-    var = (one.n * one.var + other.n * other.var + shift**2 * (one.n * other.n / total)) / total
-    return Moments(total, one.mean + shift * (other.n / total), var)
