@@ -97,7 +97,7 @@ def changed(path, change):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda state: state.update(memory="/tmp/elsewhere"),
+        lambda state: state.update(memory="elsewhere"),
         lambda state: state.update(steps=[]),
         lambda state: state["steps"].pop(),
         lambda state: state["steps"][0]["tuple"][1]["state"].update(n_features_in_=4),
