@@ -105,7 +105,7 @@ def test_a_stream_pipeline_clips_inputs_as_it_does_itself(kind):
     far = X * np.where(np.arange(400) % 3 == 0, 50.0, 1.0)[:, None]
     model = plain_model(pipeline)
     assert_same_scores(model.decision_function(far), pipeline.decision_function(kind(far)), 1e-5)
-    free = model._replace(limit=None).decision_function(far)
+    free = model._replace(bounds=None).decision_function(far)
     assert np.abs(free - model.decision_function(far)).max() > 0.01
     behind = make_pipeline(StandardScaler(), pipeline)
     behind.steps[0][1].fit(5 * X + 1)
@@ -113,13 +113,13 @@ def test_a_stream_pipeline_clips_inputs_as_it_does_itself(kind):
     assert_same_scores(plain_model(behind).decision_function(far), pipeline.decision_function(kind(rows)), 1e-5)
 
 
-def test_scaling_beyond_what_can_be_exported_is_refused():
+def test_scaling_after_clipping_is_exported_and_clipping_twice_refused():
     ones = np.ones(5)
     clipped = random_model("rbf", "sign").with_scaling(ones, ones, ones)
     with pytest.raises(ValueError, match="clipped twice"):
         clipped.with_scaling(ones, ones, ones)
-    with pytest.raises(ValueError, match="scaled again"):
-        random_model("rbf", "sign").with_scaling(ones, ones).with_scaling(ones, ones, ones)
+    twice = random_model("rbf", "sign").with_scaling(ones, 2 * ones).with_scaling(3 * ones, ones, ones)
+    np.testing.assert_array_equal(twice.scaled([[9.0] * 5, [3.5] * 5]), [[0.0] * 5, [-0.25] * 5])
 
 
 def test_stream_pipeline_that_holds_rows_back_is_refused():

@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Callable
-from copy import copy, deepcopy
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 import dask.array as da
@@ -28,6 +28,7 @@ from frugalsvm.dask._preparing import (
     stacked,
 )
 from frugalsvm.estimators._base import new_kernel
+from frugalsvm.estimators._origin import for_known_rows
 from frugalsvm.estimators._validation import check_choice, check_count
 from frugalsvm.estimators._warnings import warn_if_poor
 
@@ -301,8 +302,5 @@ def held_accuracy(local: Any, held: Rows) -> float:
     """Accuracy on the held rows; NaN where there are none."""
     if not held.n_rows:
         return float("nan")
-    nameless = copy(local)  # the rows are arrays by now
-    nameless._origin = None  # and relative to it
-    vars(nameless).pop("feature_names_in_", None)
-    right = nameless.predict(held.X) == local.classes_[held.labels]
+    right = for_known_rows(local).predict(held.X) == local.classes_[held.labels]
     return float(np.average(right, weights=held.weights))

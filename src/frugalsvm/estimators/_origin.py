@@ -1,6 +1,5 @@
 """Estimators that keep rows relative to an origin (`frugalsvm.core.origin`), and warn of rows they cannot carry."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,9 @@ from frugalsvm.core.origin import (
 from frugalsvm.device.arrays import is_torch, on_host
 from frugalsvm.estimators._tensors import relative_tensor
 from frugalsvm.estimators._validation import AS_IT_IS, validated_rows
+from frugalsvm.estimators._warn import warn_caller
 
-__all__ = ["RelativeRows", "check_size"]
+__all__ = ["RelativeRows", "check_size", "for_known_rows"]
 
 _TENSOR_ROWS = 2**16
 _CANCELS = 1e-4  # errors of squared distances, relative to their size, of which users should know
@@ -88,19 +88,17 @@ class RelativeRows:
         if found is not None:
             names = getattr(self, "feature_names_in_", None)
             feature = found[0] if names is None else repr(str(names[found[0]]))
-            warnings.warn(
+            warn_caller(
                 f"Feature {feature} of X is rounded to {rows.dtype}: its values are large and differ little, so that "
                 f"rounding errors are {found[1]:.1g} of its standard deviation. Subtract a constant from it"
                 f"{' before it becomes float32, or pass float64' if rows.dtype == np.float32 else ''}.",
                 UserWarning,
-                stacklevel=6,
             )
         if issparse(rows) and is_shift_invariant(self._kernel) and cancellation(rows, self._type_of(X)) > _CANCELS:
-            warnings.warn(
+            warn_caller(
                 "X is sparse, but its features are far from zero and differ little, so that kernel values lose digits. "
                 "Pass a dense array, or subtract a constant from the features.",
                 UserWarning,
-                stacklevel=6,
             )
 
     def _follow(self, X):
@@ -113,10 +111,9 @@ class RelativeRows:
             return X
         if self._stays:
             self._origin = origin_at(before.point)
-            warnings.warn(
+            warn_caller(
                 "The rows have moved so far away from the first ones that kernel values lose digits: call fit again.",
                 UserWarning,
-                stacklevel=5,
             )
             return X
         self._move_rows(shift)
@@ -131,6 +128,15 @@ class RelativeRows:
         if self._origin is None or self._origin.is_zero:
             return rows.copy()
         return rows + self._origin.point
+
+
+def for_known_rows(estimator):
+    """A copy of an estimator for rows as it has them: arrays, relative to its origin."""
+    same: Any = object.__new__(type(estimator))  # not by `copy`, which leaves caches out and makes new ones
+    vars(same).update(vars(estimator))
+    same._origin = None
+    vars(same).pop("feature_names_in_", None)
+    return same
 
 
 def check_gamma(gamma, dtype) -> None:

@@ -1,18 +1,14 @@
 """What `fit` warns of: solvers that stopped at their limit, and classifiers no better than the majority class."""
 
-import sys
-import warnings
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from frugalsvm.estimators._origin import for_known_rows
+from frugalsvm.estimators._warn import warn_caller
 from frugalsvm.exceptions import PoorFitWarning
 
 __all__ = ["warn_after_fit", "warn_at_limit", "warn_if_above", "warn_if_poor"]
 
-_PACKAGE = str(Path(__file__).parents[1])
 SAMPLE = 1000  # rows on which a model is looked at
 FEW = 50  # with fewer rows than this, chance decides
 VIOLATED = 1e-3  # as in `SVC`, whose default `tol` this is
@@ -20,7 +16,7 @@ VIOLATED = 1e-3  # as in `SVC`, whose default `tol` this is
 
 def warn_at_limit(estimator, limit: str, advice: str) -> None:
     """An iterative solver has used up its iterations."""
-    _warn(f"{type(estimator).__name__} stopped at {limit} before it converged: {advice}.", ConvergenceWarning)
+    warn_caller(f"{type(estimator).__name__} stopped at {limit} before it converged: {advice}.", ConvergenceWarning)
 
 
 def warn_if_above(estimator, converged: bool, n_most: int) -> None:
@@ -35,7 +31,7 @@ def warn_after_fit(estimator, X, labels, weights) -> None:
     """What there is to say of a classifier that has learned rows."""
     violation = getattr(estimator, "kkt_violation_", 0.0)
     if violation > VIOLATED:
-        _warn(
+        warn_caller(
             f"{type(estimator).__name__} violates its optimality conditions by {violation:.2g}, because of rounding: "
             "scale the features, or lower C.",
             ConvergenceWarning,
@@ -53,10 +49,10 @@ def warn_if_poor(estimator, X, labels, weights) -> None:
     labels, weights = labels[known], None if weights is None else weights[known]
     shares = np.bincount(labels, weights, minlength=len(estimator.classes_))
     majority, largest = shares.max() / shares.sum(), estimator.classes_.tolist()[int(shares.argmax())]
-    accuracy = np.average(_predicted(estimator, X[known]) == estimator.classes_[labels], weights=weights)
+    accuracy = np.average(for_known_rows(estimator).predict(X[known]) == estimator.classes_[labels], weights=weights)
     if accuracy <= majority * (1 + 1e-12) and majority < 1.0:  # a single class with a weight is no choice
         weighted = "" if weights is None else " by weight"
-        _warn(
+        warn_caller(
             f"{type(estimator).__name__} is no better than always predicting {largest!r}: right on "
             f"{accuracy:.1%} of {len(known)} training rows{weighted}, where that class is {majority:.1%}. "
             f"Scale the features (StandardScaler), or try other values of {_worth_trying(estimator)}.",
@@ -64,22 +60,7 @@ def warn_if_poor(estimator, X, labels, weights) -> None:
         )
 
 
-def _predicted(estimator, X):
-    nameless: Any = object.__new__(type(estimator))
-    vars(nameless).update(vars(estimator))
-    vars(nameless).pop("feature_names_in_", None)  # rows of a data frame are rows of an array by now
-    return nameless.predict(X)
-
-
 def _worth_trying(estimator) -> str:
     kernel = ("gamma",) if getattr(estimator, "kernel", None) != "linear" else ()
     names = [name for name in (*kernel, "alpha", "C", "budget") if getattr(estimator, name, None) is not None]
     return ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
-
-
-def _warn(message: str, category: type[Warning]) -> None:
-    """A warning that points at the first caller outside of this package."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)

@@ -80,8 +80,9 @@ def tables(model, names):
         yield _vector(names, what, "[N_FEATURES]", values)
     if model.scale is not None:
         yield _vector(names, "scale", "[N_FEATURES]", model.scale)
-    if model.limit is not None:
-        yield _vector(names, "limit", "[N_FEATURES]", model.limit)
+    if model.bounds is not None:
+        for what, values in zip(("least", "most"), model.bounds, strict=True):
+            yield _vector(names, what, "[N_FEATURES]", values)
 
 
 def _means(model, names):
@@ -192,7 +193,7 @@ def decision_function(model, names):
     real, prefix = names.real, names.prefix
     votes = model.decision == "votes"
     target = "values" if votes else "scores"
-    is_scaled = model.mean is not None or model.scale is not None or model.limit is not None
+    is_scaled = model.mean is not None or model.scale is not None or model.bounds is not None
     row = "row" if is_scaled else "x"
     lines = [f"void {prefix}_decision(const {real} *x, {real} *scores)", "{"]
     if is_scaled:
@@ -219,13 +220,15 @@ def decision_function(model, names):
 def _scaling(model, names):
     """Lines that write the scaled inputs to ``row``."""
     real, prefix = names.real, names.prefix
-    shifted = " - ".join(["x[j]", *(f"{prefix}_{what}[j]" for what in _MEANS[: len(_means(model, names))])])
     yield "    for (j = 0; j < N_FEATURES; ++j) {"
-    yield f"        {real} value = {shifted};"
-    if model.limit is not None:
-        limit = f"{prefix}_limit[j]"
-        yield f"        value = value > {limit} ? {limit} : value < -{limit} ? -{limit} : value;"
-    yield f"        row[j] = value{f' / {prefix}_scale[j]' if model.scale is not None else ''};"
+    yield f"        {real} value = x[j];"
+    if model.bounds is not None:
+        least, most = f"{prefix}_least[j]", f"{prefix}_most[j]"
+        yield f"        value = value > {most} ? {most} : value < {least} ? {least} : value;"
+    means = _MEANS[: len(_means(model, names))]
+    shifted = " - ".join(["value", *(f"{prefix}_{what}[j]" for what in means)])
+    shifted = f"({shifted})" if means else shifted
+    yield f"        row[j] = {shifted}{f' / {prefix}_scale[j]' if model.scale is not None else ''};"
     yield "    }"
 
 

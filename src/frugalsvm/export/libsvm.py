@@ -84,7 +84,7 @@ def to_libsvm(estimator: Any, path: str | os.PathLike[str]) -> Path:
     lines = [*_header(model, shape), "SV"]
     columns = [_line(*numbers) for numbers in zip(shape.coefficients.T.tolist(), shape.vectors, strict=True)]
     scaling = _scaling_lines(model)  # an error comes before anything is written
-    if model.limit is not None:
+    if model.bounds is not None:
         warnings.warn(
             "The pipeline clips features, which LIBSVM cannot do: rows with values beyond the limits get other scores. "
             "Export to ONNX or C for the same scores.",

@@ -52,7 +52,7 @@ class PlainModel(NamedTuple):
     offsets: NDArray | None = None  # (n,) of the kernel "cosine", in turns
     mean: NDArray | None = None  # inputs become (x - mean) / scale first; None is 0
     scale: NDArray | None = None  # None is 1
-    limit: NDArray | None = None  # x - mean is clipped to [-limit, limit]; None clips nothing
+    bounds: NDArray | None = None  # (2, n_features) that inputs are clipped to before that; None clips nothing
     dtype: Any = np.dtype(np.float64)  # in which the library itself computes the kernel values
 
     @property
@@ -62,7 +62,7 @@ class PlainModel(NamedTuple):
     def with_scaling(self, mean, scale, limit=None) -> "PlainModel":
         """The model for inputs that become ``(x - mean) / scale`` before all else; None is 0 and 1.
 
-        With a limit, ``x - mean`` is clipped to it, which must be the only scaling then.
+        With a limit, ``x - mean`` is clipped to it first.
         """
         width = self.n_features
         mean = np.zeros(width) if mean is None else np.asarray(mean, np.float64)
@@ -71,23 +71,22 @@ class PlainModel(NamedTuple):
             raise ValueError(f"The scaling is for {len(mean)} features, but the model has {width}.")
         inner_mean = 0.0 if self.mean is None else self.mean
         inner_scale = 1.0 if self.scale is None else self.scale
-        if self.limit is not None:
-            if limit is not None:
+        bounds = None if limit is None else np.stack([mean - limit, mean + limit])
+        if self.bounds is not None:
+            if bounds is not None:
                 raise ValueError("A model whose inputs are clipped twice cannot be exported.")
-            limit = self.limit * scale
-        elif limit is not None and self.scale is not None:
-            raise ValueError("A model whose inputs are scaled again after they were clipped cannot be exported.")
-        return self._replace(mean=mean + scale * inner_mean, scale=scale * inner_scale, limit=limit)
+            bounds = mean + scale * self.bounds
+        return self._replace(mean=mean + scale * inner_mean, scale=scale * inner_scale, bounds=bounds)
 
     def scaled(self, X) -> NDArray:
         """Rows as the kernel takes them, in float64."""
         X = np.asarray(X.toarray() if issparse(X) else X, np.float64)
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(f"X must have {self.n_features} columns, but its shape is {X.shape}.")
+        if self.bounds is not None:
+            X = np.clip(X, *self.bounds)
         if self.mean is not None:
             X = X - self.mean
-        if self.limit is not None:
-            X = np.clip(X, -self.limit, self.limit)
         return X if self.scale is None else X / self.scale
 
     def kernel_values(self, rows) -> NDArray:

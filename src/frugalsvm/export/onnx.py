@@ -142,10 +142,10 @@ def _kernel_values(graph, model):
 def _scaled(graph, model, mean, scale):
     """``(X - mean) / scale``, of inputs that are clipped as those of the model are."""
     rows = "X"
-    if model.limit is not None:
-        center = 0.0 if model.mean is None else model.mean
-        rows = graph.node("Max", rows, graph.number("least", center - model.limit))
-        rows = graph.node("Min", rows, graph.number("most", center + model.limit))
+    if model.bounds is not None:
+        least, most = model.bounds
+        rows = graph.node("Max", rows, graph.number("least", least))
+        rows = graph.node("Min", rows, graph.number("most", most))
     if mean is not None:
         for number, part in enumerate(mean_parts(mean, graph.dtype)):
             rows = graph.node("Sub", rows, graph.number(f"mean_{number}" if number else "mean", part))

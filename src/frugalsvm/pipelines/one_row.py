@@ -7,6 +7,7 @@ does not know what to do (a new label, a wrong length, NaN): then the validated 
 """
 
 from contextlib import nullcontext
+from math import isfinite
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -67,8 +68,8 @@ class RowPath:
 
     _center: Any  # as the scaler has them, if there is one
     _scale: Any
-    _limit: Any
     _least: Any
+    _most: Any
     _bounds: Any
 
     def __init__(self, estimator, scaler):
@@ -88,9 +89,9 @@ class RowPath:
         self._row = self._matrix[0]
         self._origin_at = estimator._origin
         self._origin = None if self._origin_at is None or self._origin_at.is_zero else self._origin_at.point
-        self._most = np.finfo(dtype).max / 4
+        self._limit = np.finfo(dtype).max / 4
         if self._origin_at is not None:
-            self._most = min(self._most, far_limit(getattr(estimator._kernel, "gamma", None) or 1.0, dtype))
+            self._limit = min(self._limit, far_limit(getattr(estimator._kernel, "gamma", None) or 1.0, dtype))
         self._machines = [self._to_learn(parts, expansion) for parts, expansion in machines]
         self._n_seen = self._counts[N_SEEN]
         self._scoring: _Prepared | None = None
@@ -125,12 +126,12 @@ class RowPath:
 
     def _read_scaler(self):
         scaler: Any = self._scaler
-        self._scale = self._limit = self._least = self._bounds = None
+        self._scale = self._least = self._most = self._bounds = None
         if scaler is None:
             return
         self._center = scaler.center_ if scaler.centres_ else np.zeros(self._shape)
-        self._scale, self._limit = scaler.scale_, scaler.limit_
-        self._least = None if self._limit is None else -self._limit
+        self._scale, self._most = scaler.scale_, scaler.limit_
+        self._least = None if self._most is None else -self._most
         if scaler.watches:
             self._bounds = bounds_of(scaler.statistics, self._raw.dtype)
             scaler.make_writable()
@@ -159,16 +160,15 @@ class RowPath:
             self._raw[:] = x  # rounded to the type of the model first, as whole batches are
             np.subtract(self._raw, self._center, out=self._distance)
             clipped = self._distance
-            if self._limit is not None:
-                clipped = np.minimum(np.maximum(clipped, self._least, out=self._size), self._limit, out=self._size)
+            if self._most is not None:
+                if not isfinite(self._raw.dot(self._raw)):
+                    return False  # what is clipped is finite in any case
+                clipped = np.minimum(np.maximum(clipped, self._least, out=self._size), self._most, out=self._size)
             np.divide(clipped, self._scale, out=row, casting="unsafe")
             if origin is not None:
                 row[:] = np.subtract(row, origin)
-            raw_square = float(self._raw.dot(self._raw))
-            if raw_square - raw_square != 0.0:  # infinite or NaN, which clipping hides
-                return False
         # Neither NaN nor infinite, nor so far from the origin that it may have to move.
-        return float(row.dot(row)) <= self._most
+        return float(row.dot(row)) <= self._limit
 
     def place_of(self, y) -> int | None:
         """The place of a label among the classes; None if it is not there."""
