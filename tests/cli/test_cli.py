@@ -92,7 +92,7 @@ class TestTrain:
 
 
 class TestResume:
-    @pytest.mark.parametrize("flags", [[], ["--shuffle-buffer", "5000"]])
+    @pytest.mark.parametrize("flags", [[], ["--shuffle-buffer", "5000"], ["--shuffle", "yes"]])
     def test_a_killed_run_ends_with_the_same_file(self, folder, tmp_path, flags):
         """Killed after its first checkpoint, whenever that is."""
         whole, resumed = tmp_path / "whole.frugal", tmp_path / "resumed.frugal"

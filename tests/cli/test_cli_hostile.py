@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 from frugalsvm.cli.app import app
 from frugalsvm.cli.errors import Exit
 
-FAST = ["--gamma", "8", "--alpha", "1e-3", "--budget", "20", "--quiet"]
+# Missing values are bad lines here; by default they are filled.
+FAST = ["--gamma", "8", "--alpha", "1e-3", "--budget", "20", "--quiet", "--missing", "fail"]
 N_BEFORE, N_ROWS = 150, 300  # good rows before the bad lines, and all good rows
 LONG = 10_000_000  # bytes of a long line
 TOO_LONG = 17_000_000  # more than is read of a line

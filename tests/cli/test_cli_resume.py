@@ -93,7 +93,10 @@ class TestCheckpoints:
             invoke("train", data, *common, "-o", f"{every}.frugal", "--checkpoint-every", every)
             assert Path(f"{every}.frugal").read_bytes() == Path("none.frugal").read_bytes()
 
-    @pytest.mark.parametrize("flags", [[], ["--shuffle-buffer", "700"], ["--calibrate"], ["--on-bad-line", "skip"]])
+    @pytest.mark.parametrize(
+        "flags",
+        [[], ["--shuffle-buffer", "700"], ["--shuffle", "yes"], ["--calibrate"], ["--on-bad-line", "skip"]],
+    )
     @pytest.mark.parametrize("after", [3, 8])  # in the first pass, and in the second
     def test_in_the_middle_of_a_batch_are_resumed(self, data, flags, after):
         common = [*FAST, "--checkpoint-every", 1000, "--passes", 2, *flags]
@@ -117,7 +120,7 @@ def edited(X, y):
 
 
 def swapped(X, y):
-    return lines(X[:, [1, 0, *range(2, 12)]], y, "bacdefghijkl")
+    return lines(X[:, [1, 0, *range(2, 12)]], y)  # under the names of each other
 
 
 def relabelled(X, y):
@@ -148,6 +151,15 @@ class TestChangedData:
         assert Path("m.frugal").read_bytes() == before
         invoke("train", data, "-o", "m.frugal", "--resume", "--changed-data", "-q")
         assert describe("m.frugal").metadata["training"]["finished"]
+
+    def test_columns_in_another_order_are_found_by_their_names(self, data):
+        interrupted(data, "m.frugal", "--checkpoint-every", 2000)
+        X, y = table()
+        Path(data).write_text("\n".join(lines(X[:, [1, 0, *range(2, 12)]], y, "bacdefghijkl")) + "\n")
+        invoke("train", data, "-o", "m.frugal", "--resume", "-q")
+        Path(data).write_text("\n".join(lines(X, y)) + "\n")
+        invoke("train", data, "-o", "whole.frugal", *FAST)
+        assert Path("m.frugal").read_bytes() == Path("whole.frugal").read_bytes()
 
     def test_rows_after_those_that_were_learned_may_change(self, data):
         """Somebody repairs a bad line, or appends rows."""

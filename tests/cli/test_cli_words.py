@@ -149,12 +149,18 @@ class TestOtherKindsOfRows:
     def test_labels_of_another_kind(self, model, tmp_path):
         result = invoke("evaluate", model, written(tmp_path / "rows.csv", "csv"))
         assert result.exit_code == Exit.DATA
-        assert "rows.csv has labels like 0, and the model knows 'no', 'yes'" in " ".join(result.output.split())
+        assert "rows.csv has labels like '0', and the model knows 'no', 'yes'" in " ".join(result.output.split())
+
+    def test_labels_are_known_by_their_name(self, model, tmp_path):
+        plain, other = (invoke("predict", model, tmp_path / "text.csv", *flags) for flags in ([], ["--no-labelled"]))
+        assert plain.exit_code == other.exit_code == 0
+        assert plain.stdout == other.stdout
 
     def test_text_that_was_not_learned(self, model, tmp_path):
-        result = invoke("predict", model, tmp_path / "text.csv", "--no-labelled")
+        (tmp_path / "more.csv").write_text("a,b,town,label\n1,2,Graz,yes\n")
+        result = invoke("predict", model, tmp_path / "more.csv")
         assert result.exit_code == Exit.DATA
-        assert "text.csv has text in 'label', which the model did not learn from" in " ".join(result.output.split())
+        assert "more.csv has a column 'town' of text, which the model has not learned from" in result.output
 
     def test_text_that_is_missing(self, tmp_path):
         data = tmp_path / "colors.csv"
@@ -165,7 +171,7 @@ class TestOtherKindsOfRows:
         (tmp_path / "plain.csv").write_text("a,y\n1,0\n2,1\n")
         result = invoke("predict", tmp_path / "c.frugal", tmp_path / "plain.csv")
         assert result.exit_code == Exit.DATA
-        assert "plain.csv has no text in 'color'" in " ".join(result.output.split())
+        assert "plain.csv has no column 'color', which the model has learned from" in result.output
 
     @pytest.mark.parametrize(
         "command", [["inspect"], ["export", "--to", "c", "-o", "x"], ["predict"], ["train", "--resume"]]

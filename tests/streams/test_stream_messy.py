@@ -5,6 +5,8 @@ import zipfile
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from stream_files import encoded, joined, table
 
 from frugalsvm.streams import Schema, StreamError, lines, open_stream
@@ -170,8 +172,9 @@ def test_rows_without_a_label(word):
         assert joined(open_stream(io.BytesIO(text), format="csv", reads_labels=False))[0].shape == (4, 1)
 
 
-def test_none_is_a_class():
+def test_words_that_can_be_classes():
     assert read(b"x,y\n1,none\n2,mild\n")[2].tolist() == ["none", "mild"]
+    assert read(b"x,y\n1,+\n2,-\n", unlabeled="skip")[2].tolist() == ["+", "-"]
 
 
 def test_missing_values():
@@ -233,6 +236,27 @@ def test_columns_like_those_of_another_file():
             read(text, like=like)
 
 
+def test_columns_of_parquet_tables(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    import datetime
+
+    from pyarrow import parquet
+
+    days = pa.array([datetime.date(2020, 1, day) for day in (1, 2, 3)])
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table({"b": [1.0, 2.0, 3.0], "day": days, "a": [4, 5, None], "y": ["u", None, "v"]}), path)
+    with pytest.raises(StreamError, match=r"column 'day' is date32.*ignore= leaves it out"):
+        list(open_stream(path))
+    stream = open_stream(path, ignore=["day"], missing="nan", unlabeled="skip")
+    X, y = joined(stream)
+    np.testing.assert_array_equal(X, [[1, 4], [3, np.nan]])
+    assert y.tolist() == ["u", "v"]
+    assert (stream.n_unlabeled, stream.n_missing) == (1, 1)
+    like = Schema(read(b"a,b,y\n1,2,u\n")[0].schema.columns + stream.schema.columns[1:2])
+    rows = joined(open_stream(path, like=like, missing="nan", reads_labels=False))[0]
+    np.testing.assert_array_equal(rows, [[4, 1], [5, 2], [np.nan, 3]])
+
+
 def test_patterns_folders_and_archives(tmp_path):
     X, y = table()
     parts = [slice(0, 20), slice(20, 21), slice(21, None)]
@@ -266,6 +290,11 @@ def test_a_table_in_an_archive(tmp_path):
         pass
     with pytest.raises(StreamError, match="archive without files"):
         open_stream(tmp_path / "empty.zip")
+    with zipfile.ZipFile(tmp_path / "table.xlsx", "w") as archive:
+        archive.writestr("[Content_Types].xml", b"<Types/>")
+        archive.writestr("xl/worksheets/sheet1.xml", b"<sheet/>")
+    with pytest.raises(StreamError, match="spreadsheet or another document: save its table as CSV"):
+        open_stream(tmp_path / "table.xlsx")
     np.savez(tmp_path / "arrays.npz", X=np.ones((3, 2)), y=np.arange(3))
     (tmp_path / "arrays.npz").rename(tmp_path / "arrays.zip")
     assert joined(open_stream(tmp_path / "arrays.zip"))[0].shape == (3, 2)
@@ -285,3 +314,43 @@ def test_hashed_features():
     np.testing.assert_array_equal(joined(zero_based)[0][1:], X)
     with pytest.raises(StreamError, match="hash_features is for LIBSVM"):
         open_stream(io.BytesIO(b"a,y\n1,2\n"), format="csv", hash_features=64)
+
+
+MESSY = [
+    written(ROWS, ";", ","),
+    written(ROWS, header="0,1,class"),
+    b"sep=;\r\n" + written(ROWS, ";", ",", end="\r\n"),
+    written(ROWS, ";", number=thousands(".", ",")),
+    b"n,t,y\n" + b'1,"two\nlines",0\n2,plain,1\n3,"a ""b""",NA\n,c,1\n' * 5,
+    b"# a comment\n" + written(ROWS).replace(b"\n", b",\n"),
+]
+BITS = [b'"', b",", b";", b"\n", b"\r", b"#", b"\t", b" ", b"1", b".", b"NA", b"\xff", b"sep=;", b"-", b"\x00", b'""']
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.sampled_from(MESSY),
+    st.lists(st.tuples(st.integers(0, 10**6), st.sampled_from(BITS), st.booleans()), max_size=5),
+    st.sampled_from(["fail", "skip"]),
+    st.sampled_from(["fail", "skip", "nan"]),
+    st.sampled_from([50, 300, 1 << 18]),
+)
+def test_changed_tables_never_crash_and_resume(monkeypatch, data, changes, on_bad_line, missing, block_bytes):
+    """An error of ours, or rows that are the same from wherever reading begins."""
+    for place, new, replaces in changes:
+        at = place % (len(data) + 1)
+        data = data[:at] + new + data[at + (len(new) if replaces else 0) :]
+    monkeypatch.setattr(lines, "BLOCK_BYTES", block_bytes)
+    options = {"on_bad_line": on_bad_line, "missing": missing, "unlabeled": on_bad_line}
+    stream = open_stream(io.BytesIO(data), format="csv", batch_rows=7, **options)
+    try:
+        X, y = joined(stream)
+    except StreamError as error:
+        assert len(str(error)) < 1500  # noqa: PT017 - both ways are right
+        return
+    assert np.isfinite(X).all() or missing == "nan"
+    assert not np.isinf(X).any()
+    start = len(X) // 2
+    rows, labels = joined(stream.from_row(start))
+    np.testing.assert_array_equal(rows, X[start:])
+    assert labels.tolist() == y[start:].tolist()

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -16,17 +16,24 @@ from frugalsvm.cli.flags import (
     YES_OR_NO,
     Algorithm,
     BadLine,
-    DataFile,
+    Categorical,
+    DataFiles,
+    Decimal,
     Delimiter,
     Device,
     Features,
     Format,
+    HashFeatures,
     Header,
+    Ignore,
     Json,
     Label,
+    Missing,
     ModelFile,
     Quiet,
     Seed,
+    Shuffle,
+    Thousands,
     checked_choice,
     completing,
     data_options,
@@ -63,7 +70,7 @@ def _main(
 @app.command()
 def train(
     context: typer.Context,
-    data: DataFile,
+    data: DataFiles,
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")] = Path("model.frugal"),
     algorithm: Algorithm = "bsgd",
     budget: Annotated[int | None, typer.Option(min=2, help="Largest number of vectors, or of features (asset).")] = 500,
@@ -101,6 +108,13 @@ def train(
     on_bad_line: BadLine = "fail",
     header: Header = "auto",
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
+    categorical: Categorical = None,
+    ignore: Ignore = None,
+    missing: Missing = "median",
+    shuffle: Shuffle = "auto",
+    hash_features: HashFeatures = None,
     features: Features = None,
     seed: Seed = 0,
     as_json: Json = False,
@@ -117,7 +131,7 @@ def train(
 @app.command()
 def predict(
     model: ModelFile,
-    data: DataFile,
+    data: DataFiles,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write; standard output otherwise.")
     ] = None,
@@ -129,19 +143,20 @@ def predict(
     on_bad_line: BadLine = "fail",
     header: Header = "auto",
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
 ) -> None:
     """Predict the label of every row, one line each."""
     with reported(of_model=model):
-        from frugalsvm.cli.data import open_data
+        from frugalsvm.cli.data import as_learned, open_data
         from frugalsvm.cli.fitting import fitting
         from frugalsvm.cli.predicting import predicted_lines, write_lines
         from frugalsvm.cli.showing import tell_skipped
         from frugalsvm.persist import load
 
         fitted, where = load(model), _where(device)
-        options = data_options({**locals(), "features": _width_of(fitted)})
-        opened = open_data(options, has_labels=labelled)
-        batches = fitting(fitted, opened.batches, data, labelled=False)
+        opened = open_data(as_learned(data_options(locals()), model, fitted), has_labels=labelled)
+        batches = fitting(fitted, opened.batches, opened.stream.name, labelled=False)
         write_lines(predicted_lines(fitted, batches, where, scores=scores), output)
         tell_skipped(opened.stream)
 
@@ -156,14 +171,10 @@ def _where(device: str | None) -> dict[str, str]:
     return {"device": device}
 
 
-def _width_of(fitted: Any) -> int | None:
-    return getattr(fitted, "n_features_in_", None) or None  # text alone has no width
-
-
 @app.command()
 def evaluate(
     model: ModelFile,
-    data: DataFile,
+    data: DataFiles,
     prequential: Annotated[
         bool, typer.Option(help="Learn each batch after predicting it, and show the curve.")
     ] = False,
@@ -173,13 +184,15 @@ def evaluate(
     on_bad_line: BadLine = "fail",
     header: Header = "auto",
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
     as_json: Json = False,
 ) -> None:
     """Measure a model on labelled rows."""
     with reported(of_model=model):
-        from frugalsvm.cli.data import open_data
+        from frugalsvm.cli.data import as_learned, open_data
         from frugalsvm.cli.fitting import fitting
-        from frugalsvm.cli.measuring import Tally
+        from frugalsvm.cli.measuring import Tally, tell_doubts
         from frugalsvm.cli.running import labels_of, rows_of
         from frugalsvm.cli.showing import as_json as print_json
         from frugalsvm.cli.showing import table_of, tell_skipped
@@ -187,8 +200,8 @@ def evaluate(
 
         fitted, where = load(model), _where(device)
         tally, curve = Tally(fitted.classes_), []
-        opened = open_data(data_options({**locals(), "features": _width_of(fitted)}))
-        for batch in fitting(fitted, opened.batches, data, labelled=True):
+        opened = open_data(as_learned(data_options(locals()), model, fitted))
+        for batch in fitting(fitted, opened.batches, opened.stream.name, labelled=True):
             rows = rows_of(batch)
             predicted, labels = fitted.predict(rows, **where), labels_of(batch)
             tally.add(labels, predicted, fitted.decision_function(rows, **where))
@@ -196,9 +209,10 @@ def evaluate(
                 curve.append({"examples": batch.end, "accuracy": float(np.mean(predicted == labels))})
                 fitted.partial_fit(rows, labels, sample_weight=batch.weights)
         if not tally.n_examples:
-            raise ValueError(f"{data} has no rows.")
+            raise ValueError(f"{opened.stream.name} has no rows.")
         results, n_bad = tally.results(), getattr(opened.stream, "n_bad", 0)
         tell_skipped(opened.stream)
+        tell_doubts(tally, fitted.classes_, opened.stream)
     if as_json:
         print_json({**results, "bad_lines": n_bad, **({"curve": curve} if prequential else {})})
         return
@@ -216,7 +230,7 @@ def evaluate(
 
 @app.command()
 def tune(
-    data: DataFile,
+    data: DataFiles,
     algorithm: Algorithm = "bsgd",
     budget: Annotated[list[int] | None, typer.Option(help="Budgets to try; repeat the flag.")] = None,
     rows: Annotated[int, typer.Option(min=100, help="Look at so many first rows.")] = 20_000,
@@ -228,6 +242,13 @@ def tune(
     on_bad_line: BadLine = "fail",
     header: Header = "auto",
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
+    categorical: Categorical = None,
+    ignore: Ignore = None,
+    missing: Missing = "median",
+    shuffle: Shuffle = "auto",
+    hash_features: HashFeatures = None,
     features: Features = None,
     seed: Seed = 0,
     as_json: Json = False,
@@ -237,15 +258,18 @@ def tune(
     if budget and not applies("budget", "stream", algorithm):
         raise typer.BadParameter(f"{algorithm} keeps as many vectors as it needs: leave it out.", param_hint="--budget")
     with reported():
+        from frugalsvm.cli.beginning import begin, check_enough, check_size, tell_begun
         from frugalsvm.cli.choosing import grid_for, halved, usual_gamma
-        from frugalsvm.cli.data import open_data, peeked, prepared
+        from frugalsvm.cli.data import prepared
         from frugalsvm.cli.showing import Status, table_of
         from frugalsvm.cli.showing import as_json as print_json
 
-        head, _ = peeked(open_data(data_options(locals())).batches, rows)
-        if not head:
-            raise ValueError(f"{data} has no rows.")
-        first = prepared(head)
+        begun = begin(data_options(locals()), rows)
+        tell_begun(begun, quiet=as_json)
+        for size in budget or (500,):
+            check_size(begun, algorithm, size)
+        first = prepared(begun.head, impute=begun.data.imputes)
+        check_enough(begun, first.y)
         grid = grid_for(algorithm, usual_gamma(first.X), budgets=tuple(budget) if budget else (500,))
         words = f"Trying {len(grid)} candidates on up to {len(first.y):,} rows ..."
         with Status(words, quiet=as_json), compiling_shown(quiet=as_json):

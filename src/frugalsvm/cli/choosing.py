@@ -8,7 +8,7 @@ from frugalsvm.cli.catalogue import CATALOGUE, new_estimator
 from frugalsvm.core.moments import moments_of
 from frugalsvm.estimators._validation import scale_gamma
 
-__all__ = ["Trial", "choose", "grid_for", "halved", "needs_scaling", "usual_gamma"]
+__all__ = ["Trial", "can_choose", "choose", "grid_for", "halved", "needs_scaling", "usual_gamma", "usual_of"]
 
 _GAMMAS = (0.1, 0.3, 1.0, 3.0)  # times what gamma="scale" is
 _STRENGTHS = {"alpha": (1e-3, 1e-4, 1e-5), "C": (1.0, 10.0, 100.0), "": (None,)}
@@ -38,6 +38,17 @@ def grid_for(name: str, base_gamma: float, *, gamma=None, strength=None, budgets
     gammas = [gamma] if gamma is not None else [factor * base_gamma for factor in _GAMMAS]
     strengths = [strength] if strength is not None else list(_STRENGTHS[CATALOGUE[name].strength])
     return [{"gamma": g, "strength": s, "budget": b} for g in gammas for s in strengths for b in budgets]
+
+
+def usual_of(grid: list[dict[str, Any]]) -> dict[str, Any]:
+    """The candidate in the middle, for rows that are too few to choose by."""
+    return grid[len(grid) // 2]
+
+
+def can_choose(y: np.ndarray) -> bool:
+    """Whether some rows can be learned and others judged, with two classes in what is learned."""
+    n_learned = 2 * len(y) // 3
+    return n_learned < len(y) and len(np.unique(y[:n_learned])) > 1
 
 
 def choose(name: str, X: Any, y: np.ndarray, grid: list[dict[str, Any]], seed: int | None) -> list[Trial]:

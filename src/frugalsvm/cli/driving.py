@@ -12,7 +12,7 @@ import typer
 from frugalsvm.cli.applicable import driver_of, flag_named, refusal
 from frugalsvm.cli.catalogue import CATALOGUE
 from frugalsvm.cli.errors import Printer, compiling_shown
-from frugalsvm.cli.flags import YES_OR_NO, checked_choice, data_options
+from frugalsvm.cli.flags import YES_OR_NO, checked_choice, data_options, source_of
 from frugalsvm.cli.options import TrainOptions
 from frugalsvm.cli.outcome import tell_outcome
 from frugalsvm.cli.pipes import is_read_once
@@ -26,6 +26,7 @@ def run_training(values: dict[str, Any], given: Collection[str]) -> None:
     """Train as the flags say, and tell what came of it; ``given`` are the flags that somebody gave."""
     checked_choice("--algorithm", values["algorithm"], CATALOGUE)
     checked_choice("--scale", values["scale"], YES_OR_NO)
+    values = {**values, "data": source_of(values["data"])}
     driver = driver_of(values)
     _refuse(given, driver, values)
     target, quiet = Path(values["output"]), values["quiet"] or values["as_json"]
@@ -108,6 +109,8 @@ def _on_dask(values: dict[str, Any], target: Path, *, quiet: bool) -> None:
     from frugalsvm.cli.dask_training import TlsFiles, train_on_dask
     from frugalsvm.cli.showing import as_json as print_json
 
+    if not isinstance(values["data"], str):
+        raise typer.BadParameter("give one file or one pattern in quotes, such as 'part-*.csv'.", param_hint="--dask")
     settings = {name: values[name] for name in ("budget", "gamma", "alpha")} | {"random_state": values["seed"]}
     if values["algorithm"] == "asset":
         settings["C"] = values["c"]

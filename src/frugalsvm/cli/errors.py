@@ -14,7 +14,7 @@ from rich.console import Console
 
 from frugalsvm._compile_notice import show_compiling
 
-__all__ = ["Exit", "Printer", "compiling_shown", "fail", "in_flags", "nobody_reads", "reported", "silenced"]
+__all__ = ["Exit", "Printer", "advised", "compiling_shown", "fail", "in_flags", "nobody_reads", "reported", "silenced"]
 
 
 class Exit(IntEnum):
@@ -36,7 +36,11 @@ _FLAGS = (
     (re.compile(r"(?<![\w'\"/\\.-])n_features=(?=\d)"), "--features "),
     (re.compile(r"(?<![\w'\"/\\.-])n_features(?![\w'\"/\\=-]|\.\w)"), "--features"),
 )
+_ARGUMENTS = re.compile(r"(?<![\w'\"/\\.-])(decimal|thousands|categorical|ignore)=(?=[ ,.]|$)")
 _WIDTH = re.compile(r"--features (\d+)")
+
+
+_BAD_LINE = re.compile(r", (line|row) \d+( \(from 0\))?: ")
 
 
 def fail(code: Exit, message: str) -> typer.Exit:
@@ -57,7 +61,24 @@ def in_flags(message: str, *, of_model: bool = False) -> str:
     """
     for pattern, flag in _FLAGS:
         message = pattern.sub(flag, message)
+    message = _ARGUMENTS.sub(r"--\1", message)
     return _WIDTH.sub(r"the \1 features of the model", message) if of_model else message
+
+
+def advised(message: str) -> str:
+    """A sentence about a line of data, with what to do about it where it does not say so.
+
+    Examples
+    --------
+    >>> advised("rows.csv, line 3: 2 fields where 4 are expected")
+    'rows.csv, line 3: 2 fields where 4 are expected (--on-bad-line skip leaves out such lines).'
+    """
+    if not _BAD_LINE.search(message) or "--" in message:
+        return message
+    advice = "--missing median fills them" if "is missing" in message else "--on-bad-line skip leaves out such lines"
+    if re.search(r": column \d+ .* is not a number$", message):
+        advice += ", --ignore the column"
+    return f"{message.rstrip('.')} ({advice})."
 
 
 def _escaped(message: str) -> str:
@@ -137,7 +158,7 @@ def reported(*, of_model: Path | None = None):
     except ModelFileError as error:
         raise fail(Exit.MODEL, str(error) if of_model is None else f"{of_model}: {error}") from error
     except StreamError as error:
-        raise fail(Exit.DATA, in_flags(str(error), of_model=of_model is not None)) from error
+        raise fail(Exit.DATA, advised(in_flags(str(error), of_model=of_model is not None))) from error
     except DeviceError as error:
         raise fail(Exit.SYSTEM, str(error)) from error
     except BrokenPipeError as error:  # the reader of our output has had enough, as `head` has

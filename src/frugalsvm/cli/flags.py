@@ -13,22 +13,30 @@ __all__ = [
     "YES_OR_NO",
     "Algorithm",
     "BadLine",
-    "DataFile",
+    "Categorical",
+    "DataFiles",
+    "Decimal",
     "Delimiter",
     "Device",
     "Features",
     "Format",
+    "HashFeatures",
     "Header",
+    "Ignore",
     "Json",
     "Label",
+    "Missing",
     "ModelFile",
     "Quiet",
     "Seed",
+    "Shuffle",
+    "Thousands",
     "checked_choice",
     "completing",
     "data_options",
     "given_flags",
     "options_from",
+    "source_of",
 ]
 
 
@@ -38,9 +46,12 @@ def completing(choices: Iterable[str]) -> Callable[[str], list[str]]:
 
 
 YES_OR_NO = ("auto", "yes", "no")
+_MISSING = ("median", "mean", "skip", "fail")
 _FORMATS = ("libsvm", "csv", "tsv", "parquet", "arrow", "npz", "npy")
 
-DataFile = Annotated[str, typer.Argument(help="File, folder (Parquet), or - for standard input.")]
+DataFiles = Annotated[
+    list[str], typer.Argument(help="Files, folders, patterns such as 'part-*.csv', or - for standard input.")
+]
 ModelFile = Annotated[Path, typer.Argument(help="Model file (.frugal).")]
 Format = Annotated[
     str | None,
@@ -59,6 +70,27 @@ Header = Annotated[
     str, typer.Option(help="Whether CSV has a header: auto, yes, no.", autocompletion=completing(YES_OR_NO))
 ]
 Delimiter = Annotated[str | None, typer.Option(help="Between the fields of CSV.")]
+Decimal = Annotated[str | None, typer.Option(help="Before the decimals of numbers in CSV: . or , (seen otherwise).")]
+Thousands = Annotated[str | None, typer.Option(help="Between thousands of numbers in CSV (seen otherwise).")]
+Categorical = Annotated[str | None, typer.Option(help="Columns to take as text, by name or number, with commas.")]
+Ignore = Annotated[str | None, typer.Option(help="Columns to leave out, by name or number, with commas.")]
+Missing = Annotated[
+    str,
+    typer.Option(
+        help="Missing numbers: median or mean fill them, skip leaves rows out, fail.",
+        autocompletion=completing(_MISSING),
+    ),
+]
+Shuffle = Annotated[
+    str,
+    typer.Option(
+        help="Mix all rows of the data: yes, no, auto if they are sorted by label.",
+        autocompletion=completing(YES_OR_NO),
+    ),
+]
+HashFeatures = Annotated[
+    int | None, typer.Option(min=1, help="Hash the feature numbers of LIBSVM text to so many features.")
+]
 Features = Annotated[int | None, typer.Option(help="Number of features, if later rows are wider than the first.")]
 Algorithm = Annotated[
     str, typer.Option("--algorithm", "-a", help="See `frugalsvm algorithms`.", autocompletion=completing(CATALOGUE))
@@ -128,13 +160,28 @@ def checked_choice(flag: str, value: str, choices) -> str:
     return value
 
 
+def source_of(data: Any) -> str | list[str]:
+    """What the arguments of a command name: one place, or several."""
+    places = [data] if isinstance(data, str) else [str(place) for place in data]
+    return places[0] if len(places) == 1 else places
+
+
 def data_options(values: dict[str, Any]):
     from frugalsvm.cli.data import DataOptions
 
     checked_choice("--on-bad-line", values["on_bad_line"], ("fail", "skip"))
     checked_choice("--header", values["header"], YES_OR_NO)
+    checked_choice("--missing", values.get("missing", "median"), _MISSING)
+    checked_choice("--shuffle", values.get("shuffle", "auto"), YES_OR_NO)
+    if values.get("hash_features") is not None and values.get("features") is not None:
+        raise typer.BadParameter(
+            "it says how many features there are; leave --features out.", param_hint="--hash-features"
+        )
+    for flag in ("decimal", "thousands"):
+        if values.get(flag) is not None:
+            checked_choice(f"--{flag}", values[flag], (".", ",") if flag == "decimal" else (",", ".", " ", "'", "_"))
     return DataOptions(
-        source=values["data"],
+        source=source_of(values["data"]),
         format=values["format"],
         label=values["label"],
         on_bad_line=values["on_bad_line"],
@@ -143,4 +190,11 @@ def data_options(values: dict[str, Any]):
         n_features=values.get("features"),
         shuffle_buffer=values.get("shuffle_buffer", 0),
         seed=values.get("seed", 0),
+        decimal=values.get("decimal"),
+        thousands=values.get("thousands"),
+        missing=values.get("missing", "median"),
+        shuffle=values.get("shuffle", "auto"),
+        categorical=values.get("categorical"),
+        ignore=values.get("ignore"),
+        hash_features=values.get("hash_features"),
     )

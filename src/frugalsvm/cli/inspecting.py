@@ -40,6 +40,14 @@ def contents_of(path: Path) -> dict[str, Any]:
         value = getattr(estimator, name, None)
         if isinstance(value, int | float):
             contents[name.strip("_").replace("_", " ")] = value
-    contents["training"] = info.metadata.get("training", {})
+    contents["training"] = _shortened(info.metadata.get("training", {}))
     contents["versions"] = info.versions
     return contents
+
+
+def _shortened(training: dict[str, Any]) -> dict[str, Any]:
+    """What is known of the training, with the number of columns for their descriptions."""
+    data = training.get("data")
+    if not isinstance(data, dict) or not isinstance(data.get("columns"), list):
+        return training
+    return {**training, "data": {**data, "columns": len(data["columns"])}}

@@ -29,3 +29,4 @@ class Outcome(NamedTuple):
     chosen: dict[str, Any]
     was_finished: bool = False  # there was nothing to resume
     bad_lines: tuple[str, ...] = ()  # the first ones
+    counts: dict[str, int] | None = None  # of rows that were left out, and of missing values

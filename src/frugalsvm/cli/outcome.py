@@ -25,6 +25,7 @@ def tell_outcome(outcome, target: Path, as_json: bool) -> None:
         "examples": outcome.progress.rows,
         "accuracy_before_learning": outcome.progress.accuracy if outcome.progress.tested else None,
         "bad_lines": outcome.n_bad,
+        **(outcome.counts or {}),
         "was_finished": outcome.was_finished,
         "chosen": outcome.chosen,
         "interrupted": outcome.interrupted_by is not None,

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from frugalsvm.cli.beginning import begin, check_classes, check_size, counts_of, tell_begun, tell_end
 from frugalsvm.cli.catalogue import CATALOGUE, new_estimator
-from frugalsvm.cli.choosing import choose, grid_for, usual_gamma
-from frugalsvm.cli.data import BATCH_ROWS, DataOptions, Opened, open_data, peeked, prepared
+from frugalsvm.cli.choosing import can_choose, choose, grid_for, usual_gamma, usual_of
+from frugalsvm.cli.data import BATCH_ROWS, DataOptions, Opened, open_data, prepared
 from frugalsvm.cli.fingerprint import ChangedDataError, Fingerprint, rows_after, rows_that_are
 from frugalsvm.cli.options import Outcome, TrainOptions
 from frugalsvm.cli.pipes import grouped, pipe_for
 from frugalsvm.cli.resuming import Run, check_same_flags, resumed, save_training
 from frugalsvm.cli.running import BLOCK_ROWS, Every, Interruption, Progress, learn_stream
-from frugalsvm.cli.showing import SHOWN_BAD_LINES, Screen, Status, tell_notes
+from frugalsvm.cli.showing import SHOWN_BAD_LINES, Screen, Status
 from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.streams import StreamError
 
@@ -98,7 +99,8 @@ class _Training:
                     return self._outcome(self.interruption.signal_number, n_bad, bad_lines)
             self.model.flush()
             self._save(self.options.passes, True)
-        return self._outcome(None, n_bad, bad_lines)
+        tell_end(self.data, opened, self.model, quiet=self.quiet)
+        return self._outcome(None, n_bad, bad_lines)._replace(counts=counts_of(opened.stream))
 
     def _learn(self, batches: Iterator, number: int, every: Every, screen: Screen) -> None:
         learn_stream(
@@ -121,7 +123,7 @@ class _Training:
     def _open(self, start: int = 0) -> Opened:
         """A stream in batches of the usual sizes; a slow pipe gives smaller ones, once parameters are chosen."""
         opened = open_data(self.data, start=start, pipe=self.pipe)
-        if self.pipe is None or self.data.shuffle_buffer:
+        if self.pipe is None or self.data.shuffle_buffer or self.data.shuffle == "yes":
             return opened
         patient = self.options.calibrate  # see `_learn`
         return opened._replace(batches=grouped(opened.batches, BATCH_ROWS, hasty_after=None if patient else 2))
@@ -131,18 +133,22 @@ class _Training:
         if self.begun is not None:
             return self._begin_again(self.begun, checks)
         with Status(self._waiting, quiet=self.quiet or self.pipe is None):
-            opened = self._open()
-            head, batches = peeked(self.interruption.each(opened.batches))
-        if not head:
-            raise StreamError(f"{self.data.source} has no rows.")
-        if not self.quiet:
-            tell_notes(opened.stream)
-        self.model, self.chosen = _new_model(head, self.options, quiet=self.quiet)
-        return opened, batches
+            begun = begin(self.data, opening=self._open_interruptibly)
+        self.data = begun.data
+        tell_begun(begun, quiet=self.quiet)
+        check_size(begun, self.options.algorithm, self.options.budget)
+        check_classes(begun, self.options.algorithm, self.options.classes)
+        self.model, self.chosen = _new_model(begun.head, self.options, self.data.imputes, quiet=self.quiet)
+        return begun.opened, begun.batches
+
+    def _open_interruptibly(self, data: DataOptions) -> Opened:
+        self.data = data
+        opened = self._open()
+        return opened._replace(batches=self.interruption.each(opened.batches))
 
     def _waiting(self) -> str:
         n_lines = 0 if self.pipe is None else self.pipe.n_lines
-        return f"Waiting for the first rows of {self.data.source}: {n_lines:,} lines so far ..."
+        return f"Waiting for the first rows of {self.data.name}: {n_lines:,} lines so far ..."
 
     def _begin_again(self, run: Run, checks: bool) -> tuple[Opened, Iterator]:
         """Go on where a run was, with the rows that it would have had."""
@@ -155,10 +161,10 @@ class _Training:
         with Status(said, quiet=self.quiet):
             assert self._read is not None
             opened = self._open()
-            batches = rows_that_are(iter(opened.batches), known, self._read, self.data.source)
+            batches = rows_that_are(iter(opened.batches), known, self._read, self.data.name)
             if run.passes_done:  # then the whole source was learned
                 if next(batches, None) is not None:
-                    raise ChangedDataError(self.data.source, f"has become longer than its {known['rows']:,} rows")
+                    raise ChangedDataError(self.data.name, f"has become longer than its {known['rows']:,} rows")
                 opened = self._open(rows)
                 batches = rows_after(opened.batches, rows)
             first = next(batches, None)
@@ -180,9 +186,11 @@ class _Training:
         return Outcome(self.model, self.progress, n_bad, signal, self.chosen, bad_lines=bad_lines)
 
 
-def _new_model(head: list, options: TrainOptions, *, quiet: bool) -> tuple[StreamPipeline, dict[str, Any]]:
+def _new_model(
+    head: list, options: TrainOptions, impute: str | None, *, quiet: bool
+) -> tuple[StreamPipeline, dict[str, Any]]:
     """An empty model with parameters chosen on the first rows, unless they were given."""
-    first = prepared(head, options.scale)
+    first = prepared(head, options.scale, impute)
     grid = grid_for(
         options.algorithm,
         usual_gamma(first.X),
@@ -190,14 +198,15 @@ def _new_model(head: list, options: TrainOptions, *, quiet: bool) -> tuple[Strea
         strength=options.strength,
         budgets=(options.budget,),
     )
-    best = grid[0]
-    if len(grid) > 1:
+    best = usual_of(grid)
+    if len(grid) > 1 and can_choose(first.y):
         with Status(_choosing_words(options, len(grid), len(first.y)), quiet=quiet):
             best = choose(options.algorithm, first.X, first.y, grid, options.seed)[0].settings
     scale, labels = first.is_scaled, np.unique(first.y).tolist()
     chosen = {"algorithm": options.algorithm, **best, "scale": scale, "labels": labels}
     estimator = new_estimator(options.algorithm, seed=options.seed, **best)
-    return StreamPipeline(estimator, scale=scale, encoder=first.encoder, calibrate=options.calibrate), chosen
+    model = StreamPipeline(estimator, scale=scale, encoder=first.encoder, calibrate=options.calibrate, impute=impute)
+    return model, chosen
 
 
 def _choosing_words(options: TrainOptions, n_candidates: int, n_rows: int) -> str:

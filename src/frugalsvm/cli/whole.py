@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from frugalsvm.cli.beginning import begin, counts_of, tell_begun, tell_end
 from frugalsvm.cli.choosing import grid_for, usual_gamma
-from frugalsvm.cli.data import DataOptions, Head, open_data, prepared
+from frugalsvm.cli.data import DataOptions, Head, prepared
 from frugalsvm.cli.options import Outcome, TrainOptions
 from frugalsvm.cli.resuming import save_training
 from frugalsvm.cli.running import Progress, labels_of
-from frugalsvm.cli.showing import SHOWN_BAD_LINES, Status, tell, tell_notes
+from frugalsvm.cli.showing import SHOWN_BAD_LINES, Status, tell
 from frugalsvm.device.arrays import arrays_on
 from frugalsvm.pipelines import StreamPipeline
 
@@ -32,12 +33,12 @@ def train_whole(
 ) -> Outcome:
     """Read all rows, solve, and write the model, which predicts on any machine."""
     arrays_on(device)  # says what is missing before anything is read
-    opened = open_data(data)
-    batches = _read(opened.batches, data.source)
-    if not quiet:
-        tell_notes(opened.stream)
+    begun = begin(data)
+    data, opened = begun.data, begun.opened
+    tell_begun(begun, quiet=quiet)
+    batches = _read(begun.batches, opened.stream.name)
     started = time.perf_counter()
-    first = prepared(batches[:_HEAD_BATCHES], options.scale)
+    first = prepared(batches[:_HEAD_BATCHES], options.scale, data.imputes)
     strength: dict[str, Any] = {"C": C or _PATH} if options.strength is None else {"alpha": options.strength}
     gamma = options.gamma
     if gamma is None:
@@ -48,6 +49,7 @@ def train_whole(
         scale=first.is_scaled,
         encoder=first.encoder,
         calibrate=options.calibrate,
+        impute=data.imputes,
     )
     progress = Progress()
     progress.rows = progress.learned = sum(batch.n_rows for batch in batches)
@@ -61,7 +63,9 @@ def train_whole(
     if not quiet:
         tell(_sentence(progress, model.estimator_, chosen))
     bad_lines = tuple(getattr(opened.stream, "bad_examples", ()))[:SHOWN_BAD_LINES]
-    return Outcome(model, progress, getattr(opened.stream, "n_bad", 0), None, chosen, bad_lines=bad_lines)
+    tell_end(data, opened, model, quiet=quiet)
+    n_bad, counts = getattr(opened.stream, "n_bad", 0), counts_of(opened.stream)
+    return Outcome(model, progress, n_bad, None, chosen, bad_lines=bad_lines, counts=counts)
 
 
 def _read(batches, source: str) -> list:

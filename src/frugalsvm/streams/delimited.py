@@ -110,7 +110,7 @@ class DelimitedReader(TextReader):
     def _has_a_row_in_each_line(self, block: Block) -> bool:
         return b'"' not in block.text and b"#" not in block.text
 
-    def _begin(self, block: Block, state: NDArray) -> None:
+    def _begin(self, block: Block, state: NDArray, bad: BadLines) -> None:
         """Step over the line that declares the delimiter, and over the header, which must be that of the first file."""
         if not block.opening:
             return
@@ -125,7 +125,9 @@ class DelimitedReader(TextReader):
             is_header = isinstance(found, list) and tuple(name.strip() for name in found) == names
             if not is_header and line.strip() and not line.lstrip().startswith(b"#"):
                 where = block.where(int(state[LINE]))
-                raise StreamError(f"{where}: the header is not that of {self.name}.")
+                if isinstance(found, list) and len(found) == len(names):
+                    raise StreamError(f"{where}: the header is not that of {self.name}.")
+                bad.refuse(where, found if isinstance(found, str) else width_problem(len(found), len(names)))
             state[LINE] += line.count(b"\n") + 1
             begin = end + 1
             state[AT] = begin

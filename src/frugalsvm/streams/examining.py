@@ -15,7 +15,8 @@ from frugalsvm.streams.number_parsing import HARD, HARD_BYTES
 __all__ = ["PLAIN", "HardNumbers", "Notation", "is_missing", "number_in", "parser_top"]
 
 _EXPONENT = r"([eE][+-]?\d+)?"
-_MISSING = {"", "na", "nan", "null", "none", "n/a", "?"}
+_MISSING = {"", "na", "nan", "-nan", "null", "none", "n/a", "#n/a", "<na>", "?", "-", "."}
+_MAY_BE_LABELS = {"none", "-", "."}
 
 
 class Notation(NamedTuple):
@@ -38,9 +39,9 @@ def _pattern(notation: Notation) -> re.Pattern[str]:
 
 
 def is_missing(field: str, *, is_label: bool = False) -> bool:
-    """Whether a field stands for a value that is not there; as a label, ``none`` is a word like any other."""
+    """Whether a field stands for a value that is not there; some such words can be labels as well."""
     word = field.strip().lower()
-    return word in _MISSING and not (is_label and word == "none")
+    return word in _MISSING and not (is_label and word in _MAY_BE_LABELS)
 
 
 def number_in(field: str, dtype: Any, notation: Notation = PLAIN) -> float | str:

@@ -17,6 +17,8 @@ __all__ = ["sources_of"]
 
 _NO_DATA = re.compile(r"(^|/)(\.|__MACOSX/)")  # what systems add to archives and folders by themselves
 
+_OF_DOCUMENTS = {"[Content_Types].xml", "content.xml"}  # of Excel and of OpenDocument, which are archives as well
+
 
 def sources_of(source: Any) -> list[Source]:
     """All places to read from, in order; those in folders, patterns and archives sorted by name."""
@@ -54,6 +56,8 @@ def _members_of(place: Any) -> list[Source]:
             names = sorted(name for name in archive.namelist() if not name.endswith("/") and not _NO_DATA.search(name))
     except (OSError, zipfile.BadZipFile) as error:
         raise StreamError(f"{place} is damaged or cut short: {error}") from error
+    if _OF_DOCUMENTS & set(names):
+        raise StreamError(f"{place} is a spreadsheet or another document: save its table as CSV.")
     if names and all(name.endswith(".npy") for name in names):
         return [Source(place)]
     data = [name for name in names if known_suffix(Path(name))] or names

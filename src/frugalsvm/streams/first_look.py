@@ -72,7 +72,7 @@ def fields_of(line: bytes, delimiter: str, n_expected: int | None = None) -> lis
     try:
         return cut_into_fields(line.decode("utf-8"), delimiter)
     except UnicodeDecodeError as error:
-        return f"byte {error.start + 1} of the line is not UTF-8 text"
+        return f"byte {error.start + 1} of the line is not UTF-8 text: save the file as UTF-8"
 
 
 def _rows(text: bytes, begin: int) -> Iterator[tuple[int, bytes]]:
@@ -114,7 +114,10 @@ def first_look(
     sample = _sample(lines, delimiter, width)
     if not sample or (header is True and isinstance(first, str)):
         raise StreamError(f"{block.where(lines[0][0])}: {first if isinstance(first, str) else 'it is no row'}.")
-    rows = [fields for number, fields in sample if number != lines[0][0]]
+    head = lines[0][0]
+    if header == "auto" and (isinstance(first, str) or len(first) not in (width, width - 1)):
+        head, first = sample[0]  # lines before the header are bad ones
+    rows = [fields for number, fields in sample if number > head]
     notation = _notation(rows or [sample[0][1]], delimiter, decimal, thousands)
     names = _header(first, rows, width, header, notation) if isinstance(first, list) else None
     if names is None:
@@ -129,7 +132,7 @@ def first_look(
     notes += [f"a second column {shown(old)} is called {shown(new)}" for old, new in unique if old and old != new]
     raw = None if names is None else tuple(names)
     made = tuple(new for _, new in unique)
-    sample = [row for row in sample if names is None or row[0] != lines[0][0]]
+    sample = [row for row in sample if names is None or row[0] > head]
     return FirstLook(delimiter, notation, raw, made, tuple(kinds), tuple(notes), tuple(sample))
 
 

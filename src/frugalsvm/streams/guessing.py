@@ -66,7 +66,8 @@ def _format_of_text(head: bytes) -> str | None:
             return "libsvm"
         if b"\t" in data:
             return "tsv"
-        # Numbers with blanks between them are a table as well.
-        is_table = any(mark in data for mark in b",;|") or re.fullmatch(rb"[-+.\deE]+([ ]+\S+)+", data)
-        return "csv" if is_table else None
+        # Numbers with blanks between them are a table as well; words in a line above them may be its header.
+        is_number = [re.fullmatch(rb"[-+]?[\d.,]+([eE][-+]?\d+)?", field) is not None for field in data.split()]
+        if any(mark in data for mark in (b",", b";", b"|")) or sum(is_number) > 1:
+            return "csv"
     return None

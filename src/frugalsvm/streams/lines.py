@@ -119,7 +119,8 @@ class TextSources:
                     if block.opening and block.text.startswith(b"\xef\xbb\xbf"):
                         block = block._replace(text=block.text[3:])
                     elif block.opening and block.text.startswith(_UTF16):
-                        raise StreamError(f"{source.name} is UTF-16 text or no text at all, and only UTF-8 is read.")
+                        what = "is UTF-16 text or no text at all, and only UTF-8 is read: save it as UTF-8"
+                        raise StreamError(f"{source.name} {what}.")
                     yield block
             finally:
                 opened.close()

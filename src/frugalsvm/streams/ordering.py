@@ -74,6 +74,7 @@ class Watched(Wrapped):
     def __init__(self, stream: Any) -> None:
         super().__init__(stream)
         self.order = LabelOrder()
+        self.was_told = False  # of an order, by whoever looks at it
 
     def from_row(self, start: int) -> Watched:
         """The same stream, read from another row on."""

@@ -223,10 +223,11 @@ def open_stream(
         What stands between groups of three digits; by default what the first lines have, most often nothing.
     missing : {"fail", "skip", "nan"}, default="fail"
         Whether a row that lacks a number is a bad line, is left out and counted (`Stream.n_incomplete`), or has NaN
-        in that place. Nothing, NA, NaN, null, none, n/a and ? stand for missing values. Missing text is text.
+        in that place. Nothing, NA, NaN, null, none, n/a, #N/A, <NA>, ?, - and . stand for missing values. Missing text
+        is text.
     unlabeled : {"fail", "skip"}, default="fail"
         Whether a row without a label is a bad line, or is left out and counted (`Stream.n_unlabeled`). The same words
-        stand for missing labels, except for none.
+        stand for missing labels, except for none, - and the point.
     ignore : sequence of str or int, optional
         Columns to leave out.
     reads_labels : bool, default=True

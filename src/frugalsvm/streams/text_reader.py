@@ -36,7 +36,7 @@ class TextReader:
         """Whether rows can be counted without reading them."""
         return True
 
-    def _begin(self, block: Block, state: NDArray) -> None:
+    def _begin(self, block: Block, state: NDArray, bad: BadLines) -> None:
         """Step over what comes before the rows of a block."""
 
     def pieces(self, skip: int, bad: BadLines) -> Iterator[Batch]:
@@ -51,7 +51,7 @@ class TextReader:
                 bad.refuse(block.where(0), block.problem)
                 continue
             state = np.zeros(5, dtype=np.int64)
-            self._begin(block, state)
+            self._begin(block, state, bad)
             if to_pass and self._has_a_row_in_each_line(block):
                 to_pass -= pass_rows(np.frombuffer(block.text, dtype=np.uint8), state, self._comment, to_pass)
             piece, failure = self._piece(block, state, bad)
