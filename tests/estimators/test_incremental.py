@@ -84,7 +84,8 @@ class TestAgainstSVC:
     @pytest.mark.parametrize("C", [0.5, 20.0])
     def test_several_classes(self, name, C):
         X, y = real_data(name)
-        model, svc = IncrementalSVC(C).fit(X, y), SVC(C=C, tol=1e-10, break_ties=True).fit(X, y)
+        model = IncrementalSVC(C).fit(X, y)
+        svc = SVC(C=C, gamma=model.gamma_, tol=1e-10, break_ties=True).fit(X, y)
         np.testing.assert_allclose(model.decision_function(X), svc.decision_function(X), atol=1e-5)
         np.testing.assert_array_equal(model.predict(X), svc.predict(X))
         np.testing.assert_array_equal(model.n_support_, svc.n_support_)

@@ -22,7 +22,7 @@ from frugalsvm.estimators._tensors import relative_tensor
 from frugalsvm.estimators._validation import AS_IT_IS, validated_rows
 from frugalsvm.estimators._warn import warn_caller
 
-__all__ = ["RelativeRows", "check_size", "for_known_rows"]
+__all__ = ["RelativeRows", "check_size", "for_known_rows", "largest_size"]
 
 _TENSOR_ROWS = 2**16
 _CANCELS = 1e-4  # errors of squared distances, relative to their size, of which users should know
@@ -148,13 +148,18 @@ def check_gamma(gamma, dtype) -> None:
         )
 
 
+def largest_size(n_features, dtype) -> float:
+    """The largest value that rows may have: squared norms, and their sums with others, do not overflow."""
+    return (float(np.finfo(dtype).max) / (4 * n_features)) ** 0.5
+
+
 def check_size(X, dtype) -> None:
     """Refuse rows whose squared norms overflow."""
     values = X if isinstance(X, np.ndarray) or is_torch(X) else X.data
     if 0 in values.shape or (not is_torch(values) and values.dtype.kind != "f"):
         return
     largest = max(abs(float(values.max())), abs(float(values.min())))
-    if largest > (float(np.finfo(dtype).max) / (4 * X.shape[1])) ** 0.5:
+    if largest > largest_size(X.shape[1], dtype):
         raise ValueError(
             f"X has values as large as {largest:.1e}, whose squares are too large for {np.dtype(dtype)}: scale the "
             "features, for example with sklearn.preprocessing.StandardScaler."

@@ -10,6 +10,7 @@ from frugalsvm.exceptions import PoorFitWarning
 __all__ = ["warn_after_fit", "warn_at_limit", "warn_if_above", "warn_if_poor"]
 
 SAMPLE = 1000  # rows on which a model is looked at
+_NEARLY_ALL = 1 - 1e-6
 FEW = 50  # with fewer rows than this, chance decides
 VIOLATED = 1e-3  # as in `SVC`, whose default `tol` this is
 
@@ -50,7 +51,8 @@ def warn_if_poor(estimator, X, labels, weights) -> None:
     shares = np.bincount(labels, weights, minlength=len(estimator.classes_))
     majority, largest = shares.max() / shares.sum(), estimator.classes_.tolist()[int(shares.argmax())]
     accuracy = np.average(for_known_rows(estimator).predict(X[known]) == estimator.classes_[labels], weights=weights)
-    if accuracy <= majority * (1 + 1e-12) and majority < 1.0:  # a single class with a weight is no choice
+    # A class that has all the weight is no choice.
+    if accuracy <= majority * (1 + 1e-12) and majority < _NEARLY_ALL:
         weighted = "" if weights is None else " by weight"
         warn_caller(
             f"{type(estimator).__name__} is no better than always predicting {largest!r}: right on "

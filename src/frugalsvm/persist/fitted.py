@@ -11,8 +11,10 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from frugalsvm.core.expansion import N_SLOTS, Expansion
 from frugalsvm.core.kernels import RBF
+from frugalsvm.core.origin import is_shift_invariant
 from frugalsvm.estimators._base import new_kernel
 from frugalsvm.estimators._classes import n_outputs_for
+from frugalsvm.estimators._origin import largest_size
 from frugalsvm.estimators._pairs import pairs_of
 from frugalsvm.exact.state import N_FREE
 from frugalsvm.exact.twins import MINUS, PLUS, C
@@ -81,9 +83,22 @@ def check_object(name: str, value: Any, parameters: list[str]) -> None:
                 raise malformed(f"{name}.{key} is not what it should be")
     check_parameters(name, value, parameters)
     check_parts(name, learned)
+    if not _origin_fits(value):
+        raise malformed(f"{name}._origin is too far away")
     fits = _predictor if only_predicts and name in PREDICTORS else _FITS.get(name, lambda value: True)
     if not fits(value):
         raise malformed(f"the attributes of {name} do not fit together")
+
+
+def _origin_fits(model: Any) -> bool:
+    """Whether rows relative to the origin do not overflow; kernels of other kinds have none."""
+    origin = getattr(model, "_origin", None)
+    if origin is None:
+        return True
+    dtype = np.float32 if model._in_float32 else model._dtype
+    most = largest_size(len(origin.point), dtype) / 2
+    right = is_shift_invariant(model._kernel) and np.abs(origin.point).max(initial=0.0) <= most
+    return bool(right) and origin.far_squares <= origin.n_far * most**2 * len(origin.point)
 
 
 def check_parameters(name: str, value: Any, parameters: list[str]) -> None:
@@ -337,6 +352,8 @@ def _pipeline(pipeline: Any) -> bool:
     right = right and (scaler is None) == (not pipeline.scale or state["n_features_in_"] == 0)
     right = right and (state.get("feature_map_") is None) == (state["feature_map"] is None)
     if not right or (scaler is not None and getattr(scaler, "n_features_in_", None) != state["n_features_in_"]):
+        return False
+    if scaler is not None and bool(scaler.centres_) == bool(state["_is_sparse"]):
         return False
     width = state["n_features_in_"] + (0 if encoder is None else encoder.n_encoded_)
     if state.get("feature_map_") is not None:

@@ -121,6 +121,13 @@ def _neighbours(part: Any, sizes: dict[str, Any]) -> bool:
     return _covers("s")(part, sizes) and _within(part.slot, sizes["s"])
 
 
+def _origin(part: Any, sizes: dict[str, Any]) -> bool:
+    """Far rows have a sum that goes with their number and their squares."""
+    with np.errstate(over="ignore"):
+        squared_sum = float(part.far_sum @ part.far_sum)
+    return squared_sum <= 1.001 * part.n_far * part.far_squares
+
+
 def _range_watch(part: Any, sizes: dict[str, Any]) -> bool:
     counts = (part.n_beyond, part.n_blocks, part.n_renewals)
     right = _within(part.suspects, sizes["f"], 0) and _within(part.n_rows, sizes["b"] + 1, 0)
@@ -140,6 +147,7 @@ def policy_fits(policy: Any, expansion: Any) -> bool:
 _CHECKS: dict[str, Callable[[Any, dict[str, Any]], bool]] = {
     "core.expansion.Expansion": _expansion,
     "core.cache.KernelRows": _kernel_rows,
+    "core.origin.Origin": _origin,
     "dual.state.Dual": _dual,
     "dual.tracking.Tracking": _tracking,
     "exact.state.Exact": _exact,
