@@ -715,6 +715,8 @@ class TestSharedFiles:
 
     @pytest.mark.parametrize("name", ALL_NAMES)
     def test_file_has_the_digest_of_the_table(self, name, shared_data, monkeypatch, no_network):
+        if not (shared_data / f"{name}.npz").exists():
+            pytest.skip(f"{name} is not in the folder of data sets")
         monkeypatch.setenv("FRUGALSVM_DATA", str(shared_data))
         data = fetch(name, dtype=None)
         n_train, n_test, n_features, n_classes = FACTS[name]

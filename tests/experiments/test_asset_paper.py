@@ -150,7 +150,9 @@ def test_choice_of_the_map_prefers_a_sensible_width(data):
     assert choose_map(settings, seed=0)["chosen"] == {"tuned": {"landmarks": "uniform", "gamma": 1.0}}
 
 
-def test_following_a_stream(data):
+def test_following_a_stream(data, shared_data):
+    if not (shared_data / "mnist.npz").exists():
+        pytest.skip("mnist is not in the folder of data sets")
     fixed = {"feature_map": "fourier", "n_components": 64, "solver": "asset", "alpha": 1e-4, "gamma": 0.01}
     result = followed({"rows": 600, "test_rows": 200, "checkpoints": [100, 300, 10_000], "fixed": fixed}, seed=0)
     assert result["examples"] == [100, 300, 600]

@@ -62,7 +62,7 @@ class TestContents:
             ("_kernel", {"part": "core.losses.BinaryHinge", "fields": {}}, "_kernel"),
             ("_policy", {"part": "budgeted.maintenance.Merge", "fields": {"budget": 10**6}}, "do not fit together"),
             ("_policy", {"part": "budgeted.maintenance.Merge", "fields": {"budget": 2**62}}, "do not fit together"),
-            ("n_jobs", "many", "n_jobs cannot be 'many'"),
+            ("n_jobs", "many", "n_jobs must be a number of threads"),
             ("learner", "svm", "parameters of BSGDClassifier are wrong: learner='svm' is not one of"),
             ("_scores", 1, "cannot have an attribute '_scores'"),
         ],

@@ -27,6 +27,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from frugalsvm._compile import entry, inlined
+from frugalsvm.asset.products import steady_product
 from frugalsvm.core.fastmath import fold_turns, sin_quarter_turns
 
 __all__ = [
@@ -104,10 +105,11 @@ def prefers_structured(n_features, n_components, sparse):
     return n_features * n_components > PRODUCTS_PER_OUTPUT * n_outputs
 
 
-def features(fourier, X, out=None):
+def features(fourier, X, out=None, *, steady=False):
     """phi of the rows of X, a matrix or CSR matrix of any real type, as float32 (n_rows, d).
 
-    ``out``, if given, is C-contiguous.
+    ``out``, if given, is C-contiguous. ``steady``: a row does not depend on its neighbors, see
+    `frugalsvm.asset.products`; structured features never do.
     """
     structured = isinstance(fourier, StructuredFourier)
     n_features = fourier.n_features if structured else fourier.frequencies.shape[0]
@@ -119,8 +121,11 @@ def features(fourier, X, out=None):
     # Compiled code checks no bounds
     if out.shape != (n_rows, d) or out.dtype != np.float32 or not out.flags.c_contiguous:
         raise ValueError(f"out must be a C-contiguous float32 matrix of {n_rows} rows and {d} columns")
-    map_rows = _structured_features if structured else _dense_features
-    map_rows(fourier, X, out, np.float32(np.sqrt(2.0 / d)))
+    amplitude = np.float32(np.sqrt(2.0 / d))
+    if structured:
+        _structured_features(fourier, X, out, amplitude)
+    else:
+        _dense_features(fourier, X, out, amplitude, steady_product if steady else np.matmul)
     return out
 
 
@@ -153,14 +158,14 @@ def hadamard(work):
     return work.reshape(n_rows, p)
 
 
-def _dense_features(fourier, X, out, amplitude):
+def _dense_features(fourier, X, out, amplitude, product):
     for start in range(0, X.shape[0], ROWS_AT_A_TIME):
         rows = X[start : start + ROWS_AT_A_TIME].astype(np.float32, copy=False)
         target = out[start : start + ROWS_AT_A_TIME]
         if issparse(rows):
             target[...] = rows @ fourier.frequencies
         else:
-            np.matmul(rows, fourier.frequencies, out=target)
+            product(np.ascontiguousarray(rows), fourier.frequencies, out=target)
         cosines_in_place(target, fourier.offsets, amplitude)
 
 

@@ -1,7 +1,6 @@
 """What solvers and predictions ask of a feature map, whichever it is."""
 
 import numpy as np
-from scipy.sparse import csr_matrix, vstack
 
 from frugalsvm._compile import entry
 from frugalsvm.asset.fourier import features, moved_phases
@@ -10,7 +9,7 @@ from frugalsvm.core.fastmath import float64_sum
 
 __all__ = ["linear_values", "map_bytes", "moved_map", "raw_rows", "whitening_of", "width_of"]
 
-STEADY_ROWS = 32  # of a block whose values are predicted: as few as a matrix product is fast with
+BLOCK_ROWS = 1024
 
 
 def width_of(feature_map):
@@ -23,38 +22,29 @@ def whitening_of(feature_map):
     return feature_map.whitening if isinstance(feature_map, Nystroem) else None
 
 
-def raw_rows(feature_map, X, out):
-    """Raw features of the rows of X, dense or CSR, in float32."""
+def raw_rows(feature_map, X, out, *, steady=False):
+    """Raw features of the rows of X, dense or CSR, in float32.
+
+    ``steady``: those of a row do not depend on its neighbors, not in the last bit; takes a little longer.
+    """
     if isinstance(feature_map, Nystroem):
-        return kernel_rows(feature_map, X, out)
-    return features(feature_map, X, out)
+        return kernel_rows(feature_map, X, out, steady=steady)
+    return features(feature_map, X, out, steady=steady)
 
 
 def linear_values(feature_map, X, coefficients):
     """Linear functions of raw features, ``(n_rows, n_outputs)``; coefficients are ``(width, n_outputs)``.
 
-    The value of a row is the same in every batch, to the last bit. Libraries choose how to multiply by the shapes of
-    the matrices, and round differently then: so all products here are of blocks of the same size, the last of which is
-    filled up with zeros, and the sums are made in one order, in float64.
+    Sums are made in one order, in float64: the value of a row is the same in every batch.
     """
     weights = np.ascontiguousarray(coefficients.T, np.float64)
     out = np.empty((X.shape[0], len(weights)))
-    raw = np.empty((STEADY_ROWS, width_of(feature_map)), np.float32)
-    for start in range(0, X.shape[0], STEADY_ROWS):
-        part = slice(start, start + STEADY_ROWS)
-        raw_rows(feature_map, _filled_up(X[part]), raw)
-        _weighted_sums(weights, raw, out[part])
+    raw = np.empty((min(BLOCK_ROWS, X.shape[0]), width_of(feature_map)), np.float32)
+    for start in range(0, X.shape[0], BLOCK_ROWS):
+        part = X[start : start + BLOCK_ROWS]
+        rows = raw_rows(feature_map, part, raw[: part.shape[0]], steady=True)
+        _weighted_sums(weights, rows, out[start : start + BLOCK_ROWS])
     return out
-
-
-def _filled_up(X):
-    """A block of rows with zeros after them."""
-    n_lacking = STEADY_ROWS - X.shape[0]
-    if not n_lacking:
-        return X
-    if isinstance(X, np.ndarray):
-        return np.concatenate([X, np.zeros((n_lacking, X.shape[1]), X.dtype)])
-    return vstack([X, csr_matrix((n_lacking, X.shape[1]), dtype=X.dtype)], format="csr")
 
 
 @entry

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import entry
+from frugalsvm.asset.products import steady_product
 from frugalsvm.core.fastmath import rows_dot
 from frugalsvm.core.kernels import kernel_block
 
@@ -64,8 +65,12 @@ def _squared_norms(rows, out):
         out[i] = rows_dot(rows, i, rows, i)
 
 
-def kernel_rows(nystroem, X, out):
-    """``out[i, j] = K(X[i], landmark j)`` in float32, by blocks that stay in the cache."""
+def kernel_rows(nystroem, X, out, *, steady=False):
+    """``out[i, j] = K(X[i], landmark j)`` in float32, by blocks that stay in the cache.
+
+    ``steady``: in which a row does not depend on its neighbors, see `frugalsvm.asset.products`.
+    """
+    product = steady_product if steady else np.matmul
     kernel, landmarks, norms = nystroem.kernel, nystroem.landmarks, nystroem.norms
     is_dense = isinstance(X, np.ndarray)
     scratch = np.empty((BLOCK_ROWS, len(landmarks)), np.float32) if is_dense else None
@@ -75,7 +80,7 @@ def kernel_rows(nystroem, X, out):
         if is_dense:
             rows = np.ascontiguousarray(rows).view()
             rows.flags.writeable = False  # one compiled type for arrays that are and that are not
-            products = np.matmul(rows, landmarks.T, out=scratch[: len(rows)])
+            products = product(rows, landmarks.T, out=scratch[: len(rows)])
             row_norms = np.empty(len(rows), np.float32)
             _squared_norms(rows, row_norms)  # not by NumPy, whose order of summation depends on the batch
         else:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm.asset.maps import raw_rows, whitening_of, width_of
+from frugalsvm.asset.products import steady_product
 from frugalsvm.asset.rows import BLOCK_ROWS, StoredRows
 from frugalsvm.asset.subgradient import (
     OPEN,
@@ -91,10 +92,10 @@ def started_at(state, unknowns, n_steps, rule):
 
 
 def features_of(feature_map, X):
-    """Features of rows with the kernel as inner product."""
-    raw = raw_rows(feature_map, X, np.empty((X.shape[0], width_of(feature_map)), np.float32))
+    """Features of rows with the kernel as inner product; those of a row are the same in every batch."""
+    raw = raw_rows(feature_map, X, np.empty((X.shape[0], width_of(feature_map)), np.float32), steady=True)
     whitening = whitening_of(feature_map)
-    return raw if whitening is None else raw @ whitening.astype(np.float32)
+    return raw if whitening is None else steady_product(raw, whitening.astype(np.float32))
 
 
 def take_steps(steps, feature_map, X, targets, weights):

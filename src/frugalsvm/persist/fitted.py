@@ -16,6 +16,7 @@ from frugalsvm.estimators._base import new_kernel
 from frugalsvm.estimators._classes import n_outputs_for
 from frugalsvm.estimators._origin import largest_size
 from frugalsvm.estimators._pairs import pairs_of
+from frugalsvm.estimators._threads import thread_count
 from frugalsvm.exact.state import N_FREE
 from frugalsvm.exact.twins import MINUS, PLUS, C
 from frugalsvm.persist.attributes import DECLARED, FOR_PREDICTION, PREDICTORS
@@ -26,7 +27,6 @@ from frugalsvm.persist.sklearn_steps import check_mapped, probe_rows
 
 __all__ = ["check_object", "check_parameters", "check_parts"]
 
-_DEVICES = ("cpu", "cuda", "auto")
 _SWITCHES = (
     "shuffle", "warm_start", "fit_intercept", "early_stopping", "process", "cached", "batch", "calibrate",
 )  # fmt: skip
@@ -106,7 +106,7 @@ def check_parameters(name: str, value: Any, parameters: list[str]) -> None:
     cls: Any = type(value)
     probe = cls.__new__(cls)
     vars(probe).update({key: vars(value)[key] for key in parameters if key in vars(value)})
-    if getattr(probe, "device", None) in _DEVICES:
+    if isinstance(getattr(probe, "device", None), str):
         probe.device = "cpu"
     try:
         _check_common(probe)
@@ -126,10 +126,8 @@ def _check_common(probe: Any) -> None:
     for key in _SWITCHES:
         if not isinstance(getattr(probe, key, False), bool | int | np.bool_):
             raise malformed(f"{key} cannot be {str(getattr(probe, key))[:40]!r}")
-    n_jobs: Any = getattr(probe, "n_jobs", None)
+    thread_count(getattr(probe, "n_jobs", None))
     weights: Any = getattr(probe, "class_weight", None)
-    if n_jobs is not None and not (isinstance(n_jobs, int | np.integer) and -(2**12) <= int(n_jobs) <= 2**12):
-        raise malformed(f"n_jobs cannot be {str(n_jobs)[:40]!r}")
     check_random_state(getattr(probe, "random_state", None))
     if hasattr(probe, "kernel"):
         new_kernel(probe.kernel, probe.gamma, probe.degree, probe.coef0, np.ones((1, 1)))

@@ -1,0 +1,27 @@
+"""Matrix products whose rows do not depend on the batch that they come in, not in the last bit.
+
+Libraries choose how to multiply by the shapes of the matrices, and round differently then: a row alone, or a few, take
+another way than many. So that the score of a row is the same in every batch, and a stream gives the same model however
+it is cut, all products here are of blocks of the same size; the last block is filled up with zeros.
+"""
+
+import numpy as np
+
+__all__ = ["steady_product"]
+
+BLOCK_ROWS = 32  # as few as a matrix product is fast with
+
+
+def steady_product(rows, matrix, out=None):
+    """``rows @ matrix``, block by block."""
+    n_rows, n_features = rows.shape
+    n_whole = n_rows - n_rows % BLOCK_ROWS
+    if out is None:
+        out = np.empty((n_rows, matrix.shape[1]), rows.dtype)
+    blocks = rows[:n_whole].reshape(-1, BLOCK_ROWS, n_features)
+    np.matmul(blocks, matrix, out=out[:n_whole].reshape(-1, BLOCK_ROWS, matrix.shape[1]))
+    if n_whole < n_rows:
+        last = np.zeros((BLOCK_ROWS, n_features), rows.dtype)
+        last[: n_rows - n_whole] = rows[n_whole:]
+        out[n_whole:] = (last @ matrix)[: n_rows - n_whole]
+    return out
