@@ -53,6 +53,10 @@ LEARNERS = {
     "pipeline": StreamPipeline(BSGD, warmup_rows=50, calibrate=True),
     "pipeline-held": StreamPipeline(BSGD, warmup_rows=500),
     "pipeline-map": StreamPipeline(BSGD, warmup_rows=50, feature_map=RBFSampler(n_components=6, random_state=0)),
+    "far": BSGD,  # from zero: rows are relative to an origin
+    "far-lasvm": LASVMClassifier(cache_size=0.05, **SEED),
+    "far-asset": ASSETClassifier(n_components=16, **SEED),
+    "pipeline-filled": StreamPipeline(BSGD, warmup_rows=50, impute="median"),
     "sklearn": make_pipeline(StandardScaler(), BSGD),
     "sklearn-imputer": make_pipeline(SimpleImputer(), MinMaxScaler(), Normalizer(), BSGD),
     "pipeline-text": StreamPipeline(BSGD, warmup_rows=50, encoder=ColumnEncoder()),
@@ -68,6 +72,10 @@ OPTIONS = ({}, {"caches": True}, {"for_prediction": True})
 
 def data_for(name, n_classes):
     X, y = blobs(90, 3, n_classes, seed=1)
+    if name.startswith("far"):
+        X = (X + 1e4).astype(np.float32)
+    if name == "pipeline-filled":
+        X[::7, 1] = np.nan
     if name == "pipeline-text":
         return (lambda part: (X[part], {"color": np.array(["red", "green", "blue"], object)[y[part]]})), y
     return (lambda part: X[part]), X[:, 0] if name == "regressor" else y
@@ -96,6 +104,7 @@ def attack(name, n_classes, method, n, folder):
     X, y = data_for(name, n_classes)
     model = clone(LEARNERS[name])
     getattr(model, method)(X(slice(60)), y[:60])
+    assert not name.startswith("far") or not model._origin.is_zero
     if not name.startswith("sklearn"):
         assert not undeclared(model)  # what is new there needs a line in persist/attributes.py
     n_refused = n_taught = 0

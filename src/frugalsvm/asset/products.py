@@ -9,7 +9,7 @@ import numpy as np
 
 __all__ = ["steady_product"]
 
-BLOCK_ROWS = 32  # as few as a matrix product is fast with
+BLOCK_ROWS = 64  # as few as a matrix product is fast with
 
 
 def steady_product(rows, matrix, out=None):
