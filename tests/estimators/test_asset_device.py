@@ -65,6 +65,28 @@ def torch():
     return pytest.importorskip("torch")
 
 
+class TestOffsets:
+    """An offset changes no kernel of differences, on a device either."""
+
+    @pytest.mark.parametrize("feature_map", ["nystroem", "fourier"])
+    @pytest.mark.parametrize("kind", ["float64", "float32", "float64 tensor", "float32 tensor"])
+    def test_fit_and_predict(self, data, torch, kind, feature_map):
+        dtype = np.dtype(kind.split()[0])
+        offset = 1e6 if dtype == np.float64 else 1e3
+        far = (data.X.astype(np.float64) + offset).astype(dtype)
+        near, far = (torch.asarray(X) if "tensor" in kind else X for X in (data.X, far))
+        settings = {"device": "torch", "feature_map": feature_map, "n_components": 300, "gamma": "scale"}
+        models = [data.model("two", **settings).fit(X, data.y["two"]) for X in (near, far)]
+        assert models[1].gamma_ == pytest.approx(models[0].gamma_, rel=1e-3)
+        scores = [model.score(X, data.y["two"]) for model, X in zip(models, (near, far), strict=True)]
+        assert scores[1] == pytest.approx(scores[0], abs=0.01)
+        if feature_map == "nystroem":
+            rows = (np.asarray(each, np.float64) - offset for each in (far, models[1].landmarks_))
+            values = rbf_kernel(*rows, gamma=models[1].gamma_)
+            expected = (values @ models[1].dual_coef_.T + models[1].intercept_)[:, 0]
+            np.testing.assert_allclose(models[1].decision_function(far), expected, atol=2e-2)
+
+
 @pytest.mark.usefixtures("torch")
 class TestFit:
     @each_task
