@@ -67,7 +67,7 @@ def _train(console, model, n_examples):
             spent += time.perf_counter() - start
             seen += len(X)
             accuracy = correct / max(seen - CHUNK, 1)
-            shown = f"{seen:,} learned, {seen / spent:,.0f}/s, {accuracy:.1%} of labels foretold"
+            shown = f"{seen:,} learned, {seen / spent:,.0f}/s, {accuracy:.1%} correct before learning"
             progress.update(task, completed=seen, shown=shown)
     return spent
 

@@ -38,6 +38,19 @@ def test_inputs_are_clipped(kernel, tmp_path):
         assert_same_scores(compiled.scores(X), model.decision_function(X), tolerance)
 
 
+@pytest.mark.parametrize("scaled", [True, False])
+def test_missing_inputs_are_filled(scaled, tmp_path):
+    model = random_model("rbf", "argmax")
+    model = model.with_scaling(np.full(5, 0.5), np.full(5, 2.0), np.full(5, 0.5)) if scaled else model
+    model = model._replace(filling=np.arange(5.0) / 8)
+    X = rows_for(model)
+    X[::3, 1] = np.nan
+    assert np.isfinite(model.decision_function(X)).all()
+    for dtype, tolerance in TOLERANCES.items():
+        compiled = CompiledModel(model, tmp_path, name=f"m_{dtype}", dtype=dtype)
+        assert_same_scores(compiled.scores(X), model.decision_function(X), tolerance)
+
+
 @pytest.mark.parametrize(
     ("classes", "label_type"),
     [

@@ -82,6 +82,16 @@ def test_clipped_inputs(kernel, n_features, dtype):
     assert_same_scores(scores, model.decision_function(X), TOLERANCES[dtype])
 
 
+@pytest.mark.parametrize("dtype", TOLERANCES)
+def test_missing_inputs_are_filled(dtype):
+    model = random_model("rbf", "sign", n_features=4)
+    model = model.with_scaling(np.full(4, 3.25), np.full(4, 0.5))._replace(filling=np.arange(4.0))
+    X = 3.25 + rows_for(model)
+    X[::3, 1] = np.nan
+    _, scores = exported_onnx(model, X, dtype)
+    assert_same_scores(scores, model.decision_function(X), TOLERANCES[dtype])
+
+
 def test_a_scaled_pipeline_in_float32():
     X, y = blobs(400, 6, 2, seed=0)
     X = np.float32(100.0 + X * np.arange(1, 7))

@@ -113,6 +113,17 @@ def test_a_stream_pipeline_clips_inputs_as_it_does_itself(kind):
     assert_same_scores(plain_model(behind).decision_function(far), pipeline.decision_function(kind(rows)), 1e-5)
 
 
+def test_a_stream_pipeline_fills_missing_inputs_as_it_does_itself():
+    X, y = blobs(400, 4, 2, seed=0)
+    X[::5, 2] = np.nan
+    estimator = BSGDClassifier(budget=20, gamma=0.02, random_state=0)
+    for scale in (True, False):
+        pipeline = StreamPipeline(estimator, scale=scale, impute="median", warmup_rows=100).partial_fit(X, y)
+        assert_same_scores(plain_model(pipeline).decision_function(X), pipeline.decision_function(X), 1e-5)
+        behind = plain_model(pipeline).with_scaling(np.full(4, 3.0), np.full(4, 2.0))
+        assert_same_scores(behind.decision_function(2.0 * X + 3.0), pipeline.decision_function(X), 1e-5)
+
+
 def test_scaling_after_clipping_is_exported_and_clipping_twice_refused():
     ones = np.ones(5)
     clipped = random_model("rbf", "sign").with_scaling(ones, ones, ones)

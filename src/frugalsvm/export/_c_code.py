@@ -80,6 +80,8 @@ def tables(model, names):
         yield _vector(names, what, "[N_FEATURES]", values)
     if model.scale is not None:
         yield _vector(names, "scale", "[N_FEATURES]", model.scale)
+    if model.filling is not None:
+        yield _vector(names, "filling", "[N_FEATURES]", model.filling)
     if model.bounds is not None:
         for what, values in zip(("least", "most"), model.bounds, strict=True):
             yield _vector(names, what, "[N_FEATURES]", values)
@@ -193,7 +195,7 @@ def decision_function(model, names):
     real, prefix = names.real, names.prefix
     votes = model.decision == "votes"
     target = "values" if votes else "scores"
-    is_scaled = model.mean is not None or model.scale is not None or model.bounds is not None
+    is_scaled = any(each is not None for each in (model.mean, model.scale, model.bounds, model.filling))
     row = "row" if is_scaled else "x"
     lines = [f"void {prefix}_decision(const {real} *x, {real} *scores)", "{"]
     if is_scaled:
@@ -221,7 +223,8 @@ def _scaling(model, names):
     """Lines that write the scaled inputs to ``row``."""
     real, prefix = names.real, names.prefix
     yield "    for (j = 0; j < N_FEATURES; ++j) {"
-    yield f"        {real} value = x[j];"
+    filled = f"x[j] != x[j] ? {prefix}_filling[j] : x[j]" if model.filling is not None else "x[j]"
+    yield f"        {real} value = {filled};"
     if model.bounds is not None:
         least, most = f"{prefix}_least[j]", f"{prefix}_most[j]"
         yield f"        value = value > {most} ? {most} : value < {least} ? {least} : value;"

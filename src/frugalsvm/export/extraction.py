@@ -85,10 +85,10 @@ def _of_stream_pipeline(pipeline):
             f"The feature map of this pipeline, {type(pipeline._map).__name__}, cannot be exported; export its "
             "estimator_ instead, for rows that were mapped, or let ASSETClassifier make the features."
         )
-    model, scaler = plain_model(pipeline.estimator_), pipeline.scaler_
-    if scaler is None:
-        return model
-    return model.with_scaling(scaler.center_ if scaler.centres_ else None, scaler.scale_, scaler.limit_)
+    model, scaler, filler = plain_model(pipeline.estimator_), pipeline.scaler_, getattr(pipeline, "filler_", None)
+    if scaler is not None:
+        model = model.with_scaling(scaler.center_ if scaler.centres_ else None, scaler.scale_, scaler.limit_)
+    return model if filler is None else model._replace(filling=filler.statistics_)
 
 
 def _of_expansion(estimator):

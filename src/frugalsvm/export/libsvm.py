@@ -87,7 +87,7 @@ def to_libsvm(estimator: Any, path: str | os.PathLike[str]) -> Path:
     if model.bounds is not None:
         warnings.warn(
             "The pipeline clips features, which LIBSVM cannot do: rows with values beyond the limits get other scores. "
-            "Export to ONNX or C for the same scores.",
+            "Export to ONNX or C for the same ones.",
             UserWarning,
             stacklevel=2,
         )

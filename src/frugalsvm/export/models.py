@@ -53,6 +53,7 @@ class PlainModel(NamedTuple):
     mean: NDArray | None = None  # inputs become (x - mean) / scale first; None is 0
     scale: NDArray | None = None  # None is 1
     bounds: NDArray | None = None  # (2, n_features) that inputs are clipped to before that; None clips nothing
+    filling: NDArray | None = None  # (n_features,) what stands for inputs that are NaN; None leaves them
     dtype: Any = np.dtype(np.float64)  # in which the library itself computes the kernel values
 
     @property
@@ -76,13 +77,16 @@ class PlainModel(NamedTuple):
             if bounds is not None:
                 raise ValueError("A model whose inputs are clipped twice cannot be exported.")
             bounds = mean + scale * self.bounds
-        return self._replace(mean=mean + scale * inner_mean, scale=scale * inner_scale, bounds=bounds)
+        filling = None if self.filling is None else mean + scale * self.filling
+        return self._replace(mean=mean + scale * inner_mean, scale=scale * inner_scale, bounds=bounds, filling=filling)
 
     def scaled(self, X) -> NDArray:
         """Rows as the kernel takes them, in float64."""
         X = np.asarray(X.toarray() if issparse(X) else X, np.float64)
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(f"X must have {self.n_features} columns, but its shape is {X.shape}.")
+        if self.filling is not None:
+            X = np.where(np.isnan(X), self.filling, X)
         if self.bounds is not None:
             X = np.clip(X, *self.bounds)
         if self.mean is not None:

@@ -140,8 +140,10 @@ def _kernel_values(graph, model):
 
 
 def _scaled(graph, model, mean, scale):
-    """``(X - mean) / scale``, of inputs that are clipped as those of the model are."""
+    """``(X - mean) / scale``, of inputs that are filled and clipped as those of the model are."""
     rows = "X"
+    if model.filling is not None:
+        rows = graph.node("Where", graph.node("IsNaN", rows), graph.number("filling", model.filling), rows)
     if model.bounds is not None:
         least, most = model.bounds
         rows = graph.node("Max", rows, graph.number("least", least))
