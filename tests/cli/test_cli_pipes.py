@@ -7,8 +7,9 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
@@ -29,10 +30,24 @@ def text(n_rows, seed=0):
     return "a,b,y\n" + "".join(f"{a:.4f},{b:.4f},{c}\n" for (a, b), c in zip(X.tolist(), y.tolist(), strict=True))
 
 
+@contextmanager
 def started(output, *flags, **settings):
+    """A training that reads a pipe; it is killed after a while, so that no test waits for ever."""
     command = [sys.executable, "-m", "frugalsvm.cli", "train", "-", "-o", str(output), *FAST, *map(str, flags)]
-    heeded = {"preexec_fn": lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL)}
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, **heeded, **settings)
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes, preexec_fn=heed_signals, **settings) as process:
+        watchdog = threading.Timer(150, process.kill)
+        watchdog.start()
+        try:
+            yield process
+        finally:
+            watchdog.cancel()
+
+
+def heed_signals():
+    """What shells have their background jobs ignore, and these hand on."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def said_soon(process, words):
