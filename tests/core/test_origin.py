@@ -21,6 +21,7 @@ from frugalsvm.core.origin import (
     new_origin,
     origin_at,
     relative,
+    some_rows,
 )
 
 
@@ -52,7 +53,7 @@ class TestWhereItIs:
         X = (rows + np.array([1000.0, 0.0, 0.0])).astype(np.float32)
         X[0] = 1e8  # an outlier
         origin = new_origin(X, np.float32)
-        np.testing.assert_allclose(origin.point, np.median(X, axis=0))
+        np.testing.assert_allclose(origin.point, np.median(some_rows(X), axis=0))
         exact = X[1:, 0].astype(np.float64) - origin.point[0]
         assert np.array_equal(relative(X[1:], origin, np.float32)[:, 0], exact)
 
@@ -68,8 +69,10 @@ class TestWhereItIs:
 
     def test_digits_are_kept_before_rounding(self, rows):
         X = rows + 1e6
-        exact = rows - (np.median(X, axis=0) - 1e6)
-        np.testing.assert_allclose(relative(X, new_origin(X, np.float32), np.float32), exact, rtol=1e-5, atol=1e-6)
+        origin = new_origin(X, np.float32)
+        assert np.abs(origin.point - 1e6).max() < 0.2
+        exact = rows - (origin.point - 1e6)
+        np.testing.assert_allclose(relative(X, origin, np.float32), exact, rtol=1e-5, atol=1e-6)
 
     def test_kernels_of_differences(self):
         assert is_shift_invariant(RBF(1.0))

@@ -34,7 +34,7 @@ __all__ = [
     "some_rows",
 ]
 
-SAMPLE_ROWS = 1024  # rows from which an origin is taken
+SAMPLE_ROWS = 256  # rows from which an origin is taken
 LOSS = 1e-6  # errors of kernel values, up to a factor of a few, that are worth an origin of one's own
 FAR_LOSS = 1e-5  # likewise, worth moving it
 FAR_ROWS = 32  # rows in a row that are no outliers

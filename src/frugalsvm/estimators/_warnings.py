@@ -9,7 +9,7 @@ from frugalsvm.exceptions import PoorFitWarning
 
 __all__ = ["warn_after_fit", "warn_at_limit", "warn_if_above", "warn_if_poor"]
 
-SAMPLE = 1000  # rows on which a model is looked at
+SAMPLE = 500  # rows on which a model is looked at
 _NEARLY_ALL = 1 - 1e-6
 FEW = 50  # with fewer rows than this, chance decides
 VIOLATED = 1e-3  # as in `SVC`, whose default `tol` this is

@@ -27,9 +27,8 @@ def prepare_to_learn(estimator: Any) -> None:
             f"This {type(estimator).__name__} was saved with for_prediction=True and cannot learn on: "
             "save it without, or call fit to learn from the beginning."
         )
-    parameters = estimator._get_param_names()
     for name, value in vars(estimator).items():
-        if name not in parameters:
+        if name.startswith("_") or name.endswith("_"):  # all but parameters
             vars(estimator)[name] = _owned(value)
 
 
