@@ -142,7 +142,7 @@ class TestConvergence:
     def test_early_stopping_that_did_not_stop(self, solver):
         settings = {"solver": solver, "n_components": 20, "early_stopping": True, "tol": 1e-9, "random_state": 0}
         (warning,) = told(ASSETClassifier(max_iter=2, n_iter_no_change=50, **settings).fit, X, Y)
-        assert "max_iter=2 before it converged: the score on held rows still rose within the last 50" in str(
+        assert "max_iter=2 before it converged: the score on the validation rows still rose within the last 50" in str(
             warning.message
         )
         assert told(ASSETClassifier(max_iter=300, n_iter_no_change=2, **settings).fit, X, Y) == []

@@ -224,7 +224,7 @@ def test_what_is_said_of_features_that_left_their_range(size):
     X[1500:, 1] += 50
     (found,) = warnings_of(StreamPipeline(bsgd(budget=30)), X, y, size)
     assert found.startswith("Feature 1 has left the range")
-    assert "taken anew" in found
+    assert "taken again" in found
     kept = StreamPipeline(bsgd(budget=30), scale=StreamingScaler(renew=False))
     found = warnings_of(kept, X, y, size)
     assert len(found) == 2  # after two blocks, and after three further ones

@@ -21,7 +21,7 @@ class ChangedDataError(ValueError):
             "restore it, begin again without --resume, or say --changed-data to go on from the same row "
             "with the rows as they are now"
         )
-        super().__init__(f"{source} {what} since the run was saved, and --resume goes on where it was: {advice}.")
+        super().__init__(f"{source} {what} since the run was saved, and --resume continues where it stopped: {advice}.")
 
 
 class Fingerprint:

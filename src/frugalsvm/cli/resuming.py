@@ -44,12 +44,12 @@ def resumed(output: Path) -> Run | None:
     if training is None:
         raise ValueError(
             f"{output} cannot be resumed: `frugalsvm train` has not saved it, or did so with --dask, which keeps no "
-            "place to go on from. Choose another output to train anew."
+            "place to go on from. Choose another output to train from the beginning."
         )
     if training.get("driver") == "dask":
         raise ValueError(
             f"{output} cannot be resumed: it was trained with --dask, which learns all files to the end and keeps no "
-            "place to go on from. Choose another output to train anew."
+            "place to go on from. Choose another output to train from the beginning."
         )
     classes = training["options"]["classes"]
     options = TrainOptions(**{**training["options"], "classes": None if classes is None else tuple(classes)})
@@ -77,7 +77,7 @@ def check_same_flags(run: Run, given: Collection[str], data: DataOptions, option
             before = "without it" if was[field] is None or was[field] is False else f"with {was[field]}"
             raise ValueError(
                 f"{flag}: the run was begun {before}, and --resume goes on as it was begun. "
-                "Leave the flag out, or train anew with another output."
+                "Leave the flag out, or train from the beginning with another output."
             )
 
 

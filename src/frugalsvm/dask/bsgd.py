@@ -166,9 +166,8 @@ class DaskBSGDClassifier(DaskClassifier):
             training.tell(copy(local), accuracy=accuracy, gradient_error=local.gradient_error_)
             done = watch(accuracy, local._expansion) if training.held.n_rows else False
         if training.held.n_rows and not done:
-            advice = (
-                f"the accuracy on held rows still rose within the last {self.n_iter_no_change} rounds; raise max_iter"
-            )
+            rising = f"the accuracy on the validation rows still rose within the last {self.n_iter_no_change} rounds"
+            advice = f"{rising}; raise max_iter"
             warn_at_limit(self, f"max_iter={self.max_iter}", advice)
         if watch.value is not None:
             local._expansion = watch.value

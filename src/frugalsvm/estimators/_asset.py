@@ -268,7 +268,8 @@ class LowRankMachine(RelativeRows, BaseEstimator):
     def _warn_if_watched_in_vain(self, watcher, ended, n_most):
         """Tell if early stopping did not come to stop."""
         if watcher is not None and not (watcher.is_done or ended):
-            advice = f"the score on held rows still rose within the last {self.n_iter_no_change} steps; raise max_iter"
+            rising = f"the score on the validation rows still rose within the last {self.n_iter_no_change} steps"
+            advice = f"{rising}; raise max_iter"
             warn_at_limit(self, f"max_iter={n_most}", advice)
 
     def _best_watched(self, watcher, task, unit, rng):

@@ -21,7 +21,7 @@ __all__ = ["ExactClassifier"]
 
 @contextmanager
 def _solver_errors():
-    """A solver that does not get on is a problem of the data: a ValueError, as all of these are."""
+    """A solver that makes no progress is a problem of the data: a ValueError, as all of these are."""
     try:
         yield
     except ArithmeticError as error:

@@ -61,7 +61,7 @@ class TrainingGap(OnlineClassifier):
         """Primal minus dual objective of the whole training problem, summed over the outputs: a bound.
 
         The primal objective ``|w|^2 / 2 + sum_i C weight_i max(0, 1 - y_i f(x_i))`` of this model is above the smallest
-        by no more than that. It is computed anew, in float64, with ``n_samples`` times ``n_support_vectors`` kernel
+        by no more than that. It is computed again, in float64, with ``n_samples`` times ``n_support_vectors`` kernel
         values.
 
         Parameters

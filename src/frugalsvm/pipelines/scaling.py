@@ -34,7 +34,7 @@ def left_range(features: np.ndarray, scaler: StreamingScaler) -> str:
     )
     if scaler.renew:
         return (
-            f"{what} or more: {whose} center and scale were taken anew from the last rows. If this happens again and "
+            f"{what} or more: {whose} center and scale were taken again from the last rows. If this happens again and "
             f"again, leave {them} out or learn differences instead."
         )
     return f"{what} or more: {whose} values are clipped. StreamingScaler(renew=True) takes new statistics then."

@@ -3,8 +3,8 @@
 Rows are counted in blocks, from the first row after the statistics, so that it does not matter in which batches they
 come. A feature is *outside* in a block if it is beyond its limit in more than half of the rows; or, if it was constant,
 if it has another value in more than a tenth of them. A feature that was outside in two blocks in a row is due: its
-statistics are taken anew from the values of the second one. The next time it takes three blocks, then five, nine, ...:
-a feature that only grows, such as a date, is soon left alone at its limit.
+statistics are taken again, from the values of the second. The next time it takes three blocks, then five, nine, ...: a
+feature that only grows, such as a date, is soon left alone at its limit.
 """
 
 from typing import NamedTuple
