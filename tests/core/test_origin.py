@@ -81,17 +81,17 @@ class TestWhereItIs:
 
 
 class TestFollowing:
-    GAMMA = 0.5
+    KERNEL = RBF(0.5)
 
     def test_rows_nearby_change_nothing(self, rows):
         origin = origin_at(np.zeros(3))
-        assert followed(origin, rows.astype(np.float32), self.GAMMA, np.float32) == (origin, None)
+        assert followed(origin, rows.astype(np.float32), self.KERNEL, np.float32) == (origin, None)
 
     def test_outliers_do_not_move_it(self, rows):
         origin, X = origin_at(np.zeros(3)), rows.astype(np.float32)
         X[::7] += 1e4
         for start in range(0, 500, 5):
-            origin, shift = followed(origin, X[start : start + 5], self.GAMMA, np.float32)
+            origin, shift = followed(origin, X[start : start + 5], self.KERNEL, np.float32)
             assert shift is None
         assert origin.is_zero
 
@@ -101,7 +101,7 @@ class TestFollowing:
         moves = []
         for start in range(0, 500, size):
             part = relative(X[start : start + size], origin, np.float32)
-            origin, shift = followed(origin, part, self.GAMMA, np.float32)
+            origin, shift = followed(origin, part, self.KERNEL, np.float32)
             if shift is not None:
                 moves.append(start + size)
         assert moves == [max(size, -(-FAR_ROWS // size) * size)]
@@ -109,7 +109,7 @@ class TestFollowing:
 
     def test_rows_all_over_the_place_have_no_better_one(self, rows):
         origin, X = origin_at(np.zeros(3)), (1e4 * rows).astype(np.float32)
-        assert followed(origin, X, self.GAMMA, np.float32)[1] is None
+        assert followed(origin, X, self.KERNEL, np.float32)[1] is None
 
 
 class TestLostDigits:

@@ -109,20 +109,21 @@ def relative(X, origin, dtype):
     return out
 
 
-def far_limit(gamma, dtype) -> float:
+def far_limit(kernel, dtype) -> float:
     """The squared distance to an origin from which kernel values lose digits."""
+    gamma = getattr(kernel, "gamma", None) or 1.0
     return FAR_LOSS / (np.finfo(dtype).eps * max(gamma, np.finfo(np.float64).tiny))
 
 
-def followed(origin: Origin, X, gamma, dtype) -> tuple[Origin, np.ndarray | None]:
+def followed(origin: Origin, X, kernel, dtype) -> tuple[Origin, np.ndarray | None]:
     """The origin after rows (relative to it), and by how much it has moved; None is not at all.
 
-    Kernels are computed in ``dtype``.
+    Kernel values are computed in ``dtype``.
     """
     if issparse(X):
         return origin, None
     norms = np.einsum("ij,ij->i", X, X, dtype=np.float64)
-    is_far = norms > far_limit(gamma, dtype)
+    is_far = norms > far_limit(kernel, dtype)
     if not is_far.any():
         return (origin if origin.n_far == 0 else origin_at(origin.point)), None
     last = np.flatnonzero(~is_far)

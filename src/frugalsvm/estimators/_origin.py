@@ -73,15 +73,15 @@ class RelativeRows:
         """
         vars(self).pop("_origin", None)
         check_gamma(getattr(self._kernel, "gamma", None), self._type_of(X))
-        self._warn_of_lost_digits(X)
+        rows = on_host(some_rows(X)) if is_torch(X) else X
+        self._warn_of_lost_digits(rows, self._type_of(X))
         if is_shift_invariant(self._kernel):
             enough = X.shape[0] >= (2 if whole else FAR_ROWS)
-            rows = on_host(some_rows(X)) if is_torch(X) else X
             self._origin = new_origin(rows, self._type_of(X)) if enough else origin_at(np.zeros(X.shape[1]))
         return self._relative(X)
 
-    def _warn_of_lost_digits(self, X):
-        rows = on_host(some_rows(X)) if is_torch(X) else X
+    def _warn_of_lost_digits(self, rows, dtype):
+        """Warn of rows that their type, or the type in which kernels are computed, is too coarse for."""
         if rows.dtype.kind != "f":
             return
         found = lost_digits(rows)
@@ -94,7 +94,7 @@ class RelativeRows:
                 f"{' before it becomes float32, or pass float64' if rows.dtype == np.float32 else ''}.",
                 UserWarning,
             )
-        if issparse(rows) and is_shift_invariant(self._kernel) and cancellation(rows, self._type_of(X)) > _CANCELS:
+        if issparse(rows) and is_shift_invariant(self._kernel) and cancellation(rows, dtype) > _CANCELS:
             warn_caller(
                 "X is sparse, but its features are far from zero and differ little, so that kernel values lose digits. "
                 "Pass a dense array, or subtract a constant from the features.",
@@ -106,7 +106,7 @@ class RelativeRows:
         if self._origin is None or is_torch(X):
             return X
         before = self._origin
-        self._origin, shift = followed(before, X, getattr(self._kernel, "gamma", None) or 1.0, self._type_of(X))
+        self._origin, shift = followed(before, X, self._kernel, self._type_of(X))
         if shift is None:
             return X
         if self._stays:

@@ -91,7 +91,7 @@ class RowPath:
         self._origin = None if self._origin_at is None or self._origin_at.is_zero else self._origin_at.point
         self._limit = np.finfo(dtype).max / 4
         if self._origin_at is not None:
-            self._limit = min(self._limit, far_limit(getattr(estimator._kernel, "gamma", None) or 1.0, dtype))
+            self._limit = min(self._limit, far_limit(estimator._kernel, dtype))
         self._machines = [self._to_learn(parts, expansion) for parts, expansion in machines]
         self._n_seen = self._counts[N_SEEN]
         self._scoring: _Prepared | None = None
