@@ -15,7 +15,7 @@ from frugalsvm.streams import StreamError
 __all__ = ["Begun", "begin", "check_classes", "check_enough", "check_size", "counts_of", "tell_begun", "tell_end"]
 
 _MANY_VALUES = 50  # of a column of text, of which more than half are different: names, dates, texts
-_MOST_BYTES = 2**28  # of the vectors of a model, if nobody has said how wide rows are
+_MOST_BYTES = 2**28  # of the vectors of a model, if the width of rows was not given
 _HASHED = 2**16  # features that are advised instead
 
 

@@ -9,7 +9,7 @@ from frugalsvm.cli.showing import tell
 __all__ = ["TlsFiles", "train_on_dask"]
 
 _ALGORITHMS = ("asset", "bsgd")
-_LOOPBACK = "127.0.0.1"  # workers on this machine, and their dashboard, are nobody else's business
+_LOOPBACK = "127.0.0.1"  # workers on this machine, and their dashboard, are for this machine only
 _READERS = {".parquet": "read_parquet", ".pq": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv"}
 
 

@@ -23,7 +23,7 @@ _LONGEST_LINE = 1 << 24  # what is held back at most; data without line ends pas
 
 
 def is_read_once(source: Any) -> bool:
-    """Whether rows come from standard input or a named pipe, which nobody can read a second time."""
+    """Whether rows come from standard input or a named pipe, which cannot be read a second time."""
     if not isinstance(source, str):
         return False
     return source == "-" or _is_fifo(source)

@@ -115,7 +115,7 @@ class LowRankMachine(RelativeRows, BaseEstimator):
         check_positive("tol", self.tol, zero=True)
         check_count("n_iter_no_change", self.n_iter_no_change)
         parsed_bytes("memory", self.memory)
-        thread_count(self.n_jobs)  # on a GPU nobody else would look at it
+        thread_count(self.n_jobs)  # on a GPU it would not be checked otherwise
         self._check_device()
         if self.average is not False and self.average != "suffix":
             check_count("average", self.average)

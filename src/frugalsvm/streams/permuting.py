@@ -83,7 +83,7 @@ class Permuted(Wrapped):
 
 
 def _read(pile: Any) -> Iterator[Any]:
-    """What was written to a file that nobody else can open: it has no name."""
+    """What was written to a file that no other program can open: it has no name."""
     while True:
         try:
             yield pickle.load(pile)
