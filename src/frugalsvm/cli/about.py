@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from frugalsvm._version import __version__
-from frugalsvm.device.arrays import available_devices
+from frugalsvm.arrays.namespace import available_devices
 
 __all__ = ["EXTRAS", "facts", "rows_of_facts"]
 

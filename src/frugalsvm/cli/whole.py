@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.cli.beginning import begin, counts_of, tell_begun, tell_end
 from frugalsvm.cli.choosing import grid_for, usual_gamma
 from frugalsvm.cli.data import DataOptions, Head, prepared
@@ -18,7 +19,6 @@ from frugalsvm.cli.options import Outcome, TrainOptions
 from frugalsvm.cli.resuming import save_training
 from frugalsvm.cli.running import Progress, labels_of
 from frugalsvm.cli.showing import SHOWN_BAD_LINES, Status, tell
-from frugalsvm.device.arrays import arrays_on
 from frugalsvm.pipelines import StreamPipeline
 
 __all__ = ["train_whole"]

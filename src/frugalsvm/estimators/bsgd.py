@@ -5,7 +5,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.budgeted.ball import Ball, Everywhere
+from frugalsvm.budgeted.device_blocks import POLICIES as ON_DEVICE
+from frugalsvm.budgeted.device_blocks import learn_by_blocks
 from frugalsvm.budgeted.maintenance import POLICIES, new_policy
 from frugalsvm.budgeted.projection import frozen
 from frugalsvm.budgeted.sgd import Parts, learn
@@ -21,9 +24,6 @@ from frugalsvm.core.expansion import (
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.losses import MARGIN, hinge_for
 from frugalsvm.core.schedules import LEARNERS, Norma, Pegasos, Perceptron
-from frugalsvm.device.arrays import arrays_on
-from frugalsvm.device.blocks import POLICIES as ON_DEVICE
-from frugalsvm.device.blocks import learn_by_blocks
 from frugalsvm.estimators._base import blas_threads, bytes_per_slot, new_kernel
 from frugalsvm.estimators._classes import n_outputs_for, with_classes
 from frugalsvm.estimators._online import FIRST_SLOTS, OnlineClassifier

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from frugalsvm.device.arrays import on_host
-from frugalsvm.device.rows import DeviceSource, HostSource, block_rows
+from frugalsvm.arrays.namespace import on_host
+from frugalsvm.arrays.sources import DeviceSource, HostSource, block_rows
 
 __all__ = ["expansion_values"]
 

@@ -6,6 +6,8 @@ of coming examples is in `frugalsvm.core.scored`. Pays from thousands of support
 
 import numpy as np
 
+from frugalsvm.arrays.maps import kernel_map
+from frugalsvm.arrays.sources import dense
 from frugalsvm.budgeted.maintenance import Merge, Remove
 from frugalsvm.budgeted.policy import Unlimited, with_room
 from frugalsvm.budgeted.sgd import run
@@ -13,8 +15,6 @@ from frugalsvm.core.expansion import N_SLOTS, padded, resized
 from frugalsvm.core.lookahead import N_DIRTY, ROOM
 from frugalsvm.core.scored import new_scored_blocks
 from frugalsvm.core.workspace import new_workspace
-from frugalsvm.device.maps import kernel_map
-from frugalsvm.device.rows import dense
 
 __all__ = ["POLICIES", "learn_by_blocks"]
 

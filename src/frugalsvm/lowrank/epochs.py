@@ -1,13 +1,13 @@
-"""ASSET's stochastic subgradient steps, for epochs over a set and for streams."""
+"""Stochastic subgradient steps (`subgradient`) on rows of X: their features, step rules, and epochs over a set."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.asset.maps import raw_rows, whitening_of, width_of
-from frugalsvm.asset.products import steady_product
-from frugalsvm.asset.rows import BLOCK_ROWS, StoredRows
-from frugalsvm.asset.subgradient import (
+from frugalsvm.lowrank.backends.compiled import BLOCK_ROWS, StoredRows
+from frugalsvm.lowrank.maps import raw_rows, whitening_of, width_of
+from frugalsvm.lowrank.products import steady_product
+from frugalsvm.lowrank.subgradient import (
     OPEN,
     STEP,
     SubgradientState,
@@ -31,10 +31,10 @@ __all__ = [
     "averaging_of_stream",
     "features_of",
     "new_rule",
+    "parameters_of",
     "run_epochs",
     "started_at",
     "take_steps",
-    "unknowns_of",
 ]
 
 SCALE_ROWS = 1000  # rows from which the size of subgradients is estimated
@@ -73,17 +73,17 @@ def new_rule(solver, loss, penalty, intercept, features, targets, weights, least
     return robust_step(penalty, scale, intercept, radius=radius)
 
 
-def started_at(state, unknowns, n_steps, rule):
+def started_at(state, parameters, n_steps, rule):
     """A state that goes on from known weights as if so many steps had led to them, and to nothing else."""
-    state.directions[:] = unknowns[:, :-1]
-    state.intercepts[:] = unknowns[:, -1]
+    state.directions[:] = parameters[:, :-1]
+    state.intercepts[:] = parameters[:, -1]
     state.squared_norms[:] = np.square(state.directions).sum(axis=1)
     if state.averaging[0] <= n_steps:  # they count in the average as the last half of these steps
         state.clock[:] = n_steps, n_steps + 1
         total = float(step_length(rule, np.arange(n_steps // 2 + 1, n_steps + 1)).sum())
         state.sums[OPEN], state.intercept_sums[OPEN], state.etas[OPEN] = (
-            total * unknowns[:, :-1],
-            total * unknowns[:, -1],
+            total * parameters[:, :-1],
+            total * parameters[:, -1],
             total,
         )
     else:
@@ -109,44 +109,44 @@ def take_steps(steps, feature_map, X, targets, weights):
         )
 
 
-def run_epochs(solver, average, task, feature_map, n_epochs, watcher, rng):
-    """Unknowns after epochs of subgradient steps, and how many there were.
+def run_epochs(solver, average, problem, feature_map, n_epochs, watch, rng):
+    """Parameters after epochs of subgradient steps, and how many there were.
 
     Rows in memory are drawn at random, as the paper has it; others are taken block by block, in random order within a
     block.
     """
-    loss, weights = task.loss, task.weights
-    in_memory = isinstance(task.rows, StoredRows)
+    loss, weights = problem.loss, problem.weights
+    in_memory = isinstance(problem.rows, StoredRows)
     if in_memory:
-        first = task.rows.block[:SCALE_ROWS]
+        first = problem.rows.block[:SCALE_ROWS]
     else:
-        first = features_of(feature_map, next(task.rows.parts())[1][:SCALE_ROWS])
-    rule = new_rule(solver, loss, task.penalty, task.intercept, first, task.targets, weights)
+        first = features_of(feature_map, next(problem.rows.parts())[1][:SCALE_ROWS])
+    rule = new_rule(solver, loss, problem.penalty, problem.intercept, first, problem.targets, weights)
     n_steps = n_epochs * np.count_nonzero(weights)
-    averaging = averaging_of_run(average, n_steps) if watcher is None else averaging_of_stream(average)
-    state = new_state(len(task.targets), first.shape[1], averaging)
+    averaging = averaging_of_run(average, n_steps) if watch is None else averaging_of_stream(average)
+    state = new_state(len(problem.targets), first.shape[1], averaging)
     steps = Steps(loss, rule, state)
     n_taken, done = 0, False
     while n_taken < n_epochs and not done:
         if in_memory:
             order = rng.integers(len(weights), size=len(weights))
-            learn(loss, rule, task.rows.block, task.targets, weights, order, state)
+            learn(loss, rule, problem.rows.block, problem.targets, weights, order, state)
         else:
-            _epoch_by_parts(steps, task, feature_map, rng)
+            _epoch_by_parts(steps, problem, feature_map, rng)
         n_taken += 1
-        done = watcher is not None and watcher(unknowns_of(steps))
-    return unknowns_of(steps), n_taken
+        done = watch is not None and watch(parameters_of(steps))
+    return parameters_of(steps), n_taken
 
 
-def _epoch_by_parts(steps, task, feature_map, rng):
-    for start, part in task.rows.parts():
+def _epoch_by_parts(steps, problem, feature_map, rng):
+    for start, part in problem.rows.parts():
         own = slice(start, start + part.shape[0])
         order = rng.permutation(part.shape[0])
-        targets = np.ascontiguousarray(task.targets[:, own])
-        learn(steps.loss, steps.rule, features_of(feature_map, part), targets, task.weights[own], order, steps.state)
+        targets = np.ascontiguousarray(problem.targets[:, own])
+        learn(steps.loss, steps.rule, features_of(feature_map, part), targets, problem.weights[own], order, steps.state)
 
 
-def unknowns_of(steps):
+def parameters_of(steps):
     """Weights and intercepts of the outputs, averaged."""
     weights, intercepts = solution(steps.state)
     return np.column_stack([weights, intercepts])

@@ -1,15 +1,62 @@
-"""What solvers and predictions ask of a feature map, whichever it is."""
+"""What solvers and predictions ask of a feature map, whichever it is; and how one is made."""
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from frugalsvm._compile import entry
-from frugalsvm.asset.fourier import features, moved_phases
-from frugalsvm.asset.nystroem import Nystroem, kernel_rows, moved_landmarks
 from frugalsvm.core.fastmath import float64_sum
+from frugalsvm.lowrank.fourier import features, moved_phases, new_fourier, prefers_structured
+from frugalsvm.lowrank.landmarks import SAMPLE_PER_LANDMARK, place_landmarks
+from frugalsvm.lowrank.nystroem import Nystroem, bare_nystroem, kernel_rows, moved_landmarks, new_nystroem
 
-__all__ = ["linear_values", "map_bytes", "moved_map", "raw_rows", "whitening_of", "width_of"]
+__all__ = [
+    "MapPlan",
+    "linear_values",
+    "map_bytes",
+    "moved_map",
+    "n_candidates",
+    "raw_rows",
+    "raw_weights",
+    "whitening_of",
+    "width_of",
+]
 
 BLOCK_ROWS = 1024
+
+
+def n_candidates(landmarks, n_components, n_rows):
+    """How many rows landmarks are made from."""
+    return min(n_rows, (1 if landmarks == "uniform" else SAMPLE_PER_LANDMARK) * n_components)
+
+
+class MapPlan(NamedTuple):
+    """How a map is to be made."""
+
+    kernel: Any
+    feature_map: str  # "nystroem" or "fourier"
+    n_components: int
+    n_features: int
+    landmarks: str
+    eigenvalue_threshold: float
+    rank: int | None
+    structured: Any  # True, False or "auto"
+
+    def new(self, candidates, rng, *, sparse=False, for_device=False):
+        """A map; ``candidates`` are dense rows from which landmarks are made, ``sparse`` tells whether X is.
+
+        For a device, landmarks have no whitening: what whitens them stays there.
+        """
+        if self.feature_map == "nystroem":
+            landmarks = place_landmarks(self.landmarks, candidates, self.n_components, rng)
+            if for_device:
+                return bare_nystroem(self.kernel, landmarks)
+            return new_nystroem(self.kernel, landmarks, self.eigenvalue_threshold, self.rank)
+        structured = self.structured
+        if structured == "auto":
+            structured = prefers_structured(self.n_features, self.n_components, sparse)
+        is_structured = structured and not for_device
+        return new_fourier(self.n_features, self.n_components, self.kernel.gamma, rng, is_structured)
 
 
 def width_of(feature_map):
@@ -20,6 +67,12 @@ def width_of(feature_map):
 def whitening_of(feature_map):
     """The matrix from raw features to those with the kernel as inner product; None where they have it already."""
     return feature_map.whitening if isinstance(feature_map, Nystroem) else None
+
+
+def raw_weights(feature_map, weights):
+    """Coefficients of raw features (n_outputs, width) for weights of features."""
+    whitening = whitening_of(feature_map)
+    return weights if whitening is None else weights @ whitening.T
 
 
 def raw_rows(feature_map, X, out, *, steady=False):

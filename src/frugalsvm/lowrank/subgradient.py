@@ -36,14 +36,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import entry, generic, inlined
-from frugalsvm.asset.losses import (
-    SQUARED,
-    EpsilonInsensitive,
-    Hinge,
-    SquaredEpsilonInsensitive,
-    SquaredHinge,
-    loss_values,
-)
+from frugalsvm.lowrank.losses.base import slope_of
 
 __all__ = [
     "Averaging",
@@ -66,43 +59,6 @@ __all__ = [
 
 # Beyond these, a scale is moved into its vector: long before anything under- or overflows, and rarely.
 _SMALL, _LARGE = 1e-12, 1e12
-
-
-# ----------------------------------------------------------------------------------------------------
-# Slopes of the losses
-
-
-@generic
-def slope_of(loss, target, score):
-    """A subgradient of the loss in the score; 0 at kinks, as in line 8."""
-
-
-@slope_of.implement(Hinge)
-def _hinge(loss, target, score):
-    return -target if target * score < 1.0 else 0.0
-
-
-@slope_of.implement(SquaredHinge)
-def _squared_hinge(loss, target, score):
-    excess = 1.0 - target * score
-    return -2.0 * target * excess if excess > 0.0 else 0.0
-
-
-@slope_of.implement(EpsilonInsensitive)
-def _insensitive(loss, target, score):
-    error = score - target
-    if abs(error) <= loss.epsilon:
-        return 0.0
-    return 1.0 if error > 0.0 else -1.0
-
-
-@slope_of.implement(SquaredEpsilonInsensitive)
-def _squared_insensitive(loss, target, score):
-    error = score - target
-    excess = abs(error) - loss.epsilon
-    if excess <= 0.0:
-        return 0.0
-    return 2.0 * excess if error > 0.0 else -2.0 * excess
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -163,7 +119,7 @@ def enclosing_radius(loss, penalty, targets, weights=None):
     At an optimum ``penalty ||w||^2 = -mean(weight g f)``, and ``-g f`` is at most the loss at ``f = 0``; of a squared
     loss it is at most half of that. For the hinge without weights it is the paper's ball.
     """
-    at_zero = loss_values(loss, targets, 0.0) * (0.5 if isinstance(loss, SQUARED) else 1.0)
+    at_zero = loss.values(np, targets, 0.0) * loss.radius_share
     means = np.average(at_zero.astype(np.float64), axis=1) if weights is None else _weighted_mean(at_zero, weights)
     return float(np.sqrt(means.max() / penalty))
 

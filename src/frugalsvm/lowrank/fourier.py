@@ -27,8 +27,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from frugalsvm._compile import entry, inlined
-from frugalsvm.asset.products import steady_product
 from frugalsvm.core.fastmath import fold_turns, sin_quarter_turns
+from frugalsvm.lowrank.products import steady_product
 
 __all__ = [
     "DenseFourier",
@@ -109,7 +109,7 @@ def features(fourier, X, out=None, *, steady=False):
     """phi of the rows of X, a matrix or CSR matrix of any real type, as float32 (n_rows, d).
 
     ``out``, if given, is C-contiguous. ``steady``: a row does not depend on its neighbors, see
-    `frugalsvm.asset.products`; structured features never do.
+    `frugalsvm.lowrank.products`; structured features never do.
     """
     structured = isinstance(fourier, StructuredFourier)
     n_features = fourier.n_features if structured else fourier.frequencies.shape[0]

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import entry
-from frugalsvm.asset.products import steady_product
 from frugalsvm.core.fastmath import rows_dot
 from frugalsvm.core.kernels import kernel_block
+from frugalsvm.lowrank.products import steady_product
 
-__all__ = ["Nystroem", "kernel_rows", "moved_landmarks", "new_nystroem"]
+__all__ = ["Nystroem", "bare_nystroem", "kernel_rows", "moved_landmarks", "new_nystroem", "with_whitening"]
 
 BLOCK_ROWS = 256  # a block of kernel values stays in the cache between the product and the exponential
 
@@ -52,6 +52,13 @@ def new_nystroem(kernel, landmarks, threshold=1e-7, rank=None):
     )
 
 
+def bare_nystroem(kernel, landmarks):
+    """The map without a whitening: its features are kernel values."""
+    landmarks = np.ascontiguousarray(landmarks, np.float32)
+    norms = np.square(landmarks, dtype=np.float64).sum(axis=1).astype(np.float32)
+    return Nystroem(kernel, landmarks, norms, None, None)
+
+
 def moved_landmarks(nystroem, shift):
     """The same map for rows from which a vector is subtracted: for kernels of differences."""
     landmarks = (nystroem.landmarks - shift).astype(np.float32)
@@ -68,7 +75,7 @@ def _squared_norms(rows, out):
 def kernel_rows(nystroem, X, out, *, steady=False):
     """``out[i, j] = K(X[i], landmark j)`` in float32, by blocks that stay in the cache.
 
-    ``steady``: in which a row does not depend on its neighbors, see `frugalsvm.asset.products`.
+    ``steady``: in which a row does not depend on its neighbors, see `frugalsvm.lowrank.products`.
     """
     product = steady_product if steady else np.matmul
     kernel, landmarks, norms = nystroem.kernel, nystroem.landmarks, nystroem.norms
@@ -88,3 +95,11 @@ def kernel_rows(nystroem, X, out, *, steady=False):
             row_norms = np.asarray(rows.multiply(rows).sum(axis=1)).ravel().astype(np.float32, copy=False)
         kernel_block(kernel, products, norms, row_norms, block)
     return out
+
+
+def with_whitening(nystroem, parameters, threshold, rank):
+    """A map without a whitening, which a device has left, with one; and the same model in terms of features."""
+    whole = new_nystroem(nystroem.kernel, nystroem.landmarks, threshold, rank)
+    # With coefficients a of kernel values, weights are D^1/2 Q' a, and the whitening is Q D^-1/2.
+    weights = parameters[:, :-1] @ (whole.whitening * whole.eigenvalues)
+    return whole, np.column_stack([weights, parameters[:, -1]])

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Arrays", "DeviceError", "arrays_on", "available_devices", "is_torch", "on_host"]
+__all__ = ["HOST", "Arrays", "DeviceError", "arrays_on", "available_devices", "is_torch", "on_host"]
 
 _NUMPY_BYTES = 4 * 2**30  # what arrays may take on a CPU unless a limit is given
 _FREE_SHARE = 0.85  # of the free memory of a GPU, likewise
@@ -62,7 +62,7 @@ def arrays_on(device: str, *, tf32: bool = False) -> "Arrays":
     if device == "auto":
         device = "cpu" if available_devices()["cuda"].startswith("not") else "cuda"
     if device == "cpu":
-        return Arrays(np, "cpu")
+        return HOST
     if not isinstance(device, str) or not re.fullmatch(r"torch|cuda(:\d+)?", device):
         raise ValueError(f"device must be 'cpu', 'cuda', 'cuda:1' (the second GPU) or 'auto', not {device!r}.")
     missing = [name for name in ("torch", "array_api_compat") if find_spec(name) is None]
@@ -123,24 +123,29 @@ class Arrays:
     def ones(self, shape: tuple, dtype: str = "float32") -> Any:
         return self.xp.ones(shape, dtype=getattr(self.xp, dtype), device=self.device)
 
+    def cast(self, array: Any, dtype: Any) -> Any:
+        """In a type of the namespace; no copy of what is."""
+        return array.to(dtype) if self.is_torch else array.astype(dtype, copy=False)
+
     def single(self, array: Any) -> Any:
         """In float32; no copy of what is."""
-        return self.xp.astype(array, self.xp.float32, copy=False)
+        return self.cast(array, self.xp.float32)
 
     def double(self, array: Any) -> Any:
         """In float64; no copy of what is."""
-        return self.xp.astype(array, self.xp.float64, copy=False)
+        return self.cast(array, self.xp.float64)
 
     # --- what the standard lacks ----------------------------------------------------------------------------
-
-    def take(self, array: Any, index: Any) -> Any:
-        """Rows by their numbers."""
-        return array[index]
 
     def strided(self, n: int, count: int) -> Any:
         """Numbers below n, evenly spread."""
         index = self.xp.arange(count, dtype=self.xp.float64, device=self.device) * (n / count)
         return self.xp.astype(index, self.xp.int64)
+
+    def add_to_diagonal(self, matrices: Any, value: float) -> None:
+        """Add to the diagonals of square matrices, in place."""
+        diagonal = self.xp.arange(matrices.shape[-1], device=self.device)
+        matrices[..., diagonal, diagonal] += value
 
     def cholesky(self, matrices: Any) -> Any | None:
         """Lower factors; None if a matrix is not positive definite."""
@@ -230,6 +235,9 @@ class Arrays:
             self._torch.from_numpy(place).copy_(array, non_blocking=True)
         else:
             place[:] = array
+
+
+HOST = Arrays(np, "cpu")
 
 
 def _split(torch, matrix: Any) -> tuple[Any, Any]:
