@@ -99,8 +99,9 @@ TRANSFORMERS = {
     "filler": MissingValueFiller(),
 }
 SEVERAL = (
-    "bsgd-merge", "bsgd-averaged", "bsgd-project", "perceptron-random", "perceptron-projectronpp", "perceptron-forgetron",
-    "bpa-nn", "lasvm-g", "lasvm-lasvm", "tracking", "incremental", "tvm", "asset-stream", "pipeline",
+    "bsgd-merge", "bsgd-averaged", "bsgd-project", "perceptron-random", "perceptron-projectronpp",
+    "perceptron-forgetron", "bpa-nn", "lasvm-g", "lasvm-lasvm", "tracking", "incremental", "tvm",
+    "asset-stream", "pipeline",
 )  # fmt: skip
 FOR_PREDICTION = ("bsgd-merge", "bpa-nn", "lasvm-g", "tracking", "incremental", "tvm", "pipeline")
 
