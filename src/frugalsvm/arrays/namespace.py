@@ -62,7 +62,7 @@ def arrays_on(device: str, *, tf32: bool = False) -> "Arrays":
     if device == "auto":
         device = "cpu" if available_devices()["cuda"].startswith("not") else "cuda"
     if device == "cpu":
-        return HOST
+        return Arrays(np, "cpu")
     if not isinstance(device, str) or not re.fullmatch(r"torch|cuda(:\d+)?", device):
         raise ValueError(f"device must be 'cpu', 'cuda', 'cuda:1' (the second GPU) or 'auto', not {device!r}.")
     missing = [name for name in ("torch", "array_api_compat") if find_spec(name) is None]
@@ -125,7 +125,7 @@ class Arrays:
 
     def cast(self, array: Any, dtype: Any) -> Any:
         """In a type of the namespace; no copy of what is."""
-        return array.to(dtype) if self.is_torch else array.astype(dtype, copy=False)
+        return array.to(dtype) if is_torch(array) else array.astype(dtype, copy=False)
 
     def single(self, array: Any) -> Any:
         """In float32; no copy of what is."""

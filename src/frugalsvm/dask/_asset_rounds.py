@@ -139,4 +139,5 @@ def epochs(rounds: Rounds) -> None:
     with blas_threads(None):
         point = problem.careful().point_at(parameters)
         newton_step(problem, point, OPTIONS.smoothings[-1], None, OPTIONS.careful(problem.loss), training.rng)
-        rounds.publish(Solution(parameters, *problem.certify_start(point), 0))
+        objectives, bounds = problem.certify_start(point)
+    rounds.publish(Solution(parameters, objectives, bounds, 0))

@@ -313,7 +313,7 @@ class LowRankMachine(RelativeRows, BaseEstimator):
     def _storage(self, arrays):
         """Where features are kept in training."""
         if arrays is HOST:
-            return CompiledStorage(self._map, parsed_bytes("memory", self.memory), self.solver != "newton")
+            return CompiledStorage(self._map, parsed_bytes("memory", self.memory), whiten=self.solver != "newton")
         limit = self.memory_limit
         memory = arrays.free_bytes() if limit is None else parsed_bytes("memory_limit", limit)
         threshold, rank, dtype = self.eigenvalue_threshold, self.rank, self.dtype

@@ -32,11 +32,11 @@ class NoWhitening:
 class MatrixWhitening:
     """Features are ``k W``, for a matrix W ``(n_landmarks, n_features)``.
 
-    ``double`` may be None, for lack of memory; all products are in float32 then.
+    ``double`` may be None, for lack of memory; all products are in float32 then. ``method`` is how it was found.
     """
 
-    def __init__(self, double: Any, *, single: Any = None, arrays=HOST):
-        self._arrays, self._double, self._single = arrays, double, single
+    def __init__(self, double: Any, method: str = "eigen", *, single: Any = None, arrays=HOST):
+        self._arrays, self._double, self._single, self.method = arrays, double, single, method
         self.n_features = (single if double is None else double).shape[1]
 
     def _is_double(self, array):
@@ -113,5 +113,5 @@ def _by_cholesky(arrays, matrix, ridge: float) -> MatrixWhitening:
     del matrix
     # An explicit inverse: its products are limited by memory alone, solutions of triangular systems are not.
     if factor.shape[0] <= _MOST_EIGEN:
-        return MatrixWhitening(arrays.inverse_of_lower(factor).T, arrays=arrays)
-    return MatrixWhitening(None, single=arrays.inverse_of_lower(arrays.single(factor)).T, arrays=arrays)
+        return MatrixWhitening(arrays.inverse_of_lower(factor).T, "cholesky", arrays=arrays)
+    return MatrixWhitening(None, "cholesky", single=arrays.inverse_of_lower(arrays.single(factor)).T, arrays=arrays)

@@ -5,8 +5,6 @@ Both kinds have the same verbs: ``scores`` and ``gradient`` are the two products
 a few rows, ``subsample`` is the first ones.
 """
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from frugalsvm._compile import entry
@@ -249,18 +247,17 @@ class ComputedRows:
         return rows
 
 
-class CompiledStorage(NamedTuple):
-    """Where a fit on the CPU keeps its features: `frugalsvm.lowrank.training` asks."""
+class CompiledStorage:
+    """Where a fit on the CPU keeps its features, within so many bytes: `frugalsvm.lowrank.training` asks.
 
-    feature_map: Any
-    memory: int  # bytes for features
-    whiten: bool = False  # make features with the kernel as inner product, even where that is slow
+    ``whiten``: make features with the kernel as inner product, even where that is slow.
+    """
 
     backend = COMPILED
 
-    @property
-    def width(self):
-        return width_of(self.feature_map)
+    def __init__(self, feature_map, memory, *, whiten=False):
+        self.feature_map, self.memory, self.whiten = feature_map, memory, whiten
+        self.width = width_of(feature_map)
 
     def fits(self, data):
         return data.X is not None and 4 * data.n_rows * self.width <= self.memory

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from frugalsvm._stored import NOT_NEGATIVE, stored
 from frugalsvm.lowrank.losses.base import (
     log_excess,
     loss_of,
@@ -18,6 +19,7 @@ from frugalsvm.lowrank.losses.base import (
 __all__ = ["EpsilonInsensitive", "SquaredEpsilonInsensitive"]
 
 
+@stored("epsilon-insensitive", kind="loss", ranges={"epsilon": NOT_NEGATIVE})
 class EpsilonInsensitive(NamedTuple):
     """``max(0, |t - f| - epsilon)``"""
 
@@ -44,6 +46,7 @@ class EpsilonInsensitive(NamedTuple):
         return targets * duals - self.epsilon * xp.abs(duals)
 
 
+@stored("squared-epsilon-insensitive", kind="loss", ranges={"epsilon": NOT_NEGATIVE})
 class SquaredEpsilonInsensitive(NamedTuple):
     """``max(0, |t - f| - epsilon)^2``"""
 

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from frugalsvm._stored import stored
 from frugalsvm.lowrank.losses.base import (
     log_excess,
     loss_of,
@@ -18,6 +19,7 @@ from frugalsvm.lowrank.losses.base import (
 __all__ = ["Hinge", "SquaredHinge"]
 
 
+@stored("hinge", kind="loss")
 class Hinge(NamedTuple):
     """``max(0, 1 - t f)``"""
 
@@ -40,6 +42,7 @@ class Hinge(NamedTuple):
         return targets * duals
 
 
+@stored("squared-hinge", kind="loss")
 class SquaredHinge(NamedTuple):
     """``max(0, 1 - t f)^2``"""
 

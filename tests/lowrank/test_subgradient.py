@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from oracles import asset as oracle
 from sklearn.svm import SVC, LinearSVC, LinearSVR
 
-from frugalsvm.asset.losses import EpsilonInsensitive, Hinge, SquaredEpsilonInsensitive, SquaredHinge
-from frugalsvm.asset.subgradient import (
+from frugalsvm.lowrank.losses import EpsilonInsensitive, Hinge, SquaredEpsilonInsensitive, SquaredHinge
+from frugalsvm.lowrank.subgradient import (
     RobustStep,
     average_from,
     average_last,

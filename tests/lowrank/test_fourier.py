@@ -5,7 +5,7 @@ import pytest
 from oracles.fourier import gaussian_kernel, phi, structured_frequencies
 from scipy.sparse import csr_array, csr_matrix
 
-from frugalsvm.asset.fourier import DenseFourier, StructuredFourier, features, new_fourier, prefers_structured
+from frugalsvm.lowrank.fourier import DenseFourier, StructuredFourier, features, new_fourier, prefers_structured
 
 KINDS = pytest.mark.parametrize("structured", [False, True], ids=["dense", "structured"])
 

@@ -13,25 +13,27 @@ from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.svm import SVC, SVR, LinearSVC
 
-from frugalsvm.asset.curvature import Curvature, Preconditioner, newton_direction
-from frugalsvm.asset.fourier import new_fourier
-from frugalsvm.asset.landmarks import place_landmarks
-from frugalsvm.asset.losses import (
-    EpsilonInsensitive,
-    Hinge,
-    SquaredEpsilonInsensitive,
-    SquaredHinge,
-    along_line,
-    differentiate,
-    loss_values,
-    smoothing_excess,
-)
-from frugalsvm.asset.nystroem import kernel_rows, new_nystroem
-from frugalsvm.asset.rows import BLOCK_ROWS, ComputedRows, StoredRows, stored_rows
-from frugalsvm.asset.solve import Sample, Settings, certified, solve, solve_warm
-from frugalsvm.asset.task import Task, gradient, lower_bounds, objectives, point_at, slopes_at
 from frugalsvm.core.kernels import RBF, Poly
-from frugalsvm.estimators._low_rank import Data, new_training
+from frugalsvm.lowrank.backends.compiled import (
+    BLOCK_ROWS,
+    COMPILED,
+    CompiledStorage,
+    ComputedRows,
+    StoredRows,
+    stored_rows,
+)
+from frugalsvm.lowrank.continuation import certified, solve
+from frugalsvm.lowrank.duality import lower_bounds
+from frugalsvm.lowrank.fourier import new_fourier
+from frugalsvm.lowrank.hessian import Hessian, conjugate_gradients
+from frugalsvm.lowrank.landmarks import place_landmarks
+from frugalsvm.lowrank.losses import EpsilonInsensitive, Hinge, SquaredEpsilonInsensitive, SquaredHinge
+from frugalsvm.lowrank.losses.base import along_line, differentiate
+from frugalsvm.lowrank.nystroem import kernel_rows, new_nystroem
+from frugalsvm.lowrank.options import Options
+from frugalsvm.lowrank.problem import Problem, Sample, Slopes
+from frugalsvm.lowrank.training import Data, new_training
+from frugalsvm.lowrank.whitening import MatrixWhitening, NoWhitening
 
 EPSILON = 0.1
 LOSSES = {
@@ -41,10 +43,16 @@ LOSSES = {
     "squared_epsilon_insensitive": SquaredEpsilonInsensitive(EPSILON),
 }
 each_loss = pytest.mark.parametrize("loss", NAMES)
+
+
+def slopes_at(task, scores, smoothing, cut):
+    return Slopes(*COMPILED.slopes(task, scores, smoothing, cut))
+
+
 with_and_without_intercept = pytest.mark.parametrize("intercept", [False, True], ids=["through zero", "intercept"])
 
 
-class Problem:
+class Case:
     """Rows of a noisy wave, and the Nystroem map of the first ones."""
 
     def __init__(self, loss, n_rows=300, n_landmarks=20, seed=0, *, n_outputs=1, weighted=False):
@@ -62,12 +70,20 @@ class Problem:
 
     def task(self, C=1.0, intercept=True, **changes):
         penalty = 1.0 / (C * self.n_rows)
-        task = Task(self.rows, self.targets, self.weights, LOSSES[self.name], penalty, self.map.whitening, intercept)
+        task = Problem(
+            self.rows,
+            self.targets,
+            self.weights,
+            LOSSES[self.name],
+            penalty,
+            MatrixWhitening(self.map.whitening),
+            intercept,
+        )
         return task._replace(**changes)
 
     def solve(self, task, tolerance=5e-3):
         sample = Sample(task.rows, task.targets, task.weights)
-        return solve(task, sample, Settings(tolerance, unit=self.unit), np.random.default_rng(0))
+        return solve(task, sample, Options(tolerance, unit=self.unit), np.random.default_rng(0))
 
     def objective(self, task, unknowns, output=0):
         """By the oracle, in float64."""
@@ -85,7 +101,7 @@ class TestOracle:
 
     @pytest.mark.parametrize("weighted", [False, True])
     def test_hinge_is_svc(self, weighted):
-        problem = Problem("hinge", weighted=weighted)
+        problem = Case("hinge", weighted=weighted)
         task = problem.task(C=2.0)
         exact = SVC(kernel="precomputed", C=2.0, tol=1e-8)
         kept = problem.weights > 0  # libsvm is wrong about precomputed kernels of rows without weight
@@ -96,7 +112,7 @@ class TestOracle:
         assert problem.optimum(task).value == pytest.approx(found, rel=1e-5)
 
     def test_tube_is_svr(self):
-        problem = Problem("epsilon_insensitive", weighted=True)
+        problem = Case("epsilon_insensitive", weighted=True)
         task = problem.task(C=2.0)
         exact = SVR(kernel="precomputed", C=2.0, epsilon=EPSILON, tol=1e-8)
         kept = problem.weights > 0  # libsvm is wrong about precomputed kernels of rows without weight
@@ -108,7 +124,7 @@ class TestOracle:
 
     @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
     def test_without_intercept_is_liblinear(self, loss):
-        problem = Problem(loss, weighted=True)
+        problem = Case(loss, weighted=True)
         task = problem.task(C=0.5, intercept=False)
         exact = LinearSVC(C=0.5, loss=loss, dual=True, fit_intercept=False, tol=1e-8, max_iter=1_000_000)
         exact.fit(problem.V, problem.targets[0], sample_weight=problem.weights)
@@ -125,10 +141,10 @@ class TestDerivatives:
 
     def smoothed(self, loss, a, scores, width):
         """The smoothed losses of all rows in float64."""
-        values = loss_values(LOSSES[loss], a.targets, scores)
+        values = LOSSES[loss].values(np, a.targets, scores)
         if loss.startswith("squared"):
             return values
-        return values + smoothing_excess(LOSSES[loss], a.targets, scores, width)
+        return values + LOSSES[loss].smoothing_excess(np, a.targets, scores, width)
 
     def differentiated(self, loss, a, width, cut=0.0):
         as32 = [x.astype(np.float32) for x in (a.targets, a.scores, a.weights)]
@@ -139,7 +155,7 @@ class TestDerivatives:
     @each_loss
     def test_values(self, loss):
         a = self.arrays(loss)
-        found = loss_values(LOSSES[loss], a.targets, a.scores)
+        found = LOSSES[loss].values(np, a.targets, a.scores)
         np.testing.assert_allclose(found, loss_value(loss, EPSILON, a.targets, a.scores), rtol=1e-12)
 
     @each_loss
@@ -158,7 +174,10 @@ class TestDerivatives:
     @each_loss
     def test_smoothing_lies_above_by_at_most_h_log_2(self, loss):
         a, width = self.arrays(loss), 0.2
-        excess = smoothing_excess(LOSSES[loss], a.targets, a.scores, width)
+        excess = LOSSES[loss].smoothing_excess(np, a.targets, a.scores, width)
+        if loss.startswith("squared"):  # which needs none
+            assert not excess.any()
+            return
         assert (excess > 0).all()
         assert (excess <= (1 if "hinge" in loss else 2) * width * np.log(2)).all()
 
@@ -185,11 +204,11 @@ class TestDerivatives:
     @each_loss
     @with_and_without_intercept
     def test_gradient_of_the_objective(self, loss, intercept):
-        problem = Problem(loss, weighted=True)
+        problem = Case(loss, weighted=True)
         task, width = problem.task(intercept=intercept), 0.2
         unknowns = 0.3 * np.random.default_rng(2).normal(size=(1, task.n_features + 1))
         unknowns[:, -1] *= intercept
-        first = slopes_at(task, point_at(task, unknowns).scores, width, 0.0).first
+        first = slopes_at(task, task.point_at(unknowns).scores, width, 0.0).first
 
         def value(unknowns):
             scores = problem.V @ unknowns[0, :-1] + unknowns[0, -1]
@@ -197,7 +216,7 @@ class TestDerivatives:
             losses = self.smoothed(loss, a, scores, width)
             return task.penalty / 2 * np.sum(unknowns[:, :-1] ** 2) + np.mean(problem.weights * losses)
 
-        found, h = gradient(task, unknowns, first), 1e-5
+        found, h = task.gradient(unknowns, Slopes(first, None)), 1e-5
         for j in range(task.n_features + intercept):
             step = np.zeros_like(unknowns)
             step[0, j] = h
@@ -209,10 +228,10 @@ class TestDerivatives:
 class TestDirections:
     @with_and_without_intercept
     def test_all_rows_make_the_hessian(self, intercept):
-        problem = Problem("squared_hinge", weighted=True)
+        problem = Case("squared_hinge", weighted=True)
         task = problem.task(intercept=intercept)
         second = np.random.default_rng(0).uniform(0.5, 2.0, size=(1, 300)).astype(np.float32)
-        curvature = Curvature(task, second, 40, np.random.default_rng(0))
+        curvature = Hessian(task, second, Options(sample=40), np.random.default_rng(0))
         V = np.column_stack([problem.V, np.full(300, float(intercept))])
         hessian = V.T @ (V * second[0][:, None]) / 300
         hessian[np.arange(V.shape[1] - 1), np.arange(V.shape[1] - 1)] += task.penalty
@@ -220,31 +239,33 @@ class TestDirections:
         np.testing.assert_allclose(curvature.times(vector)[0], hessian @ vector[0], rtol=1e-3, atol=1e-4)
 
     def test_a_sample_has_the_curvature_of_all(self):
-        problem = Problem("hinge", n_rows=3000)
+        problem = Case("hinge", n_rows=3000)
         second = np.random.default_rng(0).uniform(size=(1, 3000)).astype(np.float32)
-        curvature = Curvature(problem.task(), second, 20, np.random.default_rng(0))
+        curvature = Hessian(problem.task(), second, Options(sample=20), np.random.default_rng(0))
         assert len(curvature.rows) == 20 * (problem.map.whitening.shape[1] + 1)
         assert curvature.weights.sum() == pytest.approx(second.mean(), rel=1e-5)
 
     @with_and_without_intercept
     def test_conjugate_gradients_solve_the_system(self, intercept):
-        problem = Problem("squared_hinge")
+        problem = Case("squared_hinge")
         task, rng = problem.task(intercept=intercept), np.random.default_rng(0)
-        curvature = Curvature(task, np.ones((1, 300), np.float32), 40, rng)
+        curvature = Hessian(task, np.ones((1, 300), np.float32), Options(sample=40), rng)
         gradients = rng.normal(size=(1, task.n_features + 1))
         gradients[:, -1] *= intercept
-        directions, n_steps = newton_direction(curvature, Preconditioner(curvature, rng), gradients, 1e-3, 100)
+        directions, n_steps = conjugate_gradients(
+            np, curvature, curvature.preconditioner(Options(), rng), gradients, 1e-3, 100
+        )
         assert n_steps < 30
         residuals = curvature.times(directions) + gradients
         assert np.linalg.norm(residuals) < 0.01 * np.linalg.norm(gradients)
 
     def test_rows_without_curvature(self):
-        task, rng = Problem("hinge").task(), np.random.default_rng(0)
-        curvature = Curvature(task, np.zeros((1, 300), np.float32), 40, rng)
+        task, rng = Case("hinge").task(), np.random.default_rng(0)
+        curvature = Hessian(task, np.zeros((1, 300), np.float32), Options(sample=40), rng)
         vector = rng.normal(size=(1, task.n_features + 1))
         expected = np.append(task.penalty * vector[:, :-1], [[0.0]], axis=1)
         np.testing.assert_allclose(curvature.times(vector), expected)
-        assert np.isfinite(Preconditioner(curvature, rng).solve(vector)).all()
+        assert np.isfinite(curvature.preconditioner(Options(), rng).solve(vector)).all()
 
 
 class TestOptimum:
@@ -253,30 +274,30 @@ class TestOptimum:
     @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
     @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
     def test_within_a_third_of_a_percent(self, loss, intercept, weighted, C):
-        problem = Problem(loss, 1000, 40, weighted=weighted)
+        problem = Case(loss, 1000, 40, weighted=weighted)
         task = problem.task(C, intercept)
         best, found = problem.optimum(task).value, problem.solve(task)
-        reached = problem.objective(task, found.unknowns)
+        reached = problem.objective(task, found.parameters)
         assert best * (1 - 1e-6) <= reached <= best * (1 + 3e-3)
         assert found.objectives[0] == pytest.approx(reached, rel=1e-5)
         assert best * 0.98 <= found.bounds[0] <= best * (1 + 1e-5)
-        assert intercept or found.unknowns[0, -1] == 0.0
+        assert intercept or found.parameters[0, -1] == 0.0
 
     @each_loss
     def test_more_rows(self, loss):
         """There are samples of all three sizes before all rows."""
-        problem = Problem(loss, 3000, 20, seed=1)
+        problem = Case(loss, 3000, 20, seed=1)
         task = problem.task(10.0)
         best, found = problem.optimum(task).value, problem.solve(task)
-        assert best * (1 - 1e-6) <= problem.objective(task, found.unknowns) <= best * (1 + 3e-3)
+        assert best * (1 - 1e-6) <= problem.objective(task, found.parameters) <= best * (1 + 3e-3)
 
     @pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
     def test_many_landmarks_and_a_large_C(self, loss):
         """Hard: few rows for each landmark, and little loss to smooth."""
-        problem = Problem(loss, 1000, 100)
+        problem = Case(loss, 1000, 100)
         task = problem.task(1e4)
         best, found = problem.optimum(task).value, problem.solve(task, 1e-3)
-        assert best * (1 - 1e-5) <= problem.objective(task, found.unknowns) <= best * 1.02
+        assert best * (1 - 1e-5) <= problem.objective(task, found.parameters) <= best * 1.02
 
     @settings(max_examples=80, deadline=None, derandomize=True)
     @given(
@@ -288,12 +309,12 @@ class TestOptimum:
         seed=st.integers(0, 5),
     )
     def test_bounds_hold(self, loss, log_C, intercept, weighted, n_landmarks, seed):
-        problem = Problem(loss, 300, n_landmarks, seed, weighted=weighted)
+        problem = Case(loss, 300, n_landmarks, seed, weighted=weighted)
         task = problem.task(10.0**log_C, intercept)
         best, found = problem.optimum(task).value, problem.solve(task)
         # sums of kernel values in float32, divided by the root of an eigenvalue down to 1e-6
         assert found.bounds[0] <= best * (1 + 2e-4)
-        assert problem.objective(task, found.unknowns) >= best * (1 - 1e-6)
+        assert problem.objective(task, found.parameters) >= best * (1 - 1e-6)
 
     @settings(max_examples=60, deadline=None, derandomize=True)
     @given(
@@ -305,7 +326,7 @@ class TestOptimum:
         seed=st.integers(0, 1000),
     )
     def test_any_pulls_give_a_bound(self, loss, log_C, log_size, intercept, lopsided, seed):
-        problem = Problem(loss, weighted=True)
+        problem = Case(loss, weighted=True)
         task = problem.task(10.0**log_C, intercept)
         best = problem.optimum(task)
         rng = np.random.default_rng(seed)
@@ -318,7 +339,7 @@ class TestOptimum:
 
     @each_loss
     def test_exact_pulls_give_the_optimum(self, loss):
-        problem = Problem(loss)
+        problem = Case(loss)
         task = problem.task(1.0)
         best = problem.optimum(task)
         w, b = best.w[None], best.b
@@ -326,108 +347,114 @@ class TestOptimum:
         scores = (problem.V @ best.w + b)[None].astype(np.float32)
         pulls = -slopes_at(task, scores, width, 0.0).first
         assert lower_bounds(task, pulls)[0] == pytest.approx(best.value, rel=0.1)
-        np.testing.assert_allclose(point_at(task, np.append(w, [[b]], axis=1)).scores, scores, atol=1e-3)
+        np.testing.assert_allclose(task.point_at(np.append(w, [[b]], axis=1)).scores, scores, atol=1e-3)
 
     def test_certified_leaves_the_unknowns_alone(self):
-        problem = Problem("hinge")
+        problem = Case("hinge")
         task = problem.task()
-        unknowns = problem.solve(task).unknowns + 0.1
+        unknowns = problem.solve(task).parameters + 0.1
         before = unknowns.copy()
-        found = certified(task, unknowns, 1.0, np.random.default_rng(0))
+        found = certified(task, unknowns, Options(), np.random.default_rng(0))
         np.testing.assert_array_equal(unknowns, before)
-        np.testing.assert_array_equal(found.unknowns, before)
+        np.testing.assert_array_equal(found.parameters, before)
         assert found.objectives[0] == pytest.approx(problem.objective(task, before), rel=1e-5)
         assert found.bounds[0] <= problem.optimum(task).value * (1 + 1e-5)
 
     def test_warm_start(self):
-        problem = Problem("hinge", 1000, 40)
+        problem = Case("hinge", 1000, 40)
         first = problem.solve(problem.task(1.0))
         task = problem.task(3.0)
-        start = first.unknowns.copy()
-        found = solve_warm(task, first.unknowns, Settings(), np.random.default_rng(0))
-        np.testing.assert_array_equal(first.unknowns, start)
-        assert problem.objective(task, found.unknowns) <= problem.optimum(task).value * 1.003
+        start = first.parameters.copy()
+        found = solve(task, None, Options(), np.random.default_rng(0), start=first.parameters)
+        np.testing.assert_array_equal(first.parameters, start)
+        assert problem.objective(task, found.parameters) <= problem.optimum(task).value * 1.003
 
     @each_loss
     def test_outputs_are_solved_as_if_alone(self, loss):
-        problem = Problem(loss, 1000, 40, n_outputs=3)
+        problem = Case(loss, 1000, 40, n_outputs=3)
         task = problem.task(1.0)
         together = problem.solve(task)
         for o in range(3):
             best = problem.optimum(task, o).value
-            assert best * (1 - 1e-6) <= problem.objective(task, together.unknowns, o) <= best * (1 + 6e-3)
+            assert best * (1 - 1e-6) <= problem.objective(task, together.parameters, o) <= best * (1 + 6e-3)
             assert together.bounds[o] <= best * (1 + 1e-5)
             own = task._replace(targets=np.ascontiguousarray(task.targets[o : o + 1]))
             alone = problem.solve(own)
-            difference = problem.V @ (together.unknowns[o, :-1] - alone.unknowns[0, :-1])
-            assert np.abs(difference + together.unknowns[o, -1] - alone.unknowns[0, -1]).mean() < 0.05
+            difference = problem.V @ (together.parameters[o, :-1] - alone.parameters[0, :-1])
+            assert np.abs(difference + together.parameters[o, -1] - alone.parameters[0, -1]).mean() < 0.05
 
     def test_max_iter_and_watch(self):
-        problem = Problem("hinge", 1000, 40)
+        problem = Case("hinge", 1000, 40)
         task, rng = problem.task(10.0), np.random.default_rng(0)
         sample = Sample(task.rows, task.targets, task.weights)
         seen = []
-        few = solve(task, sample, Settings(0.0, max_iter=2), rng, lambda unknowns: seen.append(unknowns.copy()))
+        few = solve(
+            task, sample, Options(0.0, max_iter=2), rng, watch=lambda parameters, step: seen.append(parameters.copy())
+        )
         assert len(seen) >= 4  # two stages on all rows
         assert few.n_iter <= 2 * (3 + 2 + 4) + 4
-        stopped = solve(task, sample, Settings(0.0, max_iter=2), rng, lambda unknowns: True)
+        stopped = solve(task, sample, Options(0.0, max_iter=2), rng, watch=lambda parameters, step: True)
         assert stopped.n_iter < few.n_iter
 
     @with_and_without_intercept
     @pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
     @pytest.mark.parametrize("offset", [3.0, 100.0, 1e4])
     def test_targets_far_from_zero(self, loss, offset, intercept):
-        problem = Problem(loss)
+        problem = Case(loss)
         problem.targets += np.float32(offset)
         task = problem.task(1.0, intercept)
         best, found = problem.optimum(task).value, problem.solve(task)
-        assert problem.objective(task, found.unknowns) <= best * 1.02
+        assert problem.objective(task, found.parameters) <= best * 1.02
         assert found.bounds[0] <= best * (1 + 1e-4)
 
 
 class TestWhitening:
     @each_loss
     def test_whitened_rows_are_the_same_task(self, loss):
-        problem = Problem(loss, 1000, 40)
+        problem = Case(loss, 1000, 40)
         task = problem.task(1.0)
         white = stored_rows(problem.map, problem.X, np.arange(1000), problem.map.whitening)
         np.testing.assert_allclose(white.block, problem.V, atol=2e-3)
-        narrow = task._replace(rows=white, whitening=None)
+        narrow = task._replace(rows=white, whitening=NoWhitening(white.width))
         best = problem.optimum(task).value
         for each in (task, narrow):
             found = problem.solve(each)
-            assert problem.objective(task, found.unknowns) <= best * (1 + 3e-3)
+            assert problem.objective(task, found.parameters) <= best * (1 + 3e-3)
             assert found.bounds[0] <= best * (1 + 1e-3)
 
     def test_narrow_maps_are_whitened_at_once(self):
-        problem = Problem("hinge", 1000, 40)
+        problem = Case("hinge", 1000, 40)
         data = Data(lambda: iter((problem.X,)), problem.X, problem.targets, problem.weights)
         for rank, narrow in ((13, True), (14, False)):
             feature_map = new_nystroem(RBF(0.5), problem.X[:40], rank=rank)
-            training = new_training(feature_map, data, Hinge(), True, 1e9, 0.0, np.random.default_rng(0))
-            assert (training.task.whitening is None) == narrow
-            assert training.task.rows.width == (rank if narrow else 40)
-            task = training.task._replace(penalty=1e-3)
-            found = solve(task, training.sample, Settings(), np.random.default_rng(0))
+            training = new_training(
+                CompiledStorage(feature_map, 1e9), data, Hinge(), True, 0.0, np.random.default_rng(0)
+            )
+            assert isinstance(training.problem.whitening, NoWhitening) == narrow
+            assert training.problem.rows.width == (rank if narrow else 40)
+            task = training.problem._replace(penalty=1e-3)
+            found = solve(task, training.sample, Options(), np.random.default_rng(0))
             V = (problem.rows.block @ feature_map.whitening).astype(np.float64)
             best = optimum(V, problem.targets[0], problem.weights, 1e-3, "hinge", True).value
-            w, b = found.unknowns[0, :-1], found.unknowns[0, -1]
+            w, b = found.parameters[0, :-1], found.parameters[0, -1]
             reached = objective(V, problem.targets[0], problem.weights, w, b, 1e-3, "hinge")
             assert best * (1 - 1e-5) <= reached <= best * (1 + 3e-3)
 
     @pytest.mark.parametrize("memory", [1e9, 1e4], ids=["in memory", "beyond"])
     def test_held_rows_are_not_learned(self, memory):
-        problem = Problem("hinge", 1000, 20)
+        problem = Case("hinge", 1000, 20)
         weights = np.arange(1, 1001, dtype=np.float32)  # as names of the rows
         data = Data(lambda: iter((problem.X,)), problem.X, problem.targets, weights)
-        training = new_training(problem.map, data, Hinge(), True, memory, 0.1, np.random.default_rng(0))
-        held = set(training.held.weights)
+        training = new_training(
+            CompiledStorage(problem.map, memory), data, Hinge(), True, 0.1, np.random.default_rng(0)
+        )
+        held = set(training.validation.weights)
         assert len(held) == (100 if memory > 1e5 else 15)
-        assert not held & set(training.task.weights)
+        assert not held & set(training.problem.weights)
         assert not held & set(training.sample.weights)
         assert set(training.whole.weights) == set(weights)
-        assert len(set(training.task.weights) - {0}) == 1000 - len(held)
-        for part in (training.held, training.sample):
+        assert len(set(training.problem.weights) - {0}) == 1000 - len(held)
+        for part in (training.validation, training.sample):
             places = part.weights.astype(int) - 1
             np.testing.assert_allclose(part.rows.block, problem.rows.block[places], atol=1e-6)
             np.testing.assert_array_equal(part.targets, problem.targets[:, places])
@@ -458,9 +485,7 @@ class TestRows:
         assert (computed.n_rows, computed.width) == (stored.n_rows, stored.width)
 
         coefficients = rng.normal(size=(n_outputs, stored.width))
-        scores = [np.empty((n_outputs, 5000), np.float32) for _ in range(2)]
-        stored.scores(coefficients, scores[0])
-        computed.scores(coefficients, scores[1])
+        scores = [stored.scores(coefficients), computed.scores(coefficients)]
         scale = np.abs(scores[0]).max()
         np.testing.assert_allclose(scores[0], coefficients @ stored.block.T, atol=1e-5 * scale)
         np.testing.assert_allclose(scores[1], scores[0], atol=1e-5 * scale)
@@ -476,25 +501,25 @@ class TestRows:
             np.testing.assert_array_equal(stored.take(index), stored.block[index])
 
     def test_order_and_given_memory(self):
-        problem = Problem("hinge", 5000, 20)
+        problem = Case("hinge", 5000, 20)
         order = np.random.default_rng(0).permutation(5000)
         memory = np.empty(5000 * 20 + 5, np.float32)
         rows = stored_rows(problem.map, problem.X, order, out=memory)
         assert np.shares_memory(rows.block, memory)
         np.testing.assert_allclose(rows.block, problem.rows.block[order], atol=1e-6)
         assert not np.shares_memory(stored_rows(problem.map, problem.X, order, out=memory[:10]).block, memory)
-        head = rows.head(7)
+        head = rows.subsample(7)
         assert head.n_rows == 7
         np.testing.assert_array_equal(head.block, rows.block[:7])
 
     def test_solving_on_computed_rows(self):
-        problem = Problem("hinge", 1000, 20)
+        problem = Case("hinge", 1000, 20)
         task = problem.task()
         rows = ComputedRows(problem.map, lambda: iter(np.array_split(problem.X, 7)), 1000)
         sample = Sample(StoredRows(problem.rows.block[:400]), task.targets[:, :400], task.weights[:400])
-        found = solve(task._replace(rows=rows), sample, Settings(), np.random.default_rng(0))
+        found = solve(task._replace(rows=rows), sample, Options(), np.random.default_rng(0))
         best = problem.optimum(task).value
-        assert best * (1 - 1e-6) <= problem.objective(task, found.unknowns) <= best * (1 + 3e-3)
+        assert best * (1 - 1e-6) <= problem.objective(task, found.parameters) <= best * (1 + 3e-3)
 
 
 class TestNystroem:
@@ -604,8 +629,8 @@ class TestLandmarks:
 
 @each_loss
 def test_objectives_are_the_oracles(loss):
-    problem = Problem(loss, weighted=True, n_outputs=2)
+    problem = Case(loss, weighted=True, n_outputs=2)
     task = problem.task()
     unknowns = np.random.default_rng(0).normal(size=(2, task.n_features + 1))
-    found = objectives(task, point_at(task, unknowns))
+    found = task.objectives(task.point_at(unknowns))
     np.testing.assert_allclose(found, [problem.objective(task, unknowns, o) for o in range(2)], rtol=1e-5)
