@@ -217,7 +217,7 @@ class Screen:
 def _model_parts(model: Any) -> list[str]:
     estimator = getattr(model, "estimator_", getattr(model, "estimator", model))
     parts = []
-    if hasattr(estimator, "classes_") or hasattr(estimator, "_unknowns"):
+    if hasattr(estimator, "classes_") or hasattr(estimator, "_weights"):
         vectors = getattr(estimator, "support_vectors_", None)
         if vectors is not None:
             parts.append(f"{len(vectors)} vectors")
