@@ -5,6 +5,7 @@ Errors name parameters as fields, not in their words alone: Python says ``n_feat
 """
 
 from collections.abc import Callable
+from string import Formatter
 from typing import Any
 
 __all__ = ["Naming", "ParameterError", "PoorFitWarning", "Sentence"]
@@ -29,7 +30,7 @@ class Sentence(str):
     remedies : tuple of str, default=()
         Parameters of whoever reads the data that would make it acceptable.
     **values
-        The parameters that ``about`` names, with their values; None where the name alone is meant.
+        Values of parameters that ``about`` names; of the others the name alone is meant.
 
     Examples
     --------
@@ -47,14 +48,11 @@ class Sentence(str):
     values: dict[str, Any]
 
     def __new__(cls, words: str, about: str = "", remedies: tuple[str, ...] = (), **values: Any) -> "Sentence":
+        values = {name: values.get(name) for _, name, _, _ in Formatter().parse(about) if name is not None}
         end = about.format(**{name: _python_name(name, value) for name, value in values.items()})
         made = super().__new__(cls, words + end)
         made.words, made.about, made.remedies, made.values = words, about, remedies, values
         return made
-
-    def at(self, where: str) -> "Sentence":
-        """The sentence after the place that it is about."""
-        return Sentence(f"{where}: {self.words}", self.about, self.remedies, **self.values)
 
     def named(self, names: Naming) -> str:
         """The sentence with the names of another interface; without its end if that lacks one of the parameters."""

@@ -8,6 +8,7 @@ import typer
 
 from frugalsvm.cli.catalogue import CATALOGUE
 from frugalsvm.cli.errors import Exit, fail
+from frugalsvm.cli.options import DataOptions
 
 __all__ = [
     "YES_OR_NO",
@@ -91,13 +92,15 @@ Shuffle = Annotated[
 HashFeatures = Annotated[
     int | None, typer.Option(min=1, help="Hash the feature numbers of LIBSVM text to so many features.")
 ]
-Features = Annotated[int | None, typer.Option(help="Number of features, if later rows are wider than the first.")]
+Features = Annotated[
+    int | None, typer.Option(min=1, help="Number of features, if later rows are wider than the first.")
+]
 Algorithm = Annotated[
     str, typer.Option("--algorithm", "-a", help="See `frugalsvm algorithms`.", autocompletion=completing(CATALOGUE))
 ]
 Json = Annotated[bool, typer.Option("--json", help="Results as one line of JSON, for scripts.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
-Seed = Annotated[int, typer.Option(help="For everything random.")]
+Seed = Annotated[int, typer.Option(min=0, help="For everything random.")]
 Device = Annotated[str | None, typer.Option(help="Where scores are computed: cpu, cuda, cuda:1 or auto.")]
 
 
@@ -161,14 +164,13 @@ def checked_choice(flag: str, value: str, choices) -> str:
 
 
 def source_of(data: Any) -> str | list[str]:
-    """What the arguments of a command name: one place, or several."""
-    places = [data] if isinstance(data, str) else [str(place) for place in data]
-    return places[0] if len(places) == 1 else places
+    """What the arguments of a command name: one source, or several."""
+    sources = [data] if isinstance(data, str) else [str(source) for source in data]
+    return sources[0] if len(sources) == 1 else sources
 
 
-def data_options(values: dict[str, Any]):
-    from frugalsvm.cli.data import DataOptions
-
+def data_options(values: dict[str, Any]) -> DataOptions:
+    """How rows are read, from the flags of a command."""
     checked_choice("--on-bad-line", values["on_bad_line"], ("fail", "skip"))
     checked_choice("--header", values["header"], YES_OR_NO)
     checked_choice("--missing", values.get("missing", "median"), _MISSING)

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from frugalsvm.exceptions import Sentence
 from frugalsvm.streams.bad_lines import BadLines, StreamError, shown
 from frugalsvm.streams.batch import Batch, dropped
-from frugalsvm.streams.checking import without_bad_rows
 from frugalsvm.streams.columns import Layout, Roles, Schema, assigned
-from frugalsvm.streams.opening import Source
+from frugalsvm.streams.row_checks import without_bad_rows
+from frugalsvm.streams.source import Source
 
 __all__ = ["NpyReader", "NpzReader"]
 
@@ -142,7 +143,8 @@ class _ArrayReader:
         if width < 1:
             raise StreamError(f"{X.name} has no column left for features.")
         if self._wanted_features not in (None, width):
-            raise StreamError(f"{X.name} has {width} features, not n_features={self._wanted_features}.")
+            words = f"{X.name} has {width} features"
+            raise StreamError(Sentence(words, ", not {n_features}.", n_features=self._wanted_features))
         return Layout(width, X.shape[0], self._schema, notes)
 
     def pieces(self, skip: int, bad: BadLines) -> Iterator[Batch]:
@@ -209,8 +211,8 @@ class NpyReader(_ArrayReader):
     """One array; labels and weights are columns of it, or come from npy files of their own."""
 
     def _opened(self, stack: ExitStack) -> tuple[ArrayRows, ArrayRows | None, ArrayRows | None]:
-        def beside(place: str | int | None) -> ArrayRows | None:
-            return _npy_rows(Source(place), stack) if isinstance(place, str | os.PathLike) else None
+        def beside(location: str | int | None) -> ArrayRows | None:
+            return _npy_rows(Source(location), stack) if isinstance(location, str | os.PathLike) else None
 
         return _npy_rows(self.source, stack), beside(self.roles.label), beside(self.roles.weight)
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from frugalsvm.exceptions import Sentence
 from frugalsvm.streams.bad_lines import BadLines, shown
 from frugalsvm.streams.batch import Batch, rows_taken
-from frugalsvm.streams.examining import is_missing
+from frugalsvm.streams.number_notation import is_missing
 
 __all__ = ["without_bad_rows", "without_fractions"]
 
@@ -61,7 +62,7 @@ def _without_unlabeled(batch: Batch, where: Callable[[int], str], bad: BadLines)
         bad.n_unlabeled += int(lacking.sum())
     else:
         for row in np.flatnonzero(lacking):
-            bad.refuse(where(int(row)), "the label is missing")
+            bad.refuse(where(int(row)), Sentence("the label is missing", remedies=("unlabeled",)))
     return _kept(batch, where, ~lacking)
 
 
@@ -92,17 +93,19 @@ def without_fractions(batch: Batch, where: Callable[[int], str], bad: BadLines) 
     return rows_taken(batch, whole)
 
 
-def _described(batch: Batch, row: int, names: Sequence[str], bad: BadLines) -> str:
+def _described(batch: Batch, row: int, names: Sequence[str], bad: BadLines) -> Sentence:
     values = batch.X[row]
     wrong = np.flatnonzero(np.isinf(values) if bad.missing == "nan" else ~np.isfinite(values))
     if wrong.size:
-        place = int(wrong[0])
-        return f"column {shown(names[place])}: the value {_what(values[place])}"
+        index = int(wrong[0])
+        return _not_finite(f"column {shown(names[index])}: the value", values[index])
     if batch.y is not None and batch.y.dtype.kind == "f" and not np.isfinite(batch.y[row]):
-        return f"the label {_what(batch.y[row])}"
+        return _not_finite("the label", batch.y[row])
     weight = float(batch.weights[row]) if batch.weights is not None else 0.0
-    return f"the weight {weight:g} is negative" if weight < 0 else f"the weight {_what(weight)}"
+    return Sentence(f"the weight {weight:g} is negative") if weight < 0 else _not_finite("the weight", weight)
 
 
-def _what(value: float) -> str:
-    return "is missing (nan)" if np.isnan(value) else "is too large or infinite"
+def _not_finite(what: str, value: float) -> Sentence:
+    if np.isnan(value):
+        return Sentence(f"{what} is missing (nan)", remedies=("missing",))
+    return Sentence(f"{what} is too large or infinite")

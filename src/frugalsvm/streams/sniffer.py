@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from frugalsvm.exceptions import Sentence
 from frugalsvm.streams.bad_lines import StreamError, shown
 from frugalsvm.streams.columns import Roles, Schema, unnamed
-from frugalsvm.streams.dialects import (
+from frugalsvm.streams.dialect import (
     cut_into_fields,
     declared_delimiter,
     guessed_delimiter,
@@ -18,10 +19,10 @@ from frugalsvm.streams.dialects import (
     looks_like_header,
     looks_numeric,
 )
-from frugalsvm.streams.examining import PLAIN, Notation, is_missing, number_in
 from frugalsvm.streams.lines import Block
+from frugalsvm.streams.number_notation import PLAIN, Notation, is_missing, number_in
 
-__all__ = ["FirstLook", "check_text_columns", "fields_of", "first_look", "joined_end", "width_problem"]
+__all__ = ["Sniffed", "check_text_columns", "fields_of", "joined_end", "sniff", "width_problem"]
 
 # For the kinds of columns: as many lines as have about so many fields, but some at least.
 _FIELDS_LOOKED_AT = 10_000
@@ -32,7 +33,7 @@ _MOST_JOINED = 1000  # lines of one row, whose fields have line ends
 _LEAST_VALUES = 50  # of a column, before it is said to have too many different ones
 
 
-class FirstLook(NamedTuple):
+class Sniffed(NamedTuple):
     """How to read a text: names and kinds of its columns ("ignored" ones are no data), and the sample they are from."""
 
     delimiter: str
@@ -90,14 +91,14 @@ def _rows(text: bytes, begin: int) -> Iterator[tuple[int, bytes]]:
         begin = end + 1
 
 
-def first_look(
+def sniff(
     block: Block,
     *,
     header: bool | str,
     delimiter: str | None,
     decimal: str | None,
     thousands: str | None,
-) -> FirstLook:
+) -> Sniffed:
     """Look at the first block of a text."""
     declared, begin = declared_delimiter(block.text)
     lines = list(_rows(block.text, begin))
@@ -123,7 +124,7 @@ def first_look(
     if names is None:
         rows = [fields for _, fields in sample]
     notes = ["there is no header" if names is None else "the first line is a header", *_notation_notes(notation)]
-    columns = [unnamed(place) for place in range(width)] if names is None else names
+    columns = [unnamed(index) for index in range(width)] if names is None else names
     if len(columns) < width:
         columns = [*columns, ""] if _is_empty(rows, width - 1) else ["", *columns]
     kinds = _kinds(rows, width, notation)
@@ -133,7 +134,7 @@ def first_look(
     raw = None if names is None else tuple(names)
     made = tuple(new for _, new in unique)
     sample = [row for row in sample if names is None or row[0] > head]
-    return FirstLook(delimiter, notation, raw, made, tuple(kinds), tuple(notes), tuple(sample))
+    return Sniffed(delimiter, notation, raw, made, tuple(kinds), tuple(notes), tuple(sample))
 
 
 def _without_comments(lines: list[tuple[int, bytes]], delimiter: str) -> list[tuple[int, bytes]]:
@@ -212,8 +213,8 @@ def _header(
     return None
 
 
-def _is_empty(rows: Sequence[list[str]], place: int) -> bool:
-    return bool(rows) and all(not fields[place].strip() for fields in rows)
+def _is_empty(rows: Sequence[list[str]], index: int) -> bool:
+    return bool(rows) and all(not fields[index].strip() for fields in rows)
 
 
 def _are_row_names(values: Sequence[str]) -> bool:
@@ -240,14 +241,14 @@ def _kinds(rows: Sequence[list[str]], width: int, notation: Notation) -> list[st
 def _leave_out(names: list[str], kinds: list[str], rows: Sequence[list[str]], *, has_header: bool) -> list[str]:
     """Mark columns that are no data: empty ones at the end or without a name, and numbers of rows; and say so."""
     notes = []
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         nameless = has_header and (not name or name.startswith("Unnamed:"))
-        is_last = not has_header and place == len(names) - 1 and place > 0
-        if (nameless or is_last) and _is_empty(rows, place):
-            kinds[place] = "ignored"
-            notes.append(f"column {place + 1} is empty and is left out")
-        elif place == 0 and nameless and _are_row_names([fields[0] for fields in rows]):
-            kinds[place] = "ignored"
+        is_last = not has_header and index == len(names) - 1 and index > 0
+        if (nameless or is_last) and _is_empty(rows, index):
+            kinds[index] = "ignored"
+            notes.append(f"column {index + 1} is empty and is left out")
+        elif index == 0 and nameless and _are_row_names([fields[0] for fields in rows]):
+            kinds[index] = "ignored"
             notes.append("the first column has no name and numbers the rows: it is left out")
     return notes
 
@@ -257,33 +258,35 @@ def _unique(names: Sequence[str]) -> list[tuple[str, str]]:
     made: list[tuple[str, str]] = []
     taken = set(names)
     seen: set[str] = set()
-    for place, name in enumerate(names):
-        new, number = name or unnamed(place), 1
+    for index, name in enumerate(names):
+        new, number = name or unnamed(index), 1
         while new in seen or (new != name and new in taken):
-            new, number = f"{name or unnamed(place)}.{number}", number + 1
+            new, number = f"{name or unnamed(index)}.{number}", number + 1
         seen.add(new)
         made.append((name, new))
     return made
 
 
-def check_text_columns(look: FirstLook, schema: Schema, roles: Roles, block: Block) -> None:
+def check_text_columns(sniffed: Sniffed, schema: Schema, roles: Roles, block: Block) -> None:
     """Refuse numbers that are taken for text, and a label whose name is not unique."""
-    if not isinstance(roles.label, int) and (look.header or ()).count(schema.label or "") > 1:
+    if not isinstance(roles.label, int) and (sniffed.header or ()).count(schema.label or "") > 1:
         what = f"two columns are called {shown(schema.label or '')}; give the label by number"
         raise StreamError(f"{block.where(0)}: {what}.")
-    wanted = {look.names[place] if isinstance(place, int) else place for place in roles.categorical}
-    for place, name in enumerate(look.names):
+    wanted = {sniffed.names[index] if isinstance(index, int) else index for index in roles.categorical}
+    for index, name in enumerate(sniffed.names):
         if name not in schema.strings or name in wanted:
             continue
-        values = [(number, fields[place]) for number, fields in look.sample if not is_missing(fields[place])]
+        values = [(number, fields[index]) for number, fields in sniffed.sample if not is_missing(fields[index])]
         odd = [(number, value) for number, value in values if looks_numeric(value)]
         many = len({value for _, value in values}) > max(len(values) / 2, _LEAST_VALUES / 2)
         if len(values) >= _LEAST_VALUES and many and len(odd) > len(values) / 2:
             number, value = next(
-                (pair for pair in odd if isinstance(number_in(pair[1], np.float64, look.notation), str)), odd[0]
+                (pair for pair in odd if isinstance(number_in(pair[1], np.float64, sniffed.notation), str)), odd[0]
             )
+            where = f"{block.where(number)}: column {index + 1} ({shown(name)})"
             raise StreamError(
-                f"{block.where(number)}: column {place + 1} ({shown(name)}): {shown(value)} looks like a number but is "
-                f"written in another way; decimal= and thousands= say how, categorical= makes text of it, and ignore= "
-                "leaves it out."
+                Sentence(
+                    f"{where}: {shown(value)} looks like a number but is written in another way",
+                    "; {decimal} and {thousands} say how, {categorical} makes text of it, and {ignore} leaves it out.",
+                )
             )

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from frugalsvm.streams.bad_lines import StreamError
 from frugalsvm.streams.batch import Batch, dropped, rebatched, rows_taken, stacked
-from frugalsvm.streams.wrapping import Wrapped
+from frugalsvm.streams.stream_wrapper import StreamWrapper
 
 __all__ = ["Permuted"]
 
@@ -26,7 +26,7 @@ N_PILES = 64
 _BYTES_OF_TEXT = 64  # roughly, for a short text
 
 
-class Permuted(Wrapped):
+class Permuted(StreamWrapper):
     """A stream in random order; made by `shuffled`."""
 
     def __init__(self, stream: Any, seed: int, start: int) -> None:
@@ -73,10 +73,10 @@ class Permuted(Wrapped):
 
     def _deal(self, rows: Batch, piles: list[Any], rng: np.random.Generator) -> None:
         """Write each row to a random pile."""
-        places = rng.integers(len(piles), size=rows.n_rows)
+        pile_of_row = rng.integers(len(piles), size=rows.n_rows)
         try:
-            for place, pile in enumerate(piles):
-                pickle.dump(tuple(rows_taken(rows, places == place)), pile, protocol=pickle.HIGHEST_PROTOCOL)
+            for number, pile in enumerate(piles):
+                pickle.dump(tuple(rows_taken(rows, pile_of_row == number)), pile, protocol=pickle.HIGHEST_PROTOCOL)
         except OSError as error:
             where = f"temporary files in {tempfile.gettempdir()}"
             raise StreamError(f"{self.name} cannot be shuffled through {where}: {error.strerror or error}.") from error

@@ -7,8 +7,9 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+from frugalsvm.exceptions import ParameterError
 from frugalsvm.streams.batch import Batch
-from frugalsvm.streams.wrapping import Wrapped
+from frugalsvm.streams.stream_wrapper import StreamWrapper
 
 __all__ = ["Prefetched", "prefetched"]
 
@@ -21,7 +22,7 @@ class _Failure:
         self.error = error
 
 
-class Prefetched(Wrapped):
+class Prefetched(StreamWrapper):
     """A stream that reads ahead; made by `prefetched`."""
 
     def __init__(self, stream: Any, depth: int) -> None:
@@ -100,5 +101,5 @@ def prefetched(stream: Any, depth: int = 2) -> Prefetched:
     [(0, 3), (3, 1)]
     """
     if depth < 1:
-        raise ValueError(f"depth must be at least 1, got {depth}.")
+        raise ParameterError("depth", depth, "at least 1")
     return Prefetched(stream, depth)

@@ -4,21 +4,20 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from frugalsvm.cli.applicable import flag_named
-from frugalsvm.cli.data import DataOptions
-from frugalsvm.cli.options import TrainOptions
-from frugalsvm.cli.running import Progress
+from frugalsvm.cli.flag_rules import flag_named
+from frugalsvm.cli.options import DataOptions, TrainOptions
+from frugalsvm.cli.progress import Progress
 from frugalsvm.persist.atomic import previous_of
 
-__all__ = ["Run", "check_same_flags", "resumed", "save_training"]
+__all__ = ["SavedRun", "check_same_flags", "load_run", "save_run"]
 
 # Flags that are no part of what a run is: they may be others, or missing, when it is resumed.
 _FREE = {"data", "output", "config", "resume", "changed_data", "checkpoint_every", "as_json", "quiet"}
 _FIELDS = {"features": "n_features", "alpha": "strength", "c": "strength"}
 
 
-class Run(NamedTuple):
-    """A run as it was saved."""
+class SavedRun(NamedTuple):
+    """A run as a model file has it."""
 
     model: Any
     counts: dict[str, Any]
@@ -30,7 +29,7 @@ class Run(NamedTuple):
     fingerprint: dict[str, Any] | None  # of the rows of the first pass; files of old versions have none
 
 
-def resumed(output: Path) -> Run | None:
+def load_run(output: Path) -> SavedRun | None:
     """The run that a file was saved by, or the file before it; None if there is neither."""
     from frugalsvm.persist import ModelFileError, load_checkpoint
 
@@ -44,16 +43,16 @@ def resumed(output: Path) -> Run | None:
     if training is None:
         raise ValueError(
             f"{output} cannot be resumed: `frugalsvm train` has not saved it, or did so with --dask, which keeps no "
-            "place to go on from. Choose another output to train from the beginning."
+            "row to resume from. Choose another output to train from the beginning."
         )
     if training.get("driver") == "dask":
         raise ValueError(
             f"{output} cannot be resumed: it was trained with --dask, which learns all files to the end and keeps no "
-            "place to go on from. Choose another output to train from the beginning."
+            "row to resume from. Choose another output to train from the beginning."
         )
     classes = training["options"]["classes"]
     options = TrainOptions(**{**training["options"], "classes": None if classes is None else tuple(classes)})
-    return Run(
+    return SavedRun(
         model,
         training["counts"],
         training["passes_done"],
@@ -65,7 +64,7 @@ def resumed(output: Path) -> Run | None:
     )
 
 
-def check_same_flags(run: Run, given: Collection[str], data: DataOptions, options: TrainOptions) -> None:
+def check_same_flags(run: SavedRun, given: Collection[str], data: DataOptions, options: TrainOptions) -> None:
     """Refuse flags that differ from those that the run was begun with; what is not given is as it was."""
     for begun, now in ((run.data, data), (run.options, options)):
         was, asked = begun._asdict(), now._asdict()
@@ -76,12 +75,12 @@ def check_same_flags(run: Run, given: Collection[str], data: DataOptions, option
             flag = flag_named(name) if asked[field] is True else f"{flag_named(name)} {asked[field]}"
             before = "without it" if was[field] is None or was[field] is False else f"with {was[field]}"
             raise ValueError(
-                f"{flag}: the run was begun {before}, and --resume goes on as it was begun. "
+                f"{flag}: the run was begun {before}, and --resume continues as it was begun. "
                 "Leave the flag out, or train from the beginning with another output."
             )
 
 
-def save_training(
+def save_run(
     model: Any,
     output: Path,
     data: DataOptions,
@@ -92,7 +91,7 @@ def save_training(
     finished: bool,
     fingerprint: dict[str, Any] | None = None,
 ) -> None:
-    """Write a model with all that is needed to go on training it."""
+    """Write a model with all that is needed to resume its training."""
     from frugalsvm.persist import save
 
     # No times, no dates: a run that was interrupted ends with the same file, byte for byte.
@@ -103,7 +102,7 @@ def save_training(
         "chosen": chosen,
         "data": data._asdict(),
         "options": {**options._asdict(), "classes": None if options.classes is None else list(options.classes)},
-        "accuracy_before_learning": progress.accuracy if progress.tested else None,
+        **progress.figures(),
         "fingerprint": fingerprint,
     }
     # Kernel rows that are kept go on bit for bit; a finished model does without them.

@@ -4,9 +4,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from frugalsvm.cli.showing import tell
+from frugalsvm.cli.console import tell
+from frugalsvm.cli.outcome import Outcome
 
-__all__ = ["TlsFiles", "train_on_dask"]
+__all__ = ["TlsFiles", "train_dask"]
 
 _ALGORITHMS = ("asset", "bsgd")
 _LOOPBACK = "127.0.0.1"  # workers on this machine, and their dashboard, are for this machine only
@@ -21,7 +22,7 @@ class TlsFiles(NamedTuple):
     key: Path | None = None
 
 
-def train_on_dask(
+def train_dask(
     address: str,
     source: str,
     label: str | None,
@@ -32,7 +33,7 @@ def train_on_dask(
     delimiter: str | None = None,
     tls: TlsFiles = TlsFiles(),  # noqa: B008 - it is immutable
     quiet: bool = False,
-) -> dict[str, Any]:
+) -> Outcome:
     """Train on a cluster and write the ordinary estimator to a file.
 
     Parameters
@@ -55,8 +56,7 @@ def train_on_dask(
 
     Returns
     -------
-    dict
-        What to print.
+    Outcome
     """
     try:
         from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier
@@ -77,15 +77,15 @@ def train_on_dask(
         model = estimator(**settings, client=client).fit(X, y, callback=None if quiet else _tell_round)
     local = model.to_local()
     vars(local).pop("feature_names_in_", None)  # the other commands read numbers without names
-    told = {
-        "examples": int(local.t_),
-        "rounds": model.n_iter_,
-        "held_accuracy": model.history_[-1]["accuracy"],
-        "gamma": local.gamma_,
-    }
-    # `--resume` tells by this that there is no place to go on from.
-    save(local, output, metadata={"training": {"driver": "dask", "finished": True, **told}})
-    return {"output": str(output), **told, "bytes": output.stat().st_size}
+    examples = int(local.t_)
+    accuracy = model.history_[-1]["accuracy"]
+    figures = {"rounds": model.n_iter_, "validation_accuracy": accuracy, "gamma": local.gamma_}
+    # `--resume` tells by this that there is no row to resume from.
+    training = {"driver": "dask", "finished": True, "examples": examples, **figures}
+    save(local, output, metadata={"training": training})
+    chosen = {"algorithm": algorithm, "gamma": local.gamma_, "strength": settings.get("alpha"), "scale": False}
+    chosen |= {"budget": settings.get("n_components", settings.get("budget")), "C": settings.get("C")}
+    return Outcome(output, examples, chosen, figures)
 
 
 @contextmanager
@@ -163,4 +163,4 @@ def _table(source: str, label: str | None, delimiter: str | None) -> tuple[Any, 
 def _tell_round(figures: dict[str, Any]) -> None:
     """A line for each round."""
     others = [f"{name} {value:.4g}" for name, value in figures.items() if name not in ("round", "accuracy")]
-    tell(", ".join([f"round {figures['round']}: held accuracy {100 * figures['accuracy']:.2f} %", *others]))
+    tell(", ".join([f"round {figures['round']}: validation accuracy {100 * figures['accuracy']:.2f} %", *others]))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from frugalsvm.streams.batch import Batch
-from frugalsvm.streams.wrapping import Wrapped
+from frugalsvm.streams.stream_wrapper import StreamWrapper
 
 __all__ = ["LabelOrder", "Watched"]
 
@@ -23,7 +23,7 @@ class LabelOrder:
 
     Examples
     --------
-    >>> from frugalsvm.streams.ordering import LabelOrder
+    >>> from frugalsvm.streams.label_order import LabelOrder
     >>> order = LabelOrder()
     >>> order.add(["a"] * 50 + ["b"] * 50)
     >>> order.n_changes, order.expected_changes, order.is_sorted
@@ -68,7 +68,7 @@ class LabelOrder:
         return all_together or self.n_changes <= _SHARE * expected
 
 
-class Watched(Wrapped):
+class Watched(StreamWrapper):
     """A stream whose labels are looked at on their way; ``order`` is that of the latest pass, so far."""
 
     def __init__(self, stream: Any) -> None:

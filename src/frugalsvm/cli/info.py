@@ -1,4 +1,4 @@
-"""What ``frugalsvm info`` tells: versions, extras, devices, threads."""
+"""``frugalsvm info``: versions, extras, devices, threads."""
 
 import os
 import platform
@@ -8,9 +8,9 @@ from importlib.util import find_spec
 from typing import Any
 
 from frugalsvm._version import __version__
-from frugalsvm.device.arrays import available_devices
+from frugalsvm.cli.flags import Json
 
-__all__ = ["EXTRAS", "facts", "rows_of_facts"]
+__all__ = ["EXTRAS", "info"]
 
 # Extras of the package, and the modules that each of them brings
 EXTRAS = {
@@ -26,8 +26,21 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
-def facts() -> dict[str, Any]:
+def info(as_json: Json = False) -> None:
+    """Tell what is installed: versions, extras, devices, threads."""
+    from frugalsvm.cli.console import Printer, print_json, table_of
+
+    facts = _facts()
+    if as_json:
+        print_json(facts)
+    else:
+        Printer().print(table_of("", _rows_of(facts)))
+
+
+def _facts() -> dict[str, Any]:
     """Everything that a report of a problem should say about an installation."""
+    from frugalsvm.device.arrays import available_devices
+
     return {
         "frugalsvm": __version__,
         "python": platform.python_version(),
@@ -62,13 +75,13 @@ def _threads() -> dict[str, Any]:
     return {"cores": cores, **pools, **set_to}
 
 
-def rows_of_facts(told: dict[str, Any]) -> list[dict[str, str]]:
+def _rows_of(facts: dict[str, Any]) -> list[dict[str, str]]:
     """The same for people: two columns."""
-    rows = [{"what": name, "value": told[name]} for name in ("frugalsvm", "python", "platform")]
-    rows += [{"what": name, "value": each} for name, each in told["packages"].items()]
-    for name, extra in told["extras"].items():
+    rows = [{"what": name, "value": facts[name]} for name in ("frugalsvm", "python", "platform")]
+    rows += [{"what": name, "value": each} for name, each in facts["packages"].items()]
+    for name, extra in facts["extras"].items():
         there = ", ".join(f"{module} {each}" for module, each in extra.get("versions", {}).items())
         rows.append({"what": f"extra {name}", "value": there or f"not there: {extra['install']}"})
-    rows += [{"what": f"device {name}", "value": each} for name, each in told["devices"].items()]
-    threads = ", ".join(f"{name} {each}" for name, each in told["threads"].items())
+    rows += [{"what": f"device {name}", "value": each} for name, each in facts["devices"].items()]
+    threads = ", ".join(f"{name} {each}" for name, each in facts["threads"].items())
     return [*rows, {"what": "threads", "value": threads}]

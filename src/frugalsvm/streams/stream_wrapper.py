@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["Wrapped"]
+__all__ = ["StreamWrapper"]
 
 
-class Wrapped:
+class StreamWrapper:
     """Hands questions about the source on to the stream inside."""
 
     def __init__(self, stream: Any) -> None:

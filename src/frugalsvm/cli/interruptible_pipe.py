@@ -1,4 +1,4 @@
-"""Pipes that can be told to end: what has come by then is read up to its last whole line, as at the end of a file.
+"""A pipe that can be told to end: what has come by then is read up to its last whole line, as at the end of a file.
 
 A run that waits for rows and is asked to end must not lose those that it has. They may be anywhere between the pipe and
 the learner: in a block of text that is not full yet, or in a batch. An end of the pipe brings all of them there.

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from frugalsvm.streams.examining import Notation, is_missing, number_in
+from frugalsvm.streams.number_notation import Notation, is_missing, number_in
 
 __all__ = [
     "OPEN_QUOTE",
@@ -126,7 +126,7 @@ def looks_like_header(first: Sequence[str], rows: Sequence[Sequence[str]], notat
     numbers = [name for name in names if not isinstance(number_in(name, np.float64, notation), str)]
     if not numbers:
         # Where each field comes again in its column, the line is a row of text like the others.
-        columns = [{row[place].strip() for row in rows} for place in range(len(names))]
+        columns = [{row[index].strip() for row in rows} for index in range(len(names))]
         return not all(name in column for name, column in zip(names, columns, strict=True))
     return _counts_columns(names, numbers, rows)
 
@@ -136,11 +136,11 @@ def _only_names_differ(names: Sequence[str], rows: Sequence[Sequence[str]], nota
     if any(not isinstance(number_in(name, np.float64, notation), str) for name in names):
         return False
     above = [
-        place
-        for place in range(len(names))
-        if rows and all(not isinstance(number_in(row[place], np.float64, notation), str) for row in rows)
+        index
+        for index in range(len(names))
+        if rows and all(not isinstance(number_in(row[index], np.float64, notation), str) for row in rows)
     ]
-    return any(names[place] and not is_missing(names[place]) for place in above)
+    return any(names[index] and not is_missing(names[index]) for index in above)
 
 
 def _counts_columns(names: Sequence[str], numbers: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
@@ -150,8 +150,8 @@ def _counts_columns(names: Sequence[str], numbers: Sequence[str], rows: Sequence
     values = [int(number) for number in numbers]
     if values != list(range(values[0], values[0] + len(values))):
         return False
-    others = [place for place, name in enumerate(names) if name not in numbers]
+    others = [index for index, name in enumerate(names) if name not in numbers]
     if others and len(values) > 1 and (len(values) > 2 or len(rows) > 4):
         # The name of the label must not be a label.
-        return not any(row[place].strip() == names[place] for row in rows for place in others)
+        return not any(row[index].strip() == names[index] for row in rows for index in others)
     return not others and values[0] == 0 and len(values) > 3

@@ -1,7 +1,7 @@
 """``frugalsvm train --device``: all rows at once, by the batch solver of ASSET, on a CPU or a GPU.
 
 A stream is learned one example after the other, which is for the CPU. A device needs all rows: they are read into
-memory, from a file or a pipe, and there is nothing to save, or to go on from, before the end.
+memory, from a file or a pipe, and there is nothing to save, or to resume from, before the end.
 """
 
 import os
@@ -11,34 +11,37 @@ from typing import Any
 
 import numpy as np
 
-from frugalsvm.cli.beginning import begin, counts_of, tell_begun, tell_end
-from frugalsvm.cli.choosing import grid_for, usual_gamma
-from frugalsvm.cli.data import DataOptions, Head, prepared
-from frugalsvm.cli.options import Outcome, TrainOptions
-from frugalsvm.cli.resuming import save_training
-from frugalsvm.cli.running import Progress, labels_of
-from frugalsvm.cli.showing import SHOWN_BAD_LINES, Status, tell
+from frugalsvm.cli.console import Status, tell
+from frugalsvm.cli.data import labels_of, rows_of
+from frugalsvm.cli.data_report import SHOWN_BAD_LINES, counts_of, tell_end
+from frugalsvm.cli.first_rows import Prepared, examine, prepared
+from frugalsvm.cli.options import DataOptions, TrainOptions
+from frugalsvm.cli.outcome import Outcome
+from frugalsvm.cli.parameter_search import grid_for, usual_gamma
+from frugalsvm.cli.progress import Progress
+from frugalsvm.cli.saved_run import save_run
 from frugalsvm.device.arrays import arrays_on
 from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.streams.batch import stacked
 
-__all__ = ["train_whole"]
+__all__ = ["train_in_memory"]
 
 _PATH = [0.1, 1.0, 10.0, 100.0]  # values of C, if none is given
-_HEAD_BATCHES = 2  # from which gamma is chosen
+_FIRST_BATCHES = 2  # from which gamma is chosen
 _MEMORY_SHARE = 0.4  # of the memory of the machine that rows may take: they are copied once
 
 
-def train_whole(
+def train_in_memory(
     data: DataOptions, options: TrainOptions, output: Path, device: str, C: float | None, *, quiet: bool
 ) -> Outcome:
     """Read all rows, solve, and write the model, which predicts on any machine."""
     arrays_on(device)  # says what is missing before anything is read
-    begun = begin(data)
-    data, opened = begun.data, begun.opened
-    tell_begun(begun, quiet=quiet)
-    batches = _read(begun.batches, opened.stream.name)
+    examined = examine(data)
+    data, opened = examined.data, examined.opened
+    examined.tell(quiet=quiet)
+    batches = _read(examined.batches, opened.stream.name)
     started = time.perf_counter()
-    first = prepared(batches[:_HEAD_BATCHES], options.scale, data.imputes)
+    first = prepared(batches[:_FIRST_BATCHES], options.scale, data.imputes)
     strength: dict[str, Any] = {"C": C or _PATH} if options.strength is None else {"alpha": options.strength}
     gamma = options.gamma
     if gamma is None:
@@ -59,13 +62,13 @@ def train_whole(
     chosen = _chosen(model.estimator_, options, gamma, first.is_scaled, device)
     for each in (model.estimator, model.estimator_):
         each.set_params(device="cpu")  # where it was trained is no matter of those who use it
-    save_training(model, output, data, options, progress, chosen, 1, True)
+    save_run(model, output, data, options, progress, chosen, 1, True)
     if not quiet:
         tell(_sentence(progress, model.estimator_, chosen))
     bad_lines = tuple(getattr(opened.stream, "bad_examples", ()))[:SHOWN_BAD_LINES]
     tell_end(data, opened, model, quiet=quiet)
     n_bad, counts = getattr(opened.stream, "n_bad", 0), counts_of(opened.stream)
-    return Outcome(model, progress, n_bad, None, chosen, bad_lines=bad_lines, counts=counts)
+    return Outcome(output, progress.rows, chosen, progress.figures(), n_bad, bad_lines, counts)
 
 
 def _read(batches, source: str) -> list:
@@ -95,19 +98,10 @@ def _most_bytes() -> int | None:
 
 def _joined(batches: list) -> tuple[Any, np.ndarray, np.ndarray | None]:
     """Rows as pipelines take them, labels and weights of all batches; the batches are given up on the way."""
-    from scipy.sparse import issparse, vstack
-
     y = np.concatenate([labels_of(batch) for batch in batches])
-    weights = None
-    if batches[0].weights is not None:
-        weights = np.concatenate([batch.weights for batch in batches])
-    columns = None
-    if batches[0].columns is not None:
-        columns = {name: np.concatenate([batch.columns[name] for batch in batches]) for name in batches[0].columns}
-    rows = [batch.X for batch in batches]
+    joined = stacked(batches)
     batches.clear()
-    X = vstack(rows, format="csr") if issparse(rows[0]) else np.concatenate(rows)
-    return (X if columns is None else (X, columns)), y, weights
+    return rows_of(joined), y, joined.weights
 
 
 def _estimator(options: TrainOptions, device: str, gamma: float, strength: dict[str, Any]):
@@ -117,17 +111,17 @@ def _estimator(options: TrainOptions, device: str, gamma: float, strength: dict[
     return ASSETClassifier(gamma=gamma, device=device, random_state=options.seed, **budget, **strength)
 
 
-def _best_gamma(first: Head, options: TrainOptions, device: str, strength: dict[str, Any]) -> float:
+def _best_gamma(first: Prepared, options: TrainOptions, device: str, strength: dict[str, Any]) -> float:
     """The gamma with which two thirds of the first rows tell the most about the others."""
     usual = usual_gamma(first.X)
     order = np.random.default_rng(options.seed).permutation(len(first.y))
-    known, held = np.split(order, [2 * len(order) // 3])
-    if len(np.unique(first.y[known])) < 2 or not len(held):
+    training, validation = np.split(order, [2 * len(order) // 3])
+    if len(np.unique(first.y[training])) < 2 or not len(validation):
         return usual
     scores = {}
     for settings in grid_for("asset", usual, strength=1.0):
-        model = _estimator(options, device, settings["gamma"], strength).fit(first.X[known], first.y[known])
-        scores[settings["gamma"]] = model.score(first.X[held], first.y[held])
+        model = _estimator(options, device, settings["gamma"], strength).fit(first.X[training], first.y[training])
+        scores[settings["gamma"]] = model.score(first.X[validation], first.y[validation])
     return max(scores, key=scores.__getitem__)
 
 
@@ -144,5 +138,5 @@ def _chosen(estimator, options, gamma, scale, device) -> dict[str, Any]:
 def _sentence(progress: Progress, estimator, chosen: dict[str, Any]) -> str:
     parts = [f"{progress.rows:,} examples in {progress.seconds:.1f} s on {chosen['device']}"]
     if "validation_accuracy" in chosen:
-        parts.append(f"accuracy on held rows {100 * chosen['validation_accuracy']:.2f} %")
+        parts.append(f"accuracy on validation rows {100 * chosen['validation_accuracy']:.2f} %")
     return ", ".join([*parts, f"objective {estimator.objective_:.4g}"])

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from frugalsvm.exceptions import ParameterError
 from frugalsvm.streams.batch import Batch, dropped, rebatched, rows_between, rows_taken, stacked
-from frugalsvm.streams.permuting import Permuted
-from frugalsvm.streams.wrapping import Wrapped
+from frugalsvm.streams.permutation import Permuted
+from frugalsvm.streams.stream_wrapper import StreamWrapper
 
 __all__ = ["Shuffled", "shuffled"]
 
@@ -24,17 +25,19 @@ class _SparseRows:
         self.begins, self.lengths = X.indptr[:-1].astype(np.int64), np.diff(X.indptr).astype(np.int64)
         self.indices, self.values, self.used = X.indices, X.data, X.nnz
 
-    def _places(self, slots: NDArray) -> NDArray:
-        """Places in the arena of all values of these slots, one row after the other."""
+    def _positions(self, slots: NDArray) -> NDArray:
+        """Positions in the arena of all values of these slots, one row after the other."""
         lengths = self.lengths[slots]
         ends = np.cumsum(lengths)
         return np.arange(ends[-1] if len(ends) else 0) + np.repeat(self.begins[slots] - (ends - lengths), lengths)
 
     def __getitem__(self, slots: NDArray) -> Any:
-        places = self._places(slots)
+        positions = self._positions(slots)
         ends = np.zeros(len(slots) + 1, dtype=np.int32)
         np.cumsum(self.lengths[slots], out=ends[1:])
-        return sparse.csr_matrix((self.values[places], self.indices[places], ends), shape=(len(slots), self.width))
+        return sparse.csr_matrix(
+            (self.values[positions], self.indices[positions], ends), shape=(len(slots), self.width)
+        )
 
     def __setitem__(self, slots: NDArray, X: Any) -> None:
         self.lengths[slots] = 0
@@ -47,12 +50,12 @@ class _SparseRows:
 
     def _pack(self, n_more: int) -> None:
         """Move the rows together, in an arena with room for as much again."""
-        places = self._places(np.arange(len(self.lengths)))
-        room = 2 * (len(places) + n_more)
+        positions = self._positions(np.arange(len(self.lengths)))
+        room = 2 * (len(positions) + n_more)
         indices, values = np.empty(room, dtype=self.indices.dtype), np.empty(room, dtype=self.values.dtype)
-        indices[: len(places)], values[: len(places)] = self.indices[places], self.values[places]
+        indices[: len(positions)], values[: len(positions)] = self.indices[positions], self.values[positions]
         self.begins = np.cumsum(self.lengths) - self.lengths
-        self.indices, self.values, self.used = indices, values, len(places)
+        self.indices, self.values, self.used = indices, values, len(positions)
 
 
 class _Slots:
@@ -83,7 +86,7 @@ def _others(batch: Batch) -> dict[Any, NDArray]:
     return {name: values for name, values in parts.items() if values is not None}
 
 
-class Shuffled(Wrapped):
+class Shuffled(StreamWrapper):
     """A stream in another order; made by `shuffled`."""
 
     def __init__(self, stream: Any, buffer_rows: int, seed: int, start: int) -> None:
@@ -116,9 +119,9 @@ class Shuffled(Wrapped):
                 batch = rows_between(batch, used, batch.n_rows)
             for begin in range(0, batch.n_rows, self.buffer_rows):
                 part = rows_between(batch, begin, begin + self.buffer_rows)
-                places = rng.choice(self.buffer_rows, part.n_rows, replace=False)
-                yield slots.taken(places)
-                slots.put(places, part)
+                positions = rng.choice(self.buffer_rows, part.n_rows, replace=False)
+                yield slots.taken(positions)
+                slots.put(positions, part)
         if slots is not None:
             order = rng.permutation(self.buffer_rows)
             for begin in range(0, self.buffer_rows, self.stream.batch_rows):
@@ -159,5 +162,5 @@ def shuffled(stream: Any, buffer_rows: int | None, seed: int = 0) -> Shuffled | 
     if buffer_rows is None:
         return Permuted(stream, seed, stream.start)
     if buffer_rows < 1:
-        raise ValueError(f"buffer_rows must be at least 1, got {buffer_rows}.")
+        raise ParameterError("buffer_rows", buffer_rows, "at least 1")
     return Shuffled(stream, buffer_rows, seed, stream.start)

@@ -1,16 +1,17 @@
-"""Figures of merit of predictions."""
+"""How good predictions are: accuracy, confusion matrix, AUC; and when these figures say little."""
 
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
+from frugalsvm.cli.console import tell
 from frugalsvm.metrics import geometric_mean_score, precision_recall_breakeven
 
-__all__ = ["Tally", "tell_doubts"]
+__all__ = ["Scores", "tell_doubts"]
 
 
-class Tally:
+class Scores:
     """Collects labels, predictions and scores of batches; memory is proportional to the number of examples."""
 
     def __init__(self, classes: np.ndarray):
@@ -55,11 +56,8 @@ class Tally:
         return results
 
 
-def tell_doubts(tally: Tally, classes: np.ndarray, stream: Any) -> None:
+def tell_doubts(labels: np.ndarray, classes: np.ndarray, stream: Any) -> None:
     """Refuse labels that the model does not know; tell why the figures may not mean what they say."""
-    from frugalsvm.cli.showing import tell
-
-    labels = tally.labels
     if not np.isin(labels.astype(str), classes.astype(str)).any():
         known = ", ".join(map(repr, classes[:3].tolist())) + (", ..." if len(classes) > 3 else "")
         found = f"{stream.name} has labels like {labels.tolist()[0]!r}"
@@ -67,4 +65,4 @@ def tell_doubts(tally: Tally, classes: np.ndarray, stream: Any) -> None:
     if len(labels) == 1:
         tell(f"warning: all rows of {stream.name} have the label {labels.tolist()[0]!r}: accuracy says little")
     if n := getattr(stream, "n_unlabeled", 0):
-        tell(f"note: {n:,} rows without a label were left out")
+        tell(f"note: {n:,} {'row' if n == 1 else 'rows'} without a label: left out")

@@ -119,28 +119,28 @@ class Opened:
 
 
 class Source:
-    """One place to read from: a path (or a member of a zip archive there), ``"-"``, or a binary file object."""
+    """One location to read from: a path (or a member of a zip archive there), ``"-"``, or a binary file object."""
 
-    def __init__(self, place: Any, member: str | None = None) -> None:
+    def __init__(self, location: Any, member: str | None = None) -> None:
         self.path: Path | None = None
         self.member = member
         self._file: Any = None
         self._peeked: Opened | None = None
         self._spooled: Any = None
         self._used = False
-        if isinstance(place, str) and place == "-":
+        if isinstance(location, str) and location == "-":
             self.name, self._file = "standard input", sys.stdin.buffer
-        elif isinstance(place, str | os.PathLike):
-            self.path = Path(place)
-            self.name = str(place) if member is None else f"{place}/{member}"
+        elif isinstance(location, str | os.PathLike):
+            self.path = Path(location)
+            self.name = str(location) if member is None else f"{location}/{member}"
             if not self.path.exists():
                 raise StreamError(f"{self.name} does not exist.")
             if self.path.is_dir():
                 raise StreamError(f"{self.name} is a folder, and folders in folders are not read.")
-        elif hasattr(place, "read"):
-            self.name, self._file = str(getattr(place, "name", "the file object")), place
+        elif hasattr(location, "read"):
+            self.name, self._file = str(getattr(location, "name", "the file object")), location
         else:
-            raise TypeError(f"Expected a path, '-' or a binary file object, got {type(place).__name__}.")
+            raise TypeError(f"Expected a path, '-' or a binary file object, got {type(location).__name__}.")
         self.reopenable = self.path.is_file() if self.path else self.name != "standard input" and _can_seek(self._file)
         self._origin = self._file.tell() if self._file is not None and self.reopenable else 0
 
@@ -217,7 +217,7 @@ class Source:
         return head
 
     def local_path(self) -> Path:
-        """A plain file with the decompressed bytes, for formats that are read from any place.
+        """A plain file with the decompressed bytes, for formats that are read in any order.
 
         The file itself where it is one; otherwise a temporary copy that lives as long as this object.
         """

@@ -1,15 +1,17 @@
-"""What format a source is in."""
+"""The formats that are read, and which of them a source is in."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+from frugalsvm.exceptions import Sentence
 from frugalsvm.streams.bad_lines import StreamError
-from frugalsvm.streams.opening import COMPRESSIONS, Source
+from frugalsvm.streams.source import COMPRESSIONS, Source
 
-__all__ = ["guessed_format", "known_suffix"]
+__all__ = ["FORMATS", "folder_format", "guessed_format", "known_suffix"]
 
+FORMATS = ("libsvm", "csv", "tsv", "parquet", "arrow", "npz", "npy")
 _FORMAT_OF_SUFFIX = {
     **dict.fromkeys((".libsvm", ".svmlight", ".svm"), "libsvm"),
     ".csv": "csv",
@@ -41,6 +43,16 @@ def known_suffix(path: Path) -> bool:
     return _format_of_name(path) is not None or bool({".txt", ".data", ".dat", ".zip"} & set(suffixes[-2:]))
 
 
+def folder_format(folder: Path) -> str | None:
+    """``"parquet"`` or ``"arrow"``, by the names of the files in a folder; None if it has neither."""
+    suffixes = {path.suffix.lower() for path in folder.rglob("*") if path.is_file()}
+    if suffixes & {".parquet", ".pq"}:
+        return "parquet"
+    if suffixes & {".arrow", ".feather", ".ipc"}:
+        return "arrow"
+    return None
+
+
 def guessed_format(source: Source) -> str:
     """The format of a source: from its name, or from its first bytes where the name says nothing."""
     if source.path and (named := _format_of_name(source.inner_path)):
@@ -53,7 +65,8 @@ def guessed_format(source: Source) -> str:
         raise StreamError(f"{source.name} is empty.")
     guess = None if b"\x00" in head else _format_of_text(head)
     if guess is None:
-        raise StreamError(f"{source.name} is in no format that is known here; say which one with format=.")
+        words = f"{source.name} is in no format that is known here"
+        raise StreamError(Sentence(words, "; say which one with {format}."))
     return guess
 
 

@@ -68,20 +68,20 @@ def parser_top(dtype: Any) -> int:
 
 
 class HardNumbers:
-    """Room for numbers that the parsers hand back as text, and their conversion."""
+    """Buffers for numbers that the parsers hand back as text, and their conversion."""
 
     def __init__(self, n_bytes: int) -> None:
         room = n_bytes // 8 + 1
         self.text = np.empty((room, HARD_BYTES), dtype=np.uint8)
-        self.places = np.empty(room, dtype=np.int64)
+        self.targets = np.empty(room, dtype=np.int64)
 
     def settle(self, state: NDArray, values: NDArray, others: NDArray) -> None:
-        """Write the numbers to their places: those from -1 downwards belong into ``others``."""
+        """Write the numbers to where they belong: those from -1 downwards belong into ``others``."""
         n = int(state[HARD])
         if n == 0:
             return
         numbers = self.text[:n].view(f"S{HARD_BYTES}").ravel().astype(np.float64)
-        places = self.places[:n]
-        first = places >= 0
-        values[places[first]] = numbers[first]
-        others[-1 - places[~first]] = numbers[~first]
+        targets = self.targets[:n]
+        first = targets >= 0
+        values[targets[first]] = numbers[first]
+        others[-1 - targets[~first]] = numbers[~first]

@@ -1,9 +1,13 @@
-"""What ``frugalsvm inspect`` tells."""
+"""``frugalsvm inspect``: what a model file holds."""
 
+import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["contents_of"]
+from frugalsvm.cli.errors import reported
+from frugalsvm.cli.flags import Json, ModelFile
+
+__all__ = ["inspect"]
 
 _FACTS = (
     "gradient_error_",
@@ -16,7 +20,26 @@ _FACTS = (
 )
 
 
-def contents_of(path: Path) -> dict[str, Any]:
+def inspect(model: ModelFile, as_json: Json = False) -> None:
+    """Tell what is in a model file."""
+    from frugalsvm.cli.console import Printer, print_json, table_of
+
+    with reported(of_model=model):
+        contents = _contents_of(model)
+    if as_json:
+        print_json(contents)
+        return
+    digest = contents.pop("sha256")
+    rows = [
+        {"what": key, "value": json.dumps(value, default=str) if isinstance(value, dict | list) else str(value)}
+        for key, value in contents.items()
+    ]
+    printer = Printer()
+    printer.print(table_of(str(model), rows))
+    printer.print(f"sha256 {digest}")  # in one line, to be copied
+
+
+def _contents_of(path: Path) -> dict[str, Any]:
     """Algorithm, parameters, sizes, certificates and training history of a model file."""
     from frugalsvm.persist import describe, digest_of, load
 
