@@ -132,6 +132,8 @@ def _train(values: dict[str, Any], given: Collection[str]) -> None:
 
 def _refuse(given: Collection[str], driver: str, values: dict[str, Any]) -> None:
     """Flags that have no effect, and values that cannot be meant."""
+    from frugalsvm.cli.interruptible_pipe import is_read_once
+
     refused = refusal(given, driver, values["algorithm"])
     if refused is not None:
         flag, reason = refused
@@ -142,8 +144,6 @@ def _refuse(given: Collection[str], driver: str, values: dict[str, Any]) -> None
             raise typer.BadParameter(f"{number:g} is not a number above 0.", param_hint=flag_named(name))
     if values["changed_data"] and not values["resume"]:
         raise typer.BadParameter("it says how to go on with --resume, which is not there.", param_hint="--changed-data")
-    from frugalsvm.cli.interruptible_pipe import is_read_once
-
     if values["passes"] > 1 and is_read_once(values["data"]):
         name = "standard input" if values["data"] == "-" else values["data"]
         raise typer.BadParameter(
