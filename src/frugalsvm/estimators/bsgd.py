@@ -28,6 +28,7 @@ from frugalsvm.estimators._base import blas_threads, bytes_per_slot, new_kernel
 from frugalsvm.estimators._classes import n_outputs_for, with_classes
 from frugalsvm.estimators._online import FIRST_SLOTS, OnlineClassifier
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
+from frugalsvm.exceptions import ParameterError
 
 __all__ = ["BSGDClassifier"]
 
@@ -208,7 +209,7 @@ class BSGDClassifier(OnlineClassifier):
                 f"maintenance='project' is for device='cpu', not {self.device!r}; use maintenance='merge' or 'remove'."
             )
         if not (self.average == "post" or (isinstance(self.average, int | np.integer) and self.average >= 0)):
-            raise ValueError(f"average must be True, False, a number of examples or 'post', not {self.average!r}.")
+            raise ParameterError("average", self.average, "True, False, a number of examples or 'post'")
 
     def _start(self, X, classes, random_state):
         """An empty model for the shape and type of X."""
