@@ -61,6 +61,7 @@ NOT_COMPILED = (
     "_compile_notice.py",
     "cli",
     "compat",
+    "core/capabilities.py",
     "core/moments.py",
     "core/origin.py",
     "dask",

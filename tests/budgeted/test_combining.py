@@ -31,7 +31,7 @@ def models_of(setting, n_parts=3, n_rows=60):
 def joined(setting, models, budget="own", clock=None):
     parts = setting.parts()
     budget = setting.budget if budget == "own" else budget
-    return combined(parts.kernel, parts.loss, parts.schedule, models, budget, setting.maintenance, clock)
+    return combined(parts.kernel, parts.loss, parts.schedule, models, budget, type(parts.policy), clock)
 
 
 def values(setting, model, n_probes=50):

@@ -9,6 +9,7 @@ from scipy.sparse import csr_matrix
 from frugalsvm.asset.fourier import features, new_fourier
 from frugalsvm.asset.maps import linear_values, moved_map
 from frugalsvm.asset.nystroem import new_nystroem
+from frugalsvm.core.capabilities import offers
 from frugalsvm.core.expansion import N_SLOTS, exact_kernel, moved_rows, new_expansion
 from frugalsvm.core.kernels import RBF, Linear, Poly
 from frugalsvm.core.moments import joined_moments, moments_of
@@ -16,7 +17,6 @@ from frugalsvm.core.origin import (
     FAR_ROWS,
     cancellation,
     followed,
-    is_shift_invariant,
     lost_digits,
     new_origin,
     origin_at,
@@ -75,9 +75,9 @@ class TestWhereItIs:
         np.testing.assert_allclose(relative(X, origin, np.float32), exact, rtol=1e-5, atol=1e-6)
 
     def test_kernels_of_differences(self):
-        assert is_shift_invariant(RBF(1.0))
-        assert not is_shift_invariant(Poly(1.0, 1.0, 2))
-        assert not is_shift_invariant(Linear())
+        assert offers(RBF(1.0), "shift_invariant")
+        assert not offers(Poly(1.0, 1.0, 2), "shift_invariant")
+        assert not offers(Linear(), "shift_invariant")
 
 
 class TestFollowing:

@@ -62,6 +62,8 @@ class ProjectOnNewcomer(NamedTuple):
     budget: int
     lost: np.ndarray  # scratch: alpha_r^2 rho_r of each slot
 
+    one_output = True
+
 
 class ProjectOnNeighbour(NamedTuple):
     """BPA-NN, V = {n, t}. For learners without a ball."""
@@ -70,6 +72,8 @@ class ProjectOnNeighbour(NamedTuple):
     lost: np.ndarray
     neighbours: Neighbours
 
+    one_output = True
+
 
 class ProjectOnAll(NamedTuple):
     """BPA-P, V = all others."""
@@ -77,6 +81,8 @@ class ProjectOnAll(NamedTuple):
     budget: int
     lost: np.ndarray
     span: Span
+
+    one_output = True
 
 
 @inlined

@@ -21,7 +21,8 @@ Vectors are sorted first, by their bytes: the order of the parts makes no differ
 import numpy as np
 
 from frugalsvm._compile import entry
-from frugalsvm.budgeted.maintenance import partner_of, write_merged
+from frugalsvm.budgeted.maintenance import Merge, Remove, partner_of, write_merged
+from frugalsvm.budgeted.projection import Project
 from frugalsvm.core.expansion import (
     ERROR_SUM,
     N_KERNEL_EVALS,
@@ -39,10 +40,19 @@ from frugalsvm.core.expansion import (
 from frugalsvm.core.fastmath import first_argmin
 from frugalsvm.core.kernels import RBF, kernel_block, self_value
 from frugalsvm.core.merge import log_kernel_value
-from frugalsvm.core.schedules import Pegasos, advance
+from frugalsvm.core.schedules import advance, scale_at
 from frugalsvm.core.workspace import new_workspace
 
-__all__ = ["at_clock", "combined", "mean_coefficients", "with_coefficients"]
+__all__ = [
+    "SHRINK",
+    "at_clock",
+    "combined",
+    "mean_coefficients",
+    "merged_down",
+    "projected_down",
+    "removed_down",
+    "with_coefficients",
+]
 
 _RIDGE = 1e-6  # share of the diagonal that is added for projections
 _DAMPING = 0.1  # added to the diagonal for what merging lost
@@ -66,7 +76,7 @@ def _merge_down(loss, kernel, expansion, work, budget):
 def at_clock(expansion, schedule, t):
     """The same function, as if it had been learned from ``t`` examples: the next step is that of example ``t + 1``."""
     t = int(t)
-    moved = with_coefficients(expansion, coefficients(expansion), _scale_at(schedule, t))
+    moved = with_coefficients(expansion, coefficients(expansion), scale_at(schedule, t))
     moved.counts[N_SEEN] = t
     return moved
 
@@ -95,7 +105,7 @@ def mean_coefficients(parts, weights):
     return _weighted_sum(parts, np.asarray(weights, np.float64))
 
 
-def combined(kernel, loss, schedule, parts, budget, maintenance="merge", clock=None):
+def combined(kernel, loss, schedule, parts, budget, policy=Merge, clock=None):
     """The mean of several models by the examples that they have learned from, inside a budget.
 
     Parameters
@@ -105,8 +115,8 @@ def combined(kernel, loss, schedule, parts, budget, maintenance="merge", clock=N
     parts : list of Expansion
         Models without averages; ``N_SEEN`` of each is what it weighs.
     budget : int or None
-    maintenance : {"merge", "project", "remove"} or str
-        A policy that is defined elsewhere makes room by removal.
+    policy : type
+        The class of the learner's policy; ``SHRINK`` says how it makes room. One that is not there does so by removal.
     clock : int, default=None
         The example whose step size measures what is lost. By default that is the sum of what the parts have seen.
 
@@ -125,7 +135,7 @@ def combined(kernel, loss, schedule, parts, budget, maintenance="merge", clock=N
     model = whole
     lost, norm = 0.0, None
     if budget is not None and len(rows) > budget:
-        model = _SHRINK.get(maintenance, _removed_down)(kernel, loss, whole, budget)
+        model = SHRINK.get(policy, removed_down)(kernel, loss, whole, budget)
         lost, norm = _distance(kernel, rows, coef, model)
     model = at_clock(model, schedule, int(seen.sum()))
     scale = model.scalars[SCALE]
@@ -150,11 +160,6 @@ def _check_parts(parts):
             first.rows.dtype,
         ):
             raise ValueError(f"Part {number} has another number or type of features, or of outputs, than the first.")
-
-
-def _scale_at(schedule, t):
-    """Raw coefficients are in units of the step where Pegasos is free, and true ones otherwise."""
-    return 1.0 / (schedule.lam * t) if isinstance(schedule, Pegasos) and t > 0 else 1.0
 
 
 def _weighted_sum(parts, weights):
@@ -209,7 +214,8 @@ def _sum_counters(model, parts):
 # --- making room --------------------------------------------------------------------------------------------
 
 
-def _merged_down(kernel, loss, whole, budget):
+def merged_down(kernel, loss, whole, budget):
+    """Merging, and what it lost projected on what is left."""
     rows, coef = _rows_and_coefficients(whole)
     _merge_down(loss, kernel, whole, new_workspace(whole), budget)
     merged, found = _rows_and_coefficients(whole)
@@ -225,7 +231,8 @@ def _largest(whole, budget):
     return np.sort(np.argsort(-whole.sizes[:n], kind="stable")[:budget])
 
 
-def _projected_down(kernel, loss, whole, budget):
+def projected_down(kernel, loss, whole, budget):
+    """The largest stay, and the others are projected on them."""
     rows, coef = _rows_and_coefficients(whole)
     kept = _largest(whole, budget)
     solved = _projection(kernel, rows[kept], rows, coef)
@@ -240,7 +247,8 @@ def _projection(kernel, basis, rows, coef):
     return np.linalg.solve(gram, _kernel_matrix(kernel, basis, rows) @ coef)
 
 
-def _removed_down(kernel, loss, whole, budget):
+def removed_down(kernel, loss, whole, budget):
+    """The largest stay."""
     kept = _largest(whole, budget)
     whole.counts[N_MAINTENANCE] += int(whole.counts[N_SLOTS]) - budget
     return _cut(kernel, whole, kept, coefficients(whole)[kept], budget)
@@ -255,7 +263,8 @@ def _cut(kernel, whole, kept, coef, budget):
     return model
 
 
-_SHRINK = {"merge": _merged_down, "project": _projected_down, "remove": _removed_down}
+# How many support vectors at once become few, by the class of a policy
+SHRINK = {Merge: merged_down, Project: projected_down, Remove: removed_down}
 
 
 # --- norms --------------------------------------------------------------------------------------------------

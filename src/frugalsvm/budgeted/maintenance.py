@@ -17,12 +17,12 @@ Deviation from the paper: with one output, vectors are merged with vectors of th
 none.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from frugalsvm._compile import inlined
 from frugalsvm.budgeted.ball import note_merge
 from frugalsvm.budgeted.policy import Unlimited, admit, oldest_of_the_least, remove, smallest_or_newcomer
-from frugalsvm.budgeted.projection import Project, new_span
+from frugalsvm.budgeted.projection import Project
 from frugalsvm.core.expansion import (
     N_MAINTENANCE,
     N_SEEN,
@@ -43,18 +43,24 @@ class Remove(NamedTuple):
 
     budget: int
 
+    changes_few_slots = True
+
 
 class Merge(NamedTuple):
     """Merge the smallest support vector with its best partner (section 6.3), O(B)."""
 
     budget: int
 
+    needs = ("gaussian",)
+    changes_few_slots = True
+
 
 def new_policy(name, budget):
     """The policy of a name, or ``Unlimited`` if there is no budget."""
     if budget is None:
         return Unlimited()
-    return Project(budget, new_span(budget + 1)) if name == "project" else POLICIES[name](budget)
+    part = POLICIES[name]
+    return part.new(budget, budget + 1) if hasattr(part, "new") else part(budget)
 
 
 # --- removal ----------------------------------------------------------------------------------------------
@@ -120,4 +126,4 @@ def write_merged(kernel, expansion, m, n, h, log_kappa):
     refresh_slot(expansion, kernel, n)
 
 
-POLICIES = {"remove": Remove, "project": Project, "merge": Merge}
+POLICIES: dict[str, Any] = {"remove": Remove, "project": Project, "merge": Merge}

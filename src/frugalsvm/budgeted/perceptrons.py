@@ -66,12 +66,16 @@ class RemoveWeakest(NamedTuple):
 
     budget: int
 
+    one_output = True
+
 
 class Forget(NamedTuple):
     """Shrink all coefficients, then remove the oldest support vector."""
 
     budget: int
     spoiled: np.ndarray  # [Q]
+
+    one_output = True
 
 
 @admit.implement(Stop, inline=False)

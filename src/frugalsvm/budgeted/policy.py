@@ -6,6 +6,16 @@ squared norm of what the model lost, or ``TURNED_AWAY`` if it took the newcomer 
 else as it was. All quantities are in raw units (without the model's lazy scale).
 
 Policies that also learn from examples which do not change the model have a body of ``pass_by``.
+
+What else there is to know, a policy declares in its class; none of it is there unless it says so:
+
+===================== ===============================================================================================
+``needs``             what it needs of a kernel, such as ``("gaussian",)`` (``core/capabilities.py``)
+``changes_few_slots`` it changes one slot or two at a time and says so by ``touch``: learning may use a device
+``one_output``        it is for one output: several classes are learned one against the rest
+``new``               a classmethod ``(budget, n_slots)`` that makes it, if it has a memory: fields besides ``budget``
+``with_room``         a method ``(capacity)``, the policy for a store that has grown: it works without a budget, too
+===================== ===============================================================================================
 """
 
 from typing import NamedTuple
@@ -20,6 +30,7 @@ __all__ = [
     "TURNED_AWAY",
     "Unlimited",
     "admit",
+    "few_slots",
     "oldest",
     "oldest_of_the_least",
     "pass_by",
@@ -35,6 +46,8 @@ TURNED_AWAY = -1.0
 
 class Unlimited(NamedTuple):
     """No budget: the parent algorithm."""
+
+    changes_few_slots = True
 
 
 @generic
@@ -59,6 +72,11 @@ def _admit_unlimited(policy, loss, kernel, ball, source, expansion, work):
 @pass_by.implement()
 def _ignore(policy, kernel, label, expansion, work):
     pass
+
+
+def few_slots(policy) -> bool:
+    """Whether a policy, or its class, changes few slots at a time."""
+    return getattr(policy, "changes_few_slots", False)
 
 
 def with_room(policy, capacity):

@@ -55,6 +55,10 @@ class Project(NamedTuple):
     budget: int
     span: Span
 
+    @classmethod
+    def new(cls, budget, n_slots):
+        return cls(budget, new_span(n_slots))
+
 
 class Freeze(NamedTuple):
     """Project every newcomer on the support vectors, which stay as they are: only coefficients are learned."""

@@ -53,6 +53,8 @@ class RemoveConfident(NamedTuple):
     scores: SelfScores
     confidence: np.ndarray  # scratch
 
+    one_output = True
+
 
 class RemoveHarmless(NamedTuple):
     """Remove the support vector without which the model makes the fewest errors on all of them."""
@@ -62,6 +64,8 @@ class RemoveHarmless(NamedTuple):
     errors: np.ndarray  # scratch
     counts: np.ndarray  # (2, capacity) the negative and positive examples that a support vector stands for
     summarises: bool  # whether it stands for others too ("tightest")
+
+    one_output = True
 
 
 def new_self_scores(capacity):

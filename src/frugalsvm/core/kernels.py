@@ -1,7 +1,8 @@
 """Kernels as parts: each is a function of an inner product and two squared norms.
 
 That is all the engine asks of a kernel, so that blocks of kernel values come from one matrix product. A new
-kernel is a NamedTuple with its parameters, three bodies below, and one line in ``KERNELS``.
+kernel is a NamedTuple with its parameters, three bodies below, and one line in ``KERNELS``. What it offers besides,
+it declares by class attributes (``core/capabilities.py``).
 
 ====== ===================================== =======================
 name   K(x, z)                               parameters
@@ -27,7 +28,8 @@ class RBF(NamedTuple):
 
     gamma: float
 
-    shift_invariant = True  # rows may be relative to any origin (`frugalsvm.core.origin`)
+    shift_invariant = True
+    gaussian = True
 
 
 class Poly(NamedTuple):

@@ -25,7 +25,6 @@ __all__ = [
     "cancellation",
     "far_limit",
     "followed",
-    "is_shift_invariant",
     "lost_digits",
     "new_origin",
     "origin_at",
@@ -52,11 +51,6 @@ class Origin(NamedTuple):
     @property
     def is_zero(self) -> bool:
         return not self.point.any()
-
-
-def is_shift_invariant(kernel) -> bool:
-    """Whether a kernel depends on differences of rows only; kernels say so by ``shift_invariant = True``."""
-    return bool(getattr(type(kernel), "shift_invariant", False))
 
 
 def origin_at(point) -> Origin:

@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.core.origin import is_shift_invariant, origin_of_moments
+from frugalsvm.core.capabilities import offers
+from frugalsvm.core.origin import origin_of_moments
 from frugalsvm.dask._cluster import Cluster, SchedulerLostError, client_for
 from frugalsvm.dask._collections import as_array, sources_of
 from frugalsvm.dask._preparing import (
@@ -182,7 +183,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
             local.feature_names_in_ = overview.names
         local.classes_ = overview.classes
         local._kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, overview.moments)
-        if is_shift_invariant(local._kernel) and not overview.sparse:
+        if offers(local._kernel, "shift_invariant") and not overview.sparse:
             local._origin = origin_of_moments(overview.moments, np.float32 if local._in_float32 else overview.dtype)
 
     def _teller(self, callback):

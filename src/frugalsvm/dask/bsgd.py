@@ -201,13 +201,11 @@ class _Combining:
     def __init__(self, local: Any, clock: int):
         parts = local._parts()
         self._learner = (parts.kernel, parts.loss, parts.schedule)
-        self._budget, self._maintenance, self._clock = local.budget_, local.maintenance, clock
+        self._budget, self._policy, self._clock = local.budget_, type(parts.policy), clock
 
     def __call__(self, models: list) -> Any:
         with blas_threads(None):
-            return combined(
-                *self._learner, [own(model) for model in models], self._budget, self._maintenance, self._clock
-            )
+            return combined(*self._learner, [own(model) for model in models], self._budget, self._policy, self._clock)
 
 
 def _one_round(local: Any, training: Training, turn: Round) -> Any:

@@ -1,13 +1,13 @@
 """Online learners with blocks of kernel values from a device, for large budgets and long rows.
 
 Updates and maintenance are where they always are, in compiled code on the CPU; what a device computes for every block
-of coming examples is in `frugalsvm.core.scored`. Pays from thousands of support vectors upwards.
+of coming examples is in `frugalsvm.core.scored`. Pays from thousands of support vectors upwards. For policies that
+change few slots at a time.
 """
 
 import numpy as np
 
-from frugalsvm.budgeted.maintenance import Merge, Remove
-from frugalsvm.budgeted.policy import Unlimited, with_room
+from frugalsvm.budgeted.policy import with_room
 from frugalsvm.budgeted.sgd import run
 from frugalsvm.core.expansion import N_SLOTS, padded, resized
 from frugalsvm.core.lookahead import N_DIRTY, ROOM
@@ -16,9 +16,8 @@ from frugalsvm.core.workspace import new_workspace
 from frugalsvm.device.maps import kernel_map
 from frugalsvm.device.rows import dense
 
-__all__ = ["POLICIES", "learn_by_blocks"]
+__all__ = ["learn_by_blocks"]
 
-POLICIES = (Merge, Remove, Unlimited)  # those that change few slots at a time
 BLOCK_ROWS = 256
 
 

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from frugalsvm.core.capabilities import offers
 from frugalsvm.core.origin import (
     FAR_ROWS,
     Origin,
     cancellation,
     followed,
-    is_shift_invariant,
     lost_digits,
     new_origin,
     origin_at,
@@ -75,7 +75,7 @@ class RelativeRows:
         check_gamma(getattr(self._kernel, "gamma", None), self._type_of(X))
         rows = on_host(some_rows(X)) if is_torch(X) else X
         self._warn_of_lost_digits(rows, self._type_of(X))
-        if is_shift_invariant(self._kernel):
+        if offers(self._kernel, "shift_invariant"):
             enough = X.shape[0] >= (2 if whole else FAR_ROWS)
             self._origin = new_origin(rows, self._type_of(X)) if enough else origin_at(np.zeros(X.shape[1]))
         return self._relative(X)
@@ -94,7 +94,7 @@ class RelativeRows:
                 f"{' before it becomes float32, or pass float64' if rows.dtype == np.float32 else ''}.",
                 UserWarning,
             )
-        if issparse(rows) and is_shift_invariant(self._kernel) and cancellation(rows, dtype) > _CANCELS:
+        if issparse(rows) and offers(self._kernel, "shift_invariant") and cancellation(rows, dtype) > _CANCELS:
             warn_caller(
                 "X is sparse, but its features are far from zero and differ little, so that kernel values lose digits. "
                 "Pass a dense array, or subtract a constant from the features.",

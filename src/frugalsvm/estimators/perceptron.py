@@ -4,14 +4,13 @@ from frugalsvm.budgeted.ball import Everywhere
 from frugalsvm.budgeted.sgd import Parts
 from frugalsvm.budgeted.strategies import MULTI_CLASS, STRATEGIES, new_strategy
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.core.schedules import Implicit, Perceptron
+from frugalsvm.core.schedules import new_schedule
 from frugalsvm.estimators._machines import MachinesClassifier
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
 
 __all__ = ["BudgetedPerceptron"]
 
 IN_SPAN = 0.02**2  # without a threshold, examples so near to the span are in it
-WHOLE_STEPS = ("forgetron", "projectron++")  # their bounds are made for steps of 1
 
 
 class BudgetedPerceptron(MachinesClassifier):
@@ -169,8 +168,9 @@ class BudgetedPerceptron(MachinesClassifier):
         slots_for_budget(self.budget, 1)
         if self.threshold is not None:
             check_positive("threshold", self.threshold, zero=True)
-            if not self.strategy.startswith("projectron"):
-                raise ValueError(f"threshold is for 'projectron' and 'projectron++', not for {self.strategy!r}.")
+            if not STRATEGIES[self.strategy].has_threshold:
+                able = " and ".join(repr(name) for name, strategy in STRATEGIES.items() if strategy.has_threshold)
+                raise ValueError(f"threshold is for {able}, not for {self.strategy!r}.")
 
     @property
     def _is_native(self):
@@ -183,7 +183,7 @@ class BudgetedPerceptron(MachinesClassifier):
         return Parts(loss, kernel, self._schedule(), policy, Everywhere())
 
     def _schedule(self):
-        if self.strategy == "silk":
-            return Implicit(float(self.alpha), float(self.eta0))
-        eta0 = 1.0 if self.strategy in WHOLE_STEPS else float(self.eta0)
-        return Perceptron(eta0, 1.0 if self.strategy == "projectron++" else float(self.margin))
+        strategy = STRATEGIES[self.strategy]
+        eta0 = self.eta0 if strategy.eta0 is None else strategy.eta0
+        margin = self.margin if strategy.margin is None else strategy.margin
+        return new_schedule(strategy.schedule, lam=self.alpha, eta0=eta0, margin=margin)

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm.core.capabilities import check_kernel
 from frugalsvm.core.expansion import N_SLOTS, coefficients
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators._base import blas_threads, new_kernel
@@ -176,8 +177,8 @@ class TVMClassifier(OnlineClassifier):
             raise ValueError(f"m2 must be at least m1, but {self.m2!r} is below {self.m1!r}.")
         if self.reject is not None:
             check_positive("reject", self.reject)
-        if self.merge_space == "feature" and self.kernel != "rbf":
-            raise ValueError("merge_space='feature' needs kernel='rbf': only there is the merged vector known.")
+        if self.merge_space == "feature":  # elsewhere the merged vector is not known
+            check_kernel("merge_space", "feature", ("gaussian",), self.kernel, "use merge_space='input'")
 
     def _rules(self):
         total = float(self.C) * int(self.budget)

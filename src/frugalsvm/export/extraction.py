@@ -19,6 +19,7 @@ from frugalsvm.pipelines import StreamPipeline
 
 __all__ = ["plain_model"]
 
+_KERNEL_NAMES: dict[type, str] = {RBF: "rbf", Poly: "poly", Linear: "linear"}  # those that formats have words for
 FREQUENCIES_AT_A_TIME = 256  # structured frequencies that are made together
 
 
@@ -119,9 +120,9 @@ def _of_kernel(kernel, vectors, coefficients, intercepts, decision, classes, dty
     if len(vectors) == 0:  # a vector without weight: C has no empty arrays
         vectors = np.zeros((1, vectors.shape[1]), dtype)
         coefficients = np.zeros((len(intercepts), 1))
-    if not isinstance(kernel, RBF | Poly | Linear):
+    name = _KERNEL_NAMES.get(type(kernel))
+    if name is None:
         raise ValueError(f"The kernel {type(kernel).__name__} cannot be exported: only rbf, poly and linear can.")
-    name = type(kernel).__name__.lower()
     parameters = kernel._asdict()
     coefficients = np.asarray(coefficients, np.float64)
     return PlainModel(

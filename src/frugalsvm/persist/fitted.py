@@ -9,9 +9,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
+from frugalsvm.core.capabilities import offers
 from frugalsvm.core.expansion import N_SLOTS, Expansion
 from frugalsvm.core.kernels import RBF
-from frugalsvm.core.origin import is_shift_invariant
 from frugalsvm.estimators._base import new_kernel
 from frugalsvm.estimators._classes import n_outputs_for
 from frugalsvm.estimators._origin import largest_size
@@ -97,7 +97,7 @@ def _origin_fits(model: Any) -> bool:
         return True
     dtype = np.float32 if model._in_float32 else model._dtype
     most = largest_size(len(origin.point), dtype) / 2
-    right = is_shift_invariant(model._kernel) and np.abs(origin.point).max(initial=0.0) <= most
+    right = offers(model._kernel, "shift_invariant") and np.abs(origin.point).max(initial=0.0) <= most
     return bool(right) and origin.far_squares <= origin.n_far * most**2 * len(origin.point)
 
 
