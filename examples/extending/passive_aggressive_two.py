@@ -14,7 +14,7 @@ from frugalsvm.budgeted.sgd import Parts
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.losses import MARGIN
 from frugalsvm.core.schedules import advance, may_fold, step_size
-from frugalsvm.estimators._machines import MachinesClassifier
+from frugalsvm.estimators._one_vs_rest import OneVsRestLearners
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
 from frugalsvm.persist import register
 
@@ -47,7 +47,7 @@ def _may_fold(schedule):
 # --- the estimator: parameters in, parts out ------------------------------------------------------------------------
 
 
-class PA2Classifier(MachinesClassifier):
+class PA2Classifier(OneVsRestLearners):
     """Budgeted PA-II with merging, in the manner of scikit-learn; several classes one against the rest."""
 
     def __init__(

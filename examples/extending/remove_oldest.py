@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from frugalsvm.budgeted.maintenance import POLICIES
 from frugalsvm.budgeted.policy import admit, oldest, remove
-from frugalsvm.core.expansion import N_SLOTS
 
 
 class RemoveOldest(NamedTuple):
@@ -18,7 +17,7 @@ class RemoveOldest(NamedTuple):
 
 @admit.implement(RemoveOldest, inline=False)
 def _admit_by_age(policy, loss, kernel, ball, source, expansion, work):
-    n = expansion.counts[N_SLOTS]  # the newcomer is in the last slot already
+    n = expansion.counts[0]["n_slots"]  # the newcomer is in the last slot already
     if n > policy.budget:
         victim = oldest(expansion.births, n)
         return remove(kernel, ball, source, expansion, work, victim)

@@ -64,6 +64,7 @@ NOT_COMPILED = (
     "core/capabilities.py",
     "core/moments.py",
     "core/origin.py",
+    "core/outputs.py",
     "dask",
     "demo.py",
     "device",

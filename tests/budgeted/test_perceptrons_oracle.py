@@ -11,7 +11,7 @@ from support import blobs, kernel_part
 from frugalsvm.budgeted.ball import Everywhere
 from frugalsvm.budgeted.sgd import Parts, learn
 from frugalsvm.budgeted.strategies import STRATEGIES, VARIANTS, new_strategy, new_variant
-from frugalsvm.core.expansion import N_MAINTENANCE, N_SEEN, N_SLOTS, N_UPDATES, coefficients, new_expansion
+from frugalsvm.core.expansion import coefficients, new_expansion
 from frugalsvm.core.losses import hinge_for
 from frugalsvm.core.rng import below, new_rng
 from frugalsvm.core.schedules import Implicit, PassiveAggressive, Perceptron
@@ -117,8 +117,8 @@ def assert_follows_the_oracle(setting, n_features=3, seed=1, n_rows=N_ROWS):
         )
         _, model = learn(setting.parts(start.rows.shape[0]), start, X[:k], labels[:k])
         counts, n = model.counts, len(oracle.rows)
-        assert (counts[N_SLOTS], counts[N_SEEN], counts[N_UPDATES]) == (n, k, n_updates)
-        assert counts[N_MAINTENANCE] == n_room
+        assert (counts[0]["n_slots"], counts[0]["n_seen"], counts[0]["n_updates"]) == (n, k, n_updates)
+        assert counts[0]["n_maintenance"] == n_room
         assert model.births[:n].tolist() == oracle.births
         np.testing.assert_array_equal(model.rows[:n], np.array(oracle.rows).reshape(n, n_features))
         np.testing.assert_allclose(coefficients(model), oracle.coef, rtol=1e-6, atol=1e-8)

@@ -14,11 +14,6 @@ import numpy as np
 
 from frugalsvm._compile import compiled, generic
 from frugalsvm.core.expansion import (
-    N_KERNEL_EVALS,
-    N_SINCE_NORM,
-    N_SLOTS,
-    RAW_NORM,
-    SCALE,
     raw_squared_norm,
     row_kernel_row,
     slot_kernel_row,
@@ -110,26 +105,26 @@ def _pull(weights, coef, slot, kernel_row, n):
 
 @note_addition.implement(Ball)
 def _ball_addition(ball, expansion, overlap, size):
-    expansion.scalars[RAW_NORM] += 2.0 * overlap + size
+    expansion.scalars[0]["raw_norm"] += 2.0 * overlap + size
 
 
 @note_removal.implement(Ball)
 def _ball_removal(ball, kernel, expansion, work, victim, lost):
     slot_kernel_row(kernel, expansion, victim, work.products, work.kernel_row)
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     inner = _pull(expansion.weights, expansion.coef, victim, work.kernel_row, n)
-    expansion.scalars[RAW_NORM] += lost - 2.0 * inner
+    expansion.scalars[0]["raw_norm"] += lost - 2.0 * inner
 
 
 @note_projection.implement(Ball)
 def _ball_projection(ball, expansion, lost):
-    expansion.scalars[RAW_NORM] -= lost
+    expansion.scalars[0]["raw_norm"] -= lost
 
 
 @note_merge.implement(Ball)
 def _ball_merge(ball, kernel, expansion, work, m, n, h, log_kappa, lost):
     coef, weights, row = expansion.coef, expansion.weights, work.kernel_row
-    n_slots = expansion.counts[N_SLOTS]
+    n_slots = expansion.counts[0]["n_slots"]
     slot_kernel_row(kernel, expansion, m, work.products, row)
     inner = _pull(weights, coef, m, row, n_slots)
     slot_kernel_row(kernel, expansion, n, work.products, row)
@@ -137,20 +132,20 @@ def _ball_merge(ball, kernel, expansion, work, m, n, h, log_kappa, lost):
     between(expansion.rows, m, n, h, work.vector, 0)
     norm = rows_dot(work.vector, 0, work.vector, 0)
     row_kernel_row(kernel, work.vector, 0, norm, expansion.rows, expansion.norms, n_slots, work.products, row)
-    expansion.counts[N_KERNEL_EVALS] += n_slots
+    expansion.counts[0]["n_kernel_evals"] += n_slots
     u, v = merge_factors(h, log_kappa)
     inner -= u * _pull(weights, coef, m, row, n_slots) + v * _pull(weights, coef, n, row, n_slots)
-    expansion.scalars[RAW_NORM] += lost - 2.0 * inner
+    expansion.scalars[0]["raw_norm"] += lost - 2.0 * inner
 
 
 @stay_inside.implement(Ball)
 def _ball_inside(ball, kernel, expansion):
-    n = expansion.counts[N_SLOTS]
-    expansion.counts[N_SINCE_NORM] += 1
-    if expansion.counts[N_SINCE_NORM] > REFRESH * n:
+    n = expansion.counts[0]["n_slots"]
+    expansion.counts[0]["n_since_norm"] += 1
+    if expansion.counts[0]["n_since_norm"] > REFRESH * n:
         fresh = raw_squared_norm(kernel, expansion.rows, expansion.weights, expansion.coef, n)
-        expansion.scalars[RAW_NORM] = fresh
-        expansion.counts[N_SINCE_NORM] = 0
-    raw_norm = np.sqrt(max(expansion.scalars[RAW_NORM], 0.0))
-    if expansion.scalars[SCALE] * raw_norm > ball.radius:
-        expansion.scalars[SCALE] = ball.radius / raw_norm
+        expansion.scalars[0]["raw_norm"] = fresh
+        expansion.counts[0]["n_since_norm"] = 0
+    raw_norm = np.sqrt(max(expansion.scalars[0]["raw_norm"], 0.0))
+    if expansion.scalars[0]["scale"] * raw_norm > ball.radius:
+        expansion.scalars[0]["scale"] = ball.radius / raw_norm

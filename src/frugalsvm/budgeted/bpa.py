@@ -46,7 +46,7 @@ from frugalsvm.budgeted.projection import (
     replace_by_projection,
     widen,
 )
-from frugalsvm.core.expansion import N_MAINTENANCE, N_SLOTS, free_slot, refresh_slot
+from frugalsvm.core.expansion import free_slot, refresh_slot
 from frugalsvm.core.fastmath import first_tied
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.lookahead import touch
@@ -95,7 +95,7 @@ def _give_and_free(kernel, source, expansion, victim, heir, to_heir, newcomer, t
     refresh_slot(expansion, kernel, newcomer)
     if free_slot(expansion, victim):
         touch(source, victim, expansion)
-    expansion.counts[N_MAINTENANCE] += 1
+    expansion.counts[0]["n_maintenance"] += 1
 
 
 # --- simple -----------------------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ def _give_and_free(kernel, source, expansion, victim, heir, to_heir, newcomer, t
 
 @admit.implement(ProjectOnNewcomer, inline=False)
 def _project_on_newcomer(policy, loss, kernel, ball, source, expansion, work):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     if n <= policy.budget:
         return 0.0
     newcomer = n - 1
@@ -127,7 +127,7 @@ def _losses_on_newcomer(sizes, coef, kernel_row, own, n, lost):
 
 @admit.implement(ProjectOnNeighbour, inline=False)
 def _project_on_neighbour(policy, loss, kernel, ball, source, expansion, work):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     newcomer = n - 1
     neighbours, row, norms = policy.neighbours, work.kernel_row, expansion.norms
     know_the_old(neighbours, kernel, expansion, work)
@@ -173,7 +173,7 @@ def _losses_on_neighbour(kernel, expansion, slot, value, row, own, n, lost):
 
 @admit.implement(ProjectOnAll, inline=False)
 def _project_on_all(policy, loss, kernel, ball, source, expansion, work):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     newcomer = n - 1
     span = policy.span
     distance = newcomer_distance(span, kernel, expansion, REFRESH * policy.budget, IN_SPAN)

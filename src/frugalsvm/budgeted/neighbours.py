@@ -12,20 +12,22 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, generic, inlined
-from frugalsvm.core.expansion import N_SLOTS, slot_kernel_row
+from frugalsvm.core.expansion import slot_kernel_row
 from frugalsvm.core.kernels import RBF, self_value
+from frugalsvm.core.records import record_type
 
 __all__ = ["Neighbours", "forget_slot", "know_the_old", "meet_newcomer", "nearest", "new_neighbours"]
 
 UNKNOWN = -1
 FARTHEST = -1e300
+NEIGHBOURS_STATE = record_type(np.int64, "n_covered")  # slots whose neighbours are known
 
 
 class Neighbours(NamedTuple):
     slot: np.ndarray  # the neighbour of each slot, or UNKNOWN
     nearness: np.ndarray
     value: np.ndarray  # the kernel value of each slot with its neighbour
-    state: np.ndarray  # [slots that are covered]
+    state: np.ndarray  # (1,) NEIGHBOURS_STATE
 
 
 def new_neighbours(capacity):
@@ -33,7 +35,7 @@ def new_neighbours(capacity):
         slot=np.full(capacity, UNKNOWN, np.int64),
         nearness=np.full(capacity, FARTHEST),
         value=np.zeros(capacity),
-        state=np.zeros(1, np.int64),
+        state=np.zeros(1, NEIGHBOURS_STATE),
     )
 
 
@@ -67,8 +69,8 @@ def nearest(kernel, kernel_row, norms, n, itself):
 @inlined
 def know_the_old(neighbours, kernel, expansion, work):
     """Make sure that the neighbours of all slots before the last are known, also in a model that began elsewhere."""
-    newcomer = expansion.counts[N_SLOTS] - 1
-    if neighbours.state[0] != newcomer:
+    newcomer = expansion.counts[0]["n_slots"] - 1
+    if neighbours.state[0]["n_covered"] != newcomer:
         for j in range(newcomer):
             neighbours.slot[j] = UNKNOWN
         _look_again(neighbours, kernel, expansion, newcomer, work)
@@ -78,11 +80,11 @@ def know_the_old(neighbours, kernel, expansion, work):
 @inlined
 def meet_newcomer(neighbours, kernel, expansion, work):
     """Take account of the last slot, whose kernel row is in the workspace."""
-    newcomer = expansion.counts[N_SLOTS] - 1
+    newcomer = expansion.counts[0]["n_slots"] - 1
     row, norms = work.kernel_row, expansion.norms
     _offer(neighbours.slot, neighbours.nearness, neighbours.value, kernel, row, norms, newcomer)
     _settle(neighbours, kernel, row, norms, newcomer, newcomer)
-    neighbours.state[0] = newcomer + 1
+    neighbours.state[0]["n_covered"] = newcomer + 1
 
 
 @compiled
@@ -108,11 +110,11 @@ def _settle(neighbours, kernel, kernel_row, norms, j, n):
 @inlined
 def forget_slot(neighbours, kernel, expansion, victim, work):
     """Take account of ``free_slot(victim)``, after it. Overwrites the kernel row of the workspace."""
-    last = expansion.counts[N_SLOTS]
+    last = expansion.counts[0]["n_slots"]
     neighbours.slot[victim] = neighbours.slot[last]
     neighbours.nearness[victim] = neighbours.nearness[last]
     neighbours.value[victim] = neighbours.value[last]
-    neighbours.state[0] = last
+    neighbours.state[0]["n_covered"] = last
     for j in range(last):
         if neighbours.slot[j] == victim:
             neighbours.slot[j] = UNKNOWN

@@ -34,9 +34,6 @@ from frugalsvm._compile import compiled, smaller
 from frugalsvm.budgeted.ball import note_removal
 from frugalsvm.budgeted.policy import TURNED_AWAY, admit, oldest, remove
 from frugalsvm.core.expansion import (
-    N_SLOTS,
-    N_UPDATES,
-    SCALE,
     free_slot,
     slot_kernel_row,
 )
@@ -80,7 +77,7 @@ class Forget(NamedTuple):
 
 @admit.implement(Stop, inline=False)
 def _stop(policy, loss, kernel, ball, source, expansion, work):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     if n > policy.budget:
         note_removal(ball, kernel, expansion, work, n - 1, expansion.sizes[n - 1])
         free_slot(expansion, n - 1)
@@ -90,7 +87,7 @@ def _stop(policy, loss, kernel, ball, source, expansion, work):
 
 @admit.implement(RemoveRandom, inline=False)
 def _remove_random(policy, loss, kernel, ball, source, expansion, work):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     if n > policy.budget:
         return remove(kernel, ball, source, expansion, work, below(policy.rng, n - 1))
     return 0.0
@@ -98,7 +95,7 @@ def _remove_random(policy, loss, kernel, ball, source, expansion, work):
 
 @admit.implement(RemoveWeakest, inline=False)
 def _remove_weakest(policy, loss, kernel, ball, source, expansion, work):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     if n > policy.budget:
         return remove(kernel, ball, source, expansion, work, _weakest(expansion.coef, n))
     return 0.0
@@ -117,17 +114,17 @@ def _weakest(coef, n):
 
 @admit.implement(Forget, inline=False)
 def _forget(policy, loss, kernel, ball, source, expansion, work):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     if n > policy.budget:
         victim = oldest(expansion.births, n)
         slot_kernel_row(kernel, expansion, victim, work.products, work.kernel_row)
-        value = expansion.scalars[SCALE] * row_weighted_sum(expansion.weights, 0, work.kernel_row, n)
-        alpha = expansion.scalars[SCALE] * expansion.coef[0, victim]
+        value = expansion.scalars[0]["scale"] * row_weighted_sum(expansion.weights, 0, work.kernel_row, n)
+        alpha = expansion.scalars[0]["scale"] * expansion.coef[0, victim]
         sigma, mu = abs(alpha), value if alpha > 0.0 else -value
-        n_updates = expansion.counts[N_UPDATES] + 1
+        n_updates = expansion.counts[0]["n_updates"] + 1
         phi = _shrinking(sigma, mu, FORGETRON_SHARE * n_updates - policy.spoiled[0])
         policy.spoiled[0] += (phi * sigma) ** 2 + 2.0 * phi * sigma * (1.0 - phi * mu)
-        expansion.scalars[SCALE] *= phi
+        expansion.scalars[0]["scale"] *= phi
         return remove(kernel, ball, source, expansion, work, victim)
     return 0.0
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from frugalsvm._compile import compiled, generic, inlined
 from frugalsvm.budgeted.ball import note_removal
-from frugalsvm.core.expansion import N_MAINTENANCE, free_slot
+from frugalsvm.core.expansion import free_slot
 from frugalsvm.core.fastmath import first_argmin, minimum
 from frugalsvm.core.lookahead import touch
 
@@ -35,6 +35,7 @@ __all__ = [
     "oldest_of_the_least",
     "pass_by",
     "remove",
+    "renewed",
     "smallest_or_newcomer",
     "with_room",
 ]
@@ -47,7 +48,8 @@ TURNED_AWAY = -1.0
 class Unlimited(NamedTuple):
     """No budget: the parent algorithm."""
 
-    changes_few_slots = True
+
+Unlimited.changes_few_slots = True  # type: ignore[attr-defined] # in the class, mypy would take it for a field
 
 
 @generic
@@ -74,6 +76,11 @@ def _ignore(policy, kernel, label, expansion, work):
     pass
 
 
+def renewed(policy):
+    """The same policy with an empty memory."""
+    return policy.new(policy.budget, policy.budget + 1) if hasattr(policy, "new") else policy
+
+
 def few_slots(policy) -> bool:
     """Whether a policy, or its class, changes few slots at a time."""
     return getattr(policy, "changes_few_slots", False)
@@ -91,7 +98,7 @@ def remove(kernel, ball, source, expansion, work, victim):
     note_removal(ball, kernel, expansion, work, victim, lost)
     if free_slot(expansion, victim):
         touch(source, victim, expansion)
-    expansion.counts[N_MAINTENANCE] += 1
+    expansion.counts[0]["n_maintenance"] += 1
     return lost
 
 

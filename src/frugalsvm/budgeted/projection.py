@@ -16,9 +16,10 @@ import numpy as np
 from frugalsvm._compile import compiled, entry, inlined
 from frugalsvm.budgeted.ball import note_projection
 from frugalsvm.budgeted.policy import admit, smallest_or_newcomer
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_MAINTENANCE, N_SLOTS, exact_kernel, free_slot, refresh_slot
+from frugalsvm.core.expansion import exact_kernel, free_slot, refresh_slot
 from frugalsvm.core.inverse import grow_inverse, inverse_times, shrink_inverse
 from frugalsvm.core.lookahead import touch
+from frugalsvm.core.records import record_type
 
 __all__ = [
     "REFRESH",
@@ -37,6 +38,7 @@ __all__ = [
 
 IN_SPAN = 1e-6  # share of the squared norm: numerically in the span
 NEARLY_IN_SPAN = 1e-4
+SPAN_STATE = record_type(np.int64, "n_covered", "n_changes")  # slots in `inverse`; changes since it was computed afresh
 REFRESH = 2  # recompute the inverse after so many times as many changes as the budget
 
 
@@ -46,7 +48,7 @@ class Span(NamedTuple):
     inverse: np.ndarray
     column: np.ndarray  # kernel values of a newcomer
     solved: np.ndarray  # coefficients of a projection
-    state: np.ndarray  # [slots that `inverse` covers, changes since it was computed afresh]
+    state: np.ndarray  # (1,) SPAN_STATE
 
 
 class Project(NamedTuple):
@@ -72,14 +74,14 @@ def new_span(capacity):
         inverse=np.zeros((capacity, capacity)),
         column=np.zeros(capacity),
         solved=np.zeros(capacity),
-        state=np.zeros(2, np.int64),
+        state=np.zeros(1, SPAN_STATE),
     )
 
 
 def resized_span(span, capacity):
     """A copy with room for ``capacity`` vectors."""
     larger = new_span(capacity)
-    n = span.state[0]
+    n = span.state[0]["n_covered"]
     larger.inverse[:n, :n] = span.inverse[:n, :n]
     larger.state[:] = span.state
     return larger
@@ -90,7 +92,7 @@ def frozen(kernel, expansion, ridge=1e-6):
 
     ``ridge`` is added to the diagonal of the kernel matrix: merged vectors can be close to dependent.
     """
-    n = int(expansion.counts[N_SLOTS])
+    n = int(expansion.counts[0]["n_slots"])
     span = new_span(n)
     _fill(span, kernel, expansion.rows, n, ridge)
     return Freeze(span)
@@ -103,12 +105,12 @@ def newcomer_distance(span, kernel, expansion, max_changes, in_span):
     Its projection (6.3) is left in ``span.solved``. The inverse is computed afresh first if it is not that of the
     slots before the newcomer, or has changed too often.
     """
-    newcomer = expansion.counts[N_SLOTS] - 1
-    if span.state[0] != newcomer or span.state[1] > max_changes:
+    newcomer = expansion.counts[0]["n_slots"] - 1
+    if span.state[0]["n_covered"] != newcomer or span.state[0]["n_changes"] > max_changes:
         _recompute_inverse(span.inverse, kernel, expansion.rows, newcomer, span.column, span.solved, 0.0)
-        span.state[0], span.state[1] = newcomer, 0
+        span.state[0]["n_covered"], span.state[0]["n_changes"] = newcomer, 0
     distance, self_value = _distance_to_span(kernel, expansion.rows, newcomer, span.inverse, span.column, span.solved)
-    expansion.counts[N_KERNEL_EVALS] += newcomer
+    expansion.counts[0]["n_kernel_evals"] += newcomer
     return distance if distance > in_span * self_value else 0.0
 
 
@@ -116,8 +118,8 @@ def newcomer_distance(span, kernel, expansion, max_changes, in_span):
 def widen(span, newcomer, distance):
     """Take the newcomer into the span, after ``newcomer_distance`` and before anything else is solved for."""
     grow_inverse(span.inverse, newcomer, span.solved, distance)
-    span.state[0] = newcomer + 1
-    span.state[1] += 1
+    span.state[0]["n_covered"] = newcomer + 1
+    span.state[0]["n_changes"] += 1
 
 
 @inlined
@@ -128,14 +130,14 @@ def narrow(span, n, victim):
     """
     distance = _projection_of(span.inverse, n, victim, span.solved)
     shrink_inverse(span.inverse, n, victim)
-    span.state[0] = n - 1
+    span.state[0]["n_covered"] = n - 1
     return distance
 
 
 @inlined
 def spread(kernel, expansion, victim, solved):
     """``a_j += solved_j a_victim`` for the others (6.3); returns ``||a_victim||^2``."""
-    for j in range(expansion.counts[N_SLOTS]):
+    for j in range(expansion.counts[0]["n_slots"]):
         if j != victim:
             for o in range(expansion.coef.shape[0]):
                 expansion.coef[o, j] += solved[j] * expansion.coef[o, victim]
@@ -153,13 +155,13 @@ def replace_by_projection(kernel, ball, source, expansion, victim, solved, dista
     note_projection(ball, expansion, lost)
     if free_slot(expansion, victim):
         touch(source, victim, expansion)
-    expansion.counts[N_MAINTENANCE] += 1
+    expansion.counts[0]["n_maintenance"] += 1
     return lost
 
 
 @admit.implement(Project, inline=False)
 def _admit_by_projection(policy, loss, kernel, ball, source, expansion, work):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     newcomer = n - 1
     span = policy.span
     distance = newcomer_distance(span, kernel, expansion, REFRESH * policy.budget, NEARLY_IN_SPAN)
@@ -176,10 +178,10 @@ def _admit_by_projection(policy, loss, kernel, ball, source, expansion, work):
 
 @admit.implement(Freeze, inline=False)
 def _admit_by_freezing(policy, loss, kernel, ball, source, expansion, work):
-    newcomer = expansion.counts[N_SLOTS] - 1
+    newcomer = expansion.counts[0]["n_slots"] - 1
     span = policy.span
     distance, _ = _distance_to_span(kernel, expansion.rows, newcomer, span.inverse, span.column, span.solved)
-    expansion.counts[N_KERNEL_EVALS] += newcomer
+    expansion.counts[0]["n_kernel_evals"] += newcomer
     return replace_by_projection(kernel, ball, source, expansion, newcomer, span.solved, distance)
 
 

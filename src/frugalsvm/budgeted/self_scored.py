@@ -29,13 +29,15 @@ import numpy as np
 from frugalsvm._compile import compiled, inlined
 from frugalsvm.budgeted.neighbours import nearest
 from frugalsvm.budgeted.policy import admit, oldest_of_the_least, pass_by, remove
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, row_kernel_row, slot_kernel_row
+from frugalsvm.core.expansion import row_kernel_row, slot_kernel_row
 from frugalsvm.core.fastmath import first_argmax, row_weighted_sum
 from frugalsvm.core.kernels import self_value
+from frugalsvm.core.records import record_type
 
 __all__ = ["RemoveConfident", "RemoveHarmless", "SelfScores", "new_self_scores"]
 
 REFRESH = 32  # compute the values afresh after so many times as many changes as there are slots
+SCORES_STATE = record_type(np.int64, "n_covered", "n_changes")  # slots with values; changes since they were computed
 ZERO_64, ZERO_32 = 1e-12, 1e-6  # a value below this part of K(x, x) is zero: class +1
 
 
@@ -43,7 +45,7 @@ class SelfScores(NamedTuple):
     """The model's raw values at its own support vectors."""
 
     values: np.ndarray
-    state: np.ndarray  # [slots that are covered, changes since all were computed afresh]
+    state: np.ndarray  # (1,) SCORES_STATE
 
 
 class RemoveConfident(NamedTuple):
@@ -69,7 +71,7 @@ class RemoveHarmless(NamedTuple):
 
 
 def new_self_scores(capacity):
-    return SelfScores(values=np.zeros(capacity), state=np.zeros(2, np.int64))
+    return SelfScores(values=np.zeros(capacity), state=np.zeros(1, SCORES_STATE))
 
 
 # --- the values -------------------------------------------------------------------------------------------
@@ -78,17 +80,17 @@ def new_self_scores(capacity):
 @inlined
 def _add_newcomer(scores, kernel, expansion, work):
     """Bring the values up to date after a newcomer was written to the last slot."""
-    newcomer = expansion.counts[N_SLOTS] - 1
-    if scores.state[0] != newcomer or scores.state[1] > REFRESH * newcomer:
+    newcomer = expansion.counts[0]["n_slots"] - 1
+    if scores.state[0]["n_covered"] != newcomer or scores.state[0]["n_changes"] > REFRESH * newcomer:
         _recompute(scores.values, kernel, expansion, newcomer, work)
-        scores.state[1] = 0
+        scores.state[0]["n_changes"] = 0
         # The scratch row was overwritten.
         slot_kernel_row(kernel, expansion, newcomer, work.products, work.kernel_row)
     a = expansion.coef[0, newcomer]
     _add_multiple(scores.values, a, work.kernel_row, newcomer)
     scores.values[newcomer] = work.scores[0] + a * self_value(kernel, expansion.norms[newcomer])
-    scores.state[0] = newcomer + 1
-    scores.state[1] += 1
+    scores.state[0]["n_covered"] = newcomer + 1
+    scores.state[0]["n_changes"] += 1
 
 
 @inlined
@@ -102,10 +104,10 @@ def _recompute(values, kernel, expansion, n, work):
 @inlined
 def _remove_scored(scores, kernel, ball, source, expansion, work, victim):
     """Take a slot out of the model, whose kernel row is in the workspace; returns the squared degradation."""
-    last = expansion.counts[N_SLOTS] - 1
+    last = expansion.counts[0]["n_slots"] - 1
     _add_multiple(scores.values, -expansion.coef[0, victim], work.kernel_row, last + 1)
     scores.values[victim] = scores.values[last]
-    scores.state[0] = last
+    scores.state[0]["n_covered"] = last
     return remove(kernel, ball, source, expansion, work, victim)
 
 
@@ -121,7 +123,7 @@ def _add_multiple(values, factor, row, n):
 @admit.implement(RemoveConfident, inline=False)
 def _remove_confident(policy, loss, kernel, ball, source, expansion, work):
     _add_newcomer(policy.scores, kernel, expansion, work)
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     if n > policy.budget:
         _confidences(kernel, policy.scores.values, expansion.coef, expansion.norms, n, policy.confidence)
         victim = first_argmax(policy.confidence, n)
@@ -144,7 +146,7 @@ def _confidences(kernel, values, coef, norms, n, out):
 @admit.implement(RemoveHarmless, inline=False)
 def _remove_harmless(policy, loss, kernel, ball, source, expansion, work):
     _add_newcomer(policy.scores, kernel, expansion, work)
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     a = expansion.coef[0, n - 1]
     policy.counts[0, n - 1] = np.float64(a < 0.0)
     policy.counts[1, n - 1] = np.float64(a > 0.0)
@@ -164,15 +166,15 @@ def _remove_harmless(policy, loss, kernel, ball, source, expansion, work):
 
 @pass_by.implement(RemoveHarmless)
 def _count_elsewhere(policy, kernel, label, expansion, work):
-    if policy.summarises and expansion.counts[N_SLOTS] > 0:
-        heir = nearest(kernel, work.kernel_row, expansion.norms, expansion.counts[N_SLOTS], -1)
+    if policy.summarises and expansion.counts[0]["n_slots"] > 0:
+        heir = nearest(kernel, work.kernel_row, expansion.norms, expansion.counts[0]["n_slots"], -1)
         policy.counts[label, heir] += 1.0
 
 
 @inlined
 def _count_errors(kernel, expansion, values, counts, errors, work):
     """For every slot r, the counted examples that the model without it gets wrong."""
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     for r in range(n):
         errors[r] = 0.0
     rows, norms = expansion.rows, expansion.norms
@@ -183,7 +185,7 @@ def _count_errors(kernel, expansion, values, counts, errors, work):
         row_kernel_row(kernel, rows, k, norms[k], rows, norms, k + 1, work.products, work.kernel_row)
         _count_row(values, expansion.coef, counts, floor, work.kernel_row, k, errors)
         errors[k] += _count_column(values, expansion.coef[0, k], counts, norms, kernel, zero, work.kernel_row, k)
-    expansion.counts[N_KERNEL_EVALS] += n * (n + 1) // 2
+    expansion.counts[0]["n_kernel_evals"] += n * (n + 1) // 2
 
 
 @compiled

@@ -24,7 +24,7 @@ are one multiplication. For Pegasos without a ball (``free=True``) the scale is 
 example then has a raw coefficient of exactly 1, which budget maintenance makes use of.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -190,7 +190,7 @@ def _multiplicative_may_fold(schedule):
     return True
 
 
-LEARNERS = {"pegasos": Pegasos, "norma": Norma, "perceptron": Perceptron}
+LEARNERS: dict[str, Any] = {"pegasos": Pegasos, "norma": Norma, "perceptron": Perceptron}
 
 
 def new_schedule(part, **values):

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm.core.expansion import N_SLOTS, Expansion, new_expansion, resized
+from frugalsvm.core.expansion import Expansion, new_expansion, resized
 
 __all__ = [
     "ADMITTED",
@@ -122,7 +122,7 @@ def resized_dual(dual, capacity):
 def support_of(dual):
     """The support vectors alone, as an expansion with coefficients in float64."""
     members = dual.members
-    n = int(members.counts[N_SLOTS])
+    n = int(members.counts[0]["n_slots"])
     chosen = np.flatnonzero((members.coef[:, :n] != 0.0).any(axis=0))
     support = new_expansion(max(len(chosen), 1), members.rows.shape[1], members.n_outputs, members.rows.dtype)
     k = len(chosen)
@@ -131,5 +131,5 @@ def support_of(dual):
     support.weights[:, :k] = members.coef[:, chosen]
     support.births[:k] = members.births[chosen]
     support.counts[:] = members.counts
-    support.counts[N_SLOTS] = k
+    support.counts[0]["n_slots"] = k
     return support

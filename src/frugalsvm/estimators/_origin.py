@@ -36,6 +36,20 @@ class RelativeRows:
     _in_float32 = False  # whether kernels are computed in float32 whatever type the rows have
     _stays = False  # whether the origin is that of the first rows for ever
 
+    @property
+    def kernel_(self):
+        """The kernel, a part with its parameters as numbers (`frugalsvm.core.kernels`)."""
+        return self._kernel
+
+    @property
+    def origin_(self) -> Origin | None:
+        """What rows are relative to before the kernel sees them (`frugalsvm.core.origin`); None is zero, for good."""
+        return self._origin
+
+    def check_size(self, X) -> None:
+        """Refuse rows whose squared norms are too large for the type in which kernels are computed."""
+        check_size(X, self._type_of(X))
+
     def _type_of(self, X):
         """The type in which kernels of rows are computed."""
         return np.dtype(np.float32) if self._in_float32 or is_torch(X) or X.dtype.kind != "f" else X.dtype
@@ -43,7 +57,7 @@ class RelativeRows:
     def _new_rows(self, X, dtype):
         """Validated rows of an estimator that is to be fitted; their origin is not known yet."""
         X = validated_rows(self, X, reset=True, dtype=dtype)
-        check_size(X, self._type_of(X))
+        self.check_size(X)
         return X
 
     def _known_rows(self, X, dtype):
@@ -55,7 +69,7 @@ class RelativeRows:
             # Rounding comes after the subtraction.
             X = validated_rows(self, X, reset=False, dtype=AS_IT_IS if dtype == AS_IT_IS else None)
             X = self._relative(X, dtype)
-        check_size(X, self._type_of(X))
+        self.check_size(X)
         return X
 
     def _relative(self, X, dtype=None):

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm.core.expansion import N_SLOTS, Expansion, new_expansion
+from frugalsvm.core.expansion import Expansion, new_expansion
 
 __all__ = ["Predictor"]
 
@@ -25,5 +25,5 @@ class Predictor(NamedTuple):
         whole.rows[:n], whole.norms[:n] = self.rows, self.norms
         whole.coef[:, :n], whole.weights[:, :n] = self.coef, self.coef
         whole.counts[:] = self.counts
-        whole.counts[N_SLOTS] = n
+        whole.counts[0]["n_slots"] = n
         return whole

@@ -5,13 +5,13 @@ from frugalsvm.budgeted.sgd import Parts
 from frugalsvm.budgeted.strategies import VARIANTS, new_variant
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.schedules import PassiveAggressive
-from frugalsvm.estimators._machines import MachinesClassifier
+from frugalsvm.estimators._one_vs_rest import OneVsRestLearners
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
 
 __all__ = ["BPAClassifier"]
 
 
-class BPAClassifier(MachinesClassifier):
+class BPAClassifier(OneVsRestLearners):
     """Kernel passive-aggressive classifier with a fixed number of support vectors.
 
     Makes, for each example with a margin below 1, the least change of the model that gives it that margin, up to a

@@ -4,14 +4,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.budgeted.ball import Ball, Everywhere
+from frugalsvm.budgeted.learner import Learner
 from frugalsvm.budgeted.maintenance import POLICIES, new_policy
 from frugalsvm.budgeted.policy import few_slots
 from frugalsvm.budgeted.projection import frozen
 from frugalsvm.budgeted.sgd import Parts, learn
 from frugalsvm.core.capabilities import check_kernel, kernels_that_offer, needs_of
 from frugalsvm.core.expansion import (
-    ERROR_SUM,
-    N_SEEN,
     averaged_coefficients,
     coefficients,
     moved_rows,
@@ -20,18 +19,19 @@ from frugalsvm.core.expansion import (
 )
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.losses import MARGIN, hinge_for
+from frugalsvm.core.outputs import n_outputs_for, with_classes
 from frugalsvm.core.schedules import LEARNERS, new_schedule
 from frugalsvm.device.arrays import arrays_on
 from frugalsvm.device.blocks import learn_by_blocks
-from frugalsvm.estimators._base import blas_threads, bytes_per_slot, new_kernel
-from frugalsvm.estimators._classes import n_outputs_for, with_classes
-from frugalsvm.estimators._online import FIRST_SLOTS, OnlineClassifier
+from frugalsvm.estimators._base import blas_threads, bytes_per_slot
+from frugalsvm.estimators._online import FIRST_SLOTS
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
+from frugalsvm.estimators.learner import BudgetedClassifier
 
 __all__ = ["BSGDClassifier"]
 
 
-class BSGDClassifier(OnlineClassifier):
+class BSGDClassifier(BudgetedClassifier):
     """Kernel SVM trained by stochastic gradient descent with a fixed number of support vectors.
 
     Reads examples one at a time, in one pass or several, and keeps at most ``budget`` support vectors: time per
@@ -220,20 +220,28 @@ class BSGDClassifier(OnlineClassifier):
                 f"use maintenance={_either(able)}."
             )
 
-    def _start(self, X, classes, random_state):
-        """An empty model for the shape and type of X."""
-        n_features, n_outputs = X.shape[1], n_outputs_for(len(classes))
-        kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
-        budget = slots_for_budget(self.budget, bytes_per_slot(n_features, n_outputs, X.dtype))
+    def _empty(self, n_features, dtype, classes, random_state):
+        n_outputs = n_outputs_for(len(classes))
+        budget = slots_for_budget(self.budget, bytes_per_slot(n_features, n_outputs, dtype))
         average_from = None
         if self.average is not False:
             average_from = 0 if self.average is True or self.average == "post" else int(self.average)
         n_slots = FIRST_SLOTS if budget is None else budget + 1
-        self._expansion = new_expansion(n_slots, n_features, n_outputs, X.dtype, average_from)
+        self._expansion = new_expansion(n_slots, n_features, n_outputs, dtype, average_from)
         self._policy = new_policy(self.maintenance, budget)
-        self._kernel = kernel
         self.budget_ = budget
         self.classes_ = classes
+
+    @property
+    def state(self):
+        return self._expansion
+
+    @property
+    def learners(self):
+        return [Learner(self._parts(), self._expansion)]
+
+    def set_learner(self, k, learner):
+        self._policy, self._expansion = learner.parts.policy, learner.expansion
 
     def _set_classes(self, classes):
         """Give the model outputs for new classes, if there are any."""
@@ -286,7 +294,7 @@ class BSGDClassifier(OnlineClassifier):
     def gradient_error_(self):
         """Mean of ``||Delta_t|| / eta_t`` over the examples."""
         check_is_fitted(self)
-        return float(self._expansion.scalars[ERROR_SUM] / max(self._expansion.counts[N_SEEN], 1))
+        return float(self._expansion.scalars[0]["error_sum"] / max(self._expansion.counts[0]["n_seen"], 1))
 
 
 def _either(names):

@@ -5,7 +5,7 @@ from frugalsvm.budgeted.sgd import Parts
 from frugalsvm.budgeted.strategies import MULTI_CLASS, STRATEGIES, new_strategy
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.schedules import new_schedule
-from frugalsvm.estimators._machines import MachinesClassifier
+from frugalsvm.estimators._one_vs_rest import OneVsRestLearners
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
 
 __all__ = ["BudgetedPerceptron"]
@@ -13,7 +13,7 @@ __all__ = ["BudgetedPerceptron"]
 IN_SPAN = 0.02**2  # without a threshold, examples so near to the span are in it
 
 
-class BudgetedPerceptron(MachinesClassifier):
+class BudgetedPerceptron(OneVsRestLearners):
     """Kernel perceptron with a fixed number of support vectors, by one of nine strategies.
 
     Learns one example at a time, from mistakes or from small margins too, and keeps at most ``budget`` support vectors.

@@ -97,18 +97,18 @@ def _of_expansion(estimator):
     classes = estimator.classes_
     if len(classes) < 2:
         raise ValueError(f"The model has seen one class only, {classes.tolist()[0]!r}: there is nothing to export yet.")
-    vectors, coefficients = estimator._support_rows().copy(), estimator.dual_coef_
+    vectors, coefficients = estimator.support_rows().copy(), estimator.dual_coef_
     decision = _decision_for(classes)
     if isinstance(estimator, ExactClassifier) and decision == "argmax":
         decision = "votes"
-    dtype = np.dtype(estimator._dtype)
-    model = _of_kernel(estimator._kernel, vectors, coefficients, estimator.intercept_, decision, classes, dtype)
+    dtype = estimator.row_dtype_
+    model = _of_kernel(estimator.kernel_, vectors, coefficients, estimator.intercept_, decision, classes, dtype)
     return _from_origin(model, estimator)
 
 
 def _from_origin(model, estimator):
     """The model for rows as they are, where those of the estimator are relative to an origin."""
-    origin = estimator._origin
+    origin = estimator.origin_
     return model if origin is None or origin.is_zero else model.with_scaling(origin.point, np.ones(len(origin.point)))
 
 

@@ -10,10 +10,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
 from frugalsvm.core.capabilities import offers
-from frugalsvm.core.expansion import N_SLOTS, Expansion
+from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.kernels import RBF
+from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.estimators._base import new_kernel
-from frugalsvm.estimators._classes import n_outputs_for
 from frugalsvm.estimators._origin import largest_size
 from frugalsvm.estimators._pairs import pairs_of
 from frugalsvm.estimators._threads import thread_count
@@ -157,7 +157,7 @@ def _within_bounds(kernel: Any, rows: np.ndarray, coef: np.ndarray, intercept: A
 
 def _expansion_fits(model: Any, expansion: Expansion, n_outputs: int) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
-        coef, rows = model._coefficients().T, model._support_rows()
+        coef, rows = model._coefficients().T, model.support_rows()
     if expansion.n_outputs != n_outputs or not np.isfinite(coef).all():
         return False
     return _within_bounds(model._kernel, rows, coef, np.abs(model.intercept_).max())
@@ -210,7 +210,7 @@ def _incremental(model: Any) -> bool:
     if not right:
         return False
     for m, machine in enumerate(machines):
-        capacity, n_points = machine.exact.points.rows.shape[0], int(machine.exact.points.counts[N_SLOTS])
+        capacity, n_points = machine.exact.points.rows.shape[0], int(machine.exact.points.counts[0]["n_slots"])
         if machine.rows.place.size != capacity or machine.rows.values.dtype != np.float64:
             return False
         held = np.concatenate([slots for k, _, slots in examples.in_machines() if k == m])
@@ -230,7 +230,7 @@ def _tvm(model: Any) -> bool:
     if len(model._twins) != n_outputs or len(model._caches) != n_outputs:
         return False
     for twins, cache in zip(model._twins, model._caches, strict=True):
-        capacity, n = twins.exact.points.rows.shape[0], int(twins.exact.points.counts[N_SLOTS])
+        capacity, n = twins.exact.points.rows.shape[0], int(twins.exact.points.counts[0]["n_slots"])
         room = twins.exact.margin.size
         if cache.place.size != capacity or cache.values.dtype != np.float64 or room <= int(model.budget):
             return False

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from frugalsvm.budgeted.strategies import NO_BUDGET
-from frugalsvm.core.cache import N_LOGGED, NONE
-from frugalsvm.core.expansion import N_SLOTS, SLOT_MULTIPLE
+from frugalsvm.core.cache import NONE
+from frugalsvm.core.expansion import SLOT_MULTIPLE
 from frugalsvm.dual.state import CHUNK, N_MEMBERS
 from frugalsvm.dual.state import N_FREE as N_FREE_MEMBERS
 from frugalsvm.exact.state import N_FREE, N_MARGIN
@@ -47,7 +47,7 @@ def _has_norms(rows: Any, norms: Any) -> bool:
 
 
 def _expansion(part: Any, sizes: dict[str, Any]) -> bool:
-    n = int(part.counts[N_SLOTS])
+    n = int(part.counts[0]["n_slots"])
     if not (_within(part.counts, _MANY, 0) and n <= sizes["s"] and sizes["s"] % SLOT_MULTIPLE == 0):
         return False
     return sizes["c"] in (sizes["o"], 2 * sizes["o"]) and sizes["o"] > 0 and _has_norms(part.rows[:n], part.norms[:n])
@@ -55,7 +55,7 @@ def _expansion(part: Any, sizes: dict[str, Any]) -> bool:
 
 def _kernel_rows(part: Any, sizes: dict[str, Any]) -> bool:
     capacity, n_rows, log = sizes["s"], sizes["r"], sizes["l"]
-    logged = int(part.state[N_LOGGED])
+    logged = int(part.state[0]["n_logged"])
     right = log >= capacity and log & (log - 1) == 0 and n_rows > 0 and _within(part.state, _MANY, 0)
     right &= _within(part.place, n_rows) and _within(part.slot, capacity) and _within(part.log, capacity, 0)
     right &= _within(part.stamp, logged + 1) and _within(part.synced, logged + 1)
@@ -66,7 +66,7 @@ def _kernel_rows(part: Any, sizes: dict[str, Any]) -> bool:
 
 
 def _dual(part: Any, sizes: dict[str, Any]) -> bool:
-    capacity, n, n_free = sizes["s"], int(part.members.counts[N_SLOTS]), int(part.pool[N_FREE_MEMBERS])
+    capacity, n, n_free = sizes["s"], int(part.members.counts[0]["n_slots"]), int(part.pool[N_FREE_MEMBERS])
     right = sizes["t"] == N_TALLIES and sizes["w"] == capacity // CHUNK + 1
     right &= _within(part.free, capacity, 0) and 0 <= n_free <= n and -1 <= int(part.pool[1]) < capacity
     right &= _within(part.zone, 3, 0) and sizes["o"] == part.members.coef.shape[0]
@@ -80,7 +80,7 @@ def _dual(part: Any, sizes: dict[str, Any]) -> bool:
 
 
 def _exact(part: Any, sizes: dict[str, Any]) -> bool:
-    n, n_margin, n_free = int(part.points.counts[N_SLOTS]), int(part.counts[N_MARGIN]), int(part.counts[N_FREE])
+    n, n_margin, n_free = int(part.points.counts[0]["n_slots"]), int(part.counts[N_MARGIN]), int(part.counts[N_FREE])
     room, margin, free = sizes["m"], part.margin[: max(n_margin, 0)], part.free[: max(n_free, 0)]
     right = 0 <= n_margin <= room and 0 <= n_free <= n and _within(part.zone, 5, 0) and part.points.coef.shape[0] == 1
     right &= _within(part.counts, _MANY, 0) and _within(part.place, room) and _within(part.free, sizes["s"], 0)
@@ -136,7 +136,7 @@ def _range_watch(part: Any, sizes: dict[str, Any]) -> bool:
 
 def policy_fits(policy: Any, expansion: Any) -> bool:
     """Whether there is room, in a store and in its budget policy, for the support vectors that may come."""
-    capacity, n = expansion.rows.shape[0], int(expansion.counts[N_SLOTS])
+    capacity, n = expansion.rows.shape[0], int(expansion.counts[0]["n_slots"])
     budget, span = getattr(policy, "budget", _MANY), getattr(policy, "span", None)
     grows = not hasattr(policy, "budget") or (budget == NO_BUDGET and hasattr(policy, "with_room"))
     if not grows and not n <= budget < capacity:
