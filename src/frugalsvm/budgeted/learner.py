@@ -9,8 +9,9 @@ labels are 0 and 1, or indices of classes.
 
 from typing import NamedTuple
 
+from frugalsvm._stored import stored
 from frugalsvm.budgeted.combining import combined, restarted, with_history
-from frugalsvm.budgeted.policy import renewed
+from frugalsvm.budgeted.policy import has_room, renewed
 from frugalsvm.budgeted.projection import frozen
 from frugalsvm.budgeted.sgd import Parts, learn
 from frugalsvm.core.expansion import Expansion, averaging, coefficients, resized
@@ -19,9 +20,14 @@ from frugalsvm.core.predict import decision_values
 __all__ = ["Learner"]
 
 
+@stored("budgeted-machine")
 class Learner(NamedTuple):
     parts: Parts  # loss, kernel, schedule, policy, ball: what it is
     expansion: Expansion  # what it knows
+
+    def is_sound(self, sizes) -> bool:
+        """Whether there is room for the support vectors that may come."""
+        return has_room(self.parts.policy, self.expansion)
 
     @property
     def n_seen(self) -> int:

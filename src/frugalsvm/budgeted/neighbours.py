@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, generic, inlined
+from frugalsvm._stored import stored, within
 from frugalsvm.core.expansion import slot_kernel_row
 from frugalsvm.core.kernels import RBF, self_value
-from frugalsvm.core.records import record_type
+from frugalsvm.core.records import as_numbers, record_type
 
 __all__ = ["Neighbours", "forget_slot", "know_the_old", "meet_newcomer", "nearest", "new_neighbours"]
 
@@ -23,11 +24,16 @@ FARTHEST = -1e300
 NEIGHBOURS_STATE = record_type(np.int64, "n_covered")  # slots whose neighbours are known
 
 
+@stored("neighbors", arrays={"slot": "i s", "nearness": "d s", "value": "d s", "state": (NEIGHBOURS_STATE, "1")})
 class Neighbours(NamedTuple):
     slot: np.ndarray  # the neighbour of each slot, or UNKNOWN
     nearness: np.ndarray
     value: np.ndarray  # the kernel value of each slot with its neighbour
     state: np.ndarray  # (1,) NEIGHBOURS_STATE
+
+    def is_sound(self, sizes) -> bool:
+        """Whether neighbors are slots."""
+        return within(as_numbers(self.state), sizes["s"] + 1) and within(self.slot, sizes["s"], UNKNOWN)
 
 
 def new_neighbours(capacity):

@@ -14,12 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, entry, inlined
+from frugalsvm._stored import BUDGET, stored, within
 from frugalsvm.budgeted.ball import note_projection
 from frugalsvm.budgeted.policy import admit, smallest_or_newcomer
 from frugalsvm.core.expansion import exact_kernel, free_slot, refresh_slot
 from frugalsvm.core.inverse import grow_inverse, inverse_times, shrink_inverse
 from frugalsvm.core.lookahead import touch
-from frugalsvm.core.records import record_type
+from frugalsvm.core.records import as_numbers, record_type
 
 __all__ = [
     "REFRESH",
@@ -42,6 +43,7 @@ SPAN_STATE = record_type(np.int64, "n_covered", "n_changes")  # slots in `invers
 REFRESH = 2  # recompute the inverse after so many times as many changes as the budget
 
 
+@stored("span", arrays={"inverse": "d pp", "column": "d p", "solved": "d p", "state": (SPAN_STATE, "1")})
 class Span(NamedTuple):
     """The inverse of the kernel matrix of the slots in use, and scratch arrays."""
 
@@ -50,7 +52,12 @@ class Span(NamedTuple):
     solved: np.ndarray  # coefficients of a projection
     state: np.ndarray  # (1,) SPAN_STATE
 
+    def is_sound(self, sizes) -> bool:
+        """Whether there is room for the slots that the inverse covers."""
+        return within(as_numbers(self.state)) and int(self.state[0]["n_covered"]) <= sizes["p"]
 
+
+@stored("project", kind="policy", ranges={"budget": BUDGET})
 class Project(NamedTuple):
     """Project the smallest support vector on all others (section 6.2), O(B^2)."""
 
@@ -62,6 +69,7 @@ class Project(NamedTuple):
         return cls(budget, new_span(n_slots))
 
 
+@stored("freeze", kind="policy")
 class Freeze(NamedTuple):
     """Project every newcomer on the support vectors, which stay as they are: only coefficients are learned."""
 

@@ -27,12 +27,13 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, inlined
+from frugalsvm._stored import BUDGET, stored, within
 from frugalsvm.budgeted.neighbours import nearest
 from frugalsvm.budgeted.policy import admit, oldest_of_the_least, pass_by, remove
 from frugalsvm.core.expansion import row_kernel_row, slot_kernel_row
 from frugalsvm.core.fastmath import first_argmax, row_weighted_sum
 from frugalsvm.core.kernels import self_value
-from frugalsvm.core.records import record_type
+from frugalsvm.core.records import as_numbers, record_type
 
 __all__ = ["RemoveConfident", "RemoveHarmless", "SelfScores", "new_self_scores"]
 
@@ -41,13 +42,19 @@ SCORES_STATE = record_type(np.int64, "n_covered", "n_changes")  # slots with val
 ZERO_64, ZERO_32 = 1e-12, 1e-6  # a value below this part of K(x, x) is zero: class +1
 
 
+@stored("self-scores", arrays={"values": "d s", "state": (SCORES_STATE, "1")})
 class SelfScores(NamedTuple):
     """The model's raw values at its own support vectors."""
 
     values: np.ndarray
     state: np.ndarray  # (1,) SCORES_STATE
 
+    def is_sound(self, sizes) -> bool:
+        """Whether there is room for the slots that are covered."""
+        return within(as_numbers(self.state)) and int(self.state[0]["n_covered"]) <= sizes["s"]
 
+
+@stored("remove-confident", kind="policy", arrays={"confidence": "d s"}, ranges={"budget": BUDGET})
 class RemoveConfident(NamedTuple):
     """Remove the support vector that is classified best without its own help."""
 
@@ -58,6 +65,7 @@ class RemoveConfident(NamedTuple):
     one_output = True
 
 
+@stored("remove-harmless", kind="policy", arrays={"errors": "d s", "counts": "d 2s"}, ranges={"budget": BUDGET})
 class RemoveHarmless(NamedTuple):
     """Remove the support vector without which the model makes the fewest errors on all of them."""
 

@@ -11,16 +11,14 @@ import numpy as np
 from frugalsvm.budgeted.bpa import ProjectOnAll, ProjectOnNeighbour, ProjectOnNewcomer
 from frugalsvm.budgeted.neighbours import new_neighbours
 from frugalsvm.budgeted.perceptrons import Forget, RemoveRandom, RemoveWeakest, Stop
-from frugalsvm.budgeted.policy import Unlimited
+from frugalsvm.budgeted.policy import NO_BUDGET, Unlimited
 from frugalsvm.budgeted.projection import new_span
 from frugalsvm.budgeted.projectron import NO_THRESHOLD, Projectron
 from frugalsvm.budgeted.self_scored import RemoveConfident, RemoveHarmless, new_self_scores
 from frugalsvm.core.rng import new_rng
 from frugalsvm.core.schedules import Implicit, Perceptron
 
-__all__ = ["MULTI_CLASS", "NO_BUDGET", "STRATEGIES", "VARIANTS", "Strategy", "new_strategy", "new_variant"]
-
-NO_BUDGET = 2**62
+__all__ = ["MULTI_CLASS", "STRATEGIES", "VARIANTS", "Strategy", "new_strategy", "new_variant"]
 
 
 class _Settings(NamedTuple):

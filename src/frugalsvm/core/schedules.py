@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm._compile import generic
+from frugalsvm._stored import NOT_NEGATIVE, POSITIVE, stored
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.losses import MARGIN
 
@@ -47,6 +48,7 @@ __all__ = [
 ]
 
 
+@stored("pegasos", kind="schedule", ranges={"lam": NOT_NEGATIVE})
 class Pegasos(NamedTuple):
     """``eta_t = 1 / (lambda t)``"""
 
@@ -54,6 +56,7 @@ class Pegasos(NamedTuple):
     free: bool
 
 
+@stored("norma", kind="schedule", ranges={"lam": NOT_NEGATIVE, "eta0": POSITIVE})
 class Norma(NamedTuple):
     """``eta_t = eta0 / sqrt(t)``"""
 
@@ -63,6 +66,7 @@ class Norma(NamedTuple):
     needs_small_steps = True  # eta0 lambda < 1, or shrinking would change the sign of the model
 
 
+@stored("perceptron", kind="schedule", ranges={"eta0": POSITIVE, "margin": (0, 1)})
 class Perceptron(NamedTuple):
     """``eta_t = eta0``, no shrinking; learns from mistakes, or below the margin too"""
 
@@ -70,12 +74,14 @@ class Perceptron(NamedTuple):
     margin: float  # 0 or 1
 
 
+@stored("passive-aggressive", kind="schedule", ranges={"C": POSITIVE})
 class PassiveAggressive(NamedTuple):
     """The least change that gives an example its margin, up to a largest step"""
 
     C: float
 
 
+@stored("implicit", kind="schedule", ranges={"lam": NOT_NEGATIVE, "eta0": POSITIVE})
 class Implicit(NamedTuple):
     """The exact minimum of the regularised loss of one example, near the model"""
 

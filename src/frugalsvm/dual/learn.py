@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from frugalsvm._stored import stored
 from frugalsvm.core.cache import KernelRows, new_rows, resized_rows
 from frugalsvm.core.sources import current_columns, new_source, rows_at_a_time
 from frugalsvm.dual.online import finish, run
@@ -26,6 +27,7 @@ class DualWork(NamedTuple):
     sizes: np.ndarray  # float64
 
 
+@stored("dual-machine")
 class Machine(NamedTuple):
     """The state of a learner and its cache of kernel rows."""
 

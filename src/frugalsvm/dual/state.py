@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from frugalsvm._stored import distinct, stored, within
 from frugalsvm.core.expansion import Expansion, new_expansion, resized
 
 __all__ = [
@@ -59,6 +60,7 @@ N_SUPPORT, N_MEMBERS, ADMITTED, ADMITTED_LEFT, ADMITTED_RIGHT, CLEANED_LEFT, CLE
 # Examples by label, and how many of the same label came last (negative for negative ones); members that come again
 # do not count
 SEEN_NEGATIVE, SEEN_POSITIVE, RUN = range(8, 11)
+N_TALLIES = 11
 # Places in `Dual.sums`, one row for each output: sum c max(0, Y g), sum alpha g, sum c y g, sum (c g)^2, the worst
 # violation, the bias
 HINGE, OVERLAP, SUM_H, SUM_H2, WORST, BIAS = range(6)
@@ -71,6 +73,10 @@ LEFT, MIDDLE, RIGHT = range(3)  # of the ramp
 CHUNK = 256  # slots of a chunk
 
 
+@stored(
+    "dual", arrays={"gradient": "x os", "truth": "d os", "bound": "x os", "up": "x os", "down": "x os", "worst":
+    "d ow", "zone": "t os", "row": "i s", "free": "i s", "pool": "i 2", "tallies": "i ot", "sums": "d o6"},
+)  # fmt: skip
 class Dual(NamedTuple):
     members: Expansion
     gradient: np.ndarray  # (n_outputs, capacity) in the type of the rows, like what it is compared with below
@@ -85,6 +91,19 @@ class Dual(NamedTuple):
     pool: np.ndarray  # [number of free slots on the stack, the slot at hand or -1]
     tallies: np.ndarray  # (n_outputs, 11) integers named above
     sums: np.ndarray  # (n_outputs, 6) floats named above
+
+    def is_sound(self, sizes) -> bool:
+        """Whether members are counted, and free slots are free."""
+        capacity, n, n_free = sizes["s"], int(self.members.counts[0]["n_slots"]), int(self.pool[N_FREE])
+        right = sizes["t"] == N_TALLIES and sizes["w"] == capacity // CHUNK + 1
+        right = right and within(self.free, capacity) and 0 <= n_free <= n and -1 <= int(self.pool[BUSY]) < capacity
+        if not right or not within(self.zone, 3) or sizes["o"] != self.members.coef.shape[0]:
+            return False
+        is_member, free = self.bound != 0.0, self.free[:n_free]
+        right = distinct(free) and within(free, max(n, 1)) and not is_member[:, n:].any()
+        # Random members are drawn until one is found, and free slots are taken without a look.
+        right = right and not is_member[:, free].any() and bool(np.isin(self.truth, (-1.0, 0.0, 1.0)).all())
+        return bool(right) and bool((self.tallies[:, N_MEMBERS] == is_member.sum(axis=1)).all())
 
 
 def new_dual(capacity, n_features, n_outputs, dtype):
@@ -102,7 +121,7 @@ def new_dual(capacity, n_features, n_outputs, dtype):
         row=np.full(capacity, -1, np.int64),
         free=np.zeros(capacity, np.int64),
         pool=np.array([0, -1]),
-        tallies=np.zeros((n_outputs, 11), np.int64),
+        tallies=np.zeros((n_outputs, N_TALLIES), np.int64),
         sums=np.zeros((n_outputs, 6)),
     )
 

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, entry, inlined
+from frugalsvm._stored import POSITIVE, stored, within
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.core.kernels import self_value
@@ -32,6 +33,10 @@ from frugalsvm.dual.steps import coordinate_step, gap_of, move_one, reprocess
 __all__ = ["Tracking", "make_rounds", "new_tracking"]
 
 
+@stored(
+    "tracking", arrays={"rng": "u 1", "lag": "d ok", "moved": "i ok", "trace": "d 2"}, ranges={"C": POSITIVE,
+    "n_steps": (1, 2**31)},
+)  # fmt: skip
 class Tracking(NamedTuple):
     """Parameters of the tracking algorithms, and what they remember of the present round."""
 
@@ -44,6 +49,10 @@ class Tracking(NamedTuple):
     lag: np.ndarray  # (n_outputs, K) how far the mean of the round is behind the last iterate
     moved: np.ndarray  # (n_outputs, K) the slots of those members, -1 where there is none
     trace: np.ndarray  # [sum of the normalised gaps, number of them]
+
+    def is_sound(self, sizes) -> bool:
+        """Whether there is room for the steps of a round."""
+        return sizes["k"] == self.n_steps and within(self.moved, least=-1) and int(self.rng[0]) != 0
 
 
 def new_tracking(kernel, C, n_steps, process, cached, n_outputs, rng):

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from frugalsvm._stored import stored
+
 __all__ = ["Examples", "machines_of", "no_examples", "pairs_of", "votes"]
 
 
@@ -35,6 +37,7 @@ def votes(values, n_classes):
     return scores + sizes / (3.0 * (np.abs(sizes) + 1.0))
 
 
+@stored("examples", arrays={"ids": "i n", "labels": "i n", "slots": "i nk"})
 class Examples(NamedTuple):
     """The examples that a classifier has learned and not unlearned, in the order of their ids."""
 

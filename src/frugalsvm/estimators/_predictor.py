@@ -4,11 +4,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm.core.expansion import Expansion, new_expansion
+from frugalsvm._stored import are_squared_norms, stored
+from frugalsvm.core.expansion import COUNTS, Expansion, new_expansion
 
 __all__ = ["Predictor"]
 
 
+@stored(
+    "predictor", arrays={"rows": "x nf", "norms": "x n", "coef": "d on", "intercept": "d o", "counts": (COUNTS, "1")}
+)
 class Predictor(NamedTuple):
     """What a model that was saved for prediction has instead of its learning state."""
 
@@ -27,3 +31,7 @@ class Predictor(NamedTuple):
         whole.counts[:] = self.counts
         whole.counts[0]["n_slots"] = n
         return whole
+
+    def is_sound(self, sizes) -> bool:
+        """Whether the norms are those of the rows."""
+        return are_squared_norms(self.norms, self.rows)

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from frugalsvm._stored import stored
 from frugalsvm.core.cache import FEWEST_ROWS, KernelRows, new_rows, resized_rows
 from frugalsvm.core.dense_sources import FEW_FEATURES
 from frugalsvm.core.expansion import padded
@@ -27,6 +28,7 @@ FIRST_SLOTS, FIRST_ROOM = 256, 64
 BLOCK_ROWS = 32  # examples whose kernel values are computed together
 
 
+@stored("exact-machine")
 class Machine(NamedTuple):
     """The state of a learner and its cache of kernel rows."""
 

@@ -28,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import inlined
+from frugalsvm._stored import distinct, stored, within
 from frugalsvm.core.expansion import Expansion, new_expansion, resized
 
 __all__ = [
@@ -83,6 +84,10 @@ N_MARGIN, N_ROUNDS, N_SINCE, N_FREE, STATUS = range(5)
 B, DRIFT = range(2)  # the bias; the largest error of g that a refresh found
 
 
+@stored(
+    "exact", arrays={"of": "d 8s", "zone": "t s", "place": "i s", "free": "i s", "margin": "i m", "R": "d mm",
+    "vectors": "d 4m", "counts": "i 5", "scalars": "d 2"},
+)  # fmt: skip
 class Exact(NamedTuple):
     points: Expansion  # beta is coef[0]; weights[0] is its copy
     of: np.ndarray  # (8, capacity) floats of each point, named above
@@ -94,6 +99,21 @@ class Exact(NamedTuple):
     vectors: np.ndarray  # (4, room) floats of each member, named above
     counts: np.ndarray  # integers and floats named above
     scalars: np.ndarray
+
+    def is_sound(self, sizes) -> bool:
+        """Whether the margin set and the free slots are slots, and the factor can be divided by its diagonal."""
+        n, n_margin, n_free = (
+            int(self.points.counts[0]["n_slots"]),
+            int(self.counts[N_MARGIN]),
+            int(self.counts[N_FREE]),
+        )
+        room, margin, free = sizes["m"], self.margin[: max(n_margin, 0)], self.free[: max(n_free, 0)]
+        right = 0 <= n_margin <= room and 0 <= n_free <= n and within(self.zone, 5) and self.points.coef.shape[0] == 1
+        right = right and within(self.counts) and within(self.place, room, -1) and within(self.free, sizes["s"])
+        right = right and within(self.margin, sizes["s"], -1) and within(margin, n) and within(free, n)
+        if not right or not distinct(free) or not (self.place[margin] == np.arange(n_margin)).all():
+            return False
+        return int((self.place >= 0).sum()) == n_margin and bool((np.diag(self.R)[:n_margin] != 0.0).all())
 
 
 def new_exact(n_slots, n_features, room):

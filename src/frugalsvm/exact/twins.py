@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, inlined
+from frugalsvm._stored import stored, within
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.merge import best_point
@@ -69,6 +70,10 @@ class Rules(NamedTuple):
     in_features: bool  # merge in feature space
 
 
+@stored(
+    "twins", arrays={"of": "d 5s", "is_": "? 3s", "partner": "i s", "side": "t s", "products": "d ss", "merged":
+    "d 2f", "kernel_rows": "d 2s", "tallies": "i 6", "sums": "d 2"},
+)  # fmt: skip
 class Twins(NamedTuple):
     exact: Exact
     of: np.ndarray  # (5, capacity) floats named above
@@ -80,6 +85,10 @@ class Twins(NamedTuple):
     kernel_rows: np.ndarray  # (2, capacity) their kernel values
     tallies: np.ndarray
     sums: np.ndarray
+
+    def is_sound(self, sizes) -> bool:
+        """Whether partners are slots."""
+        return within(self.partner, sizes["s"], -1) and within(self.side, 2, -1) and within(self.tallies)
 
 
 def new_twins(budget, n_features):

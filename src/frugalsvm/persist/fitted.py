@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
+from frugalsvm.budgeted.policy import has_room
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.kernels import RBF
@@ -21,8 +22,7 @@ from frugalsvm.exact.state import N_FREE
 from frugalsvm.exact.twins import MINUS, PLUS, C
 from frugalsvm.persist.attributes import DECLARED, FOR_PREDICTION, PREDICTORS
 from frugalsvm.persist.errors import ModelFileError, malformed
-from frugalsvm.persist.links import policy_fits
-from frugalsvm.persist.shapes import check_part
+from frugalsvm.persist.parts import check_part
 from frugalsvm.persist.sklearn_steps import check_mapped, probe_rows
 
 __all__ = ["check_object", "check_parameters", "check_parts"]
@@ -47,7 +47,7 @@ def check_parts(name: str, state: dict[str, Any]) -> None:
         raise malformed(f"two arrays of {name} are the same")
     for attribute, value in state.items():
         for each in value if type(value) in (list, tuple) and not hasattr(value, "_fields") else [value]:
-            if isinstance(each, tuple) and hasattr(each, "_fields") and not name.startswith("StreamPipeline"):
+            if isinstance(each, tuple) and hasattr(each, "_fields"):
                 found = check_part(each).get("f", n_features)
                 if type(n_features) is int and found != n_features:
                     raise malformed(f"the arrays of {name}.{attribute} do not fit together")
@@ -173,7 +173,7 @@ def _predictor(model: Any) -> bool:
 
 
 def _bsgd(model: Any) -> bool:
-    return policy_fits(model._policy, model._expansion) and _expansion_fits(
+    return has_room(model._policy, model._expansion) and _expansion_fits(
         model, model._expansion, n_outputs_for(len(model.classes_))
     )
 
