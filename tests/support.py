@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from oracles.bsgd import BSGDOracle
 
-from frugalsvm.budgeted.ball import Ball, Everywhere
 from frugalsvm.budgeted.maintenance import new_policy
+from frugalsvm.budgeted.norm_constraint import Ball, Unconstrained
 from frugalsvm.budgeted.sgd import Parts, learn
 from frugalsvm.core.expansion import averaged_coefficients, coefficients, new_expansion
 from frugalsvm.core.kernels import RBF, Linear, Poly
@@ -80,7 +80,7 @@ class Setting:
             kernel=self.kernel_part(),
             schedule=schedules[self.learner],
             policy=new_policy(self.maintenance, self.budget),
-            ball=Everywhere() if self.radius is None else Ball(self.radius),
+            ball=Unconstrained() if self.radius is None else Ball(self.radius),
         )
 
     def empty_model(self, X):

@@ -39,7 +39,7 @@ TRAINING = """
 import json
 import numpy as np
 import frugalsvm
-from frugalsvm.budgeted.ball import Everywhere
+from frugalsvm.budgeted.norm_constraint import Unconstrained
 from frugalsvm.budgeted.policy import Unlimited
 from frugalsvm.budgeted.sgd import Parts, learn, run
 from frugalsvm.core.expansion import new_expansion
@@ -47,7 +47,7 @@ from frugalsvm.core.kernels import Linear
 from frugalsvm.core.losses import BinaryHinge
 from frugalsvm.core.schedules import Norma
 
-parts = Parts(BinaryHinge(), Linear(), Norma(1e-9, 0.75), Unlimited(), Everywhere())
+parts = Parts(BinaryHinge(), Linear(), Norma(1e-9, 0.75), Unlimited(), Unconstrained())
 _, model = learn(parts, new_expansion(8, 1, 1, np.float64), np.ones((6, 1)), np.ones(6, np.int64))
 print(json.dumps({
     "file": frugalsvm.__file__,

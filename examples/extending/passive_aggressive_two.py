@@ -8,8 +8,8 @@ classes and ``partial_fit`` come from the parts that are there.
 
 from typing import NamedTuple
 
-from frugalsvm.budgeted.ball import Everywhere
 from frugalsvm.budgeted.maintenance import new_policy
+from frugalsvm.budgeted.norm_constraint import Unconstrained
 from frugalsvm.budgeted.sgd import Parts
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.losses import MARGIN
@@ -81,7 +81,7 @@ class PA2Classifier(OneVsRestLearners):
 
     def _new_parts(self, loss, kernel, budget, capacity, random_state):
         schedule = SquaredPassiveAggressive(float(self.C))
-        return Parts(loss, kernel, schedule, new_policy("merge", budget), Everywhere())
+        return Parts(loss, kernel, schedule, new_policy("merge", budget), Unconstrained())
 
 
 # The registry lines: what model files may hold.

@@ -19,8 +19,8 @@ class RemoveOldest(NamedTuple):
 def _admit_by_age(policy, loss, kernel, ball, source, expansion, work):
     n = expansion.counts[0]["n_slots"]  # the newcomer is in the last slot already
     if n > policy.budget:
-        victim = oldest(expansion.births, n)
-        return remove(kernel, ball, source, expansion, work, victim)
+        dropped = oldest(expansion.births, n)
+        return remove(kernel, ball, source, expansion, work, dropped)
     return 0.0  # nothing was lost
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from oracles.bsgd import kernel_matrix
 from support import blobs
 
-from frugalsvm.budgeted.ball import Everywhere
+from frugalsvm.budgeted.budget_perceptrons import REFRESH
+from frugalsvm.budgeted.norm_constraint import Unconstrained
 from frugalsvm.budgeted.perceptrons import FORGETRON_SHARE
-from frugalsvm.budgeted.self_scored import REFRESH
 from frugalsvm.budgeted.sgd import Parts, learn
 from frugalsvm.budgeted.strategies import MULTI_CLASS, STRATEGIES, VARIANTS, new_strategy, new_variant
 from frugalsvm.core.expansion import coefficients, new_expansion
@@ -35,7 +35,7 @@ def new_learner(name, budget=8, *, n_outputs=1, margin=1.0, C=0.7, kernel="rbf",
     else:
         schedule = Implicit(0.02, 0.5) if name == "silk" else Perceptron(1.0, 1.0 if name == "projectron++" else margin)
         policy = new_strategy(name, budget, capacity, seed=seed, threshold=threshold)
-    return Parts(hinge_for(n_outputs), KERNELS[kernel], schedule, policy, Everywhere()), model
+    return Parts(hinge_for(n_outputs), KERNELS[kernel], schedule, policy, Unconstrained()), model
 
 
 def stream(n_rows, seed, *, n_classes=2, on_a_grid=False):
@@ -123,7 +123,7 @@ class TestEveryPolicy:
     @given(seed=seeds)
     @pytest.mark.parametrize("name", ["budget", "projectron", "nn", "projecting"])
     def test_caches_can_be_lost(self, name, seed):
-        """Values, neighbours and inverses are those of the model: a policy that knows none of them finds them again."""
+        """Values, neighbors and inverses are those of the model: a policy that knows none of them finds them again."""
         X, labels = stream(120, seed)
         parts, model = new_learner(name)
         learn(parts, model, X, labels)
@@ -226,24 +226,24 @@ class TestSelfScores:
 @few_examples
 @given(seed=seeds, budget=st.integers(2, 10), on_a_grid=st.booleans())
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_neighbours_are_the_nearest_in_feature_space(kernel, seed, budget, on_a_grid):
+def test_neighbors_are_the_nearest_in_feature_space(kernel, seed, budget, on_a_grid):
     X, labels = stream(120, seed, on_a_grid=on_a_grid)
     parts, model = new_learner("nn", budget, kernel=kernel)
-    neighbours = parts.policy.neighbours
+    neighbors = parts.policy.neighbors
     for _ in one_by_one(parts, model, X, labels):
         n = int(model.counts[0]["n_slots"])
-        assert neighbours.state[0]["n_covered"] == n
+        assert neighbors.state[0]["n_covered"] == n
         if n == 1:
-            assert neighbours.slot[0] == -1
+            assert neighbors.slot[0] == -1
             continue
         values = gram(parts, rows_of(model), rows_of(model))
         distances = np.diag(values)[:, None] - 2.0 * values + np.diag(values)
         np.fill_diagonal(distances, np.inf)
-        slots, everyone = neighbours.slot[:n], np.arange(n)
+        slots, everyone = neighbors.slot[:n], np.arange(n)
         assert np.all((slots >= 0) & (slots < n) & (slots != everyone))
         scale = np.abs(values).max()
         np.testing.assert_allclose(distances[everyone, slots], distances.min(axis=1), rtol=1e-9, atol=1e-11 * scale)
-        np.testing.assert_allclose(neighbours.value[:n], values[everyone, slots], rtol=1e-9, atol=1e-11 * scale)
+        np.testing.assert_allclose(neighbors.value[:n], values[everyone, slots], rtol=1e-9, atol=1e-11 * scale)
         if not on_a_grid:  # no ties
             np.testing.assert_array_equal(slots, distances.argmin(axis=1))
 

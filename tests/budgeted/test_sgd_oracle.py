@@ -35,11 +35,11 @@ class State(NamedTuple):
 
 
 def kernel_evals(setting, n_before, step):
-    """Kernel values that a step needs: scores, a row for a victim that is not the newcomer, a projection."""
+    """Kernel values that a step needs: scores, a row for a dropped that is not the newcomer, a projection."""
     n = n_before
     if step.violated and setting.maintenance == "project":
         n += n_before
-    if setting.maintenance == "merge" and step.victim not in (None, n_before):
+    if setting.maintenance == "merge" and step.dropped not in (None, n_before):
         n += n_before + 1
     return n
 
@@ -54,7 +54,7 @@ def oracle_states(setting, X, labels, weights, probes):
         weight = 1.0 if weights is None else weights[i]
         step = oracle.learn_one(x, setting.oracle_label(label), weight)
         n_updates += step.violated
-        n_maintenance += step.victim is not None
+        n_maintenance += step.dropped is not None
         n_evals += kernel_evals(setting, n_before, step) if weight > 0 else 0
         averaging = setting.average_from is not None and oracle.t > setting.average_from
         states.append(

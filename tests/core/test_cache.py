@@ -102,11 +102,11 @@ class Store:
         """At most one row went, only if there was no room, and it was the one not used for the longest time."""
         gone = set(self.last_used) - self._check_places()
         if gone:
-            (victim,) = gone
+            (dropped,) = gone
             assert slot not in self.last_used
             assert len(self.last_used) == len(self.rows.slot)
-            assert self.last_used[victim] == min(self.last_used.values())
-            del self.last_used[victim]
+            assert self.last_used[dropped] == min(self.last_used.values())
+            del self.last_used[dropped]
             self.n_evicted += 1
 
     def _check_places(self):

@@ -10,7 +10,7 @@ labels are 0 and 1, or indices of classes.
 from typing import NamedTuple
 
 from frugalsvm._stored import stored
-from frugalsvm.budgeted.combining import combined, restarted, with_history
+from frugalsvm.budgeted.model_averaging import combined, restarted, with_history
 from frugalsvm.budgeted.policy import has_room, renewed
 from frugalsvm.budgeted.projection import frozen
 from frugalsvm.budgeted.sgd import Parts, learn

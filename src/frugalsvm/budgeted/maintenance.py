@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from frugalsvm._compile import inlined
 from frugalsvm._stored import BUDGET, stored
-from frugalsvm.budgeted.ball import note_merge
+from frugalsvm.budgeted.norm_constraint import note_merge
 from frugalsvm.budgeted.policy import Unlimited, admit, oldest_of_the_least, remove, smallest_or_newcomer
 from frugalsvm.budgeted.projection import Project
 from frugalsvm.core.expansion import (
@@ -70,8 +70,8 @@ def new_policy(name, budget):
 def _admit_by_removal(policy, loss, kernel, ball, source, expansion, work):
     n = expansion.counts[0]["n_slots"]
     if n > policy.budget:
-        victim = oldest_of_the_least(expansion.sizes, expansion.births, n)
-        return remove(kernel, ball, source, expansion, work, victim)
+        dropped = oldest_of_the_least(expansion.sizes, expansion.births, n)
+        return remove(kernel, ball, source, expansion, work, dropped)
     return 0.0
 
 

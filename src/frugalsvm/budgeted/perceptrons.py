@@ -32,7 +32,7 @@ import numpy as np
 
 from frugalsvm._compile import compiled, smaller
 from frugalsvm._stored import BUDGET, stored
-from frugalsvm.budgeted.ball import note_removal
+from frugalsvm.budgeted.norm_constraint import note_removal
 from frugalsvm.budgeted.policy import TURNED_AWAY, admit, oldest, remove
 from frugalsvm.core.expansion import (
     free_slot,
@@ -125,16 +125,16 @@ def _weakest(coef, n):
 def _forget(policy, loss, kernel, ball, source, expansion, work):
     n = expansion.counts[0]["n_slots"]
     if n > policy.budget:
-        victim = oldest(expansion.births, n)
-        slot_kernel_row(kernel, expansion, victim, work.products, work.kernel_row)
+        dropped = oldest(expansion.births, n)
+        slot_kernel_row(kernel, expansion, dropped, work.products, work.kernel_row)
         value = expansion.scalars[0]["scale"] * row_weighted_sum(expansion.weights, 0, work.kernel_row, n)
-        alpha = expansion.scalars[0]["scale"] * expansion.coef[0, victim]
+        alpha = expansion.scalars[0]["scale"] * expansion.coef[0, dropped]
         sigma, mu = abs(alpha), value if alpha > 0.0 else -value
         n_updates = expansion.counts[0]["n_updates"] + 1
         phi = _shrinking(sigma, mu, FORGETRON_SHARE * n_updates - policy.spoiled[0])
         policy.spoiled[0] += (phi * sigma) ** 2 + 2.0 * phi * sigma * (1.0 - phi * mu)
         expansion.scalars[0]["scale"] *= phi
-        return remove(kernel, ball, source, expansion, work, victim)
+        return remove(kernel, ball, source, expansion, work, dropped)
     return 0.0
 
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from frugalsvm._compile import compiled, generic, inlined
 from frugalsvm._stored import stored
-from frugalsvm.budgeted.ball import note_removal
+from frugalsvm.budgeted.norm_constraint import note_removal
 from frugalsvm.core.expansion import free_slot
 from frugalsvm.core.fastmath import first_argmin, minimum
 from frugalsvm.core.lookahead import touch
@@ -107,12 +107,12 @@ def has_room(policy, expansion):
 
 
 @inlined
-def remove(kernel, ball, source, expansion, work, victim):
+def remove(kernel, ball, source, expansion, work, dropped):
     """Take a slot out of the model; returns the squared degradation."""
-    lost = expansion.sizes[victim]
-    note_removal(ball, kernel, expansion, work, victim, lost)
-    if free_slot(expansion, victim):
-        touch(source, victim, expansion)
+    lost = expansion.sizes[dropped]
+    note_removal(ball, kernel, expansion, work, dropped, lost)
+    if free_slot(expansion, dropped):
+        touch(source, dropped, expansion)
     expansion.counts[0]["n_maintenance"] += 1
     return lost
 

@@ -1,7 +1,7 @@
 """Policies that project on the span of the support vectors: O(B^2) by an inverse that grows and shrinks.
 
 BSGD paper, section 6.2: with ``P`` the inverse of the kernel matrix of the others and ``k`` the kernel values of
-the victim with them, its projection has the coefficients ``P k`` (6.3) and the squared distance
+the dropped vector with them, its projection has the coefficients ``P k`` (6.3) and the squared distance
 ``K(x, x) - k' P k``.
 
 Deviation from the paper: a newcomer that is nearly in the span of the others (squared distance below 1e-4 of its
@@ -15,12 +15,12 @@ import numpy as np
 
 from frugalsvm._compile import compiled, entry, inlined
 from frugalsvm._stored import BUDGET, stored, within
-from frugalsvm.budgeted.ball import note_projection
+from frugalsvm.budgeted.norm_constraint import note_projection
 from frugalsvm.budgeted.policy import admit, smallest_or_newcomer
 from frugalsvm.core.expansion import exact_kernel, free_slot, refresh_slot
 from frugalsvm.core.inverse import grow_inverse, inverse_times, shrink_inverse
 from frugalsvm.core.lookahead import touch
-from frugalsvm.core.records import as_numbers, record_type
+from frugalsvm.core.records import as_numbers, integer_record
 
 __all__ = [
     "REFRESH",
@@ -39,7 +39,7 @@ __all__ = [
 
 IN_SPAN = 1e-6  # share of the squared norm: numerically in the span
 NEARLY_IN_SPAN = 1e-4
-SPAN_STATE = record_type(np.int64, "n_covered", "n_changes")  # slots in `inverse`; changes since it was computed afresh
+SPAN_STATE = integer_record("n_covered", "n_changes")  # slots in `inverse`; changes since it was computed afresh
 REFRESH = 2  # recompute the inverse after so many times as many changes as the budget
 
 
@@ -131,38 +131,38 @@ def widen(span, newcomer, distance):
 
 
 @inlined
-def narrow(span, n, victim):
-    """Take slot ``victim`` of n out of the span; returns its squared distance to the others.
+def narrow(span, n, dropped):
+    """Take slot ``dropped`` of n out of the span; returns its squared distance to the others.
 
     Its projection on them is left in ``span.solved``.
     """
-    distance = _projection_of(span.inverse, n, victim, span.solved)
-    shrink_inverse(span.inverse, n, victim)
+    distance = _projection_of(span.inverse, n, dropped, span.solved)
+    shrink_inverse(span.inverse, n, dropped)
     span.state[0]["n_covered"] = n - 1
     return distance
 
 
 @inlined
-def spread(kernel, expansion, victim, solved):
-    """``a_j += solved_j a_victim`` for the others (6.3); returns ``||a_victim||^2``."""
+def spread(kernel, expansion, dropped, solved):
+    """``a_j += solved_j a_dropped`` for the others (6.3); returns ``||a_dropped||^2``."""
     for j in range(expansion.counts[0]["n_slots"]):
-        if j != victim:
+        if j != dropped:
             for o in range(expansion.coef.shape[0]):
-                expansion.coef[o, j] += solved[j] * expansion.coef[o, victim]
+                expansion.coef[o, j] += solved[j] * expansion.coef[o, dropped]
             refresh_slot(expansion, kernel, j)
     size = 0.0
     for o in range(expansion.weights.shape[0]):
-        size += expansion.coef[o, victim] * expansion.coef[o, victim]
+        size += expansion.coef[o, dropped] * expansion.coef[o, dropped]
     return size
 
 
 @inlined
-def replace_by_projection(kernel, ball, source, expansion, victim, solved, distance):
+def replace_by_projection(kernel, ball, source, expansion, dropped, solved, distance):
     """Give the coefficients of a slot to the others and free it; returns the squared degradation."""
-    lost = spread(kernel, expansion, victim, solved) * max(distance, 0.0)
+    lost = spread(kernel, expansion, dropped, solved) * max(distance, 0.0)
     note_projection(ball, expansion, lost)
-    if free_slot(expansion, victim):
-        touch(source, victim, expansion)
+    if free_slot(expansion, dropped):
+        touch(source, dropped, expansion)
     expansion.counts[0]["n_maintenance"] += 1
     return lost
 
@@ -177,11 +177,11 @@ def _admit_by_projection(policy, loss, kernel, ball, source, expansion, work):
     if distance > 0.0 and not over:
         widen(span, newcomer, distance)
         return 0.0
-    victim = smallest_or_newcomer(expansion.sizes, newcomer) if distance > 0.0 else newcomer
-    if victim != newcomer:
+    dropped = smallest_or_newcomer(expansion.sizes, newcomer) if distance > 0.0 else newcomer
+    if dropped != newcomer:
         widen(span, newcomer, distance)
-        distance = narrow(span, n, victim)
-    return replace_by_projection(kernel, ball, source, expansion, victim, span.solved, distance)
+        distance = narrow(span, n, dropped)
+    return replace_by_projection(kernel, ball, source, expansion, dropped, span.solved, distance)
 
 
 @admit.implement(Freeze, inline=False)
@@ -207,11 +207,11 @@ def _distance_to_span(kernel, rows, newcomer, inverse, column, solved):
 
 
 @compiled
-def _projection_of(inverse, n, victim, solved):
+def _projection_of(inverse, n, dropped, solved):
     """Coefficients of the projection of a slot on the others, and its squared distance to their span."""
-    distance = 1.0 / inverse[victim, victim]
+    distance = 1.0 / inverse[dropped, dropped]
     for j in range(n):
-        solved[j] = -inverse[j, victim] * distance
+        solved[j] = -inverse[j, dropped] * distance
     return distance
 
 

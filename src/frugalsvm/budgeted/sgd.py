@@ -2,16 +2,17 @@
 
 Paper: Z. Wang, K. Crammer, S. Vucetic, "Breaking the curse of kernelization: budgeted stochastic gradient
 descent for large-scale SVM training", JMLR 13 (2012). Algorithm 1 with the step sizes of Table 2
-(``core/schedules.py``), the binary hinge loss (3.3) or the multi-class one (5.2) (``core/losses.py``), and the
+(``core/schedules.py``), the binary hinge loss (3.3) or the multiclass one (5.2) (``core/losses.py``), and the
 maintenance strategies of section 6 (``budgeted/maintenance.py``)::
 
     w <- (1 - eta_t lambda) w                               (3.4), by the lazy scale
     if margin < 1:  w <- w + eta_t weight_t direction Phi(x_t)   (3.5), section 5
     if there are more than B support vectors:  w <- w - Delta_t  Algorithm 2
-    w <- w min(1, U / ||w||)                                section 4 (``budgeted/ball.py``)
+    w <- w min(1, U / ||w||)                                section 4 (``budgeted/norm_constraint.py``)
 
 The budgeted perceptrons and passive-aggressive learners of the paper's section 2.4 are the same loop with other
-steps (``core/schedules.py``) and policies (``perceptrons.py``, ``self_scored.py``, ``projectron.py``, ``bpa.py``).
+steps (``core/schedules.py``) and policies (``perceptrons.py``, ``budget_perceptrons.py``, ``projectron.py`` and
+``bpa.py``).
 """
 
 from typing import NamedTuple
@@ -20,7 +21,7 @@ import numpy as np
 
 from frugalsvm._compile import entry, inlined
 from frugalsvm._stored import stored
-from frugalsvm.budgeted.ball import note_addition, stay_inside
+from frugalsvm.budgeted.norm_constraint import note_addition, stay_inside
 from frugalsvm.budgeted.policy import admit, pass_by, with_room
 from frugalsvm.core.expansion import (
     fold_scale,

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.budgeted.bpa import ProjectOnAll, ProjectOnNeighbour, ProjectOnNewcomer
-from frugalsvm.budgeted.neighbours import new_neighbours
+from frugalsvm.budgeted.bpa import ProjectOnAll, ProjectOnNeighbor, ProjectOnNewcomer
+from frugalsvm.budgeted.budget_perceptrons import RemoveConfident, RemoveHarmless, new_self_scores
+from frugalsvm.budgeted.neighbors import new_neighbors
 from frugalsvm.budgeted.perceptrons import Forget, RemoveRandom, RemoveWeakest, Stop
 from frugalsvm.budgeted.policy import NO_BUDGET, Unlimited
 from frugalsvm.budgeted.projection import new_span
 from frugalsvm.budgeted.projectron import NO_THRESHOLD, Projectron
-from frugalsvm.budgeted.self_scored import RemoveConfident, RemoveHarmless, new_self_scores
 from frugalsvm.core.rng import new_rng
 from frugalsvm.core.schedules import Implicit, Perceptron
 
@@ -52,9 +52,9 @@ def _confident(settings):
     return RemoveConfident(settings.budget, new_self_scores(settings.capacity), np.zeros(settings.capacity))
 
 
-def _harmless(settings, *, summarises=False):
+def _harmless(settings, *, summarizes=False):
     errors, counts = np.zeros(settings.capacity), np.zeros((2, settings.capacity))
-    return RemoveHarmless(settings.budget, new_self_scores(settings.capacity), errors, counts, summarises)
+    return RemoveHarmless(settings.budget, new_self_scores(settings.capacity), errors, counts, summarizes)
 
 
 STRATEGIES = {
@@ -63,7 +63,7 @@ STRATEGIES = {
     "forgetron": Strategy(Forget, lambda s: Forget(s.budget, np.zeros(1)), eta0=1.0),
     "budget": Strategy(RemoveConfident, _confident),
     "tighter": Strategy(RemoveHarmless, _harmless),
-    "tightest": Strategy(RemoveHarmless, lambda s: _harmless(s, summarises=True)),
+    "tightest": Strategy(RemoveHarmless, lambda s: _harmless(s, summarizes=True)),
     "projectron": Strategy(Projectron, _projectron, has_threshold=True),
     "projectron++": Strategy(
         Projectron, lambda s: _projectron(s, on_margin_errors=True), eta0=1.0, margin=1.0, has_threshold=True
@@ -75,7 +75,7 @@ MULTI_CLASS = tuple(name for name, strategy in STRATEGIES.items() if not getattr
 
 VARIANTS: dict[str, Callable[[int, int], Any]] = {
     "simple": lambda budget, capacity: ProjectOnNewcomer(budget, np.zeros(capacity)),
-    "nn": lambda budget, capacity: ProjectOnNeighbour(budget, np.zeros(capacity), new_neighbours(capacity)),
+    "nn": lambda budget, capacity: ProjectOnNeighbor(budget, np.zeros(capacity), new_neighbors(capacity)),
     "projecting": lambda budget, capacity: ProjectOnAll(budget, np.zeros(capacity), new_span(capacity)),
 }
 

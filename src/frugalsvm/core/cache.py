@@ -19,7 +19,7 @@ from frugalsvm._stored import stored, within
 from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import rows_dot
 from frugalsvm.core.kernels import kernel_row, self_value
-from frugalsvm.core.records import as_numbers, record_type
+from frugalsvm.core.records import as_numbers, integer_record
 from frugalsvm.core.sparse_source import column_products
 
 __all__ = [
@@ -38,7 +38,7 @@ NONE = -1
 MUCH = 0.25  # part of a row that is lacking
 FREE = -1.0  # when a place without a row was used
 
-ROWS_STATE = record_type(np.int64, "clock", "n_logged")  # uses of rows; slots that were filled
+ROWS_STATE = integer_record("clock", "n_logged")  # uses of rows; slots that were filled
 
 
 @stored(

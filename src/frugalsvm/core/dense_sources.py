@@ -1,7 +1,7 @@
 """Sources of dense rows, with many features and with few.
 
 * ``DenseBlocks``: one matrix product for a block of examples, by BLAS. Best for about 9 features or more.
-* ``DenseColumns``: the support vectors kept feature by feature; an example's products are a few vectorised
+* ``DenseColumns``: the support vectors kept feature by feature; an example's products are a few vectorized
   additions. Nothing to look ahead to: best for few features.
 """
 

@@ -16,7 +16,7 @@ from frugalsvm._compile import compiled, inlined
 from frugalsvm._stored import are_squared_norms, stored, within
 from frugalsvm.core.fastmath import copy_row, row_products
 from frugalsvm.core.kernels import kernel_row, kernel_value, self_value
-from frugalsvm.core.records import as_numbers, record_type
+from frugalsvm.core.records import as_numbers, float_record, integer_record
 
 __all__ = [
     "COUNTS",
@@ -41,9 +41,9 @@ __all__ = [
 ]
 
 # Slots in use; examples seen, learned, and maintained for; kernel values computed; updates since the norm was computed
-COUNTS = record_type(np.int64, "n_slots", "n_seen", "n_updates", "n_maintenance", "n_kernel_evals", "n_since_norm")
+COUNTS = integer_record("n_slots", "n_seen", "n_updates", "n_maintenance", "n_kernel_evals", "n_since_norm")
 # The lazy scale; its sum while averaging; the sum of gradient errors; ||w||^2 in raw units; when averaging began
-SCALARS = record_type(np.float64, "scale", "scale_sum", "error_sum", "raw_norm", "averaged_from")
+SCALARS = float_record("scale", "scale_sum", "error_sum", "raw_norm", "averaged_from")
 
 SLOT_MULTIPLE = 16
 

@@ -71,7 +71,7 @@ def scored_row(kernel, products, norms, norm_x, weights, out, n):
 @entry
 def kernel_block(kernel, products, norms, row_norms, out):
     """``out[i, j] = K(x_i, z_j)`` from ``products[i, j] = <x_i, z_j>`` and the squared norms: for callers in Python."""
-    # Not in place: a loop that may overwrite what it reads next is not vectorised.
+    # Not in place: a loop that may overwrite what it reads next is not vectorized.
     for i in range(len(out)):
         kernel_row(kernel, products[i], norms, row_norms[i], out[i], norms.size)
 

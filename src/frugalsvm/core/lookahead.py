@@ -11,10 +11,8 @@ Here is the protocol of all sources (``load``, ``products_row``, ``example_norm`
 ``sources.py`` chooses.
 """
 
-import numpy as np
-
 from frugalsvm._compile import generic
-from frugalsvm.core.records import record_type
+from frugalsvm.core.records import integer_record
 
 __all__ = [
     "BLOCK_ROWS",
@@ -34,7 +32,7 @@ LONG_BLOCK_ROWS = 256  # for the sources that work column by column
 
 # What sources remember: where the loaded block starts, how many slots it has room for (`at_start` were in use when it
 # began); changed slots; packed features, whether they were packed, and whether all are, once, and kept current.
-SOURCE_STATE = record_type(np.int64, "start", "room", "at_start", "n_dirty", "n_packed", "is_filled", "is_whole")
+SOURCE_STATE = integer_record("start", "room", "at_start", "n_dirty", "n_packed", "is_filled", "is_whole")
 
 
 @generic

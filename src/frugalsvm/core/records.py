@@ -1,22 +1,24 @@
-"""Records: the counters and single numbers of a state, by their names, in an array that compiled code writes to.
+"""Numbers of a state under their names: types of structured arrays, all of whose fields have one type.
 
-A state has an array of one record, ``state.counts[0]["n_slots"]``, or of one for each output. All fields of a record
-have the same type, so that a record is a row of numbers as well (`as_numbers`): model files hold it so.
+An array of shape (1,) holds the numbers of one state, one of shape (n_outputs,) those of each output. They are read and
+written as ``state.counts[0]["n_slots"]``, in compiled code as in Python. Model files hold them as plain numbers.
 """
 
 import numpy as np
 
-__all__ = ["as_numbers", "record_type"]
+__all__ = ["as_numbers", "float_record", "integer_record"]
 
 
-def record_type(kind, *names: str) -> np.dtype:
-    """The type of a record with these fields, all of one type."""
-    return np.dtype([(name, kind) for name in names], align=True)
+def integer_record(*names: str) -> np.dtype:
+    """The type of a record of integers."""
+    return np.dtype([(name, np.int64) for name in names], align=True)
+
+
+def float_record(*names: str) -> np.dtype:
+    """The type of a record of floats."""
+    return np.dtype([(name, np.float64) for name in names], align=True)
 
 
 def as_numbers(records: np.ndarray) -> np.ndarray:
-    """The fields of records as a matrix with a row for each; it shares their memory."""
-    fields = records.dtype.fields
-    assert fields is not None, "not an array of records"
-    kind = next(iter(fields.values()))[0]
-    return records.view(kind).reshape(len(records), -1)
+    """The numbers of records as a matrix with a row for each record; it shares their memory."""
+    return records.view(records.dtype[0]).reshape(len(records), -1)

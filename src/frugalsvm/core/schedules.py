@@ -83,7 +83,7 @@ class PassiveAggressive(NamedTuple):
 
 @stored("implicit", kind="schedule", ranges={"lam": NOT_NEGATIVE, "eta0": POSITIVE})
 class Implicit(NamedTuple):
-    """The exact minimum of the regularised loss of one example, near the model"""
+    """The exact minimum of the regularized loss of one example, near the model"""
 
     lam: float
     eta0: float

@@ -30,7 +30,7 @@ class SparseColumns(NamedTuple):
     order: np.ndarray
     columns: np.ndarray  # (features that fit, capacity) the support vectors in the block's features
     features: np.ndarray  # which features those are
-    place: np.ndarray  # (n_features,) a feature's row in `columns`, or -1
+    row_of: np.ndarray  # (n_features,) a feature's row in `columns`, or -1
     products: np.ndarray
     state: np.ndarray
 
@@ -51,7 +51,7 @@ def new_sparse_source(X, order, expansion, stays):
         order,
         columns=np.zeros((n_packed, capacity), X.dtype),
         features=np.zeros(n_packed, np.int64),
-        place=np.full(n_features, -1, np.int64),
+        row_of=np.full(n_features, -1, np.int64),
         products=np.zeros(capacity, X.dtype),
         state=state,
     )
@@ -62,18 +62,18 @@ def _sparse_load(source, start, count, expansion):
     if source.state[0]["is_whole"] == 1:
         return _load_whole(source, start, count, expansion)
     for k in range(source.state[0]["n_packed"]):
-        source.place[source.features[k]] = -1
+        source.row_of[source.features[k]] = -1
     n_packed = 0
     taken = 0
     while taken < count:
         row = source.order[start + taken]
         begin, end = source.indptr[row], source.indptr[row + 1]
-        if not _room_for(source.indices, begin, end, source.place, source.features.size - n_packed):
+        if not _room_for(source.indices, begin, end, source.row_of, source.features.size - n_packed):
             break
         for k in range(begin, end):
             feature = source.indices[k]
-            if source.place[feature] < 0:
-                source.place[feature] = n_packed
+            if source.row_of[feature] < 0:
+                source.row_of[feature] = n_packed
                 source.features[n_packed] = feature
                 n_packed += 1
         taken += 1
@@ -93,7 +93,7 @@ def _load_whole(source, start, count, expansion):
     if source.state[0]["is_filled"] == 0:
         n_features = source.features.size
         for f in range(n_features):
-            source.features[f] = source.place[f] = f
+            source.features[f] = source.row_of[f] = f
         source.state[0]["n_packed"] = n_features
         for j in range(expansion.counts[0]["n_slots"]):
             _pack_slot(source.columns, source.features, n_features, expansion.rows, j)
@@ -102,12 +102,12 @@ def _load_whole(source, start, count, expansion):
 
 
 @compiled
-def _room_for(indices, begin, end, place, n_free):
+def _room_for(indices, begin, end, row_of, n_free):
     """Whether the features of a row that are not packed yet fit."""
     n_new = 0
     if end - begin > n_free:
         for k in range(begin, end):
-            n_new += place[indices[k]] < 0
+            n_new += row_of[indices[k]] < 0
     return n_new <= n_free
 
 
@@ -125,10 +125,10 @@ def _sparse_products_row(source, i, expansion):
     row = source.order[source.state[0]["start"] + i]
     begin, end = source.indptr[row], source.indptr[row + 1]
     for k in range(begin, end - 1, 2):
-        f, g = source.place[source.indices[k]], source.place[source.indices[k + 1]]
+        f, g = source.row_of[source.indices[k]], source.row_of[source.indices[k + 1]]
         add_pair(source.data[k], f, source.data[k + 1], g, source.columns, source.products, n)
     if (end - begin) % 2 == 1:
-        add_one(source.data[end - 1], source.place[source.indices[end - 1]], source.columns, source.products, n)
+        add_one(source.data[end - 1], source.row_of[source.indices[end - 1]], source.columns, source.products, n)
     return 0
 
 

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm.budgeted.combining import at_clock, mean_coefficients, with_coefficients
 from frugalsvm.budgeted.learner import Learner
+from frugalsvm.budgeted.model_averaging import at_clock, mean_coefficients, with_coefficients
 from frugalsvm.core.expansion import Expansion, averaged_coefficients
 from frugalsvm.dask._base import DaskClassifier, Training, Watch, held_accuracy
 from frugalsvm.dask._preparing import Rows, own

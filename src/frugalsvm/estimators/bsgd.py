@@ -3,9 +3,9 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.budgeted.ball import Ball, Everywhere
 from frugalsvm.budgeted.learner import Learner
 from frugalsvm.budgeted.maintenance import POLICIES, new_policy
+from frugalsvm.budgeted.norm_constraint import Ball, Unconstrained
 from frugalsvm.budgeted.policy import few_slots
 from frugalsvm.budgeted.projection import frozen
 from frugalsvm.budgeted.sgd import Parts, learn
@@ -44,7 +44,7 @@ class BSGDClassifier(BudgetedClassifier):
     Parameters
     ----------
     learner : {"pegasos", "norma", "perceptron"}, default="pegasos"
-        Step sizes: ``1 / (alpha t)``, ``eta0 / sqrt(t)``, or ``eta0`` without regularisation.
+        Step sizes: ``1 / (alpha t)``, ``eta0 / sqrt(t)``, or ``eta0`` without regularization.
     maintenance : {"merge", "project", "remove"}, default="merge"
         What is done with the smallest support vector when there is one too many: merge it with its best partner
         (RBF kernel only; time linear in the budget), project it on all others (quadratic), or remove it (linear,
@@ -52,12 +52,12 @@ class BSGDClassifier(BudgetedClassifier):
     budget : int, str or None, default=500
         Largest number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit.
     alpha : float, default=1e-4
-        Strength of the L2 regularisation, the lambda of the SVM objective. With n examples it corresponds to
+        Strength of the L2 regularization, the lambda of the SVM objective. With n examples it corresponds to
         ``C = 1 / (alpha n)``.
     eta0 : float, default=1.0
         Step size for "norma" and "perceptron".
     radius : float, default=None
-        Keep the norm of the model within this radius (the margin perceptron's regularisation).
+        Keep the norm of the model within this radius (the margin perceptron's regularization).
     kernel : {"rbf", "poly", "linear"}, default="rbf"
     gamma : {"scale", "auto"} or float, default="scale"
         As in `sklearn.svm.SVC`. "scale" is computed from the data of `fit`, or from the first batch of
@@ -260,7 +260,7 @@ class BSGDClassifier(BudgetedClassifier):
             kernel=self._kernel,
             schedule=new_schedule(LEARNERS[self.learner], **values),
             policy=self._policy if policy is None else policy,
-            ball=Everywhere() if self.radius is None else Ball(float(self.radius)),
+            ball=Unconstrained() if self.radius is None else Ball(float(self.radius)),
         )
 
     def _learn(self, X, labels, weights, order, policy=None):

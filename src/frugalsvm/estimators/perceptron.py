@@ -1,6 +1,6 @@
 """The budgeted kernel perceptrons as a scikit-learn classifier."""
 
-from frugalsvm.budgeted.ball import Everywhere
+from frugalsvm.budgeted.norm_constraint import Unconstrained
 from frugalsvm.budgeted.sgd import Parts
 from frugalsvm.budgeted.strategies import MULTI_CLASS, STRATEGIES, new_strategy
 from frugalsvm.core.kernels import KERNELS
@@ -36,7 +36,7 @@ class BudgetedPerceptron(OneVsRestLearners):
         "tightest"       the same, each counting for the examples it was nearest to                       O(B^2)
         "projectron"     newcomers are projected on the support vectors                                   O(B^2)
         "projectron++"   the same, and examples with a small margin are learned inside their span         O(B^2)
-        "silk"           implicit steps with regularisation; the least coefficient is removed             O(B)
+        "silk"           implicit steps with regularization; the least coefficient is removed             O(B)
         ================ ================================================================================ ========
     budget : int, str or None, default=500
         Largest number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit. Where
@@ -52,7 +52,7 @@ class BudgetedPerceptron(OneVsRestLearners):
     eta0 : float, default=1.0
         Step size; "forgetron" and "projectron++" always use 1. With ``margin=0`` it only scales the decision values.
     alpha : float, default=1e-4
-        Regularisation of "silk".
+        Regularization of "silk".
     kernel : {"rbf", "poly", "linear"}, default="rbf"
         Kernel, as in `sklearn.svm.SVC`.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -180,7 +180,7 @@ class BudgetedPerceptron(OneVsRestLearners):
         seed = random_state.randint(2**31)
         tolerance = IN_SPAN if self.threshold is None else 0.0
         policy = new_strategy(self.strategy, budget, capacity, threshold=self.threshold, tolerance=tolerance, seed=seed)
-        return Parts(loss, kernel, self._schedule(), policy, Everywhere())
+        return Parts(loss, kernel, self._schedule(), policy, Unconstrained())
 
     def _schedule(self):
         strategy = STRATEGIES[self.strategy]

@@ -14,6 +14,7 @@ from frugalsvm.core.capabilities import offers
 from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.kernels import RBF
 from frugalsvm.core.outputs import n_outputs_for
+from frugalsvm.core.records import as_numbers
 from frugalsvm.estimators._base import new_kernel
 from frugalsvm.estimators._origin import largest_size
 from frugalsvm.estimators._pairs import pairs_of
@@ -168,7 +169,7 @@ def _predictor(model: Any) -> bool:
     n_classes = len(model.classes_)
     pairs = type(model).__name__ == "IncrementalSVC"
     n_outputs = len(pairs_of(n_classes)) if pairs else n_outputs_for(n_classes)
-    right = len(coef) == n_outputs and counts.min() >= 0
+    right = len(coef) == n_outputs and as_numbers(counts).min() >= 0
     return bool(right) and _within_bounds(model._kernel, rows, coef, np.abs(intercept).max())
 
 

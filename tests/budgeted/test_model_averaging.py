@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from oracles.bsgd import kernel_matrix
-from oracles.combining import combined_oracle
+from oracles.model_averaging import combined_oracle
 from support import Setting, blobs
 
-from frugalsvm.budgeted.combining import at_clock, combined, mean_coefficients, with_coefficients
+from frugalsvm.budgeted.model_averaging import at_clock, combined, mean_coefficients, with_coefficients
 from frugalsvm.core.expansion import coefficients
 from frugalsvm.core.schedules import advance
 

@@ -5,7 +5,7 @@
 For projection ``Delta`` is orthogonal to what is left, so that is ``-||Delta||^2``; the others need the model's
 values at the vectors involved. Now and then the norm is computed afresh, so that rounding cannot add up.
 
-A learner without a ball has the part ``Everywhere``, for which all of this compiles to nothing.
+A learner without a ball has the part ``Unconstrained``, for which all of this compiles to nothing.
 """
 
 from typing import NamedTuple
@@ -14,17 +14,13 @@ import numpy as np
 
 from frugalsvm._compile import compiled, generic
 from frugalsvm._stored import stored
-from frugalsvm.core.expansion import (
-    raw_squared_norm,
-    row_kernel_row,
-    slot_kernel_row,
-)
+from frugalsvm.core.expansion import raw_squared_norm, row_kernel_row, slot_kernel_row
 from frugalsvm.core.fastmath import row_weighted_sum, rows_dot
 from frugalsvm.core.merge import between, merge_factors
 
 __all__ = [
     "Ball",
-    "Everywhere",
+    "Unconstrained",
     "note_addition",
     "note_merge",
     "note_projection",
@@ -36,7 +32,7 @@ REFRESH = 8  # compute the norm afresh after so many times as many updates as th
 
 
 @stored("everywhere", kind="ball")
-class Everywhere(NamedTuple):
+class Unconstrained(NamedTuple):
     """No constraint."""
 
 
@@ -53,7 +49,7 @@ def note_addition(ball, expansion, overlap, size):
 
 
 @generic
-def note_removal(ball, kernel, expansion, work, victim, lost):
+def note_removal(ball, kernel, expansion, work, dropped, lost):
     """A slot is about to be removed."""
 
 
@@ -72,33 +68,33 @@ def stay_inside(ball, kernel, expansion):
     """Scale the model down to the ball if it has left it."""
 
 
-@note_addition.implement(Everywhere)
-def _everywhere_addition(ball, expansion, overlap, size):
+@note_addition.implement(Unconstrained)
+def _unconstrained_addition(ball, expansion, overlap, size):
     pass
 
 
-@note_removal.implement(Everywhere)
-def _everywhere_removal(ball, kernel, expansion, work, victim, lost):
+@note_removal.implement(Unconstrained)
+def _unconstrained_removal(ball, kernel, expansion, work, dropped, lost):
     pass
 
 
-@note_projection.implement(Everywhere)
-def _everywhere_projection(ball, expansion, lost):
+@note_projection.implement(Unconstrained)
+def _unconstrained_projection(ball, expansion, lost):
     pass
 
 
-@note_merge.implement(Everywhere)
-def _everywhere_merge(ball, kernel, expansion, work, m, n, h, log_kappa, lost):
+@note_merge.implement(Unconstrained)
+def _unconstrained_merge(ball, kernel, expansion, work, m, n, h, log_kappa, lost):
     pass
 
 
-@stay_inside.implement(Everywhere)
-def _everywhere_inside(ball, kernel, expansion):
+@stay_inside.implement(Unconstrained)
+def _unconstrained_inside(ball, kernel, expansion):
     pass
 
 
 @compiled
-def _pull(weights, coef, slot, kernel_row, n):
+def _inner_product(weights, coef, slot, kernel_row, n):
     """``<w, sum_o coef[o, slot] Phi(x)>`` in raw units, from the kernel row of x."""
     total = 0.0
     for o in range(weights.shape[0]):
@@ -112,10 +108,10 @@ def _ball_addition(ball, expansion, overlap, size):
 
 
 @note_removal.implement(Ball)
-def _ball_removal(ball, kernel, expansion, work, victim, lost):
-    slot_kernel_row(kernel, expansion, victim, work.products, work.kernel_row)
+def _ball_removal(ball, kernel, expansion, work, dropped, lost):
+    slot_kernel_row(kernel, expansion, dropped, work.products, work.kernel_row)
     n = expansion.counts[0]["n_slots"]
-    inner = _pull(expansion.weights, expansion.coef, victim, work.kernel_row, n)
+    inner = _inner_product(expansion.weights, expansion.coef, dropped, work.kernel_row, n)
     expansion.scalars[0]["raw_norm"] += lost - 2.0 * inner
 
 
@@ -129,15 +125,15 @@ def _ball_merge(ball, kernel, expansion, work, m, n, h, log_kappa, lost):
     coef, weights, row = expansion.coef, expansion.weights, work.kernel_row
     n_slots = expansion.counts[0]["n_slots"]
     slot_kernel_row(kernel, expansion, m, work.products, row)
-    inner = _pull(weights, coef, m, row, n_slots)
+    inner = _inner_product(weights, coef, m, row, n_slots)
     slot_kernel_row(kernel, expansion, n, work.products, row)
-    inner += _pull(weights, coef, n, row, n_slots)
+    inner += _inner_product(weights, coef, n, row, n_slots)
     between(expansion.rows, m, n, h, work.vector, 0)
     norm = rows_dot(work.vector, 0, work.vector, 0)
     row_kernel_row(kernel, work.vector, 0, norm, expansion.rows, expansion.norms, n_slots, work.products, row)
     expansion.counts[0]["n_kernel_evals"] += n_slots
     u, v = merge_factors(h, log_kappa)
-    inner -= u * _pull(weights, coef, m, row, n_slots) + v * _pull(weights, coef, n, row, n_slots)
+    inner -= u * _inner_product(weights, coef, m, row, n_slots) + v * _inner_product(weights, coef, n, row, n_slots)
     expansion.scalars[0]["raw_norm"] += lost - 2.0 * inner
 
 

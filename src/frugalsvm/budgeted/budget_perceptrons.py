@@ -16,8 +16,8 @@ BSGD paper (Wang, Crammer & Vucetic 2012), section 2.4 and Table 1. f' is the mo
   errors, over all B + 1 support vectors k, r itself included: the examples it stands for do not vanish with it. Of
   equals the oldest goes; with the first slot instead, all others would be frozen whenever nothing is at stake.
 
-**Cost.** The values f'(x_j) are kept: a newcomer's kernel row is at hand, and that of the victim is computed, which
-makes the first policy O(B). The second needs all kernel values between support vectors at each removal, O(B^2), and
+**Cost.** The values f'(x_j) are kept: a newcomer's kernel row is at hand, and that of the dropped one is computed; so
+the first policy is O(B). The second needs all kernel values between support vectors at each removal, O(B^2), and
 computes them one after the other in O(B) space. Now and then the values are computed afresh, so that rounding cannot
 add up.
 """
@@ -27,18 +27,18 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, inlined
-from frugalsvm._stored import BUDGET, stored, within
-from frugalsvm.budgeted.neighbours import nearest
+from frugalsvm._stored import BUDGET, renamed, stored, within
+from frugalsvm.budgeted.neighbors import nearest
 from frugalsvm.budgeted.policy import admit, oldest_of_the_least, pass_by, remove
 from frugalsvm.core.expansion import row_kernel_row, slot_kernel_row
 from frugalsvm.core.fastmath import first_argmax, row_weighted_sum
 from frugalsvm.core.kernels import self_value
-from frugalsvm.core.records import as_numbers, record_type
+from frugalsvm.core.records import as_numbers, integer_record
 
 __all__ = ["RemoveConfident", "RemoveHarmless", "SelfScores", "new_self_scores"]
 
 REFRESH = 32  # compute the values afresh after so many times as many changes as there are slots
-SCORES_STATE = record_type(np.int64, "n_covered", "n_changes")  # slots with values; changes since they were computed
+SCORES_STATE = integer_record("n_covered", "n_changes")  # slots with values; changes since they were computed
 ZERO_64, ZERO_32 = 1e-12, 1e-6  # a value below this part of K(x, x) is zero: class +1
 
 
@@ -65,7 +65,13 @@ class RemoveConfident(NamedTuple):
     one_output = True
 
 
-@stored("remove-harmless", kind="policy", arrays={"errors": "d s", "counts": "d 2s"}, ranges={"budget": BUDGET})
+@stored(
+    "remove-harmless",
+    kind="policy",
+    arrays={"errors": "d s", "counts": "d 2s"},
+    ranges={"budget": BUDGET},
+    earlier=renamed(summarises="summarizes"),
+)
 class RemoveHarmless(NamedTuple):
     """Remove the support vector without which the model makes the fewest errors on all of them."""
 
@@ -73,7 +79,7 @@ class RemoveHarmless(NamedTuple):
     scores: SelfScores
     errors: np.ndarray  # scratch
     counts: np.ndarray  # (2, capacity) the negative and positive examples that a support vector stands for
-    summarises: bool  # whether it stands for others too ("tightest")
+    summarizes: bool  # whether it stands for others too ("tightest")
 
     one_output = True
 
@@ -110,13 +116,13 @@ def _recompute(values, kernel, expansion, n, work):
 
 
 @inlined
-def _remove_scored(scores, kernel, ball, source, expansion, work, victim):
+def _remove_scored(scores, kernel, ball, source, expansion, work, dropped):
     """Take a slot out of the model, whose kernel row is in the workspace; returns the squared degradation."""
     last = expansion.counts[0]["n_slots"] - 1
-    _add_multiple(scores.values, -expansion.coef[0, victim], work.kernel_row, last + 1)
-    scores.values[victim] = scores.values[last]
+    _add_multiple(scores.values, -expansion.coef[0, dropped], work.kernel_row, last + 1)
+    scores.values[dropped] = scores.values[last]
     scores.state[0]["n_covered"] = last
-    return remove(kernel, ball, source, expansion, work, victim)
+    return remove(kernel, ball, source, expansion, work, dropped)
 
 
 @compiled
@@ -134,9 +140,9 @@ def _remove_confident(policy, loss, kernel, ball, source, expansion, work):
     n = expansion.counts[0]["n_slots"]
     if n > policy.budget:
         _confidences(kernel, policy.scores.values, expansion.coef, expansion.norms, n, policy.confidence)
-        victim = first_argmax(policy.confidence, n)
-        slot_kernel_row(kernel, expansion, victim, work.products, work.kernel_row)
-        return _remove_scored(policy.scores, kernel, ball, source, expansion, work, victim)
+        dropped = first_argmax(policy.confidence, n)
+        slot_kernel_row(kernel, expansion, dropped, work.products, work.kernel_row)
+        return _remove_scored(policy.scores, kernel, ball, source, expansion, work, dropped)
     return 0.0
 
 
@@ -160,21 +166,21 @@ def _remove_harmless(policy, loss, kernel, ball, source, expansion, work):
     policy.counts[1, n - 1] = np.float64(a > 0.0)
     if n > policy.budget:
         _count_errors(kernel, expansion, policy.scores.values, policy.counts, policy.errors, work)
-        victim = oldest_of_the_least(policy.errors, expansion.births, n)
-        slot_kernel_row(kernel, expansion, victim, work.products, work.kernel_row)
-        if policy.summarises:
-            heir = nearest(kernel, work.kernel_row, expansion.norms, n, victim)
-            policy.counts[0, heir] += policy.counts[0, victim]
-            policy.counts[1, heir] += policy.counts[1, victim]
-        policy.counts[0, victim] = policy.counts[0, n - 1]
-        policy.counts[1, victim] = policy.counts[1, n - 1]
-        return _remove_scored(policy.scores, kernel, ball, source, expansion, work, victim)
+        dropped = oldest_of_the_least(policy.errors, expansion.births, n)
+        slot_kernel_row(kernel, expansion, dropped, work.products, work.kernel_row)
+        if policy.summarizes:
+            heir = nearest(kernel, work.kernel_row, expansion.norms, n, dropped)
+            policy.counts[0, heir] += policy.counts[0, dropped]
+            policy.counts[1, heir] += policy.counts[1, dropped]
+        policy.counts[0, dropped] = policy.counts[0, n - 1]
+        policy.counts[1, dropped] = policy.counts[1, n - 1]
+        return _remove_scored(policy.scores, kernel, ball, source, expansion, work, dropped)
     return 0.0
 
 
 @pass_by.implement(RemoveHarmless)
 def _count_elsewhere(policy, kernel, label, expansion, work):
-    if policy.summarises and expansion.counts[0]["n_slots"] > 0:
+    if policy.summarizes and expansion.counts[0]["n_slots"] > 0:
         heir = nearest(kernel, work.kernel_row, expansion.norms, expansion.counts[0]["n_slots"], -1)
         policy.counts[label, heir] += 1.0
 
