@@ -95,6 +95,51 @@ def test_cache_of_a_version_whose_types_are_elsewhere_is_left_alone(package):
     assert train() == {"n_learned": 2, "hits": 1, "misses": 0}
 
 
+# A Numba without some of the options that are not documented, and one that keeps its cache elsewhere
+OTHER_NUMBA = """
+import warnings
+from numba.core.cpu import CPUTargetOptions
+from numba.core.dispatcher import Dispatcher
+{change}
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    from frugalsvm._compile import entry, inlined
+
+    @inlined
+    def twice(x):
+        return x + x
+
+    @entry
+    def total(values):
+        found = 0.0
+        for value in values:
+            found += twice(value)
+        return found
+
+print({{str(each.message).partition(":")[0].partition(" has ")[2] or str(each.message) for each in caught}})
+import numpy
+print(total(numpy.arange(4.0)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("", "set()"),
+        ("mixin = CPUTargetOptions.__bases__[0]; del mixin._nrt, mixin.forceinline", "no option"),
+        ("Dispatcher.enable_caching = lambda self: setattr(self, '_cache', object())", "compiles anew"),
+    ],
+)
+def test_other_versions_of_numba_are_slower_with_a_warning(change, told, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(OTHER_NUMBA.format(change=change))
+    source = Path(frugalsvm.__file__).parent.parent
+    code = "import runpy, sys; runpy.run_path(sys.argv[1])"
+    said, result = python(code, script, path=[source], NUMBA_CACHE_DIR=str(tmp_path)).splitlines()
+    assert told in said
+    assert float(result) == 12.0
+
+
 def test_digest_sees_names_and_contents(tmp_path):
     (tmp_path / "inner").mkdir()
     first, second = tmp_path / "a.py", tmp_path / "inner" / "b.py"
