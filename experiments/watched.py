@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from frugalsvm import LASVMClassifier, TrackingSVC
-from frugalsvm.core.expansion import N_KERNEL_EVALS
 from frugalsvm.dual.learn import machine_of, new_work
 from frugalsvm.dual.tracking import make_rounds
 
@@ -42,7 +41,7 @@ class Watched:
 
     @property
     def n_kernel_values(self) -> int:
-        return int(self._machine.dual.members.counts[N_KERNEL_EVALS])
+        return int(self._machine.dual.members.counts[0]["n_kernel_evals"])
 
     def _pick(self, X, labels, support):
         before = self.n_kernel_values
@@ -87,7 +86,7 @@ class WatchedBatch(Watched, TrackingSVC):
         self._learner, self._looks, self._n_learned = tracking, looks, 0
         self._machine = machine_of(self._machine.dual, int(self.cache_size * 2**20))
         dual, rows = self._machine
-        dual.members.counts[N_KERNEL_EVALS] = 0
+        dual.members.counts[0]["n_kernel_evals"] = 0
         for n_rounds in sorted(set().union(*(places for places, _ in looks.values()))):
             make_rounds(tracking, n_rounds - self._n_learned, dual, rows, new_work(dual))
             self._n_learned = n_rounds

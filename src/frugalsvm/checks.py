@@ -33,8 +33,8 @@ __all__ = [
     "check_dense_equals_sparse",
     "check_estimator",
     "check_name",
-    "check_save_and_load",
     "check_same_seed_same_model",
+    "check_save_and_load",
     "check_unlearn",
     "checks_of",
 ]

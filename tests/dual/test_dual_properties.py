@@ -11,7 +11,6 @@ from oracles.bsgd import kernel_matrix
 from oracles.lasvm import LASVMOracle
 from support import blobs
 
-from frugalsvm.core.expansion import N_SEEN, N_SLOTS
 from frugalsvm.core.kernels import RBF
 from frugalsvm.dual.biased import Biased
 from frugalsvm.dual.learn import finished, learn, new_machine, remembered
@@ -64,7 +63,7 @@ def trained(learner, data, *, n_outputs=1, dtype=float, cache=PLENTY, n_slots=10
 def by_example(machine, c=0):
     """Members of an output: the numbers of the examples in increasing order, alphas, gradients and ends of boxes."""
     dual = machine.dual
-    slots = np.flatnonzero(dual.bound[c, : dual.members.counts[N_SLOTS]])
+    slots = np.flatnonzero(dual.bound[c, : dual.members.counts[0]["n_slots"]])
     slots = slots[np.argsort(dual.members.births[slots])]
     return (
         dual.members.births[slots],
@@ -87,7 +86,7 @@ def assert_same(machine, other, c=0, d=0, *, tol=1e-9):
 def assert_sound(machine, gamma, s=None, tol=1e-9):
     """The invariants of the state; with ``s``, also those of the gap without a bias."""
     dual, members = machine.dual, machine.dual.members
-    n = int(members.counts[N_SLOTS])
+    n = int(members.counts[0]["n_slots"])
     alpha, bound = members.coef[:, :n], dual.bound[:, :n]
     rows = members.rows[:n].astype(float)
     gram = kernel_matrix(rows, rows, kernel="rbf", gamma=gamma)
@@ -117,7 +116,7 @@ def assert_sound(machine, gamma, s=None, tol=1e-9):
         assert not array[:, n:].any()
     births = members.births[:n][~is_free]
     assert len(set(births)) == len(births)
-    assert len(births) == 0 or 1 <= births.min() <= births.max() <= members.counts[N_SEEN]
+    assert len(births) == 0 or 1 <= births.min() <= births.max() <= members.counts[0]["n_seen"]
 
     if s is not None:
         for c in range(len(bound)):
@@ -158,7 +157,7 @@ def test_anything_without_a_bias(seed, n_rows, n_outputs, loss, C, gamma, pairs,
     for _ in range(n_passes):
         machine = learn(learner, machine, data.X, data.labels, data.boxes, slot_of_row=slot_of_row)
         assert_sound(machine, gamma, learner.s)
-    assert machine.dual.members.counts[N_SEEN] == n_passes * np.count_nonzero(data.boxes)
+    assert machine.dual.members.counts[0]["n_seen"] == n_passes * np.count_nonzero(data.boxes)
     rows = machine.dual.row[machine.dual.row >= 0]
     assert len(set(rows)) == len(rows)  # nobody is a member twice
 

@@ -11,7 +11,6 @@ from oracles.lasvm import dual as hinge_dual
 from oracles.lasvm_biased import BiasedLASVMOracle
 from support import blobs, kernel_part
 
-from frugalsvm.core.expansion import N_MAINTENANCE, N_SEEN, N_SLOTS
 from frugalsvm.dual.biased import Biased
 from frugalsvm.dual.learn import finished, learn, new_machine, remembered
 from frugalsvm.dual.online import HINGE_LOSS, RAMP_FILTER, RAMP_LOSS, Online
@@ -195,7 +194,7 @@ class Race:
     def members(self, oracle):
         """The engine's rows and slots, and the oracle's rows and places, of the members in the order of their rows."""
         dual = self.machine.dual
-        slots = np.flatnonzero(dual.bound[0, : dual.members.counts[N_SLOTS]])
+        slots = np.flatnonzero(dual.bound[0, : dual.members.counts[0]["n_slots"]])
         slots = slots[np.argsort(dual.row[slots])]
         theirs = np.array([self.row_of[id] for id in oracle.ids], int)
         places = np.argsort(theirs)
@@ -219,7 +218,7 @@ class Race:
         np.testing.assert_allclose(dual.gradient[0, slots], oracle.g[places], rtol=0, atol=TOL)
         assert (tallies[N_SUPPORT], tallies[N_MEMBERS]) == (oracle.n_sv, len(oracle.ids))
         assert tallies[N_REPROCESS] == self.n_reprocess
-        assert (members.counts[N_SEEN], members.counts[N_MAINTENANCE]) == (self.n_seen, self.n_gone)
+        assert (members.counts[0]["n_seen"], members.counts[0]["n_maintenance"]) == (self.n_seen, self.n_gone)
         if isinstance(oracle, LASVMOracle):
             self.compare_gap()
         else:

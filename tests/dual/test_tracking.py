@@ -7,7 +7,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 from support import blobs
 
 from frugalsvm import TrackingSVC
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.core.kernels import RBF
 from frugalsvm.core.rng import below, new_rng
 from frugalsvm.dual.learn import learn, new_machine
@@ -34,7 +33,7 @@ def test_follows_the_oracle(process):
         oracle.learn_one(X[t], y[t])
         machine = learn(learner, machine, X[t : t + 1], labels[t : t + 1], np.full(1, C))
         dual = machine.dual
-        n = dual.members.counts[N_SLOTS]
+        n = dual.members.counts[0]["n_slots"]
         assert n == t + 1
         np.testing.assert_allclose(dual.members.coef[0, :n], oracle.alpha * y[:n], atol=1e-10)
         mean = dual.members.coef[0, :n].copy()
@@ -77,7 +76,7 @@ class TestTrackingSVC:
         X, _, y = stream()
         model = TrackingSVC(K, C, gamma=GAMMA, cached=True, average=False, random_state=0).fit(X, y)
         dual = model._machine.dual
-        n = dual.members.counts[N_SLOTS]
+        n = dual.members.counts[0]["n_slots"]
         is_member = dual.bound[0, :n] != 0
         assert is_member.sum() == model.n_support_[0] < len(X)
         assert (dual.members.coef[0, :n][is_member] != 0).all()

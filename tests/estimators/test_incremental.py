@@ -14,7 +14,6 @@ from sklearn.svm import SVC
 from support import blobs
 
 from frugalsvm import IncrementalSVC
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.estimators import _exact
 
 GAMMA = 0.3
@@ -219,7 +218,7 @@ class TestUnlearning:
         assert (model.n_examples_, model.t_) == (len(y), len(y) + 90)
         assert model.example_ids_.tolist() == [*range(10), *range(40, len(y)), *range(len(y) + 60, len(y) + 90)]
         for machine, other in zip(model._machines, fresh._machines, strict=True):  # slots are used again
-            assert machine.exact.points.counts[N_SLOTS] == other.exact.points.counts[N_SLOTS]
+            assert machine.exact.points.counts[0]["n_slots"] == other.exact.points.counts[0]["n_slots"]
 
     def test_rows(self, data):
         X, y = data

@@ -10,7 +10,6 @@ from sklearn.svm import SVC
 from support import assert_same_estimator, blobs
 
 from frugalsvm import LASVMClassifier
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.estimators.lasvm import VARIANTS
 
 GAMMA = 0.3
@@ -75,7 +74,7 @@ def direct_gap(model):
     the hinge loss beyond the linear part, ``c max(0, Y (y - f))``.
     """
     dual = model._machine.dual
-    n, gap = dual.members.counts[N_SLOTS], 0.0
+    n, gap = dual.members.counts[0]["n_slots"], 0.0
     for c in range(len(dual.bound)):
         chosen = np.flatnonzero(dual.bound[c, :n])
         rows, alphas = dual.members.rows[chosen], dual.members.coef[c, chosen]

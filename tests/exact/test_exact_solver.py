@@ -9,7 +9,6 @@ from oracles.exact import Adiabatic, breakpoints, kkt_violation, objective, opti
 from oracles.exact import bias as oracle_bias
 from sklearn.svm import SVC
 
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.core.kernels import RBF, Linear, Poly
 from frugalsvm.exact.conditions import dual_objective, is_pinned, optimal_bias, violation
 from frugalsvm.exact.incremental import REFRESH, change_C, learn, left_out, restored, unlearn
@@ -137,7 +136,7 @@ class Model:
         assert self.violation() < OPTIMAL
         assert abs(self.gap()) < OPTIMAL * max(1.0, self.problem.boxes.sum())
         assert violation(exact, self.bias) < OPTIMAL
-        n = exact.points.counts[N_SLOTS]
+        n = exact.points.counts[0]["n_slots"]
         assert n - exact.counts[N_FREE] == len(self.slots)
         assert np.count_nonzero(exact.points.coef[0, :n]) == np.count_nonzero(self.beta)
 
@@ -362,7 +361,7 @@ class TestMachine:
             for row in range(5, 25):
                 model.unlearn(row)
             model.learn(np.arange(5, 25)).check()
-            assert model.machine.exact.points.counts[N_SLOTS] == 40
+            assert model.machine.exact.points.counts[0]["n_slots"] == 40
             np.testing.assert_allclose(model.values(), before, atol=EQUAL)
 
     def test_growing(self):

@@ -5,7 +5,6 @@ import pytest
 from oracles.exact import kkt_violation
 from oracles.tvm import TVM
 
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.core.kernels import RBF
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.exact.state import HI, KINK_AT, LO, B
@@ -45,16 +44,16 @@ class Engine:
         learn(self.rules, self.twins, self.cache, x[None], np.array([y]), np.array([weight]))
 
     def of(self, *rows):
-        n = self.twins.exact.points.counts[N_SLOTS]
+        n = self.twins.exact.points.counts[0]["n_slots"]
         return tuple(self.twins.exact.of[row, :n] for row in rows)
 
     @property
     def rows(self):
-        return self.twins.exact.points.rows[: self.twins.exact.points.counts[N_SLOTS]]
+        return self.twins.exact.points.rows[: self.twins.exact.points.counts[0]["n_slots"]]
 
     @property
     def weights(self):
-        n = self.twins.exact.points.counts[N_SLOTS]
+        n = self.twins.exact.points.counts[0]["n_slots"]
         return self.twins.of[PLUS, :n], self.twins.of[MINUS, :n]
 
     @property

@@ -22,7 +22,6 @@ import numpy as np
 from frugalsvm._compile import compiled, inlined, larger, smaller
 from frugalsvm._stored import ANY_COUNT, NOT_NEGATIVE, POSITIVE, stored
 from frugalsvm.core.cache import row_of_slot
-from frugalsvm.core.expansion import N_SLOTS, N_UPDATES
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.core.kernels import self_value
 from frugalsvm.dual.members import admit_member, dismiss, meet, one_sided, take_slot
@@ -114,14 +113,14 @@ def _move_pair(kernel, dual, rows, c, i, j, work):
     step = min(step, np.float64(min(dual.up[c, i], dual.down[c, j])))
     change_alpha(dual, c, i, step)
     change_alpha(dual, c, j, -step)
-    _shift(dual.gradient, c, rows.values[row_i], rows.values[row_j], step, members.counts[N_SLOTS])
+    _shift(dual.gradient, c, rows.values[row_i], rows.values[row_j], step, members.counts[0]["n_slots"])
     dual.sums[c, SUM_H2] = UNKNOWN
 
 
 @inlined
 def _set_bias(dual, c):
     """Half way between the extremes; the one there is while nobody can go the other way. Returns them."""
-    most, least = _extremes(dual.gradient, dual.up, dual.down, c, dual.members.counts[N_SLOTS])
+    most, least = _extremes(dual.gradient, dual.up, dual.down, c, dual.members.counts[0]["n_slots"])
     if most > -NOBODY and least < NOBODY:
         dual.sums[c, BIAS] = 0.5 * (most + least)
     elif most > -NOBODY or least < NOBODY:
@@ -132,7 +131,7 @@ def _set_bias(dual, c):
 @visit.implement(Biased)
 def _visit(learner, source, i, label, box, row, known, dual, rows, work):
     newcomers_row(learner.kernel, source, i, dual, work)
-    n = dual.members.counts[N_SLOTS]
+    n = dual.members.counts[0]["n_slots"]
     n_outputs = dual.bound.shape[0]
     slot = known
     for c in range(n_outputs):
@@ -151,22 +150,22 @@ def _visit(learner, source, i, label, box, row, known, dual, rows, work):
 @inlined
 def _process(learner, dual, rows, c, slot, work):
     """PROCESS: a step with the member that violates most together with the newcomer."""
-    n = dual.members.counts[N_SLOTS]
+    n = dual.members.counts[0]["n_slots"]
     most, least = _extremes(dual.gradient, dual.up, dual.down, c, n)
     g = np.float64(dual.gradient[c, slot])
     if dual.bound[c, slot] > 0.0:
         if least < NOBODY and g - least > learner.tau:
             _move_pair(learner.kernel, dual, rows, c, slot, _faller(dual.gradient, dual.down, c, least, n), work)
-            dual.members.counts[N_UPDATES] += 1
+            dual.members.counts[0]["n_updates"] += 1
     elif most > -NOBODY and most - g > learner.tau:
         _move_pair(learner.kernel, dual, rows, c, _riser(dual.gradient, dual.up, c, most, n), slot, work)
-        dual.members.counts[N_UPDATES] += 1
+        dual.members.counts[0]["n_updates"] += 1
 
 
 @improve.implement(Biased)
 def _reprocess(learner, tau, dual, rows, c, work):
     members = dual.members
-    n = members.counts[N_SLOTS]
+    n = members.counts[0]["n_slots"]
     most, least = _extremes(dual.gradient, dual.up, dual.down, c, n)
     if most == -NOBODY or least == NOBODY or most - least <= tau:
         return False

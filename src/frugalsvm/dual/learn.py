@@ -7,7 +7,6 @@ from scipy.sparse import csr_array
 
 from frugalsvm._stored import stored
 from frugalsvm.core.cache import KernelRows, new_rows, resized_rows
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.core.sources import current_columns, new_source, rows_at_a_time
 from frugalsvm.dual.online import finish, run
 from frugalsvm.dual.state import Dual, new_dual, resized_dual
@@ -48,7 +47,7 @@ def new_machine(n_features, n_outputs, dtype, cache_bytes, n_slots=FIRST_SLOTS):
 
 def machine_of(dual, cache_bytes):
     """A machine with the state of another one, and an empty cache."""
-    n = int(dual.members.counts[N_SLOTS])
+    n = int(dual.members.counts[0]["n_slots"])
     filled = np.flatnonzero((dual.bound[:, :n] != 0.0).any(axis=0))
     return Machine(dual, new_rows(cache_bytes, dual.members.rows.shape[0], dual.members.rows.dtype, filled=filled))
 

@@ -4,7 +4,6 @@ import numpy as np
 
 from frugalsvm._compile import compiled, inlined
 from frugalsvm.core.cache import note_insertion, note_removal
-from frugalsvm.core.expansion import N_MAINTENANCE, N_SEEN, N_SLOTS
 from frugalsvm.core.fastmath import nth_smallest
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.lookahead import example_norm, place_example
@@ -38,7 +37,7 @@ PATIENCE = 30  # so many times more idle members stay as long as examples are on
 @inlined
 def has_room(dual):
     """Whether one more example can become a member."""
-    return dual.pool[N_FREE] > 0 or dual.members.counts[N_SLOTS] < dual.members.rows.shape[0]
+    return dual.pool[N_FREE] > 0 or dual.members.counts[0]["n_slots"] < dual.members.rows.shape[0]
 
 
 @inlined
@@ -49,16 +48,16 @@ def take_slot(kernel, source, i, row, dual, rows, work):
         dual.pool[N_FREE] -= 1
         slot = dual.free[dual.pool[N_FREE]]
     else:
-        slot = members.counts[N_SLOTS]
-        members.counts[N_SLOTS] += 1
+        slot = members.counts[0]["n_slots"]
+        members.counts[0]["n_slots"] += 1
     dual.pool[BUSY] = slot
     place_example(source, i, members, slot)
     members.norms[slot] = example_norm(source, i)
-    members.births[slot] = members.counts[N_SEEN]
+    members.births[slot] = members.counts[0]["n_seen"]
     dual.row[slot] = row
     work.kernel_row[slot] = self_value(kernel, members.norms[slot])
     # Most newcomers stay idle, so their rows are the first to go; a step that uses one makes it count.
-    note_insertion(rows, slot, work.kernel_row, members.counts[N_SLOTS], 0.0)
+    note_insertion(rows, slot, work.kernel_row, members.counts[0]["n_slots"], 0.0)
     return slot
 
 
@@ -120,7 +119,7 @@ def dismiss(dual, rows, c, slot):
     dual.gradient[c, slot] = 0.0
     dual.up[c, slot] = dual.down[c, slot] = 0.0
     dual.tallies[c, N_MEMBERS] -= 1
-    dual.members.counts[N_MAINTENANCE] += 1
+    dual.members.counts[0]["n_maintenance"] += 1
     zone = dual.zone[c, slot]
     if zone != MIDDLE:
         dual.tallies[c, CLEANED_LEFT if zone == LEFT else CLEANED_RIGHT] += 1
@@ -143,7 +142,7 @@ def release(dual, rows, slot):
 @inlined
 def clean(dual, rows, c, max_idle, scratch):
     """CLEAN: of the members with alpha = 0, dismiss those with the largest gradients beyond ``max_idle``."""
-    n = dual.members.counts[N_SLOTS]
+    n = dual.members.counts[0]["n_slots"]
     n_idle = _collect_idle(dual.members.coef, dual.bound, dual.gradient, c, n, scratch)
     if n_idle <= max_idle:
         return

@@ -21,10 +21,10 @@ from typing import NamedTuple
 from frugalsvm._compile import entry, generic, inlined
 from frugalsvm._stored import ANY_COUNT, NOT_NEGATIVE, POSITIVE, stored
 from frugalsvm.core.cache import row_of_slot
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, N_UPDATES, whole_groups
+from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.core.kernels import kernel_row, self_value
-from frugalsvm.core.lookahead import ROOM, example_norm, load, products_row
+from frugalsvm.core.lookahead import example_norm, load, products_row
 from frugalsvm.dual.members import PATIENCE, admit_member, clean, has_room, meet, one_sided, release, take_slot
 from frugalsvm.dual.state import ADMITTED, BUSY, LEFT, MIDDLE, N_FREE, N_SUPPORT, RIGHT
 from frugalsvm.dual.steps import coordinate_step, gap_of, gap_target, move_one, reprocess
@@ -87,13 +87,13 @@ def improve(learner, tau, dual, rows, c, work):
 def newcomers_row(kernel, source, i, dual, work):
     """Leave the kernel values of example i with all slots in the workspace."""
     members = dual.members
-    n = members.counts[N_SLOTS]
+    n = members.counts[0]["n_slots"]
     begin = products_row(source, i, members)
     kernel_row(
         kernel, source.products[begin:], members.norms, example_norm(source, i), work.kernel_row, whole_groups(n)
     )
-    members.counts[N_KERNEL_EVALS] += n
-    members.counts[N_SEEN] += 1
+    members.counts[0]["n_kernel_evals"] += n
+    members.counts[0]["n_seen"] += 1
 
 
 @inlined
@@ -105,7 +105,7 @@ def truth_of(label, c, n_outputs):
 @visit.implement(Online)
 def _visit(learner, source, i, label, box, row, known, dual, rows, work):
     newcomers_row(learner.kernel, source, i, dual, work)
-    n = dual.members.counts[N_SLOTS]
+    n = dual.members.counts[0]["n_slots"]
     n_outputs = dual.bound.shape[0]
     slot = known
     for c in range(n_outputs):
@@ -144,7 +144,7 @@ def _process(learner, dual, c, slot, row):
     step = coordinate_step(dual, c, slot, own)
     if step != 0.0:
         move_one(dual, c, slot, step, own, row)
-        dual.members.counts[N_UPDATES] += 1
+        dual.members.counts[0]["n_updates"] += 1
 
 
 @inlined
@@ -163,7 +163,7 @@ def _improve(learner, tau, dual, rows, c, work):
 @inlined
 def fits(dual, source):
     """Whether the loaded block has room for one more member."""
-    return dual.pool[N_FREE] > 0 or dual.members.counts[N_SLOTS] < source.state[ROOM]
+    return dual.pool[N_FREE] > 0 or dual.members.counts[0]["n_slots"] < source.state[0]["room"]
 
 
 @inlined

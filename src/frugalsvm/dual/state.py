@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._stored import distinct, stored, within
-from frugalsvm.core.expansion import N_SLOTS, Expansion, new_expansion, resized
+from frugalsvm.core.expansion import Expansion, new_expansion, resized
 
 __all__ = [
     "ADMITTED",
@@ -94,7 +94,7 @@ class Dual(NamedTuple):
 
     def is_sound(self, sizes) -> bool:
         """Whether members are counted, and free slots are free."""
-        capacity, n, n_free = sizes["s"], int(self.members.counts[N_SLOTS]), int(self.pool[N_FREE])
+        capacity, n, n_free = sizes["s"], int(self.members.counts[0]["n_slots"]), int(self.pool[N_FREE])
         right = sizes["t"] == N_TALLIES and sizes["w"] == capacity // CHUNK + 1
         right = right and within(self.free, capacity) and 0 <= n_free <= n and -1 <= int(self.pool[BUSY]) < capacity
         if not right or not within(self.zone, 3) or sizes["o"] != self.members.coef.shape[0]:
@@ -141,7 +141,7 @@ def resized_dual(dual, capacity):
 def support_of(dual):
     """The support vectors alone, as an expansion with coefficients in float64."""
     members = dual.members
-    n = int(members.counts[N_SLOTS])
+    n = int(members.counts[0]["n_slots"])
     chosen = np.flatnonzero((members.coef[:, :n] != 0.0).any(axis=0))
     support = new_expansion(max(len(chosen), 1), members.rows.shape[1], members.n_outputs, members.rows.dtype)
     k = len(chosen)
@@ -150,5 +150,5 @@ def support_of(dual):
     support.weights[:, :k] = members.coef[:, chosen]
     support.births[:k] = members.births[chosen]
     support.counts[:] = members.counts
-    support.counts[N_SLOTS] = k
+    support.counts[0]["n_slots"] = k
     return support

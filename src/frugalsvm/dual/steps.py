@@ -14,7 +14,6 @@ import numpy as np
 
 from frugalsvm._compile import compiled, inlined, larger, smaller
 from frugalsvm.core.cache import row_of_slot
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.core.kernels import self_value
 from frugalsvm.dual.state import CHUNK, HINGE, N_REPROCESS, N_SUPPORT, OVERLAP, SUM_H, SUM_H2, UNKNOWN, WORST
 
@@ -42,7 +41,7 @@ def _violation(gradient, up, down):
 @inlined
 def look_for_violations(dual, c):
     """Fill in the worst violation of every chunk."""
-    n = dual.members.counts[N_SLOTS]
+    n = dual.members.counts[0]["n_slots"]
     worst = 0.0
     for chunk in range((n + CHUNK - 1) // CHUNK):
         part = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, n))
@@ -63,7 +62,7 @@ def _chunk_of(values, c, limit, n_chunks):
 @inlined
 def worst_violator(dual, c):
     """The first member of the worst violation."""
-    n = dual.members.counts[N_SLOTS]
+    n = dual.members.counts[0]["n_slots"]
     limit = dual.sums[c, WORST] * (1.0 - SINGULAR)
     chunk = _chunk_of(dual.worst, c, limit, (n + CHUNK - 1) // CHUNK)
     for k in range(chunk * CHUNK, min((chunk + 1) * CHUNK, n)):
@@ -180,7 +179,7 @@ def _subtract_two(gradient, bound, up, down, row_i, row_j, step_i, step_j):
 @inlined
 def _subtract(dual, c, row_i, row_j, a, b):
     """Update all gradients, and what is known of them, after steps a and b (0: there is no j)."""
-    n = dual.members.counts[N_SLOTS]
+    n = dual.members.counts[0]["n_slots"]
     total = overall = 0.0
     for chunk in range((n + CHUNK - 1) // CHUNK):
         part = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, n))
@@ -250,7 +249,7 @@ def gap_target(dual, c, C):
     if n_support == 0:
         return C
     if dual.sums[c, SUM_H2] < 0.0:
-        _sum_up(dual.gradient, dual.bound, dual.truth, c, dual.members.counts[N_SLOTS], dual.sums)
+        _sum_up(dual.gradient, dual.bound, dual.truth, c, dual.members.counts[0]["n_slots"], dual.sums)
     total = dual.sums[c, SUM_H]
     return max(C, np.sqrt(max(dual.sums[c, SUM_H2] - total * total / n_support, 0.0)))
 
@@ -264,7 +263,7 @@ def gap_of(dual, c):
 def reprocess(kernel, tau, pairs, dual, rows, c, work):
     """One step on the worst violator, with a partner if ``pairs``; returns whether there was a violation above tau."""
     members = dual.members
-    n = members.counts[N_SLOTS]
+    n = members.counts[0]["n_slots"]
     if dual.sums[c, WORST] < 0.0:
         look_for_violations(dual, c)
     if dual.sums[c, WORST] <= tau:

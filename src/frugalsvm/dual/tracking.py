@@ -22,7 +22,6 @@ import numpy as np
 from frugalsvm._compile import compiled, entry, inlined
 from frugalsvm._stored import POSITIVE, stored, within
 from frugalsvm.core.cache import row_of_slot
-from frugalsvm.core.expansion import N_SEEN, N_SLOTS, N_UPDATES
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.rng import below
@@ -64,7 +63,7 @@ def new_tracking(kernel, C, n_steps, process, cached, n_outputs, rng):
 @visit.implement(Tracking)
 def _visit(learner, source, i, label, box, row, known, dual, rows, work):
     newcomers_row(learner.kernel, source, i, dual, work)
-    n = dual.members.counts[N_SLOTS]
+    n = dual.members.counts[0]["n_slots"]
     n_outputs = dual.bound.shape[0]
     slot = known
     total_gap = 0.0
@@ -81,7 +80,7 @@ def _visit(learner, source, i, label, box, row, known, dual, rows, work):
                 _forget_if_idle(dual, rows, c, slot)
         _round(learner, dual, rows, c, work)
         total_gap += gap_of(dual, c)
-    learner.trace[0] += total_gap / (learner.C * dual.members.counts[N_SEEN] * n_outputs)
+    learner.trace[0] += total_gap / (learner.C * dual.members.counts[0]["n_seen"] * n_outputs)
     learner.trace[1] += 1.0
 
 
@@ -93,7 +92,7 @@ def _step(learner, dual, rows, c, slot, work):
     if step != 0.0:
         r = row_of_slot(rows, learner.kernel, dual.members, slot)
         move_one(dual, c, slot, step, own, rows.values[r])
-        dual.members.counts[N_UPDATES] += 1
+        dual.members.counts[0]["n_updates"] += 1
     return step
 
 
@@ -110,7 +109,7 @@ def _round(learner, dual, rows, c, work):
         learner.moved[c, k] = -1
         if dual.tallies[c, N_MEMBERS] == 0:
             continue
-        slot = _random_member(dual.bound, c, dual.members.counts[N_SLOTS], learner.rng)
+        slot = _random_member(dual.bound, c, dual.members.counts[0]["n_slots"], learner.rng)
         step = _step(learner, dual, rows, c, slot, work)
         dual.tallies[c, N_REPROCESS] += 1
         if step != 0.0:

@@ -3,12 +3,12 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, Expansion, moved_rows, new_expansion, resized
+from frugalsvm.core.expansion import Expansion, moved_rows, new_expansion, resized
+from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.core.predict import decision_values
 from frugalsvm.dual.learn import Machine, learn, machine_of, new_machine, remembered
 from frugalsvm.dual.state import BIAS, CHUNK, N_SUPPORT, support_of
 from frugalsvm.estimators._base import blas_threads, new_kernel
-from frugalsvm.estimators._classes import n_outputs_for
 from frugalsvm.estimators._online import closeness
 from frugalsvm.estimators._training_gap import TrainingGap
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive
@@ -49,9 +49,9 @@ class PackedSupport:
         if members.rows.shape[0] > len(self.slot):
             self._start(members)
         packed, slot = self.packed, self.slot
-        lacking = (coef[:, : members.counts[N_SLOTS]] != 0.0).any(axis=0)
+        lacking = (coef[:, : members.counts[0]["n_slots"]] != 0.0).any(axis=0)
         n = np.count_nonzero(lacking)
-        n_known = min(n, packed.counts[N_SLOTS])
+        n_known = min(n, packed.counts[0]["n_slots"])
         known = slot[:n_known]
         stays = np.zeros(n, bool)
         # A slot that another example has taken has another birth.
@@ -62,7 +62,7 @@ class PackedSupport:
         packed.rows[places], packed.norms[places] = members.rows[new], members.norms[new]
         packed.births[places] = members.births[new]
         packed.coef[:, :n] = coef[:, slot[:n]]
-        packed.counts[N_SLOTS] = n
+        packed.counts[0]["n_slots"] = n
         return packed
 
 
@@ -152,7 +152,7 @@ class DualClassifier(TrainingGap):
         dual = self._machine.dual
         expansion = support.update(dual.members, self._slot_coefficients())
         values = decision_values(self._kernel, expansion, X, in_float64=True) + dual.sums[:, BIAS]
-        dual.members.counts[N_KERNEL_EVALS] += X.shape[0] * expansion.counts[N_SLOTS]
+        dual.members.counts[0]["n_kernel_evals"] += X.shape[0] * expansion.counts[0]["n_slots"]
         if self.selection == "margin":
             return int(np.argmin(closeness(values)))
         if values.shape[1] == 1:
@@ -189,7 +189,7 @@ class DualClassifier(TrainingGap):
 
     def _coefficients(self):
         expansion = self._expansion
-        return expansion.coef[:, : expansion.counts[N_SLOTS]].T
+        return expansion.coef[:, : expansion.counts[0]["n_slots"]].T
 
     def _raw_scores(self, X):
         values = decision_values(self._kernel, self._expansion, X, in_float64=True)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, N_UPDATES, new_expansion, resized
+from frugalsvm.core.expansion import new_expansion, resized
 from frugalsvm.core.predict import decision_values
 from frugalsvm.estimators._base import blas_threads, new_kernel, unchanged_on_error
 from frugalsvm.estimators._limits import MEGABYTE, LimitedMemory
@@ -132,9 +132,9 @@ class ExactClassifier(LimitedMemory):
         for m, here, slots in self._examples.at(places).at_home():
             points = self._machines[m].exact.points
             whole.rows[here], whole.norms[here] = points.rows[slots], points.norms[slots]
-        whole.counts[N_SLOTS], whole.counts[N_SEEN] = n, self._n_learned
-        for name in (N_UPDATES, N_KERNEL_EVALS):
-            whole.counts[name] = sum(int(machine.exact.points.counts[name]) for machine in self._machines)
+        whole.counts[0]["n_slots"], whole.counts[0]["n_seen"] = n, self._n_learned
+        for name in ("n_updates", "n_kernel_evals"):
+            whole.counts[0][name] = sum(int(machine.exact.points.counts[0][name]) for machine in self._machines)
         return whole
 
     def _coefficients(self):

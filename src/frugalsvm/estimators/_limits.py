@@ -3,7 +3,6 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.estimators._online import OnlineClassifier
 from frugalsvm.estimators._pairs import Examples, pairs_of
 from frugalsvm.exact.machine import Machine, capacity_of, enlarged, learning_bytes, machine_bytes
@@ -44,7 +43,7 @@ class LimitedMemory(OnlineClassifier):
         old, rooms = self._sizes()
         counts = np.bincount(labels, minlength=len(self.classes_))
         pairs = pairs_of(len(self.classes_))
-        held = [int(m.exact.points.counts[N_SLOTS] - m.exact.counts[N_FREE]) for m in self._machines]
+        held = [int(m.exact.points.counts[0]["n_slots"] - m.exact.counts[N_FREE]) for m in self._machines]
         needed = [n + int(counts[list(pair)].sum()) for n, pair in zip(held, pairs, strict=True)]
         least = [max(sizes) for sizes in zip(old, needed, strict=True)]
         ample = [size if size == had else max(size, 2 * had) for size, had in zip(least, old, strict=True)]

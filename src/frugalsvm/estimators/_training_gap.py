@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.dual.gap import NotTheProblemError, training_gap
 from frugalsvm.dual.state import BIAS
 from frugalsvm.estimators._base import blas_threads
@@ -39,7 +38,7 @@ class TrainingGap(OnlineClassifier):
         """
         check_is_fitted(self)
         dual = self._machine.dual
-        n = dual.members.counts[N_SLOTS]
+        n = dual.members.counts[0]["n_slots"]
         gradient, alpha, bound = dual.gradient[:, :n], dual.members.coef[:, :n], dual.bound[:, :n]
         hinge = np.maximum(bound * (gradient - dual.sums[:, BIAS, None]), 0.0)
         return float(np.sum(hinge - alpha * gradient))
@@ -85,7 +84,7 @@ class TrainingGap(OnlineClassifier):
         positive = labels[None] == (np.ones((1, 1)) if n_outputs == 1 else np.arange(n_outputs)[:, None])
         truth, boxes = np.where(positive, 1.0, -1.0), self._boxes(X, weights)
         support, bias = self._expansion, self._machine.dual.sums[:, BIAS]
-        n = support.counts[N_SLOTS]
+        n = support.counts[0]["n_slots"]
         try:
             with blas_threads(self.n_jobs):
                 return training_gap(self._kernel, support.rows[:n], support.coef[:, :n], bias, X, truth, boxes)

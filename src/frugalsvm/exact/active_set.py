@@ -36,7 +36,6 @@ Trouble, and what is done about it:
 
 from frugalsvm._compile import inlined, separate
 from frugalsvm.core.cache import row_of_slot
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.core.kernels import self_value
 from frugalsvm.exact.factor import dot, solve_lower, solve_upper
 from frugalsvm.exact.margin_set import (
@@ -103,7 +102,7 @@ FEW_REPAIRS = 4
 @inlined
 def _open(kernel, exact, upwards):
     """Let the point join an empty margin set that asks for the highest bias, or the lowest; whether there is one."""
-    n = exact.points.counts[N_SLOTS]
+    n = exact.points.counts[0]["n_slots"]
     g = exact.of[G, :n]
     if upwards:
         bias = highest_demand(g, exact.of[LEAST, :n])
@@ -196,7 +195,7 @@ def _move(kernel, exact, rows, c):
 @separate
 def settle(kernel, exact, rows):
     """Make all points optimal."""
-    n = exact.points.counts[N_SLOTS]
+    n = exact.points.counts[0]["n_slots"]
     n_zero = 0
     for _ in range(1000 + 100 * n):
         g, least, most = exact.of[G, :n], exact.of[LEAST, :n], exact.of[MOST, :n]
@@ -242,7 +241,7 @@ def repair(kernel, exact, rows, refresh_after):
 @separate
 def refine(kernel, exact, rows):
     """Bring the margin set to its targets, and the sum of the coefficients to zero; who is stopped leaves."""
-    n = exact.points.counts[N_SLOTS]
+    n = exact.points.counts[0]["n_slots"]
     for repair in range(FEW_REPAIRS):
         if off_target(exact) <= EXACT and repair > 0:
             return
@@ -294,7 +293,7 @@ def withdraw(kernel, exact, rows, c):
 def refresh(kernel, exact, rows):
     """Compute g and the factor anew, and note how wrong g was."""
     points = exact.points
-    n = points.counts[N_SLOTS]
+    n = points.counts[0]["n_slots"]
     for k in range(n):
         exact.of[OLD, k] = exact.of[G, k]
         exact.of[G, k] = 0.0

@@ -8,10 +8,10 @@ import numpy as np
 
 from frugalsvm._compile import entry, inlined
 from frugalsvm.core.cache import note_insertion, note_removal
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, N_UPDATES, whole_groups
+from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.core.kernels import kernel_row, self_value
-from frugalsvm.core.lookahead import ROOM, example_norm, load, place_example, products_row
+from frugalsvm.core.lookahead import example_norm, load, place_example, products_row
 from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.exact.active_set import DONE, FULL, STUCK, TOLERANCE, repair, withdraw
 from frugalsvm.exact.conditions import optimal_bias
@@ -117,7 +117,7 @@ def _completed(kernel, machine, next_room):
 
 
 def _has_room(exact):
-    return exact.counts[N_FREE] > 0 or exact.points.counts[N_SLOTS] < exact.points.rows.shape[0]
+    return exact.counts[N_FREE] > 0 or exact.points.counts[0]["n_slots"] < exact.points.rows.shape[0]
 
 
 @inlined
@@ -127,35 +127,35 @@ def _take_slot(exact):
     if exact.counts[N_FREE] > 0:
         exact.counts[N_FREE] -= 1
         return exact.free[exact.counts[N_FREE]]
-    if points.counts[N_SLOTS] == points.rows.shape[0]:
+    if points.counts[0]["n_slots"] == points.rows.shape[0]:
         return -1
-    points.counts[N_SLOTS] += 1
-    return points.counts[N_SLOTS] - 1
+    points.counts[0]["n_slots"] += 1
+    return points.counts[0]["n_slots"] - 1
 
 
 @inlined
 def _visit(kernel, source, i, label, box, exact, rows, kernel_values):
     """Learn an example; returns its slot, or -1 if there is none free."""
     points = exact.points
-    n = points.counts[N_SLOTS]
+    n = points.counts[0]["n_slots"]
     slot = _take_slot(exact)
     if slot < 0:
         return slot
     begin = products_row(source, i, points)
     norm = example_norm(source, i)
     kernel_row(kernel, source.products[begin:], points.norms, norm, kernel_values, whole_groups(n))
-    points.counts[N_KERNEL_EVALS] += n
-    points.counts[N_SEEN] += 1
+    points.counts[0]["n_kernel_evals"] += n
+    points.counts[0]["n_seen"] += 1
     exact.of[G, slot] = float64_sum(points.coef, 0, kernel_values, n)
     place_example(source, i, points, slot)
     points.norms[slot] = norm
     kernel_values[slot] = self_value(kernel, norm)
-    note_insertion(rows, slot, kernel_values, points.counts[N_SLOTS], 0.0)
+    note_insertion(rows, slot, kernel_values, points.counts[0]["n_slots"], 0.0)
     set_ends(exact, slot, box, 1.0 if label > 0 else 0.0, 0.0 if label > 0 else 1.0)
     stand(exact, slot, LOW if label > 0 else HIGH)
     f = exact.of[G, slot] + exact.scalars[B]
     if max(exact.of[LEAST, slot] - f, f - exact.of[MOST, slot]) > TOLERANCE:
-        points.counts[N_UPDATES] += 1
+        points.counts[0]["n_updates"] += 1
         repair(kernel, exact, rows, REFRESH)
     return slot
 
@@ -167,13 +167,13 @@ def _run(kernel, source, labels, boxes, slots, start, block_rows, exact, rows, k
     while start < labels.size:
         stop = start + load(source, start, min(block_rows - start % block_rows, labels.size - start), points)
         first = start
-        while start < stop and (exact.counts[N_FREE] > 0 or points.counts[N_SLOTS] < source.state[ROOM]):
+        while start < stop and (exact.counts[N_FREE] > 0 or points.counts[0]["n_slots"] < source.state[0]["room"]):
             slot = _visit(kernel, source, start - first, labels[start], boxes[start], exact, rows, kernel_values)
             slots[start] = slot
             start += 1
             if exact.counts[STATUS] != DONE:
                 return start
-        if exact.counts[N_FREE] == 0 and points.counts[N_SLOTS] == points.rows.shape[0]:
+        if exact.counts[N_FREE] == 0 and points.counts[0]["n_slots"] == points.rows.shape[0]:
             return start
     return start
 

@@ -7,7 +7,7 @@ import numpy as np
 from frugalsvm._stored import stored
 from frugalsvm.core.cache import FEWEST_ROWS, KernelRows, new_rows, resized_rows
 from frugalsvm.core.dense_sources import FEW_FEATURES
-from frugalsvm.core.expansion import N_SLOTS, padded
+from frugalsvm.core.expansion import padded
 from frugalsvm.core.lookahead import LONG_BLOCK_ROWS
 from frugalsvm.core.sparse_source import PACKED_BYTES, WHOLE_BYTES
 from frugalsvm.exact.state import N_FREE, Exact, new_exact, resized_exact
@@ -50,7 +50,7 @@ def new_machine(n_features, cache_bytes, n_slots=FIRST_SLOTS, room=FIRST_ROOM):
 
 def machine_of(exact, cache_bytes, buffer=None):
     """A machine with the state of another one, and an empty cache."""
-    n = int(exact.points.counts[N_SLOTS])
+    n = int(exact.points.counts[0]["n_slots"])
     filled = np.setdiff1d(np.arange(n), exact.free[: exact.counts[N_FREE]])
     return Machine(exact, new_rows(cache_bytes, exact.points.rows.shape[0], np.float64, buffer, filled))
 
@@ -74,7 +74,7 @@ def doubled(room):
 def model_arrays(exact, *, factor):
     """All arrays that a change of the solution may change, with or without the factor, which is the largest."""
     own = [array for array in exact[1:] if factor or array is not exact.R]
-    return [*own, exact.points.coef, exact.points.weights, exact.points.counts[N_SLOTS : N_SLOTS + 1]]
+    return [*own, exact.points.coef, exact.points.weights, exact.points.counts["n_slots"]]
 
 
 def saved(machine):

@@ -2,7 +2,6 @@
 
 from frugalsvm._compile import compiled, inlined, larger, separate, smaller
 from frugalsvm.core.cache import row_of_slot
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.exact.state import ANY, CHANGE, HI, KINK_AT, LO, G, beta_of, set_beta
 
 __all__ = [
@@ -78,7 +77,7 @@ def change_beta(exact, slot, change):
 def update_g(kernel, exact, rows):
     """Let g follow all changes since the last time, four kernel rows at a time."""
     points, change, values = exact.points, exact.of[CHANGE], rows.values
-    n = points.counts[N_SLOTS]
+    n = points.counts[0]["n_slots"]
     g = exact.of[G, :n]
     slot = _next_change(change, 0, n)
     while slot < n:
@@ -124,7 +123,7 @@ def _scale(values, factor):
 @inlined
 def rescale(exact, factor):
     """All boxes times ``factor``, and the coefficients with them."""
-    n = exact.points.counts[N_SLOTS]
+    n = exact.points.counts[0]["n_slots"]
     _scale(exact.of[LO, :n], factor)
     _scale(exact.of[KINK_AT, :n], factor)
     _scale(exact.of[HI, :n], factor)

@@ -29,7 +29,7 @@ import numpy as np
 
 from frugalsvm._compile import inlined
 from frugalsvm._stored import distinct, stored, within
-from frugalsvm.core.expansion import N_SLOTS, Expansion, new_expansion, resized
+from frugalsvm.core.expansion import Expansion, new_expansion, resized
 
 __all__ = [
     "ANY",
@@ -102,7 +102,11 @@ class Exact(NamedTuple):
 
     def is_sound(self, sizes) -> bool:
         """Whether the margin set and the free slots are slots, and the factor can be divided by its diagonal."""
-        n, n_margin, n_free = int(self.points.counts[N_SLOTS]), int(self.counts[N_MARGIN]), int(self.counts[N_FREE])
+        n, n_margin, n_free = (
+            int(self.points.counts[0]["n_slots"]),
+            int(self.counts[N_MARGIN]),
+            int(self.counts[N_FREE]),
+        )
         room, margin, free = sizes["m"], self.margin[: max(n_margin, 0)], self.free[: max(n_free, 0)]
         right = 0 <= n_margin <= room and 0 <= n_free <= n and within(self.zone, 5) and self.points.coef.shape[0] == 1
         right = right and within(self.counts) and within(self.place, room, -1) and within(self.free, sizes["s"])

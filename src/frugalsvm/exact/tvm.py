@@ -20,7 +20,7 @@ import numpy as np
 
 from frugalsvm._compile import compiled, entry, inlined, separate
 from frugalsvm.core.cache import new_rows, note_insertion
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, N_UPDATES, whole_groups
+from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import copy_row, float64_sum, row_products, rows_dot
 from frugalsvm.core.kernels import kernel_row, kernel_value, self_value
 from frugalsvm.core.lookahead import example_norm, load, products_row, touch, write_example
@@ -71,7 +71,7 @@ MERGED, NEW = range(2)  # rows of `Twins.merged` and of `Twins.kernel_rows`
 def new_cache(twins):
     """Room for the kernel rows of all twins."""
     capacity = twins.exact.points.rows.shape[0]
-    n = int(twins.exact.points.counts[N_SLOTS])
+    n = int(twins.exact.points.counts[0]["n_slots"])
     return new_rows(8 * capacity * capacity, capacity, np.float64, filled=np.arange(n))
 
 
@@ -116,12 +116,12 @@ def _run(rules, source, labels, weights, block_rows, twins, rows):
             if slot >= 0:
                 _put(rules, source, i, label, weight, twins, rows, slot)
                 touch(source, slot, points)
-            points.counts[N_UPDATES] += 1
+            points.counts[0]["n_updates"] += 1
             _adjust_C(rules, twins, weight)
             repair(rules.kernel, exact, rows, REFRESH)
             if exact.counts[STATUS] != DONE:
                 twins.tallies[N_STUCK] += 1
-            if points.counts[N_SLOTS] == rules.budget:
+            if points.counts[0]["n_slots"] == rules.budget:
                 notice_sides(rules, twins, rows)
 
 
@@ -129,16 +129,16 @@ def _run(rules, source, labels, weights, block_rows, twins, rows):
 def _judge(rules, source, i, label, weight, twins, rows):
     """What is to become of an example, and the slot that it gets, if it gets one; makes a merge that is needed."""
     exact = twins.exact
-    points, n = exact.points, exact.points.counts[N_SLOTS]
+    points, n = exact.points, exact.points.counts[0]["n_slots"]
     begin = products_row(source, i, points)
     norm = example_norm(source, i)
     products = source.products[begin:]
     kernel_row(rules.kernel, products, points.norms, norm, twins.kernel_rows[NEW], whole_groups(n))
-    points.counts[N_KERNEL_EVALS] += n
-    points.counts[N_SEEN] += 1
+    points.counts[0]["n_kernel_evals"] += n
+    points.counts[0]["n_seen"] += 1
     f = float64_sum(points.coef, 0, twins.kernel_rows[NEW], n) + exact.scalars[B]
     if n < rules.budget:
-        points.counts[N_SLOTS] += 1
+        points.counts[0]["n_slots"] += 1
         return ADDED, n
     if abs(f) > rules.m1:
         return PASSED, NOWHERE
@@ -177,7 +177,7 @@ def _farthest(g, b):
 def _try(rules, twins, first, second, products, norm, weight, f_new):
     """Where between the two the merged twin would be, or -1 if that is rejected. From inner products alone."""
     exact = twins.exact
-    points, n, b = exact.points, exact.points.counts[N_SLOTS], exact.scalars[B]
+    points, n, b = exact.points, exact.points.counts[0]["n_slots"], exact.scalars[B]
     s_i, f_i = weight_of(twins, first), exact.of[G, first] + b
     values = twins.kernel_rows[MERGED]
     if second >= 0:
@@ -191,7 +191,7 @@ def _try(rules, twins, first, second, products, norm, weight, f_new):
     overlap = twins.products[first, second] if second >= 0 else products[first]
     merged_norm = h * h * points.norms[first] + (1.0 - h) * ((1.0 - h) * norm_j + 2.0 * h * overlap)
     kernel_row(rules.kernel, values, points.norms, merged_norm, values, whole_groups(n))
-    points.counts[N_KERNEL_EVALS] += n
+    points.counts[0]["n_kernel_evals"] += n
     f = float64_sum(points.coef, 0, values, n) + b
     estimate = (s_i * f_i + s_j * f_j) / (s_i + s_j)
     accepted = rules.reject < 0.0 or abs(f - estimate) < rules.reject * abs(estimate)
@@ -238,7 +238,7 @@ def _take_beta(exact, slot):
 def _merge(rules, twins, rows, first, second, h, label, weight):
     """Put the merged twin into the first slot; the second one, if it is a slot, becomes free."""
     exact = twins.exact
-    points, n = exact.points, exact.points.counts[N_SLOTS]
+    points, n = exact.points, exact.points.counts[0]["n_slots"]
     if second >= 0:
         _between(points.rows, first, points.rows, second, h, twins.merged)
     else:
@@ -260,7 +260,7 @@ def _merge(rules, twins, rows, first, second, h, label, weight):
     points.norms[first] = norm
     kernel_row(rules.kernel, values, points.norms, norm, values, whole_groups(n))
     values[first] = self_value(rules.kernel, norm)
-    note_insertion(rows, first, values, n, rows.state[0])
+    note_insertion(rows, first, values, n, rows.state[0]["clock"])
     exact.of[G, first] = float64_sum(points.coef, 0, values, n)
     set_ends(exact, first, twins.sums[C], twins.of[PLUS, first], twins.of[MINUS, first])
     beta = min(max(beta, exact.of[LO, first]), exact.of[HI, first])
@@ -283,7 +283,7 @@ def _note_products(products, slot, values, n, norm):
 def _put(rules, source, i, label, weight, twins, rows, slot):
     """The newcomer as a twin of its own, not learned yet."""
     exact = twins.exact
-    points, n = exact.points, exact.points.counts[N_SLOTS]
+    points, n = exact.points, exact.points.counts[0]["n_slots"]
     values = twins.kernel_rows[NEW]
     norm = example_norm(source, i)
     write_example(source, i, points.rows, slot)
@@ -293,7 +293,7 @@ def _put(rules, source, i, label, weight, twins, rows, slot):
     _note_products(twins.products, slot, products, n, norm)
     kernel_row(rules.kernel, products, points.norms, norm, values, whole_groups(n))
     values[slot] = self_value(rules.kernel, norm)
-    note_insertion(rows, slot, values, n, rows.state[0])
+    note_insertion(rows, slot, values, n, rows.state[0]["clock"])
     twins.of[PLUS, slot] = weight if label > 0 else 0.0
     twins.of[MINUS, slot] = 0.0 if label > 0 else weight
     set_ends(exact, slot, twins.sums[C], twins.of[PLUS, slot], twins.of[MINUS, slot])

@@ -20,7 +20,6 @@ import numpy as np
 from frugalsvm._compile import compiled, inlined
 from frugalsvm._stored import stored, within
 from frugalsvm.core.cache import row_of_slot
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.merge import best_point
 from frugalsvm.exact.state import B as BIAS
@@ -118,7 +117,7 @@ def weight_of(twins, k):
 def _costs(rules, twins, rows, k):
     """The cost of merging k with each twin, whatever its side, as scratch."""
     points, costs = twins.exact.points, twins.of[SCRATCH]
-    n = points.counts[N_SLOTS]
+    n = points.counts[0]["n_slots"]
     if rules.in_features:
         row = row_of_slot(rows, rules.kernel, points, k)
         own = self_value(rules.kernel, points.norms[k])
@@ -144,7 +143,7 @@ def _look_around(rules, twins, rows, k, tell_others):
     """Find the cheapest partner of k; ``tell_others`` of k as theirs."""
     _costs(rules, twins, rows, k)
     best, cost = -1, NOBODY
-    for j in range(twins.exact.points.counts[N_SLOTS]):
+    for j in range(twins.exact.points.counts[0]["n_slots"]):
         if j != k and twins.side[j] == twins.side[k]:
             price = twins.of[SCRATCH, j]
             if price < cost:
@@ -158,7 +157,7 @@ def _look_around(rules, twins, rows, k, tell_others):
 def notice_sides(rules, twins, rows):
     """Take note of twins that are new, or crossed the boundary: the others lose them, and they look around."""
     exact = twins.exact
-    n, b = exact.points.counts[N_SLOTS], exact.scalars[BIAS]
+    n, b = exact.points.counts[0]["n_slots"], exact.scalars[BIAS]
     for k in range(n):
         f = exact.of[G, k] + b
         side = np.int8(1 if f > 0.0 or not rules.one_sided else -1 if f < 0.0 else 0)
@@ -188,7 +187,7 @@ def forget_tries(rules, twins, products, norm, weight, side):
     exact = twins.exact
     points = exact.points
     own = self_value(rules.kernel, norm)
-    for k in range(points.counts[N_SLOTS]):
+    for k in range(points.counts[0]["n_slots"]):
         twins.is_[TRIED, k] = False
         same_side = twins.side[k] == side and side != 0
         twins.is_[TRIED_NEW, k] = not same_side
@@ -207,7 +206,7 @@ def cheapest(rules, twins, rows):
     Those with the newcomer come last. On equal terms they would nearly always be the cheapest, because its weight is
     small: twins would grow heavy and stay where they are, and on real data the model is much worse.
     """
-    n = twins.exact.points.counts[N_SLOTS]
+    n = twins.exact.points.counts[0]["n_slots"]
     while True:
         first, with_new, cost = -1, False, NOBODY
         for k in range(n):
