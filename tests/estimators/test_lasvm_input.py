@@ -12,7 +12,7 @@ from test_lasvm import GAMMA, alphas_of, new_model, noisy_rings
 
 from frugalsvm import LASVMClassifier, TrackingSVC
 from frugalsvm.core.expansion import N_SLOTS
-from frugalsvm.estimators._dual import PackedSupport
+from frugalsvm.dual.selection import PackedSupport
 from frugalsvm.estimators.lasvm import VARIANTS
 
 

@@ -24,8 +24,9 @@ from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.expansion import N_SLOTS, N_UPDATES
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.core.kernels import self_value
+from frugalsvm.core.one_vs_rest import sign_of
 from frugalsvm.dual.members import admit_member, dismiss, meet, one_sided, take_slot
-from frugalsvm.dual.online import improve, newcomers_row, truth_of, visit
+from frugalsvm.dual.online import improve, newcomers_row, visit
 from frugalsvm.dual.state import BIAS, MIDDLE, N_REPROCESS, SUM_H2, UNKNOWN
 from frugalsvm.dual.steps import change_alpha
 
@@ -135,7 +136,7 @@ def _visit(learner, source, i, label, box, row, known, dual, rows, work):
     slot = known
     for c in range(n_outputs):
         if slot < 0 or dual.bound[c, slot] == 0.0:
-            y = truth_of(label, c, n_outputs)
+            y = sign_of(label, c, n_outputs)
             meet(dual, c, y)
             f = float64_sum(dual.members.coef, c, work.kernel_row, n)
             if slot < 0:

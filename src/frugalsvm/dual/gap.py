@@ -1,7 +1,8 @@
-"""The duality gap of a whole training problem, evaluated directly: in float64, from the rows themselves.
+"""The duality gap of what a learner keeps, and that of a whole training problem.
 
 What a learner keeps is about its members: the gap over them is a bound on what more steps on them could gain. Examples
-that were never members, or are none any more, have losses too. For all examples, without a bias or with sum alpha = 0,
+that were never members, or are none any more, have losses too. The gap of the whole problem is evaluated directly, in
+float64, from the rows themselves. For all examples, without a bias or with sum alpha = 0,
 
     P = |w|^2 / 2 + sum_i c_i max(0, 1 - y_i f(x_i)),    D = sum_i alpha_i y_i - |w|^2 / 2,    0 <= alpha_i y_i <= c_i
 
@@ -13,9 +14,11 @@ their boxes, which changes neither P nor D.
 
 import numpy as np
 
+from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.core.kernels import kernel_block
+from frugalsvm.dual.state import BIAS
 
-__all__ = ["NotTheProblemError", "training_gap"]
+__all__ = ["NotTheProblemError", "member_gap", "training_gap"]
 
 BLOCK_VALUES = 2**20  # kernel values at a time
 ROUNDING = 1e-6  # a box may be exceeded by this share of it: boxes of float32 models are rounded
@@ -25,16 +28,22 @@ class NotTheProblemError(ValueError):
     """The coefficients are not those of the examples."""
 
 
-def training_gap(kernel, vectors, alpha, bias, X, truth, boxes):
+def member_gap(dual):
+    """Primal minus dual objective over the members, summed over the outputs, from the gradients that are kept."""
+    n = dual.members.counts[N_SLOTS]
+    gradient, alpha, bound = dual.gradient[:, :n], dual.members.coef[:, :n], dual.bound[:, :n]
+    hinge = np.maximum(bound * (gradient - dual.sums[:, BIAS, None]), 0.0)
+    return float(np.sum(hinge - alpha * gradient))
+
+
+def training_gap(kernel, support, bias, X, truth, boxes):
     """Primal minus dual objective, summed over the outputs.
 
     Parameters
     ----------
     kernel : NamedTuple
-    vectors : ndarray of shape (n_vectors, n_features)
-        Support vectors, all of them among the rows.
-    alpha : ndarray of shape (n_outputs, n_vectors)
-        Their signed coefficients.
+    support : Expansion
+        Support vectors, all of them among the rows, with their signed coefficients.
     bias : ndarray of shape (n_outputs,)
     X : ndarray or CSR of shape (n_rows, n_features)
         All rows, of the same type as the vectors.
@@ -43,11 +52,12 @@ def training_gap(kernel, vectors, alpha, bias, X, truth, boxes):
     boxes : ndarray of shape (n_rows,)
         C times the weight of each example.
     """
-    vectors = np.ascontiguousarray(vectors)
+    n = support.counts[N_SLOTS]
+    vectors, alpha = np.ascontiguousarray(support.rows[:n]), support.coef[:, :n]
     in_float64 = vectors.astype(np.float64)
     norms = np.einsum("ij,ij->i", in_float64, in_float64)
-    place_of = {row.tobytes(): place for place, row in enumerate(vectors + 0.0)}  # there is a zero with a sign
-    home = np.array([place_of[row.tobytes()] for row in vectors + 0.0], np.int64)
+    index_of = {row.tobytes(): index for index, row in enumerate(vectors + 0.0)}  # there is a zero with a sign
+    last_equal = np.array([index_of[row.tobytes()] for row in vectors + 0.0], np.int64)
     room = np.zeros((2, len(truth), len(vectors)))  # boxes of the negative and of the positive examples at each vector
     losses = np.zeros(len(truth))
     block_rows = max(1, BLOCK_VALUES // max(len(vectors), 1))
@@ -56,10 +66,10 @@ def training_gap(kernel, vectors, alpha, bias, X, truth, boxes):
         rows = np.ascontiguousarray(X[part] if isinstance(X, np.ndarray) else X[part].toarray())
         f = _kernel_values(kernel, rows, in_float64, norms) @ alpha.T + bias
         losses += (boxes[part, None] * np.maximum(1.0 - truth[:, part].T * f, 0.0)).sum(axis=0)
-        _add_room(room, place_of, rows, truth[:, part], boxes[part])
-    _check_boxes(room, home, alpha)
+        _add_room(room, index_of, rows, truth[:, part], boxes[part])
+    _check_boxes(room, last_equal, alpha)
     squared_norms = np.einsum("ov,vo->o", alpha, _kernel_values(kernel, vectors, in_float64, norms) @ alpha.T)
-    return float(np.sum(losses + squared_norms - _linear_part(room, home, alpha)))
+    return float(np.sum(losses + squared_norms - _linear_part(room, last_equal, alpha)))
 
 
 def _kernel_values(kernel, rows, vectors, norms):
@@ -69,29 +79,31 @@ def _kernel_values(kernel, rows, vectors, norms):
     return out
 
 
-def _add_room(room, place_of, rows, truth, boxes):
+def _add_room(room, index_of, rows, truth, boxes):
     for i, row in enumerate(rows + 0.0):
-        place = place_of.get(row.tobytes())
-        if place is not None:
+        index = index_of.get(row.tobytes())
+        if index is not None:
             positive = truth[:, i] > 0
-            room[1, positive, place] += boxes[i]
-            room[0, ~positive, place] += boxes[i]
+            room[1, positive, index] += boxes[i]
+            room[0, ~positive, index] += boxes[i]
 
 
-def _sums_at_home(home, alpha):
-    """Coefficients of equal vectors together, at the place of the last of them."""
+def _summed(last_equal, alpha):
+    """Coefficients of equal vectors together, at the index of the last of them."""
     sums = np.zeros_like(alpha)
     for output, own in enumerate(alpha):
-        np.add.at(sums[output], home, own)
+        np.add.at(sums[output], last_equal, own)
     return sums
 
 
-def _check_boxes(room, home, alpha):
-    sums = _sums_at_home(home, alpha)
+def _check_boxes(room, last_equal, alpha):
+    sums = _summed(last_equal, alpha)
     slack = ROUNDING * room.sum(axis=0)
-    lacking = (room[:, :, home] == 0.0).all(axis=(0, 1)) & (alpha != 0.0).any(axis=0)
+    lacking = (room[:, :, last_equal] == 0.0).all(axis=(0, 1)) & (alpha != 0.0).any(axis=0)
     if lacking.any():
-        raise NotTheProblemError(f"{np.count_nonzero(lacking)} of {len(home)} support vectors are not among the rows")
+        raise NotTheProblemError(
+            f"{np.count_nonzero(lacking)} of {len(last_equal)} support vectors are not among the rows"
+        )
     beyond = (sums > room[1] + slack) | (sums < -room[0] - slack)
     if beyond.any():
         raise NotTheProblemError(
@@ -99,11 +111,11 @@ def _check_boxes(room, home, alpha):
         )
 
 
-def _linear_part(room, home, alpha):
+def _linear_part(room, last_equal, alpha):
     """``sum alpha y``.
 
     Where a row is there with both labels, the model knows the difference of their dual variables only: the sum is made
     as large as the boxes allow.
     """
-    sums = _sums_at_home(home, alpha)
+    sums = _summed(last_equal, alpha)
     return (2.0 * np.minimum(room[1], sums + room[0]) - sums).sum(axis=1)

@@ -24,6 +24,7 @@ from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, N_UPDATES,
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.core.kernels import kernel_row, self_value
 from frugalsvm.core.lookahead import ROOM, example_norm, load, products_row
+from frugalsvm.core.one_vs_rest import sign_of
 from frugalsvm.dual.members import PATIENCE, admit_member, clean, has_room, meet, one_sided, release, take_slot
 from frugalsvm.dual.state import ADMITTED, BUSY, LEFT, MIDDLE, N_FREE, N_SUPPORT, RIGHT
 from frugalsvm.dual.steps import coordinate_step, gap_of, gap_target, move_one, reprocess
@@ -37,7 +38,6 @@ __all__ = [
     "improve",
     "newcomers_row",
     "run",
-    "truth_of",
     "visit",
 ]
 
@@ -82,12 +82,6 @@ def newcomers_row(kernel, source, i, dual, work):
     members.counts[N_SEEN] += 1
 
 
-@inlined
-def truth_of(label, c, n_outputs):
-    """+1 or -1: two classes share an output, more have one each against the rest."""
-    return 1.0 if label == (1 if n_outputs == 1 else c) else -1.0
-
-
 @visit.implement(Online)
 def _visit(learner, source, i, label, box, row, known, dual, rows, work):
     newcomers_row(learner.kernel, source, i, dual, work)
@@ -100,7 +94,7 @@ def _visit(learner, source, i, label, box, row, known, dual, rows, work):
         if slot >= 0 and dual.bound[c, slot] != 0.0:
             _process_again(learner, dual, rows, c, slot, work)
         else:
-            y = truth_of(label, c, n_outputs)
+            y = sign_of(label, c, n_outputs)
             meet(dual, c, y)
             f = float64_sum(dual.members.coef, c, work.kernel_row, n)
             z = y * f

@@ -52,6 +52,7 @@ __all__ = [
     "new_dual",
     "resized_dual",
     "support_of",
+    "trimmed",
 ]
 
 # Places in `Dual.tallies`, one row for each output
@@ -107,28 +108,39 @@ def new_dual(capacity, n_features, n_outputs, dtype):
     )
 
 
+_PER_SLOT = ("gradient", "truth", "bound", "up", "down", "zone", "row", "free")
+
+
 def resized_dual(dual, capacity):
     """A copy with room for ``capacity`` slots."""
     members = resized(dual.members, capacity)
     capacity = members.rows.shape[0]
     larger = new_dual(capacity, members.rows.shape[1], members.n_outputs, members.rows.dtype)
-    for name in ("gradient", "truth", "bound", "up", "down", "zone", "row", "free"):
+    for name in _PER_SLOT:
         old = getattr(dual, name)
         getattr(larger, name)[..., : old.shape[-1]] = old
     larger.worst[:, : dual.worst.shape[1]] = dual.worst
     return larger._replace(members=members, pool=dual.pool, tallies=dual.tallies, sums=dual.sums)
 
 
-def support_of(dual):
-    """The support vectors alone, as an expansion with coefficients in float64."""
+def trimmed(dual):
+    """A copy with room for the slots in use alone."""
+    members = resized(dual.members, 1)
+    capacity = members.rows.shape[0]
+    cut = {name: np.ascontiguousarray(getattr(dual, name)[..., :capacity]) for name in _PER_SLOT}
+    worst = np.ascontiguousarray(dual.worst[:, : capacity // CHUNK + 1])
+    return dual._replace(members=members, worst=worst, **cut)
+
+
+def support_of(dual, coef):
+    """The slots with coefficients other than zero in ``coef`` alone, as an expansion."""
     members = dual.members
     n = int(members.counts[N_SLOTS])
-    chosen = np.flatnonzero((members.coef[:, :n] != 0.0).any(axis=0))
+    chosen = np.flatnonzero((coef[:, :n] != 0.0).any(axis=0))
     support = new_expansion(max(len(chosen), 1), members.rows.shape[1], members.n_outputs, members.rows.dtype)
     k = len(chosen)
     support.rows[:k], support.norms[:k] = members.rows[chosen], members.norms[chosen]
-    support.coef[:, :k] = members.coef[:, chosen]
-    support.weights[:, :k] = members.coef[:, chosen]
+    support.coef[:, :k] = support.weights[:, :k] = coef[:, chosen]
     support.births[:k] = members.births[chosen]
     support.counts[:] = members.counts
     support.counts[N_SLOTS] = k

@@ -24,13 +24,14 @@ from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.expansion import N_SEEN, N_SLOTS, N_UPDATES
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.core.kernels import self_value
+from frugalsvm.core.one_vs_rest import sign_of
 from frugalsvm.core.rng import below
 from frugalsvm.dual.members import admit_member, dismiss, take_slot
-from frugalsvm.dual.online import improve, newcomers_row, truth_of, visit
+from frugalsvm.dual.online import improve, newcomers_row, visit
 from frugalsvm.dual.state import MIDDLE, N_MEMBERS, N_REPROCESS
 from frugalsvm.dual.steps import coordinate_step, gap_of, move_one, reprocess
 
-__all__ = ["Tracking", "make_rounds", "new_tracking"]
+__all__ = ["Tracking", "make_rounds", "mean_of_round", "new_tracking"]
 
 
 class Tracking(NamedTuple):
@@ -52,6 +53,14 @@ def new_tracking(kernel, C, n_steps, process, cached, n_outputs, rng):
     return Tracking(kernel, C, n_steps, process, cached, rng, lag, moved, np.zeros(2))
 
 
+def mean_of_round(tracking, coef):
+    """The mean of the iterates of the last round, given the coefficients of the last one."""
+    mean = coef.copy()
+    outputs, steps = np.nonzero(tracking.moved >= 0)
+    np.subtract.at(mean, (outputs, tracking.moved[outputs, steps]), tracking.lag[outputs, steps])
+    return mean
+
+
 @visit.implement(Tracking)
 def _visit(learner, source, i, label, box, row, known, dual, rows, work):
     newcomers_row(learner.kernel, source, i, dual, work)
@@ -61,7 +70,7 @@ def _visit(learner, source, i, label, box, row, known, dual, rows, work):
     total_gap = 0.0
     for c in range(n_outputs):
         if slot < 0 or dual.bound[c, slot] == 0.0:
-            y = truth_of(label, c, n_outputs)
+            y = sign_of(label, c, n_outputs)
             f = float64_sum(dual.members.coef, c, work.kernel_row, n)
             if slot < 0:
                 slot = take_slot(learner.kernel, source, i, row, dual, rows, work)

@@ -5,16 +5,15 @@ from contextlib import contextmanager
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, N_UPDATES, new_expansion, resized
-from frugalsvm.core.predict import decision_values
 from frugalsvm.estimators._base import blas_threads, new_kernel, unchanged_on_error
 from frugalsvm.estimators._limits import MEGABYTE, LimitedMemory
-from frugalsvm.estimators._pairs import Examples, no_examples, pairs_of, votes
+from frugalsvm.estimators._pairs import Examples, no_examples
 from frugalsvm.estimators._writable import prepare_to_learn
 from frugalsvm.exact.conditions import dual_objective, optimal_bias, violation
-from frugalsvm.exact.incremental import change_C, learn, restored
+from frugalsvm.exact.incremental import change_C, restored
 from frugalsvm.exact.machine import machine_of, new_machine, saved
-from frugalsvm.exact.state import DRIFT, N_MARGIN
+from frugalsvm.exact.one_vs_one import expansion_of, learn_pairs, pair_values, pairs_of, support_of, votes
+from frugalsvm.exact.state import DRIFT, trimmed
 
 __all__ = ["ExactClassifier"]
 
@@ -26,15 +25,6 @@ def _solver_errors():
         yield
     except ArithmeticError as error:
         raise ValueError(str(error)) from error
-
-
-def without_room(exact):
-    """A copy of the state with room for its points and margin vectors alone."""
-    points = resized(exact.points, 1)
-    capacity, room = points.rows.shape[0], max(int(exact.counts[N_MARGIN]), 1)
-    cut = {name: np.ascontiguousarray(getattr(exact, name)[..., :capacity]) for name in ("of", "zone", "place", "free")}
-    cut |= {name: np.ascontiguousarray(getattr(exact, name)[..., :room]) for name in ("margin", "vectors")}
-    return exact._replace(points=points, R=np.ascontiguousarray(exact.R[:room, :room]), **cut)
 
 
 class ExactClassifier(LimitedMemory):
@@ -62,7 +52,7 @@ class ExactClassifier(LimitedMemory):
         """Everything but the caches of kernel rows, which are as large as ``cache_size`` says, and unused room."""
         state = dict(super().__getstate__())
         if "_machines" in state:
-            state["_machines"] = [without_room(machine.exact) for machine in state["_machines"]]
+            state["_machines"] = [trimmed(machine.exact) for machine in state["_machines"]]
         return state
 
     def __setstate__(self, state):
@@ -91,15 +81,7 @@ class ExactClassifier(LimitedMemory):
         with self._changing():
             self._move_to(float(self.C))
             boxes = np.full(len(labels), self.C_) if weights is None else self.C_ * weights
-            slots = np.zeros((len(labels), len(self.classes_) - 1), np.int64)
-            for m, (first, second) in enumerate(pairs_of(len(self.classes_))):
-                rows = np.flatnonzero((labels == first) | (labels == second))
-                if len(rows) > 0:
-                    here, positive = X if len(rows) == len(labels) else X[rows], labels[rows] == second
-                    signs, taken = np.where(positive, 1, -1), np.zeros(len(rows), np.int64)
-                    how = self._kernel, self._machines[m], here, signs, boxes[rows], taken, self._next_room(m)
-                    self._machines[m] = learn(*how)
-                    slots[rows, np.where(positive, first, second - 1)] = taken
+            slots = learn_pairs(self._kernel, self._machines, X, labels, boxes, len(self.classes_), self._next_room)
             ids = np.arange(self._n_learned, self._n_learned + len(labels))
             self._examples = self._examples.and_also(Examples(ids, labels, slots))
             self._n_learned += len(labels)
@@ -114,41 +96,22 @@ class ExactClassifier(LimitedMemory):
     # --- what was learned ---------------------------------------------------------------------------------
 
     def _supporting(self):
-        """The places of the examples that have a coefficient, and all coefficients, a row for each machine."""
-        coef = np.zeros((len(self._machines), len(self._examples.ids)))
-        for m, places, slots in self._examples.in_machines():
-            coef[m, places] = self._machines[m].exact.points.coef[0, slots]
-        places = np.flatnonzero(coef.any(axis=0))
-        return places, coef[:, places]
+        return support_of(self._examples, self._machines)
 
     @property
     def _expansion(self):  # type: ignore[override]
         if self._predictor is not None:
             return self._predictor.expansion()
-        places, coef = self._supporting()
-        n = len(places)
-        whole = new_expansion(max(n, 1), self.n_features_in_, len(self._machines), np.float64)
-        whole.coef[:, :n] = coef
-        for m, here, slots in self._examples.at(places).at_home():
-            points = self._machines[m].exact.points
-            whole.rows[here], whole.norms[here] = points.rows[slots], points.norms[slots]
-        whole.counts[N_SLOTS], whole.counts[N_SEEN] = n, self._n_learned
-        for name in (N_UPDATES, N_KERNEL_EVALS):
-            whole.counts[name] = sum(int(machine.exact.points.counts[name]) for machine in self._machines)
-        return whole
+        return expansion_of(self._examples, self._machines, self._n_learned)
 
     def _coefficients(self):
         return (self._supporting()[1] if self._predictor is None else self._predictor.coef).T
-
-    def _pair_values(self, X):
-        """The decision values of all pairs."""
-        return decision_values(self._kernel, self._expansion, X, in_float64=True) + self.intercept_
 
     def _scores(self, X):
         check_is_fitted(self)
         X = self._known_rows(X, self._dtype)
         with blas_threads(self.n_jobs):
-            return self._class_scores(self._pair_values(X))
+            return self._class_scores(pair_values(self._kernel, self._expansion, self.intercept_, X))
 
     def _class_scores(self, values):
         return values if values.shape[1] == 1 else votes(values, len(self.classes_))

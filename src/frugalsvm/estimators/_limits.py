@@ -5,8 +5,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.estimators._online import OnlineClassifier
-from frugalsvm.estimators._pairs import Examples, pairs_of
+from frugalsvm.estimators._pairs import Examples
 from frugalsvm.exact.machine import Machine, capacity_of, enlarged, learning_bytes, machine_bytes
+from frugalsvm.exact.one_vs_one import pairs_of
 from frugalsvm.exact.state import N_FREE
 
 __all__ = ["MEGABYTE", "LimitedMemory"]

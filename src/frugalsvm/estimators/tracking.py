@@ -5,7 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.rng import new_rng
 from frugalsvm.dual.learn import new_work
-from frugalsvm.dual.tracking import make_rounds, new_tracking
+from frugalsvm.dual.tracking import make_rounds, mean_of_round, new_tracking
 from frugalsvm.estimators._base import blas_threads
 from frugalsvm.estimators._dual import DualClassifier
 from frugalsvm.estimators._validation import check_choice, check_count
@@ -180,6 +180,10 @@ class TrackingSVC(DualClassifier):
         with blas_threads(self.n_jobs):
             dual, rows = self._machine
             make_rounds(tracking, self.max_iter * X.shape[0], dual, rows, new_work(dual))
+
+    def _slot_coefficients(self):
+        coef = super()._slot_coefficients()
+        return mean_of_round(self._learner, coef) if self.average else coef
 
     @property
     def _keeps_all(self):

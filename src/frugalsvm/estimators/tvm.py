@@ -5,6 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.core.expansion import N_SLOTS, coefficients
 from frugalsvm.core.kernels import KERNELS
+from frugalsvm.core.one_vs_rest import signs
 from frugalsvm.estimators._base import blas_threads, new_kernel
 from frugalsvm.estimators._classes import n_outputs_for
 from frugalsvm.estimators._machines import joined
@@ -195,9 +196,8 @@ class TVMClassifier(OnlineClassifier):
     def _learn(self, X, labels, weights, order):
         weights = np.ones(X.shape[0]) if weights is None else weights
         with blas_threads(self.n_jobs):
-            for output, (twins, cache) in enumerate(zip(self._twins, self._caches, strict=True)):
-                positive = labels == (1 if len(self._twins) == 1 else output)
-                learn(self._rules(), twins, cache, X, np.where(positive, 1.0, -1.0), weights, order)
+            for twins, cache, own in zip(self._twins, self._caches, signs(labels, len(self._twins)), strict=True):
+                learn(self._rules(), twins, cache, X, own, weights, order)
 
     def __getstate__(self):
         """Everything but the kernel values, which are computed again when they are needed."""

@@ -63,6 +63,7 @@ __all__ = [
     "set_beta",
     "set_ends",
     "stand",
+    "trimmed",
     "with_margin",
     "zone_of",
 ]
@@ -124,6 +125,15 @@ def resized_exact(exact, n_slots):
         old = getattr(exact, name)
         array[..., : old.shape[-1]] = old
     return exact._replace(points=points, **per_point)
+
+
+def trimmed(exact):
+    """A copy with room for its points and margin vectors alone."""
+    points = resized(exact.points, 1)
+    capacity, room = points.rows.shape[0], max(int(exact.counts[N_MARGIN]), 1)
+    cut = {name: np.ascontiguousarray(getattr(exact, name)[..., :capacity]) for name in ("of", "zone", "place", "free")}
+    cut |= {name: np.ascontiguousarray(getattr(exact, name)[..., :room]) for name in ("margin", "vectors")}
+    return exact._replace(points=points, R=np.ascontiguousarray(exact.R[:room, :room]), **cut)
 
 
 def with_margin(exact, room):

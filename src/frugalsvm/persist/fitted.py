@@ -15,8 +15,8 @@ from frugalsvm.core.origin import is_shift_invariant
 from frugalsvm.estimators._base import new_kernel
 from frugalsvm.estimators._classes import n_outputs_for
 from frugalsvm.estimators._origin import largest_size
-from frugalsvm.estimators._pairs import pairs_of
 from frugalsvm.estimators._threads import thread_count
+from frugalsvm.exact.one_vs_one import pairs_of
 from frugalsvm.exact.state import N_FREE
 from frugalsvm.exact.twins import MINUS, PLUS, C
 from frugalsvm.persist.attributes import DECLARED, FOR_PREDICTION, PREDICTORS

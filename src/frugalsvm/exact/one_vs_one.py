@@ -1,0 +1,110 @@
+"""One-vs-one: a solver for each pair of classes, and one model of all of them.
+
+Of each pair, the second class is the positive one. An example is in the solvers of its class, one for each other class,
+in a slot of its own there. Lists of solvers are changed in place.
+"""
+
+import numpy as np
+
+from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, N_UPDATES, new_expansion
+from frugalsvm.core.predict import decision_values
+from frugalsvm.exact.conditions import is_pinned, optimal_bias
+from frugalsvm.exact.incremental import learn, left_out
+from frugalsvm.exact.state import B, G
+
+__all__ = [
+    "expansion_of",
+    "learn_pairs",
+    "left_out_values",
+    "machines_of",
+    "pair_values",
+    "pairs_of",
+    "support_of",
+    "votes",
+]
+
+
+def pairs_of(n_classes):
+    """The pairs of classes in the order of their solvers."""
+    return [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
+
+
+def machines_of(c, n_classes):
+    """The solvers of class c, in the order of the other classes."""
+    return [m for m, pair in enumerate(pairs_of(n_classes)) if c in pair]
+
+
+def votes(values, n_classes):
+    """Scores of the classes from the decision values of all pairs: votes, and less than a third for their sizes.
+
+    The same as those of `sklearn.svm.SVC`: most votes win, and ties are broken by the sum of the decision values.
+    """
+    scores, sizes = np.zeros((2, len(values), n_classes))
+    for (first, second), value in zip(pairs_of(n_classes), values.T, strict=True):
+        scores[:, first] += value < 0
+        scores[:, second] += value >= 0
+        sizes[:, first] -= value
+        sizes[:, second] += value
+    return scores + sizes / (3.0 * (np.abs(sizes) + 1.0))
+
+
+def learn_pairs(kernel, machines, X, labels, boxes, n_classes, next_room):
+    """Learn rows, each in the solvers of its class; returns their slots there, ``(n_rows, n_classes - 1)``.
+
+    ``next_room(m)`` is how the margin set of solver m grows (see `frugalsvm.exact.incremental.learn`).
+    """
+    slots = np.zeros((len(labels), n_classes - 1), np.int64)
+    for m, (first, second) in enumerate(pairs_of(n_classes)):
+        rows = np.flatnonzero((labels == first) | (labels == second))
+        if len(rows) > 0:
+            here, positive = X if len(rows) == len(labels) else X[rows], labels[rows] == second
+            signs, taken = np.where(positive, 1, -1), np.zeros(len(rows), np.int64)
+            machines[m] = learn(kernel, machines[m], here, signs, boxes[rows], taken, next_room(m))
+            slots[rows, np.where(positive, first, second - 1)] = taken
+    return slots
+
+
+def support_of(examples, machines):
+    """The indices of the examples that have a coefficient, and all coefficients, a row for each solver."""
+    coef = np.zeros((len(machines), len(examples.ids)))
+    for m, indices, slots in examples.in_machines():
+        coef[m, indices] = machines[m].exact.points.coef[0, slots]
+    indices = np.flatnonzero(coef.any(axis=0))
+    return indices, coef[:, indices]
+
+
+def expansion_of(examples, machines, n_learned):
+    """One expansion with the support vectors of all solvers, each once, and an output for each solver."""
+    indices, coef = support_of(examples, machines)
+    n = len(indices)
+    whole = new_expansion(max(n, 1), machines[0].exact.points.rows.shape[1], len(machines), np.float64)
+    whole.coef[:, :n] = coef
+    for m, here, slots in examples.at(indices).at_home():
+        points = machines[m].exact.points
+        whole.rows[here], whole.norms[here] = points.rows[slots], points.norms[slots]
+    whole.counts[N_SLOTS], whole.counts[N_SEEN] = n, n_learned
+    for name in (N_UPDATES, N_KERNEL_EVALS):
+        whole.counts[name] = sum(int(machine.exact.points.counts[name]) for machine in machines)
+    return whole
+
+
+def pair_values(kernel, expansion, bias, X):
+    """The decision values of all pairs."""
+    return decision_values(kernel, expansion, X, in_float64=True) + bias
+
+
+def left_out_values(kernel, examples, machines, next_room):
+    """The decision values of all pairs for each example, by the model that has learned all but this one."""
+    values = np.zeros((len(examples.ids), len(machines)))
+    if len(machines) > 1:  # those that do not know the class of an example
+        expansion, bias = expansion_of(examples, machines, 0), [optimal_bias(machine.exact) for machine in machines]
+        for m, indices, slots in examples.at_home():
+            values[indices] = pair_values(kernel, expansion, bias, machines[m].exact.points.rows[slots])
+    for m, indices, slots in examples.in_machines():
+        machine, room = machines[m], next_room(m)
+        exact = machine.exact
+        values[indices, m] = exact.of[G, slots] + exact.scalars[B]
+        matters = (exact.points.coef[0, slots] != 0.0) | (not is_pinned(exact))
+        for index, slot in zip(indices[matters], slots[matters], strict=True):
+            values[index, m] = left_out(kernel, machine, slot, room)
+    return values
