@@ -22,6 +22,7 @@ __all__ = [
     "N_PACKED",
     "N_STATE",
     "ROOM",
+    "SHORT_BLOCK_ROWS",
     "START",
     "example_norm",
     "load",
@@ -33,6 +34,7 @@ __all__ = [
 ]
 
 BLOCK_ROWS = 64  # 32 to 128 are alike; results are bit-identical for batches that are multiples of it
+SHORT_BLOCK_ROWS = 32  # for learners with thousands of vectors: the products with them should stay in the cache
 LONG_BLOCK_ROWS = 256  # for the sources that work column by column
 
 # Places in the `state` arrays. ROOM is the number of slots that the loaded block has room for, IS_WHOLE whether all

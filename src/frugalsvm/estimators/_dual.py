@@ -8,10 +8,10 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, moved_rows
 from frugalsvm.core.one_vs_rest import signs
 from frugalsvm.core.predict import decision_values
-from frugalsvm.dual.gap import NotTheProblemError, member_gap, training_gap
-from frugalsvm.dual.learn import Machine, learn, machine_of, new_machine, remembered
-from frugalsvm.dual.selection import SELECTIONS, PackedSupport, most_informative, selected_rows
-from frugalsvm.dual.state import BIAS, N_SUPPORT, support_of, trimmed
+from frugalsvm.dual.duality_gap import NotTheProblemError, member_gap, training_gap
+from frugalsvm.dual.online import DualSolver, learn, new_solver, remembered, solver_of
+from frugalsvm.dual.selective_sampling import SELECTIONS, PackedSupport, most_informative, selected_rows
+from frugalsvm.dual.state import support_of, trimmed
 from frugalsvm.estimators._base import blas_threads, new_kernel
 from frugalsvm.estimators._classes import n_outputs_for
 from frugalsvm.estimators._online import OnlineClassifier
@@ -28,7 +28,7 @@ class DualClassifier(OnlineClassifier):
     (``_refuse_gap``), and coefficients that differ from the last iterate (``_slot_coefficients``).
     """
 
-    _machine: Machine
+    _solver: DualSolver
 
     def _new_learner(self, kernel, random_state):
         raise NotImplementedError
@@ -39,7 +39,7 @@ class DualClassifier(OnlineClassifier):
 
     def _slot_coefficients(self):
         """The coefficients of all slots in the model that predicts."""
-        return self._machine.dual.members.coef
+        return self._solver.state.working_set.coef
 
     @property
     def _keeps_all(self) -> bool:
@@ -62,7 +62,7 @@ class DualClassifier(OnlineClassifier):
 
     def _start(self, X, classes, random_state):
         self._kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
-        self._machine = new_machine(X.shape[1], n_outputs_for(len(classes)), X.dtype, self._cache_bytes)
+        self._solver = new_solver(X.shape[1], n_outputs_for(len(classes)), X.dtype, self._cache_bytes)
         self._learner = self._new_learner(self._kernel, random_state)
         self._slot_of_row = None
         self.classes_ = classes
@@ -73,15 +73,15 @@ class DualClassifier(OnlineClassifier):
 
     def __getstate__(self):
         """Everything but the cache of kernel rows, which is as large as ``cache_size`` says, and unused room."""
-        state = dict(super().__getstate__())
-        if "_machine" in state:
-            state["_machine"] = trimmed(state["_machine"].dual)
-        return state
+        attributes = dict(super().__getstate__())
+        if "_solver" in attributes:
+            attributes["_solver"] = trimmed(attributes["_solver"].state)
+        return attributes
 
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        if "_machine" in state:
-            self._machine = machine_of(state["_machine"], self._cache_bytes)
+    def __setstate__(self, attributes):
+        super().__setstate__(attributes)
+        if "_solver" in attributes:
+            self._solver = solver_of(attributes["_solver"], self._cache_bytes)
 
     # --- learning -----------------------------------------------------------------------------------------
 
@@ -94,7 +94,7 @@ class DualClassifier(OnlineClassifier):
 
     def _learn_rows(self, X, labels, boxes, order):
         self._learner = self._current_learner()
-        self._machine = learn(self._learner, self._machine, X, labels, boxes, order, self._slot_of_row)
+        self._solver = learn(self._learner, self._solver, X, labels, boxes, order, self._slot_of_row)
 
     def _passes(self, X, labels, weights, random_state):
         self._slot_of_row = remembered(X.shape[0]) if self.max_iter > 1 else None
@@ -109,7 +109,7 @@ class DualClassifier(OnlineClassifier):
     def _learn_selected(self, X, labels, weights, random_state):
         unseen = random_state.permutation(X.shape[0] if weights is None else np.flatnonzero(weights))
         n_selected = len(unseen) if self.n_selected is None else min(self.n_selected, len(unseen))
-        boxes, support = self._boxes(X, weights), PackedSupport(self._machine.dual.members)
+        boxes, support = self._boxes(X, weights), PackedSupport(self._solver.state.working_set)
 
         def choose(pool):
             return self._pick(X[pool], labels[pool], support)
@@ -119,10 +119,10 @@ class DualClassifier(OnlineClassifier):
 
     def _pick(self, X, labels, support):
         """The index of the example that is to be learned next."""
-        dual = self._machine.dual
-        expansion = support.update(dual.members, self._slot_coefficients())
-        values = decision_values(self._kernel, expansion, X, in_float64=True) + dual.sums[:, BIAS]
-        dual.members.counts[N_KERNEL_EVALS] += X.shape[0] * expansion.counts[N_SLOTS]
+        state = self._solver.state
+        expansion = support.update(state.working_set, self._slot_coefficients())
+        values = decision_values(self._kernel, expansion, X, in_float64=True) + state.sums["bias"]
+        state.working_set.counts[N_KERNEL_EVALS] += X.shape[0] * expansion.counts[N_SLOTS]
         return most_informative(self.selection, values, labels)
 
     # --- what was learned ---------------------------------------------------------------------------------
@@ -131,16 +131,16 @@ class DualClassifier(OnlineClassifier):
     def _expansion(self):  # type: ignore[override]
         if self._predictor is not None:
             return self._predictor.expansion()
-        return support_of(self._machine.dual, self._slot_coefficients())
+        return support_of(self._solver.state, self._slot_coefficients())
 
     def _move_rows(self, shift):
-        machine = self._machine
-        moved = machine.dual._replace(members=moved_rows(machine.dual.members, shift))
-        self._machine = machine._replace(dual=moved)  # kernel values stay what they are
+        solver = self._solver
+        moved = solver.state._replace(working_set=moved_rows(solver.state.working_set, shift))
+        self._solver = solver._replace(state=moved)  # kernel values stay what they are
 
     @property
     def _dtype(self):
-        return (self._machine.dual.members if self._predictor is None else self._predictor).rows.dtype
+        return (self._solver.state.working_set if self._predictor is None else self._predictor).rows.dtype
 
     def _coefficients(self):
         expansion = self._expansion
@@ -156,14 +156,14 @@ class DualClassifier(OnlineClassifier):
     def intercept_(self):
         """The bias of each output; zero for variants without one."""
         check_is_fitted(self)
-        bias = self._machine.dual.sums[:, BIAS] if self._predictor is None else self._predictor.intercept
+        bias = self._solver.state.sums["bias"] if self._predictor is None else self._predictor.intercept
         return bias.copy()
 
     @property
     def n_support_(self):
         """Number of support vectors of each output."""
         check_is_fitted(self)
-        return self._machine.dual.tallies[:, N_SUPPORT].copy()
+        return self._solver.state.counts["n_support"].copy()
 
     # --- duality gaps -------------------------------------------------------------------------------------
 
@@ -176,7 +176,7 @@ class DualClassifier(OnlineClassifier):
         rows are rounded, each to about a millionth of the sum of the coefficients.
         """
         check_is_fitted(self)
-        return member_gap(self._machine.dual)
+        return member_gap(self._solver.state)
 
     @property
     def duality_gap_(self):
@@ -215,7 +215,7 @@ class DualClassifier(OnlineClassifier):
         X, y, seen = self._validated(X, y, reset=False)
         labels = encoded_labels(y, seen, self.classes_, may_grow=False)
         weights = example_weights(sample_weight, self.class_weight, X, self.classes_, labels)
-        support, bias = self._expansion, self._machine.dual.sums[:, BIAS]
+        support, bias = self._expansion, self._solver.state.sums["bias"]
         try:
             with blas_threads(self.n_jobs):
                 return training_gap(self._kernel, support, bias, X, signs(labels, len(bias)), self._boxes(X, weights))

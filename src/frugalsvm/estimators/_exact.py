@@ -1,21 +1,25 @@
-"""What a classifier does that is made of exact machines, one for each pair of classes: learn, predict, tell."""
+"""What a classifier does that is made of exact solvers, one for each pair of classes: learn, predict, tell."""
 
+import math
 from contextlib import contextmanager
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.estimators._base import blas_threads, new_kernel, unchanged_on_error
-from frugalsvm.estimators._limits import MEGABYTE, LimitedMemory
+from frugalsvm.estimators._online import OnlineClassifier
 from frugalsvm.estimators._pairs import Examples, no_examples
 from frugalsvm.estimators._writable import prepare_to_learn
-from frugalsvm.exact.conditions import dual_objective, optimal_bias, violation
 from frugalsvm.exact.incremental import change_C, restored
-from frugalsvm.exact.machine import machine_of, new_machine, saved
+from frugalsvm.exact.kkt import dual_objective, optimal_bias, violation
+from frugalsvm.exact.memory import MemoryLimit, TooLittleMemoryError
 from frugalsvm.exact.one_vs_one import expansion_of, learn_pairs, pair_values, pairs_of, support_of, votes
-from frugalsvm.exact.state import DRIFT, trimmed
+from frugalsvm.exact.solver import ExactSolver, new_solver, saved, solver_of
+from frugalsvm.exact.state import trimmed
 
 __all__ = ["ExactClassifier"]
+
+MEGABYTE = 2**20
 
 
 @contextmanager
@@ -27,8 +31,11 @@ def _solver_errors():
         raise ValueError(str(error)) from error
 
 
-class ExactClassifier(LimitedMemory):
-    """Base of a classifier with exact machines for pairs of classes."""
+class ExactClassifier(OnlineClassifier):
+    """Base of a classifier with exact solvers for pairs of classes."""
+
+    _solvers: list[ExactSolver]  # changed in place, so that it is the same list after `unchanged_on_error`
+    _examples: Examples
 
     # Everything is in float64. The result does not depend on the order: there is one pass, in the order of the rows.
     _first_dtype, _n_passes = np.float64, 1
@@ -43,45 +50,67 @@ class ExactClassifier(LimitedMemory):
         self._kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
         n_pairs = len(pairs_of(len(classes)))
         self._cache_bytes = int(self.cache_size * MEGABYTE) // n_pairs
-        self._machines = [new_machine(X.shape[1], self._cache_bytes, n_slots=1) for _ in range(n_pairs)]
+        self._solvers = [new_solver(X.shape[1], self._cache_bytes, n_slots=1) for _ in range(n_pairs)]
         self._examples, self._n_learned = no_examples(len(classes)), 0
         self.C_ = float(self.C)
         self.classes_ = classes
 
     def __getstate__(self):
         """Everything but the caches of kernel rows, which are as large as ``cache_size`` says, and unused room."""
-        state = dict(super().__getstate__())
-        if "_machines" in state:
-            state["_machines"] = [trimmed(machine.exact) for machine in state["_machines"]]
-        return state
+        attributes = dict(super().__getstate__())
+        if "_solvers" in attributes:
+            attributes["_solvers"] = [trimmed(solver.state) for solver in attributes["_solvers"]]
+        return attributes
 
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        if "_machines" in state:
-            self._machines = [machine_of(exact, self._cache_bytes) for exact in state["_machines"]]
+    def __setstate__(self, attributes):
+        super().__setstate__(attributes)
+        if "_solvers" in attributes:
+            self._solvers = [solver_of(state, self._cache_bytes) for state in attributes["_solvers"]]
 
     # --- changes ------------------------------------------------------------------------------------------
 
     @contextmanager
+    def _memory_errors(self):
+        """Say in terms of the parameters that there is too little memory."""
+        try:
+            yield
+        except TooLittleMemoryError as error:
+            raise MemoryError(
+                f"{error.what} needs about {error.n_bytes / MEGABYTE:.1f} MB, but max_memory is {self.max_memory} MB. "
+                f"Set a larger max_memory, a smaller cache_size (it is {self.cache_size} MB), or unlearn examples."
+            ) from None
+
+    @property
+    def _memory(self):
+        limit = math.inf if self.max_memory is None else self.max_memory * MEGABYTE
+        example_bytes = sum(part.nbytes for part in self._examples)
+        return MemoryLimit(limit, self.n_features_in_, self._cache_bytes, example_bytes)
+
+    def _next_room(self, m):
+        """How the margin set of solver m grows when it is full."""
+        return self._memory.next_room(self._solvers, m)
+
+    @contextmanager
     def _changing(self):
-        """Context in which the machines change; if that fails, they are as before."""
-        with _solver_errors(), unchanged_on_error(self), blas_threads(self.n_jobs):
+        """Context in which the solvers change; if that fails, they are as before."""
+        with _solver_errors(), self._memory_errors(), unchanged_on_error(self), blas_threads(self.n_jobs):
             prepare_to_learn(self)
-            before = [saved(machine) for machine in self._machines]
+            before = [saved(solver) for solver in self._solvers]
             self._left_out = None
             try:
                 yield
             except BaseException:
-                for m, machine in enumerate(self._machines):
-                    self._machines[m] = restored(self._kernel, machine, before[m])
+                for m, solver in enumerate(self._solvers):
+                    self._solvers[m] = restored(self._kernel, solver, before[m])
                 raise
 
     def _learn(self, X, labels, weights, order):
-        self._reserve(X, labels)
+        with self._memory_errors():
+            self._memory.reserve(self._solvers, X, labels, len(self.classes_), len(self._examples.ids))
         with self._changing():
             self._move_to(float(self.C))
             boxes = np.full(len(labels), self.C_) if weights is None else self.C_ * weights
-            slots = learn_pairs(self._kernel, self._machines, X, labels, boxes, len(self.classes_), self._next_room)
+            slots = learn_pairs(self._kernel, self._solvers, X, labels, boxes, len(self.classes_), self._next_room)
             ids = np.arange(self._n_learned, self._n_learned + len(labels))
             self._examples = self._examples.and_also(Examples(ids, labels, slots))
             self._n_learned += len(labels)
@@ -89,20 +118,20 @@ class ExactClassifier(LimitedMemory):
     def _move_to(self, C):
         """The solution for another C."""
         if C != self.C_:
-            for m, machine in enumerate(self._machines):
-                self._machines[m] = change_C(self._kernel, machine, C / self.C_, self._next_room(m))
+            for m, solver in enumerate(self._solvers):
+                self._solvers[m] = change_C(self._kernel, solver, C / self.C_, self._next_room(m))
             self.C_ = C
 
     # --- what was learned ---------------------------------------------------------------------------------
 
     def _supporting(self):
-        return support_of(self._examples, self._machines)
+        return support_of(self._examples, self._solvers)
 
     @property
     def _expansion(self):  # type: ignore[override]
         if self._predictor is not None:
             return self._predictor.expansion()
-        return expansion_of(self._examples, self._machines, self._n_learned)
+        return expansion_of(self._examples, self._solvers, self._n_learned)
 
     def _coefficients(self):
         return (self._supporting()[1] if self._predictor is None else self._predictor.coef).T
@@ -116,9 +145,15 @@ class ExactClassifier(LimitedMemory):
     def _class_scores(self, values):
         return values if values.shape[1] == 1 else votes(values, len(self.classes_))
 
-    def _of_machines(self, function):
+    def _of_solvers(self, function):
         check_is_fitted(self)
-        return [function(machine.exact) for machine in self._machines]
+        return [function(solver.state) for solver in self._solvers]
+
+    @property
+    def training_bytes_(self):
+        """About the bytes of all arrays that learning keeps."""
+        check_is_fitted(self)
+        return self._memory.taken_by(self._solvers)
 
     @property
     def n_examples_(self):
@@ -149,19 +184,19 @@ class ExactClassifier(LimitedMemory):
         """The bias of each pair of classes."""
         if self._predictor is not None:
             return self._predictor.intercept.copy()
-        return np.array(self._of_machines(optimal_bias))
+        return np.array(self._of_solvers(optimal_bias))
 
     @property
     def kkt_violation_(self):
         """The largest violation of the optimality conditions, over all pairs."""
-        return max(self._of_machines(lambda exact: violation(exact, optimal_bias(exact))))
+        return max(self._of_solvers(lambda state: violation(state, optimal_bias(state))))
 
     @property
     def dual_objective_(self):
         """The dual objective, which is maximised, summed over all pairs."""
-        return sum(self._of_machines(dual_objective))
+        return sum(self._of_solvers(dual_objective))
 
     @property
     def drift_(self):
         """The largest error that rounding made in a decision value before it was removed, in any pair."""
-        return max(self._of_machines(lambda exact: float(exact.scalars[DRIFT])))
+        return max(self._of_solvers(lambda state: float(state.scalars[0]["drift"])))

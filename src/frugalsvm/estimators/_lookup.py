@@ -22,7 +22,7 @@ def indices_of_ids(examples, ids, n_learned):
     return np.searchsorted(examples.ids, ids)
 
 
-def indices_of_rows(examples, machines, X, labels):
+def indices_of_rows(examples, solvers, X, labels):
     """Where the examples are that equal the rows of ``X``, with the same label unless ``labels`` is None.
 
     Of equal ones it is the last learned, and for a row that comes again the one before.
@@ -30,7 +30,7 @@ def indices_of_rows(examples, machines, X, labels):
     X = (X if isinstance(X, np.ndarray) else X.toarray()) + 0.0  # there is no -0.0 then
     known: dict[tuple, list[int]] = {}
     for m, indices, slots in examples.at_home():
-        rows = machines[m].exact.points.rows
+        rows = solvers[m].state.points.rows
         may_be = np.isin(rows[slots, 0], X[:, 0])
         for index, slot in zip(indices[may_be].tolist(), slots[may_be], strict=True):
             label = None if labels is None else examples.labels[index]

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm.exact.one_vs_one import machines_of
+from frugalsvm.exact.one_vs_one import solvers_of
 
 __all__ = ["Examples", "no_examples"]
 
@@ -25,12 +25,12 @@ class Examples(NamedTuple):
     def but(self, indices):
         return Examples(*(np.delete(part, indices, axis=0) for part in self))
 
-    def in_machines(self):
+    def by_solver(self):
         """Machine by machine: which it is, the indices of its examples of one class, and their slots."""
         n_classes = self.slots.shape[1] + 1
         for c in range(n_classes):
             indices = np.flatnonzero(self.labels == c)
-            for column, m in enumerate(machines_of(c, n_classes)):
+            for column, m in enumerate(solvers_of(c, n_classes)):
                 yield m, indices, self.slots[indices, column]
 
     def at_home(self):
@@ -38,7 +38,7 @@ class Examples(NamedTuple):
         n_classes = self.slots.shape[1] + 1
         for c in range(n_classes):
             indices = np.flatnonzero(self.labels == c)
-            yield machines_of(c, n_classes)[0], indices, self.slots[indices, 0]
+            yield solvers_of(c, n_classes)[0], indices, self.slots[indices, 0]
 
 
 def no_examples(n_classes):

@@ -212,9 +212,9 @@ class IncrementalSVC(ExactClassifier):
         prepare_to_learn(self)
         indices = self._indices(X, y)
         with self._changing():
-            for m, _, slots in self._examples.at(indices).in_machines():
+            for m, _, slots in self._examples.at(indices).by_solver():
                 for slot in slots:
-                    self._machines[m] = unlearn(self._kernel, self._machines[m], slot, self._next_room(m))
+                    self._solvers[m] = unlearn(self._kernel, self._solvers[m], slot, self._next_room(m))
             self._examples = self._examples.but(indices)
         return self
 
@@ -228,7 +228,7 @@ class IncrementalSVC(ExactClassifier):
             y = column_or_1d(y)
             check_consistent_length(X, y)
             labels = encoded_labels(y, distinct_labels(y), self.classes_, may_grow=False)
-        return indices_of_rows(self._examples, self._machines, X, labels)
+        return indices_of_rows(self._examples, self._solvers, X, labels)
 
     def loo_predict(self):
         """The class that is predicted for each example by a model that has learned all but this one.
@@ -244,9 +244,9 @@ class IncrementalSVC(ExactClassifier):
         check_is_fitted(self)
         prepare_to_learn(self)  # examples are taken out and put back
         if self._left_out is None:
-            with blas_threads(self.n_jobs):
+            with self._memory_errors(), blas_threads(self.n_jobs):
                 self._left_out = self._class_scores(
-                    left_out_values(self._kernel, self._examples, self._machines, self._next_room)
+                    left_out_values(self._kernel, self._examples, self._solvers, self._next_room)
                 )
         scores = self._left_out
         return self.classes_[(scores[:, 0] >= 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)]

@@ -8,17 +8,16 @@ import numpy as np
 
 from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, N_UPDATES, new_expansion
 from frugalsvm.core.predict import decision_values
-from frugalsvm.exact.conditions import is_pinned, optimal_bias
 from frugalsvm.exact.incremental import learn, left_out
-from frugalsvm.exact.state import B, G
+from frugalsvm.exact.kkt import is_pinned, optimal_bias
 
 __all__ = [
     "expansion_of",
     "learn_pairs",
     "left_out_values",
-    "machines_of",
     "pair_values",
     "pairs_of",
+    "solvers_of",
     "support_of",
     "votes",
 ]
@@ -29,7 +28,7 @@ def pairs_of(n_classes):
     return [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
 
 
-def machines_of(c, n_classes):
+def solvers_of(c, n_classes):
     """The solvers of class c, in the order of the other classes."""
     return [m for m, pair in enumerate(pairs_of(n_classes)) if c in pair]
 
@@ -48,7 +47,7 @@ def votes(values, n_classes):
     return scores + sizes / (3.0 * (np.abs(sizes) + 1.0))
 
 
-def learn_pairs(kernel, machines, X, labels, boxes, n_classes, next_room):
+def learn_pairs(kernel, solvers, X, labels, boxes, n_classes, next_room):
     """Learn rows, each in the solvers of its class; returns their slots there, ``(n_rows, n_classes - 1)``.
 
     ``next_room(m)`` is how the margin set of solver m grows (see `frugalsvm.exact.incremental.learn`).
@@ -59,32 +58,32 @@ def learn_pairs(kernel, machines, X, labels, boxes, n_classes, next_room):
         if len(rows) > 0:
             here, positive = X if len(rows) == len(labels) else X[rows], labels[rows] == second
             signs, taken = np.where(positive, 1, -1), np.zeros(len(rows), np.int64)
-            machines[m] = learn(kernel, machines[m], here, signs, boxes[rows], taken, next_room(m))
+            solvers[m] = learn(kernel, solvers[m], here, signs, boxes[rows], taken, next_room(m))
             slots[rows, np.where(positive, first, second - 1)] = taken
     return slots
 
 
-def support_of(examples, machines):
+def support_of(examples, solvers):
     """The indices of the examples that have a coefficient, and all coefficients, a row for each solver."""
-    coef = np.zeros((len(machines), len(examples.ids)))
-    for m, indices, slots in examples.in_machines():
-        coef[m, indices] = machines[m].exact.points.coef[0, slots]
+    coef = np.zeros((len(solvers), len(examples.ids)))
+    for m, indices, slots in examples.by_solver():
+        coef[m, indices] = solvers[m].state.points.coef[0, slots]
     indices = np.flatnonzero(coef.any(axis=0))
     return indices, coef[:, indices]
 
 
-def expansion_of(examples, machines, n_learned):
+def expansion_of(examples, solvers, n_learned):
     """One expansion with the support vectors of all solvers, each once, and an output for each solver."""
-    indices, coef = support_of(examples, machines)
+    indices, coef = support_of(examples, solvers)
     n = len(indices)
-    whole = new_expansion(max(n, 1), machines[0].exact.points.rows.shape[1], len(machines), np.float64)
+    whole = new_expansion(max(n, 1), solvers[0].state.points.rows.shape[1], len(solvers), np.float64)
     whole.coef[:, :n] = coef
     for m, here, slots in examples.at(indices).at_home():
-        points = machines[m].exact.points
+        points = solvers[m].state.points
         whole.rows[here], whole.norms[here] = points.rows[slots], points.norms[slots]
     whole.counts[N_SLOTS], whole.counts[N_SEEN] = n, n_learned
     for name in (N_UPDATES, N_KERNEL_EVALS):
-        whole.counts[name] = sum(int(machine.exact.points.counts[name]) for machine in machines)
+        whole.counts[name] = sum(int(solver.state.points.counts[name]) for solver in solvers)
     return whole
 
 
@@ -93,18 +92,18 @@ def pair_values(kernel, expansion, bias, X):
     return decision_values(kernel, expansion, X, in_float64=True) + bias
 
 
-def left_out_values(kernel, examples, machines, next_room):
+def left_out_values(kernel, examples, solvers, next_room):
     """The decision values of all pairs for each example, by the model that has learned all but this one."""
-    values = np.zeros((len(examples.ids), len(machines)))
-    if len(machines) > 1:  # those that do not know the class of an example
-        expansion, bias = expansion_of(examples, machines, 0), [optimal_bias(machine.exact) for machine in machines]
+    values = np.zeros((len(examples.ids), len(solvers)))
+    if len(solvers) > 1:  # those that do not know the class of an example
+        expansion, bias = expansion_of(examples, solvers, 0), [optimal_bias(solver.state) for solver in solvers]
         for m, indices, slots in examples.at_home():
-            values[indices] = pair_values(kernel, expansion, bias, machines[m].exact.points.rows[slots])
-    for m, indices, slots in examples.in_machines():
-        machine, room = machines[m], next_room(m)
-        exact = machine.exact
-        values[indices, m] = exact.of[G, slots] + exact.scalars[B]
-        matters = (exact.points.coef[0, slots] != 0.0) | (not is_pinned(exact))
+            values[indices] = pair_values(kernel, expansion, bias, solvers[m].state.points.rows[slots])
+    for m, indices, slots in examples.by_solver():
+        solver, room = solvers[m], next_room(m)
+        state = solver.state
+        values[indices, m] = state.scores[slots] + state.scalars[0]["bias"]
+        matters = (state.points.coef[0, slots] != 0.0) | (not is_pinned(state))
         for index, slot in zip(indices[matters], slots[matters], strict=True):
-            values[index, m] = left_out(kernel, machine, slot, room)
+            values[index, m] = left_out(kernel, solver, slot, room)
     return values

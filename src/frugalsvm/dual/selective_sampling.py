@@ -49,31 +49,31 @@ class PackedSupport:
 
     packed: Expansion
 
-    def __init__(self, members):
-        self._start(members)
+    def __init__(self, working_set):
+        self._start(working_set)
 
-    def _start(self, members):
-        capacity, n_features = members.rows.shape
-        self.packed = new_expansion(capacity, n_features, members.n_outputs, members.rows.dtype)
+    def _start(self, working_set):
+        capacity, n_features = working_set.rows.shape
+        self.packed = new_expansion(capacity, n_features, working_set.n_outputs, working_set.rows.dtype)
         self.slot = np.zeros(capacity, np.int64)
 
-    def update(self, members, coef):
-        """The expansion with the slots of ``members`` that have a coefficient other than zero in ``coef``."""
-        if members.rows.shape[0] > len(self.slot):
-            self._start(members)
+    def update(self, working_set, coef):
+        """The expansion with the slots of ``working_set`` that have a coefficient other than zero in ``coef``."""
+        if working_set.rows.shape[0] > len(self.slot):
+            self._start(working_set)
         packed, slot = self.packed, self.slot
-        lacking = (coef[:, : members.counts[N_SLOTS]] != 0.0).any(axis=0)
+        lacking = (coef[:, : working_set.counts[N_SLOTS]] != 0.0).any(axis=0)
         n = np.count_nonzero(lacking)
         n_known = min(n, packed.counts[N_SLOTS])
         known = slot[:n_known]
         stays = np.zeros(n, bool)
         # A slot that another example has taken has another birth.
-        stays[:n_known] = lacking[known] & (packed.births[:n_known] == members.births[known])
+        stays[:n_known] = lacking[known] & (packed.births[:n_known] == working_set.births[known])
         lacking[slot[:n][stays]] = False
         replaced, new = np.flatnonzero(~stays), np.flatnonzero(lacking)
         slot[replaced] = new
-        packed.rows[replaced], packed.norms[replaced] = members.rows[new], members.norms[new]
-        packed.births[replaced] = members.births[new]
+        packed.rows[replaced], packed.norms[replaced] = working_set.rows[new], working_set.norms[new]
+        packed.births[replaced] = working_set.births[new]
         packed.coef[:, :n] = coef[:, slot[:n]]
         packed.counts[N_SLOTS] = n
         return packed

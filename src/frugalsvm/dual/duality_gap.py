@@ -1,8 +1,9 @@
-"""The duality gap of what a learner keeps, and that of a whole training problem.
+"""The duality gap: kept while learning, over the working set, and of a whole training problem.
 
-What a learner keeps is about its members: the gap over them is a bound on what more steps on them could gain. Examples
-that were never members, or are none any more, have losses too. The gap of the whole problem is evaluated directly, in
-float64, from the rows themselves. For all examples, without a bias or with sum alpha = 0,
+What a learner keeps is about the members of its working set (``state.py``): the gap over them is a bound on what more
+steps on them could gain. Examples that were never members, or are none any more, have losses too. The gap of the whole
+problem is evaluated directly, in float64, from the rows themselves. For all examples, without a bias or with
+sum alpha = 0,
 
     P = |w|^2 / 2 + sum_i c_i max(0, 1 - y_i f(x_i)),    D = sum_i alpha_i y_i - |w|^2 / 2,    0 <= alpha_i y_i <= c_i
 
@@ -14,11 +15,11 @@ their boxes, which changes neither P nor D.
 
 import numpy as np
 
+from frugalsvm._compile import compiled, inlined, larger
 from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.core.kernels import kernel_block
-from frugalsvm.dual.state import BIAS
 
-__all__ = ["NotTheProblemError", "member_gap", "training_gap"]
+__all__ = ["NotTheProblemError", "gap_of", "gap_target", "member_gap", "training_gap"]
 
 BLOCK_VALUES = 2**20  # kernel values at a time
 ROUNDING = 1e-6  # a box may be exceeded by this share of it: boxes of float32 models are rounded
@@ -28,15 +29,46 @@ class NotTheProblemError(ValueError):
     """The coefficients are not those of the examples."""
 
 
-def member_gap(dual):
+@compiled
+def _sum_up(gradient, bound, labels, c, n, sums):
+    total = total2 = hinge = 0.0
+    for k in range(n):
+        b, g = np.float64(bound[c, k]), np.float64(gradient[c, k])
+        h = b * g
+        total += abs(b) * labels[c, k] * g
+        total2 += h * h
+        hinge += larger(h, 0.0)
+    sums[c]["h"] = total
+    sums[c]["h_squared"] = total2
+    sums[c]["hinge"] = hinge
+
+
+@inlined
+def gap_target(state, c, C):
+    """``max(C, sqrt(sum h^2 - (sum h)^2 / l))`` with ``h = c y g`` and l support vectors: equation (8)."""
+    n_support = state.counts[c]["n_support"]
+    if n_support == 0:
+        return C
+    if state.sums[c]["h_squared"] < 0.0:
+        _sum_up(state.gradient, state.bound, state.labels, c, state.working_set.counts[N_SLOTS], state.sums)
+    total = state.sums[c]["h"]
+    return max(C, np.sqrt(max(state.sums[c]["h_squared"] - total * total / n_support, 0.0)))
+
+
+@inlined
+def gap_of(state, c):
+    return state.sums[c]["hinge"] - state.sums[c]["overlap"]
+
+
+def member_gap(state):
     """Primal minus dual objective over the members, summed over the outputs, from the gradients that are kept."""
-    n = dual.members.counts[N_SLOTS]
-    gradient, alpha, bound = dual.gradient[:, :n], dual.members.coef[:, :n], dual.bound[:, :n]
-    hinge = np.maximum(bound * (gradient - dual.sums[:, BIAS, None]), 0.0)
+    n = state.working_set.counts[N_SLOTS]
+    gradient, alpha, bound = state.gradient[:, :n], state.working_set.coef[:, :n], state.bound[:, :n]
+    hinge = np.maximum(bound * (gradient - state.sums["bias"][:, None]), 0.0)
     return float(np.sum(hinge - alpha * gradient))
 
 
-def training_gap(kernel, support, bias, X, truth, boxes):
+def training_gap(kernel, support, bias, X, labels, boxes):
     """Primal minus dual objective, summed over the outputs.
 
     Parameters
@@ -47,8 +79,8 @@ def training_gap(kernel, support, bias, X, truth, boxes):
     bias : ndarray of shape (n_outputs,)
     X : ndarray or CSR of shape (n_rows, n_features)
         All rows, of the same type as the vectors.
-    truth : ndarray of shape (n_outputs, n_rows)
-        Labels +1 and -1.
+    labels : ndarray of shape (n_outputs, n_rows)
+        +1 and -1.
     boxes : ndarray of shape (n_rows,)
         C times the weight of each example.
     """
@@ -58,15 +90,15 @@ def training_gap(kernel, support, bias, X, truth, boxes):
     norms = np.einsum("ij,ij->i", in_float64, in_float64)
     index_of = {row.tobytes(): index for index, row in enumerate(vectors + 0.0)}  # there is a zero with a sign
     last_equal = np.array([index_of[row.tobytes()] for row in vectors + 0.0], np.int64)
-    room = np.zeros((2, len(truth), len(vectors)))  # boxes of the negative and of the positive examples at each vector
-    losses = np.zeros(len(truth))
+    room = np.zeros((2, len(labels), len(vectors)))  # boxes of the negative and of the positive examples at each vector
+    losses = np.zeros(len(labels))
     block_rows = max(1, BLOCK_VALUES // max(len(vectors), 1))
     for start in range(0, X.shape[0], block_rows):
         part = slice(start, start + block_rows)
         rows = np.ascontiguousarray(X[part] if isinstance(X, np.ndarray) else X[part].toarray())
         f = _kernel_values(kernel, rows, in_float64, norms) @ alpha.T + bias
-        losses += (boxes[part, None] * np.maximum(1.0 - truth[:, part].T * f, 0.0)).sum(axis=0)
-        _add_room(room, index_of, rows, truth[:, part], boxes[part])
+        losses += (boxes[part, None] * np.maximum(1.0 - labels[:, part].T * f, 0.0)).sum(axis=0)
+        _add_room(room, index_of, rows, labels[:, part], boxes[part])
     _check_boxes(room, last_equal, alpha)
     squared_norms = np.einsum("ov,vo->o", alpha, _kernel_values(kernel, vectors, in_float64, norms) @ alpha.T)
     return float(np.sum(losses + squared_norms - _linear_part(room, last_equal, alpha)))
@@ -79,11 +111,11 @@ def _kernel_values(kernel, rows, vectors, norms):
     return out
 
 
-def _add_room(room, index_of, rows, truth, boxes):
+def _add_room(room, index_of, rows, labels, boxes):
     for i, row in enumerate(rows + 0.0):
         index = index_of.get(row.tobytes())
         if index is not None:
-            positive = truth[:, i] > 0
+            positive = labels[:, i] > 0
             room[1, positive, index] += boxes[i]
             room[0, ~positive, index] += boxes[i]
 
