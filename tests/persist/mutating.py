@@ -16,7 +16,7 @@ NASTY = [
     None, True, False, 0, 1, -1, 2, 7, 2**31, 2**62, 2**63, -(2**63), 10**30, 0.0, -1.5, 1e-300, 1e38, 1e300, "",
     "poly", "balanced", "a" * 50, [], [1], {}, {"dict": {}}, {"tuple": []}, {"float": "nan"}, {"float": "inf"},
     {"float": "-inf"}, {"array": 0}, {"array": 1}, {"array": 10**6}, {"scalar": "<f8", "bytes": "00" * 8},
-    {"part": "core.kernels.Linear", "fields": {}}, {"part": "core.kernels.RBF", "fields": {"gamma": 1.0}},
+    {"part": "linear", "fields": {}}, {"part": "rbf", "fields": {"gamma": 1.0}},
     {"object": "ColumnEncoder", "complete": True, "state": {}}, {"dtype": "<f4"}, {"type": "<i8"},
     {"objects": ["a", "b"], "shape": [2]}, {"object": "BSGDClassifier", "complete": True, "state": {}},
 ]  # fmt: skip

@@ -178,7 +178,7 @@ class TestDocument:
         refused(tmp_path, sealed(entries_of(good) | {"model.json": text}), why)
 
     def test_versions(self, tmp_path, good):
-        refused(tmp_path, with_document(good, lambda doc: doc.update(version=2)), "version 2.*up to 1.*newer")
+        refused(tmp_path, with_document(good, lambda doc: doc.update(version=3)), "version 3.*up to 2.*newer")
         for version in (0, "1", 1.0, None, True):
             refused(tmp_path, with_document(good, lambda doc, v=version: doc.update(version=v)), "does not say so")
         refused(tmp_path, with_document(good, lambda doc: doc.pop("metadata")), "lacks")
@@ -193,8 +193,8 @@ class TestDocument:
             ({"part": "core.kernels.np", "fields": {}}, "does not know"),
             ({"part": "core.kernels.NamedTuple", "fields": {}}, "does not know"),
             ({"part": "estimators.bsgd.Parts", "fields": {}}, "does not know"),
-            ({"part": "core.kernels.RBF", "fields": {}}, "fields of core.kernels.RBF"),
-            ({"part": "core.kernels.RBF", "fields": {"gamma": 1.0, "more": 2}}, "fields of core.kernels.RBF"),
+            ({"part": "rbf", "fields": {}}, "fields of rbf"),
+            ({"part": "rbf", "fields": {"gamma": 1.0, "more": 2}}, "fields of rbf"),
             ({"array": 99}, "not there"),
             ({"array": -1}, "not there"),
             ({"array": "0"}, "not there"),

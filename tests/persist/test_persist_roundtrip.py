@@ -2,6 +2,7 @@
 
 import json
 from importlib import import_module
+from typing import get_type_hints
 
 import numpy as np
 import pytest
@@ -21,8 +22,10 @@ from frugalsvm import (
     TrackingSVC,
     TVMClassifier,
 )
+from frugalsvm._stored import stored_under
 from frugalsvm.persist import FORMAT_VERSION, describe, load, save
-from frugalsvm.persist.registry import HOMES, PART_MODULES
+from frugalsvm.persist.legacy import PARTS_OF_VERSION_1
+from frugalsvm.persist.registry import HOMES
 from frugalsvm.pipelines import StreamPipeline
 
 SEED = {"random_state": 0}
@@ -97,11 +100,17 @@ def test_every_estimator_of_the_package_is_tested():
     assert estimators == {name for name in frugalsvm.__all__ if hasattr(getattr(frugalsvm, name), "partial_fit")}
 
 
-def test_every_part_has_a_home():
-    """NamedTuples that estimators may hold are in modules that the registry knows."""
-    for module in PART_MODULES:
-        parts = vars(import_module(f"frugalsvm.{module}")).values()
-        assert any(hasattr(part, "_fields") and part.__module__ == f"frugalsvm.{module}" for part in parts)
+def test_every_part_is_declared():
+    """Parts that files of version 1 name are still known, and all arrays of parts have a type and a shape."""
+    for home in HOMES.values():
+        import_module(home)
+    for name in PARTS_OF_VERSION_1.values():
+        declared = stored_under(name)
+        assert declared is not None, name
+        hints = get_type_hints(declared.cls)
+        arrays = {field for field, hint in hints.items() if hint in (np.ndarray, np.ndarray | None)}
+        assert arrays <= {*declared.arrays, *declared.checked_within}, name
+        assert {*declared.arrays, *declared.ranges, *declared.optional, *declared.checked_within} <= set(hints), name
 
 
 class TestRegressor:

@@ -27,6 +27,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from frugalsvm._compile import entry, inlined
+from frugalsvm._stored import stored
 from frugalsvm.asset.products import steady_product
 from frugalsvm.core.fastmath import fold_turns, sin_quarter_turns
 
@@ -51,6 +52,7 @@ SPARSE_OUTPUTS = 4  # outputs per component at which they are as fast as a spars
 SPARSE_FEATURES = 128  # with fewer, rows have few non-zeros and sparse products are as fast
 
 
+@stored("fourier", kind="feature-map", arrays={"frequencies": "e fd", "offsets": "e d"})
 class DenseFourier(NamedTuple):
     """Frequencies (n_features, d) and offsets (d), in turns."""
 
@@ -58,6 +60,10 @@ class DenseFourier(NamedTuple):
     offsets: np.ndarray
 
 
+@stored(
+    "structured-fourier", kind="feature-map", arrays={"factors": "e b4p", "offsets": "e d"},
+    ranges={"n_features": (1, 2**62)},
+)  # fmt: skip
 class StructuredFourier(NamedTuple):
     """What a row of p padded features is multiplied with before, between and after the three transforms.
 
@@ -68,6 +74,11 @@ class StructuredFourier(NamedTuple):
     n_features: int
     factors: np.ndarray
     offsets: np.ndarray
+
+    def is_sound(self, sizes) -> bool:
+        """Whether rows are padded to a power of two, and there are blocks enough."""
+        p, sizes["f"] = sizes["p"], self.n_features
+        return sizes["d"] <= sizes["b"] * p and p & (p - 1) == 0 and self.n_features <= p
 
 
 def new_fourier(n_features, n_components, gamma, rng, structured):

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import entry, generic
+from frugalsvm._stored import NOT_NEGATIVE, stored
 from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive
 
 __all__ = [
@@ -38,20 +39,24 @@ __all__ = [
 ]
 
 
+@stored("hinge", kind="loss")
 class Hinge(NamedTuple):
     """``max(0, 1 - t f)``"""
 
 
+@stored("squared-hinge", kind="loss")
 class SquaredHinge(NamedTuple):
     """``max(0, 1 - t f)^2``"""
 
 
+@stored("epsilon-insensitive", kind="loss", ranges={"epsilon": NOT_NEGATIVE})
 class EpsilonInsensitive(NamedTuple):
     """``max(0, |t - f| - epsilon)``"""
 
     epsilon: float
 
 
+@stored("squared-epsilon-insensitive", kind="loss", ranges={"epsilon": NOT_NEGATIVE})
 class SquaredEpsilonInsensitive(NamedTuple):
     """``max(0, |t - f| - epsilon)^2``"""
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import entry
+from frugalsvm._stored import are_squared_norms, stored
 from frugalsvm.asset.products import steady_product
 from frugalsvm.core.fastmath import rows_dot
 from frugalsvm.core.kernels import kernel_block
@@ -21,12 +22,21 @@ __all__ = ["Nystroem", "kernel_rows", "moved_landmarks", "new_nystroem"]
 BLOCK_ROWS = 256  # a block of kernel values stays in the cache between the product and the exponential
 
 
+@stored(
+    "nystroem", kind="feature-map", arrays={"landmarks": "e nf", "norms": "e n", "whitening": "d nd",
+    "eigenvalues": "d d"}, optional=("whitening", "eigenvalues"),
+)  # fmt: skip
 class Nystroem(NamedTuple):
     kernel: NamedTuple
     landmarks: np.ndarray  # (s, n_features) float32
     norms: np.ndarray  # (s,) their squared norms
     whitening: np.ndarray | None  # (s, d) float64: Q D^-1/2; None where coefficients are those of kernel values
     eigenvalues: np.ndarray | None  # (d,) those that were kept
+
+    def is_sound(self, sizes) -> bool:
+        """Whether the norms are those of the landmarks."""
+        both = (self.whitening is None) == (self.eigenvalues is None)
+        return both and are_squared_norms(self.norms, self.landmarks)
 
 
 def new_nystroem(kernel, landmarks, threshold=1e-7, rank=None):

@@ -36,6 +36,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import entry, generic, inlined
+from frugalsvm._stored import POSITIVE, stored, within
 from frugalsvm.asset.losses import (
     SQUARED,
     EpsilonInsensitive,
@@ -109,6 +110,11 @@ def _squared_insensitive(loss, target, score):
 # Step rules: how far, and which set is feasible
 
 
+@stored(
+    "robust-step",
+    kind="rule",
+    ranges={"penalty": POSITIVE, "radius": (1e-300, 1e200), "intercept_bound": (0, 1e200), "numerator": (0, 1e200)},
+)
 class RobustStep(NamedTuple):
     """``eta_j = numerator / sqrt(j)``; the intercept is free within its bound."""
 
@@ -119,6 +125,7 @@ class RobustStep(NamedTuple):
     numerator: float  # D_X / D_G
 
 
+@stored("strong-step", kind="rule", ranges={"penalty": POSITIVE, "radius": (1e-300, 1e200)})
 class StrongStep(NamedTuple):
     """``eta_j = 1 / (penalty j)``; the intercept is one more weight."""
 
@@ -270,6 +277,11 @@ STEP, NEXT_WINDOW = 0, 1  # in the clock
 BEFORE, OPEN = 0, 1  # windows
 
 
+@stored(
+    "subgradient-state", arrays={"directions": "d od", "scales": "d o", "squared_norms": "d o", "intercepts":
+    "d o", "sums": "d 2od", "intercept_sums": "d 2o", "waiting": "d o", "etas": "d 2", "clock": "i 2",
+    "averaging": "i 3"},
+)  # fmt: skip
 class SubgradientState(NamedTuple):
     """All that a run consists of; arrays only, so that a pickled one goes on bit for bit."""
 
@@ -283,6 +295,10 @@ class SubgradientState(NamedTuple):
     etas: np.ndarray  # (2,): sum of eta over each window
     clock: np.ndarray  # steps taken, first step of the next window
     averaging: np.ndarray  # the fields of Averaging
+
+    def is_sound(self, sizes) -> bool:
+        """Whether steps can be counted on."""
+        return within(self.clock, _NEVER + 2) and within(self.averaging, _NEVER + 2)
 
 
 def new_state(n_outputs, d, averaging):

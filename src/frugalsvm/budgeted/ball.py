@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, generic
+from frugalsvm._stored import stored
 from frugalsvm.core.expansion import (
     N_KERNEL_EVALS,
     N_SINCE_NORM,
@@ -39,10 +40,12 @@ __all__ = [
 REFRESH = 8  # compute the norm afresh after so many times as many updates as there are slots
 
 
+@stored("everywhere", kind="ball")
 class Everywhere(NamedTuple):
     """No constraint."""
 
 
+@stored("ball", kind="ball", ranges={"radius": (1e-300, 1e200)})
 class Ball(NamedTuple):
     """``||w|| <= radius``"""
 

@@ -35,6 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, inlined
+from frugalsvm._stored import BUDGET, stored
 from frugalsvm.budgeted.neighbours import Neighbours, forget_slot, know_the_old, meet_newcomer
 from frugalsvm.budgeted.policy import admit
 from frugalsvm.budgeted.projection import (
@@ -56,6 +57,7 @@ __all__ = ["ProjectOnAll", "ProjectOnNeighbour", "ProjectOnNewcomer"]
 SAME = 1e-8  # squared distances below this part of the squared norm are zero
 
 
+@stored("project-on-newcomer", kind="policy", arrays={"lost": "d s"}, ranges={"budget": BUDGET})
 class ProjectOnNewcomer(NamedTuple):
     """BPA-S, V = {t}. For learners without a ball."""
 
@@ -63,6 +65,7 @@ class ProjectOnNewcomer(NamedTuple):
     lost: np.ndarray  # scratch: alpha_r^2 rho_r of each slot
 
 
+@stored("project-on-neighbor", kind="policy", arrays={"lost": "d s"}, ranges={"budget": BUDGET})
 class ProjectOnNeighbour(NamedTuple):
     """BPA-NN, V = {n, t}. For learners without a ball."""
 
@@ -71,6 +74,7 @@ class ProjectOnNeighbour(NamedTuple):
     neighbours: Neighbours
 
 
+@stored("project-on-all", kind="policy", arrays={"lost": "d s"}, ranges={"budget": BUDGET})
 class ProjectOnAll(NamedTuple):
     """BPA-P, V = all others."""
 

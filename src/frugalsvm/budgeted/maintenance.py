@@ -20,6 +20,7 @@ none.
 from typing import NamedTuple
 
 from frugalsvm._compile import inlined
+from frugalsvm._stored import BUDGET, stored
 from frugalsvm.budgeted.ball import note_merge
 from frugalsvm.budgeted.policy import Unlimited, admit, oldest_of_the_least, remove, smallest_or_newcomer
 from frugalsvm.budgeted.projection import Project, new_span
@@ -38,12 +39,14 @@ from frugalsvm.core.merge import best_partner, between, log_kernel_value, merge_
 __all__ = ["POLICIES", "Merge", "Remove", "new_policy", "partner_of", "write_merged"]
 
 
+@stored("remove", kind="policy", ranges={"budget": BUDGET})
 class Remove(NamedTuple):
     """Drop the smallest support vector (section 6.1)."""
 
     budget: int
 
 
+@stored("merge", kind="policy", ranges={"budget": BUDGET})
 class Merge(NamedTuple):
     """Merge the smallest support vector with its best partner (section 6.3), O(B)."""
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, generic, inlined
+from frugalsvm._stored import stored, within
 from frugalsvm.core.expansion import N_SLOTS, slot_kernel_row
 from frugalsvm.core.kernels import RBF, self_value
 
@@ -21,11 +22,16 @@ UNKNOWN = -1
 FARTHEST = -1e300
 
 
+@stored("neighbors", arrays={"slot": "i s", "nearness": "d s", "value": "d s", "state": "i 1"})
 class Neighbours(NamedTuple):
     slot: np.ndarray  # the neighbour of each slot, or UNKNOWN
     nearness: np.ndarray
     value: np.ndarray  # the kernel value of each slot with its neighbour
     state: np.ndarray  # [slots that are covered]
+
+    def is_sound(self, sizes) -> bool:
+        """Whether neighbors are slots."""
+        return within(self.state, sizes["s"] + 1) and within(self.slot, sizes["s"], UNKNOWN)
 
 
 def new_neighbours(capacity):

@@ -31,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, smaller
+from frugalsvm._stored import BUDGET, stored
 from frugalsvm.budgeted.ball import note_removal
 from frugalsvm.budgeted.policy import TURNED_AWAY, admit, oldest, remove
 from frugalsvm.core.expansion import (
@@ -48,25 +49,33 @@ __all__ = ["Forget", "RemoveRandom", "RemoveWeakest", "Stop"]
 FORGETRON_SHARE = 15.0 / 32.0
 
 
+@stored("stop", kind="policy", ranges={"budget": BUDGET})
 class Stop(NamedTuple):
     """Turn newcomers away when the model is full."""
 
     budget: int
 
 
+@stored("remove-random", kind="policy", arrays={"rng": "u 1"}, ranges={"budget": BUDGET})
 class RemoveRandom(NamedTuple):
     """Remove one of the old support vectors at random."""
 
     budget: int
     rng: np.ndarray
 
+    def is_sound(self, sizes) -> bool:
+        """Whether the random generator gives anything but zeros."""
+        return int(self.rng[0]) != 0
 
+
+@stored("remove-weakest", kind="policy", ranges={"budget": BUDGET})
 class RemoveWeakest(NamedTuple):
     """Remove the support vector of the least absolute coefficient."""
 
     budget: int
 
 
+@stored("forget", kind="policy", arrays={"spoiled": "d 1"}, ranges={"budget": BUDGET})
 class Forget(NamedTuple):
     """Shrink all coefficients, then remove the oldest support vector."""
 

@@ -11,15 +11,18 @@ Policies that also learn from examples which do not change the model have a body
 from typing import NamedTuple
 
 from frugalsvm._compile import compiled, generic, inlined
+from frugalsvm._stored import stored
 from frugalsvm.budgeted.ball import note_removal
-from frugalsvm.core.expansion import N_MAINTENANCE, free_slot
+from frugalsvm.core.expansion import N_MAINTENANCE, N_SLOTS, free_slot
 from frugalsvm.core.fastmath import first_argmin, minimum
 from frugalsvm.core.lookahead import touch
 
 __all__ = [
+    "NO_BUDGET",
     "TURNED_AWAY",
     "Unlimited",
     "admit",
+    "has_room",
     "oldest",
     "oldest_of_the_least",
     "pass_by",
@@ -31,8 +34,10 @@ __all__ = [
 TIE = 1.0 + 1e-12
 NEWCOMER_SLACK = 1.0 + 1e-9
 TURNED_AWAY = -1.0
+NO_BUDGET = 2**62  # the budget of policies that work without one
 
 
+@stored("unlimited", kind="policy")
 class Unlimited(NamedTuple):
     """No budget: the parent algorithm."""
 
@@ -64,6 +69,16 @@ def _ignore(policy, kernel, label, expansion, work):
 def with_room(policy, capacity):
     """The policy for a store that has grown: policies that work without a budget have a method of this name."""
     return policy.with_room(capacity) if hasattr(policy, "with_room") else policy
+
+
+def has_room(policy, expansion):
+    """Whether there is room, in a store and in its policy, for the support vectors that may come."""
+    capacity, n = expansion.rows.shape[0], int(expansion.counts[N_SLOTS])
+    budget, span = getattr(policy, "budget", NO_BUDGET), getattr(policy, "span", None)
+    grows = not hasattr(policy, "budget") or (budget == NO_BUDGET and hasattr(policy, "with_room"))
+    if not grows and not n <= budget < capacity:
+        return False
+    return span is None or span.column.size >= min(capacity, budget + 1)
 
 
 @inlined

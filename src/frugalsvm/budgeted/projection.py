@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, entry, inlined
+from frugalsvm._stored import BUDGET, stored, within
 from frugalsvm.budgeted.ball import note_projection
 from frugalsvm.budgeted.policy import admit, smallest_or_newcomer
 from frugalsvm.core.expansion import N_KERNEL_EVALS, N_MAINTENANCE, N_SLOTS, exact_kernel, free_slot, refresh_slot
@@ -40,6 +41,7 @@ NEARLY_IN_SPAN = 1e-4
 REFRESH = 2  # recompute the inverse after so many times as many changes as the budget
 
 
+@stored("span", arrays={"inverse": "d pp", "column": "d p", "solved": "d p", "state": "i 2"})
 class Span(NamedTuple):
     """The inverse of the kernel matrix of the slots in use, and scratch arrays."""
 
@@ -48,7 +50,12 @@ class Span(NamedTuple):
     solved: np.ndarray  # coefficients of a projection
     state: np.ndarray  # [slots that `inverse` covers, changes since it was computed afresh]
 
+    def is_sound(self, sizes) -> bool:
+        """Whether there is room for the slots that the inverse covers."""
+        return within(self.state) and int(self.state[0]) <= sizes["p"]
 
+
+@stored("project", kind="policy", ranges={"budget": BUDGET})
 class Project(NamedTuple):
     """Project the smallest support vector on all others (section 6.2), O(B^2)."""
 
@@ -56,6 +63,7 @@ class Project(NamedTuple):
     span: Span
 
 
+@stored("freeze", kind="policy")
 class Freeze(NamedTuple):
     """Project every newcomer on the support vectors, which stay as they are: only coefficients are learned."""
 

@@ -33,6 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, inlined
+from frugalsvm._stored import BUDGET, NOT_NEGATIVE, stored
 from frugalsvm.budgeted.policy import TURNED_AWAY, admit
 from frugalsvm.budgeted.projection import (
     IN_SPAN,
@@ -52,6 +53,11 @@ NO_THRESHOLD = -1.0
 NEVER_STALE = 2**62  # the span only grows, which loses no accuracy
 
 
+@stored(
+    "projectron",
+    kind="policy",
+    ranges={"budget": BUDGET, "threshold": (NO_THRESHOLD, 1e100), "tolerance": NOT_NEGATIVE},
+)
 class Projectron(NamedTuple):
     """Project newcomers that are near the span of the support vectors, and all of them when the model is full."""
 

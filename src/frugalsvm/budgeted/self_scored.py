@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, inlined
+from frugalsvm._stored import BUDGET, stored, within
 from frugalsvm.budgeted.neighbours import nearest
 from frugalsvm.budgeted.policy import admit, oldest_of_the_least, pass_by, remove
 from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, row_kernel_row, slot_kernel_row
@@ -39,13 +40,19 @@ REFRESH = 32  # compute the values afresh after so many times as many changes as
 ZERO_64, ZERO_32 = 1e-12, 1e-6  # a value below this part of K(x, x) is zero: class +1
 
 
+@stored("self-scores", arrays={"values": "d s", "state": "i 2"})
 class SelfScores(NamedTuple):
     """The model's raw values at its own support vectors."""
 
     values: np.ndarray
     state: np.ndarray  # [slots that are covered, changes since all were computed afresh]
 
+    def is_sound(self, sizes) -> bool:
+        """Whether there is room for the slots that are covered."""
+        return within(self.state) and int(self.state[0]) <= sizes["s"]
 
+
+@stored("remove-confident", kind="policy", arrays={"confidence": "d s"}, ranges={"budget": BUDGET})
 class RemoveConfident(NamedTuple):
     """Remove the support vector that is classified best without its own help."""
 
@@ -54,6 +61,7 @@ class RemoveConfident(NamedTuple):
     confidence: np.ndarray  # scratch
 
 
+@stored("remove-harmless", kind="policy", arrays={"errors": "d s", "counts": "d 2s"}, ranges={"budget": BUDGET})
 class RemoveHarmless(NamedTuple):
     """Remove the support vector without which the model makes the fewest errors on all of them."""
 

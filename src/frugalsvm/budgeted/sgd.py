@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import entry, inlined
+from frugalsvm._stored import stored
 from frugalsvm.budgeted.ball import note_addition, stay_inside
 from frugalsvm.budgeted.policy import admit, pass_by, with_room
 from frugalsvm.core.expansion import (
@@ -45,6 +46,7 @@ __all__ = ["Parts", "learn", "run"]
 SMALLEST_SCALE = 1e-9  # raw coefficients are copied to float32, which ends at 1e38
 
 
+@stored("parts")
 class Parts(NamedTuple):
     """What a learner is made of."""
 

@@ -5,7 +5,7 @@ import numpy as np
 from frugalsvm.budgeted.bpa import ProjectOnAll, ProjectOnNeighbour, ProjectOnNewcomer
 from frugalsvm.budgeted.neighbours import new_neighbours
 from frugalsvm.budgeted.perceptrons import Forget, RemoveRandom, RemoveWeakest, Stop
-from frugalsvm.budgeted.policy import Unlimited
+from frugalsvm.budgeted.policy import NO_BUDGET, Unlimited
 from frugalsvm.budgeted.projection import new_span
 from frugalsvm.budgeted.projectron import NO_THRESHOLD, Projectron
 from frugalsvm.budgeted.self_scored import RemoveConfident, RemoveHarmless, new_self_scores
@@ -16,7 +16,6 @@ __all__ = ["MULTI_CLASS", "STRATEGIES", "VARIANTS", "new_strategy", "new_variant
 STRATEGIES = ("stop", "random", "forgetron", "budget", "tighter", "tightest", "projectron", "projectron++", "silk")
 MULTI_CLASS = ("stop", "random", "projectron", "projectron++")  # those that learn several classes together
 VARIANTS = ("simple", "nn", "projecting")
-NO_BUDGET = 2**62
 
 
 def new_strategy(name, budget, capacity, *, threshold=None, tolerance=0.0, seed=0):

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, inlined, separate
+from frugalsvm._stored import stored, within
 from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, whole_groups
 from frugalsvm.core.fastmath import rows_dot
 from frugalsvm.core.kernels import kernel_row, self_value
@@ -31,6 +32,11 @@ FREE = -1.0  # when a place without a row was used
 CLOCK, N_LOGGED = range(2)
 
 
+@stored(
+    "kernel-rows", arrays={"buffer": "x n", "values": "x rs", "place": "i s", "slot": "i r", "used": "d r",
+    "synced": "i r", "log": "i l", "stamp": "i s", "missing": "i s", "scratch": "x 3s", "columns": "x 00",
+    "state": "i 2"},
+)  # fmt: skip
 class KernelRows(NamedTuple):
     buffer: np.ndarray  # the memory of the values
     values: np.ndarray  # (n_rows, capacity) kernel values
@@ -44,6 +50,18 @@ class KernelRows(NamedTuple):
     scratch: np.ndarray  # (3, capacity) scratch: products, norms, values
     columns: np.ndarray  # (n_features, capacity) the slots transposed, or empty: only while there is a source of them
     state: np.ndarray
+
+    def is_sound(self, sizes) -> bool:
+        """Whether slots and rows refer to each other, and the log to slots."""
+        capacity, n_rows, log = sizes["s"], sizes["r"], sizes["l"]
+        n_logged = int(self.state[N_LOGGED])
+        right = log >= capacity and log & (log - 1) == 0 and n_rows > 0 and within(self.state)
+        right = right and within(self.place, n_rows, NONE) and within(self.slot, capacity, NONE)
+        right = right and within(self.stamp, n_logged + 1, NONE) and within(self.synced, n_logged + 1, NONE)
+        if not right or not within(self.log, capacity):
+            return False
+        held, placed = np.flatnonzero(self.slot != NONE), np.flatnonzero(self.place != NONE)
+        return len(held) == len(placed) and bool((self.place[self.slot[held]] == held).all())
 
 
 def new_rows(n_bytes, capacity, dtype, buffer=None, filled=()):

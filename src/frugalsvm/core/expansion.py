@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, inlined
+from frugalsvm._stored import are_squared_norms, stored, within
 from frugalsvm.core.fastmath import copy_row, row_products
 from frugalsvm.core.kernels import kernel_row, kernel_value, self_value
 
@@ -43,6 +44,10 @@ SCALE, SCALE_SUM, ERROR_SUM, RAW_NORM, AVERAGED_FROM = range(5)
 SLOT_MULTIPLE = 16
 
 
+@stored(
+    "expansion", arrays={"rows": "x sf", "norms": "x s", "coef": "d cs", "weights": "x os", "sizes": "d s",
+    "births": "i s", "counts": "i 6", "scalars": "d 5"},
+)  # fmt: skip
 class Expansion(NamedTuple):
     """Arrays of the store; all are mutated in place."""
 
@@ -58,6 +63,13 @@ class Expansion(NamedTuple):
     @property
     def n_outputs(self) -> int:
         return self.weights.shape[0]
+
+    def is_sound(self, sizes) -> bool:
+        """Whether the counts, and the squared norms of the slots in use, are right."""
+        n, n_slots, n_outputs = int(self.counts[N_SLOTS]), sizes["s"], sizes["o"]
+        if not within(self.counts) or n > n_slots or n_slots % SLOT_MULTIPLE or n_outputs == 0:
+            return False
+        return sizes["c"] in (n_outputs, 2 * n_outputs) and are_squared_norms(self.norms[:n], self.rows[:n])
 
 
 def padded(n_slots):

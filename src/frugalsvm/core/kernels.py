@@ -17,11 +17,13 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import entry, generic, smaller
+from frugalsvm._stored import NOT_NEGATIVE, POSITIVE, stored
 from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive, row_weighted_sum
 
 __all__ = ["KERNELS", "RBF", "Linear", "Poly", "kernel_block", "kernel_row", "kernel_value", "scored_row", "self_value"]
 
 
+@stored("rbf", kind="kernel", ranges={"gamma": POSITIVE})
 class RBF(NamedTuple):
     """``exp(-gamma ||x - z||^2)``"""
 
@@ -30,6 +32,7 @@ class RBF(NamedTuple):
     shift_invariant = True  # rows may be relative to any origin (`frugalsvm.core.origin`)
 
 
+@stored("poly", kind="kernel", ranges={"gamma": POSITIVE, "coef0": NOT_NEGATIVE, "degree": (1, 1000)})
 class Poly(NamedTuple):
     """``(gamma <x, z> + coef0)^degree`` with an integer degree >= 1"""
 
@@ -38,6 +41,7 @@ class Poly(NamedTuple):
     degree: int
 
 
+@stored("linear", kind="kernel")
 class Linear(NamedTuple):
     """``<x, z>``"""
 

@@ -11,16 +11,19 @@
 from typing import NamedTuple
 
 from frugalsvm._compile import generic
+from frugalsvm._stored import stored
 
 __all__ = ["MARGIN", "BinaryHinge", "MultiClassHinge", "hinge_for", "margin_of", "update_direction"]
 
 MARGIN = 1.0
 
 
+@stored("binary-hinge", kind="loss")
 class BinaryHinge(NamedTuple):
     """``max(0, 1 - y f(x))``"""
 
 
+@stored("multiclass-hinge", kind="loss", ranges={"n_outputs": (2, 2**31)})
 class MultiClassHinge(NamedTuple):
     """``max(0, 1 + max_{i != y} f_i(x) - f_y(x))``"""
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+from frugalsvm._stored import ANY_COUNT, stored
 from frugalsvm.core.moments import moments_of
 
 __all__ = [
@@ -43,6 +44,7 @@ COARSE = 1e-3  # rounding errors of features, in standard deviations, of which u
 BLOCK_ROWS = 2**14
 
 
+@stored("origin", arrays={"point": "d f", "far_sum": "d f"}, ranges={"n_far": ANY_COUNT, "far_squares": (0, 1e300)})
 class Origin(NamedTuple):
     point: np.ndarray  # (n_features,) float64
     n_far: int  # how many of the last rows were far from it, without a near one in between
@@ -52,6 +54,12 @@ class Origin(NamedTuple):
     @property
     def is_zero(self) -> bool:
         return not self.point.any()
+
+    def is_sound(self, sizes) -> bool:
+        """Whether far rows have a sum that goes with their number and their squares."""
+        with np.errstate(over="ignore"):
+            squared_sum = float(self.far_sum @ self.far_sum)
+        return squared_sum <= 1.001 * self.n_far * self.far_squares
 
 
 def is_shift_invariant(kernel) -> bool:

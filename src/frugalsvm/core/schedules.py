@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import generic
+from frugalsvm._stored import NOT_NEGATIVE, POSITIVE, stored
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.losses import MARGIN
 
@@ -45,6 +46,7 @@ __all__ = [
 ]
 
 
+@stored("pegasos", kind="schedule", ranges={"lam": NOT_NEGATIVE})
 class Pegasos(NamedTuple):
     """``eta_t = 1 / (lambda t)``"""
 
@@ -52,6 +54,7 @@ class Pegasos(NamedTuple):
     free: bool
 
 
+@stored("norma", kind="schedule", ranges={"lam": NOT_NEGATIVE, "eta0": POSITIVE})
 class Norma(NamedTuple):
     """``eta_t = eta0 / sqrt(t)``"""
 
@@ -59,6 +62,7 @@ class Norma(NamedTuple):
     eta0: float
 
 
+@stored("perceptron", kind="schedule", ranges={"eta0": POSITIVE, "margin": (0, 1)})
 class Perceptron(NamedTuple):
     """``eta_t = eta0``, no shrinking; learns from mistakes, or below the margin too"""
 
@@ -66,12 +70,14 @@ class Perceptron(NamedTuple):
     margin: float  # 0 or 1
 
 
+@stored("passive-aggressive", kind="schedule", ranges={"C": POSITIVE})
 class PassiveAggressive(NamedTuple):
     """The least change that gives an example its margin, up to a largest step"""
 
     C: float
 
 
+@stored("implicit", kind="schedule", ranges={"lam": NOT_NEGATIVE, "eta0": POSITIVE})
 class Implicit(NamedTuple):
     """The exact minimum of the regularised loss of one example, near the model"""
 

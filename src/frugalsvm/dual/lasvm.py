@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, inlined, larger, smaller
+from frugalsvm._stored import ANY_COUNT, NOT_NEGATIVE, POSITIVE, stored
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.expansion import N_SLOTS, N_UPDATES
 from frugalsvm.core.fastmath import float64_sum
@@ -36,6 +37,7 @@ NOBODY = 1e300  # the gradient of nobody who may rise or fall
 TIE = 1e-12
 
 
+@stored("lasvm", ranges={"C": POSITIVE, "tau": NOT_NEGATIVE, "few": ANY_COUNT})
 class LASVM(NamedTuple):
     """Parameters of LASVM."""
 

@@ -19,6 +19,7 @@ nothing is left out or taken for an outlier, and CLEAN leaves ``PATIENCE`` times
 from typing import NamedTuple
 
 from frugalsvm._compile import inlined
+from frugalsvm._stored import ANY_COUNT, NOT_NEGATIVE, POSITIVE, stored
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.expansion import N_SLOTS, N_UPDATES
 from frugalsvm.core.fastmath import float64_sum
@@ -35,6 +36,19 @@ __all__ = ["HINGE_LOSS", "LASVMNC", "RAMP_FILTER", "RAMP_LOSS"]
 HINGE_LOSS, RAMP_LOSS, RAMP_FILTER = range(3)
 
 
+@stored(
+    "lasvm-without-bias",
+    ranges={
+        "C": POSITIVE,
+        "loss": (0, 2),
+        "s": (-1e100, 1),
+        "warm_up": ANY_COUNT,
+        "tau": NOT_NEGATIVE,
+        "clean_every": ANY_COUNT,
+        "max_idle": ANY_COUNT,
+        "few": ANY_COUNT,
+    },
+)
 class LASVMNC(NamedTuple):
     """Parameters of LASVM-G, LASVM-NC, LASVM-I and FULL SVM."""
 

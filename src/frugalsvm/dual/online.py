@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from frugalsvm._compile import entry, generic, inlined
+from frugalsvm._stored import stored
 from frugalsvm.core.cache import KernelRows, new_rows, resized_rows
 from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, whole_groups
 from frugalsvm.core.kernels import kernel_row
@@ -130,6 +131,10 @@ class Work(NamedTuple):
     sizes: np.ndarray  # float64
 
 
+_RENAMED = {"dual": "state", "rows": "cache"}
+
+
+@stored("dual-machine", earlier=lambda fields: {_RENAMED.get(name, name): each for name, each in fields.items()})
 class DualSolver(NamedTuple):
     """The state of a learner and its cache of kernel rows."""
 

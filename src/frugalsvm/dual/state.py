@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from frugalsvm._stored import distinct, stored, within
 from frugalsvm.core.expansion import N_SLOTS, Expansion, new_expansion, resized
 from frugalsvm.core.records import float_record, integer_record
 
@@ -56,6 +57,14 @@ SUMS = float_record("hinge", "overlap", "h", "h_squared", "worst", "bias")
 POOL = integer_record("n_free", "current")  # slots on the stack of free ones; the slot at hand or -1
 
 
+_RENAMED = {"members": "working_set", "truth": "labels", "free": "free_slots", "tallies": "counts"}
+
+
+@stored(
+    "dual", arrays={"gradient": "x os", "labels": "d os", "bound": "x os", "up": "x os", "down": "x os", "worst":
+    "d ow", "zone": "t os", "row": "i s", "free_slots": "i s", "pool": (POOL, "1"), "counts": (COUNTS, "o"),
+    "sums": (SUMS, "o")}, earlier=lambda fields: {_RENAMED.get(name, name): each for name, each in fields.items()},
+)  # fmt: skip
 class DualState(NamedTuple):
     working_set: Expansion
     gradient: np.ndarray  # (n_outputs, capacity) in the type of the rows, like what it is compared with below
@@ -70,6 +79,19 @@ class DualState(NamedTuple):
     pool: np.ndarray  # (1,) POOL
     counts: np.ndarray  # (n_outputs,) COUNTS
     sums: np.ndarray  # (n_outputs,) SUMS
+
+    def is_sound(self, sizes) -> bool:
+        """Whether members are counted, and free slots are free."""
+        capacity, n, pool = sizes["s"], int(self.working_set.counts[N_SLOTS]), self.pool[0]
+        right = sizes["w"] == capacity // CHUNK + 1 and within(self.free_slots, capacity)
+        right = right and 0 <= pool["n_free"] <= n and -1 <= pool["current"] < capacity
+        if not right or not within(self.zone, 3) or sizes["o"] != self.working_set.coef.shape[0]:
+            return False
+        is_member, free = self.bound != 0.0, self.free_slots[: pool["n_free"]]
+        right = distinct(free) and within(free, max(n, 1)) and not is_member[:, n:].any()
+        # Random members are drawn until one is found, and free slots are taken without a look.
+        right = right and not is_member[:, free].any() and bool(np.isin(self.labels, (-1.0, 0.0, 1.0)).all())
+        return bool(right) and bool((self.counts["n_members"] == is_member.sum(axis=1)).all())
 
 
 def new_state(capacity, n_features, n_outputs, dtype):

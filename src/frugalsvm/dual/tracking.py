@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, entry, inlined
+from frugalsvm._stored import POSITIVE, stored, within
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.expansion import N_SEEN, N_SLOTS, N_UPDATES
 from frugalsvm.core.fastmath import float64_sum
@@ -39,6 +40,10 @@ __all__ = ["Tracking", "make_rounds", "mean_of_round", "new_tracking"]
 TRACE = float_record("gap_sum", "n_gaps")  # the sum of the normalized gaps after each example, and how many
 
 
+@stored(
+    "tracking", arrays={"rng": "u 1", "lag": "d ok", "moved": "i ok", "trace": (TRACE, "1")}, ranges={"C": POSITIVE,
+    "n_steps": (1, 2**31)},
+)  # fmt: skip
 class Tracking(NamedTuple):
     """Parameters of the tracking algorithms, and what they remember of the present round."""
 
@@ -51,6 +56,10 @@ class Tracking(NamedTuple):
     lag: np.ndarray  # (n_outputs, K) how far the mean of the round is behind the last iterate
     moved: np.ndarray  # (n_outputs, K) the slots of those members, -1 where there is none
     trace: np.ndarray  # (1,) TRACE
+
+    def is_sound(self, sizes) -> bool:
+        """Whether there is room for the steps of a round."""
+        return sizes["k"] == self.n_steps and within(self.moved, least=-1) and int(self.rng[0]) != 0
 
 
 def new_tracking(kernel, C, n_steps, process, cached, n_outputs, rng):

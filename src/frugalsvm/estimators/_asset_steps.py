@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm._stored import stored
 from frugalsvm.asset.maps import raw_rows, whitening_of, width_of
 from frugalsvm.asset.products import steady_product
 from frugalsvm.asset.rows import BLOCK_ROWS, StoredRows
@@ -40,6 +41,7 @@ __all__ = [
 SCALE_ROWS = 1000  # rows from which the size of subgradients is estimated
 
 
+@stored("subgradient-steps")
 class Steps(NamedTuple):
     """A run of subgradient steps: how long they are, and where they have led."""
 

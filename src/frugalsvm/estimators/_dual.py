@@ -1,6 +1,7 @@
 """What `LASVMClassifier` and `TrackingSVC` share: a solver in the dual, selective sampling, duality gaps."""
 
 import warnings
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -29,6 +30,7 @@ class DualClassifier(OnlineClassifier):
     """
 
     _solver: DualSolver
+    _renamed_attributes: ClassVar = {"_machine": "_solver"}  # in files of version 1
 
     def _new_learner(self, kernel, random_state):
         raise NotImplementedError

@@ -2,18 +2,27 @@
 
 import math
 from contextlib import contextmanager
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.estimators._base import blas_threads, new_kernel, unchanged_on_error
 from frugalsvm.estimators._online import OnlineClassifier
-from frugalsvm.estimators._pairs import Examples, no_examples
 from frugalsvm.estimators._writable import prepare_to_learn
 from frugalsvm.exact.incremental import change_C, restored
 from frugalsvm.exact.kkt import dual_objective, optimal_bias, violation
 from frugalsvm.exact.memory import MemoryLimit, TooLittleMemoryError
-from frugalsvm.exact.one_vs_one import expansion_of, learn_pairs, pair_values, pairs_of, support_of, votes
+from frugalsvm.exact.one_vs_one import (
+    Examples,
+    expansion_of,
+    learn_pairs,
+    no_examples,
+    pair_values,
+    pairs_of,
+    support_of,
+    votes,
+)
 from frugalsvm.exact.solver import ExactSolver, new_solver, saved, solver_of
 from frugalsvm.exact.state import trimmed
 
@@ -36,6 +45,7 @@ class ExactClassifier(OnlineClassifier):
 
     _solvers: list[ExactSolver]  # changed in place, so that it is the same list after `unchanged_on_error`
     _examples: Examples
+    _renamed_attributes: ClassVar = {"_machines": "_solvers"}  # in files of version 1
 
     # Everything is in float64. The result does not depend on the order: there is one pass, in the order of the rows.
     _first_dtype, _n_passes = np.float64, 1

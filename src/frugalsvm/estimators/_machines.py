@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm._stored import stored
+from frugalsvm.budgeted.policy import has_room
 from frugalsvm.budgeted.sgd import Parts, learn
 from frugalsvm.core.expansion import N_SEEN, N_SLOTS, Expansion, coefficients, moved_rows, new_expansion
 from frugalsvm.core.losses import hinge_for
@@ -20,9 +22,14 @@ from frugalsvm.estimators._validation import slots_for_budget
 __all__ = ["Machine", "MachinesClassifier", "joined"]
 
 
+@stored("budgeted-machine")
 class Machine(NamedTuple):
     parts: Parts
     expansion: Expansion
+
+    def is_sound(self, sizes) -> bool:
+        """Whether there is room for the support vectors that may come."""
+        return has_room(self.parts.policy, self.expansion)
 
 
 def joined(expansions: list[Expansion]) -> Expansion:

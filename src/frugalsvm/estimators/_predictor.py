@@ -4,11 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from frugalsvm._stored import are_squared_norms, stored
 from frugalsvm.core.expansion import N_SLOTS, Expansion, new_expansion
 
 __all__ = ["Predictor"]
 
 
+@stored("predictor", arrays={"rows": "x nf", "norms": "x n", "coef": "d on", "intercept": "d o", "counts": "i 6"})
 class Predictor(NamedTuple):
     """What a model that was saved for prediction has instead of its learning state."""
 
@@ -27,3 +29,7 @@ class Predictor(NamedTuple):
         whole.counts[:] = self.counts
         whole.counts[N_SLOTS] = n
         return whole
+
+    def is_sound(self, sizes) -> bool:
+        """Whether the norms are those of the rows."""
+        return are_squared_norms(self.norms, self.rows)

@@ -4,17 +4,22 @@ Of each pair, the second class is the positive one. An example is in the solvers
 in a slot of its own there. Lists of solvers are changed in place.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
+from frugalsvm._stored import stored
 from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, N_UPDATES, new_expansion
 from frugalsvm.core.predict import decision_values
 from frugalsvm.exact.incremental import learn, left_out
 from frugalsvm.exact.kkt import is_pinned, optimal_bias
 
 __all__ = [
+    "Examples",
     "expansion_of",
     "learn_pairs",
     "left_out_values",
+    "no_examples",
     "pair_values",
     "pairs_of",
     "solvers_of",
@@ -45,6 +50,43 @@ def votes(values, n_classes):
         sizes[:, first] -= value
         sizes[:, second] += value
     return scores + sizes / (3.0 * (np.abs(sizes) + 1.0))
+
+
+@stored("examples", arrays={"ids": "i n", "labels": "i n", "slots": "i nk"})
+class Examples(NamedTuple):
+    """The examples that a classifier has learned and not unlearned, in the order of their ids."""
+
+    ids: np.ndarray  # (n,)
+    labels: np.ndarray  # (n,) the indices of their classes
+    slots: np.ndarray  # (n, n_classes - 1) their slots in the solvers of their class
+
+    def and_also(self, other):
+        return Examples(*(np.concatenate(parts) for parts in zip(self, other, strict=True)))
+
+    def at(self, indices):
+        return Examples(*(part[indices] for part in self))
+
+    def but(self, indices):
+        return Examples(*(np.delete(part, indices, axis=0) for part in self))
+
+    def by_solver(self):
+        """Solver by solver: which it is, the indices of its examples of one class, and their slots."""
+        n_classes = self.slots.shape[1] + 1
+        for c in range(n_classes):
+            indices = np.flatnonzero(self.labels == c)
+            for column, m in enumerate(solvers_of(c, n_classes)):
+                yield m, indices, self.slots[indices, column]
+
+    def at_home(self):
+        """Class by class: the first of its solvers, the indices of its examples, and their slots there."""
+        n_classes = self.slots.shape[1] + 1
+        for c in range(n_classes):
+            indices = np.flatnonzero(self.labels == c)
+            yield solvers_of(c, n_classes)[0], indices, self.slots[indices, 0]
+
+
+def no_examples(n_classes):
+    return Examples(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, n_classes - 1), np.int64))
 
 
 def learn_pairs(kernel, solvers, X, labels, boxes, n_classes, next_room):

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from frugalsvm._stored import stored
 from frugalsvm.core.cache import KernelRows, new_rows, resized_rows
 from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.exact.state import ExactState, new_state, resized_state
@@ -22,6 +23,10 @@ __all__ = [
 FIRST_SLOTS, FIRST_ROOM = 256, 64
 
 
+_RENAMED = {"exact": "state", "rows": "cache"}
+
+
+@stored("exact-machine", earlier=lambda fields: {_RENAMED.get(name, name): each for name, each in fields.items()})
 class ExactSolver(NamedTuple):
     """The state of an exact SVM and its cache of kernel rows."""
 

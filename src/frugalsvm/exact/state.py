@@ -28,7 +28,8 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import inlined
-from frugalsvm.core.expansion import Expansion, new_expansion, resized
+from frugalsvm._stored import distinct, stored, within
+from frugalsvm.core.expansion import N_SLOTS, Expansion, new_expansion, resized
 from frugalsvm.core.records import float_record, integer_record
 
 __all__ = [
@@ -59,6 +60,33 @@ COUNTS = integer_record("n_margin", "n_steps", "n_since_refresh", "n_free", "sta
 SCALARS = float_record("bias", "drift")  # drift: the largest error of a score that a refresh found
 
 
+_RENAMED = {"place": "margin_index", "free": "free_slots", "margin": "margin_slots"}
+_ROWS = {
+    "of": ("scores", "lower", "kink", "upper", "min_f", "max_f", "change", "old_scores"),
+    "vectors": ("ones", "column", "rates", "residuals"),
+}
+
+
+def _earlier(fields):
+    """Files of version 1 have the numbers of points and of members as rows of two matrices."""
+    fields = {_RENAMED.get(name, name): each for name, each in fields.items()}
+    return with_rows_apart(fields, _ROWS)
+
+
+def with_rows_apart(fields, names_of_rows):
+    """Fields with an array for each row of those that are matrices in older files."""
+    for matrix, names in names_of_rows.items():
+        if np.shape(fields.get(matrix))[:1] == (len(names),):
+            fields |= {name: row.copy() for name, row in zip(names, fields.pop(matrix), strict=True)}
+    return fields
+
+
+@stored(
+    "exact", arrays={"scores": "d s", "lower": "d s", "kink": "d s", "upper": "d s", "min_f": "d s", "max_f": "d s",
+    "change": "d s", "old_scores": "d s", "zone": "t s", "margin_index": "i s", "free_slots": "i s", "margin_slots":
+    "i m", "R": "d mm", "ones": "d m", "column": "d m", "rates": "d m", "residuals": "d m", "counts": (COUNTS, "1"),
+    "scalars": (SCALARS, "1")}, earlier=_earlier,
+)  # fmt: skip
 class ExactState(NamedTuple):
     points: Expansion  # beta is coef[0]; weights[0] is its copy
     # Of each point, (capacity,)
@@ -82,6 +110,19 @@ class ExactState(NamedTuple):
     residuals: np.ndarray  # scratch: how far f is from its targets
     counts: np.ndarray  # (1,) COUNTS
     scalars: np.ndarray  # (1,) SCALARS
+
+    def is_sound(self, sizes) -> bool:
+        """Whether the margin set and the free slots are slots, and the factor can be divided by its diagonal."""
+        counts, n = self.counts[0], int(self.points.counts[N_SLOTS])
+        n_margin, n_free = int(counts["n_margin"]), int(counts["n_free"])
+        room, margin, free = sizes["m"], self.margin_slots[: max(n_margin, 0)], self.free_slots[: max(n_free, 0)]
+        right = 0 <= n_margin <= room and 0 <= n_free <= n and within(self.zone, 5) and self.points.coef.shape[0] == 1
+        right = right and within(self.counts.view(np.int64)) and within(self.margin_index, room, -1)
+        right = right and within(self.free_slots, sizes["s"]) and within(self.margin_slots, sizes["s"], -1)
+        right = right and within(margin, n) and within(free, n) and distinct(free)
+        if not right or not (self.margin_index[margin] == np.arange(n_margin)).all():
+            return False
+        return int((self.margin_index >= 0).sum()) == n_margin and bool((np.diag(self.R)[:n_margin] != 0.0).all())
 
 
 _PER_POINT = (

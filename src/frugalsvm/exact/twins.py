@@ -18,12 +18,13 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, inlined
+from frugalsvm._stored import stored, within
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.merge import best_point
 from frugalsvm.core.records import float_record, integer_record
-from frugalsvm.exact.state import ExactState, new_state
+from frugalsvm.exact.state import ExactState, new_state, with_rows_apart
 
 __all__ = [
     "NOBODY",
@@ -56,6 +57,21 @@ class TVM(NamedTuple):
     in_features: bool  # merge in feature space
 
 
+_RENAMED = {"exact": "state", "tallies": "counts"}
+_ROWS = {"of": ("plus", "minus", "cost", "cost_new", "costs"), "is_": ("known", "tried", "tried_new")}
+
+
+def _earlier(fields):
+    """Files of version 1 have the numbers of twins as rows of two matrices."""
+    fields = {_RENAMED.get(name, name): each for name, each in fields.items()}
+    return with_rows_apart(fields, _ROWS)
+
+
+@stored(
+    "twins", arrays={"plus": "d s", "minus": "d s", "partner": "i s", "cost": "d s", "known": "? s", "tried": "? s",
+    "cost_new": "d s", "tried_new": "? s", "costs": "d s", "side": "t s", "products": "d ss", "merged": "d 2f",
+    "kernel_rows": "d 2s", "counts": (COUNTS, "1"), "sums": (SUMS, "1")}, earlier=_earlier,
+)  # fmt: skip
 class Twins(NamedTuple):
     state: ExactState
     # Of each twin, (capacity,)
@@ -74,6 +90,11 @@ class Twins(NamedTuple):
     kernel_rows: np.ndarray  # (2, capacity) their kernel values
     counts: np.ndarray  # (1,) COUNTS
     sums: np.ndarray  # (1,) SUMS
+
+    def is_sound(self, sizes) -> bool:
+        """Whether partners are slots."""
+        counted = within(self.counts.view(np.int64))
+        return counted and within(self.partner, sizes["s"], -1) and within(self.side, 2, -1)
 
 
 def new_twins(budget, n_features):

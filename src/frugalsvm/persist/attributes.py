@@ -9,13 +9,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import BaseEstimator
 
+from frugalsvm._stored import is_finite, stored_as
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators._writable import FOR_PREDICTION
-from frugalsvm.persist.registry import name_of_part
-from frugalsvm.persist.shapes import is_finite
 
 __all__ = ["DECLARED", "FOR_PREDICTION", "PREDICTORS", "Attributes", "is_classes"]
 
@@ -56,13 +54,13 @@ def _array(kinds: str, n_dimensions: int) -> Check:
 
 
 def _part(*names: str) -> Check:
-    """A part whose name begins so, or one from outside; what is in it is checked by itself."""
+    """A part of a name or kind, or one that somebody registered; what is in it is checked by itself."""
 
     def check(value: Any) -> bool:
-        if not isinstance(value, tuple) or not hasattr(value, "_fields"):
-            return False
-        own = type(value).__module__.startswith("frugalsvm.")
-        return not own or name_of_part(type(value)).startswith(names)
+        declared = stored_as(type(value))
+        if declared is None:
+            return isinstance(value, tuple) and hasattr(value, "_fields")
+        return declared.name in names or declared.kind in names
 
     return check
 
@@ -116,35 +114,9 @@ def _rows_held(value: Any) -> bool:
     return floats and {each.dtype.str[1:] for each in value} == {"f4"} and bool((weights >= 0).all())
 
 
-def _matrix(value: Any) -> bool:
-    """Rows, in which values may be missing."""
-    if isinstance(value, csr_matrix | csr_array):
-        return value.dtype.kind == "f" and is_finite(value.data)
-    return type(value) is np.ndarray and value.dtype.kind == "f" and value.ndim == 2 and not np.isinf(value).any()
-
-
-def _sample_of_rows(value: Any) -> bool:
-    return _part("pipelines.sampling.RowSample")(value) and _matrix(value.rows) and _int()(value.n_seen)
-
-
-def _text_columns(value: Any) -> bool:
-    return type(value) is dict and all(type(column) is np.ndarray and column.ndim == 1 for column in value.values())
-
-
 def _batches(value: Any) -> bool:
     """Batches of rows that wait for the statistics of a pipeline."""
-    if type(value) is not tuple or not all(map(_part("pipelines.rows.Rows"), value)):
-        return False
-    return all(_is_batch(*rows) for rows in value)
-
-
-def _is_batch(X: Any, columns: Any, y: Any, weights: Any) -> bool:
-    right = _matrix(X) and _or_none(_text_columns)(columns) and _or_none(_array("f", 1))(weights)
-    right = right and type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufUO" and is_finite(y)
-    if not right or (weights is not None and (weights < 0).any()) or X.shape[0] == 0:
-        return False
-    others = [y, *(columns or {}).values(), *([] if weights is None else [weights])]
-    return all(len(each) == X.shape[0] for each in others)
+    return type(value) is tuple and all(map(_part("rows"), value))
 
 
 def _list_of_text(value: Any) -> bool:
@@ -167,43 +139,43 @@ def _rows_dtype(value: Any) -> bool:
 _BOOL, _FLOAT = _of(bool, np.bool_), _array("f", 1)
 _CLASSIFIER = {"classes_": is_classes, "n_features_in_": _int(1), "_kernel": _kernel}
 _OPTIONAL: dict[str, Check] = {
-    "n_iter_": _int(1), "feature_names_in_": _names, "_origin": _or_none(_part("core.origin.Origin")),
+    "n_iter_": _int(1), "feature_names_in_": _names, "_origin": _or_none(_part("origin")),
 }  # fmt: skip
-_DUAL = {"_machine": _part("dual.learn.Machine"), "_slot_of_row": _or_none(_array("i", 1))}
+_DUAL = {"_solver": _part("dual-machine"), "_slot_of_row": _or_none(_array("i", 1))}
 _LOW_RANK = {
     "n_features_in_": _int(1), "_kernel": _kernel, "_rng": _generator, "_unknowns": _array("f", 2),
-    "_map": _or_none(_part("asset.nystroem.", "asset.fourier.")), "_is_sparse": _BOOL,
-    "_steps": _or_none(_part("estimators._asset_steps.Steps")), "_first": _or_none(_rows_held),
+    "_map": _or_none(_part("feature-map")), "_is_sparse": _BOOL,
+    "_steps": _or_none(_part("subgradient-steps")), "_first": _or_none(_rows_held),
 }  # fmt: skip
 _LOW_RANK_RESULTS = {
     **_OPTIONAL, "C_": lambda value: _number(value) and value > 0, "path_": _path, "best_validation_score_": _number,
     "objective_": _number, "suboptimality_bound_": _number, "_n_iter": _int(), "_n_fitted": _int(1),
 }  # fmt: skip
-_MACHINES = {**_CLASSIFIER, "_machines": _parts("estimators._machines.Machine"), "budget_": _or_none(_int(2))}
+_MACHINES = {**_CLASSIFIER, "_machines": _parts("budgeted-machine"), "budget_": _or_none(_int(2))}
 
 DECLARED: dict[str, Attributes] = {
     "BSGDClassifier": Attributes(
         {
-            **_CLASSIFIER, "_expansion": _part("core.expansion.Expansion"), "budget_": _or_none(_int(2)),
-            "_policy": _part("budgeted."),
+            **_CLASSIFIER, "_expansion": _part("expansion"), "budget_": _or_none(_int(2)),
+            "_policy": _part("policy"),
         },
         _OPTIONAL,
     ),
     "BudgetedPerceptron": Attributes(_MACHINES, _OPTIONAL),
     "BPAClassifier": Attributes(_MACHINES, _OPTIONAL),
     "LASVMClassifier": Attributes(
-        {**_CLASSIFIER, **_DUAL, "_learner": _part("dual.online.Online", "dual.biased.Biased")}, _OPTIONAL
+        {**_CLASSIFIER, **_DUAL, "_learner": _part("lasvm-without-bias", "lasvm")}, _OPTIONAL
     ),
-    "TrackingSVC": Attributes({**_CLASSIFIER, **_DUAL, "_learner": _part("dual.tracking.Tracking")}, _OPTIONAL),
+    "TrackingSVC": Attributes({**_CLASSIFIER, **_DUAL, "_learner": _part("tracking")}, _OPTIONAL),
     "IncrementalSVC": Attributes(
         {
-            **_CLASSIFIER, "_machines": _parts("exact.machine.Machine"), "_n_learned": _int(), "_cache_bytes": _int(),
-            "_examples": _part("estimators._pairs.Examples"), "C_": lambda value: _number(value) and value > 0,
+            **_CLASSIFIER, "_solvers": _parts("exact-machine"), "_n_learned": _int(), "_cache_bytes": _int(),
+            "_examples": _part("examples"), "C_": lambda value: _number(value) and value > 0,
         },
         {**_OPTIONAL, "_left_out": _or_none(_array("f", 2))},
     ),
     "TVMClassifier": Attributes(
-        {**_CLASSIFIER, "_twins": _parts("exact.twins.Twins"), "_caches": _parts("core.cache.KernelRows")}, _OPTIONAL
+        {**_CLASSIFIER, "_twins": _parts("twins"), "_caches": _parts("kernel-rows")}, _OPTIONAL
     ),
     "ASSETClassifier": Attributes({**_LOW_RANK, "classes_": is_classes}, _LOW_RANK_RESULTS),
     "ASSETRegressor": Attributes(_LOW_RANK, _LOW_RANK_RESULTS),
@@ -220,7 +192,7 @@ DECLARED: dict[str, Attributes] = {
                 "BSGDClassifier", "BudgetedPerceptron", "BPAClassifier", "LASVMClassifier", "TrackingSVC",
                 "IncrementalSVC", "TVMClassifier", "ASSETClassifier", "ASSETRegressor",
             ),
-            "calibration_": _part("pipelines.calibration.Calibration"),
+            "calibration_": _part("calibration"),
         },
     ),
     "StreamingScaler": Attributes(
@@ -228,7 +200,7 @@ DECLARED: dict[str, Attributes] = {
         {
             "feature_names_in_": _names, "mean_": _FLOAT, "var_": _FLOAT, "median_": _FLOAT,
             "limit_": _or_none(_FLOAT), "constant_": _or_none(_array("b", 1)),
-            "_watch": _or_none(_part("pipelines.watching.RangeWatch")), "_sample": _or_none(_sample_of_rows),
+            "_watch": _or_none(_part("range-watch")), "_sample": _or_none(_part("row-sample")),
         },
     ),
     "MissingValueFiller": Attributes({"n_features_in_": _int(1), "statistics_": _FLOAT}, {"feature_names_in_": _names}),
@@ -237,7 +209,7 @@ DECLARED: dict[str, Attributes] = {
 
 # Models that were saved for prediction, where they have other attributes
 _PREDICTOR = Attributes(
-    {**_CLASSIFIER, "_predictor": _part("estimators._predictor.Predictor")},
+    {**_CLASSIFIER, "_predictor": _part("predictor")},
     {**_OPTIONAL, "C_": _number, "budget_": _or_none(_int(2))},
 )
 PREDICTORS = dict.fromkeys(("LASVMClassifier", "TrackingSVC", "IncrementalSVC", "TVMClassifier"), _PREDICTOR)

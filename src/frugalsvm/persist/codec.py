@@ -1,7 +1,7 @@
 """From objects to JSON and arrays, and back.
 
 What JSON has stands for itself: null, booleans, integers, finite floats, text and lists. All else is an object with one
-tag: ``{"array": 3}`` is the fourth array of the file, ``{"part": "core.kernels.RBF", "fields": {...}}`` a NamedTuple,
+tag: ``{"array": 3}`` is the fourth array of the file, ``{"part": "rbf", "fields": {...}}`` a NamedTuple,
 ``{"object": "BSGDClassifier", "state": {...}}`` an object of a registered class.
 """
 
@@ -17,6 +17,7 @@ from frugalsvm.persist.arrays import checked_dtype, stored_form
 from frugalsvm.persist.caches import cache_from, state_of_cache
 from frugalsvm.persist.errors import ModelFileError, file_errors
 from frugalsvm.persist.random import generator_from, state_of_generator
+from frugalsvm.persist.records import plain_fields, todays_fields
 from frugalsvm.persist.registry import adapter_of, class_named, name_of_part, part_named
 from frugalsvm.persist.state import restored, state_of
 
@@ -75,7 +76,7 @@ class Encoder:
         if isinstance(value, KernelRows):
             return {"cache": self.encode(state_of_cache(value), depth + 1)}
         if isinstance(value, tuple) and hasattr(value, "_fields"):
-            fields = {name: self.encode(getattr(value, name), depth + 1) for name in value._fields}
+            fields = {name: self.encode(each, depth + 1) for name, each in plain_fields(value).items()}
             return {"part": name_of_part(type(value)), "fields": fields}
         return self._object(value, depth)
 
@@ -151,7 +152,7 @@ class Decoder:
 
     def _part(self, node: dict, depth: int) -> Any:
         cls: Any = part_named(node["part"])
-        fields = self._dict_of(node["fields"], depth)
+        fields = todays_fields(cls, self._dict_of(node["fields"], depth))
         if set(fields) != set(cls._fields):
             raise ModelFileError(f"The model file is malformed: the fields of {node['part']} are not those it has.")
         return cls(**fields)

@@ -14,7 +14,7 @@ from frugalsvm.persist.errors import ModelFileError, file_errors
 __all__ = ["FORMAT_NAME", "FORMAT_VERSION", "metadata_of", "one_of", "read_document"]
 
 FORMAT_NAME = "frugalsvm model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # 1: parts had the names of their modules and classes
 
 
 def one_of(arrays: list[np.ndarray]) -> Callable[[Any], np.ndarray]:

@@ -9,10 +9,12 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from frugalsvm import _HOMES as _PACKAGE_HOMES
+from frugalsvm._stored import stored_as, stored_under
 from frugalsvm.persist.errors import ModelFileError
+from frugalsvm.persist.legacy import PARTS_OF_VERSION_1
 from frugalsvm.persist.sklearn_steps import PIPELINE, SKLEARN_CLASSES, refuse_unknown_steps, sklearn_class
 
-__all__ = ["HOMES", "PART_MODULES", "Adapter", "adapter_of", "class_named", "name_of_part", "part_named", "register"]
+__all__ = ["HOMES", "Adapter", "adapter_of", "class_named", "name_of_part", "part_named", "register"]
 
 # Where classes are defined: all estimators, and classes of the edges that files hold
 HOMES = {
@@ -29,50 +31,6 @@ HOMES = {
     "RBFSampler": "sklearn.kernel_approximation",
     "SkewedChi2Sampler": "sklearn.kernel_approximation",
 }
-
-# Where the NamedTuples are defined that estimators are made of, without "frugalsvm."
-PART_MODULES = frozenset(
-    {
-        "asset.fourier",
-        "asset.losses",
-        "asset.nystroem",
-        "asset.subgradient",
-        "budgeted.ball",
-        "budgeted.bpa",
-        "budgeted.maintenance",
-        "budgeted.neighbours",
-        "budgeted.perceptrons",
-        "budgeted.policy",
-        "budgeted.projection",
-        "budgeted.projectron",
-        "budgeted.self_scored",
-        "budgeted.sgd",
-        "core.cache",
-        "core.expansion",
-        "core.kernels",
-        "core.losses",
-        "core.origin",
-        "core.schedules",
-        "dual.biased",
-        "dual.learn",
-        "dual.online",
-        "dual.state",
-        "dual.tracking",
-        "estimators._asset_steps",
-        "estimators._machines",
-        "estimators._pairs",
-        "estimators._predictor",
-        "exact.machine",
-        "exact.state",
-        "exact.twins",
-        "pipelines.calibration",
-        "pipelines.rows",
-        "pipelines.sampling",
-        "pipelines.watching",
-    }
-)
-
-_PACKAGE = "frugalsvm."
 
 
 class Adapter(NamedTuple):
@@ -173,23 +131,20 @@ def _is_at_home(name: str, cls: type) -> bool:
 
 def name_of_part(cls: type) -> str:
     """What files call a NamedTuple."""
+    declared = stored_as(cls)
+    if declared is not None:
+        return declared.name
     if cls in _NAMES:
         return _NAMES[cls]
-    module = cls.__module__.removeprefix(_PACKAGE)
-    if cls.__module__ == module or module not in PART_MODULES:
-        raise ModelFileError(f"{cls.__qualname__} of {cls.__module__} cannot be saved: it is not in the registry.")
-    return f"{module}.{cls.__name__}"
+    raise ModelFileError(f"{cls.__qualname__} of {cls.__module__} cannot be saved: it is not in the registry.")
 
 
 def part_named(name: Any) -> type:
     """The NamedTuple that a file names."""
-    if isinstance(name, str) and (name in _ADAPTERS or name in HOMES):
-        cls = class_named(name).cls
-        if issubclass(cls, tuple):
-            return cls
-    module, _, class_name = name.rpartition(".") if isinstance(name, str) else ("", "", "")
-    found = getattr(import_module(_PACKAGE + module), class_name, None) if module in PART_MODULES else None
-    is_part = isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields")
-    if found is None or not is_part or found.__module__ != _PACKAGE + module:
-        raise ModelFileError(f"The model file names a part {str(name)[:80]!r} that frugalsvm does not know.")
-    return found
+    if isinstance(name, str):
+        declared = stored_under(PARTS_OF_VERSION_1.get(name, name))
+        if declared is not None:
+            return declared.cls
+        if name in _ADAPTERS and issubclass(_ADAPTERS[name].cls, tuple):
+            return _ADAPTERS[name].cls
+    raise ModelFileError(f"The model file names a part {str(name)[:80]!r} that frugalsvm does not know.")

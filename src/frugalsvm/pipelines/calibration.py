@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from frugalsvm._stored import NOT_NEGATIVE, stored
+
 __all__ = ["Calibration", "probabilities", "settled", "updated", "updated_by_one"]
 
 MEMORY = 10_000.0  # rows after which a share of 1/e of the information is left
@@ -19,6 +21,7 @@ LARGEST_LOG = 30.0
 PASSES = 20
 
 
+@stored("calibration", ranges={"log_slope": (-LARGEST_LOG, LARGEST_LOG), "information": NOT_NEGATIVE})
 class Calibration(NamedTuple):
     """Where the calibration stands."""
 

@@ -7,17 +7,28 @@ from scipy.sparse import csr_matrix, issparse, vstack
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
+from frugalsvm._stored import is_finite, is_matrix, stored
 from frugalsvm.estimators._validation import validated_rows
 from frugalsvm.pipelines.frames import is_frame, split_frame
 
 __all__ = ["Rows", "check_lengths", "checked_labels", "matrix_of", "part_of", "split_input", "stacked"]
 
 
+@stored("rows", checked_within=("X", "columns", "y", "weights"))
 class Rows(NamedTuple):
     X: Any  # array or CSR matrix
     columns: dict[str, np.ndarray] | None
     y: np.ndarray
     weights: np.ndarray | None
+
+    def is_sound(self, sizes) -> bool:
+        """Whether there is a target, and a weight if there are any, for each row."""
+        X, columns, y, weights = self
+        sizes["f"] = X.shape[1]
+        right = is_matrix(X) and X.shape[0] > 0 and type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufUO"
+        right = right and is_finite(y) and (weights is None or (is_finite(weights) and bool((weights >= 0).all())))
+        others = [y, *(columns or {}).values(), *([] if weights is None else [weights])]
+        return right and all(type(each) is np.ndarray and each.shape == (X.shape[0],) for each in others)
 
 
 def split_input(X, *, encodes: bool):

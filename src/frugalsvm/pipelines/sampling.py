@@ -5,14 +5,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse, vstack
 
+from frugalsvm._stored import ANY_COUNT, is_matrix, stored
+
 __all__ = ["RowSample", "sampled"]
 
 SAMPLE_ROWS = 10_000
 
 
+@stored("row-sample", ranges={"n_seen": ANY_COUNT}, checked_within=("rows",))
 class RowSample(NamedTuple):
     rows: Any  # array or CSR matrix
     n_seen: int
+
+    def is_sound(self, sizes) -> bool:
+        """Whether there are not more rows than were seen."""
+        sizes["f"] = self.rows.shape[1]
+        return is_matrix(self.rows) and self.rows.shape[0] <= self.n_seen
 
 
 def sampled(sample: RowSample | None, X: Any) -> RowSample:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from frugalsvm._stored import stored, within
 from frugalsvm.pipelines.statistics import ROUNDING, Statistics
 
 __all__ = ["RangeWatch", "bounds_of", "copied", "end_block", "new_watch", "take", "take_one"]
@@ -21,6 +22,10 @@ LARGEST_SHARE_OF_CONSTANT = 0.1  # with another value
 MOST_RENEWALS = 30  # that the number of blocks is doubled for
 
 
+@stored(
+    "range-watch", arrays={"n_rows": "i 1", "n_beyond": "i f", "n_blocks": "i f", "n_renewals": "i f",
+    "suspects": "i k", "values": "d bk"},
+)  # fmt: skip
 class RangeWatch(NamedTuple):
     """What was seen since the statistics were taken; arrays are changed in place."""
 
@@ -39,6 +44,12 @@ class RangeWatch(NamedTuple):
     def is_full(self) -> bool:
         """Whether the block has all its rows."""
         return self.n_rows.item() >= self.block_rows
+
+    def is_sound(self, sizes) -> bool:
+        """Whether suspects are features, and the rows are counted."""
+        counts = (self.n_beyond, self.n_blocks, self.n_renewals)
+        right = within(self.suspects, sizes["f"]) and within(self.n_rows, sizes["b"] + 1)
+        return right and all(map(within, counts))
 
 
 def new_watch(n_features: int, n_rows: int) -> RangeWatch:
