@@ -31,7 +31,7 @@ from frugalsvm.asset.nystroem import new_nystroem
 from frugalsvm.asset.rounds import moments_of, newton_step, summed
 from frugalsvm.asset.rows import StoredRows
 from frugalsvm.asset.task import Task
-from frugalsvm.budgeted.combining import combined
+from frugalsvm.budgeted.model_averaging import combined
 from frugalsvm.core.kernels import RBF
 from frugalsvm.dask._cluster import Cluster
 

@@ -10,15 +10,20 @@
 **Why the cache is stamped.** Numba decides whether a cached function is fresh by looking at the file that the
 function is in, not at the files of the functions that it calls: after an edit of a callee, old machine code
 would run silently. Each cache entry is therefore stamped with a digest of all sources of this package. The
-stamp lives in a private attribute of Numba's; where a future version moves it, the cache is left off (slower
-starts, never stale code). Machine code for parts that are defined elsewhere, in somebody's own module, is not kept on
-disk at all: their sources are not in the digest, and a process that cannot import them could not read the cache.
+stamp lives in a private attribute of Numba's; where a future version moves it, the cache is left off with a warning
+(slower starts, never stale code). Machine code for parts that are defined elsewhere, in somebody's own module, is not
+kept on disk at all: their sources are not in the digest, and a process that cannot import them could not read the
+cache.
+
+**Which Numba.** Versions 0.61 to 0.69 (``pyproject.toml`` says so too). Some options used here are not documented: a
+Numba that lacks one gets the others, with a warning, and gives the same numbers more slowly.
 """
 
 import hashlib
 import inspect
 import pickle
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +31,7 @@ import numba
 from numba import types
 from numba.core import config as _config
 from numba.core import event as _event
+from numba.core.cpu import CPUTargetOptions
 from numba.extending import intrinsic, overload
 from numba.np.numpy_support import as_dtype
 
@@ -46,12 +52,30 @@ __all__ = [
 
 INTERPRETED = bool(_config.DISABLE_JIT)
 
+
+def known_options(options: Mapping[str, Any], known: Any = CPUTargetOptions) -> dict[str, Any]:
+    """Those options that this Numba has, with a warning for the others: it would refuse to compile with them."""
+    missing = sorted(name for name in options if not hasattr(known, name))
+    if missing:
+        warnings.warn(
+            f"Numba {numba.__version__} has no option {' or '.join(missing)}: frugalsvm computes the same without, but "
+            "more slowly. It was made for Numba 0.61 to 0.69.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return {name: value for name, value in options.items() if name not in missing}
+
+
 # Everything that the compiler may assume. Inputs are validated to be finite and sentinels are finite too.
 # Without Numba's reference counting, functions cannot allocate or return arrays; in return, passing arrays
 # around costs nothing: atomic counters took two thirds of the time of a small model.
-_FAST = {"fastmath": True, "error_model": "numpy", "nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
+_FAST = known_options(
+    {"fastmath": True, "error_model": "numpy", "nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
+)
+_COUNTING = known_options({"_nrt": True})
 # For functions that only compiled code calls: without the wrapper that unpacks Python objects.
-_INNER = {"no_cpython_wrapper": True}
+_INNER = known_options({"no_cpython_wrapper": True})
+_INLINED, _SEPARATE = known_options({"forceinline": True}), known_options({"forceinline": False})
 # Without re-association and reciprocals: for code that relies on rounding, such as the vectorised exponential.
 _ORDERED = {**_FAST, "fastmath": {"contract", "nnan", "ninf", "nsz"}}
 
@@ -62,8 +86,10 @@ NOT_COMPILED = (
     "_stored.py",
     "cli",
     "compat",
+    "core/capabilities.py",
     "core/moments.py",
     "core/origin.py",
+    "core/outputs.py",
     "dask",
     "demo.py",
     "device",
@@ -93,7 +119,8 @@ def sources_digest(root: Path | None = None) -> str:
     return digest.hexdigest()
 
 
-_DIGEST = sources_digest()
+# Machine code that was made with other options is another one.
+_DIGEST = (sources_digest(), *sorted((*_FAST, *_INNER, *_INLINED)))
 
 
 def _stamp_cache(dispatcher: Any) -> None:
@@ -104,7 +131,13 @@ def _stamp_cache(dispatcher: Any) -> None:
         cache_file._source_stamp = (cache_file._source_stamp, _DIGEST)
         _forgive_old_index(cache_file)
         _leave_out_foreign_parts(dispatcher._cache)
-    except AttributeError:  # pragma: no cover - a future Numba: no cache is better than a stale one
+    except AttributeError:
+        warnings.warn(
+            f"Numba {numba.__version__} keeps its cache elsewhere: frugalsvm compiles anew in every process, since old "
+            "machine code might be stale. It was made for Numba 0.61 to 0.69.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
         dispatcher._cache = numba.core.caching.NullCache()
 
 
@@ -147,7 +180,7 @@ def compiled(function: Callable) -> Callable:
 
 def counted(function: Callable) -> Callable:
     """Like ``compiled``, with reference counting: for NumPy routines that return arrays."""
-    return numba.njit(**{**_FAST, "_nrt": True})(function)
+    return numba.njit(**{**_FAST, **_COUNTING})(function)
 
 
 def inlined(function: Callable) -> Callable:
@@ -156,7 +189,7 @@ def inlined(function: Callable) -> Callable:
     For functions on the way from an entry to the leaves: a call that passes a model is a call with a hundred
     arguments. LLVM does it; Numba's own ``inline="always"`` miscompiled conditional expressions (version 0.68).
     """
-    return numba.njit(forceinline=True, **_FAST, **_INNER)(function)
+    return numba.njit(**_FAST, **_INNER, **_INLINED)(function)
 
 
 def separate(function: Callable) -> Callable:
@@ -165,7 +198,7 @@ def separate(function: Callable) -> Callable:
     Numba hands ``forceinline`` down from callers to callees that do not set it, so ``compiled`` functions are copied
     into those that call them from an ``inlined`` one; with functions this large, that takes minutes.
     """
-    return numba.njit(forceinline=False, **_FAST, **_INNER)(function)
+    return numba.njit(**_FAST, **_INNER, **_SEPARATE)(function)
 
 
 def entry(function: Callable) -> Callable:
@@ -270,7 +303,7 @@ def generic(declaration: Callable) -> Any:
             if inspect.signature(body) != signature:
                 names = ", ".join(part_type.__name__ for part_type in part_types)
                 raise TypeError(f"{name} for {names or 'all'}: expected the signature {signature}")
-            flags = {**(_ORDERED if ordered else _FAST), **_INNER, "forceinline": inline}
+            flags = {**(_ORDERED if ordered else _FAST), **_INNER, **(_INLINED if inline else _SEPARATE)}
             for part_type in part_types or (None,):
                 bodies[part_type] = body
                 overload(dispatch, jit_options=flags)(resolver_for(part_type))

@@ -11,7 +11,6 @@ from oracles.bsgd import kernel_matrix
 from oracles.lasvm import LASVMOracle
 from support import blobs
 
-from frugalsvm.core.expansion import N_SEEN, N_SLOTS
 from frugalsvm.core.kernels import RBF
 from frugalsvm.dual.lasvm import LASVM
 from frugalsvm.dual.lasvm_nc import HINGE_LOSS, LASVMNC, RAMP_FILTER, RAMP_LOSS
@@ -56,7 +55,7 @@ def trained(learner, data, *, n_outputs=1, dtype=float, cache=PLENTY, n_slots=10
 def by_example(solver, c=0):
     """Members of an output: the numbers of the examples in increasing order, alphas, gradients and ends of boxes."""
     state = solver.state
-    slots = np.flatnonzero(state.bound[c, : state.working_set.counts[N_SLOTS]])
+    slots = np.flatnonzero(state.bound[c, : state.working_set.counts[0]["n_slots"]])
     slots = slots[np.argsort(state.working_set.births[slots])]
     return (
         state.working_set.births[slots],
@@ -79,7 +78,7 @@ def assert_same(solver, other, c=0, d=0, *, tol=1e-9):
 def assert_sound(solver, gamma, s=None, tol=1e-9):
     """The invariants of the state; with ``s``, also those of the gap without a bias."""
     state, members = solver.state, solver.state.working_set
-    n = int(members.counts[N_SLOTS])
+    n = int(members.counts[0]["n_slots"])
     alpha, bound = members.coef[:, :n], state.bound[:, :n]
     rows = members.rows[:n].astype(float)
     gram = kernel_matrix(rows, rows, kernel="rbf", gamma=gamma)
@@ -109,7 +108,7 @@ def assert_sound(solver, gamma, s=None, tol=1e-9):
         assert not array[:, n:].any()
     births = members.births[:n][~is_free]
     assert len(set(births)) == len(births)
-    assert len(births) == 0 or 1 <= births.min() <= births.max() <= members.counts[N_SEEN]
+    assert len(births) == 0 or 1 <= births.min() <= births.max() <= members.counts[0]["n_seen"]
 
     if s is not None:
         for c in range(len(bound)):
@@ -150,7 +149,7 @@ def test_anything_without_a_bias(seed, n_rows, n_outputs, loss, C, gamma, pairs,
     for _ in range(n_passes):
         solver = learn(learner, solver, data.X, data.labels, data.boxes, slot_of_row=slot_of_row)
         assert_sound(solver, gamma, learner.s)
-    assert solver.state.working_set.counts[N_SEEN] == n_passes * np.count_nonzero(data.boxes)
+    assert solver.state.working_set.counts[0]["n_seen"] == n_passes * np.count_nonzero(data.boxes)
     rows = solver.state.row[solver.state.row >= 0]
     assert len(set(rows)) == len(rows)  # nobody is a member twice
 

@@ -11,7 +11,6 @@ from oracles.lasvm import dual as hinge_dual
 from oracles.lasvm_biased import BiasedLASVMOracle
 from support import blobs, kernel_part
 
-from frugalsvm.core.expansion import N_MAINTENANCE, N_SEEN, N_SLOTS
 from frugalsvm.dual.lasvm import LASVM
 from frugalsvm.dual.lasvm_nc import HINGE_LOSS, LASVMNC, RAMP_FILTER, RAMP_LOSS
 from frugalsvm.dual.online import finish, learn, new_solver, remembered
@@ -182,7 +181,7 @@ class Race:
     def members(self, oracle):
         """The engine's rows and slots, and the oracle's rows and places, of the members in the order of their rows."""
         state = self.solver.state
-        slots = np.flatnonzero(state.bound[0, : state.working_set.counts[N_SLOTS]])
+        slots = np.flatnonzero(state.bound[0, : state.working_set.counts[0]["n_slots"]])
         slots = slots[np.argsort(state.row[slots])]
         theirs = np.array([self.row_of[id] for id in oracle.ids], int)
         places = np.argsort(theirs)
@@ -206,7 +205,7 @@ class Race:
         np.testing.assert_allclose(state.gradient[0, slots], oracle.g[places], rtol=0, atol=TOL)
         assert (counts["n_support"], counts["n_members"]) == (oracle.n_sv, len(oracle.ids))
         assert counts["n_reprocess"] == self.n_reprocess
-        assert (members.counts[N_SEEN], members.counts[N_MAINTENANCE]) == (self.n_seen, self.n_gone)
+        assert (members.counts[0]["n_seen"], members.counts[0]["n_maintenance"]) == (self.n_seen, self.n_gone)
         if isinstance(oracle, LASVMOracle):
             self.compare_gap()
         else:

@@ -7,7 +7,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 from support import blobs
 
 from frugalsvm import TrackingSVC
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.core.kernels import RBF
 from frugalsvm.core.rng import below, new_rng
 from frugalsvm.dual.online import learn, new_solver
@@ -33,7 +32,7 @@ def test_follows_the_oracle(process):
         oracle.learn_one(X[t], y[t])
         solver = learn(learner, solver, X[t : t + 1], labels[t : t + 1], np.full(1, C))
         state = solver.state
-        n = state.working_set.counts[N_SLOTS]
+        n = state.working_set.counts[0]["n_slots"]
         assert n == t + 1
         np.testing.assert_allclose(state.working_set.coef[0, :n], oracle.alpha * y[:n], atol=1e-10)
         mean = state.working_set.coef[0, :n].copy()
@@ -76,7 +75,7 @@ class TestTrackingSVC:
         X, _, y = stream()
         model = TrackingSVC(K, C, gamma=GAMMA, cached=True, average=False, random_state=0).fit(X, y)
         state = model._solver.state
-        n = state.working_set.counts[N_SLOTS]
+        n = state.working_set.counts[0]["n_slots"]
         is_member = state.bound[0, :n] != 0
         assert is_member.sum() == model.n_support_[0] < len(X)
         assert (state.working_set.coef[0, :n][is_member] != 0).all()

@@ -14,7 +14,6 @@ from sklearn.svm import SVC
 from support import blobs
 
 from frugalsvm import IncrementalSVC
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.exact import one_vs_one
 
 GAMMA = 0.3
@@ -219,7 +218,7 @@ class TestUnlearning:
         assert (model.n_examples_, model.t_) == (len(y), len(y) + 90)
         assert model.example_ids_.tolist() == [*range(10), *range(40, len(y)), *range(len(y) + 60, len(y) + 90)]
         for solver, other in zip(model._solvers, fresh._solvers, strict=True):  # slots are used again
-            assert solver.state.points.counts[N_SLOTS] == other.state.points.counts[N_SLOTS]
+            assert solver.state.points.counts[0]["n_slots"] == other.state.points.counts[0]["n_slots"]
 
     def test_rows(self, data):
         X, y = data

@@ -10,7 +10,6 @@ from sklearn.svm import SVC
 from support import assert_same_estimator, blobs
 
 from frugalsvm import LASVMClassifier
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.estimators.lasvm import VARIANTS
 
 GAMMA = 0.3
@@ -75,7 +74,7 @@ def direct_gap(model):
     the hinge loss beyond the linear part, ``c max(0, Y (y - f))``.
     """
     state = model._solver.state
-    n, gap = state.working_set.counts[N_SLOTS], 0.0
+    n, gap = state.working_set.counts[0]["n_slots"], 0.0
     for c in range(len(state.bound)):
         chosen = np.flatnonzero(state.bound[c, :n])
         rows, alphas = state.working_set.rows[chosen], state.working_set.coef[c, chosen]

@@ -11,7 +11,6 @@ from support import assert_same_estimator, blobs
 from test_lasvm import GAMMA, alphas_of, new_model, noisy_rings
 
 from frugalsvm import LASVMClassifier, TrackingSVC
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.dual.selective_sampling import PackedSupport
 from frugalsvm.estimators.lasvm import VARIANTS
 
@@ -94,8 +93,8 @@ class TestSelection:
             members = model._solver.state.working_set
             support = support or PackedSupport(members)
             packed, expected = support.update(members, model._slot_coefficients()), model._expansion
-            n = expected.counts[N_SLOTS]
-            assert packed.counts[N_SLOTS] == n
+            n = expected.counts[0]["n_slots"]
+            assert packed.counts[0]["n_slots"] == n
             order, other = np.argsort(packed.births[:n]), np.argsort(expected.births[:n])
             np.testing.assert_array_equal(packed.rows[order], expected.rows[other])
             np.testing.assert_array_equal(packed.norms[order], expected.norms[other])

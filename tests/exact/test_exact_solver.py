@@ -9,7 +9,6 @@ from oracles.exact import Adiabatic, breakpoints, kkt_violation, objective, opti
 from oracles.exact import bias as oracle_bias
 from sklearn.svm import SVC
 
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.core.kernels import RBF, Linear, Poly
 from frugalsvm.exact.incremental import REFRESH, change_C, learn, left_out, restored, unlearn
 from frugalsvm.exact.kkt import dual_objective, is_pinned, optimal_bias, violation
@@ -137,7 +136,7 @@ class Model:
         assert self.violation() < OPTIMAL
         assert abs(self.gap()) < OPTIMAL * max(1.0, self.problem.boxes.sum())
         assert violation(state, self.bias) < OPTIMAL
-        n = state.points.counts[N_SLOTS]
+        n = state.points.counts[0]["n_slots"]
         assert n - state.counts[0]["n_free"] == len(self.slots)
         assert np.count_nonzero(state.points.coef[0, :n]) == np.count_nonzero(self.beta)
 
@@ -362,7 +361,7 @@ class TestMachine:
             for row in range(5, 25):
                 model.unlearn(row)
             model.learn(np.arange(5, 25)).check()
-            assert model.solver.state.points.counts[N_SLOTS] == 40
+            assert model.solver.state.points.counts[0]["n_slots"] == 40
             np.testing.assert_allclose(model.values(), before, atol=EQUAL)
 
     def test_growing(self):

@@ -5,7 +5,6 @@ import pytest
 from oracles.exact import kkt_violation
 from oracles.tvm import TVM
 
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.core.kernels import RBF
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.exact.tvm import learn, new_cache
@@ -35,16 +34,16 @@ class Engine:
 
     @property
     def boxes(self):
-        n, state = self.twins.state.points.counts[N_SLOTS], self.twins.state
+        n, state = self.twins.state.points.counts[0]["n_slots"], self.twins.state
         return state.lower[:n], state.kink[:n], state.upper[:n]
 
     @property
     def rows(self):
-        return self.twins.state.points.rows[: self.twins.state.points.counts[N_SLOTS]]
+        return self.twins.state.points.rows[: self.twins.state.points.counts[0]["n_slots"]]
 
     @property
     def weights(self):
-        n = self.twins.state.points.counts[N_SLOTS]
+        n = self.twins.state.points.counts[0]["n_slots"]
         return self.twins.plus[:n], self.twins.minus[:n]
 
     @property

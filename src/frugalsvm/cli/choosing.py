@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm.cli.catalogue import CATALOGUE, new_estimator
-from frugalsvm.core.moments import moments_of
-from frugalsvm.estimators._validation import scale_gamma
+from frugalsvm.core.moments import moments_of, scale_gamma
 
 __all__ = ["Trial", "can_choose", "choose", "grid_for", "halved", "needs_scaling", "usual_gamma", "usual_of"]
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from frugalsvm._compile import entry, generic, inlined
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, whole_groups
+from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import float64_sum, weighted_sums
 from frugalsvm.core.kernels import kernel_row, scored_row
 from frugalsvm.core.lookahead import example_norm, load, products_row
@@ -26,7 +26,7 @@ def score_example(kernel, source, i, expansion, work):
 
 @scored.implement()
 def _scored_by_products(source, kernel, i, expansion, work):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     full = whole_groups(n)  # empty slots have no weight
     begin = products_row(source, i, expansion)
     norm = example_norm(source, i)
@@ -35,7 +35,7 @@ def _scored_by_products(source, kernel, i, expansion, work):
     work.scores[0] = scored_row(kernel, products, expansion.norms, norm, expansion.weights, work.kernel_row, full)
     if work.scores.size > 1:
         weighted_sums(expansion.weights, 1, work.kernel_row, full, work.scores)
-    expansion.counts[N_KERNEL_EVALS] += n
+    expansion.counts[0]["n_kernel_evals"] += n
 
 
 @entry
@@ -52,7 +52,7 @@ def _score_all(kernel, source, n_rows, block_rows, expansion, work, out):
 
 @entry
 def _score_all_in_float64(kernel, source, n_rows, block_rows, expansion, work, out):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     start = 0
     while start < n_rows:
         count = load(source, start, min(block_rows, n_rows - start), expansion)

@@ -3,11 +3,11 @@
 import numpy as np
 
 from frugalsvm.asset.maps import width_of
+from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.dask._asset_rounds import Epochs, NewtonRounds, n_features_of
 from frugalsvm.dask._asset_tasks import features_kept, heads_of
 from frugalsvm.dask._base import DaskClassifier, Training
 from frugalsvm.estimators._asset import dense_rows
-from frugalsvm.estimators._classes import n_outputs_for
 from frugalsvm.estimators._validation import parsed_bytes
 from frugalsvm.estimators.asset import ASSETClassifier
 

@@ -16,7 +16,6 @@ their boxes, which changes neither P nor D.
 import numpy as np
 
 from frugalsvm._compile import compiled, inlined, larger
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.core.kernels import kernel_block
 
 __all__ = ["NotTheProblemError", "gap_of", "gap_target", "member_gap", "training_gap"]
@@ -50,7 +49,7 @@ def gap_target(state, c, C):
     if n_support == 0:
         return C
     if state.sums[c]["h_squared"] < 0.0:
-        _sum_up(state.gradient, state.bound, state.labels, c, state.working_set.counts[N_SLOTS], state.sums)
+        _sum_up(state.gradient, state.bound, state.labels, c, state.working_set.counts[0]["n_slots"], state.sums)
     total = state.sums[c]["h"]
     return max(C, np.sqrt(max(state.sums[c]["h_squared"] - total * total / n_support, 0.0)))
 
@@ -62,7 +61,7 @@ def gap_of(state, c):
 
 def member_gap(state):
     """Primal minus dual objective over the members, summed over the outputs, from the gradients that are kept."""
-    n = state.working_set.counts[N_SLOTS]
+    n = state.working_set.counts[0]["n_slots"]
     gradient, alpha, bound = state.gradient[:, :n], state.working_set.coef[:, :n], state.bound[:, :n]
     hinge = np.maximum(bound * (gradient - state.sums["bias"][:, None]), 0.0)
     return float(np.sum(hinge - alpha * gradient))
@@ -84,7 +83,7 @@ def training_gap(kernel, support, bias, X, labels, boxes):
     boxes : ndarray of shape (n_rows,)
         C times the weight of each example.
     """
-    n = support.counts[N_SLOTS]
+    n = support.counts[0]["n_slots"]
     vectors, alpha = np.ascontiguousarray(support.rows[:n]), support.coef[:, :n]
     in_float64 = vectors.astype(np.float64)
     norms = np.einsum("ij,ij->i", in_float64, in_float64)

@@ -22,10 +22,9 @@ import numpy as np
 from frugalsvm._compile import compiled, inlined, larger, smaller
 from frugalsvm._stored import ANY_COUNT, NOT_NEGATIVE, POSITIVE, stored
 from frugalsvm.core.cache import row_of_slot
-from frugalsvm.core.expansion import N_SLOTS, N_UPDATES
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.core.kernels import self_value
-from frugalsvm.core.one_vs_rest import sign_of
+from frugalsvm.core.outputs import sign_of
 from frugalsvm.dual.online import newcomers_row, reprocess, visit
 from frugalsvm.dual.state import MIDDLE, UNKNOWN
 from frugalsvm.dual.steps import change_alpha
@@ -115,14 +114,14 @@ def _move_pair(kernel, state, cache, c, i, j, work):
     step = min(step, np.float64(min(state.up[c, i], state.down[c, j])))
     change_alpha(state, c, i, step)
     change_alpha(state, c, j, -step)
-    _shift(state.gradient, c, cache.values[row_i], cache.values[row_j], step, working_set.counts[N_SLOTS])
+    _shift(state.gradient, c, cache.values[row_i], cache.values[row_j], step, working_set.counts[0]["n_slots"])
     state.sums[c]["h_squared"] = UNKNOWN
 
 
 @inlined
 def _set_bias(state, c):
     """Half way between the extremes; the one there is while nobody can go the other way. Returns them."""
-    most, least = _extremes(state.gradient, state.up, state.down, c, state.working_set.counts[N_SLOTS])
+    most, least = _extremes(state.gradient, state.up, state.down, c, state.working_set.counts[0]["n_slots"])
     if most > -NOBODY and least < NOBODY:
         state.sums[c]["bias"] = 0.5 * (most + least)
     elif most > -NOBODY or least < NOBODY:
@@ -133,7 +132,7 @@ def _set_bias(state, c):
 @visit.implement(LASVM)
 def _visit(learner, source, i, label, box, row, known, state, cache, work):
     newcomers_row(learner.kernel, source, i, state, work)
-    n = state.working_set.counts[N_SLOTS]
+    n = state.working_set.counts[0]["n_slots"]
     n_outputs = state.bound.shape[0]
     slot = known
     for c in range(n_outputs):
@@ -152,22 +151,22 @@ def _visit(learner, source, i, label, box, row, known, state, cache, work):
 @inlined
 def _process(learner, state, cache, c, slot, work):
     """PROCESS: a step with the member that violates most together with the newcomer."""
-    n = state.working_set.counts[N_SLOTS]
+    n = state.working_set.counts[0]["n_slots"]
     most, least = _extremes(state.gradient, state.up, state.down, c, n)
     g = np.float64(state.gradient[c, slot])
     if state.bound[c, slot] > 0.0:
         if least < NOBODY and g - least > learner.tau:
             _move_pair(learner.kernel, state, cache, c, slot, _faller(state.gradient, state.down, c, least, n), work)
-            state.working_set.counts[N_UPDATES] += 1
+            state.working_set.counts[0]["n_updates"] += 1
     elif most > -NOBODY and most - g > learner.tau:
         _move_pair(learner.kernel, state, cache, c, _riser(state.gradient, state.up, c, most, n), slot, work)
-        state.working_set.counts[N_UPDATES] += 1
+        state.working_set.counts[0]["n_updates"] += 1
 
 
 @reprocess.implement(LASVM)
 def _reprocess(learner, tau, state, cache, c, work):
     working_set = state.working_set
-    n = working_set.counts[N_SLOTS]
+    n = working_set.counts[0]["n_slots"]
     most, least = _extremes(state.gradient, state.up, state.down, c, n)
     if most == -NOBODY or least == NOBODY or most - least <= tau:
         return False

@@ -21,10 +21,9 @@ from typing import NamedTuple
 from frugalsvm._compile import inlined
 from frugalsvm._stored import ANY_COUNT, NOT_NEGATIVE, POSITIVE, stored
 from frugalsvm.core.cache import row_of_slot
-from frugalsvm.core.expansion import N_SLOTS, N_UPDATES
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.core.kernels import self_value
-from frugalsvm.core.one_vs_rest import sign_of
+from frugalsvm.core.outputs import sign_of
 from frugalsvm.dual.duality_gap import gap_of, gap_target
 from frugalsvm.dual.online import newcomers_row, reprocess, visit
 from frugalsvm.dual.state import LEFT, MIDDLE, RIGHT
@@ -67,7 +66,7 @@ class LASVMNC(NamedTuple):
 @visit.implement(LASVMNC)
 def _visit(learner, source, i, label, box, row, known, state, cache, work):
     newcomers_row(learner.kernel, source, i, state, work)
-    n = state.working_set.counts[N_SLOTS]
+    n = state.working_set.counts[0]["n_slots"]
     n_outputs = state.bound.shape[0]
     slot = known
     for c in range(n_outputs):
@@ -106,7 +105,7 @@ def _process(learner, state, c, slot, row):
     step = coordinate_step(state, c, slot, own)
     if step != 0.0:
         move_one(state, c, slot, step, own, row)
-        state.working_set.counts[N_UPDATES] += 1
+        state.working_set.counts[0]["n_updates"] += 1
 
 
 @inlined

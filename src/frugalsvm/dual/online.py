@@ -14,9 +14,9 @@ from scipy.sparse import csr_array
 from frugalsvm._compile import entry, generic, inlined
 from frugalsvm._stored import stored
 from frugalsvm.core.cache import KernelRows, new_rows, resized_rows
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, whole_groups
+from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.kernels import kernel_row
-from frugalsvm.core.lookahead import ROOM, SHORT_BLOCK_ROWS, example_norm, load, products_row
+from frugalsvm.core.lookahead import SHORT_BLOCK_ROWS, example_norm, load, products_row
 from frugalsvm.core.sources import current_columns, new_source, rows_at_a_time
 from frugalsvm.dual.state import DualState, new_state, resized_state
 from frugalsvm.dual.working_set import has_room, release
@@ -59,13 +59,13 @@ def reprocess(learner, tau, state, cache, c, work):
 def newcomers_row(kernel, source, i, state, work):
     """Leave the kernel values of example i with all slots in the workspace."""
     working_set = state.working_set
-    n = working_set.counts[N_SLOTS]
+    n = working_set.counts[0]["n_slots"]
     begin = products_row(source, i, working_set)
     kernel_row(
         kernel, source.products[begin:], working_set.norms, example_norm(source, i), work.kernel_row, whole_groups(n)
     )
-    working_set.counts[N_KERNEL_EVALS] += n
-    working_set.counts[N_SEEN] += 1
+    working_set.counts[0]["n_kernel_evals"] += n
+    working_set.counts[0]["n_seen"] += 1
 
 
 # --- the loop -----------------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ def newcomers_row(kernel, source, i, state, work):
 @inlined
 def _fits(state, source):
     """Whether the loaded block has room for one more member."""
-    return state.pool[0]["n_free"] > 0 or state.working_set.counts[N_SLOTS] < source.state[ROOM]
+    return state.pool[0]["n_free"] > 0 or state.working_set.counts[0]["n_slots"] < source.state[0]["room"]
 
 
 @inlined
@@ -154,7 +154,7 @@ def new_solver(n_features, n_outputs, dtype, cache_bytes, n_slots=FIRST_SLOTS):
 
 def solver_of(state, cache_bytes):
     """A solver with the state of another one, and an empty cache."""
-    n = int(state.working_set.counts[N_SLOTS])
+    n = int(state.working_set.counts[0]["n_slots"])
     filled = np.flatnonzero((state.bound[:, :n] != 0.0).any(axis=0))
     capacity, dtype = state.working_set.rows.shape[0], state.working_set.rows.dtype
     return DualSolver(state, new_rows(cache_bytes, capacity, dtype, filled=filled))

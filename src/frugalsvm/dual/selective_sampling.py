@@ -8,7 +8,7 @@ A pool of unseen examples is drawn at random, and the most informative one of it
 
 import numpy as np
 
-from frugalsvm.core.expansion import N_SLOTS, Expansion, new_expansion
+from frugalsvm.core.expansion import Expansion, new_expansion
 from frugalsvm.core.predict import confidence
 
 __all__ = ["SELECTIONS", "PackedSupport", "most_informative", "selected_rows"]
@@ -62,9 +62,9 @@ class PackedSupport:
         if working_set.rows.shape[0] > len(self.slot):
             self._start(working_set)
         packed, slot = self.packed, self.slot
-        lacking = (coef[:, : working_set.counts[N_SLOTS]] != 0.0).any(axis=0)
+        lacking = (coef[:, : working_set.counts[0]["n_slots"]] != 0.0).any(axis=0)
         n = np.count_nonzero(lacking)
-        n_known = min(n, packed.counts[N_SLOTS])
+        n_known = min(n, packed.counts[0]["n_slots"])
         known = slot[:n_known]
         stays = np.zeros(n, bool)
         # A slot that another example has taken has another birth.
@@ -75,5 +75,5 @@ class PackedSupport:
         packed.rows[replaced], packed.norms[replaced] = working_set.rows[new], working_set.norms[new]
         packed.births[replaced] = working_set.births[new]
         packed.coef[:, :n] = coef[:, slot[:n]]
-        packed.counts[N_SLOTS] = n
+        packed.counts[0]["n_slots"] = n
         return packed

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._stored import distinct, stored, within
-from frugalsvm.core.expansion import N_SLOTS, Expansion, new_expansion, resized
+from frugalsvm.core.expansion import Expansion, new_expansion, resized
 from frugalsvm.core.records import float_record, integer_record
 
 __all__ = [
@@ -82,7 +82,7 @@ class DualState(NamedTuple):
 
     def is_sound(self, sizes) -> bool:
         """Whether members are counted, and free slots are free."""
-        capacity, n, pool = sizes["s"], int(self.working_set.counts[N_SLOTS]), self.pool[0]
+        capacity, n, pool = sizes["s"], int(self.working_set.counts[0]["n_slots"]), self.pool[0]
         right = sizes["w"] == capacity // CHUNK + 1 and within(self.free_slots, capacity)
         right = right and 0 <= pool["n_free"] <= n and -1 <= pool["current"] < capacity
         if not right or not within(self.zone, 3) or sizes["o"] != self.working_set.coef.shape[0]:
@@ -141,7 +141,7 @@ def trimmed(state):
 def support_of(state, coef):
     """The slots with coefficients other than zero in ``coef`` alone, as an expansion."""
     working_set = state.working_set
-    n = int(working_set.counts[N_SLOTS])
+    n = int(working_set.counts[0]["n_slots"])
     chosen = np.flatnonzero((coef[:, :n] != 0.0).any(axis=0))
     support = new_expansion(
         max(len(chosen), 1), working_set.rows.shape[1], working_set.n_outputs, working_set.rows.dtype
@@ -151,5 +151,5 @@ def support_of(state, coef):
     support.coef[:, :k] = support.weights[:, :k] = coef[:, chosen]
     support.births[:k] = working_set.births[chosen]
     support.counts[:] = working_set.counts
-    support.counts[N_SLOTS] = k
+    support.counts[0]["n_slots"] = k
     return support

@@ -14,7 +14,6 @@ import numpy as np
 
 from frugalsvm._compile import compiled, inlined, larger, smaller
 from frugalsvm.core.cache import row_of_slot
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.core.kernels import self_value
 from frugalsvm.dual.state import CHUNK, UNKNOWN
 
@@ -42,7 +41,7 @@ def _violation(gradient, up, down):
 @inlined
 def look_for_violations(state, c):
     """Fill in the worst violation of every chunk."""
-    n = state.working_set.counts[N_SLOTS]
+    n = state.working_set.counts[0]["n_slots"]
     worst = 0.0
     for chunk in range((n + CHUNK - 1) // CHUNK):
         part = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, n))
@@ -63,7 +62,7 @@ def _chunk_of(values, c, limit, n_chunks):
 @inlined
 def worst_violator(state, c):
     """The first member of the worst violation."""
-    n = state.working_set.counts[N_SLOTS]
+    n = state.working_set.counts[0]["n_slots"]
     limit = state.sums[c]["worst"] * (1.0 - SINGULAR)
     chunk = _chunk_of(state.worst, c, limit, (n + CHUNK - 1) // CHUNK)
     for k in range(chunk * CHUNK, min((chunk + 1) * CHUNK, n)):
@@ -180,7 +179,7 @@ def _subtract_two(gradient, bound, up, down, row_i, row_j, step_i, step_j):
 @inlined
 def _subtract(state, c, row_i, row_j, a, b):
     """Update all gradients, and what is known of them, after steps a and b (0: there is no j)."""
-    n = state.working_set.counts[N_SLOTS]
+    n = state.working_set.counts[0]["n_slots"]
     total = overall = 0.0
     for chunk in range((n + CHUNK - 1) // CHUNK):
         part = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, n))
@@ -234,7 +233,7 @@ def coordinate_step(state, c, k, own):
 def step_on_worst(kernel, tau, pairs, state, cache, c, work):
     """One step on the worst violator, with a partner if ``pairs``; returns whether there was a violation above tau."""
     working_set = state.working_set
-    n = working_set.counts[N_SLOTS]
+    n = working_set.counts[0]["n_slots"]
     if state.sums[c]["worst"] < 0.0:
         look_for_violations(state, c)
     if state.sums[c]["worst"] <= tau:

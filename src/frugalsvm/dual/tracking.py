@@ -22,10 +22,9 @@ import numpy as np
 from frugalsvm._compile import compiled, entry, inlined
 from frugalsvm._stored import POSITIVE, stored, within
 from frugalsvm.core.cache import row_of_slot
-from frugalsvm.core.expansion import N_SEEN, N_SLOTS, N_UPDATES
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.core.kernels import self_value
-from frugalsvm.core.one_vs_rest import sign_of
+from frugalsvm.core.outputs import sign_of
 from frugalsvm.core.records import float_record
 from frugalsvm.core.rng import below
 from frugalsvm.dual.duality_gap import gap_of
@@ -78,7 +77,7 @@ def mean_of_round(tracking, coef):
 @visit.implement(Tracking)
 def _visit(learner, source, i, label, box, row, known, state, cache, work):
     newcomers_row(learner.kernel, source, i, state, work)
-    n = state.working_set.counts[N_SLOTS]
+    n = state.working_set.counts[0]["n_slots"]
     n_outputs = state.bound.shape[0]
     slot = known
     total_gap = 0.0
@@ -95,7 +94,7 @@ def _visit(learner, source, i, label, box, row, known, state, cache, work):
                 _forget_if_idle(state, cache, c, slot)
         _round(learner, state, cache, c, work)
         total_gap += gap_of(state, c)
-    learner.trace[0]["gap_sum"] += total_gap / (learner.C * state.working_set.counts[N_SEEN] * n_outputs)
+    learner.trace[0]["gap_sum"] += total_gap / (learner.C * state.working_set.counts[0]["n_seen"] * n_outputs)
     learner.trace[0]["n_gaps"] += 1.0
 
 
@@ -107,7 +106,7 @@ def _step(learner, state, cache, c, slot, work):
     if step != 0.0:
         r = row_of_slot(cache, learner.kernel, state.working_set, slot)
         move_one(state, c, slot, step, own, cache.values[r])
-        state.working_set.counts[N_UPDATES] += 1
+        state.working_set.counts[0]["n_updates"] += 1
     return step
 
 
@@ -124,7 +123,7 @@ def _round(learner, state, cache, c, work):
         learner.moved[c, k] = -1
         if state.counts[c]["n_members"] == 0:
             continue
-        slot = _random_member(state.bound, c, state.working_set.counts[N_SLOTS], learner.rng)
+        slot = _random_member(state.bound, c, state.working_set.counts[0]["n_slots"], learner.rng)
         step = _step(learner, state, cache, c, slot, work)
         state.counts[c]["n_reprocess"] += 1
         if step != 0.0:

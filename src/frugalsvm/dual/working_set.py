@@ -4,7 +4,6 @@ import numpy as np
 
 from frugalsvm._compile import compiled, inlined
 from frugalsvm.core.cache import note_insertion, note_removal
-from frugalsvm.core.expansion import N_MAINTENANCE, N_SEEN, N_SLOTS
 from frugalsvm.core.fastmath import nth_smallest
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.lookahead import example_norm, place_example
@@ -19,7 +18,7 @@ PATIENCE = 30  # so many times more idle members stay as long as examples are on
 @inlined
 def has_room(state):
     """Whether one more example can become a member."""
-    return state.pool[0]["n_free"] > 0 or state.working_set.counts[N_SLOTS] < state.working_set.rows.shape[0]
+    return state.pool[0]["n_free"] > 0 or state.working_set.counts[0]["n_slots"] < state.working_set.rows.shape[0]
 
 
 @inlined
@@ -30,16 +29,16 @@ def take_slot(kernel, source, i, row, state, cache, work):
         state.pool[0]["n_free"] -= 1
         slot = state.free_slots[state.pool[0]["n_free"]]
     else:
-        slot = working_set.counts[N_SLOTS]
-        working_set.counts[N_SLOTS] += 1
+        slot = working_set.counts[0]["n_slots"]
+        working_set.counts[0]["n_slots"] += 1
     state.pool[0]["current"] = slot
     place_example(source, i, working_set, slot)
     working_set.norms[slot] = example_norm(source, i)
-    working_set.births[slot] = working_set.counts[N_SEEN]
+    working_set.births[slot] = working_set.counts[0]["n_seen"]
     state.row[slot] = row
     work.kernel_row[slot] = self_value(kernel, working_set.norms[slot])
     # Most newcomers stay idle, so their rows are the first to go; a step that uses one makes it count.
-    note_insertion(cache, slot, work.kernel_row, working_set.counts[N_SLOTS], 0.0)
+    note_insertion(cache, slot, work.kernel_row, working_set.counts[0]["n_slots"], 0.0)
     return slot
 
 
@@ -101,7 +100,7 @@ def dismiss(state, cache, c, slot):
     state.gradient[c, slot] = 0.0
     state.up[c, slot] = state.down[c, slot] = 0.0
     state.counts[c]["n_members"] -= 1
-    state.working_set.counts[N_MAINTENANCE] += 1
+    state.working_set.counts[0]["n_maintenance"] += 1
     zone = state.zone[c, slot]
     state.counts[c]["n_cleaned_left"] += np.int64(zone == LEFT)
     state.counts[c]["n_cleaned_right"] += np.int64(zone == RIGHT)
@@ -124,7 +123,7 @@ def release(state, cache, slot):
 @inlined
 def clean(state, cache, c, max_idle, scratch):
     """CLEAN: of the members with alpha = 0, dismiss those with the largest gradients beyond ``max_idle``."""
-    n = state.working_set.counts[N_SLOTS]
+    n = state.working_set.counts[0]["n_slots"]
     n_idle = _collect_idle(state.working_set.coef, state.bound, state.gradient, c, n, scratch)
     if n_idle <= max_idle:
         return

@@ -12,6 +12,7 @@ from frugalsvm.asset.landmarks import SAMPLE_PER_LANDMARK, place_landmarks
 from frugalsvm.asset.maps import linear_values, map_bytes, whitening_of, width_of
 from frugalsvm.asset.nystroem import Nystroem, new_nystroem
 from frugalsvm.asset.solve import Settings, certified, solve_warm
+from frugalsvm.core.capabilities import check_kernel
 from frugalsvm.core.kernels import KERNELS, RBF
 from frugalsvm.device.arrays import arrays_on, available_devices
 from frugalsvm.estimators._asset_device import DTYPES, device_values, host_rows, new_device_map, solve_on_device
@@ -99,8 +100,8 @@ class LowRankMachine(RelativeRows, BaseEstimator):
         check_choice("kernel", self.kernel, KERNELS)
         check_choice("structured", self.structured, ("auto", True, False))
         check_count("n_components", self.n_components)
-        if self.feature_map == "fourier" and self.kernel != "rbf":
-            raise ValueError(f"feature_map='fourier' is for kernel='rbf', not {self.kernel!r}; 'nystroem' is for all.")
+        if self.feature_map == "fourier":
+            check_kernel("feature_map", "fourier", ("gaussian",), self.kernel, "use feature_map='nystroem'")
         for value in self._all_C():
             check_positive("C", value)
         if self.alpha is not None:

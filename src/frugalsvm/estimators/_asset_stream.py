@@ -9,7 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm.asset.maps import moved_map
 from frugalsvm.asset.nystroem import Nystroem
 from frugalsvm.asset.subgradient import STEP, new_state
-from frugalsvm.core.origin import is_shift_invariant, origin_of_moments
+from frugalsvm.core.capabilities import offers
+from frugalsvm.core.origin import origin_of_moments
 from frugalsvm.device.arrays import on_host
 from frugalsvm.estimators._asset import LowRankMachine, dense_rows, with_weight
 from frugalsvm.estimators._asset_device import restored_whitening
@@ -139,7 +140,7 @@ class StreamingMachine(LowRankMachine):
         kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, survey.moments)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         self._begin(n_outputs, kernel, False, rng)
-        self._origin = origin_of_moments(survey.moments, np.float32) if is_shift_invariant(kernel) else None
+        self._origin = origin_of_moments(survey.moments, np.float32) if offers(kernel, "shift_invariant") else None
 
     def _fit_batches(self, batches, targets, weights, loss, unit):
         """Learn rows that are read again in every pass."""

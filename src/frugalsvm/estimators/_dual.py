@@ -6,15 +6,14 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, moved_rows
-from frugalsvm.core.one_vs_rest import signs
+from frugalsvm.core.expansion import moved_rows
+from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.core.predict import decision_values
 from frugalsvm.dual.duality_gap import NotTheProblemError, member_gap, training_gap
 from frugalsvm.dual.online import DualSolver, learn, new_solver, remembered, solver_of
 from frugalsvm.dual.selective_sampling import SELECTIONS, PackedSupport, most_informative, selected_rows
 from frugalsvm.dual.state import support_of, trimmed
 from frugalsvm.estimators._base import blas_threads, new_kernel
-from frugalsvm.estimators._classes import n_outputs_for
 from frugalsvm.estimators._online import OnlineClassifier
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, encoded_labels, example_weights
 
@@ -124,7 +123,7 @@ class DualClassifier(OnlineClassifier):
         state = self._solver.state
         expansion = support.update(state.working_set, self._slot_coefficients())
         values = decision_values(self._kernel, expansion, X, in_float64=True) + state.sums["bias"]
-        state.working_set.counts[N_KERNEL_EVALS] += X.shape[0] * expansion.counts[N_SLOTS]
+        state.working_set.counts[0]["n_kernel_evals"] += X.shape[0] * expansion.counts[0]["n_slots"]
         return most_informative(self.selection, values, labels)
 
     # --- what was learned ---------------------------------------------------------------------------------
@@ -146,7 +145,7 @@ class DualClassifier(OnlineClassifier):
 
     def _coefficients(self):
         expansion = self._expansion
-        return expansion.coef[:, : expansion.counts[N_SLOTS]].T
+        return expansion.coef[:, : expansion.counts[0]["n_slots"]].T
 
     def _scores(self, X):
         check_is_fitted(self)

@@ -5,7 +5,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from frugalsvm.core.expansion import N_MAINTENANCE, N_UPDATES
 from frugalsvm.core.predict import confidence
 from frugalsvm.device.arrays import on_host
 from frugalsvm.estimators._base import KernelExpansionClassifier, ScoringClassifier, unchanged_on_error
@@ -45,9 +44,6 @@ class OnlineLearner(RelativeRows, ScoringClassifier):
     @property
     def _n_passes(self):
         return self.max_iter
-
-    def _check_params(self):
-        raise NotImplementedError
 
     def _start(self, X, classes, random_state):
         raise NotImplementedError
@@ -248,10 +244,10 @@ class OnlineClassifier(OnlineLearner, KernelExpansionClassifier):
     def n_updates_(self):
         """Number of examples that changed the model."""
         check_is_fitted(self)
-        return int(self._expansion.counts[N_UPDATES])
+        return int(self._expansion.counts[0]["n_updates"])
 
     @property
     def n_maintenance_(self):
         """Number of support vectors that were removed, projected or merged."""
         check_is_fitted(self)
-        return int(self._expansion.counts[N_MAINTENANCE])
+        return int(self._expansion.counts[0]["n_maintenance"])

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from frugalsvm.core.moments import Moments, moments_of
+from frugalsvm.core.moments import Moments, moments_of, scale_gamma
 from frugalsvm.device.arrays import is_torch
 from frugalsvm.estimators._tensors import moments_of_tensor, validated_tensor
 
@@ -24,7 +24,6 @@ __all__ = [
     "example_weights",
     "gamma_value",
     "parsed_bytes",
-    "scale_gamma",
     "slots_for_budget",
     "validated_rows",
 ]
@@ -163,16 +162,6 @@ def gamma_value(gamma, X) -> float:
     if gamma == "auto":
         return 1.0 / (X.shape[1] if moments is None else len(moments.mean))
     return scale_gamma(_moments(X) if moments is None else moments)
-
-
-def scale_gamma(moments: Moments) -> float:
-    """One over the sum of the variances of the features: squared distances of rows are 2 then, on average.
-
-    That is `SVC`'s "scale" where all features have the same mean. `SVC` takes the variance of all entries, in which
-    different offsets of features count, although they change no distance.
-    """
-    total = len(moments.mean) * moments.variance
-    return 1.0 / total if total > 0 else 1.0
 
 
 def _moments(X) -> Moments:

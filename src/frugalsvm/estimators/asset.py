@@ -4,11 +4,11 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from frugalsvm.asset.losses import Hinge, SquaredHinge
+from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.device.losses import class_targets
 from frugalsvm.estimators._asset_stream import StreamingMachine
 from frugalsvm.estimators._base import unchanged_on_error
 from frugalsvm.estimators._batches import Batches
-from frugalsvm.estimators._classes import n_outputs_for
 from frugalsvm.estimators._online import OnlineLearner
 from frugalsvm.estimators._validation import (
     check_choice,

@@ -3,12 +3,11 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.core.expansion import N_SLOTS, coefficients
+from frugalsvm.core.capabilities import check_kernel
+from frugalsvm.core.expansion import coefficients
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.core.one_vs_rest import signs
+from frugalsvm.core.outputs import joined, n_outputs_for, signs
 from frugalsvm.estimators._base import blas_threads, new_kernel
-from frugalsvm.estimators._classes import n_outputs_for
-from frugalsvm.estimators._machines import joined
 from frugalsvm.estimators._online import OnlineClassifier
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive
 from frugalsvm.exact.kkt import violation
@@ -176,8 +175,8 @@ class TVMClassifier(OnlineClassifier):
             raise ValueError(f"m2 must be at least m1, but {self.m2!r} is below {self.m1!r}.")
         if self.reject is not None:
             check_positive("reject", self.reject)
-        if self.merge_space == "feature" and self.kernel != "rbf":
-            raise ValueError("merge_space='feature' needs kernel='rbf': only there is the merged vector known.")
+        if self.merge_space == "feature":  # elsewhere the merged vector is not known
+            check_kernel("merge_space", "feature", ("gaussian",), self.kernel, "use merge_space='input'")
 
     def _parameters(self):
         total = float(self.C) * int(self.budget)
@@ -237,7 +236,7 @@ class TVMClassifier(OnlineClassifier):
 
     def _of_each(self, function):
         check_is_fitted(self)
-        parts = [function(twins, int(twins.state.points.counts[N_SLOTS])) for twins in self._twins]
+        parts = [function(twins, int(twins.state.points.counts[0]["n_slots"])) for twins in self._twins]
         return parts[0] if len(parts) == 1 else parts
 
     @property

@@ -36,7 +36,6 @@ Trouble, and what is done about it:
 
 from frugalsvm._compile import inlined, separate
 from frugalsvm.core.cache import row_of_slot
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.core.kernels import self_value
 from frugalsvm.exact.cholesky import dot, solve_lower, solve_upper
 from frugalsvm.exact.margin_set import (
@@ -77,7 +76,7 @@ FEW_REPAIRS = 4
 @inlined
 def _open(kernel, state, upwards):
     """Let the point join an empty margin set that asks for the highest bias, or the lowest; whether there is one."""
-    n = state.points.counts[N_SLOTS]
+    n = state.points.counts[0]["n_slots"]
     g = state.scores[:n]
     if upwards:
         bias = highest_demand(g, state.min_f[:n])
@@ -169,7 +168,7 @@ def _move(kernel, state, cache, c):
 @separate
 def settle(kernel, state, cache):
     """Make all points optimal."""
-    n = state.points.counts[N_SLOTS]
+    n = state.points.counts[0]["n_slots"]
     n_zero = 0
     for _ in range(1000 + 100 * n):
         g, min_f, max_f = state.scores[:n], state.min_f[:n], state.max_f[:n]
@@ -215,7 +214,7 @@ def repair(kernel, state, cache, refresh_after):
 @separate
 def refine(kernel, state, cache):
     """Bring the margin set to its targets, and the sum of the coefficients to zero; who is stopped leaves."""
-    n = state.points.counts[N_SLOTS]
+    n = state.points.counts[0]["n_slots"]
     for repair in range(FEW_REPAIRS):
         if off_target(state) <= EXACT and repair > 0:
             return
@@ -267,7 +266,7 @@ def withdraw(kernel, state, cache, c):
 def refresh(kernel, state, cache):
     """Compute g and the factor anew, and note how wrong g was."""
     points = state.points
-    n = points.counts[N_SLOTS]
+    n = points.counts[0]["n_slots"]
     for k in range(n):
         state.old_scores[k] = state.scores[k]
         state.scores[k] = 0.0

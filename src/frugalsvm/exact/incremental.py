@@ -8,10 +8,10 @@ import numpy as np
 
 from frugalsvm._compile import entry, inlined
 from frugalsvm.core.cache import note_insertion, note_removal
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, N_UPDATES, whole_groups
+from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.core.kernels import kernel_row, self_value
-from frugalsvm.core.lookahead import ROOM, SHORT_BLOCK_ROWS, example_norm, load, place_example, products_row
+from frugalsvm.core.lookahead import SHORT_BLOCK_ROWS, example_norm, load, place_example, products_row
 from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.exact.active_set import DONE, FULL, STUCK, TOLERANCE, repair, withdraw
 from frugalsvm.exact.kkt import optimal_bias
@@ -104,7 +104,7 @@ def _completed(kernel, solver, next_room):
 
 
 def _has_room(state):
-    return state.counts[0]["n_free"] > 0 or state.points.counts[N_SLOTS] < state.points.rows.shape[0]
+    return state.counts[0]["n_free"] > 0 or state.points.counts[0]["n_slots"] < state.points.rows.shape[0]
 
 
 @inlined
@@ -114,35 +114,35 @@ def _take_slot(state):
     if state.counts[0]["n_free"] > 0:
         state.counts[0]["n_free"] -= 1
         return state.free_slots[state.counts[0]["n_free"]]
-    if points.counts[N_SLOTS] == points.rows.shape[0]:
+    if points.counts[0]["n_slots"] == points.rows.shape[0]:
         return -1
-    points.counts[N_SLOTS] += 1
-    return points.counts[N_SLOTS] - 1
+    points.counts[0]["n_slots"] += 1
+    return points.counts[0]["n_slots"] - 1
 
 
 @inlined
 def _visit(kernel, source, i, label, box, state, cache, kernel_values):
     """Learn an example; returns its slot, or -1 if there is none free."""
     points = state.points
-    n = points.counts[N_SLOTS]
+    n = points.counts[0]["n_slots"]
     slot = _take_slot(state)
     if slot < 0:
         return slot
     begin = products_row(source, i, points)
     norm = example_norm(source, i)
     kernel_row(kernel, source.products[begin:], points.norms, norm, kernel_values, whole_groups(n))
-    points.counts[N_KERNEL_EVALS] += n
-    points.counts[N_SEEN] += 1
+    points.counts[0]["n_kernel_evals"] += n
+    points.counts[0]["n_seen"] += 1
     state.scores[slot] = float64_sum(points.coef, 0, kernel_values, n)
     place_example(source, i, points, slot)
     points.norms[slot] = norm
     kernel_values[slot] = self_value(kernel, norm)
-    note_insertion(cache, slot, kernel_values, points.counts[N_SLOTS], 0.0)
+    note_insertion(cache, slot, kernel_values, points.counts[0]["n_slots"], 0.0)
     set_box(state, slot, box, 1.0 if label > 0 else 0.0, 0.0 if label > 0 else 1.0)
     set_zone(state, slot, LOW if label > 0 else HIGH)
     f = state.scores[slot] + state.scalars[0]["bias"]
     if max(state.min_f[slot] - f, f - state.max_f[slot]) > TOLERANCE:
-        points.counts[N_UPDATES] += 1
+        points.counts[0]["n_updates"] += 1
         repair(kernel, state, cache, REFRESH)
     return slot
 
@@ -154,13 +154,13 @@ def _run(kernel, source, labels, boxes, slots, start, block_rows, state, cache, 
     while start < labels.size:
         stop = start + load(source, start, min(block_rows - start % block_rows, labels.size - start), points)
         first = start
-        while start < stop and (state.counts[0]["n_free"] > 0 or points.counts[N_SLOTS] < source.state[ROOM]):
+        while start < stop and (state.counts[0]["n_free"] > 0 or points.counts[0]["n_slots"] < source.state[0]["room"]):
             slot = _visit(kernel, source, start - first, labels[start], boxes[start], state, cache, kernel_values)
             slots[start] = slot
             start += 1
             if state.counts[0]["status"] != DONE:
                 return start
-        if state.counts[0]["n_free"] == 0 and points.counts[N_SLOTS] == points.rows.shape[0]:
+        if state.counts[0]["n_free"] == 0 and points.counts[0]["n_slots"] == points.rows.shape[0]:
             return start
     return start
 

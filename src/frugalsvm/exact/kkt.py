@@ -11,7 +11,6 @@ not depend on the order: what was unlearned leaves no trace in it. LIBSVM takes 
 
 import numpy as np
 
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.exact.state import RISING
 
 __all__ = ["dual_objective", "is_pinned", "optimal_bias", "violation"]
@@ -21,12 +20,12 @@ SAME = 1e-9  # a shorter interval of biases is a point; such a part of all weigh
 
 
 def _boxes(state):
-    n = state.points.counts[N_SLOTS]
+    n = state.points.counts[0]["n_slots"]
     return state.lower[:n], state.kink[:n], state.upper[:n]
 
 
 def _near(state):
-    return AT_END * np.max(np.abs(state.points.coef[0, : state.points.counts[N_SLOTS]]), initial=0.0)
+    return AT_END * np.max(np.abs(state.points.coef[0, : state.points.counts[0]["n_slots"]]), initial=0.0)
 
 
 def is_pinned(state):

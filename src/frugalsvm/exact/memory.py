@@ -9,7 +9,7 @@ import numpy as np
 
 from frugalsvm.core.cache import FEWEST_ROWS
 from frugalsvm.core.dense_sources import FEW_FEATURES
-from frugalsvm.core.expansion import N_SLOTS, padded
+from frugalsvm.core.expansion import padded
 from frugalsvm.core.lookahead import LONG_BLOCK_ROWS, SHORT_BLOCK_ROWS
 from frugalsvm.core.sparse_source import PACKED_BYTES, WHOLE_BYTES
 from frugalsvm.exact.one_vs_one import pairs_of
@@ -45,7 +45,7 @@ class MemoryLimit(NamedTuple):
         """Give solvers room for a batch on top of ``n_known`` examples: twice what they had, or what is needed."""
         old, rooms = _sizes(solvers)
         counts = np.bincount(labels, minlength=n_classes)
-        kept = [int(s.state.points.counts[N_SLOTS] - s.state.counts[0]["n_free"]) for s in solvers]
+        kept = [int(s.state.points.counts[0]["n_slots"] - s.state.counts[0]["n_free"]) for s in solvers]
         needed = [n + int(counts[list(pair)].sum()) for n, pair in zip(kept, pairs_of(n_classes), strict=True)]
         least = [max(sizes) for sizes in zip(old, needed, strict=True)]
         ample = [size if size == had else max(size, 2 * had) for size, had in zip(least, old, strict=True)]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._stored import stored
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, N_UPDATES, new_expansion
+from frugalsvm.core.expansion import new_expansion
 from frugalsvm.core.predict import decision_values
 from frugalsvm.exact.incremental import learn, left_out
 from frugalsvm.exact.kkt import is_pinned, optimal_bias
@@ -123,9 +123,9 @@ def expansion_of(examples, solvers, n_learned):
     for m, here, slots in examples.at(indices).at_home():
         points = solvers[m].state.points
         whole.rows[here], whole.norms[here] = points.rows[slots], points.norms[slots]
-    whole.counts[N_SLOTS], whole.counts[N_SEEN] = n, n_learned
-    for name in (N_UPDATES, N_KERNEL_EVALS):
-        whole.counts[name] = sum(int(solver.state.points.counts[name]) for solver in solvers)
+    whole.counts[0]["n_slots"], whole.counts[0]["n_seen"] = n, n_learned
+    for name in ("n_updates", "n_kernel_evals"):
+        whole.counts[0][name] = sum(int(solver.state.points.counts[0][name]) for solver in solvers)
     return whole
 
 

@@ -2,7 +2,6 @@
 
 from frugalsvm._compile import compiled, inlined, larger, separate, smaller
 from frugalsvm.core.cache import row_of_slot
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.exact.state import NO_LIMIT, beta_of, set_beta
 
 __all__ = [
@@ -78,7 +77,7 @@ def change_beta(state, slot, change):
 def update_scores(kernel, state, cache):
     """Let the scores follow all changes since the last time, four kernel rows at a time."""
     points, change, values = state.points, state.change, cache.values
-    n = points.counts[N_SLOTS]
+    n = points.counts[0]["n_slots"]
     g = state.scores[:n]
     slot = _next_change(change, 0, n)
     while slot < n:
@@ -124,7 +123,7 @@ def _scale(values, factor):
 @inlined
 def rescale(state, factor):
     """All boxes times ``factor``, and the coefficients with them."""
-    n = state.points.counts[N_SLOTS]
+    n = state.points.counts[0]["n_slots"]
     _scale(state.lower[:n], factor)
     _scale(state.kink[:n], factor)
     _scale(state.upper[:n], factor)

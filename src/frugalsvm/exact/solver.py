@@ -6,7 +6,6 @@ import numpy as np
 
 from frugalsvm._stored import stored
 from frugalsvm.core.cache import KernelRows, new_rows, resized_rows
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.exact.state import ExactState, new_state, resized_state
 
 __all__ = [
@@ -48,7 +47,7 @@ def new_solver(n_features, cache_bytes, n_slots=FIRST_SLOTS, room=FIRST_ROOM):
 
 def solver_of(state, cache_bytes, buffer=None):
     """A solver with the state of another one, and an empty cache."""
-    n = int(state.points.counts[N_SLOTS])
+    n = int(state.points.counts[0]["n_slots"])
     filled = np.setdiff1d(np.arange(n), state.free_slots[: state.counts[0]["n_free"]])
     return ExactSolver(state, new_rows(cache_bytes, state.points.rows.shape[0], np.float64, buffer, filled))
 
@@ -72,7 +71,7 @@ def doubled(room):
 def model_arrays(state, *, factor):
     """All arrays that a change of the solution may change, with or without the factor, which is the largest."""
     own = [array for array in state[1:] if factor or array is not state.R]
-    return [*own, state.points.coef, state.points.weights, state.points.counts[N_SLOTS : N_SLOTS + 1]]
+    return [*own, state.points.coef, state.points.weights, state.points.counts["n_slots"]]
 
 
 def saved(solver):

@@ -29,8 +29,8 @@ import numpy as np
 
 from frugalsvm._compile import inlined
 from frugalsvm._stored import distinct, stored, within
-from frugalsvm.core.expansion import N_SLOTS, Expansion, new_expansion, resized
-from frugalsvm.core.records import float_record, integer_record
+from frugalsvm.core.expansion import Expansion, new_expansion, resized
+from frugalsvm.core.records import as_numbers, float_record, integer_record
 
 __all__ = [
     "FALLING",
@@ -113,11 +113,11 @@ class ExactState(NamedTuple):
 
     def is_sound(self, sizes) -> bool:
         """Whether the margin set and the free slots are slots, and the factor can be divided by its diagonal."""
-        counts, n = self.counts[0], int(self.points.counts[N_SLOTS])
+        counts, n = self.counts[0], int(self.points.counts[0]["n_slots"])
         n_margin, n_free = int(counts["n_margin"]), int(counts["n_free"])
         room, margin, free = sizes["m"], self.margin_slots[: max(n_margin, 0)], self.free_slots[: max(n_free, 0)]
         right = 0 <= n_margin <= room and 0 <= n_free <= n and within(self.zone, 5) and self.points.coef.shape[0] == 1
-        right = right and within(self.counts.view(np.int64)) and within(self.margin_index, room, -1)
+        right = right and within(as_numbers(self.counts)) and within(self.margin_index, room, -1)
         right = right and within(self.free_slots, sizes["s"]) and within(self.margin_slots, sizes["s"], -1)
         right = right and within(margin, n) and within(free, n) and distinct(free)
         if not right or not (self.margin_index[margin] == np.arange(n_margin)).all():

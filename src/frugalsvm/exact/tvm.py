@@ -20,7 +20,7 @@ import numpy as np
 
 from frugalsvm._compile import compiled, entry, inlined, separate
 from frugalsvm.core.cache import new_rows, note_insertion
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, N_UPDATES, whole_groups
+from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import copy_row, float64_sum, row_products, rows_dot
 from frugalsvm.core.kernels import kernel_row, kernel_value, self_value
 from frugalsvm.core.lookahead import example_norm, load, products_row, touch, write_example
@@ -41,7 +41,7 @@ MERGED, NEW = range(2)  # rows of `Twins.merged` and of `Twins.kernel_rows`
 def new_cache(twins):
     """Room for the kernel rows of all twins."""
     capacity = twins.state.points.rows.shape[0]
-    n = int(twins.state.points.counts[N_SLOTS])
+    n = int(twins.state.points.counts[0]["n_slots"])
     return new_rows(8 * capacity * capacity, capacity, np.float64, filled=np.arange(n))
 
 
@@ -87,12 +87,12 @@ def _run(tvm, source, labels, weights, block_rows, twins, cache):
             if slot >= 0:
                 _put(tvm, source, i, label, weight, twins, cache, slot)
                 touch(source, slot, points)
-            points.counts[N_UPDATES] += 1
+            points.counts[0]["n_updates"] += 1
             _adjust_C(tvm, twins, weight)
             repair(tvm.kernel, state, cache, REFRESH)
             if state.counts[0]["status"] != DONE:
                 twins.counts[0]["n_stuck"] += 1
-            if points.counts[N_SLOTS] == tvm.budget:
+            if points.counts[0]["n_slots"] == tvm.budget:
                 notice_sides(tvm, twins, cache)
 
 
@@ -100,16 +100,16 @@ def _run(tvm, source, labels, weights, block_rows, twins, cache):
 def _judge(tvm, source, i, label, weight, twins, cache):
     """What is to become of an example, and the slot that it gets, if it gets one; makes a merge that is needed."""
     state = twins.state
-    points, n = state.points, state.points.counts[N_SLOTS]
+    points, n = state.points, state.points.counts[0]["n_slots"]
     begin = products_row(source, i, points)
     norm = example_norm(source, i)
     products = source.products[begin:]
     kernel_row(tvm.kernel, products, points.norms, norm, twins.kernel_rows[NEW], whole_groups(n))
-    points.counts[N_KERNEL_EVALS] += n
-    points.counts[N_SEEN] += 1
+    points.counts[0]["n_kernel_evals"] += n
+    points.counts[0]["n_seen"] += 1
     f = float64_sum(points.coef, 0, twins.kernel_rows[NEW], n) + state.scalars[0]["bias"]
     if n < tvm.budget:
-        points.counts[N_SLOTS] += 1
+        points.counts[0]["n_slots"] += 1
         return ADDED, n
     if abs(f) > tvm.m1:
         return PASSED, NOWHERE
@@ -148,7 +148,7 @@ def _farthest(g, b):
 def _try(tvm, twins, first, second, products, norm, weight, f_new):
     """Where between the two the merged twin would be, or -1 if that is rejected. From inner products alone."""
     state = twins.state
-    points, n, b = state.points, state.points.counts[N_SLOTS], state.scalars[0]["bias"]
+    points, n, b = state.points, state.points.counts[0]["n_slots"], state.scalars[0]["bias"]
     s_i, f_i = weight_of(twins, first), state.scores[first] + b
     values = twins.kernel_rows[MERGED]
     if second >= 0:
@@ -162,7 +162,7 @@ def _try(tvm, twins, first, second, products, norm, weight, f_new):
     overlap = twins.products[first, second] if second >= 0 else products[first]
     merged_norm = h * h * points.norms[first] + (1.0 - h) * ((1.0 - h) * norm_j + 2.0 * h * overlap)
     kernel_row(tvm.kernel, values, points.norms, merged_norm, values, whole_groups(n))
-    points.counts[N_KERNEL_EVALS] += n
+    points.counts[0]["n_kernel_evals"] += n
     f = float64_sum(points.coef, 0, values, n) + b
     estimate = (s_i * f_i + s_j * f_j) / (s_i + s_j)
     accepted = tvm.reject < 0.0 or abs(f - estimate) < tvm.reject * abs(estimate)
@@ -209,7 +209,7 @@ def _take_beta(state, slot):
 def _merge(tvm, twins, cache, first, second, h, label, weight):
     """Put the merged twin into the first slot; the second one, if it is a slot, becomes free."""
     state = twins.state
-    points, n = state.points, state.points.counts[N_SLOTS]
+    points, n = state.points, state.points.counts[0]["n_slots"]
     if second >= 0:
         _between(points.rows, first, points.rows, second, h, twins.merged)
     else:
@@ -232,7 +232,7 @@ def _merge(tvm, twins, cache, first, second, h, label, weight):
     points.norms[first] = norm
     kernel_row(tvm.kernel, values, points.norms, norm, values, whole_groups(n))
     values[first] = self_value(tvm.kernel, norm)
-    note_insertion(cache, first, values, n, cache.state[0])
+    note_insertion(cache, first, values, n, cache.state[0]["clock"])
     state.scores[first] = float64_sum(points.coef, 0, values, n)
     set_box(state, first, twins.sums[0]["C"], twins.plus[first], twins.minus[first])
     beta = min(max(beta, state.lower[first]), state.upper[first])
@@ -255,7 +255,7 @@ def _note_products(products, slot, values, n, norm):
 def _put(tvm, source, i, label, weight, twins, cache, slot):
     """The newcomer as a twin of its own, not learned yet."""
     state = twins.state
-    points, n = state.points, state.points.counts[N_SLOTS]
+    points, n = state.points, state.points.counts[0]["n_slots"]
     values = twins.kernel_rows[NEW]
     norm = example_norm(source, i)
     write_example(source, i, points.rows, slot)
@@ -265,7 +265,7 @@ def _put(tvm, source, i, label, weight, twins, cache, slot):
     _note_products(twins.products, slot, products, n, norm)
     kernel_row(tvm.kernel, products, points.norms, norm, values, whole_groups(n))
     values[slot] = self_value(tvm.kernel, norm)
-    note_insertion(cache, slot, values, n, cache.state[0])
+    note_insertion(cache, slot, values, n, cache.state[0]["clock"])
     twins.plus[slot] = weight if label > 0 else 0.0
     twins.minus[slot] = 0.0 if label > 0 else weight
     set_box(state, slot, twins.sums[0]["C"], twins.plus[slot], twins.minus[slot])

@@ -20,10 +20,9 @@ import numpy as np
 from frugalsvm._compile import compiled, inlined
 from frugalsvm._stored import stored, within
 from frugalsvm.core.cache import row_of_slot
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.merge import best_point
-from frugalsvm.core.records import float_record, integer_record
+from frugalsvm.core.records import as_numbers, float_record, integer_record
 from frugalsvm.exact.state import ExactState, new_state, with_rows_apart
 
 __all__ = [
@@ -93,7 +92,7 @@ class Twins(NamedTuple):
 
     def is_sound(self, sizes) -> bool:
         """Whether partners are slots."""
-        counted = within(self.counts.view(np.int64))
+        counted = within(as_numbers(self.counts))
         return counted and within(self.partner, sizes["s"], -1) and within(self.side, 2, -1)
 
 
@@ -129,7 +128,7 @@ def weight_of(twins, k):
 def _costs(tvm, twins, cache, k):
     """The cost of merging k with each twin, whatever its side, as scratch."""
     points, costs = twins.state.points, twins.costs
-    n = points.counts[N_SLOTS]
+    n = points.counts[0]["n_slots"]
     if tvm.in_features:
         row = row_of_slot(cache, tvm.kernel, points, k)
         own = self_value(tvm.kernel, points.norms[k])
@@ -155,7 +154,7 @@ def _look_around(tvm, twins, cache, k, tell_others):
     """Find the cheapest partner of k; ``tell_others`` of k as theirs."""
     _costs(tvm, twins, cache, k)
     best, cost = -1, NOBODY
-    for j in range(twins.state.points.counts[N_SLOTS]):
+    for j in range(twins.state.points.counts[0]["n_slots"]):
         if j != k and twins.side[j] == twins.side[k]:
             price = twins.costs[j]
             if price < cost:
@@ -169,7 +168,7 @@ def _look_around(tvm, twins, cache, k, tell_others):
 def notice_sides(tvm, twins, cache):
     """Take note of twins that are new, or crossed the boundary: the others lose them, and they look around."""
     state = twins.state
-    n, b = state.points.counts[N_SLOTS], state.scalars[0]["bias"]
+    n, b = state.points.counts[0]["n_slots"], state.scalars[0]["bias"]
     for k in range(n):
         f = state.scores[k] + b
         side = np.int8(1 if f > 0.0 or not tvm.one_sided else -1 if f < 0.0 else 0)
@@ -199,7 +198,7 @@ def forget_tries(tvm, twins, products, norm, weight, side):
     state = twins.state
     points = state.points
     own = self_value(tvm.kernel, norm)
-    for k in range(points.counts[N_SLOTS]):
+    for k in range(points.counts[0]["n_slots"]):
         twins.tried[k] = False
         same_side = twins.side[k] == side and side != 0
         twins.tried_new[k] = not same_side
@@ -218,7 +217,7 @@ def cheapest(tvm, twins, cache):
     Those with the newcomer come last. On equal terms they would nearly always be the cheapest, because its weight is
     small: twins would grow heavy and stay where they are, and on real data the model is much worse.
     """
-    n = twins.state.points.counts[N_SLOTS]
+    n = twins.state.points.counts[0]["n_slots"]
     while True:
         first, with_new, cost = -1, False, NOBODY
         for k in range(n):

@@ -10,11 +10,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
 from frugalsvm.budgeted.policy import has_room
-from frugalsvm.core.expansion import N_SLOTS, Expansion
+from frugalsvm.core.capabilities import offers
+from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.kernels import RBF
-from frugalsvm.core.origin import is_shift_invariant
+from frugalsvm.core.outputs import n_outputs_for
+from frugalsvm.core.records import as_numbers
 from frugalsvm.estimators._base import new_kernel
-from frugalsvm.estimators._classes import n_outputs_for
 from frugalsvm.estimators._origin import largest_size
 from frugalsvm.estimators._threads import thread_count
 from frugalsvm.exact.one_vs_one import pairs_of
@@ -95,7 +96,7 @@ def _origin_fits(model: Any) -> bool:
         return True
     dtype = np.float32 if model._in_float32 else model._dtype
     most = largest_size(len(origin.point), dtype) / 2
-    right = is_shift_invariant(model._kernel) and np.abs(origin.point).max(initial=0.0) <= most
+    right = offers(model._kernel, "shift_invariant") and np.abs(origin.point).max(initial=0.0) <= most
     return bool(right) and origin.far_squares <= origin.n_far * most**2 * len(origin.point)
 
 
@@ -155,7 +156,7 @@ def _within_bounds(kernel: Any, rows: np.ndarray, coef: np.ndarray, intercept: A
 
 def _expansion_fits(model: Any, expansion: Expansion, n_outputs: int) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
-        coef, rows = model._coefficients().T, model._support_rows()
+        coef, rows = model._coefficients().T, model.support_rows()
     if expansion.n_outputs != n_outputs or not np.isfinite(coef).all():
         return False
     return _within_bounds(model._kernel, rows, coef, np.abs(model.intercept_).max())
@@ -166,7 +167,7 @@ def _predictor(model: Any) -> bool:
     n_classes = len(model.classes_)
     pairs = type(model).__name__ == "IncrementalSVC"
     n_outputs = len(pairs_of(n_classes)) if pairs else n_outputs_for(n_classes)
-    right = len(coef) == n_outputs and counts.min() >= 0
+    right = len(coef) == n_outputs and as_numbers(counts).min() >= 0
     return bool(right) and _within_bounds(model._kernel, rows, coef, np.abs(intercept).max())
 
 
@@ -207,7 +208,7 @@ def _incremental(model: Any) -> bool:
     if not right:
         return False
     for m, solver in enumerate(solvers):
-        capacity, n_points = solver.state.points.rows.shape[0], int(solver.state.points.counts[N_SLOTS])
+        capacity, n_points = solver.state.points.rows.shape[0], int(solver.state.points.counts[0]["n_slots"])
         if solver.cache.place.size != capacity or solver.cache.values.dtype != np.float64:
             return False
         held = np.concatenate([slots for k, _, slots in examples.by_solver() if k == m])
@@ -227,7 +228,7 @@ def _tvm(model: Any) -> bool:
     if len(model._twins) != n_outputs or len(model._caches) != n_outputs:
         return False
     for twins, cache in zip(model._twins, model._caches, strict=True):
-        capacity, n = twins.state.points.rows.shape[0], int(twins.state.points.counts[N_SLOTS])
+        capacity, n = twins.state.points.rows.shape[0], int(twins.state.points.counts[0]["n_slots"])
         room = twins.state.margin_slots.size
         if cache.place.size != capacity or cache.values.dtype != np.float64 or room <= int(model.budget):
             return False

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from oracles.bsgd import kernel_matrix
-from oracles.combining import combined_oracle
+from oracles.model_averaging import combined_oracle
 from support import Setting, blobs
 
-from frugalsvm.budgeted.combining import at_clock, combined, mean_coefficients, with_coefficients
-from frugalsvm.core.expansion import ERROR_SUM, N_MAINTENANCE, N_SEEN, N_SLOTS, RAW_NORM, SCALE, coefficients
+from frugalsvm.budgeted.model_averaging import at_clock, combined, mean_coefficients, with_coefficients
+from frugalsvm.core.expansion import coefficients
 from frugalsvm.core.schedules import advance
 
 SETTINGS = [
@@ -31,7 +31,7 @@ def models_of(setting, n_parts=3, n_rows=60):
 def joined(setting, models, budget="own", clock=None):
     parts = setting.parts()
     budget = setting.budget if budget == "own" else budget
-    return combined(parts.kernel, parts.loss, parts.schedule, models, budget, setting.maintenance, clock)
+    return combined(parts.kernel, parts.loss, parts.schedule, models, budget, type(parts.policy), clock)
 
 
 def values(setting, model, n_probes=50):
@@ -53,18 +53,18 @@ def test_one_part_stays_what_it_is(setting):
     np.testing.assert_allclose(coefficients(same), coefficients(model), rtol=1e-14)
     np.testing.assert_allclose(values(setting, same), values(setting, model), rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(same.counts, model.counts)
-    assert same.scalars[ERROR_SUM] == model.scalars[ERROR_SUM]
+    assert same.scalars[0]["error_sum"] == model.scalars[0]["error_sum"]
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_without_a_budget_it_is_the_mean_by_examples(setting):
     models = models_of(setting)
     mean = joined(setting, models, budget=None)
-    seen = [model.counts[N_SEEN] for model in models]
+    seen = [model.counts[0]["n_seen"] for model in models]
     expected = np.average([values(setting, model) for model in models], axis=0, weights=seen)
     np.testing.assert_allclose(values(setting, mean), expected, rtol=1e-9, atol=1e-9)
-    assert mean.counts[N_SEEN] == sum(seen)
-    assert mean.scalars[ERROR_SUM] == pytest.approx(sum(model.scalars[ERROR_SUM] for model in models))
+    assert mean.counts[0]["n_seen"] == sum(seen)
+    assert mean.scalars[0]["error_sum"] == pytest.approx(sum(model.scalars[0]["error_sum"] for model in models))
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
@@ -101,18 +101,18 @@ def test_what_is_lost_is_the_true_distance_in_units_of_the_step(setting):
     models = models_of(setting)
     clock = 40
     whole, model = joined(setting, models, budget=None), joined(setting, models, clock=clock)
-    assert model.counts[N_SLOTS] == setting.budget
-    assert model.counts[N_MAINTENANCE] > sum(part.counts[N_MAINTENANCE] for part in models)
-    n, n_whole = int(model.counts[N_SLOTS]), int(whole.counts[N_SLOTS])
+    assert model.counts[0]["n_slots"] == setting.budget
+    assert model.counts[0]["n_maintenance"] > sum(part.counts[0]["n_maintenance"] for part in models)
+    n, n_whole = int(model.counts[0]["n_slots"]), int(whole.counts[0]["n_slots"])
     rows = np.concatenate([whole.rows[:n_whole], model.rows[:n]])
     difference = np.concatenate([coefficients(whole), -coefficients(model)])
     lost = np.sqrt(squared_norm(setting, rows, difference))
     eta = advance(setting.parts().schedule, clock, 1.0)[0]
-    accounted = (model.scalars[ERROR_SUM] - sum(part.scalars[ERROR_SUM] for part in models)) * eta
+    accounted = (model.scalars[0]["error_sum"] - sum(part.scalars[0]["error_sum"] for part in models)) * eta
     assert accounted == pytest.approx(lost, rel=1e-6)
     assert lost > 0
     norm = squared_norm(setting, model.rows[:n], coefficients(model))
-    assert model.scalars[RAW_NORM] * model.scalars[SCALE] ** 2 == pytest.approx(norm, rel=1e-6)
+    assert model.scalars[0]["raw_norm"] * model.scalars[0]["scale"] ** 2 == pytest.approx(norm, rel=1e-6)
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
@@ -121,10 +121,10 @@ def test_it_is_what_the_oracle_says(setting):
     X, labels = blobs(200, 3, setting.n_classes, seed=2)
     first, third = setting.trained(X[:60], labels[:60]), setting.trained(X[120:], labels[120:])
     models = [first, with_coefficients(first, 2.0 * coefficients(first)), third, models_of(setting, 1)[0]]
-    expansions = [(model.rows[: int(model.counts[N_SLOTS])], coefficients(model)) for model in models]
+    expansions = [(model.rows[: int(model.counts[0]["n_slots"])], coefficients(model)) for model in models]
     rows, coef, lost = combined_oracle(
         expansions,
-        [int(model.counts[N_SEEN]) for model in models],
+        [int(model.counts[0]["n_seen"]) for model in models],
         setting.budget,
         setting.maintenance,
         kernel=setting.kernel,
@@ -134,32 +134,32 @@ def test_it_is_what_the_oracle_says(setting):
     )
     clock = 30
     model = joined(setting, models, clock=clock)
-    n = int(model.counts[N_SLOTS])
+    n = int(model.counts[0]["n_slots"])
     order, own_order = np.lexsort(rows.T), np.lexsort(model.rows[:n].T)
     np.testing.assert_allclose(model.rows[:n][own_order], rows[order], rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(coefficients(model)[own_order], coef[order], rtol=1e-6, atol=1e-9)
     eta = advance(setting.parts().schedule, clock, 1.0)[0]
-    accounted = (model.scalars[ERROR_SUM] - sum(part.scalars[ERROR_SUM] for part in models)) * eta
+    accounted = (model.scalars[0]["error_sum"] - sum(part.scalars[0]["error_sum"] for part in models)) * eta
     assert accounted == pytest.approx(lost, rel=1e-6)
 
 
 def test_vectors_that_parts_share_cost_nothing():
     setting = Setting()
     (model,) = models_of(setting, 1)
-    twice = joined(setting, [model, at_clock(model, setting.parts().schedule, 2 * int(model.counts[N_SEEN]))])
-    assert twice.counts[N_SLOTS] == model.counts[N_SLOTS]
+    twice = joined(setting, [model, at_clock(model, setting.parts().schedule, 2 * int(model.counts[0]["n_seen"]))])
+    assert twice.counts[0]["n_slots"] == model.counts[0]["n_slots"]
     np.testing.assert_allclose(values(setting, twice), values(setting, model), rtol=1e-12, atol=1e-12)
-    assert twice.scalars[ERROR_SUM] == 2 * model.scalars[ERROR_SUM]
+    assert twice.scalars[0]["error_sum"] == 2 * model.scalars[0]["error_sum"]
 
 
 def test_another_clock_is_the_same_function():
     for setting in SETTINGS:
         (model,) = models_of(setting, 1)
         moved = at_clock(model, setting.parts().schedule, 1000)
-        assert moved.counts[N_SEEN] == 1000
+        assert moved.counts[0]["n_seen"] == 1000
         np.testing.assert_allclose(values(setting, moved), values(setting, model), rtol=1e-12, atol=1e-12)
-        scales = moved.scalars[SCALE] ** 2, model.scalars[SCALE] ** 2
-        n = int(model.counts[N_SLOTS])
+        scales = moved.scalars[0]["scale"] ** 2, model.scalars[0]["scale"] ** 2
+        n = int(model.counts[0]["n_slots"])
         np.testing.assert_allclose(moved.sizes[:n] * scales[0], model.sizes[:n] * scales[1], rtol=1e-10)
 
 

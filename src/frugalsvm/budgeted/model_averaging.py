@@ -21,16 +21,9 @@ Vectors are sorted first, by their bytes: the order of the parts makes no differ
 import numpy as np
 
 from frugalsvm._compile import entry
-from frugalsvm.budgeted.maintenance import partner_of, write_merged
+from frugalsvm.budgeted.maintenance import Merge, Remove, partner_of, write_merged
+from frugalsvm.budgeted.projection import Project
 from frugalsvm.core.expansion import (
-    ERROR_SUM,
-    N_KERNEL_EVALS,
-    N_MAINTENANCE,
-    N_SEEN,
-    N_SLOTS,
-    N_UPDATES,
-    RAW_NORM,
-    SCALE,
     coefficients,
     free_slot,
     new_expansion,
@@ -39,20 +32,33 @@ from frugalsvm.core.expansion import (
 from frugalsvm.core.fastmath import first_argmin
 from frugalsvm.core.kernels import RBF, kernel_block, self_value
 from frugalsvm.core.merge import log_kernel_value
-from frugalsvm.core.schedules import Pegasos, advance
+from frugalsvm.core.schedules import advance, scale_at
 from frugalsvm.core.workspace import new_workspace
 
-__all__ = ["at_clock", "combined", "mean_coefficients", "with_coefficients"]
+__all__ = [
+    "SHRINK",
+    "at_clock",
+    "combined",
+    "mean_coefficients",
+    "merged_down",
+    "projected_down",
+    "removed_down",
+    "restarted",
+    "with_coefficients",
+    "with_history",
+]
 
 _RIDGE = 1e-6  # share of the diagonal that is added for projections
+_ADDED = ("n_updates", "n_maintenance", "n_kernel_evals", "n_since_norm")  # over restarts
+_SUMMED = ("n_seen", "n_updates", "n_maintenance", "n_kernel_evals")
 _DAMPING = 0.1  # added to the diagonal for what merging lost
 
 
 @entry
 def _merge_down(loss, kernel, expansion, work, budget):
     """Merge the smallest support vector with its best partner until there are ``budget``."""
-    while expansion.counts[N_SLOTS] > budget:
-        m = first_argmin(expansion.sizes, expansion.counts[N_SLOTS])
+    while expansion.counts[0]["n_slots"] > budget:
+        m = first_argmin(expansion.sizes, expansion.counts[0]["n_slots"])
         if expansion.sizes[m] == 0.0:  # what cancelled out is not missed
             free_slot(expansion, m)
             continue
@@ -60,21 +66,21 @@ def _merge_down(loss, kernel, expansion, work, budget):
         partner, h, _ = partner_of(loss, expansion, work, m)
         write_merged(kernel, expansion, m, partner, h, log_kernel_value(work.kernel_row, partner))
         free_slot(expansion, m)
-        expansion.counts[N_MAINTENANCE] += 1
+        expansion.counts[0]["n_maintenance"] += 1
 
 
 def at_clock(expansion, schedule, t):
     """The same function, as if it had been learned from ``t`` examples: the next step is that of example ``t + 1``."""
     t = int(t)
-    moved = with_coefficients(expansion, coefficients(expansion), _scale_at(schedule, t))
-    moved.counts[N_SEEN] = t
+    moved = with_coefficients(expansion, coefficients(expansion), scale_at(schedule, t))
+    moved.counts[0]["n_seen"] = t
     return moved
 
 
 def with_coefficients(expansion, true_coefficients, scale=None):
     """A copy without averages that has other coefficients ``(n, n_outputs)``, in true units."""
-    n, n_outputs = int(expansion.counts[N_SLOTS]), expansion.n_outputs
-    scale = expansion.scalars[SCALE] if scale is None else scale
+    n, n_outputs = int(expansion.counts[0]["n_slots"]), expansion.n_outputs
+    scale = expansion.scalars[0]["scale"] if scale is None else scale
     copy = new_expansion(len(expansion.rows), expansion.rows.shape[1], n_outputs, expansion.rows.dtype)
     for name in ("rows", "norms", "births", "counts"):
         getattr(copy, name)[:] = getattr(expansion, name)
@@ -82,11 +88,31 @@ def with_coefficients(expansion, true_coefficients, scale=None):
     copy.coef[:, :n] = true_coefficients.T / scale
     copy.weights[:, :n] = copy.coef[:, :n]
     # A size is ||a||^2 K(x, x)
-    own_values = np.divide(expansion.sizes[:n] * expansion.scalars[SCALE] ** 2, before, where=before > 0, out=before)
+    true_sizes = expansion.sizes[:n] * expansion.scalars[0]["scale"] ** 2
+    own_values = np.divide(true_sizes, before, where=before > 0, out=before)
     copy.sizes[:n] = np.square(copy.coef[:, :n]).sum(axis=0) * own_values
-    copy.scalars[SCALE] = scale
-    copy.scalars[ERROR_SUM] = expansion.scalars[ERROR_SUM]
-    copy.scalars[RAW_NORM] = expansion.scalars[RAW_NORM] * (expansion.scalars[SCALE] / scale) ** 2
+    copy.scalars[0]["scale"] = scale
+    copy.scalars[0]["error_sum"] = expansion.scalars[0]["error_sum"]
+    copy.scalars[0]["raw_norm"] = expansion.scalars[0]["raw_norm"] * (expansion.scalars[0]["scale"] / scale) ** 2
+    return copy
+
+
+def restarted(expansion, schedule, n_seen):
+    """A copy after ``n_seen`` examples with all other counters at zero, which learns on by itself."""
+    copy = at_clock(expansion, schedule, n_seen)
+    for name in _ADDED:
+        copy.counts[0][name] = 0
+    copy.scalars[0]["error_sum"] = 0.0
+    return copy
+
+
+def with_history(expansion, before, schedule):
+    """A copy of what was learned after a restart, with the counters of what was there before added to its own."""
+    n_seen = int(before.counts[0]["n_seen"] + expansion.counts[0]["n_seen"])
+    copy = at_clock(expansion, schedule, n_seen)
+    for name in _ADDED:
+        copy.counts[0][name] += before.counts[0][name]
+    copy.scalars[0]["error_sum"] += before.scalars[0]["error_sum"]
     return copy
 
 
@@ -95,7 +121,7 @@ def mean_coefficients(parts, weights):
     return _weighted_sum(parts, np.asarray(weights, np.float64))
 
 
-def combined(kernel, loss, schedule, parts, budget, maintenance="merge", clock=None):
+def combined(kernel, loss, schedule, parts, budget, policy=Merge, clock=None):
     """The mean of several models by the examples that they have learned from, inside a budget.
 
     Parameters
@@ -103,10 +129,10 @@ def combined(kernel, loss, schedule, parts, budget, maintenance="merge", clock=N
     kernel, loss, schedule : NamedTuple
         Parts of the learner.
     parts : list of Expansion
-        Models without averages; ``N_SEEN`` of each is what it weighs.
+        Models without averages; ``n_seen`` of each is what it weighs.
     budget : int or None
-    maintenance : {"merge", "project", "remove"} or str
-        A policy that is defined elsewhere makes room by removal.
+    policy : type
+        The class of the learner's policy; ``SHRINK`` says how it makes room. One that is not there does so by removal.
     clock : int, default=None
         The example whose step size measures what is lost. By default that is the sum of what the parts have seen.
 
@@ -116,24 +142,24 @@ def combined(kernel, loss, schedule, parts, budget, maintenance="merge", clock=N
         A new one. Its counters are sums of those of the parts.
     """
     _check_parts(parts)
-    if len(parts) == 1 and (budget is None or parts[0].counts[N_SLOTS] <= budget):
+    if len(parts) == 1 and (budget is None or parts[0].counts[0]["n_slots"] <= budget):
         return with_coefficients(parts[0], coefficients(parts[0]))
-    seen = np.array([part.counts[N_SEEN] for part in parts], np.int64)
+    seen = np.array([part.counts[0]["n_seen"] for part in parts], np.int64)
     rows, coef, births = _united(parts, seen / max(int(seen.sum()), 1))
     whole = _expansion_of(kernel, rows, coef, births, budget)
     _sum_counters(whole, parts)
     model = whole
     lost, norm = 0.0, None
     if budget is not None and len(rows) > budget:
-        model = _SHRINK.get(maintenance, _removed_down)(kernel, loss, whole, budget)
+        model = SHRINK.get(policy, removed_down)(kernel, loss, whole, budget)
         lost, norm = _distance(kernel, rows, coef, model)
     model = at_clock(model, schedule, int(seen.sum()))
-    scale = model.scalars[SCALE]
-    model.scalars[RAW_NORM] = (
+    scale = model.scalars[0]["scale"]
+    model.scalars[0]["raw_norm"] = (
         _squared_norm(kernel, *_rows_and_coefficients(model)) if norm is None else norm
     ) / scale**2
     if lost:
-        model.scalars[ERROR_SUM] += lost / advance(schedule, clock or max(int(seen.sum()), 1), 1.0)[0]
+        model.scalars[0]["error_sum"] += lost / advance(schedule, clock or max(int(seen.sum()), 1), 1.0)[0]
     return model
 
 
@@ -152,11 +178,6 @@ def _check_parts(parts):
             raise ValueError(f"Part {number} has another number or type of features, or of outputs, than the first.")
 
 
-def _scale_at(schedule, t):
-    """Raw coefficients are in units of the step where Pegasos is free, and true ones otherwise."""
-    return 1.0 / (schedule.lam * t) if isinstance(schedule, Pegasos) and t > 0 else 1.0
-
-
 def _weighted_sum(parts, weights):
     total = weights[0] * parts[0]
     for part, weight in zip(parts[1:], weights[1:], strict=True):
@@ -166,7 +187,7 @@ def _weighted_sum(parts, weights):
 
 def _united(parts, shares):
     """Distinct support vectors in an order of their own, their weighted coefficients and their births."""
-    used = [slice(int(part.counts[N_SLOTS])) for part in parts]
+    used = [slice(int(part.counts[0]["n_slots"])) for part in parts]
     rows = np.concatenate([part.rows[n] for part, n in zip(parts, used, strict=True)]) + 0.0  # no negative zeros
     coef = np.concatenate([share * coefficients(part) for part, share in zip(parts, shares, strict=True)]) + 0.0
     births = np.concatenate([part.births[n] for part, n in zip(parts, used, strict=True)])
@@ -196,20 +217,21 @@ def _expansion_of(kernel, rows, coef, births, budget):
     model.rows[:n], model.norms[:n], model.births[:n] = rows, norms, births
     model.coef[:, :n] = model.weights[:, :n] = coef.T
     model.sizes[:n] = np.square(coef).sum(axis=1) * np.array([self_value(kernel, x) for x in norms.tolist()])
-    model.counts[N_SLOTS] = n
+    model.counts[0]["n_slots"] = n
     return model
 
 
 def _sum_counters(model, parts):
-    for place in (N_SEEN, N_UPDATES, N_MAINTENANCE, N_KERNEL_EVALS):
-        model.counts[place] = sum(int(part.counts[place]) for part in parts)
-    model.scalars[ERROR_SUM] = sum(sorted(float(part.scalars[ERROR_SUM]) for part in parts))
+    for name in _SUMMED:
+        model.counts[0][name] = sum(int(part.counts[0][name]) for part in parts)
+    model.scalars[0]["error_sum"] = sum(sorted(float(part.scalars[0]["error_sum"]) for part in parts))
 
 
 # --- making room --------------------------------------------------------------------------------------------
 
 
-def _merged_down(kernel, loss, whole, budget):
+def merged_down(kernel, loss, whole, budget):
+    """Merging, and what it lost projected on what is left."""
     rows, coef = _rows_and_coefficients(whole)
     _merge_down(loss, kernel, whole, new_workspace(whole), budget)
     merged, found = _rows_and_coefficients(whole)
@@ -221,15 +243,16 @@ def _merged_down(kernel, loss, whole, budget):
 
 def _largest(whole, budget):
     """The largest support vectors, in their order."""
-    n = int(whole.counts[N_SLOTS])
+    n = int(whole.counts[0]["n_slots"])
     return np.sort(np.argsort(-whole.sizes[:n], kind="stable")[:budget])
 
 
-def _projected_down(kernel, loss, whole, budget):
+def projected_down(kernel, loss, whole, budget):
+    """The largest stay, and the others are projected on them."""
     rows, coef = _rows_and_coefficients(whole)
     kept = _largest(whole, budget)
     solved = _projection(kernel, rows[kept], rows, coef)
-    whole.counts[N_MAINTENANCE] += len(rows) - budget
+    whole.counts[0]["n_maintenance"] += len(rows) - budget
     return _cut(kernel, whole, kept, solved, budget)
 
 
@@ -240,29 +263,31 @@ def _projection(kernel, basis, rows, coef):
     return np.linalg.solve(gram, _kernel_matrix(kernel, basis, rows) @ coef)
 
 
-def _removed_down(kernel, loss, whole, budget):
+def removed_down(kernel, loss, whole, budget):
+    """The largest stay."""
     kept = _largest(whole, budget)
-    whole.counts[N_MAINTENANCE] += int(whole.counts[N_SLOTS]) - budget
+    whole.counts[0]["n_maintenance"] += int(whole.counts[0]["n_slots"]) - budget
     return _cut(kernel, whole, kept, coefficients(whole)[kept], budget)
 
 
 def _cut(kernel, whole, kept, coef, budget):
     """A store of the usual size with some of the vectors."""
     model = _expansion_of(kernel, whole.rows[kept], coef, whole.births[kept], budget)
-    for place in (N_SEEN, N_UPDATES, N_MAINTENANCE, N_KERNEL_EVALS):
-        model.counts[place] = whole.counts[place]
-    model.scalars[ERROR_SUM] = whole.scalars[ERROR_SUM]
+    for name in _SUMMED:
+        model.counts[0][name] = whole.counts[0][name]
+    model.scalars[0]["error_sum"] = whole.scalars[0]["error_sum"]
     return model
 
 
-_SHRINK = {"merge": _merged_down, "project": _projected_down, "remove": _removed_down}
+# How many support vectors at once become few, by the class of a policy
+SHRINK = {Merge: merged_down, Project: projected_down, Remove: removed_down}
 
 
 # --- norms --------------------------------------------------------------------------------------------------
 
 
 def _rows_and_coefficients(model):
-    return model.rows[: int(model.counts[N_SLOTS])].astype(np.float64), coefficients(model)
+    return model.rows[: int(model.counts[0]["n_slots"])].astype(np.float64), coefficients(model)
 
 
 def _kernel_matrix(kernel, A, B):

@@ -1,4 +1,4 @@
-"""Several expansions as one inside a budget, in plain numpy: the oracle of `frugalsvm.budgeted.combining`.
+"""Several expansions as one inside a budget, in plain numpy: the oracle of `frugalsvm.budgeted.model_averaging`.
 
 The mean of functions ``f_k = sum_j a_kj K(x_kj, .)`` by the examples n_k that each was learned from has the vectors of
 all of them with the coefficients ``(n_k / n) a_kj``; a vector that several have is one. If these are more than the
