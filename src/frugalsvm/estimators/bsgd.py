@@ -3,6 +3,8 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm.arrays.namespace import arrays_on
+from frugalsvm.budgeted.device_blocks import learn_by_blocks
 from frugalsvm.budgeted.learner import Learner
 from frugalsvm.budgeted.maintenance import POLICIES, new_policy
 from frugalsvm.budgeted.norm_constraint import Ball, Unconstrained
@@ -21,8 +23,6 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.losses import MARGIN, hinge_for
 from frugalsvm.core.outputs import n_outputs_for, with_classes
 from frugalsvm.core.schedules import LEARNERS, new_schedule
-from frugalsvm.device.arrays import arrays_on
-from frugalsvm.device.blocks import learn_by_blocks
 from frugalsvm.estimators._base import blas_threads, bytes_per_slot
 from frugalsvm.estimators._online import FIRST_SLOTS
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
