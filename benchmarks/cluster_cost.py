@@ -24,7 +24,7 @@ from distributed import Client, wait
 from benchmarks.asset_data import split_of
 from benchmarks.many_machines import cluster_of
 from frugalsvm import BSGDClassifier
-from frugalsvm.budgeted.combining import combined
+from frugalsvm.budgeted.model_averaging import combined
 from frugalsvm.core.kernels import RBF
 from frugalsvm.dask._cluster import Cluster
 from frugalsvm.lowrank.backends.compiled import StoredRows

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from oracles.bsgd import BSGDOracle
 
-from frugalsvm.budgeted.ball import Ball, Everywhere
 from frugalsvm.budgeted.maintenance import new_policy
+from frugalsvm.budgeted.norm_constraint import Ball, Unconstrained
 from frugalsvm.budgeted.sgd import Parts, learn
-from frugalsvm.core.expansion import N_SLOTS, averaged_coefficients, coefficients, new_expansion
+from frugalsvm.core.expansion import averaged_coefficients, coefficients, new_expansion
 from frugalsvm.core.kernels import RBF, Linear, Poly
 from frugalsvm.core.losses import MARGIN, hinge_for
 from frugalsvm.core.predict import decision_values
@@ -80,7 +80,7 @@ class Setting:
             kernel=self.kernel_part(),
             schedule=schedules[self.learner],
             policy=new_policy(self.maintenance, self.budget),
-            ball=Everywhere() if self.radius is None else Ball(self.radius),
+            ball=Unconstrained() if self.radius is None else Ball(self.radius),
         )
 
     def empty_model(self, X):
@@ -121,5 +121,5 @@ class Setting:
         """Decision values of an engine's model, ``(n_rows, n_outputs)``, by its own prediction."""
         weights = np.zeros_like(model.weights)
         true = averaged_coefficients(model) if averaged else coefficients(model)
-        weights[:, : model.counts[N_SLOTS]] = true.T
+        weights[:, : model.counts[0]["n_slots"]] = true.T
         return decision_values(self.kernel_part(), model._replace(weights=weights, counts=model.counts.copy()), X)

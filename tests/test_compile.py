@@ -18,7 +18,7 @@ from support import Setting, blobs
 
 import frugalsvm
 from frugalsvm._compile import COMPILED_THERE, NOT_COMPILED, compiled, generic, sources_digest
-from frugalsvm.core.expansion import ERROR_SUM, N_MAINTENANCE, N_SLOTS, coefficients
+from frugalsvm.core.expansion import coefficients
 
 TESTS = Path(__file__).parent
 
@@ -39,19 +39,19 @@ TRAINING = """
 import json
 import numpy as np
 import frugalsvm
-from frugalsvm.budgeted.ball import Everywhere
+from frugalsvm.budgeted.norm_constraint import Unconstrained
 from frugalsvm.budgeted.policy import Unlimited
 from frugalsvm.budgeted.sgd import Parts, learn, run
-from frugalsvm.core.expansion import N_SLOTS, new_expansion
+from frugalsvm.core.expansion import new_expansion
 from frugalsvm.core.kernels import Linear
 from frugalsvm.core.losses import BinaryHinge
 from frugalsvm.core.schedules import Norma
 
-parts = Parts(BinaryHinge(), Linear(), Norma(1e-9, 0.75), Unlimited(), Everywhere())
+parts = Parts(BinaryHinge(), Linear(), Norma(1e-9, 0.75), Unlimited(), Unconstrained())
 _, model = learn(parts, new_expansion(8, 1, 1, np.float64), np.ones((6, 1)), np.ones(6, np.int64))
 print(json.dumps({
     "file": frugalsvm.__file__,
-    "n_learned": int(model.counts[N_SLOTS]),
+    "n_learned": int(model.counts[0]["n_slots"]),
     "hits": sum(run.stats.cache_hits.values()),
     "misses": sum(run.stats.cache_misses.values()),
 }))
@@ -281,13 +281,13 @@ def trained_models(*, sparse):
     for name, setting in CASES.items():
         X, labels = blobs(48, 3, setting.n_classes, seed=3)
         model = setting.trained(scipy.sparse.csr_matrix(X) if sparse else X, labels)
-        n = model.counts[N_SLOTS]
+        n = model.counts[0]["n_slots"]
         arrays |= {
             f"{name}-rows": model.rows[:n],
             f"{name}-coefficients": coefficients(model),
             f"{name}-decisions": setting.decisions(model, X, averaged=True),
-            f"{name}-counts": model.counts,
-            f"{name}-error": model.scalars[ERROR_SUM],
+            f"{name}-counts": model.counts.view(np.int64),
+            f"{name}-error": model.scalars[0]["error_sum"],
         }
     return arrays
 
@@ -314,10 +314,10 @@ def test_interpreted_code_learns_the_same(interpreted, prefix):
     expected = trained_models(sparse=False)
     for name, array in expected.items():
         np.testing.assert_allclose(interpreted[prefix + name], array, rtol=1e-9, atol=1e-9, err_msg=name)
-    assert all(expected[f"{case}-counts"][N_SLOTS] == 5 for case in CASES)
+    assert all(expected[f"{case}-counts"][0] == 5 for case in CASES)
 
 
 def test_interpreted_blocks_learn_the_same(interpreted):
     model = MANY_FEATURES.trained(*blobs(70, 12, 2, seed=3))
-    assert model.counts[N_MAINTENANCE] > 10
+    assert model.counts[0]["n_maintenance"] > 10
     np.testing.assert_allclose(interpreted["blocks"], model.rows, rtol=1e-9, atol=1e-9)

@@ -8,13 +8,13 @@ classes and ``partial_fit`` come from the parts that are there.
 
 from typing import NamedTuple
 
-from frugalsvm.budgeted.ball import Everywhere
 from frugalsvm.budgeted.maintenance import new_policy
+from frugalsvm.budgeted.norm_constraint import Unconstrained
 from frugalsvm.budgeted.sgd import Parts
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.losses import MARGIN
 from frugalsvm.core.schedules import advance, may_fold, step_size
-from frugalsvm.estimators._machines import MachinesClassifier
+from frugalsvm.estimators._one_vs_rest import OneVsRestLearners
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
 from frugalsvm.persist import register
 
@@ -47,7 +47,7 @@ def _may_fold(schedule):
 # --- the estimator: parameters in, parts out ------------------------------------------------------------------------
 
 
-class PA2Classifier(MachinesClassifier):
+class PA2Classifier(OneVsRestLearners):
     """Budgeted PA-II with merging, in the manner of scikit-learn; several classes one against the rest."""
 
     def __init__(
@@ -81,7 +81,7 @@ class PA2Classifier(MachinesClassifier):
 
     def _new_parts(self, loss, kernel, budget, capacity, random_state):
         schedule = SquaredPassiveAggressive(float(self.C))
-        return Parts(loss, kernel, schedule, new_policy("merge", budget), Everywhere())
+        return Parts(loss, kernel, schedule, new_policy("merge", budget), Unconstrained())
 
 
 # The registry lines: what model files may hold.

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from frugalsvm.budgeted.maintenance import POLICIES
 from frugalsvm.budgeted.policy import admit, oldest, remove
-from frugalsvm.core.expansion import N_SLOTS
 
 
 class RemoveOldest(NamedTuple):
@@ -18,10 +17,10 @@ class RemoveOldest(NamedTuple):
 
 @admit.implement(RemoveOldest, inline=False)
 def _admit_by_age(policy, loss, kernel, ball, source, expansion, work):
-    n = expansion.counts[N_SLOTS]  # the newcomer is in the last slot already
+    n = expansion.counts[0]["n_slots"]  # the newcomer is in the last slot already
     if n > policy.budget:
-        victim = oldest(expansion.births, n)
-        return remove(kernel, ball, source, expansion, work, victim)
+        dropped = oldest(expansion.births, n)
+        return remove(kernel, ball, source, expansion, work, dropped)
     return 0.0  # nothing was lost
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "distinct",
     "is_finite",
     "is_matrix",
+    "renamed",
     "stored",
     "stored_as",
     "stored_under",
@@ -85,6 +86,11 @@ def stored(
         return cls
 
     return declare
+
+
+def renamed(**names: str) -> Callable[[Fields], Fields]:
+    """For ``earlier``: fields that have another name today, ``renamed(old="new")``."""
+    return lambda fields: {names.get(field, field): value for field, value in fields.items()}
 
 
 def stored_as(cls: type) -> Stored | None:

@@ -8,7 +8,7 @@ import scipy.sparse
 from support import Setting
 
 from frugalsvm import datasets
-from frugalsvm.core.expansion import N_SLOTS, coefficients
+from frugalsvm.core.expansion import coefficients
 from frugalsvm.core.lookahead import BLOCK_ROWS
 
 N_ROWS = 5000
@@ -38,7 +38,7 @@ def at_once(stream):
 
 def assert_same_history(model, reference):
     """The same examples were learned, and the same victims merged with the same partners."""
-    n = reference.counts[N_SLOTS]
+    n = reference.counts[0]["n_slots"]
     assert n == SETTING.budget
     np.testing.assert_array_equal(model.counts, reference.counts)
     np.testing.assert_array_equal(model.births[:n], reference.births[:n])
@@ -46,7 +46,7 @@ def assert_same_history(model, reference):
 
 
 def assert_same_bits(model, reference):
-    n = reference.counts[N_SLOTS]
+    n = reference.counts[0]["n_slots"]
     np.testing.assert_array_equal(model.counts, reference.counts)
     np.testing.assert_array_equal(model.rows[:n], reference.rows[:n])
     np.testing.assert_array_equal(coefficients(model), coefficients(reference))

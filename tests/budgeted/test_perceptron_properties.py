@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from oracles.bsgd import kernel_matrix
 from support import blobs
 
-from frugalsvm.budgeted.ball import Everywhere
+from frugalsvm.budgeted.budget_perceptrons import REFRESH
+from frugalsvm.budgeted.norm_constraint import Unconstrained
 from frugalsvm.budgeted.perceptrons import FORGETRON_SHARE
-from frugalsvm.budgeted.self_scored import REFRESH
 from frugalsvm.budgeted.sgd import Parts, learn
 from frugalsvm.budgeted.strategies import MULTI_CLASS, STRATEGIES, VARIANTS, new_strategy, new_variant
-from frugalsvm.core.expansion import N_SEEN, N_SLOTS, N_UPDATES, SCALE, coefficients, new_expansion
+from frugalsvm.core.expansion import coefficients, new_expansion
 from frugalsvm.core.kernels import RBF, Poly
 from frugalsvm.core.losses import hinge_for
 from frugalsvm.core.schedules import Implicit, PassiveAggressive, Perceptron
@@ -35,7 +35,7 @@ def new_learner(name, budget=8, *, n_outputs=1, margin=1.0, C=0.7, kernel="rbf",
     else:
         schedule = Implicit(0.02, 0.5) if name == "silk" else Perceptron(1.0, 1.0 if name == "projectron++" else margin)
         policy = new_strategy(name, budget, capacity, seed=seed, threshold=threshold)
-    return Parts(hinge_for(n_outputs), KERNELS[kernel], schedule, policy, Everywhere()), model
+    return Parts(hinge_for(n_outputs), KERNELS[kernel], schedule, policy, Unconstrained()), model
 
 
 def stream(n_rows, seed, *, n_classes=2, on_a_grid=False):
@@ -65,7 +65,7 @@ def gram(parts, X, Z):
 
 
 def rows_of(model):
-    return model.rows[: model.counts[N_SLOTS]]
+    return model.rows[: model.counts[0]["n_slots"]]
 
 
 def value_at(parts, model, x):
@@ -73,7 +73,7 @@ def value_at(parts, model, x):
 
 
 def assert_same_model(model, reference):
-    n = reference.counts[N_SLOTS]
+    n = reference.counts[0]["n_slots"]
     np.testing.assert_array_equal(model.counts, reference.counts)
     np.testing.assert_array_equal(model.births[:n], reference.births[:n])
     np.testing.assert_array_equal(model.rows[:n], reference.rows[:n])
@@ -87,9 +87,9 @@ class TestEveryPolicy:
     def test_budget_is_never_exceeded(self, name, seed, budget, on_a_grid):
         X, labels = stream(100, seed, on_a_grid=on_a_grid)
         parts, model = new_learner(name, budget)
-        largest = max(model.counts[N_SLOTS] for _ in one_by_one(parts, model, X, labels))
+        largest = max(model.counts[0]["n_slots"] for _ in one_by_one(parts, model, X, labels))
         assert largest == budget
-        assert model.counts[N_SEEN] == 100
+        assert model.counts[0]["n_seen"] == 100
         assert np.isfinite(coefficients(model)).all()
 
     @few_examples
@@ -123,14 +123,14 @@ class TestEveryPolicy:
     @given(seed=seeds)
     @pytest.mark.parametrize("name", ["budget", "projectron", "nn", "projecting"])
     def test_caches_can_be_lost(self, name, seed):
-        """Values, neighbours and inverses are those of the model: a policy that knows none of them finds them again."""
+        """Values, neighbors and inverses are those of the model: a policy that knows none of them finds them again."""
         X, labels = stream(120, seed)
         parts, model = new_learner(name)
         learn(parts, model, X, labels)
         ignorant, again = new_learner(name)
         learn(ignorant, again, X[:60], labels[:60])
         learn(new_learner(name)[0], again, X[60:], labels[60:])
-        n = model.counts[N_SLOTS]
+        n = model.counts[0]["n_slots"]
         np.testing.assert_array_equal(again.births[:n], model.births[:n])
         np.testing.assert_allclose(coefficients(again), coefficients(model), rtol=1e-8, atol=1e-8)
 
@@ -138,8 +138,8 @@ class TestEveryPolicy:
 def test_a_full_stoptron_learns_no_more():
     X, labels = stream(100, seed=0)
     parts, model = new_learner("stop")
-    n_updates = [int(model.counts[N_UPDATES]) for _ in one_by_one(parts, model, X, labels)]
-    assert n_updates[-1] == model.counts[N_SLOTS] == 8
+    n_updates = [int(model.counts[0]["n_updates"]) for _ in one_by_one(parts, model, X, labels)]
+    assert n_updates[-1] == model.counts[0]["n_slots"] == 8
     np.testing.assert_array_equal(np.abs(coefficients(model)), 1.0)
     first_full = n_updates.index(8) + 1
     assert model.births[:8].max() == first_full < 60
@@ -150,9 +150,9 @@ def test_a_random_victim_is_never_the_newcomer():
     parts, model = new_learner("random", budget=2)
     n_updates = 0
     for i in one_by_one(parts, model, X, labels):
-        if model.counts[N_UPDATES] > n_updates:
-            assert i + 1 in model.births[: model.counts[N_SLOTS]]
-        n_updates = model.counts[N_UPDATES]
+        if model.counts[0]["n_updates"] > n_updates:
+            assert i + 1 in model.births[: model.counts[0]["n_slots"]]
+        n_updates = model.counts[0]["n_updates"]
     assert n_updates > 50
 
 
@@ -166,30 +166,30 @@ class TestForgetron:
         parts, model = new_learner("forgetron", budget, margin=margin)
         sizes = {}
         for _ in one_by_one(parts, model, X, labels):
-            assert parts.policy.spoiled[0] <= FORGETRON_SHARE * model.counts[N_UPDATES] * (1 + 1e-12)
+            assert parts.policy.spoiled[0] <= FORGETRON_SHARE * model.counts[0]["n_updates"] * (1 + 1e-12)
             present = dict(zip(model.births, np.abs(coefficients(model)[:, 0]), strict=False))
             assert all(size <= sizes.get(birth, 1.0) * (1 + 1e-12) for birth, size in present.items())
             sizes = present
         assert parts.policy.spoiled[0] > 0.0
-        assert model.scalars[SCALE] < 1.0
+        assert model.scalars[0]["scale"] < 1.0
 
     def test_the_oldest_goes(self):
         X, labels = stream(150, seed=0)
         parts, model = new_learner("forgetron")
         n_updates, learned = 0, []
         for i in one_by_one(parts, model, X, labels):
-            if model.counts[N_UPDATES] > n_updates:
+            if model.counts[0]["n_updates"] > n_updates:
                 learned.append(i + 1)
-            n_updates = model.counts[N_UPDATES]
-            assert sorted(model.births[: model.counts[N_SLOTS]]) == learned[-8:]
+            n_updates = model.counts[0]["n_updates"]
+            assert sorted(model.births[: model.counts[0]["n_slots"]]) == learned[-8:]
         assert len(learned) > 20
 
 
 class TestSelfScores:
     def assert_true(self, parts, model):
-        n = model.counts[N_SLOTS]
+        n = model.counts[0]["n_slots"]
         true = gram(parts, rows_of(model), rows_of(model)) @ coefficients(model)[:, 0]
-        assert parts.policy.scores.state[0] == n
+        assert parts.policy.scores.state[0]["n_covered"] == n
         np.testing.assert_allclose(parts.policy.scores.values[:n], true, rtol=0, atol=1e-11)
 
     @few_examples
@@ -206,10 +206,10 @@ class TestSelfScores:
         X, labels = stream(800, seed=0)
         parts, model = new_learner("budget", 4)
         learn(parts, model, X[:200], labels[:200])
-        before = model.counts[N_UPDATES]
+        before = model.counts[0]["n_updates"]
         parts.policy.scores.values[:] += 0.1
         learn(parts, model, X[200:], labels[200:])
-        assert model.counts[N_UPDATES] - before > 2 * REFRESH * 4
+        assert model.counts[0]["n_updates"] - before > 2 * REFRESH * 4
         self.assert_true(parts, model)
 
     @few_examples
@@ -219,31 +219,31 @@ class TestSelfScores:
         X, labels = stream(120, seed)
         parts, model = new_learner("tightest", budget, margin=margin)
         for i in one_by_one(parts, model, X, labels):
-            counts = parts.policy.counts[:, : model.counts[N_SLOTS]]
+            counts = parts.policy.counts[:, : model.counts[0]["n_slots"]]
             np.testing.assert_allclose(counts.sum(axis=1), np.bincount(labels[: i + 1], minlength=2), rtol=1e-12)
 
 
 @few_examples
 @given(seed=seeds, budget=st.integers(2, 10), on_a_grid=st.booleans())
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_neighbours_are_the_nearest_in_feature_space(kernel, seed, budget, on_a_grid):
+def test_neighbors_are_the_nearest_in_feature_space(kernel, seed, budget, on_a_grid):
     X, labels = stream(120, seed, on_a_grid=on_a_grid)
     parts, model = new_learner("nn", budget, kernel=kernel)
-    neighbours = parts.policy.neighbours
+    neighbors = parts.policy.neighbors
     for _ in one_by_one(parts, model, X, labels):
-        n = int(model.counts[N_SLOTS])
-        assert neighbours.state[0] == n
+        n = int(model.counts[0]["n_slots"])
+        assert neighbors.state[0]["n_covered"] == n
         if n == 1:
-            assert neighbours.slot[0] == -1
+            assert neighbors.slot[0] == -1
             continue
         values = gram(parts, rows_of(model), rows_of(model))
         distances = np.diag(values)[:, None] - 2.0 * values + np.diag(values)
         np.fill_diagonal(distances, np.inf)
-        slots, everyone = neighbours.slot[:n], np.arange(n)
+        slots, everyone = neighbors.slot[:n], np.arange(n)
         assert np.all((slots >= 0) & (slots < n) & (slots != everyone))
         scale = np.abs(values).max()
         np.testing.assert_allclose(distances[everyone, slots], distances.min(axis=1), rtol=1e-9, atol=1e-11 * scale)
-        np.testing.assert_allclose(neighbours.value[:n], values[everyone, slots], rtol=1e-9, atol=1e-11 * scale)
+        np.testing.assert_allclose(neighbors.value[:n], values[everyone, slots], rtol=1e-9, atol=1e-11 * scale)
         if not on_a_grid:  # no ties
             np.testing.assert_array_equal(slots, distances.argmin(axis=1))
 
@@ -256,9 +256,9 @@ def test_inverse_is_that_of_the_kernel_matrix(name, seed, budget, on_a_grid):
     parts, model = new_learner(name, budget)
     span = parts.policy.span
     for _ in one_by_one(parts, model, X, labels):
-        n = model.counts[N_SLOTS]
+        n = model.counts[0]["n_slots"]
         matrix = gram(parts, rows_of(model), rows_of(model))
-        assert span.state[0] == n
+        assert span.state[0]["n_covered"] == n
         tolerance = 1e-13 * np.linalg.cond(matrix) + 1e-12
         np.testing.assert_allclose(span.inverse[:n, :n] @ matrix, np.eye(n), rtol=0, atol=tolerance)
 
@@ -271,7 +271,7 @@ def test_support_vectors_are_farther_apart_than_the_threshold(name, seed, thresh
     X, labels = stream(150, seed)
     parts, model = new_learner(name, 100, threshold=threshold)
     learn(parts, model, X, labels)
-    assert 2 < model.counts[N_SLOTS] < 100
+    assert 2 < model.counts[0]["n_slots"] < 100
     factor = np.linalg.cholesky(gram(parts, rows_of(model), rows_of(model)))
     assert np.diag(factor)[1:].min() > threshold * (1 - 1e-9)
 
@@ -293,4 +293,4 @@ def test_newcomers_get_the_passive_aggressive_value(variant, kernel, seed, C, on
         size = 1.0 + np.abs(coefficients(model)).max(initial=0.0)
         assert y * value_at(parts, model, x) == pytest.approx(y * before + tau * own, rel=1e-8, abs=1e-8 * size)
         before = value_at(parts, model, X[i + 1]) if i + 1 < len(X) else 0.0
-    assert model.counts[N_UPDATES] > 20
+    assert model.counts[0]["n_updates"] > 20

@@ -8,10 +8,10 @@ from oracles.bpa import BPAOracle
 from oracles.perceptrons import PerceptronOracle
 from support import blobs, kernel_part
 
-from frugalsvm.budgeted.ball import Everywhere
+from frugalsvm.budgeted.norm_constraint import Unconstrained
 from frugalsvm.budgeted.sgd import Parts, learn
 from frugalsvm.budgeted.strategies import STRATEGIES, VARIANTS, new_strategy, new_variant
-from frugalsvm.core.expansion import N_MAINTENANCE, N_SEEN, N_SLOTS, N_UPDATES, coefficients, new_expansion
+from frugalsvm.core.expansion import coefficients, new_expansion
 from frugalsvm.core.losses import hinge_for
 from frugalsvm.core.rng import below, new_rng
 from frugalsvm.core.schedules import Implicit, PassiveAggressive, Perceptron
@@ -43,7 +43,7 @@ class Perceptrons:
         margin = 1 if self.strategy == "projectron++" else self.margin
         schedule = Implicit(self.lam, self.eta) if self.strategy == "silk" else Perceptron(1.0, float(margin))
         policy = new_strategy(self.strategy, self.budget, capacity, threshold=self.threshold, seed=SEED)
-        return Parts(hinge_for(self.n_outputs), kernel_part(self), schedule, policy, Everywhere())
+        return Parts(hinge_for(self.n_outputs), kernel_part(self), schedule, policy, Unconstrained())
 
     def oracle(self):
         rng = new_rng(SEED)
@@ -66,7 +66,7 @@ class Perceptrons:
         return step.tau > 0.0
 
     def made_room(self, step):
-        return step.victim is not None or step.projected
+        return step.dropped is not None or step.projected
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class PassiveAggressives:
 
     def parts(self, capacity):
         policy = new_variant(self.variant, self.budget, capacity)
-        return Parts(hinge_for(1), kernel_part(self), PassiveAggressive(self.C), policy, Everywhere())
+        return Parts(hinge_for(1), kernel_part(self), PassiveAggressive(self.C), policy, Unconstrained())
 
     def oracle(self):
         return BPAOracle(
@@ -98,7 +98,7 @@ class PassiveAggressives:
         return step.violated
 
     def made_room(self, step):
-        return step.victim is not None
+        return step.dropped is not None
 
 
 def assert_follows_the_oracle(setting, n_features=3, seed=1, n_rows=N_ROWS):
@@ -117,8 +117,8 @@ def assert_follows_the_oracle(setting, n_features=3, seed=1, n_rows=N_ROWS):
         )
         _, model = learn(setting.parts(start.rows.shape[0]), start, X[:k], labels[:k])
         counts, n = model.counts, len(oracle.rows)
-        assert (counts[N_SLOTS], counts[N_SEEN], counts[N_UPDATES]) == (n, k, n_updates)
-        assert counts[N_MAINTENANCE] == n_room
+        assert (counts[0]["n_slots"], counts[0]["n_seen"], counts[0]["n_updates"]) == (n, k, n_updates)
+        assert counts[0]["n_maintenance"] == n_room
         assert model.births[:n].tolist() == oracle.births
         np.testing.assert_array_equal(model.rows[:n], np.array(oracle.rows).reshape(n, n_features))
         np.testing.assert_allclose(coefficients(model), oracle.coef, rtol=1e-6, atol=1e-8)
@@ -131,7 +131,7 @@ def assert_follows_the_oracle(setting, n_features=3, seed=1, n_rows=N_ROWS):
 def assert_no_near_ties(steps):
     """What is compared must not hang on the last digit."""
     for step in steps:
-        if step.victim is not None and hasattr(step, "score") and step.runner_up < np.inf:
+        if step.dropped is not None and hasattr(step, "score") and step.runner_up < np.inf:
             distance = abs(step.runner_up - step.score)
             assert distance == 0.0 or distance > 1e-9
 
@@ -184,7 +184,7 @@ def test_other_kernels(strategy, kernel):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_passive_aggressive_variants(variant, C):
     steps = assert_follows_the_oracle(PassiveAggressives(variant, C=C))
-    assert sum(step.victim is not None for step in steps) >= 20
+    assert sum(step.dropped is not None for step in steps) >= 20
 
 
 @pytest.mark.slow

@@ -11,13 +11,6 @@ from support import Setting, blobs
 
 from frugalsvm.budgeted.sgd import learn
 from frugalsvm.core.expansion import (
-    ERROR_SUM,
-    N_MAINTENANCE,
-    N_SEEN,
-    N_SLOTS,
-    N_UPDATES,
-    RAW_NORM,
-    SCALE,
     averaged_coefficients,
     coefficients,
 )
@@ -27,7 +20,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def rows_and_coefficients(model):
-    n = model.counts[N_SLOTS]
+    n = model.counts[0]["n_slots"]
     return model.rows[:n].astype(np.float64), coefficients(model)
 
 
@@ -46,9 +39,9 @@ def test_budget_is_never_exceeded(maintenance, seed, budget, n_features, batch_r
     for start in range(0, 120, batch_rows):
         batch = slice(start, start + batch_rows)
         assert learn(parts, model, X[batch], labels[batch])[1] is model  # with a budget, nothing is ever allocated
-        assert model.counts[N_SLOTS] <= budget
-    assert model.counts[N_UPDATES] > budget
-    assert model.counts[N_MAINTENANCE] >= model.counts[N_UPDATES] - budget
+        assert model.counts[0]["n_slots"] <= budget
+    assert model.counts[0]["n_updates"] > budget
+    assert model.counts[0]["n_maintenance"] >= model.counts[0]["n_updates"] - budget
     assert np.isfinite(coefficients(model)).all()
 
 
@@ -62,12 +55,12 @@ def test_degradation_is_the_norm_of_the_difference(n_outputs, maintenance, seed,
     X, labels = blobs(40, n_features, setting.n_classes, seed)
     for k in range(7, 40):
         model = setting.trained(X[:k], labels[:k])
-        if model.counts[N_MAINTENANCE] == 1:
+        if model.counts[0]["n_maintenance"] == 1:
             break
-    assert model.counts[N_MAINTENANCE] == 1
-    assert model.counts[N_SLOTS] == 6
+    assert model.counts[0]["n_maintenance"] == 1
+    assert model.counts[0]["n_slots"] == 6
     before = replace(setting, budget=7).trained(X[:k], labels[:k])
-    assert before.counts[N_SLOTS] == 7
+    assert before.counts[0]["n_slots"] == 7
 
     rows, coef = zip(rows_and_coefficients(before), rows_and_coefficients(model), strict=True)
     lost = squared_norm(setting, np.concatenate(rows), np.concatenate([coef[0], -coef[1]]))
@@ -76,7 +69,7 @@ def test_degradation_is_the_norm_of_the_difference(n_outputs, maintenance, seed,
     size = squared_norm(setting, rows[0], coef[0])
     condition = np.linalg.cond(kernel_matrix(rows[0], rows[0], kernel="rbf", gamma=setting.gamma))
     tolerance = 1e-6 + (1e-12 * condition if maintenance == "project" else 0.0)
-    assert (model.scalars[ERROR_SUM] * eta) ** 2 == pytest.approx(max(lost, 0.0), rel=tolerance, abs=1e-9 * size)
+    assert (model.scalars[0]["error_sum"] * eta) ** 2 == pytest.approx(max(lost, 0.0), rel=tolerance, abs=1e-9 * size)
 
 
 @few_examples
@@ -107,12 +100,12 @@ def test_scale_is_folded_and_nobody_notices(average_from):
     model = setting.trained(X, labels)
     t = np.arange(1, 2001)
     assert np.log10(1 - 0.9 / np.sqrt(t)).sum() < -30
-    assert 1e-10 < model.scalars[SCALE] <= 1.0
+    assert 1e-10 < model.scalars[0]["scale"] <= 1.0
 
     oracle = setting.oracle()
     for x, label in zip(X, labels, strict=True):
         oracle.learn_one(x, setting.oracle_label(label))
-    np.testing.assert_array_equal(model.births[: model.counts[N_SLOTS]], oracle.births)
+    np.testing.assert_array_equal(model.births[: model.counts[0]["n_slots"]], oracle.births)
     np.testing.assert_allclose(coefficients(model), oracle.coef, rtol=1e-9)
     if average_from is not None:
         np.testing.assert_allclose(averaged_coefficients(model), oracle.average_coef, rtol=1e-6, atol=1e-12)
@@ -126,10 +119,10 @@ def test_gradient_error_of_removal_counts_removals(n_outputs, seed):
     setting = Setting("pegasos", "remove", n_outputs)
     X, labels = blobs(300, 3, setting.n_classes, seed)
     model = setting.trained(X, labels)
-    assert model.counts[N_MAINTENANCE] > 0
+    assert model.counts[0]["n_maintenance"] > 0
     per_removal = 1.0 if n_outputs == 1 else np.sqrt(2.0)  # a newcomer has the coefficients 1 and -1
-    mean_error = model.scalars[ERROR_SUM] / model.counts[N_SEEN]
-    assert mean_error == pytest.approx(per_removal * model.counts[N_MAINTENANCE] / model.counts[N_SEEN])
+    mean_error = model.scalars[0]["error_sum"] / model.counts[0]["n_seen"]
+    assert mean_error == pytest.approx(per_removal * model.counts[0]["n_maintenance"] / model.counts[0]["n_seen"])
 
 
 class TestKeptQuantitiesHeal:
@@ -142,12 +135,12 @@ class TestKeptQuantitiesHeal:
         X, labels = blobs(600, 3, 2, seed=0)
         parts = setting.parts()
         _, model = learn(parts, setting.empty_model(X), X[:200], labels[:200])
-        model.scalars[RAW_NORM] *= 1.1
-        before = model.counts[N_UPDATES]
+        model.scalars[0]["raw_norm"] *= 1.1
+        before = model.counts[0]["n_updates"]
         learn(parts, model, X[200:], labels[200:])
-        assert model.counts[N_UPDATES] - before > 8 * setting.budget
+        assert model.counts[0]["n_updates"] - before > 8 * setting.budget
         true = squared_norm(setting, *rows_and_coefficients(model))
-        assert model.scalars[SCALE] ** 2 * model.scalars[RAW_NORM] == pytest.approx(true, rel=1e-9)
+        assert model.scalars[0]["scale"] ** 2 * model.scalars[0]["raw_norm"] == pytest.approx(true, rel=1e-9)
 
     def test_inverse(self):
         setting = Setting("pegasos", "project", 1)

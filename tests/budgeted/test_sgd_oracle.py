@@ -12,14 +12,6 @@ import pytest
 from support import Setting, blobs
 
 from frugalsvm.core.expansion import (
-    ERROR_SUM,
-    N_KERNEL_EVALS,
-    N_MAINTENANCE,
-    N_SEEN,
-    N_SLOTS,
-    N_UPDATES,
-    RAW_NORM,
-    SCALE,
     coefficients,
 )
 
@@ -43,11 +35,11 @@ class State(NamedTuple):
 
 
 def kernel_evals(setting, n_before, step):
-    """Kernel values that a step needs: scores, a row for a victim that is not the newcomer, a projection."""
+    """Kernel values that a step needs: scores, a row for a dropped that is not the newcomer, a projection."""
     n = n_before
     if step.violated and setting.maintenance == "project":
         n += n_before
-    if setting.maintenance == "merge" and step.victim not in (None, n_before):
+    if setting.maintenance == "merge" and step.dropped not in (None, n_before):
         n += n_before + 1
     return n
 
@@ -62,7 +54,7 @@ def oracle_states(setting, X, labels, weights, probes):
         weight = 1.0 if weights is None else weights[i]
         step = oracle.learn_one(x, setting.oracle_label(label), weight)
         n_updates += step.violated
-        n_maintenance += step.victim is not None
+        n_maintenance += step.dropped is not None
         n_evals += kernel_evals(setting, n_before, step) if weight > 0 else 0
         averaging = setting.average_from is not None and oracle.t > setting.average_from
         states.append(
@@ -87,14 +79,14 @@ def oracle_states(setting, X, labels, weights, probes):
 def assert_same(setting, model, state, probes):
     n = len(state.rows)
     counts = model.counts
-    assert counts[N_SLOTS] == n
-    assert counts[N_SEEN] == state.n_seen
-    assert counts[N_UPDATES] == state.n_updates
-    assert counts[N_MAINTENANCE] == state.n_maintenance
+    assert counts[0]["n_slots"] == n
+    assert counts[0]["n_seen"] == state.n_seen
+    assert counts[0]["n_updates"] == state.n_updates
+    assert counts[0]["n_maintenance"] == state.n_maintenance
     if setting.radius is None:
-        assert counts[N_KERNEL_EVALS] == state.n_kernel_evals
+        assert counts[0]["n_kernel_evals"] == state.n_kernel_evals
     else:
-        squared_norm = model.scalars[SCALE] ** 2 * model.scalars[RAW_NORM]
+        squared_norm = model.scalars[0]["scale"] ** 2 * model.scalars[0]["raw_norm"]
         np.testing.assert_allclose(squared_norm, state.squared_norm, rtol=1e-8)
     assert model.births[:n].tolist() == state.births
     np.testing.assert_allclose(model.rows[:n], state.rows, rtol=1e-8, atol=1e-10)
@@ -108,7 +100,7 @@ def assert_same(setting, model, state, probes):
         np.testing.assert_allclose(averaged, state.average_decisions, atol=1e-8 * size, rtol=0)
     # A vector in the span of the others loses nothing but the square root of a rounding error.
     atol = 1e-4 if setting.maintenance == "project" else 1e-9
-    np.testing.assert_allclose(model.scalars[ERROR_SUM], state.error_sum, rtol=1e-6, atol=atol)
+    np.testing.assert_allclose(model.scalars[0]["error_sum"], state.error_sum, rtol=1e-6, atol=atol)
 
 
 def assert_follows_the_oracle(setting, n_features, seed, weights=None):

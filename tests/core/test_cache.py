@@ -8,7 +8,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from frugalsvm._compile import entry
 from frugalsvm.core.cache import drop_row, new_rows, note_insertion, resized_rows, row_of_slot
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, new_expansion, resized, row_kernel_row
+from frugalsvm.core.expansion import new_expansion, resized, row_kernel_row
 from frugalsvm.core.fastmath import float64_sum, nth_smallest, row_products
 from frugalsvm.core.kernels import RBF
 
@@ -18,7 +18,7 @@ NEVER = 0.0  # newcomers count as not used yet
 
 @entry
 def fill(rows, kernel, expansion, slot, products, values):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     norm = expansion.norms[slot]
     row_kernel_row(kernel, expansion.rows, slot, norm, expansion.rows, expansion.norms, n, products, values)
     note_insertion(rows, slot, values, n, NEVER)
@@ -47,7 +47,7 @@ class Store:
 
     @property
     def n(self):
-        return int(self.expansion.counts[N_SLOTS])
+        return int(self.expansion.counts[0]["n_slots"])
 
     @property
     def capacity(self):
@@ -58,7 +58,7 @@ class Store:
         slot = self.n if slot is None else slot
         self.expansion.rows[slot] = self.rng.normal(size=3)
         self.expansion.norms[slot] = self.expansion.rows[slot] @ self.expansion.rows[slot]
-        self.expansion.counts[N_SLOTS] = max(self.n, slot + 1)
+        self.expansion.counts[0]["n_slots"] = max(self.n, slot + 1)
         self.last_used.pop(slot, None)
         fill(self.rows, RBF(GAMMA), self.expansion, slot, np.zeros(self.capacity), np.zeros(self.capacity))
         self._check_eviction(slot)
@@ -94,19 +94,19 @@ class Store:
 
     def cost_of(self, slot):
         """Kernel values computed for a row."""
-        before = int(self.expansion.counts[N_KERNEL_EVALS])
+        before = int(self.expansion.counts[0]["n_kernel_evals"])
         self.look_up(slot)
-        return int(self.expansion.counts[N_KERNEL_EVALS]) - before
+        return int(self.expansion.counts[0]["n_kernel_evals"]) - before
 
     def _check_eviction(self, slot):
         """At most one row went, only if there was no room, and it was the one not used for the longest time."""
         gone = set(self.last_used) - self._check_places()
         if gone:
-            (victim,) = gone
+            (dropped,) = gone
             assert slot not in self.last_used
             assert len(self.last_used) == len(self.rows.slot)
-            assert self.last_used[victim] == min(self.last_used.values())
-            del self.last_used[victim]
+            assert self.last_used[dropped] == min(self.last_used.values())
+            del self.last_used[dropped]
             self.n_evicted += 1
 
     def _check_places(self):
@@ -155,7 +155,7 @@ def test_rows_are_right_whatever_happened(n_bytes, seed):
             continue
         done[what] += 1
     assert min(done.values()) >= 2
-    assert store.rows.state[1] > 2 * store.rows.log.size  # the log went round
+    assert store.rows.state[0]["n_logged"] > 2 * store.rows.log.size  # the log went round
     assert store.n_evicted >= 50 or n_bytes == 100 * 100 * 8
 
 

@@ -6,12 +6,6 @@ from oracles.bsgd import kernel_matrix
 
 from frugalsvm._compile import entry
 from frugalsvm.core.expansion import (
-    AVERAGED_FROM,
-    N_SEEN,
-    N_SLOTS,
-    RAW_NORM,
-    SCALE,
-    SCALE_SUM,
     averaged_coefficients,
     coefficients,
     exact_kernel,
@@ -33,7 +27,7 @@ FIELDS = ("rows", "norms", "births", "sizes")
 
 @entry
 def refresh_all(expansion, kernel):
-    for j in range(expansion.counts[N_SLOTS]):
+    for j in range(expansion.counts[0]["n_slots"]):
         refresh_slot(expansion, kernel, j)
 
 
@@ -44,13 +38,13 @@ def free(expansion, slot):
 
 @entry
 def fold(expansion):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     fold_scale(expansion.coef, expansion.weights, expansion.sizes, n, expansion.scalars)
 
 
 @entry
 def squared_norm(expansion, kernel):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     return raw_squared_norm(kernel, expansion.rows, expansion.weights, expansion.coef, n)
 
 
@@ -62,15 +56,16 @@ def random_model(n=9, *, n_outputs=2, averaged=True, dtype=np.float64):
     model.norms[:] = np.square(model.rows).sum(axis=1)
     model.coef[:] = rng.normal(size=model.coef.shape)
     model.births[:] = rng.permutation(model.births.size)
-    model.counts[[N_SLOTS, N_SEEN]] = n, 30
-    model.scalars[[SCALE, SCALE_SUM, RAW_NORM]] = 0.01, 0.7, 5.0
+    model.counts[0]["n_slots"], model.counts[0]["n_seen"] = n, 30
+    for name, value in (("scale", 0.01), ("scale_sum", 0.7), ("raw_norm", 5.0)):
+        model.scalars[0][name] = value
     refresh_all(model, KERNEL)
     return model
 
 
 def contents(model):
     """What the slots in use hold, as a set of tuples: their order does not matter."""
-    n = model.counts[N_SLOTS]
+    n = model.counts[0]["n_slots"]
     columns = [np.atleast_2d(getattr(model, name)[:n].T) for name in FIELDS]
     table = np.concatenate([*columns, model.coef[:, :n], model.weights[:, :n]])
     return sorted(map(tuple, table.T.tolist()))
@@ -107,9 +102,9 @@ def test_resized_copy_holds_the_same(n_slots, capacity):
     np.testing.assert_array_equal(copy.scalars, model.scalars)
     np.testing.assert_array_equal(scores(copy), scores(model))
     before = contents(model)
-    copy.rows[0], copy.coef[:, 0], copy.counts[N_SEEN], copy.scalars[SCALE] = 9, 9, 9, 9
+    copy.rows[0], copy.coef[:, 0], copy.counts[0]["n_seen"], copy.scalars[0]["scale"] = 9, 9, 9, 9
     assert contents(model) == before
-    assert (model.counts[N_SEEN], model.scalars[SCALE]) == (30, 0.01)
+    assert (model.counts[0]["n_seen"], model.scalars[0]["scale"]) == (30, 0.01)
 
 
 @pytest.mark.parametrize("slot", [0, 4, 8])
@@ -124,7 +119,7 @@ def test_freed_slot_is_filled_by_the_last(slot):
 
     assert free(model, slot) == (slot != 8)
 
-    assert model.counts[N_SLOTS] == 8
+    assert model.counts[0]["n_slots"] == 8
     assert contents(model) == sorted(set(before) - {gone})
     # Scoring runs over whole vectors of slots: the empty ones must not be heard.
     assert not model.weights[:, 8].any()
@@ -144,27 +139,27 @@ def test_folding_the_scale_changes_no_value(averaged):
     last, raw = coefficients(model), scores(model)
     sizes, norm = model.sizes.copy(), squared_norm(model, KERNEL)
     average = averaged_coefficients(model) if averaged else None
-    model.scalars[RAW_NORM] = norm
+    model.scalars[0]["raw_norm"] = norm
 
     fold(model)
 
-    assert model.scalars[SCALE] == 1.0
+    assert model.scalars[0]["scale"] == 1.0
     np.testing.assert_allclose(coefficients(model), last, rtol=1e-14)
     np.testing.assert_allclose(scores(model), 0.01 * raw, rtol=1e-12)
     np.testing.assert_allclose(model.sizes[:9], 1e-4 * sizes[:9], rtol=1e-14)
     assert squared_norm(model, KERNEL) == pytest.approx(1e-4 * norm)
-    assert model.scalars[RAW_NORM] == pytest.approx(1e-4 * norm)
+    assert model.scalars[0]["raw_norm"] == pytest.approx(1e-4 * norm)
     if averaged:
         np.testing.assert_allclose(averaged_coefficients(model), average, rtol=1e-12)
         # and it goes on right: three more iterates that are the same model
-        model.scalars[SCALE_SUM] += 3.0
-        model.counts[N_SEEN] += 3
+        model.scalars[0]["scale_sum"] += 3.0
+        model.counts[0]["n_seen"] += 3
         np.testing.assert_allclose(averaged_coefficients(model), (average * 28 + 3 * last) / 31, rtol=1e-12)
 
 
 def test_average_before_it_began_is_the_last_model():
     model = random_model()
-    model.scalars[AVERAGED_FROM] = 30
+    model.scalars[0]["averaged_from"] = 30
     np.testing.assert_array_equal(averaged_coefficients(model), coefficients(model))
 
 
@@ -172,8 +167,8 @@ def test_restarted_average():
     model = random_model()
     restart_average(model)
     np.testing.assert_array_equal(averaged_coefficients(model), coefficients(model))
-    model.scalars[SCALE_SUM] += model.scalars[SCALE]
-    model.counts[N_SEEN] += 1
+    model.scalars[0]["scale_sum"] += model.scalars[0]["scale"]
+    model.counts[0]["n_seen"] += 1
     np.testing.assert_allclose(averaged_coefficients(model), coefficients(model), rtol=1e-14)
 
 

@@ -1,4 +1,4 @@
-"""The vectorised exponential and cosine, and the reductions, as compiled code."""
+"""The vectorized exponential and cosine, and the reductions, as compiled code."""
 
 import numpy as np
 import pytest

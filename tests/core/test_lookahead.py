@@ -7,9 +7,9 @@ import scipy.sparse
 from frugalsvm._compile import entry
 from frugalsvm.core import sparse_source
 from frugalsvm.core.dense_sources import DenseBlocks, DenseColumns
-from frugalsvm.core.expansion import N_SLOTS, new_expansion
+from frugalsvm.core.expansion import new_expansion
 from frugalsvm.core.fastmath import copy_row
-from frugalsvm.core.lookahead import ROOM, example_norm, load, products_row, touch, write_example
+from frugalsvm.core.lookahead import example_norm, load, products_row, touch, write_example
 from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.sparse_source import SparseColumns
 
@@ -25,9 +25,9 @@ def walk(source, start, count, expansion, slots, vectors, products, norms, copie
     """
     count = load(source, start, count, expansion)
     i = 0
-    while i < count and expansion.counts[N_SLOTS] < source.state[ROOM]:
+    while i < count and expansion.counts[0]["n_slots"] < source.state[0]["room"]:
         t = start + i
-        n = expansion.counts[N_SLOTS]
+        n = expansion.counts[0]["n_slots"]
         begin = products_row(source, i, expansion)
         for j in range(n):
             products[t, j] = source.products[begin + j]
@@ -36,10 +36,10 @@ def walk(source, start, count, expansion, slots, vectors, products, norms, copie
         slot = slots[t]
         if slot >= 0:
             copy_row(expansion.rows, slot, vectors, t)
-            expansion.counts[N_SLOTS] = max(n, slot + 1)
+            expansion.counts[0]["n_slots"] = max(n, slot + 1)
             touch(source, slot, expansion)
         elif slot == -2:
-            expansion.counts[N_SLOTS] = n - 1
+            expansion.counts[0]["n_slots"] = n - 1
         i += 1
     return i
 
@@ -67,7 +67,7 @@ def check_walk(X, dense, kind, *, rate=0.5, seed=0, n_slots=7, block_rows=None):
     n_features = dense.shape[1]
     model = new_expansion(CAPACITY, n_features, 1, dense.dtype)
     model.rows[:n_slots] = rng.normal(size=(n_slots, n_features))
-    model.counts[N_SLOTS] = n_slots
+    model.counts[0]["n_slots"] = n_slots
     vectors = rng.normal(size=(N_ROWS, n_features)).astype(dense.dtype)
     slots, in_use = random_changes(rng, n_slots, rate)
     order = rng.permutation(N_ROWS)

@@ -9,7 +9,7 @@ from oracles.bsgd import best_merge, merge_degradation, merge_minima
 from frugalsvm._compile import entry
 from frugalsvm.core.expansion import padded
 from frugalsvm.core.kernels import RBF, kernel_row
-from frugalsvm.core.losses import BinaryHinge, MultiClassHinge
+from frugalsvm.core.losses import BinaryHinge, MulticlassHinge
 from frugalsvm.core.merge import (
     best_partner,
     best_point,
@@ -108,7 +108,7 @@ class TestBestPoint:
 
     @pytest.mark.parametrize("L", [-2.5, -6.0, -30.0])
     def test_of_two_equal_minima_the_one_near_the_partner(self, L):
-        """h is the share of the victim: below 1/2, the smaller h, as the oracle takes it."""
+        """h is the share of the dropped: below 1/2, the smaller h, as the oracle takes it."""
         h = self.check(1.0, 1.0, 1.0, L)
         assert len(merge_minima(1.0, 1.0, 1.0, L)) == 2
         assert h < 0.5
@@ -235,7 +235,7 @@ GAMMA = 0.5
 
 
 def random_states(rng, n_states, n_outputs, n_slots, dtype):
-    """Clouds of support vectors with coefficients as learners make them; the victim is a smallest one."""
+    """Clouds of support vectors with coefficients as learners make them; the dropped is a smallest one."""
     n_features = 3
     spread = rng.choice([0.3, 1.0, 2.0], size=(n_states, 1, 1))
     rows = (spread * rng.normal(size=(n_states, n_slots, n_features))).astype(dtype)
@@ -277,7 +277,7 @@ class TestBestPartner:
     def compare(self, n_outputs, dtype, *, n_states=10_000, n_slots=16, seed=0, chunk=1000):
         """How many states got the partner of the brute force, and the worst ratio of what was lost to the least."""
         rng = np.random.default_rng(seed)
-        loss = BinaryHinge() if n_outputs == 1 else MultiClassHinge(n_outputs)
+        loss = BinaryHinge() if n_outputs == 1 else MulticlassHinge(n_outputs)
         # As in training, with room for a multiple of 16 slots, and whatever was there before in the rest
         capacity = padded(n_slots)
         in_type = [np.full(capacity, 0.999, dtype) for _ in range(4)]

@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from frugalsvm.core.expansion import N_SLOTS, exact_kernel, moved_rows, new_expansion
+from frugalsvm.core.capabilities import offers
+from frugalsvm.core.expansion import exact_kernel, moved_rows, new_expansion
 from frugalsvm.core.kernels import RBF, Linear, Poly
 from frugalsvm.core.moments import joined_moments, moments_of
 from frugalsvm.core.origin import (
     FAR_ROWS,
     cancellation,
     followed,
-    is_shift_invariant,
     lost_digits,
     new_origin,
     origin_at,
@@ -75,9 +75,9 @@ class TestWhereItIs:
         np.testing.assert_allclose(relative(X, origin, np.float32), exact, rtol=1e-5, atol=1e-6)
 
     def test_kernels_of_differences(self):
-        assert is_shift_invariant(RBF(1.0))
-        assert not is_shift_invariant(Poly(1.0, 1.0, 2))
-        assert not is_shift_invariant(Linear())
+        assert offers(RBF(1.0), "shift_invariant")
+        assert not offers(Poly(1.0, 1.0, 2), "shift_invariant")
+        assert not offers(Linear(), "shift_invariant")
 
 
 class TestFollowing:
@@ -134,7 +134,7 @@ class TestMoving:
 
     def test_expansions_keep_their_kernel_values(self, rows):
         expansion = new_expansion(20, 3, 1, np.float64)
-        expansion.rows[:20], expansion.counts[N_SLOTS] = rows[:20], 20
+        expansion.rows[:20], expansion.counts[0]["n_slots"] = rows[:20], 20
         expansion.norms[:20] = np.square(rows[:20]).sum(axis=1)
         moved = moved_rows(expansion, self.SHIFT)
         np.testing.assert_allclose(moved.norms[:20], np.square(rows[:20] - self.SHIFT).sum(axis=1))

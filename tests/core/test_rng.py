@@ -39,7 +39,7 @@ def test_successive_draws_are_independent():
     assert np.square(pairs - 800).sum() / 800 < 24 + 6 * np.sqrt(48)
 
 
-def test_first_draws_of_neighbouring_seeds_are_uniform():
+def test_first_draws_of_neighboring_seeds_are_uniform():
     """One-vs-rest machines and repeated runs have seeds that are close together."""
     first = np.array([below(new_rng(seed), 4) for seed in range(4000)])
     assert np.square(np.bincount(first, minlength=4) - 1000).sum() / 1000 < 3 + 6 * np.sqrt(6)

@@ -11,8 +11,8 @@ distributed = pytest.importorskip("distributed")
 
 import dask.array as da  # noqa: E402
 
-from frugalsvm.budgeted.combining import _kernel_matrix  # noqa: E402
 from frugalsvm.budgeted.maintenance import POLICIES  # noqa: E402
+from frugalsvm.budgeted.model_averaging import _kernel_matrix  # noqa: E402
 from frugalsvm.core.kernels import KERNELS, Linear, Poly  # noqa: E402
 from frugalsvm.dask import DaskBSGDClassifier  # noqa: E402
 from frugalsvm.datasets import make_checkerboard  # noqa: E402

@@ -6,7 +6,6 @@ from scipy.sparse import csr_array
 
 from frugalsvm import BSGDClassifier
 from frugalsvm.budgeted import device_blocks as blocks
-from frugalsvm.core.expansion import SCALE
 from frugalsvm.datasets import make_checkerboard
 
 
@@ -84,7 +83,7 @@ def test_coefficients_that_are_folded_within_a_block(learned):
     """The lazy scale is multiplied in when it is small: what was computed before must follow."""
     first, second = learned(*rows(), learner="norma", eta0=1.0, alpha=0.9)
     # Without folding, it would be the product of all 1 - alpha / sqrt(t), which is below 1e-20.
-    assert min(each._expansion.scalars[SCALE] for each in (first, second)) > 1e-10
+    assert min(each._expansion.scalars[0]["scale"] for each in (first, second)) > 1e-10
     check_equal(first, second, tolerance=1e-2)
 
 

@@ -13,7 +13,6 @@ from sklearn.utils import compute_sample_weight
 from support import Setting, blobs
 
 from frugalsvm import BSGDClassifier
-from frugalsvm.core.expansion import N_SLOTS, RAW_NORM, SCALE
 from frugalsvm.estimators._validation import slots_for_budget
 
 
@@ -345,13 +344,13 @@ class TestNewClasses:
 
     def test_empty_slots_stay_silent(self):
         _, model, _ = self.grown()
-        assert not model._expansion.weights[:, model._expansion.counts[N_SLOTS] :].any()
+        assert not model._expansion.weights[:, model._expansion.counts[0]["n_slots"] :].any()
 
     def test_norm_in_a_ball_is_still_right(self):
         _, model, _ = self.grown(learner="perceptron", maintenance="remove", radius=1.0)
         scalars, coef = model._expansion.scalars, model.dual_coef_
         gram = rbf_kernel(model.support_vectors_, gamma=0.3)
-        assert scalars[SCALE] ** 2 * scalars[RAW_NORM] == pytest.approx(np.sum(coef @ gram * coef))
+        assert scalars[0]["scale"] ** 2 * scalars[0]["raw_norm"] == pytest.approx(np.sum(coef @ gram * coef))
 
     def test_refused_by_default(self, binary):
         X, y = binary

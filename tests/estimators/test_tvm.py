@@ -132,7 +132,7 @@ def test_several_classes_have_twins_of_their_own(waves):
         ({"m1": 2.0, "m2": 1.0}, "m2 must be at least m1"),
         ({"reject": -0.1}, "reject must be"),
         ({"merge_space": "both"}, "merge_space='both' is not one of"),
-        ({"merge_space": "feature", "kernel": "linear"}, "needs kernel='rbf'"),
+        ({"merge_space": "feature", "kernel": "linear"}, "works with kernel='rbf' only"),
     ],
 )
 def test_refusals(binary, settings, message):

@@ -21,7 +21,6 @@ from frugalsvm import (
     TrackingSVC,
     TVMClassifier,
 )
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.export import plain_model, to_arrays, to_c, to_libsvm
 from frugalsvm.pipelines import StreamPipeline
 
@@ -81,7 +80,7 @@ def test_a_scaler_becomes_part_of_the_model():
 def test_a_model_of_nothing_is_a_vector_without_weight():
     X, y = blobs(50, 6, 2, seed=0)
     estimator = BSGDClassifier(budget=20, random_state=0).fit(X, y)
-    estimator._expansion.counts[N_SLOTS] = 0  # as if all had been removed again
+    estimator._expansion.counts[0]["n_slots"] = 0  # as if all had been removed again
     model = plain_model(estimator)
     assert model.vectors.shape == (1, 6)
     np.testing.assert_array_equal(model.decision_function(X), estimator.decision_function(X))

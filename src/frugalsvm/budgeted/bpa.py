@@ -27,7 +27,7 @@ projection on V loses least.
 A newcomer in the span of x_n (D = 0) makes V = {t}; one in the span of all is itself projected on them.
 
 **Cost.** ``simple`` needs only the newcomer's kernel row, which is at hand. ``nn`` remembers each support vector's
-neighbour, and looks again only for those that lost theirs: O(B) expected. ``projecting`` keeps H, O(B^2).
+neighbor, and looks again only for those that lost theirs: O(B) expected. ``projecting`` keeps H, O(B^2).
 """
 
 from typing import NamedTuple
@@ -35,8 +35,8 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, inlined
-from frugalsvm._stored import BUDGET, stored
-from frugalsvm.budgeted.neighbours import Neighbours, forget_slot, know_the_old, meet_newcomer
+from frugalsvm._stored import BUDGET, renamed, stored
+from frugalsvm.budgeted.neighbors import Neighbors, forget_slot, know_the_old, meet_newcomer
 from frugalsvm.budgeted.policy import admit
 from frugalsvm.budgeted.projection import (
     IN_SPAN,
@@ -47,12 +47,12 @@ from frugalsvm.budgeted.projection import (
     replace_by_projection,
     widen,
 )
-from frugalsvm.core.expansion import N_MAINTENANCE, N_SLOTS, free_slot, refresh_slot
+from frugalsvm.core.expansion import free_slot, refresh_slot
 from frugalsvm.core.fastmath import first_tied
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.lookahead import touch
 
-__all__ = ["ProjectOnAll", "ProjectOnNeighbour", "ProjectOnNewcomer"]
+__all__ = ["ProjectOnAll", "ProjectOnNeighbor", "ProjectOnNewcomer"]
 
 SAME = 1e-8  # squared distances below this part of the squared norm are zero
 
@@ -64,14 +64,24 @@ class ProjectOnNewcomer(NamedTuple):
     budget: int
     lost: np.ndarray  # scratch: alpha_r^2 rho_r of each slot
 
+    one_output = True
 
-@stored("project-on-neighbor", kind="policy", arrays={"lost": "d s"}, ranges={"budget": BUDGET})
-class ProjectOnNeighbour(NamedTuple):
+
+@stored(
+    "project-on-neighbor",
+    kind="policy",
+    arrays={"lost": "d s"},
+    ranges={"budget": BUDGET},
+    earlier=renamed(neighbours="neighbors"),
+)
+class ProjectOnNeighbor(NamedTuple):
     """BPA-NN, V = {n, t}. For learners without a ball."""
 
     budget: int
     lost: np.ndarray
-    neighbours: Neighbours
+    neighbors: Neighbors
+
+    one_output = True
 
 
 @stored("project-on-all", kind="policy", arrays={"lost": "d s"}, ranges={"budget": BUDGET})
@@ -82,18 +92,20 @@ class ProjectOnAll(NamedTuple):
     lost: np.ndarray
     span: Span
 
+    one_output = True
+
 
 @inlined
-def _give_and_free(kernel, source, expansion, victim, heir, to_heir, newcomer, to_newcomer):
-    """``alpha_heir += to_heir alpha_victim`` and the same for the newcomer; then the victim's slot is freed."""
-    a = expansion.coef[0, victim]
+def _give_and_free(kernel, source, expansion, dropped, heir, to_heir, newcomer, to_newcomer):
+    """``alpha_heir += to_heir alpha_dropped`` and the same for the newcomer; then the slot is freed."""
+    a = expansion.coef[0, dropped]
     expansion.coef[0, heir] += to_heir * a
     refresh_slot(expansion, kernel, heir)
     expansion.coef[0, newcomer] += to_newcomer * a
     refresh_slot(expansion, kernel, newcomer)
-    if free_slot(expansion, victim):
-        touch(source, victim, expansion)
-    expansion.counts[N_MAINTENANCE] += 1
+    if free_slot(expansion, dropped):
+        touch(source, dropped, expansion)
+    expansion.counts[0]["n_maintenance"] += 1
 
 
 # --- simple -----------------------------------------------------------------------------------------------
@@ -101,15 +113,15 @@ def _give_and_free(kernel, source, expansion, victim, heir, to_heir, newcomer, t
 
 @admit.implement(ProjectOnNewcomer, inline=False)
 def _project_on_newcomer(policy, loss, kernel, ball, source, expansion, work):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     if n <= policy.budget:
         return 0.0
     newcomer = n - 1
     own = self_value(kernel, expansion.norms[newcomer])
     _losses_on_newcomer(expansion.sizes, expansion.coef, work.kernel_row, own, newcomer, policy.lost)
-    victim = first_tied(policy.lost, newcomer)
-    lost = policy.lost[victim]
-    _give_and_free(kernel, source, expansion, victim, newcomer, 0.0, newcomer, work.kernel_row[victim] / own)
+    dropped = first_tied(policy.lost, newcomer)
+    lost = policy.lost[dropped]
+    _give_and_free(kernel, source, expansion, dropped, newcomer, 0.0, newcomer, work.kernel_row[dropped] / own)
     return max(lost, 0.0)
 
 
@@ -123,25 +135,25 @@ def _losses_on_newcomer(sizes, coef, kernel_row, own, n, lost):
 # --- nn ---------------------------------------------------------------------------------------------------
 
 
-@admit.implement(ProjectOnNeighbour, inline=False)
-def _project_on_neighbour(policy, loss, kernel, ball, source, expansion, work):
-    n = expansion.counts[N_SLOTS]
+@admit.implement(ProjectOnNeighbor, inline=False)
+def _project_on_neighbor(policy, loss, kernel, ball, source, expansion, work):
+    n = expansion.counts[0]["n_slots"]
     newcomer = n - 1
-    neighbours, row, norms = policy.neighbours, work.kernel_row, expansion.norms
-    know_the_old(neighbours, kernel, expansion, work)
+    neighbors, row, norms = policy.neighbors, work.kernel_row, expansion.norms
+    know_the_old(neighbors, kernel, expansion, work)
     if n <= policy.budget:
-        meet_newcomer(neighbours, kernel, expansion, work)
+        meet_newcomer(neighbors, kernel, expansion, work)
         return 0.0
     own = self_value(kernel, norms[newcomer])
-    _losses_on_neighbour(kernel, expansion, neighbours.slot, neighbours.value, row, own, newcomer, policy.lost)
-    victim = first_tied(policy.lost, newcomer)
-    lost = policy.lost[victim]
-    heir = neighbours.slot[victim]  # budgets are at least 2
-    k_rn, k_nt, k_rt = neighbours.value[victim], np.float64(row[heir]), np.float64(row[victim])
+    _losses_on_neighbor(kernel, expansion, neighbors.slot, neighbors.value, row, own, newcomer, policy.lost)
+    dropped = first_tied(policy.lost, newcomer)
+    lost = policy.lost[dropped]
+    heir = neighbors.slot[dropped]  # budgets are at least 2
+    k_rn, k_nt, k_rt = neighbors.value[dropped], np.float64(row[heir]), np.float64(row[dropped])
     to_heir, to_newcomer = _shares(self_value(kernel, norms[heir]), own, k_rn, k_nt, k_rt)
-    meet_newcomer(neighbours, kernel, expansion, work)
-    _give_and_free(kernel, source, expansion, victim, heir, to_heir, newcomer, to_newcomer)
-    forget_slot(neighbours, kernel, expansion, victim, work)
+    meet_newcomer(neighbors, kernel, expansion, work)
+    _give_and_free(kernel, source, expansion, dropped, heir, to_heir, newcomer, to_newcomer)
+    forget_slot(neighbors, kernel, expansion, dropped, work)
     return max(lost, 0.0)
 
 
@@ -155,7 +167,7 @@ def _shares(k_nn, k_tt, k_rn, k_nt, k_rt):
 
 
 @inlined
-def _losses_on_neighbour(kernel, expansion, slot, value, row, own, n, lost):
+def _losses_on_neighbor(kernel, expansion, slot, value, row, own, n, lost):
     """``alpha_r^2 rho_r`` of the first n slots."""
     coef, norms = expansion.coef, expansion.norms
     for r in range(n):
@@ -171,17 +183,17 @@ def _losses_on_neighbour(kernel, expansion, slot, value, row, own, n, lost):
 
 @admit.implement(ProjectOnAll, inline=False)
 def _project_on_all(policy, loss, kernel, ball, source, expansion, work):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     newcomer = n - 1
     span = policy.span
     distance = newcomer_distance(span, kernel, expansion, REFRESH * policy.budget, IN_SPAN)
-    victim = newcomer
+    dropped = newcomer
     if distance > 0.0:
         widen(span, newcomer, distance)
         if n <= policy.budget:
             return 0.0
         for r in range(newcomer):
             policy.lost[r] = expansion.coef[0, r] * expansion.coef[0, r] / span.inverse[r, r]
-        victim = first_tied(policy.lost, newcomer)
-        distance = narrow(span, n, victim)
-    return replace_by_projection(kernel, ball, source, expansion, victim, span.solved, distance)
+        dropped = first_tied(policy.lost, newcomer)
+        distance = narrow(span, n, dropped)
+    return replace_by_projection(kernel, ball, source, expansion, dropped, span.solved, distance)

@@ -1,24 +1,22 @@
 """Online learners with blocks of kernel values from a device, for large budgets and long rows.
 
 Updates and maintenance are where they always are, in compiled code on the CPU; what a device computes for every block
-of coming examples is in `frugalsvm.core.scored`. Pays from thousands of support vectors upwards.
+of coming examples is in `frugalsvm.core.scored`. Pays from thousands of support vectors upwards. For policies that
+change few slots at a time.
 """
 
 import numpy as np
 
 from frugalsvm.arrays.maps import kernel_map
 from frugalsvm.arrays.sources import dense
-from frugalsvm.budgeted.maintenance import Merge, Remove
-from frugalsvm.budgeted.policy import Unlimited, with_room
+from frugalsvm.budgeted.policy import with_room
 from frugalsvm.budgeted.sgd import run
-from frugalsvm.core.expansion import N_SLOTS, padded, resized
-from frugalsvm.core.lookahead import N_DIRTY, ROOM
+from frugalsvm.core.expansion import padded, resized
 from frugalsvm.core.scored import new_scored_blocks
 from frugalsvm.core.workspace import new_workspace
 
-__all__ = ["POLICIES", "learn_by_blocks"]
+__all__ = ["learn_by_blocks"]
 
-POLICIES = (Merge, Remove, Unlimited)  # those that change few slots at a time
 BLOCK_ROWS = 256
 
 
@@ -33,7 +31,7 @@ def learn_by_blocks(arrays, parts, expansion, X, labels, weights, order):
     while position < order.size:
         vectors = _DeviceVectors(arrays, parts.kernel, expansion)
         work = new_workspace(expansion)
-        while position < order.size and expansion.counts[N_SLOTS] < expansion.rows.shape[0]:
+        while position < order.size and expansion.counts[0]["n_slots"] < expansion.rows.shape[0]:
             # Blocks end where `run` ends them, so that it asks for one block only.
             stop = min(position + BLOCK_ROWS - position % BLOCK_ROWS, order.size)
             vectors.fill(dense(X[order[position:stop]]), expansion)
@@ -61,8 +59,8 @@ class _DeviceVectors:
         arrays, source = self._arrays, self.source
         self._send_changes(expansion)
         # Every row may take one more slot, and the last of them must not end the block.
-        room = min(expansion.rows.shape[0], padded(int(expansion.counts[N_SLOTS]) + len(block) + 1))
-        source.state[ROOM] = room
+        room = min(expansion.rows.shape[0], padded(int(expansion.counts[0]["n_slots"]) + len(block) + 1))
+        source.state[0]["room"] = room
         source.block[: len(block)] = block
         source.weights[:] = expansion.weights
         used = self._map._replace(columns=self._map.columns[:, :room])
@@ -73,7 +71,7 @@ class _DeviceVectors:
         source.scores[: len(block)] = arrays.host(scores)  # waits for both
 
     def _send_changes(self, expansion):
-        n_changed = self.source.state[N_DIRTY]
+        n_changed = self.source.state[0]["n_dirty"]
         if n_changed:
             slots = self.source.dirty[:n_changed]
             self._map.columns[:, self._arrays.asarray(slots)] = self._mapped(expansion.rows[slots]).columns

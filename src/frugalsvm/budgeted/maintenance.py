@@ -17,17 +17,14 @@ Deviation from the paper: with one output, vectors are merged with vectors of th
 none.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from frugalsvm._compile import inlined
 from frugalsvm._stored import BUDGET, stored
-from frugalsvm.budgeted.ball import note_merge
+from frugalsvm.budgeted.norm_constraint import note_merge
 from frugalsvm.budgeted.policy import Unlimited, admit, oldest_of_the_least, remove, smallest_or_newcomer
-from frugalsvm.budgeted.projection import Project, new_span
+from frugalsvm.budgeted.projection import Project
 from frugalsvm.core.expansion import (
-    N_MAINTENANCE,
-    N_SEEN,
-    N_SLOTS,
     free_slot,
     refresh_slot,
     slot_kernel_row,
@@ -45,6 +42,8 @@ class Remove(NamedTuple):
 
     budget: int
 
+    changes_few_slots = True
+
 
 @stored("merge", kind="policy", ranges={"budget": BUDGET})
 class Merge(NamedTuple):
@@ -52,12 +51,16 @@ class Merge(NamedTuple):
 
     budget: int
 
+    needs = ("gaussian",)
+    changes_few_slots = True
+
 
 def new_policy(name, budget):
     """The policy of a name, or ``Unlimited`` if there is no budget."""
     if budget is None:
         return Unlimited()
-    return Project(budget, new_span(budget + 1)) if name == "project" else POLICIES[name](budget)
+    part = POLICIES[name]
+    return part.new(budget, budget + 1) if hasattr(part, "new") else part(budget)
 
 
 # --- removal ----------------------------------------------------------------------------------------------
@@ -65,10 +68,10 @@ def new_policy(name, budget):
 
 @admit.implement(Remove, inline=False)
 def _admit_by_removal(policy, loss, kernel, ball, source, expansion, work):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     if n > policy.budget:
-        victim = oldest_of_the_least(expansion.sizes, expansion.births, n)
-        return remove(kernel, ball, source, expansion, work, victim)
+        dropped = oldest_of_the_least(expansion.sizes, expansion.births, n)
+        return remove(kernel, ball, source, expansion, work, dropped)
     return 0.0
 
 
@@ -78,7 +81,7 @@ def _admit_by_removal(policy, loss, kernel, ball, source, expansion, work):
 @admit.implement(Merge, inline=False)
 def _admit_by_merging(policy, loss, kernel, ball, source, expansion, work):
     lost = 0.0
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     if n > policy.budget:
         m = smallest_or_newcomer(expansion.sizes, n - 1)
         if m != n - 1:
@@ -90,14 +93,14 @@ def _admit_by_merging(policy, loss, kernel, ball, source, expansion, work):
         touch(source, partner, expansion)
         if free_slot(expansion, m):
             touch(source, m, expansion)
-        expansion.counts[N_MAINTENANCE] += 1
+        expansion.counts[0]["n_maintenance"] += 1
     return lost
 
 
 @inlined
 def partner_of(loss, expansion, work, m):
     """Whom to merge slot m with, where between them, and what is lost; ``work.kernel_row`` is that of m."""
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     return best_partner(
         loss,
         expansion.coef,
@@ -119,8 +122,8 @@ def write_merged(kernel, expansion, m, n, h, log_kappa):
     u, v = merge_factors(h, log_kappa)
     for o in range(expansion.coef.shape[0]):
         expansion.coef[o, n] = u * expansion.coef[o, m] + v * expansion.coef[o, n]
-    expansion.births[n] = expansion.counts[N_SEEN]
+    expansion.births[n] = expansion.counts[0]["n_seen"]
     refresh_slot(expansion, kernel, n)
 
 
-POLICIES = {"remove": Remove, "project": Project, "merge": Merge}
+POLICIES: dict[str, Any] = {"remove": Remove, "project": Project, "merge": Merge}

@@ -32,12 +32,9 @@ import numpy as np
 
 from frugalsvm._compile import compiled, smaller
 from frugalsvm._stored import BUDGET, stored
-from frugalsvm.budgeted.ball import note_removal
+from frugalsvm.budgeted.norm_constraint import note_removal
 from frugalsvm.budgeted.policy import TURNED_AWAY, admit, oldest, remove
 from frugalsvm.core.expansion import (
-    N_SLOTS,
-    N_UPDATES,
-    SCALE,
     free_slot,
     slot_kernel_row,
 )
@@ -74,6 +71,8 @@ class RemoveWeakest(NamedTuple):
 
     budget: int
 
+    one_output = True
+
 
 @stored("forget", kind="policy", arrays={"spoiled": "d 1"}, ranges={"budget": BUDGET})
 class Forget(NamedTuple):
@@ -82,10 +81,12 @@ class Forget(NamedTuple):
     budget: int
     spoiled: np.ndarray  # [Q]
 
+    one_output = True
+
 
 @admit.implement(Stop, inline=False)
 def _stop(policy, loss, kernel, ball, source, expansion, work):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     if n > policy.budget:
         note_removal(ball, kernel, expansion, work, n - 1, expansion.sizes[n - 1])
         free_slot(expansion, n - 1)
@@ -95,7 +96,7 @@ def _stop(policy, loss, kernel, ball, source, expansion, work):
 
 @admit.implement(RemoveRandom, inline=False)
 def _remove_random(policy, loss, kernel, ball, source, expansion, work):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     if n > policy.budget:
         return remove(kernel, ball, source, expansion, work, below(policy.rng, n - 1))
     return 0.0
@@ -103,7 +104,7 @@ def _remove_random(policy, loss, kernel, ball, source, expansion, work):
 
 @admit.implement(RemoveWeakest, inline=False)
 def _remove_weakest(policy, loss, kernel, ball, source, expansion, work):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     if n > policy.budget:
         return remove(kernel, ball, source, expansion, work, _weakest(expansion.coef, n))
     return 0.0
@@ -122,18 +123,18 @@ def _weakest(coef, n):
 
 @admit.implement(Forget, inline=False)
 def _forget(policy, loss, kernel, ball, source, expansion, work):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     if n > policy.budget:
-        victim = oldest(expansion.births, n)
-        slot_kernel_row(kernel, expansion, victim, work.products, work.kernel_row)
-        value = expansion.scalars[SCALE] * row_weighted_sum(expansion.weights, 0, work.kernel_row, n)
-        alpha = expansion.scalars[SCALE] * expansion.coef[0, victim]
+        dropped = oldest(expansion.births, n)
+        slot_kernel_row(kernel, expansion, dropped, work.products, work.kernel_row)
+        value = expansion.scalars[0]["scale"] * row_weighted_sum(expansion.weights, 0, work.kernel_row, n)
+        alpha = expansion.scalars[0]["scale"] * expansion.coef[0, dropped]
         sigma, mu = abs(alpha), value if alpha > 0.0 else -value
-        n_updates = expansion.counts[N_UPDATES] + 1
+        n_updates = expansion.counts[0]["n_updates"] + 1
         phi = _shrinking(sigma, mu, FORGETRON_SHARE * n_updates - policy.spoiled[0])
         policy.spoiled[0] += (phi * sigma) ** 2 + 2.0 * phi * sigma * (1.0 - phi * mu)
-        expansion.scalars[SCALE] *= phi
-        return remove(kernel, ball, source, expansion, work, victim)
+        expansion.scalars[0]["scale"] *= phi
+        return remove(kernel, ball, source, expansion, work, dropped)
     return 0.0
 
 

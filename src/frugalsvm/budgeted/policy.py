@@ -6,14 +6,24 @@ squared norm of what the model lost, or ``TURNED_AWAY`` if it took the newcomer 
 else as it was. All quantities are in raw units (without the model's lazy scale).
 
 Policies that also learn from examples which do not change the model have a body of ``pass_by``.
+
+What else there is to know, a policy declares in its class; none of it is there unless it says so:
+
+===================== ===============================================================================================
+``needs``             what it needs of a kernel, such as ``("gaussian",)`` (``core/capabilities.py``)
+``changes_few_slots`` it changes one slot or two at a time and says so by ``touch``: learning may use a device
+``one_output``        it is for one output: several classes are learned one against the rest
+``new``               a classmethod ``(budget, n_slots)`` that makes it, if it has a memory: fields besides ``budget``
+``with_room``         a method ``(capacity)``, the policy for a store that has grown: it works without a budget, too
+===================== ===============================================================================================
 """
 
 from typing import NamedTuple
 
 from frugalsvm._compile import compiled, generic, inlined
 from frugalsvm._stored import stored
-from frugalsvm.budgeted.ball import note_removal
-from frugalsvm.core.expansion import N_MAINTENANCE, N_SLOTS, free_slot
+from frugalsvm.budgeted.norm_constraint import note_removal
+from frugalsvm.core.expansion import free_slot
 from frugalsvm.core.fastmath import first_argmin, minimum
 from frugalsvm.core.lookahead import touch
 
@@ -22,11 +32,13 @@ __all__ = [
     "TURNED_AWAY",
     "Unlimited",
     "admit",
+    "few_slots",
     "has_room",
     "oldest",
     "oldest_of_the_least",
     "pass_by",
     "remove",
+    "renewed",
     "smallest_or_newcomer",
     "with_room",
 ]
@@ -40,6 +52,9 @@ NO_BUDGET = 2**62  # the budget of policies that work without one
 @stored("unlimited", kind="policy")
 class Unlimited(NamedTuple):
     """No budget: the parent algorithm."""
+
+
+Unlimited.changes_few_slots = True  # type: ignore[attr-defined] # in the class, mypy would take it for a field
 
 
 @generic
@@ -66,6 +81,16 @@ def _ignore(policy, kernel, label, expansion, work):
     pass
 
 
+def renewed(policy):
+    """The same policy with an empty memory."""
+    return policy.new(policy.budget, policy.budget + 1) if hasattr(policy, "new") else policy
+
+
+def few_slots(policy) -> bool:
+    """Whether a policy, or its class, changes few slots at a time."""
+    return getattr(policy, "changes_few_slots", False)
+
+
 def with_room(policy, capacity):
     """The policy for a store that has grown: policies that work without a budget have a method of this name."""
     return policy.with_room(capacity) if hasattr(policy, "with_room") else policy
@@ -73,7 +98,7 @@ def with_room(policy, capacity):
 
 def has_room(policy, expansion):
     """Whether there is room, in a store and in its policy, for the support vectors that may come."""
-    capacity, n = expansion.rows.shape[0], int(expansion.counts[N_SLOTS])
+    capacity, n = expansion.rows.shape[0], int(expansion.counts[0]["n_slots"])
     budget, span = getattr(policy, "budget", NO_BUDGET), getattr(policy, "span", None)
     grows = not hasattr(policy, "budget") or (budget == NO_BUDGET and hasattr(policy, "with_room"))
     if not grows and not n <= budget < capacity:
@@ -82,13 +107,13 @@ def has_room(policy, expansion):
 
 
 @inlined
-def remove(kernel, ball, source, expansion, work, victim):
+def remove(kernel, ball, source, expansion, work, dropped):
     """Take a slot out of the model; returns the squared degradation."""
-    lost = expansion.sizes[victim]
-    note_removal(ball, kernel, expansion, work, victim, lost)
-    if free_slot(expansion, victim):
-        touch(source, victim, expansion)
-    expansion.counts[N_MAINTENANCE] += 1
+    lost = expansion.sizes[dropped]
+    note_removal(ball, kernel, expansion, work, dropped, lost)
+    if free_slot(expansion, dropped):
+        touch(source, dropped, expansion)
+    expansion.counts[0]["n_maintenance"] += 1
     return lost
 
 

@@ -1,7 +1,7 @@
 """Policies that project on the span of the support vectors: O(B^2) by an inverse that grows and shrinks.
 
 BSGD paper, section 6.2: with ``P`` the inverse of the kernel matrix of the others and ``k`` the kernel values of
-the victim with them, its projection has the coefficients ``P k`` (6.3) and the squared distance
+the dropped vector with them, its projection has the coefficients ``P k`` (6.3) and the squared distance
 ``K(x, x) - k' P k``.
 
 Deviation from the paper: a newcomer that is nearly in the span of the others (squared distance below 1e-4 of its
@@ -15,11 +15,12 @@ import numpy as np
 
 from frugalsvm._compile import compiled, entry, inlined
 from frugalsvm._stored import BUDGET, stored, within
-from frugalsvm.budgeted.ball import note_projection
+from frugalsvm.budgeted.norm_constraint import note_projection
 from frugalsvm.budgeted.policy import admit, smallest_or_newcomer
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_MAINTENANCE, N_SLOTS, exact_kernel, free_slot, refresh_slot
+from frugalsvm.core.expansion import exact_kernel, free_slot, refresh_slot
 from frugalsvm.core.inverse import grow_inverse, inverse_times, shrink_inverse
 from frugalsvm.core.lookahead import touch
+from frugalsvm.core.records import as_numbers, integer_record
 
 __all__ = [
     "REFRESH",
@@ -38,21 +39,22 @@ __all__ = [
 
 IN_SPAN = 1e-6  # share of the squared norm: numerically in the span
 NEARLY_IN_SPAN = 1e-4
+SPAN_STATE = integer_record("n_covered", "n_changes")  # slots in `inverse`; changes since it was computed afresh
 REFRESH = 2  # recompute the inverse after so many times as many changes as the budget
 
 
-@stored("span", arrays={"inverse": "d pp", "column": "d p", "solved": "d p", "state": "i 2"})
+@stored("span", arrays={"inverse": "d pp", "column": "d p", "solved": "d p", "state": (SPAN_STATE, "1")})
 class Span(NamedTuple):
     """The inverse of the kernel matrix of the slots in use, and scratch arrays."""
 
     inverse: np.ndarray
     column: np.ndarray  # kernel values of a newcomer
     solved: np.ndarray  # coefficients of a projection
-    state: np.ndarray  # [slots that `inverse` covers, changes since it was computed afresh]
+    state: np.ndarray  # (1,) SPAN_STATE
 
     def is_sound(self, sizes) -> bool:
         """Whether there is room for the slots that the inverse covers."""
-        return within(self.state) and int(self.state[0]) <= sizes["p"]
+        return within(as_numbers(self.state)) and int(self.state[0]["n_covered"]) <= sizes["p"]
 
 
 @stored("project", kind="policy", ranges={"budget": BUDGET})
@@ -61,6 +63,10 @@ class Project(NamedTuple):
 
     budget: int
     span: Span
+
+    @classmethod
+    def new(cls, budget, n_slots):
+        return cls(budget, new_span(n_slots))
 
 
 @stored("freeze", kind="policy")
@@ -76,14 +82,14 @@ def new_span(capacity):
         inverse=np.zeros((capacity, capacity)),
         column=np.zeros(capacity),
         solved=np.zeros(capacity),
-        state=np.zeros(2, np.int64),
+        state=np.zeros(1, SPAN_STATE),
     )
 
 
 def resized_span(span, capacity):
     """A copy with room for ``capacity`` vectors."""
     larger = new_span(capacity)
-    n = span.state[0]
+    n = span.state[0]["n_covered"]
     larger.inverse[:n, :n] = span.inverse[:n, :n]
     larger.state[:] = span.state
     return larger
@@ -94,7 +100,7 @@ def frozen(kernel, expansion, ridge=1e-6):
 
     ``ridge`` is added to the diagonal of the kernel matrix: merged vectors can be close to dependent.
     """
-    n = int(expansion.counts[N_SLOTS])
+    n = int(expansion.counts[0]["n_slots"])
     span = new_span(n)
     _fill(span, kernel, expansion.rows, n, ridge)
     return Freeze(span)
@@ -107,12 +113,12 @@ def newcomer_distance(span, kernel, expansion, max_changes, in_span):
     Its projection (6.3) is left in ``span.solved``. The inverse is computed afresh first if it is not that of the
     slots before the newcomer, or has changed too often.
     """
-    newcomer = expansion.counts[N_SLOTS] - 1
-    if span.state[0] != newcomer or span.state[1] > max_changes:
+    newcomer = expansion.counts[0]["n_slots"] - 1
+    if span.state[0]["n_covered"] != newcomer or span.state[0]["n_changes"] > max_changes:
         _recompute_inverse(span.inverse, kernel, expansion.rows, newcomer, span.column, span.solved, 0.0)
-        span.state[0], span.state[1] = newcomer, 0
+        span.state[0]["n_covered"], span.state[0]["n_changes"] = newcomer, 0
     distance, self_value = _distance_to_span(kernel, expansion.rows, newcomer, span.inverse, span.column, span.solved)
-    expansion.counts[N_KERNEL_EVALS] += newcomer
+    expansion.counts[0]["n_kernel_evals"] += newcomer
     return distance if distance > in_span * self_value else 0.0
 
 
@@ -120,50 +126,50 @@ def newcomer_distance(span, kernel, expansion, max_changes, in_span):
 def widen(span, newcomer, distance):
     """Take the newcomer into the span, after ``newcomer_distance`` and before anything else is solved for."""
     grow_inverse(span.inverse, newcomer, span.solved, distance)
-    span.state[0] = newcomer + 1
-    span.state[1] += 1
+    span.state[0]["n_covered"] = newcomer + 1
+    span.state[0]["n_changes"] += 1
 
 
 @inlined
-def narrow(span, n, victim):
-    """Take slot ``victim`` of n out of the span; returns its squared distance to the others.
+def narrow(span, n, dropped):
+    """Take slot ``dropped`` of n out of the span; returns its squared distance to the others.
 
     Its projection on them is left in ``span.solved``.
     """
-    distance = _projection_of(span.inverse, n, victim, span.solved)
-    shrink_inverse(span.inverse, n, victim)
-    span.state[0] = n - 1
+    distance = _projection_of(span.inverse, n, dropped, span.solved)
+    shrink_inverse(span.inverse, n, dropped)
+    span.state[0]["n_covered"] = n - 1
     return distance
 
 
 @inlined
-def spread(kernel, expansion, victim, solved):
-    """``a_j += solved_j a_victim`` for the others (6.3); returns ``||a_victim||^2``."""
-    for j in range(expansion.counts[N_SLOTS]):
-        if j != victim:
+def spread(kernel, expansion, dropped, solved):
+    """``a_j += solved_j a_dropped`` for the others (6.3); returns ``||a_dropped||^2``."""
+    for j in range(expansion.counts[0]["n_slots"]):
+        if j != dropped:
             for o in range(expansion.coef.shape[0]):
-                expansion.coef[o, j] += solved[j] * expansion.coef[o, victim]
+                expansion.coef[o, j] += solved[j] * expansion.coef[o, dropped]
             refresh_slot(expansion, kernel, j)
     size = 0.0
     for o in range(expansion.weights.shape[0]):
-        size += expansion.coef[o, victim] * expansion.coef[o, victim]
+        size += expansion.coef[o, dropped] * expansion.coef[o, dropped]
     return size
 
 
 @inlined
-def replace_by_projection(kernel, ball, source, expansion, victim, solved, distance):
+def replace_by_projection(kernel, ball, source, expansion, dropped, solved, distance):
     """Give the coefficients of a slot to the others and free it; returns the squared degradation."""
-    lost = spread(kernel, expansion, victim, solved) * max(distance, 0.0)
+    lost = spread(kernel, expansion, dropped, solved) * max(distance, 0.0)
     note_projection(ball, expansion, lost)
-    if free_slot(expansion, victim):
-        touch(source, victim, expansion)
-    expansion.counts[N_MAINTENANCE] += 1
+    if free_slot(expansion, dropped):
+        touch(source, dropped, expansion)
+    expansion.counts[0]["n_maintenance"] += 1
     return lost
 
 
 @admit.implement(Project, inline=False)
 def _admit_by_projection(policy, loss, kernel, ball, source, expansion, work):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     newcomer = n - 1
     span = policy.span
     distance = newcomer_distance(span, kernel, expansion, REFRESH * policy.budget, NEARLY_IN_SPAN)
@@ -171,19 +177,19 @@ def _admit_by_projection(policy, loss, kernel, ball, source, expansion, work):
     if distance > 0.0 and not over:
         widen(span, newcomer, distance)
         return 0.0
-    victim = smallest_or_newcomer(expansion.sizes, newcomer) if distance > 0.0 else newcomer
-    if victim != newcomer:
+    dropped = smallest_or_newcomer(expansion.sizes, newcomer) if distance > 0.0 else newcomer
+    if dropped != newcomer:
         widen(span, newcomer, distance)
-        distance = narrow(span, n, victim)
-    return replace_by_projection(kernel, ball, source, expansion, victim, span.solved, distance)
+        distance = narrow(span, n, dropped)
+    return replace_by_projection(kernel, ball, source, expansion, dropped, span.solved, distance)
 
 
 @admit.implement(Freeze, inline=False)
 def _admit_by_freezing(policy, loss, kernel, ball, source, expansion, work):
-    newcomer = expansion.counts[N_SLOTS] - 1
+    newcomer = expansion.counts[0]["n_slots"] - 1
     span = policy.span
     distance, _ = _distance_to_span(kernel, expansion.rows, newcomer, span.inverse, span.column, span.solved)
-    expansion.counts[N_KERNEL_EVALS] += newcomer
+    expansion.counts[0]["n_kernel_evals"] += newcomer
     return replace_by_projection(kernel, ball, source, expansion, newcomer, span.solved, distance)
 
 
@@ -201,11 +207,11 @@ def _distance_to_span(kernel, rows, newcomer, inverse, column, solved):
 
 
 @compiled
-def _projection_of(inverse, n, victim, solved):
+def _projection_of(inverse, n, dropped, solved):
     """Coefficients of the projection of a slot on the others, and its squared distance to their span."""
-    distance = 1.0 / inverse[victim, victim]
+    distance = 1.0 / inverse[dropped, dropped]
     for j in range(n):
-        solved[j] = -inverse[j, victim] * distance
+        solved[j] = -inverse[j, dropped] * distance
     return distance
 
 

@@ -43,7 +43,7 @@ from frugalsvm.budgeted.projection import (
     resized_span,
     widen,
 )
-from frugalsvm.core.expansion import N_SLOTS, SCALE, free_slot, refresh_slot
+from frugalsvm.core.expansion import free_slot, refresh_slot
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.losses import MARGIN
 
@@ -73,13 +73,13 @@ class Projectron(NamedTuple):
 
 @admit.implement(Projectron, inline=False)
 def _admit(policy, loss, kernel, ball, source, expansion, work):
-    newcomer = expansion.counts[N_SLOTS] - 1
+    newcomer = expansion.counts[0]["n_slots"] - 1
     squared_distance = newcomer_distance(policy.span, kernel, expansion, NEVER_STALE, IN_SPAN)
     if squared_distance <= policy.tolerance * self_value(kernel, expansion.norms[newcomer]):
         squared_distance = 0.0
     distance = np.sqrt(squared_distance)
     full = newcomer >= policy.budget
-    margin = _margin(work.direction, work.scores) * expansion.scalars[SCALE]
+    margin = _margin(work.direction, work.scores) * expansion.scalars[0]["scale"]
     if policy.on_margin_errors and margin > 0.0:
         norm = _projected_norm(work.direction, policy.span.column, policy.span.solved, newcomer)
         tau = _margin_error_step(MARGIN - margin, distance, norm, policy.threshold, full)

@@ -2,16 +2,17 @@
 
 Paper: Z. Wang, K. Crammer, S. Vucetic, "Breaking the curse of kernelization: budgeted stochastic gradient
 descent for large-scale SVM training", JMLR 13 (2012). Algorithm 1 with the step sizes of Table 2
-(``core/schedules.py``), the binary hinge loss (3.3) or the multi-class one (5.2) (``core/losses.py``), and the
+(``core/schedules.py``), the binary hinge loss (3.3) or the multiclass one (5.2) (``core/losses.py``), and the
 maintenance strategies of section 6 (``budgeted/maintenance.py``)::
 
     w <- (1 - eta_t lambda) w                               (3.4), by the lazy scale
     if margin < 1:  w <- w + eta_t weight_t direction Phi(x_t)   (3.5), section 5
     if there are more than B support vectors:  w <- w - Delta_t  Algorithm 2
-    w <- w min(1, U / ||w||)                                section 4 (``budgeted/ball.py``)
+    w <- w min(1, U / ||w||)                                section 4 (``budgeted/norm_constraint.py``)
 
 The budgeted perceptrons and passive-aggressive learners of the paper's section 2.4 are the same loop with other
-steps (``core/schedules.py``) and policies (``perceptrons.py``, ``self_scored.py``, ``projectron.py``, ``bpa.py``).
+steps (``core/schedules.py``) and policies (``perceptrons.py``, ``budget_perceptrons.py``, ``projectron.py`` and
+``bpa.py``).
 """
 
 from typing import NamedTuple
@@ -20,21 +21,14 @@ import numpy as np
 
 from frugalsvm._compile import entry, inlined
 from frugalsvm._stored import stored
-from frugalsvm.budgeted.ball import note_addition, stay_inside
+from frugalsvm.budgeted.norm_constraint import note_addition, stay_inside
 from frugalsvm.budgeted.policy import admit, pass_by, with_room
 from frugalsvm.core.expansion import (
-    AVERAGED_FROM,
-    ERROR_SUM,
-    N_SEEN,
-    N_SLOTS,
-    N_UPDATES,
-    SCALE,
-    SCALE_SUM,
     fold_scale,
     refresh_slot,
     resized,
 )
-from frugalsvm.core.lookahead import ROOM, example_norm, load, rescale, touch, write_example
+from frugalsvm.core.lookahead import example_norm, load, rescale, touch, write_example
 from frugalsvm.core.losses import margin_of, update_direction
 from frugalsvm.core.predict import score_example
 from frugalsvm.core.schedules import advance, may_fold, step_size
@@ -60,7 +54,7 @@ class Parts(NamedTuple):
 @inlined
 def _append(parts, source, i, expansion, work, factor):
     """Write example i to a new last slot with raw coefficients ``factor * direction``."""
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     write_example(source, i, expansion.rows, n)
     expansion.norms[n] = example_norm(source, i)
     n_outputs = work.scores.size
@@ -71,24 +65,24 @@ def _append(parts, source, i, expansion, work, factor):
         expansion.coef[o, n] = a
         overlap += a * work.scores[o]
         if averaged:
-            expansion.coef[n_outputs + o, n] = a * expansion.scalars[SCALE_SUM]
-    expansion.births[n] = expansion.counts[N_SEEN]
+            expansion.coef[n_outputs + o, n] = a * expansion.scalars[0]["scale_sum"]
+    expansion.births[n] = expansion.counts[0]["n_seen"]
     refresh_slot(expansion, parts.kernel, n)
     note_addition(parts.ball, expansion, overlap, expansion.sizes[n])
-    expansion.counts[N_SLOTS] = n + 1
+    expansion.counts[0]["n_slots"] = n + 1
 
 
 @inlined
 def _learn(parts, source, i, expansion, work, factor, eta):
     """Add example i, maintain the budget, stay in the ball (lines 4 to 7 of Algorithm 1, section 4)."""
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     _append(parts, source, i, expansion, work, factor)
     lost = admit(parts.policy, parts.loss, parts.kernel, parts.ball, source, expansion, work)
-    if expansion.counts[N_SLOTS] > n:
+    if expansion.counts[0]["n_slots"] > n:
         touch(source, n, expansion)
     if lost >= 0.0:  # not TURNED_AWAY
-        expansion.counts[N_UPDATES] += 1
-        expansion.scalars[ERROR_SUM] += expansion.scalars[SCALE] * np.sqrt(lost) / eta
+        expansion.counts[0]["n_updates"] += 1
+        expansion.scalars[0]["error_sum"] += expansion.scalars[0]["scale"] * np.sqrt(lost) / eta
     stay_inside(parts.ball, parts.kernel, expansion)
 
 
@@ -98,21 +92,21 @@ def _step(parts, source, i, label, weight, expansion, work):
     score_example(parts.kernel, source, i, expansion, work)
     scalars, counts = expansion.scalars, expansion.counts
     raw_margin, rival = margin_of(parts.loss, work.scores, label)
-    margin = scalars[SCALE] * raw_margin
-    counts[N_SEEN] += 1
-    eta, scalars[SCALE], raw_step = advance(parts.schedule, counts[N_SEEN], scalars[SCALE])
+    margin = scalars[0]["scale"] * raw_margin
+    counts[0]["n_seen"] += 1
+    eta, scalars[0]["scale"], raw_step = advance(parts.schedule, counts[0]["n_seen"], scalars[0]["scale"])
     norm = example_norm(source, i)
-    size = step_size(parts.schedule, parts.kernel, margin, norm, weight, scalars[SCALE], raw_step)
+    size = step_size(parts.schedule, parts.kernel, margin, norm, weight, scalars[0]["scale"], raw_step)
     if size > 0.0:
         update_direction(parts.loss, label, rival, work.direction)
         _learn(parts, source, i, expansion, work, size, eta)
     else:
         pass_by(parts.policy, parts.kernel, label, expansion, work)
-    if counts[N_SEEN] > scalars[AVERAGED_FROM]:
-        scalars[SCALE_SUM] += scalars[SCALE]
-    if scalars[SCALE] < SMALLEST_SCALE and may_fold(parts.schedule):
-        rescale(source, scalars[SCALE])
-        fold_scale(expansion.coef, expansion.weights, expansion.sizes, counts[N_SLOTS], scalars)
+    if counts[0]["n_seen"] > scalars[0]["averaged_from"]:
+        scalars[0]["scale_sum"] += scalars[0]["scale"]
+    if scalars[0]["scale"] < SMALLEST_SCALE and may_fold(parts.schedule):
+        rescale(source, scalars[0]["scale"])
+        fold_scale(expansion.coef, expansion.weights, expansion.sizes, counts[0]["n_slots"], scalars)
 
 
 @entry
@@ -123,11 +117,11 @@ def run(parts, source, labels, weights, start, block_rows, expansion, work):
     """
     capacity = expansion.rows.shape[0]
     weighted = weights.size > 0
-    while start < labels.size and expansion.counts[N_SLOTS] < capacity:
+    while start < labels.size and expansion.counts[0]["n_slots"] < capacity:
         # Blocks end at multiples of their length, also after one that ended early: see BLOCK_ROWS.
         stop = start + load(source, start, min(block_rows - start % block_rows, labels.size - start), expansion)
         first = start
-        while start < stop and expansion.counts[N_SLOTS] < source.state[ROOM]:
+        while start < stop and expansion.counts[0]["n_slots"] < source.state[0]["room"]:
             weight = weights[start] if weighted else 1.0
             if weight > 0.0:
                 _step(parts, source, start - first, labels[start], weight, expansion, work)

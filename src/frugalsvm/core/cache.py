@@ -16,26 +16,35 @@ import numpy as np
 
 from frugalsvm._compile import compiled, inlined, separate
 from frugalsvm._stored import stored, within
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, whole_groups
+from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import rows_dot
 from frugalsvm.core.kernels import kernel_row, self_value
+from frugalsvm.core.records import as_numbers, integer_record
 from frugalsvm.core.sparse_source import column_products
 
-__all__ = ["KernelRows", "drop_row", "new_rows", "note_insertion", "note_removal", "resized_rows", "row_of_slot"]
+__all__ = [
+    "ROWS_STATE",
+    "KernelRows",
+    "drop_row",
+    "new_rows",
+    "note_insertion",
+    "note_removal",
+    "resized_rows",
+    "row_of_slot",
+]
 
 FEWEST_ROWS = 4  # a step looks at two at the same time
 NONE = -1
 MUCH = 0.25  # part of a row that is lacking
 FREE = -1.0  # when a place without a row was used
 
-# Places in `KernelRows.state`
-CLOCK, N_LOGGED = range(2)
+ROWS_STATE = integer_record("clock", "n_logged")  # uses of rows; slots that were filled
 
 
 @stored(
     "kernel-rows", arrays={"buffer": "x n", "values": "x rs", "place": "i s", "slot": "i r", "used": "d r",
     "synced": "i r", "log": "i l", "stamp": "i s", "missing": "i s", "scratch": "x 3s", "columns": "x 00",
-    "state": "i 2"},
+    "state": (ROWS_STATE, "1")},
 )  # fmt: skip
 class KernelRows(NamedTuple):
     buffer: np.ndarray  # the memory of the values
@@ -49,13 +58,13 @@ class KernelRows(NamedTuple):
     missing: np.ndarray  # (capacity,) scratch: slots
     scratch: np.ndarray  # (3, capacity) scratch: products, norms, values
     columns: np.ndarray  # (n_features, capacity) the slots transposed, or empty: only while there is a source of them
-    state: np.ndarray
+    state: np.ndarray  # (1,) ROWS_STATE
 
     def is_sound(self, sizes) -> bool:
         """Whether slots and rows refer to each other, and the log to slots."""
         capacity, n_rows, log = sizes["s"], sizes["r"], sizes["l"]
-        n_logged = int(self.state[N_LOGGED])
-        right = log >= capacity and log & (log - 1) == 0 and n_rows > 0 and within(self.state)
+        n_logged = int(self.state[0]["n_logged"])
+        right = log >= capacity and log & (log - 1) == 0 and n_rows > 0 and within(as_numbers(self.state))
         right = right and within(self.place, n_rows, NONE) and within(self.slot, capacity, NONE)
         right = right and within(self.stamp, n_logged + 1, NONE) and within(self.synced, n_logged + 1, NONE)
         if not right or not within(self.log, capacity):
@@ -86,11 +95,11 @@ def new_rows(n_bytes, capacity, dtype, buffer=None, filled=()):
         missing=np.zeros(capacity, np.int64),
         scratch=np.zeros((3, capacity), dtype),
         columns=np.zeros((0, 0), dtype),
-        state=np.zeros(2, np.int64),
+        state=np.zeros(1, ROWS_STATE),
     )
     rows.log[: len(filled)] = filled
     rows.stamp[rows.log[: len(filled)]] = np.arange(len(filled))
-    rows.state[N_LOGGED] = len(filled)
+    rows.state[0]["n_logged"] = len(filled)
     return rows
 
 
@@ -106,7 +115,7 @@ def resized_rows(rows, capacity):
             larger.place[rows.slot[r]] = r
     for name in ("slot", "used", "synced"):
         getattr(larger, name)[:n_kept] = getattr(rows, name)[:n_kept]
-    n_logged, n_old = int(rows.state[N_LOGGED]), rows.log.size
+    n_logged, n_old = int(rows.state[0]["n_logged"]), rows.log.size
     recent = np.arange(max(0, n_logged - n_old), n_logged)
     larger.log[recent % larger.log.size] = rows.log[recent % n_old]
     larger.stamp[:old_capacity] = rows.stamp
@@ -121,12 +130,12 @@ def note_insertion(rows, slot, row, n, used):
     Other rows lack its value now. ``used`` is when the row is to count as used last: 0 lets it go first.
     """
     drop_row(rows, slot)
-    rows.log[rows.state[N_LOGGED] & (rows.log.size - 1)] = slot
-    rows.stamp[slot] = rows.state[N_LOGGED]
-    rows.state[N_LOGGED] += 1
+    rows.log[rows.state[0]["n_logged"] & (rows.log.size - 1)] = slot
+    rows.stamp[slot] = rows.state[0]["n_logged"]
+    rows.state[0]["n_logged"] += 1
     r = _place_for(rows, slot)
     rows.used[r] = used
-    rows.synced[r] = rows.state[N_LOGGED]
+    rows.synced[r] = rows.state[0]["n_logged"]
     _copy(rows.values, r, row, n)
 
 
@@ -162,10 +171,10 @@ def _place_for(rows, slot):
 def row_of_slot(rows, kernel, expansion, slot):
     """The place in ``rows.values`` of the complete row of a slot."""
     r = rows.place[slot]
-    if r == NONE or rows.synced[r] < rows.state[N_LOGGED]:
+    if r == NONE or rows.synced[r] < rows.state[0]["n_logged"]:
         r = _completed(rows, kernel, expansion, slot)
-    rows.state[CLOCK] += 1
-    rows.used[r] = rows.state[CLOCK]
+    rows.state[0]["clock"] += 1
+    rows.used[r] = rows.state[0]["clock"]
     return r
 
 
@@ -178,7 +187,7 @@ def _completed(rows, kernel, expansion, slot):
         rows.synced[r] = NONE
     _complete(rows, kernel, expansion, slot, r)
     rows.values[r, slot] = self_value(kernel, expansion.norms[slot])  # computed, it could be rounded
-    rows.synced[r] = rows.state[N_LOGGED]
+    rows.synced[r] = rows.state[0]["n_logged"]
     return r
 
 
@@ -200,12 +209,12 @@ def _copy(values, r, row, n):
 @inlined
 def _complete(rows, kernel, expansion, slot, r):
     """Fill in the slots that a row does not know of: from their rows by symmetry, or computed."""
-    n, first, last = expansion.counts[N_SLOTS], rows.synced[r], rows.state[N_LOGGED]
+    n, first, last = expansion.counts[0]["n_slots"], rows.synced[r], rows.state[0]["n_logged"]
     values, place, stamp, synced, missing = rows.values, rows.place, rows.stamp, rows.synced, rows.missing
     if rows.columns.size > 0 and (first < 0 or last - first > MUCH * n):
         column_products(rows.columns, expansion.rows, slot, rows.scratch[0], n)
         kernel_row(kernel, rows.scratch[0], expansion.norms, expansion.norms[slot], values[r], whole_groups(n))
-        expansion.counts[N_KERNEL_EVALS] += n
+        expansion.counts[0]["n_kernel_evals"] += n
         return
     if first >= 0 and last - first <= n:  # the log is longer than that
         n_missing = _copy_logged(values, r, slot, rows.log, stamp, place, first, last, missing)
@@ -220,7 +229,7 @@ def _complete(rows, kernel, expansion, slot, r):
     )
     for m in range(n_missing):
         values[r, missing[m]] = rows.scratch[2, m]
-    expansion.counts[N_KERNEL_EVALS] += n_missing
+    expansion.counts[0]["n_kernel_evals"] += n_missing
 
 
 @compiled

@@ -1,7 +1,7 @@
 """Sources of dense rows, with many features and with few.
 
 * ``DenseBlocks``: one matrix product for a block of examples, by BLAS. Best for about 9 features or more.
-* ``DenseColumns``: the support vectors kept feature by feature; an example's products are a few vectorised
+* ``DenseColumns``: the support vectors kept feature by feature; an example's products are a few vectorized
   additions. Nothing to look ahead to: best for few features.
 """
 
@@ -10,14 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, counted
-from frugalsvm.core.expansion import N_SLOTS, SLOT_MULTIPLE
+from frugalsvm.core.expansion import SLOT_MULTIPLE
 from frugalsvm.core.fastmath import copy_row, rows_dot
 from frugalsvm.core.lookahead import (
-    IS_FILLED,
     LONG_BLOCK_ROWS,
-    N_DIRTY,
-    N_STATE,
-    ROOM,
+    SOURCE_STATE,
     example_norm,
     load,
     products_row,
@@ -44,7 +41,7 @@ class DenseBlocks(NamedTuple):
     X: np.ndarray  # (n_examples, n_features)
     order: np.ndarray  # the sequence in which examples are taken
     block: np.ndarray  # (block_rows, n_features) the examples at hand
-    products: np.ndarray  # their products with the slots, ROOM to a row
+    products: np.ndarray  # their products with the slots, ``room`` to a row
     dirty: np.ndarray  # slots changed since the block was loaded
     is_dirty: np.ndarray
     state: np.ndarray
@@ -70,7 +67,7 @@ def new_dense_source(X, order, expansion, block_rows):
             block=np.zeros((LONG_BLOCK_ROWS, n_features), X.dtype),
             columns=np.zeros((n_features, capacity), X.dtype),
             products=np.zeros(capacity, X.dtype),
-            state=np.zeros(N_STATE, np.int64),
+            state=np.zeros(1, SOURCE_STATE),
         )
     return DenseBlocks(
         X,
@@ -79,7 +76,7 @@ def new_dense_source(X, order, expansion, block_rows):
         products=np.zeros(block_rows * capacity, X.dtype),
         dirty=np.zeros(capacity, np.int64),
         is_dirty=np.zeros(capacity, np.bool_),
-        state=np.zeros(N_STATE, np.int64),
+        state=np.zeros(1, SOURCE_STATE),
     )
 
 
@@ -98,19 +95,19 @@ def _blocks_load(source, start, count, expansion):
         copy_row(source.block, i, source.X, source.order[start + i])
     # Room for a few new slots, if the store has it: a growing model ends its blocks early rather than multiply
     # with slots that are still empty.
-    room = min(expansion.rows.shape[0], (expansion.counts[N_SLOTS] // SLOT_MULTIPLE + 1) * SLOT_MULTIPLE)
+    room = min(expansion.rows.shape[0], (expansion.counts[0]["n_slots"] // SLOT_MULTIPLE + 1) * SLOT_MULTIPLE)
     _block_product(source.block, count, expansion.rows, room, source.products)
-    for k in range(source.state[N_DIRTY]):
+    for k in range(source.state[0]["n_dirty"]):
         source.is_dirty[source.dirty[k]] = False
-    source.state[ROOM] = room
-    source.state[N_DIRTY] = 0
+    source.state[0]["room"] = room
+    source.state[0]["n_dirty"] = 0
     return count
 
 
 @products_row.implement(DenseBlocks)
 def _blocks_products_row(source, i, expansion):
-    start = i * source.state[ROOM]
-    for k in range(source.state[N_DIRTY]):
+    start = i * source.state[0]["room"]
+    for k in range(source.state[0]["n_dirty"]):
         j = source.dirty[k]
         source.products[start + j] = rows_dot(source.block, i, expansion.rows, j)
     return start
@@ -130,8 +127,8 @@ def copy_to_slot(source, i, rows, slot):
 def mark_changed(source, slot, expansion):
     if not source.is_dirty[slot]:
         source.is_dirty[slot] = True
-        source.dirty[source.state[N_DIRTY]] = slot
-        source.state[N_DIRTY] += 1
+        source.dirty[source.state[0]["n_dirty"]] = slot
+        source.state[0]["n_dirty"] += 1
 
 
 # --- DenseColumns -----------------------------------------------------------------------------------------
@@ -139,11 +136,11 @@ def mark_changed(source, slot, expansion):
 
 @load.implement(DenseColumns, inline=False)
 def _columns_load(source, start, count, expansion):
-    source.state[ROOM] = expansion.rows.shape[0]
-    if source.state[IS_FILLED] == 0:  # once: from then on `touch` keeps the columns current
-        for j in range(expansion.counts[N_SLOTS]):
+    source.state[0]["room"] = expansion.rows.shape[0]
+    if source.state[0]["is_filled"] == 0:  # once: from then on `touch` keeps the columns current
+        for j in range(expansion.counts[0]["n_slots"]):
             _write_column(source.columns, expansion.rows, j)
-        source.state[IS_FILLED] = 1
+        source.state[0]["is_filled"] = 1
     for i in range(count):
         copy_row(source.block, i, source.X, source.order[start + i])
     return count
@@ -157,7 +154,7 @@ def _write_column(columns, rows, slot):
 
 @products_row.implement(DenseColumns)
 def _columns_products_row(source, i, expansion):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     n_features = source.block.shape[1]
     # Two features at a time halve the traffic to the products.
     if n_features > 1:

@@ -16,10 +16,14 @@ from frugalsvm._compile import compiled, inlined
 from frugalsvm._stored import are_squared_norms, stored, within
 from frugalsvm.core.fastmath import copy_row, row_products
 from frugalsvm.core.kernels import kernel_row, kernel_value, self_value
+from frugalsvm.core.records import as_numbers, float_record, integer_record
 
 __all__ = [
+    "COUNTS",
+    "SCALARS",
     "Expansion",
     "averaged_coefficients",
+    "averaging",
     "coefficients",
     "exact_kernel",
     "fold_scale",
@@ -36,17 +40,17 @@ __all__ = [
     "whole_groups",
 ]
 
-# Places in `Expansion.counts`
-N_SLOTS, N_SEEN, N_UPDATES, N_MAINTENANCE, N_KERNEL_EVALS, N_SINCE_NORM = range(6)
-# Places in `Expansion.scalars`
-SCALE, SCALE_SUM, ERROR_SUM, RAW_NORM, AVERAGED_FROM = range(5)
+# Slots in use; examples seen, learned, and maintained for; kernel values computed; updates since the norm was computed
+COUNTS = integer_record("n_slots", "n_seen", "n_updates", "n_maintenance", "n_kernel_evals", "n_since_norm")
+# The lazy scale; its sum while averaging; the sum of gradient errors; ||w||^2 in raw units; when averaging began
+SCALARS = float_record("scale", "scale_sum", "error_sum", "raw_norm", "averaged_from")
 
 SLOT_MULTIPLE = 16
 
 
 @stored(
     "expansion", arrays={"rows": "x sf", "norms": "x s", "coef": "d cs", "weights": "x os", "sizes": "d s",
-    "births": "i s", "counts": "i 6", "scalars": "d 5"},
+    "births": "i s", "counts": (COUNTS, "1"), "scalars": (SCALARS, "1")},
 )  # fmt: skip
 class Expansion(NamedTuple):
     """Arrays of the store; all are mutated in place."""
@@ -57,8 +61,8 @@ class Expansion(NamedTuple):
     weights: np.ndarray  # (n_outputs, capacity) copy of the coefficients in the type of the rows, for scoring
     sizes: np.ndarray  # (capacity,) ||coef_j||^2 K(x_j, x_j) over the outputs, float64
     births: np.ndarray  # (capacity,) the example number at which a slot got its vector
-    counts: np.ndarray  # integers named above
-    scalars: np.ndarray  # floats named above
+    counts: np.ndarray  # (1,) COUNTS
+    scalars: np.ndarray  # (1,) SCALARS
 
     @property
     def n_outputs(self) -> int:
@@ -66,8 +70,8 @@ class Expansion(NamedTuple):
 
     def is_sound(self, sizes) -> bool:
         """Whether the counts, and the squared norms of the slots in use, are right."""
-        n, n_slots, n_outputs = int(self.counts[N_SLOTS]), sizes["s"], sizes["o"]
-        if not within(self.counts) or n > n_slots or n_slots % SLOT_MULTIPLE or n_outputs == 0:
+        n, n_slots, n_outputs = int(self.counts[0]["n_slots"]), sizes["s"], sizes["o"]
+        if not within(as_numbers(self.counts)) or n > n_slots or n_slots % SLOT_MULTIPLE or n_outputs == 0:
             return False
         return sizes["c"] in (n_outputs, 2 * n_outputs) and are_squared_norms(self.norms[:n], self.rows[:n])
 
@@ -85,9 +89,9 @@ def new_expansion(n_slots, n_features, n_outputs, dtype, average_from=None):
     """An empty model with room for ``n_slots`` support vectors, averaged after example ``average_from``."""
     capacity = padded(n_slots)
     averaged = average_from is not None
-    scalars = np.zeros(5)
-    scalars[SCALE] = 1.0
-    scalars[AVERAGED_FROM] = average_from if averaged else 1e300
+    scalars = np.zeros(1, SCALARS)
+    scalars[0]["scale"] = 1.0
+    scalars[0]["averaged_from"] = average_from if averaged else 1e300
     return Expansion(
         rows=np.zeros((capacity, n_features), dtype),
         norms=np.zeros(capacity, dtype),
@@ -95,14 +99,14 @@ def new_expansion(n_slots, n_features, n_outputs, dtype, average_from=None):
         weights=np.zeros((n_outputs, capacity), dtype),
         sizes=np.zeros(capacity),
         births=np.zeros(capacity, np.int64),
-        counts=np.zeros(6, np.int64),
+        counts=np.zeros(1, COUNTS),
         scalars=scalars,
     )
 
 
 def resized(expansion, n_slots):
     """A copy with room for ``n_slots`` slots (at least those in use)."""
-    n = int(expansion.counts[N_SLOTS])
+    n = int(expansion.counts[0]["n_slots"])
     capacity = padded(max(n_slots, n))
 
     def along(array, axis):
@@ -127,7 +131,7 @@ def resized(expansion, n_slots):
 
 def moved_rows(expansion, shift):
     """The same model with its rows relative to another point, in new arrays: for kernels of differences."""
-    n = int(expansion.counts[N_SLOTS])
+    n = int(expansion.counts[0]["n_slots"])
     rows, norms = expansion.rows.copy(), expansion.norms.copy()
     rows[:n] = rows[:n] - shift
     norms[:n] = np.einsum("ij,ij->i", rows[:n], rows[:n])
@@ -156,10 +160,10 @@ def row_kernel_row(kernel, matrix, i, norm, rows, norms, n, products, out):
 @inlined
 def slot_kernel_row(kernel, expansion, slot, products, out):
     """Kernel values of the vector in ``slot`` with all slots in use."""
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     norm = expansion.norms[slot]
     row_kernel_row(kernel, expansion.rows, slot, norm, expansion.rows, expansion.norms, n, products, out)
-    expansion.counts[N_KERNEL_EVALS] += n
+    expansion.counts[0]["n_kernel_evals"] += n
 
 
 @inlined
@@ -176,7 +180,7 @@ def refresh_slot(expansion, kernel, j):
 @inlined
 def free_slot(expansion, slot):
     """Empty a slot; the last slot moves into the gap. Returns whether ``slot`` now holds another vector."""
-    last = expansion.counts[N_SLOTS] - 1
+    last = expansion.counts[0]["n_slots"] - 1
     moved = slot != last
     if moved:
         copy_row(expansion.rows, slot, expansion.rows, last)
@@ -189,26 +193,26 @@ def free_slot(expansion, slot):
             expansion.weights[o, slot] = expansion.weights[o, last]
     for o in range(expansion.weights.shape[0]):
         expansion.weights[o, last] = 0.0  # scoring runs over empty slots too, up to a full vector
-    expansion.counts[N_SLOTS] = last
+    expansion.counts[0]["n_slots"] = last
     return moved
 
 
 @compiled
 def fold_scale(coef, weights, sizes, n, scalars):
     """Multiply the scale into the raw coefficients, before one of them under- or overflows."""
-    scale = scalars[SCALE]
+    scale = scalars[0]["scale"]
     n_outputs = weights.shape[0]
     averaged = coef.shape[0] > n_outputs
     for j in range(n):
         for o in range(n_outputs):
             if averaged:  # the second half takes over the whole sum, so that S can start again
-                coef[n_outputs + o, j] -= scalars[SCALE_SUM] * coef[o, j]
+                coef[n_outputs + o, j] -= scalars[0]["scale_sum"] * coef[o, j]
             coef[o, j] *= scale
             weights[o, j] = coef[o, j]
         sizes[j] *= scale * scale
-    scalars[SCALE] = 1.0
-    scalars[SCALE_SUM] = 0.0
-    scalars[RAW_NORM] *= scale * scale
+    scalars[0]["scale"] = 1.0
+    scalars[0]["scale_sum"] = 0.0
+    scalars[0]["raw_norm"] *= scale * scale
 
 
 @compiled
@@ -227,24 +231,32 @@ def raw_squared_norm(kernel, rows, weights, coef, n):
 
 def coefficients(expansion):
     """True coefficients of the slots in use, ``(n, n_outputs)``: the last iterate."""
-    n = int(expansion.counts[N_SLOTS])
-    return expansion.scalars[SCALE] * expansion.coef[: expansion.n_outputs, :n].T
+    n = int(expansion.counts[0]["n_slots"])
+    return expansion.scalars[0]["scale"] * expansion.coef[: expansion.n_outputs, :n].T
 
 
 def averaged_coefficients(expansion):
     """True coefficients of the mean of the iterates since averaging began; of the last one before that."""
-    n = int(expansion.counts[N_SLOTS])
-    n_iterates = expansion.counts[N_SEEN] - expansion.scalars[AVERAGED_FROM]
+    n = int(expansion.counts[0]["n_slots"])
+    n_iterates = expansion.counts[0]["n_seen"] - expansion.scalars[0]["averaged_from"]
     if n_iterates <= 0:
         return coefficients(expansion)
     n_outputs = expansion.n_outputs
-    total = expansion.scalars[SCALE_SUM] * expansion.coef[:n_outputs, :n] - expansion.coef[n_outputs:, :n]
+    total = expansion.scalars[0]["scale_sum"] * expansion.coef[:n_outputs, :n] - expansion.coef[n_outputs:, :n]
     return total.T / n_iterates
+
+
+def averaging(expansion):
+    """A copy of an expansion without averages whose iterates are averaged from now on."""
+    copy = resized(expansion, len(expansion.rows))
+    copy = copy._replace(coef=np.concatenate([copy.coef, np.zeros_like(copy.coef)]))
+    restart_average(copy)
+    return copy
 
 
 def restart_average(expansion):
     """Average over the iterates from now on only."""
     n_outputs = expansion.n_outputs
     expansion.coef[n_outputs:] = 0.0
-    expansion.scalars[SCALE_SUM] = 0.0
-    expansion.scalars[AVERAGED_FROM] = expansion.counts[N_SEEN]
+    expansion.scalars[0]["scale_sum"] = 0.0
+    expansion.scalars[0]["averaged_from"] = expansion.counts[0]["n_seen"]

@@ -1,4 +1,4 @@
-"""Elementary functions and reductions written so that the compiler vectorises them.
+"""Elementary functions and reductions written so that the compiler vectorizes them.
 
 ``exp2_nonpositive(t) = 2^t`` for ``t <= 0`` is all that a Gaussian kernel needs. With ``t = n + f``, ``n`` an
 integer and ``|f| <= 1/2``, it is ``2^n 2^f``. ``n`` is found by adding and subtracting

@@ -1,7 +1,8 @@
 """Kernels as parts: each is a function of an inner product and two squared norms.
 
 That is all the engine asks of a kernel, so that blocks of kernel values come from one matrix product. A new
-kernel is a NamedTuple with its parameters, three bodies below, and one line in ``KERNELS``.
+kernel is a NamedTuple with its parameters, three bodies below, and one line in ``KERNELS``. What it offers besides,
+it declares by class attributes (``core/capabilities.py``).
 
 ====== ===================================== =======================
 name   K(x, z)                               parameters
@@ -29,7 +30,8 @@ class RBF(NamedTuple):
 
     gamma: float
 
-    shift_invariant = True  # rows may be relative to any origin (`frugalsvm.core.origin`)
+    shift_invariant = True
+    gaussian = True
 
 
 @stored("poly", kind="kernel", ranges={"gamma": POSITIVE, "coef0": NOT_NEGATIVE, "degree": (1, 1000)})
@@ -69,7 +71,7 @@ def scored_row(kernel, products, norms, norm_x, weights, out, n):
 @entry
 def kernel_block(kernel, products, norms, row_norms, out):
     """``out[i, j] = K(x_i, z_j)`` from ``products[i, j] = <x_i, z_j>`` and the squared norms: for callers in Python."""
-    # Not in place: a loop that may overwrite what it reads next is not vectorised.
+    # Not in place: a loop that may overwrite what it reads next is not vectorized.
     for i in range(len(out)):
         kernel_row(kernel, products[i], norms, row_norms[i], out[i], norms.size)
 

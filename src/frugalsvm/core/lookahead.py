@@ -12,17 +12,13 @@ Here is the protocol of all sources (``load``, ``products_row``, ``example_norm`
 """
 
 from frugalsvm._compile import generic
+from frugalsvm.core.records import integer_record
 
 __all__ = [
     "BLOCK_ROWS",
-    "IS_FILLED",
-    "IS_WHOLE",
     "LONG_BLOCK_ROWS",
-    "N_DIRTY",
-    "N_PACKED",
-    "N_STATE",
-    "ROOM",
-    "START",
+    "SHORT_BLOCK_ROWS",
+    "SOURCE_STATE",
     "example_norm",
     "load",
     "place_example",
@@ -33,19 +29,19 @@ __all__ = [
 ]
 
 BLOCK_ROWS = 64  # 32 to 128 are alike; results are bit-identical for batches that are multiples of it
+SHORT_BLOCK_ROWS = 32  # for learners with thousands of vectors: the products with them should stay in the cache
 LONG_BLOCK_ROWS = 256  # for the sources that work column by column
 
-# Places in the `state` arrays. ROOM is the number of slots that the loaded block has room for, IS_WHOLE whether all
-# features are packed once and kept current.
-START, ROOM, N_DIRTY, N_PACKED, IS_FILLED, IS_WHOLE = range(6)
-N_STATE = 6
+# What sources remember: where the loaded block starts, how many slots it has room for (`at_start` were in use when it
+# began); changed slots; packed features, whether they were packed, and whether all are, once, and kept current.
+SOURCE_STATE = integer_record("start", "room", "at_start", "n_dirty", "n_packed", "is_filled", "is_whole")
 
 
 @generic
 def load(source, start, count, expansion):
     """Get ready for the ``count`` examples from position ``start``; returns how many were taken.
 
-    The caller loads again when they are used up, or when the model has more than ``source.state[ROOM]`` slots.
+    The caller loads again when they are used up, or when the model has more than ``source.state[0]["room"]`` slots.
     """
 
 

@@ -1,11 +1,11 @@
-"""Hinge losses, binary and multi-class, and the conventions on ties and kinks, written down once.
+"""Hinge losses, binary and multiclass, and the conventions on ties and kinks, written down once.
 
 * An example is learned when its margin is **below** 1; at exactly 1 the subgradient 0 is taken.
 * ``sign(0) = +1``: a decision value of zero predicts the second class.
 * The first index wins an argmax or argmin (exceptions say so where they are made).
 
 ``BinaryHinge``: one output, labels 0 and 1 stand for -1 and +1, ``margin = y f(x)``.
-``MultiClassHinge`` (Crammer & Singer 2001): an output per class, ``margin = f_y(x) - max_{i != y} f_i(x)``.
+``MulticlassHinge`` (Crammer & Singer 2001): an output per class, ``margin = f_y(x) - max_{i != y} f_i(x)``.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from frugalsvm._compile import generic
 from frugalsvm._stored import stored
 
-__all__ = ["MARGIN", "BinaryHinge", "MultiClassHinge", "hinge_for", "margin_of", "update_direction"]
+__all__ = ["MARGIN", "BinaryHinge", "MulticlassHinge", "hinge_for", "margin_of", "update_direction"]
 
 MARGIN = 1.0
 
@@ -24,7 +24,7 @@ class BinaryHinge(NamedTuple):
 
 
 @stored("multiclass-hinge", kind="loss", ranges={"n_outputs": (2, 2**31)})
-class MultiClassHinge(NamedTuple):
+class MulticlassHinge(NamedTuple):
     """``max(0, 1 + max_{i != y} f_i(x) - f_y(x))``"""
 
     n_outputs: int
@@ -32,7 +32,7 @@ class MultiClassHinge(NamedTuple):
 
 def hinge_for(n_outputs):
     """The loss of a model with one output, or with one for each class."""
-    return BinaryHinge() if n_outputs == 1 else MultiClassHinge(n_outputs)
+    return BinaryHinge() if n_outputs == 1 else MulticlassHinge(n_outputs)
 
 
 @generic
@@ -56,7 +56,7 @@ def _binary_direction(loss, label, rival, direction):
     direction[0] = 1.0 if label == 1 else -1.0
 
 
-@margin_of.implement(MultiClassHinge)
+@margin_of.implement(MulticlassHinge)
 def _multi_class_margin(loss, scores, label):
     rival = 1 if label == 0 else 0
     for i in range(rival, loss.n_outputs):
@@ -65,7 +65,7 @@ def _multi_class_margin(loss, scores, label):
     return scores[label] - scores[rival], rival
 
 
-@update_direction.implement(MultiClassHinge)
+@update_direction.implement(MulticlassHinge)
 def _multi_class_direction(loss, label, rival, direction):
     for i in range(loss.n_outputs):
         direction[i] = 0.0

@@ -11,7 +11,7 @@ the best coefficients of z are ``u a_m + v a_n`` and the squared degradation (6.
     A + B + 2 C kappa - (A u^2 + 2 C u v + B v^2)
       = -A expm1(2 (1-h)^2 L) - B expm1(2 h^2 L) + 2 C u v expm1(2 h (1-h) L)          (stable form)
 
-so h maximises ``A u^2 + 2 C u v + B v^2``. Setting the derivative to zero gives, with ``w = v/u = kappa^(2h-1)``,
+so h maximizes ``A u^2 + 2 C u v + B v^2``. Setting the derivative to zero gives, with ``w = v/u = kappa^(2h-1)``,
 
     h = (A + C w) / (A + 2 C w + B w^2),
 
@@ -43,7 +43,7 @@ import numpy as np
 
 from frugalsvm._compile import compiled, generic, inlined, larger
 from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive, first_argmax
-from frugalsvm.core.losses import BinaryHinge, MultiClassHinge
+from frugalsvm.core.losses import BinaryHinge, MulticlassHinge
 
 __all__ = [
     "best_partner",
@@ -262,12 +262,12 @@ def _nearest_of_other_sign(A, kernel_values, m, n_slots):
     return best, 0.0, A * max(1.0 - kappa * kappa, 0.0)
 
 
-@_rough_cosine.implement(MultiClassHinge)
+@_rough_cosine.implement(MulticlassHinge)
 def _rough_cosine_many_outputs(loss, overlaps, A, B, j):
     return min(max(overlaps[j] / np.sqrt(A * B), 0.0), 1.0)
 
 
-@_candidates.implement(MultiClassHinge)
+@_candidates.implement(MulticlassHinge)
 def _candidates_many_outputs(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness):
     for j in range(n_slots):
         overlaps[j] = 0.0
@@ -291,7 +291,7 @@ def _candidates_many_outputs(loss, coef, weights, sizes, kernel_values, m, n_slo
     return first
 
 
-@best_partner.implement(MultiClassHinge)
+@best_partner.implement(MulticlassHinge)
 def _best_partner_many_outputs(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness):
     first = _candidates(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness)
     return _search(loss, loss.n_outputs, coef, sizes, kernel_values, m, n_slots, overlaps, closeness, first)

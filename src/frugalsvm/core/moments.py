@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-__all__ = ["Moments", "joined_moments", "moments_of"]
+__all__ = ["Moments", "joined_moments", "moments_of", "scale_gamma"]
 
 BLOCK_ROWS = 2**14  # rows at a time in float64: no large temporary arrays
 
@@ -19,6 +19,16 @@ class Moments(NamedTuple):
     def variance(self) -> float:
         """The mean variance of a feature: what offsets of features do not change."""
         return float(self.var.mean()) if self.var.size else 0.0
+
+
+def scale_gamma(moments: Moments) -> float:
+    """One over the sum of the variances of the features: squared distances of rows are 2 then, on average.
+
+    That is `SVC`'s "scale" where all features have the same mean. `SVC` takes the variance of all entries, in which
+    different offsets of features count, although they change no distance.
+    """
+    total = len(moments.mean) * moments.variance
+    return 1.0 / total if total > 0 else 1.0
 
 
 def joined_moments(a: Moments, b: Moments) -> Moments:

@@ -26,7 +26,6 @@ __all__ = [
     "cancellation",
     "far_limit",
     "followed",
-    "is_shift_invariant",
     "lost_digits",
     "new_origin",
     "origin_at",
@@ -60,11 +59,6 @@ class Origin(NamedTuple):
         with np.errstate(over="ignore"):
             squared_sum = float(self.far_sum @ self.far_sum)
         return squared_sum <= 1.001 * self.n_far * self.far_squares
-
-
-def is_shift_invariant(kernel) -> bool:
-    """Whether a kernel depends on differences of rows only; kernels say so by ``shift_invariant = True``."""
-    return bool(getattr(type(kernel), "shift_invariant", False))
 
 
 def origin_at(point) -> Origin:

@@ -3,14 +3,14 @@
 import numpy as np
 
 from frugalsvm._compile import entry, generic, inlined
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS, whole_groups
+from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import float64_sum, weighted_sums
 from frugalsvm.core.kernels import kernel_row, scored_row
 from frugalsvm.core.lookahead import example_norm, load, products_row
 from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
 
-__all__ = ["decision_values", "score_example", "scored"]
+__all__ = ["confidence", "decision_values", "score_example", "scored"]
 
 
 @generic
@@ -26,7 +26,7 @@ def score_example(kernel, source, i, expansion, work):
 
 @scored.implement()
 def _scored_by_products(source, kernel, i, expansion, work):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     full = whole_groups(n)  # empty slots have no weight
     begin = products_row(source, i, expansion)
     norm = example_norm(source, i)
@@ -35,7 +35,7 @@ def _scored_by_products(source, kernel, i, expansion, work):
     work.scores[0] = scored_row(kernel, products, expansion.norms, norm, expansion.weights, work.kernel_row, full)
     if work.scores.size > 1:
         weighted_sums(expansion.weights, 1, work.kernel_row, full, work.scores)
-    expansion.counts[N_KERNEL_EVALS] += n
+    expansion.counts[0]["n_kernel_evals"] += n
 
 
 @entry
@@ -52,7 +52,7 @@ def _score_all(kernel, source, n_rows, block_rows, expansion, work, out):
 
 @entry
 def _score_all_in_float64(kernel, source, n_rows, block_rows, expansion, work, out):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     start = 0
     while start < n_rows:
         count = load(source, start, min(block_rows, n_rows - start), expansion)
@@ -76,3 +76,11 @@ def decision_values(kernel, expansion, X, *, in_float64=False):
     score = _score_all_in_float64 if in_float64 else _score_all
     score(kernel, source, n_rows, rows_at_a_time(source), expansion, new_workspace(expansion), out)
     return out
+
+
+def confidence(values):
+    """How far decision values, a row for each example, are from a tie between classes."""
+    if values.shape[1] == 1:
+        return np.abs(values[:, 0])
+    highest = np.partition(values, -2, axis=1)[:, -2:]
+    return highest[:, 1] - highest[:, 0]

@@ -24,7 +24,7 @@ are one multiplication. For Pegasos without a ball (``free=True``) the scale is 
 example then has a raw coefficient of exactly 1, which budget maintenance makes use of.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,6 +42,8 @@ __all__ = [
     "Perceptron",
     "advance",
     "may_fold",
+    "new_schedule",
+    "scale_at",
     "step_size",
 ]
 
@@ -61,6 +63,8 @@ class Norma(NamedTuple):
     lam: float
     eta0: float
 
+    needs_small_steps = True  # eta0 lambda < 1, or shrinking would change the sign of the model
+
 
 @stored("perceptron", kind="schedule", ranges={"eta0": POSITIVE, "margin": (0, 1)})
 class Perceptron(NamedTuple):
@@ -79,7 +83,7 @@ class PassiveAggressive(NamedTuple):
 
 @stored("implicit", kind="schedule", ranges={"lam": NOT_NEGATIVE, "eta0": POSITIVE})
 class Implicit(NamedTuple):
-    """The exact minimum of the regularised loss of one example, near the model"""
+    """The exact minimum of the regularized loss of one example, near the model"""
 
     lam: float
     eta0: float
@@ -106,6 +110,16 @@ def may_fold(schedule):
     """Whether the scale may be folded into the raw coefficients when it becomes small."""
 
 
+@generic
+def scale_at(schedule, t):
+    """The scale for a model that comes from elsewhere and has seen ``t`` examples."""
+
+
+@scale_at.implement()
+def _true_coefficients(schedule, t):
+    return 1.0
+
+
 @advance.implement(Pegasos)
 def _pegasos_advance(schedule, t, scale):
     eta = 1.0 / (schedule.lam * t)
@@ -113,6 +127,11 @@ def _pegasos_advance(schedule, t, scale):
         return eta, eta, 1.0
     scale *= 1.0 - 1.0 / t
     return eta, scale, eta / scale
+
+
+@scale_at.implement(Pegasos)
+def _units_of_the_step(schedule, t):
+    return 1.0 / (schedule.lam * t) if t > 0 else 1.0
 
 
 @may_fold.implement(Pegasos)
@@ -177,4 +196,10 @@ def _multiplicative_may_fold(schedule):
     return True
 
 
-LEARNERS = {"pegasos": Pegasos, "norma": Norma, "perceptron": Perceptron}
+LEARNERS: dict[str, Any] = {"pegasos": Pegasos, "norma": Norma, "perceptron": Perceptron}
+
+
+def new_schedule(part, **values):
+    """A schedule, which takes those of the values that it has fields for: numbers as floats."""
+    taken = {field: values[field] for field in part._fields}
+    return part(**{field: value if isinstance(value, bool) else float(value) for field, value in taken.items()})

@@ -13,22 +13,19 @@ import numpy as np
 
 from frugalsvm._compile import inlined
 from frugalsvm.core.dense_sources import copy_to_slot, dense_norm, mark_changed
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SLOTS
 from frugalsvm.core.fastmath import rows_dot
 from frugalsvm.core.kernels import kernel_value
-from frugalsvm.core.lookahead import N_DIRTY, ROOM, example_norm, load, rescale, touch, write_example
+from frugalsvm.core.lookahead import SOURCE_STATE, example_norm, load, rescale, touch, write_example
 from frugalsvm.core.predict import scored
 
 __all__ = ["ScoredBlocks", "new_scored_blocks"]
 
-AT_START = 6  # place in `state`, after those of the other sources: slots in use when the block began
-
 
 class ScoredBlocks(NamedTuple):
-    """What is given with every block: its rows, values, scores and weights, and ``state[ROOM]``."""
+    """What is given with every block: its rows, values, scores and weights, and ``state[0]["room"]``."""
 
     block: np.ndarray  # (block_rows, n_features) the examples at hand
-    values: np.ndarray  # their kernel values with the slots as they were, ROOM to a row
+    values: np.ndarray  # their kernel values with the slots as they were, ``room`` to a row
     scores: np.ndarray  # (block_rows, n_outputs) their raw scores at that time
     weights: np.ndarray  # (n_outputs, capacity) raw coefficients at that time
     dirty: np.ndarray  # slots changed since
@@ -46,7 +43,7 @@ def new_scored_blocks(expansion, block_rows, values):
         weights=np.zeros_like(expansion.weights),
         dirty=np.zeros(capacity, np.int64),
         is_dirty=np.zeros(capacity, np.bool_),
-        state=np.zeros(7, np.int64),
+        state=np.zeros(1, SOURCE_STATE),
     )
 
 
@@ -57,10 +54,10 @@ write_example.implement(ScoredBlocks)(copy_to_slot)
 
 @load.implement(ScoredBlocks, inline=False)
 def _scored_load(source, start, count, expansion):
-    for k in range(source.state[N_DIRTY]):
+    for k in range(source.state[0]["n_dirty"]):
         source.is_dirty[source.dirty[k]] = False
-    source.state[N_DIRTY] = 0
-    source.state[AT_START] = expansion.counts[N_SLOTS]
+    source.state[0]["n_dirty"] = 0
+    source.state[0]["at_start"] = expansion.counts[0]["n_slots"]
     return count
 
 
@@ -81,14 +78,14 @@ def _add_slot(scores, weights, j, value):
 
 @scored.implement(ScoredBlocks)
 def _scored_corrected(source, kernel, i, expansion, work):
-    n = expansion.counts[N_SLOTS]
-    begin, at_start = i * source.state[ROOM], source.state[AT_START]
+    n = expansion.counts[0]["n_slots"]
+    begin, at_start = i * source.state[0]["room"], source.state[0]["at_start"]
     norm = example_norm(source, i)
     for j in range(n):
         work.kernel_row[j] = source.values[begin + j]
     for o in range(work.scores.size):
         work.scores[o] = source.scores[i, o]
-    for k in range(source.state[N_DIRTY]):
+    for k in range(source.state[0]["n_dirty"]):
         j = source.dirty[k]
         if j < at_start:
             _add_slot(work.scores, source.weights, j, -source.values[begin + j])
@@ -99,4 +96,4 @@ def _scored_corrected(source, kernel, i, expansion, work):
     for j in range(n, at_start):  # slots that were given up
         if not source.is_dirty[j]:
             _add_slot(work.scores, source.weights, j, -source.values[begin + j])
-    expansion.counts[N_KERNEL_EVALS] += n
+    expansion.counts[0]["n_kernel_evals"] += n

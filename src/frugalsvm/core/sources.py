@@ -3,7 +3,7 @@
 import numpy as np
 
 from frugalsvm.core.dense_sources import DenseBlocks, new_dense_source
-from frugalsvm.core.lookahead import BLOCK_ROWS, IS_WHOLE, LONG_BLOCK_ROWS
+from frugalsvm.core.lookahead import BLOCK_ROWS, LONG_BLOCK_ROWS
 from frugalsvm.core.sparse_source import SparseColumns, new_sparse_source
 
 __all__ = ["current_columns", "new_source", "rows_at_a_time"]
@@ -27,5 +27,5 @@ def rows_at_a_time(source):
 
 def current_columns(source):
     """All slots feature by feature, if the source keeps them so; otherwise an empty matrix."""
-    whole = isinstance(source, SparseColumns) and source.state[IS_WHOLE] != 0
+    whole = isinstance(source, SparseColumns) and source.state[0]["is_whole"] != 0
     return source.columns if whole else np.zeros((0, 0), source.products.dtype)

@@ -6,15 +6,9 @@ import numpy as np
 
 from frugalsvm._compile import compiled, inlined
 from frugalsvm.core.dense_sources import add_one, add_pair
-from frugalsvm.core.expansion import N_SLOTS
 from frugalsvm.core.lookahead import (
-    IS_FILLED,
-    IS_WHOLE,
     LONG_BLOCK_ROWS,
-    N_PACKED,
-    N_STATE,
-    ROOM,
-    START,
+    SOURCE_STATE,
     example_norm,
     load,
     place_example,
@@ -36,7 +30,7 @@ class SparseColumns(NamedTuple):
     order: np.ndarray
     columns: np.ndarray  # (features that fit, capacity) the support vectors in the block's features
     features: np.ndarray  # which features those are
-    place: np.ndarray  # (n_features,) a feature's row in `columns`, or -1
+    row_of: np.ndarray  # (n_features,) a feature's row in `columns`, or -1
     products: np.ndarray
     state: np.ndarray
 
@@ -48,8 +42,8 @@ def new_sparse_source(X, order, expansion, stays):
     n_packed = max(1, min(n_features, max(fit, longest)))
     whole = stays and X.shape[0] > LONG_BLOCK_ROWS and n_features * capacity * X.dtype.itemsize <= WHOLE_BYTES
     n_packed = n_features if whole else n_packed
-    state = np.zeros(N_STATE, np.int64)
-    state[IS_WHOLE] = whole
+    state = np.zeros(1, SOURCE_STATE)
+    state[0]["is_whole"] = whole
     return SparseColumns(
         X.data,
         X.indices.astype(np.int64, copy=False),
@@ -57,7 +51,7 @@ def new_sparse_source(X, order, expansion, stays):
         order,
         columns=np.zeros((n_packed, capacity), X.dtype),
         features=np.zeros(n_packed, np.int64),
-        place=np.full(n_features, -1, np.int64),
+        row_of=np.full(n_features, -1, np.int64),
         products=np.zeros(capacity, X.dtype),
         state=state,
     )
@@ -65,28 +59,28 @@ def new_sparse_source(X, order, expansion, stays):
 
 @load.implement(SparseColumns, inline=False)
 def _sparse_load(source, start, count, expansion):
-    if source.state[IS_WHOLE] == 1:
+    if source.state[0]["is_whole"] == 1:
         return _load_whole(source, start, count, expansion)
-    for k in range(source.state[N_PACKED]):
-        source.place[source.features[k]] = -1
+    for k in range(source.state[0]["n_packed"]):
+        source.row_of[source.features[k]] = -1
     n_packed = 0
     taken = 0
     while taken < count:
         row = source.order[start + taken]
         begin, end = source.indptr[row], source.indptr[row + 1]
-        if not _room_for(source.indices, begin, end, source.place, source.features.size - n_packed):
+        if not _room_for(source.indices, begin, end, source.row_of, source.features.size - n_packed):
             break
         for k in range(begin, end):
             feature = source.indices[k]
-            if source.place[feature] < 0:
-                source.place[feature] = n_packed
+            if source.row_of[feature] < 0:
+                source.row_of[feature] = n_packed
                 source.features[n_packed] = feature
                 n_packed += 1
         taken += 1
-    source.state[N_PACKED] = n_packed
-    source.state[START] = start
-    source.state[ROOM] = expansion.rows.shape[0]
-    for j in range(expansion.counts[N_SLOTS]):
+    source.state[0]["n_packed"] = n_packed
+    source.state[0]["start"] = start
+    source.state[0]["room"] = expansion.rows.shape[0]
+    for j in range(expansion.counts[0]["n_slots"]):
         _pack_slot(source.columns, source.features, n_packed, expansion.rows, j)
     return taken
 
@@ -94,26 +88,26 @@ def _sparse_load(source, start, count, expansion):
 @inlined
 def _load_whole(source, start, count, expansion):
     """There is room for all features: pack them once, and from then on `touch` keeps them current."""
-    source.state[START] = start
-    source.state[ROOM] = expansion.rows.shape[0]
-    if source.state[IS_FILLED] == 0:
+    source.state[0]["start"] = start
+    source.state[0]["room"] = expansion.rows.shape[0]
+    if source.state[0]["is_filled"] == 0:
         n_features = source.features.size
         for f in range(n_features):
-            source.features[f] = source.place[f] = f
-        source.state[N_PACKED] = n_features
-        for j in range(expansion.counts[N_SLOTS]):
+            source.features[f] = source.row_of[f] = f
+        source.state[0]["n_packed"] = n_features
+        for j in range(expansion.counts[0]["n_slots"]):
             _pack_slot(source.columns, source.features, n_features, expansion.rows, j)
-        source.state[IS_FILLED] = 1
+        source.state[0]["is_filled"] = 1
     return count
 
 
 @compiled
-def _room_for(indices, begin, end, place, n_free):
+def _room_for(indices, begin, end, row_of, n_free):
     """Whether the features of a row that are not packed yet fit."""
     n_new = 0
     if end - begin > n_free:
         for k in range(begin, end):
-            n_new += place[indices[k]] < 0
+            n_new += row_of[indices[k]] < 0
     return n_new <= n_free
 
 
@@ -125,16 +119,16 @@ def _pack_slot(columns, features, n_packed, rows, slot):
 
 @products_row.implement(SparseColumns)
 def _sparse_products_row(source, i, expansion):
-    n = expansion.counts[N_SLOTS]
+    n = expansion.counts[0]["n_slots"]
     for j in range(n):
         source.products[j] = 0.0
-    row = source.order[source.state[START] + i]
+    row = source.order[source.state[0]["start"] + i]
     begin, end = source.indptr[row], source.indptr[row + 1]
     for k in range(begin, end - 1, 2):
-        f, g = source.place[source.indices[k]], source.place[source.indices[k + 1]]
+        f, g = source.row_of[source.indices[k]], source.row_of[source.indices[k + 1]]
         add_pair(source.data[k], f, source.data[k + 1], g, source.columns, source.products, n)
     if (end - begin) % 2 == 1:
-        add_one(source.data[end - 1], source.place[source.indices[end - 1]], source.columns, source.products, n)
+        add_one(source.data[end - 1], source.row_of[source.indices[end - 1]], source.columns, source.products, n)
     return 0
 
 
@@ -157,7 +151,7 @@ def column_products(columns, rows, slot, out, n):
 
 @example_norm.implement(SparseColumns)
 def _sparse_example_norm(source, i):
-    row = source.order[source.state[START] + i]
+    row = source.order[source.state[0]["start"] + i]
     total = source.data.dtype.type(0)
     for k in range(source.indptr[row], source.indptr[row + 1]):
         total += source.data[k] * source.data[k]
@@ -168,26 +162,26 @@ def _sparse_example_norm(source, i):
 def _sparse_write_example(source, i, rows, slot):
     for f in range(rows.shape[1]):
         rows[slot, f] = 0.0
-    row = source.order[source.state[START] + i]
+    row = source.order[source.state[0]["start"] + i]
     for k in range(source.indptr[row], source.indptr[row + 1]):
         rows[slot, source.indices[k]] = source.data[k]
 
 
 @touch.implement(SparseColumns)
 def _sparse_touch(source, slot, expansion):
-    _pack_slot(source.columns, source.features, source.state[N_PACKED], expansion.rows, slot)
+    _pack_slot(source.columns, source.features, source.state[0]["n_packed"], expansion.rows, slot)
 
 
 @place_example.implement(SparseColumns)
 def _sparse_place_example(source, i, expansion, slot):
-    if source.state[IS_WHOLE] == 0:
+    if source.state[0]["is_whole"] == 0:
         write_example(source, i, expansion.rows, slot)
         touch(source, slot, expansion)
         return
     # Columns are changed where there is something to change: packing a slot afresh is a cache miss for every feature.
     _clear_columns(source.columns, expansion.rows, slot)
     write_example(source, i, expansion.rows, slot)
-    row = source.order[source.state[START] + i]
+    row = source.order[source.state[0]["start"] + i]
     for k in range(source.indptr[row], source.indptr[row + 1]):
         source.columns[source.indices[k], slot] = source.data[k]
 

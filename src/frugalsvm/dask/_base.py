@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.core.origin import is_shift_invariant, origin_of_moments
 from frugalsvm.dask._cluster import Cluster, SchedulerLostError, client_for
 from frugalsvm.dask._collections import as_array, sources_of
 from frugalsvm.dask._preparing import (
@@ -27,10 +26,11 @@ from frugalsvm.dask._preparing import (
     sampled,
     stacked,
 )
-from frugalsvm.estimators._base import new_kernel
 from frugalsvm.estimators._origin import for_known_rows
 from frugalsvm.estimators._validation import check_choice, check_count
 from frugalsvm.estimators._warnings import warn_if_poor
+from frugalsvm.estimators.learner import begin
+from frugalsvm.exceptions import ParameterError
 
 __all__ = ["DaskClassifier", "Training", "Watch"]
 
@@ -124,7 +124,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         local = self._new_local()
-        local._check_params()
+        local.check_parameters()
         self._check_own_params()
         self.last_model_, self.history_ = None, []
         try:
@@ -144,7 +144,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
     def _check_own_params(self) -> None:
         share = self.validation_fraction
         if not (isinstance(share, numbers.Real) and 0 <= float(share) < 1):
-            raise ValueError(f"validation_fraction must be 0 or more, and below 1, not {share!r}.")
+            raise ParameterError("validation_fraction", share, "0 or more, and below 1")
         check_count("n_iter_no_change", self.n_iter_no_change)
         check_choice("persist", self.persist, ("auto", True, False))
         if self.class_weight is not None and not isinstance(self.class_weight, dict):
@@ -163,7 +163,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         self._start(local, overview)
         seed = int(rng.integers(2**31))
         plan = Plan(
-            overview.classes, overview.dtype, class_weights_of(overview, self.class_weight), seed, local._origin
+            overview.classes, overview.dtype, class_weights_of(overview, self.class_weight), seed, local.origin_
         )
         chosen = [(*sources[number], int(n)) for number, n in zip(overview.numbers, n_held, strict=True)]
         keep = self.persist is True or (self.persist == "auto" and overview.n_bytes <= _KEPT_SHARE * cluster.memory())
@@ -177,13 +177,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
 
     def _start(self, local: Any, overview: Overview) -> None:
         """Tell the ordinary estimator what a look at all data found."""
-        local.n_features_in_ = overview.n_features
-        if overview.names is not None:
-            local.feature_names_in_ = overview.names
-        local.classes_ = overview.classes
-        local._kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, overview.moments)
-        if is_shift_invariant(local._kernel) and not overview.sparse:
-            local._origin = origin_of_moments(overview.moments, np.float32 if local._in_float32 else overview.dtype)
+        begin(local, overview)
 
     def _teller(self, callback):
         def tell(model, **figures):

@@ -82,7 +82,7 @@ def _parts(name: str, collection: Any) -> list[Any]:
 def _frame_parts(frame: Any) -> list[Any]:
     """The partitions of a frame as they are.
 
-    A full optimisation would make fewer of small files where few columns are needed: of the labels, but not of the
+    A full optimization would make fewer of small files where few columns are needed: of the labels, but not of the
     rows. Simplifying alone still reads no column that is not needed.
     """
     frame = frame.simplify() if hasattr(frame, "simplify") else frame

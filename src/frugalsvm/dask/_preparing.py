@@ -11,7 +11,6 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from frugalsvm.core.moments import Moments, joined_moments, moments_of
 from frugalsvm.core.origin import Origin, relative
-from frugalsvm.estimators._origin import check_size
 from frugalsvm.estimators._validation import distinct_labels, encoded_labels, validated_rows
 
 __all__ = ["Overview", "Plan", "Rows", "examined", "overview_of", "own", "prepared", "sampled", "stacked"]
@@ -83,7 +82,7 @@ def own(value: Any) -> Any:
     What comes from another machine may be read-only or not aligned, for which other machine code is compiled, and that
     rounds otherwise.
     """
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufV":
         return np.require(value, requirements=("C_CONTIGUOUS", "ALIGNED", "WRITEABLE"))
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*map(own, value))
@@ -95,7 +94,8 @@ def _checked(number: int, X: Any, y: Any, weight: Any, estimator: Any):
     try:
         return _arrays(X, y, weight, clone(estimator))
     except (ValueError, TypeError) as error:
-        raise type(error)(f"Partition {number}: {error}") from error
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"Partition {number}: {error}") from error
 
 
 def _arrays(X: Any, y: Any, weight: Any, estimator: Any):
@@ -116,7 +116,7 @@ def _arrays(X: Any, y: Any, weight: Any, estimator: Any):
         return X, y, weight, names
     X = X if issparse(X) or isinstance(X, np.ndarray) else X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
     X = validated_rows(estimator, X, reset=True)
-    check_size(X, estimator._type_of(X))
+    estimator.check_size(X)
     if y.dtype.kind not in "iub":
         y = np.asarray(y.tolist()) if y.dtype.kind == "O" else y
         check_classification_targets(y)

@@ -1,29 +1,20 @@
 """Budgeted SGD on a Dask cluster."""
 
 from copy import copy
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm.budgeted.combining import at_clock, combined, mean_coefficients, with_coefficients
-from frugalsvm.budgeted.maintenance import new_policy
-from frugalsvm.budgeted.projection import frozen
-from frugalsvm.core.expansion import (
-    ERROR_SUM,
-    N_SEEN,
-    N_SLOTS,
-    averaged_coefficients,
-    new_expansion,
-    resized,
-    restart_average,
-)
+from frugalsvm.budgeted.learner import Learner
+from frugalsvm.budgeted.model_averaging import at_clock, mean_coefficients, with_coefficients
+from frugalsvm.core.expansion import Expansion, averaged_coefficients
 from frugalsvm.dask._base import DaskClassifier, Training, Watch, held_accuracy
 from frugalsvm.dask._preparing import Rows, own
-from frugalsvm.estimators._base import blas_threads, bytes_per_slot
-from frugalsvm.estimators._classes import n_outputs_for
-from frugalsvm.estimators._validation import check_positive, slots_for_budget
+from frugalsvm.estimators._base import blas_threads
+from frugalsvm.estimators._validation import check_positive
 from frugalsvm.estimators._warnings import warn_at_limit
 from frugalsvm.estimators.bsgd import BSGDClassifier
+from frugalsvm.exceptions import ParameterError
 
 __all__ = ["DaskBSGDClassifier"]
 
@@ -133,7 +124,7 @@ class DaskBSGDClassifier(DaskClassifier):
 
     def _new_local(self):
         if self.average is not False and self.average != "post":
-            raise ValueError(f"average must be False or 'post' on many machines, not {self.average!r}.")
+            raise ParameterError("average", self.average, "False or 'post' on many machines")
         names = ("learner", "maintenance", "budget", "alpha", "eta0", "radius", "kernel", "gamma", "degree", "coef0")
         others = ("average", "max_iter", "class_weight", "random_state")
         return BSGDClassifier(**{name: getattr(self, name) for name in names + others})
@@ -147,11 +138,7 @@ class DaskBSGDClassifier(DaskClassifier):
 
     def _start(self, local, overview):
         super()._start(local, overview)
-        n_outputs = n_outputs_for(len(overview.classes))
-        slots = slots_for_budget(self.budget, bytes_per_slot(overview.n_features, n_outputs, overview.dtype))
-        local.budget_ = slots
-        local._policy = new_policy(self.maintenance, slots)
-        local._expansion = _empty(slots, overview.n_features, n_outputs, overview.dtype)
+        local.set_learner(0, local.learners[0].restarted(0))  # averages are for the last round
 
     def _rounds(self, local, training: Training):
         watch = Watch(self.n_iter_no_change, self.tol)
@@ -160,31 +147,35 @@ class DaskBSGDClassifier(DaskClassifier):
         while n_rounds < self.max_iter and not done:
             n_rounds += 1
             clock += mean_rows
-            model = _one_round(local, training, Round(n_rounds, clock - mean_rows, clock))
-            local._expansion = _with_history(local, model)
-            accuracy = held_accuracy(local, training.held)
-            training.tell(copy(local), accuracy=accuracy, gradient_error=local.gradient_error_)
-            done = watch(accuracy, local._expansion) if training.held.n_rows else False
+            learner = _one_round(local.learners[0], training, Round(n_rounds, clock - mean_rows, clock))
+            accuracy = self._told(local, learner, training)
+            done = watch(accuracy, learner) if training.held.n_rows else False
         if training.held.n_rows and not done:
             rising = f"the accuracy on the validation rows still rose within the last {self.n_iter_no_change} rounds"
             advice = f"{rising}; raise max_iter"
             warn_at_limit(self, f"max_iter={self.max_iter}", advice)
         if watch.value is not None:
-            local._expansion = watch.value
+            local.set_learner(0, watch.value)
         if self.average == "post":
             self._post_round(local, training, Round(n_rounds + 1, clock, clock))
 
+    def _told(self, local, learner, training: Training):
+        """Tell of a round; returns the accuracy on the held rows."""
+        local.set_learner(0, learner)
+        accuracy = held_accuracy(local, training.held)
+        training.tell(copy(local), accuracy=accuracy, gradient_error=local.gradient_error_)
+        return accuracy
+
     def _post_round(self, local, training: Training, turn: "Round"):
+        learner = local.learners[0]
         told = training.cluster.reduced(
             learned_coefficients,
             mean_of_coefficients,
             [(rows,) for rows in training.rows],
-            training.cluster.broadcast(local),
+            training.cluster.broadcast(learner),
             turn,
         )
-        local._expansion = with_coefficients(local._expansion, told[0])
-        accuracy = held_accuracy(local, training.held)
-        training.tell(copy(local), accuracy=accuracy, gradient_error=local.gradient_error_)
+        self._told(local, learner._replace(expansion=with_coefficients(learner.expansion, told[0])), training)
 
 
 class Round(NamedTuple):
@@ -193,57 +184,47 @@ class Round(NamedTuple):
     ends: int
 
 
-class _Combining:
+class _Merging:
     """Models of several partitions as one: a function for trees."""
 
-    __name__ = "combining"
+    __name__ = "merging"
 
-    def __init__(self, local: Any, clock: int):
-        parts = local._parts()
-        self._learner = (parts.kernel, parts.loss, parts.schedule)
-        self._budget, self._maintenance, self._clock = local.budget_, local.maintenance, clock
+    def __init__(self, learner: Learner, n_seen: int):
+        self._learner, self._n_seen = learner, n_seen
 
-    def __call__(self, models: list) -> Any:
+    def __call__(self, models: list[Expansion]) -> Expansion:
         with blas_threads(None):
-            return combined(
-                *self._learner, [own(model) for model in models], self._budget, self._maintenance, self._clock
-            )
+            return self._learner.merged([own(model) for model in models], self._n_seen)
 
 
-def _one_round(local: Any, training: Training, turn: Round) -> Any:
-    """The model of all partitions after each has learned its rows."""
-    return training.cluster.reduced(
+def _one_round(learner: Learner, training: Training, turn: Round) -> Learner:
+    """The learner of all partitions after each has learned its rows."""
+    model = training.cluster.reduced(
         learned,
-        _Combining(local, turn.ends),
+        _Merging(learner, turn.ends),
         [(rows,) for rows in training.rows],
-        training.cluster.broadcast(local),
+        training.cluster.broadcast(learner),
         turn,
     )
+    return learner.advanced(model)
 
 
-def learned(rows: Rows, local: Any, turn: Round) -> Any:
+def learned(rows: Rows, learner: Learner, turn: Round) -> Expansion:
     """The model after the rows of a partition, as one of these examples alone."""
-    learner = _copy_at(local, turn.began)
-    X, labels, weights = rows.part(slice(rows.n_held, None))
-    learner._learn(X, labels, weights, _order(rows, turn, len(labels)))
-    n_seen = int(learner._expansion.counts[N_SEEN]) - turn.began
-    return at_clock(learner._expansion, learner._parts().schedule, n_seen)
+    after = _after_pass(own(learner).restarted(turn.began), rows, turn)
+    return at_clock(after.expansion, after.parts.schedule, after.n_seen - turn.began)
 
 
-def learned_coefficients(rows: Rows, local: Any, turn: Round) -> tuple[np.ndarray, int]:
+def learned_coefficients(rows: Rows, learner: Learner, turn: Round) -> tuple[np.ndarray, int]:
     """Coefficients of fixed support vectors, averaged over a pass over the rows of a partition."""
-    learner = _copy_at(local, turn.began)
-    start = learner._expansion
-    averaged = new_expansion(len(start.rows), start.rows.shape[1], start.n_outputs, start.rows.dtype, 0)
-    averaged.coef[: start.n_outputs] = start.coef
-    learner._expansion = start._replace(coef=averaged.coef)
-    restart_average(learner._expansion)
+    after = _after_pass(own(learner).restarted(turn.began).averaging(), rows, turn)
+    return averaged_coefficients(after.expansion), rows.n_rows - rows.n_held
+
+
+def _after_pass(learner: Learner, rows: Rows, turn: Round) -> Learner:
     X, labels, weights = rows.part(slice(rows.n_held, None))
-    n_slots = int(start.counts[N_SLOTS])
-    if len(labels):
-        policy = frozen(learner._kernel, learner._expansion)
-        learner._learn(X, labels, weights, _order(rows, turn, len(labels)), policy)
-    return averaged_coefficients(learner._expansion)[:n_slots], len(labels)
+    with blas_threads(None):
+        return learner.learn(X, labels, weights, _order(rows, turn, len(labels))) if len(labels) else learner
 
 
 def mean_of_coefficients(told: list[tuple[np.ndarray, int]]) -> tuple[np.ndarray, int]:
@@ -257,29 +238,3 @@ def _order(rows: Rows, turn: Round, n_rows: int) -> np.ndarray:
     if turn.number == 1:
         return np.arange(n_rows)
     return np.random.default_rng([rows.number, turn.number]).permutation(n_rows)
-
-
-def _empty(budget, n_features, n_outputs, dtype):
-    return new_expansion(256 if budget is None else budget + 1, n_features, n_outputs, dtype)
-
-
-def _copy_at(local: Any, clock: int) -> Any:
-    """A learner of its own that goes on from a model, with all counters at zero and the clock at an example."""
-    learner = copy(local)
-    model = at_clock(own(local._expansion), local._parts().schedule, clock)
-    if local.budget_ is not None:
-        model = resized(model, local.budget_ + 1)
-    model.counts[N_SEEN + 1 :] = 0
-    model.scalars[ERROR_SUM] = 0.0
-    learner._expansion, learner._policy = model, new_policy(local.maintenance, local.budget_)
-    return learner
-
-
-def _with_history(local: Any, model: Any) -> Any:
-    """The model of a round with the counters of all rounds so far."""
-    before = local._expansion
-    n_seen = int(before.counts[N_SEEN] + model.counts[N_SEEN])
-    whole = at_clock(model, local._parts().schedule, n_seen)
-    whole.counts[N_SEEN + 1 :] += before.counts[N_SEEN + 1 :]
-    whole.scalars[ERROR_SUM] += before.scalars[ERROR_SUM]
-    return whole

@@ -9,10 +9,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.arrays.namespace import HOST, arrays_on, available_devices, on_host
+from frugalsvm.arrays.namespace import HOST, arrays_on, best_device, on_host
 from frugalsvm.arrays.sources import HostSource, dense_rows
+from frugalsvm.core.capabilities import check_kernel, offers
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.core.origin import is_shift_invariant, origin_of_moments
+from frugalsvm.core.origin import origin_of_moments
 from frugalsvm.estimators._base import blas_threads, new_kernel, unchanged_on_error
 from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators._origin import RelativeRows
@@ -26,6 +27,7 @@ from frugalsvm.estimators._validation import (
 )
 from frugalsvm.estimators._warnings import warn_at_limit, warn_if_above
 from frugalsvm.estimators._writable import forget_learned
+from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.backends.compiled import CompiledStorage
 from frugalsvm.lowrank.backends.torch import STORED_AS, TorchStorage, device_values
 from frugalsvm.lowrank.continuation import certified, solve
@@ -83,9 +85,7 @@ class LowRankMachine(RelativeRows, BaseEstimator):
 
     def _device(self):
         """Where `fit` and predictions are computed."""
-        if self.device != "auto":
-            return self.device
-        return "cpu" if available_devices()["cuda"].startswith("not") else "cuda"
+        return best_device() if self.device == "auto" else self.device
 
     def _arrays(self):
         return HOST if self._device() == "cpu" else arrays_on(self._device(), tf32=self.dtype == "tf32")
@@ -100,8 +100,8 @@ class LowRankMachine(RelativeRows, BaseEstimator):
         check_choice("kernel", self.kernel, KERNELS)
         check_choice("structured", self.structured, ("auto", True, False))
         check_count("n_components", self.n_components)
-        if self.feature_map == "fourier" and self.kernel != "rbf":
-            raise ValueError(f"feature_map='fourier' is for kernel='rbf', not {self.kernel!r}; 'nystroem' is for all.")
+        if self.feature_map == "fourier":
+            check_kernel("feature_map", "fourier", ("gaussian",), self.kernel, "use feature_map='nystroem'")
         for value in self._all_C():
             check_positive("C", value)
         if self.alpha is not None:
@@ -122,7 +122,7 @@ class LowRankMachine(RelativeRows, BaseEstimator):
             check_count("average", self.average)
         share = self.validation_fraction
         if self._holds_out() and not (isinstance(share, numbers.Real) and 0 < float(share) < 1):
-            raise ValueError(f"validation_fraction must be between 0 and 1, not {share!r}.")
+            raise ParameterError("validation_fraction", share, "between 0 and 1")
         if self._is_path() and self.solver != "newton":
             raise ValueError(f"A list of C needs solver='newton', not {self.solver!r}.")
 
@@ -149,7 +149,7 @@ class LowRankMachine(RelativeRows, BaseEstimator):
         except TypeError:
             values = []
         if not values:
-            raise ValueError(f"C must be a positive number or a list of them, not {self.C!r}.")
+            raise ParameterError("C", self.C, "a positive number or a list of them")
         return values
 
     def _holds_out(self):
@@ -254,7 +254,7 @@ class LowRankMachine(RelativeRows, BaseEstimator):
             y, weights = self._surveyed(survey)
             kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, survey.moments)
             self.begin(kernel, False, _generator(check_random_state(self.random_state)))
-            self._origin = origin_of_moments(survey.moments, np.float32) if is_shift_invariant(kernel) else None
+            self._origin = origin_of_moments(survey.moments, np.float32) if offers(kernel, "shift_invariant") else None
             targets = self._targets(y, self._arrays())
             del survey, y  # as long as all targets
             self._fit_batches(batches.relative_to(self._origin), targets, weights)

@@ -12,13 +12,14 @@ from threadpoolctl import ThreadpoolController
 from frugalsvm.arrays.expansion import expansion_values
 from frugalsvm.arrays.maps import kernel_map
 from frugalsvm.arrays.namespace import arrays_on
-from frugalsvm.core.expansion import N_KERNEL_EVALS, N_SEEN, N_SLOTS, Expansion
+from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.predict import decision_values
 from frugalsvm.estimators._origin import RelativeRows
 from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators._threads import thread_count
 from frugalsvm.estimators._validation import AS_IT_IS, check_choice, check_positive, gamma_value
+from frugalsvm.exceptions import ParameterError
 
 __all__ = [
     "KernelExpansionClassifier",
@@ -71,7 +72,7 @@ def new_kernel(name, gamma, degree, coef0, X):
         values["coef0"] = float(coef0)
     if "degree" in fields:
         if not isinstance(degree, int | np.integer) or degree < 1:
-            raise ValueError(f"degree must be an integer of at least 1, not {degree!r}.")
+            raise ParameterError("degree", degree, "an integer of at least 1")
         values["degree"] = int(degree)
     return part(**values)
 
@@ -85,6 +86,13 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def check_parameters(self) -> None:
+        """Raise ValueError, with a sentence that says what to do, if parameters are wrong or do not go together."""
+        self._check_params()
+
+    def _check_params(self):
+        raise NotImplementedError
 
     def _scores(self, X) -> np.ndarray:
         raise NotImplementedError
@@ -140,41 +148,53 @@ class KernelExpansionClassifier(RelativeRows, ScoringClassifier):
     def _coefficients(self) -> np.ndarray:
         raise NotImplementedError
 
-    def _scoring_expansion(self) -> Expansion:
-        """The expansion with the true coefficients as weights; training's counters stay as they are."""
+    @property
+    def row_dtype_(self):
+        """Type of the stored rows, in which kernel values are computed."""
+        return np.dtype(self._dtype)
+
+    def scoring_expansion(self, again: Expansion | None = None) -> Expansion:
+        """The expansion with the true coefficients as weights; training's counters stay as they are.
+
+        ``again`` is an earlier one of the same rows, which is brought up to date instead.
+        """
         expansion = self._expansion
-        weights = np.zeros_like(expansion.weights)
-        weights[:, : expansion.counts[N_SLOTS]] = self._coefficients().T
-        return expansion._replace(weights=weights, counts=expansion.counts.copy())
+        if again is None:
+            again = expansion._replace(weights=np.zeros_like(expansion.weights), counts=expansion.counts.copy())
+        n = expansion.counts[0]["n_slots"]
+        again.weights[:, :n] = self._coefficients().T
+        again.weights[:, n:] = 0.0
+        again.counts[:] = expansion.counts
+        return again
 
     def _scores(self, X) -> np.ndarray:
         check_is_fitted(self)
         X = self._known_rows(X, self._dtype)
         with blas_threads(self.n_jobs):
-            return decision_values(self._kernel, self._scoring_expansion(), X)
+            return decision_values(self._kernel, self.scoring_expansion(), X)
 
     def _device_scores(self, X, arrays) -> np.ndarray:
         check_is_fitted(self)
         if arrays.device == "cpu" and not arrays.is_torch:
             return self._scores(X)
         X = self._known_rows(X, AS_IT_IS)
-        device_map = kernel_map(arrays, self._kernel, arrays.asarray(self._support_rows(), "float32"))
+        device_map = kernel_map(arrays, self._kernel, arrays.asarray(self.support_rows(), "float32"))
         return self._class_scores(expansion_values(arrays, device_map, self.dual_coef_, X) + self.intercept_)
 
     def _class_scores(self, values) -> np.ndarray:
         """Scores of classes, from the values of all outputs."""
         return values
 
-    def _support_rows(self):
-        """The support vectors, relative to the origin."""
+    def support_rows(self):
+        """The support vectors as the kernel sees them, relative to the origin: a view."""
         expansion = self._expansion
-        return expansion.rows[: expansion.counts[N_SLOTS]]
+        return expansion.rows[: expansion.counts[0]["n_slots"]]
 
     @property
     def support_vectors_(self):
         """Support vectors, shape (n_support_vectors, n_features)."""
         check_is_fitted(self)
-        return self._absolute(self._support_rows())
+        return self._absolute(self.support_rows())
 
     @property
     def dual_coef_(self):
@@ -198,13 +218,13 @@ class KernelExpansionClassifier(RelativeRows, ScoringClassifier):
     def t_(self):
         """Number of examples learned from, over all passes."""
         check_is_fitted(self)
-        return int(self._expansion.counts[N_SEEN])
+        return int(self._expansion.counts[0]["n_seen"])
 
     @property
     def n_kernel_evals_(self):
         """Number of kernel values computed in training."""
         check_is_fitted(self)
-        return int(self._expansion.counts[N_KERNEL_EVALS])
+        return int(self._expansion.counts[0]["n_kernel_evals"])
 
     @property
     def model_bytes_(self):
@@ -220,5 +240,5 @@ def bytes_per_slot(n_features: int, n_outputs: int, dtype) -> int:
 
 def expansion_bytes(expansion: Expansion) -> int:
     """Bytes that prediction needs for a model."""
-    rows, n_slots = expansion.rows, int(expansion.counts[N_SLOTS])
+    rows, n_slots = expansion.rows, int(expansion.counts[0]["n_slots"])
     return n_slots * bytes_per_slot(rows.shape[1], expansion.n_outputs, rows.dtype)

@@ -6,7 +6,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from frugalsvm.arrays.namespace import on_host
-from frugalsvm.core.expansion import N_MAINTENANCE, N_UPDATES
+from frugalsvm.core.predict import confidence
 from frugalsvm.estimators._base import KernelExpansionClassifier, ScoringClassifier, unchanged_on_error
 from frugalsvm.estimators._origin import RelativeRows
 from frugalsvm.estimators._validation import (
@@ -18,7 +18,7 @@ from frugalsvm.estimators._validation import (
 from frugalsvm.estimators._warnings import warn_after_fit
 from frugalsvm.estimators._writable import forget_learned, prepare_to_learn
 
-__all__ = ["FIRST_SLOTS", "OnlineClassifier", "OnlineLearner", "StreamLearner", "closeness"]
+__all__ = ["FIRST_SLOTS", "OnlineClassifier", "OnlineLearner", "StreamLearner"]
 
 FIRST_SLOTS = 256  # room to begin with where there is no budget
 
@@ -40,9 +40,6 @@ class StreamLearner(RelativeRows, ScoringClassifier):
     @property
     def _grows(self):
         return self._may_grow and self.new_classes == "grow"
-
-    def _check_params(self):
-        raise NotImplementedError
 
     def _start(self, X, classes, random_state):
         raise NotImplementedError
@@ -122,7 +119,7 @@ class StreamLearner(RelativeRows, ScoringClassifier):
         check_count("n", n)
         if not hasattr(self, "classes_"):
             return np.arange(min(n, X.shape[0]))
-        return np.argsort(closeness(self._scores(X)), kind="stable")[:n]
+        return np.argsort(confidence(self._scores(X)), kind="stable")[:n]
 
     def teach(self, X, y, classes=None, sample_weight=None):
         """Learn rows that were labelled after `query`: the same as `partial_fit`.
@@ -251,18 +248,10 @@ class OnlineClassifier(OnlineLearner, KernelExpansionClassifier):
     def n_updates_(self):
         """Number of examples that changed the model."""
         check_is_fitted(self)
-        return int(self._expansion.counts[N_UPDATES])
+        return int(self._expansion.counts[0]["n_updates"])
 
     @property
     def n_maintenance_(self):
         """Number of support vectors that were removed, projected or merged."""
         check_is_fitted(self)
-        return int(self._expansion.counts[N_MAINTENANCE])
-
-
-def closeness(values):
-    """How far decision values, a row for each example, are from a tie between classes."""
-    if values.shape[1] == 1:
-        return np.abs(values[:, 0])
-    highest = np.partition(values, -2, axis=1)[:, -2:]
-    return highest[:, 1] - highest[:, 0]
+        return int(self._expansion.counts[0]["n_maintenance"])

@@ -6,12 +6,12 @@ import numpy as np
 from scipy.sparse import issparse
 
 from frugalsvm.arrays.namespace import is_torch, on_host
+from frugalsvm.core.capabilities import offers
 from frugalsvm.core.origin import (
     FAR_ROWS,
     Origin,
     cancellation,
     followed,
-    is_shift_invariant,
     lost_digits,
     new_origin,
     origin_at,
@@ -36,6 +36,20 @@ class RelativeRows:
     _in_float32 = False  # whether kernels are computed in float32 whatever type the rows have
     _stays = False  # whether the origin is that of the first rows for ever
 
+    @property
+    def kernel_(self):
+        """The kernel, a part with its parameters as numbers (`frugalsvm.core.kernels`)."""
+        return self._kernel
+
+    @property
+    def origin_(self) -> Origin | None:
+        """What rows are relative to before the kernel sees them (`frugalsvm.core.origin`); None is zero, for good."""
+        return self._origin
+
+    def check_size(self, X) -> None:
+        """Refuse rows whose squared norms are too large for the type in which kernels are computed."""
+        check_size(X, self._type_of(X))
+
     def _type_of(self, X):
         """The type in which kernels of rows are computed."""
         return np.dtype(np.float32) if self._in_float32 or is_torch(X) or X.dtype.kind != "f" else X.dtype
@@ -43,7 +57,7 @@ class RelativeRows:
     def _new_rows(self, X, dtype):
         """Validated rows of an estimator that is to be fitted; their origin is not known yet."""
         X = validated_rows(self, X, reset=True, dtype=dtype)
-        check_size(X, self._type_of(X))
+        self.check_size(X)
         return X
 
     def _known_rows(self, X, dtype):
@@ -55,7 +69,7 @@ class RelativeRows:
             # Rounding comes after the subtraction.
             X = validated_rows(self, X, reset=False, dtype=AS_IT_IS if dtype == AS_IT_IS else None)
             X = self._relative(X, dtype)
-        check_size(X, self._type_of(X))
+        self.check_size(X)
         return X
 
     def _relative(self, X, dtype=None):
@@ -75,7 +89,7 @@ class RelativeRows:
         check_gamma(getattr(self._kernel, "gamma", None), self._type_of(X))
         rows = on_host(some_rows(X)) if is_torch(X) else X
         self._warn_of_lost_digits(rows, self._type_of(X))
-        if is_shift_invariant(self._kernel):
+        if offers(self._kernel, "shift_invariant"):
             enough = X.shape[0] >= (2 if whole else FAR_ROWS)
             self._origin = new_origin(rows, self._type_of(X)) if enough else origin_at(np.zeros(X.shape[1]))
         return self._relative(X)
@@ -94,7 +108,7 @@ class RelativeRows:
                 f"{' before it becomes float32, or pass float64' if rows.dtype == np.float32 else ''}.",
                 UserWarning,
             )
-        if issparse(rows) and is_shift_invariant(self._kernel) and cancellation(rows, dtype) > _CANCELS:
+        if issparse(rows) and offers(self._kernel, "shift_invariant") and cancellation(rows, dtype) > _CANCELS:
             warn_caller(
                 "X is sparse, but its features are far from zero and differ little, so that kernel values lose digits. "
                 "Pass a dense array, or subtract a constant from the features.",

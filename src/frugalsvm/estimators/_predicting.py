@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from frugalsvm.budgeted.policy import Unlimited
-from frugalsvm.core.expansion import N_SLOTS, Expansion, coefficients, new_expansion
+from frugalsvm.core.expansion import Expansion, coefficients, new_expansion
 from frugalsvm.estimators._asset import LowRankMachine
-from frugalsvm.estimators._machines import MachinesClassifier
+from frugalsvm.estimators._one_vs_rest import OneVsRestLearners
 from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators._writable import FOR_PREDICTION
 from frugalsvm.estimators.bsgd import BSGDClassifier
@@ -26,11 +26,11 @@ def prediction_state(model: Any) -> dict[str, Any]:
     own[FOR_PREDICTION] = True
     if isinstance(model, BSGDClassifier):
         own["_expansion"], own["_policy"] = _trimmed(model._expansion, model._coefficients()), Unlimited()
-    elif isinstance(model, MachinesClassifier):
+    elif isinstance(model, OneVsRestLearners):
         own["_machines"] = [_trimmed_machine(machine) for machine in model._machines]
     else:
         expansion = model._expansion
-        n = int(expansion.counts[N_SLOTS])
+        n = int(expansion.counts[0]["n_slots"])
         coef = np.ascontiguousarray(model._coefficients().T)
         rows, norms = expansion.rows[:n].copy(), expansion.norms[:n].copy()
         own["_predictor"] = Predictor(rows, norms, coef, model.intercept_, expansion.counts.copy())
@@ -39,7 +39,7 @@ def prediction_state(model: Any) -> dict[str, Any]:
 
 def _trimmed(expansion: Expansion, coef: np.ndarray) -> Expansion:
     """The slots in use alone, with the coefficients (n, n_outputs) that predict."""
-    n = int(expansion.counts[N_SLOTS])
+    n = int(expansion.counts[0]["n_slots"])
     trimmed = new_expansion(n, expansion.rows.shape[1], expansion.n_outputs, expansion.rows.dtype)
     trimmed.rows[:n], trimmed.norms[:n], trimmed.coef[:, :n] = expansion.rows[:n], expansion.norms[:n], coef.T
     trimmed.weights[:, :n] = coef.T

@@ -5,12 +5,14 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._stored import are_squared_norms, stored
-from frugalsvm.core.expansion import N_SLOTS, Expansion, new_expansion
+from frugalsvm.core.expansion import COUNTS, Expansion, new_expansion
 
 __all__ = ["Predictor"]
 
 
-@stored("predictor", arrays={"rows": "x nf", "norms": "x n", "coef": "d on", "intercept": "d o", "counts": "i 6"})
+@stored(
+    "predictor", arrays={"rows": "x nf", "norms": "x n", "coef": "d on", "intercept": "d o", "counts": (COUNTS, "1")}
+)
 class Predictor(NamedTuple):
     """What a model that was saved for prediction has instead of its learning state."""
 
@@ -27,7 +29,7 @@ class Predictor(NamedTuple):
         whole.rows[:n], whole.norms[:n] = self.rows, self.norms
         whole.coef[:, :n], whole.weights[:, :n] = self.coef, self.coef
         whole.counts[:] = self.counts
-        whole.counts[N_SLOTS] = n
+        whole.counts[0]["n_slots"] = n
         return whole
 
     def is_sound(self, sizes) -> bool:

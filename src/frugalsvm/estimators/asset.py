@@ -3,8 +3,8 @@
 from sklearn.utils.multiclass import check_classification_targets
 
 from frugalsvm.arrays.namespace import HOST, on_host
+from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.estimators._asset import LowRankMachine
-from frugalsvm.estimators._classes import n_outputs_for
 from frugalsvm.estimators._online import StreamLearner
 from frugalsvm.estimators._validation import distinct_labels, encoded_labels, example_weights
 from frugalsvm.estimators._warnings import warn_after_fit

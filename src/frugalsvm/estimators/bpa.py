@@ -1,17 +1,17 @@
 """Budgeted passive-aggressive learning as a scikit-learn classifier."""
 
-from frugalsvm.budgeted.ball import Everywhere
+from frugalsvm.budgeted.norm_constraint import Unconstrained
 from frugalsvm.budgeted.sgd import Parts
 from frugalsvm.budgeted.strategies import VARIANTS, new_variant
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.schedules import PassiveAggressive
-from frugalsvm.estimators._machines import MachinesClassifier
+from frugalsvm.estimators._one_vs_rest import OneVsRestLearners
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
 
 __all__ = ["BPAClassifier"]
 
 
-class BPAClassifier(MachinesClassifier):
+class BPAClassifier(OneVsRestLearners):
     """Kernel passive-aggressive classifier with a fixed number of support vectors.
 
     Makes, for each example with a margin below 1, the least change of the model that gives it that margin, up to a
@@ -24,7 +24,7 @@ class BPAClassifier(MachinesClassifier):
     Parameters
     ----------
     variant : {"simple", "nn", "projecting"}, default="nn"
-        What makes up for the support vector that goes: the newcomer; the newcomer and the nearest neighbour (both in
+        What makes up for the support vector that goes: the newcomer; the newcomer and the nearest neighbor (both in
         time linear in the budget); or all others (quadratic).
     budget : int, str or None, default=500
         Largest number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit. With several
@@ -133,4 +133,4 @@ class BPAClassifier(MachinesClassifier):
 
     def _new_parts(self, loss, kernel, budget, capacity, random_state):
         policy = new_variant(self.variant, budget, capacity)
-        return Parts(loss, kernel, PassiveAggressive(float(self.C)), policy, Everywhere())
+        return Parts(loss, kernel, PassiveAggressive(float(self.C)), policy, Unconstrained())

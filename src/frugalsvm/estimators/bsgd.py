@@ -1,20 +1,18 @@
 """Budgeted stochastic gradient descent as a scikit-learn classifier."""
 
-from typing import Any
-
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.arrays.namespace import arrays_on
-from frugalsvm.budgeted.ball import Ball, Everywhere
-from frugalsvm.budgeted.device_blocks import POLICIES as ON_DEVICE
 from frugalsvm.budgeted.device_blocks import learn_by_blocks
+from frugalsvm.budgeted.learner import Learner
 from frugalsvm.budgeted.maintenance import POLICIES, new_policy
+from frugalsvm.budgeted.norm_constraint import Ball, Unconstrained
+from frugalsvm.budgeted.policy import few_slots
 from frugalsvm.budgeted.projection import frozen
 from frugalsvm.budgeted.sgd import Parts, learn
+from frugalsvm.core.capabilities import check_kernel, kernels_that_offer, needs_of
 from frugalsvm.core.expansion import (
-    ERROR_SUM,
-    N_SEEN,
     averaged_coefficients,
     coefficients,
     moved_rows,
@@ -23,16 +21,18 @@ from frugalsvm.core.expansion import (
 )
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.losses import MARGIN, hinge_for
-from frugalsvm.core.schedules import LEARNERS, Norma, Pegasos, Perceptron
-from frugalsvm.estimators._base import blas_threads, bytes_per_slot, new_kernel
-from frugalsvm.estimators._classes import n_outputs_for, with_classes
-from frugalsvm.estimators._online import FIRST_SLOTS, OnlineClassifier
+from frugalsvm.core.outputs import n_outputs_for, with_classes
+from frugalsvm.core.schedules import LEARNERS, new_schedule
+from frugalsvm.estimators._base import blas_threads, bytes_per_slot
+from frugalsvm.estimators._online import FIRST_SLOTS
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
+from frugalsvm.estimators.learner import BudgetedClassifier
+from frugalsvm.exceptions import ParameterError
 
 __all__ = ["BSGDClassifier"]
 
 
-class BSGDClassifier(OnlineClassifier):
+class BSGDClassifier(BudgetedClassifier):
     """Kernel SVM trained by stochastic gradient descent with a fixed number of support vectors.
 
     Reads examples one at a time, in one pass or several, and keeps at most ``budget`` support vectors: time per
@@ -45,7 +45,7 @@ class BSGDClassifier(OnlineClassifier):
     Parameters
     ----------
     learner : {"pegasos", "norma", "perceptron"}, default="pegasos"
-        Step sizes: ``1 / (alpha t)``, ``eta0 / sqrt(t)``, or ``eta0`` without regularisation.
+        Step sizes: ``1 / (alpha t)``, ``eta0 / sqrt(t)``, or ``eta0`` without regularization.
     maintenance : {"merge", "project", "remove"}, default="merge"
         What is done with the smallest support vector when there is one too many: merge it with its best partner
         (RBF kernel only; time linear in the budget), project it on all others (quadratic), or remove it (linear,
@@ -53,12 +53,12 @@ class BSGDClassifier(OnlineClassifier):
     budget : int, str or None, default=500
         Largest number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit.
     alpha : float, default=1e-4
-        Strength of the L2 regularisation, the lambda of the SVM objective. With n examples it corresponds to
+        Strength of the L2 regularization, the lambda of the SVM objective. With n examples it corresponds to
         ``C = 1 / (alpha n)``.
     eta0 : float, default=1.0
         Step size for "norma" and "perceptron".
     radius : float, default=None
-        Keep the norm of the model within this radius (the margin perceptron's regularisation).
+        Keep the norm of the model within this radius (the margin perceptron's regularization).
     kernel : {"rbf", "poly", "linear"}, default="rbf"
     gamma : {"scale", "auto"} or float, default="scale"
         As in `sklearn.svm.SVC`. "scale" is computed from the data of `fit`, or from the first batch of
@@ -186,44 +186,63 @@ class BSGDClassifier(OnlineClassifier):
         check_choice("maintenance", self.maintenance, POLICIES)
         check_choice("new_classes", self.new_classes, ("error", "grow"))
         check_choice("kernel", self.kernel, KERNELS)
-        if self.maintenance == "merge" and self.kernel != "rbf" and self.budget is not None:
-            raise ValueError(
-                f"maintenance='merge' works with kernel='rbf' only, not with {self.kernel!r}; "
-                "use maintenance='project' or 'remove', or budget=None."
-            )
-        if self.learner != "perceptron":
-            check_positive("alpha", self.alpha)
-        if self.learner != "pegasos":
-            check_positive("eta0", self.eta0)
-        if self.learner == "norma" and self.alpha * self.eta0 >= 1:
-            raise ValueError(f"alpha * eta0 must be below 1 for learner='norma', but it is {self.alpha * self.eta0:g}.")
+        self._check_schedule()
+        if self.budget is not None:
+            self._check_policy()
         if self.radius is not None:
             check_positive("radius", self.radius)
         slots_for_budget(self.budget, 1)
         if self.average == "post" and self.budget is None:
             raise ValueError("average='post' needs a budget; without one use average=True.")
         check_count("max_iter", self.max_iter)
-        if arrays_on(self.device).is_torch and self.maintenance == "project" and self.budget is not None:
-            raise ValueError(
-                f"maintenance='project' is for device='cpu', not {self.device!r}; use maintenance='merge' or 'remove'."
-            )
         if not (self.average == "post" or (isinstance(self.average, int | np.integer) and self.average >= 0)):
-            raise ValueError(f"average must be True, False, a number of examples or 'post', not {self.average!r}.")
+            raise ParameterError("average", self.average, "True, False, a number of examples or 'post'")
 
-    def _start(self, X, classes, random_state):
-        """An empty model for the shape and type of X."""
-        n_features, n_outputs = X.shape[1], n_outputs_for(len(classes))
-        kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
-        budget = slots_for_budget(self.budget, bytes_per_slot(n_features, n_outputs, X.dtype))
+    def _check_schedule(self):
+        schedule = LEARNERS[self.learner]
+        if "lam" in schedule._fields:
+            check_positive("alpha", self.alpha)
+        if "eta0" in schedule._fields:
+            check_positive("eta0", self.eta0)
+        if getattr(schedule, "needs_small_steps", False) and self.alpha * self.eta0 >= 1:
+            product = f"{self.alpha * self.eta0:g}"
+            raise ValueError(f"alpha * eta0 must be below 1 for learner={self.learner!r}, but it is {product}.")
+
+    def _check_policy(self):
+        """Refuse a policy that the kernel does not go with, or the device."""
+        policy = POLICIES[self.maintenance]
+        able = [name for name, part in POLICIES.items() if self.kernel in kernels_that_offer(needs_of(part))]
+        instead = f"use maintenance={_either(able)}, or budget=None"
+        check_kernel("maintenance", self.maintenance, needs_of(policy), self.kernel, instead)
+        if arrays_on(self.device).is_torch and not few_slots(policy):
+            able = [name for name, part in POLICIES.items() if few_slots(part)]
+            raise ValueError(
+                f"maintenance={self.maintenance!r} is for device='cpu', not {self.device!r}; "
+                f"use maintenance={_either(able)}."
+            )
+
+    def _empty(self, n_features, dtype, classes, random_state):
+        n_outputs = n_outputs_for(len(classes))
+        budget = slots_for_budget(self.budget, bytes_per_slot(n_features, n_outputs, dtype))
         average_from = None
         if self.average is not False:
             average_from = 0 if self.average is True or self.average == "post" else int(self.average)
         n_slots = FIRST_SLOTS if budget is None else budget + 1
-        self._expansion = new_expansion(n_slots, n_features, n_outputs, X.dtype, average_from)
+        self._expansion = new_expansion(n_slots, n_features, n_outputs, dtype, average_from)
         self._policy = new_policy(self.maintenance, budget)
-        self._kernel = kernel
         self.budget_ = budget
         self.classes_ = classes
+
+    @property
+    def state(self):
+        return self._expansion
+
+    @property
+    def learners(self):
+        return [Learner(self._parts(), self._expansion)]
+
+    def set_learner(self, k, learner):
+        self._policy, self._expansion = learner.parts.policy, learner.expansion
 
     def _set_classes(self, classes):
         """Give the model outputs for new classes, if there are any."""
@@ -236,27 +255,20 @@ class BSGDClassifier(OnlineClassifier):
         self._expansion = moved_rows(self._expansion, shift)
 
     def _parts(self, policy=None):
-        schedule: Any
-        if self.learner == "pegasos":
-            schedule = Pegasos(float(self.alpha), self.radius is None)
-        elif self.learner == "norma":
-            schedule = Norma(float(self.alpha), float(self.eta0))
-        else:
-            schedule = Perceptron(float(self.eta0), MARGIN)
-        n_outputs = self._expansion.n_outputs
+        values = {"lam": self.alpha, "eta0": self.eta0, "free": self.radius is None, "margin": MARGIN}
         return Parts(
-            loss=hinge_for(n_outputs),
+            loss=hinge_for(self._expansion.n_outputs),
             kernel=self._kernel,
-            schedule=schedule,
+            schedule=new_schedule(LEARNERS[self.learner], **values),
             policy=self._policy if policy is None else policy,
-            ball=Everywhere() if self.radius is None else Ball(float(self.radius)),
+            ball=Unconstrained() if self.radius is None else Ball(float(self.radius)),
         )
 
     def _learn(self, X, labels, weights, order, policy=None):
         parts, arrays = self._parts(policy), arrays_on(self.device)
         with blas_threads(self.n_jobs):
             # The last pass of average="post" changes the coefficients of all vectors, too.
-            if arrays.is_torch and isinstance(parts.policy, ON_DEVICE):
+            if arrays.is_torch and few_slots(parts.policy):
                 _, self._expansion = learn_by_blocks(arrays, parts, self._expansion, X, labels, weights, order)
             else:
                 _, self._expansion = learn(parts, self._expansion, X, labels, weights, order)
@@ -283,4 +295,9 @@ class BSGDClassifier(OnlineClassifier):
     def gradient_error_(self):
         """Mean of ``||Delta_t|| / eta_t`` over the examples."""
         check_is_fitted(self)
-        return float(self._expansion.scalars[ERROR_SUM] / max(self._expansion.counts[N_SEEN], 1))
+        return float(self._expansion.scalars[0]["error_sum"] / max(self._expansion.counts[0]["n_seen"], 1))
+
+
+def _either(names):
+    """'merge' or 'remove'"""
+    return " or ".join(map(repr, sorted(names)))

@@ -1,20 +1,19 @@
 """The budgeted kernel perceptrons as a scikit-learn classifier."""
 
-from frugalsvm.budgeted.ball import Everywhere
+from frugalsvm.budgeted.norm_constraint import Unconstrained
 from frugalsvm.budgeted.sgd import Parts
 from frugalsvm.budgeted.strategies import MULTI_CLASS, STRATEGIES, new_strategy
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.core.schedules import Implicit, Perceptron
-from frugalsvm.estimators._machines import MachinesClassifier
+from frugalsvm.core.schedules import new_schedule
+from frugalsvm.estimators._one_vs_rest import OneVsRestLearners
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
 
 __all__ = ["BudgetedPerceptron"]
 
 IN_SPAN = 0.02**2  # without a threshold, examples so near to the span are in it
-WHOLE_STEPS = ("forgetron", "projectron++")  # their bounds are made for steps of 1
 
 
-class BudgetedPerceptron(MachinesClassifier):
+class BudgetedPerceptron(OneVsRestLearners):
     """Kernel perceptron with a fixed number of support vectors, by one of nine strategies.
 
     Learns one example at a time, from mistakes or from small margins too, and keeps at most ``budget`` support vectors.
@@ -37,7 +36,7 @@ class BudgetedPerceptron(MachinesClassifier):
         "tightest"       the same, each counting for the examples it was nearest to                       O(B^2)
         "projectron"     newcomers are projected on the support vectors                                   O(B^2)
         "projectron++"   the same, and examples with a small margin are learned inside their span         O(B^2)
-        "silk"           implicit steps with regularisation; the least coefficient is removed             O(B)
+        "silk"           implicit steps with regularization; the least coefficient is removed             O(B)
         ================ ================================================================================ ========
     budget : int, str or None, default=500
         Largest number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit. Where
@@ -53,7 +52,7 @@ class BudgetedPerceptron(MachinesClassifier):
     eta0 : float, default=1.0
         Step size; "forgetron" and "projectron++" always use 1. With ``margin=0`` it only scales the decision values.
     alpha : float, default=1e-4
-        Regularisation of "silk".
+        Regularization of "silk".
     kernel : {"rbf", "poly", "linear"}, default="rbf"
         Kernel, as in `sklearn.svm.SVC`.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -169,8 +168,9 @@ class BudgetedPerceptron(MachinesClassifier):
         slots_for_budget(self.budget, 1)
         if self.threshold is not None:
             check_positive("threshold", self.threshold, zero=True)
-            if not self.strategy.startswith("projectron"):
-                raise ValueError(f"threshold is for 'projectron' and 'projectron++', not for {self.strategy!r}.")
+            if not STRATEGIES[self.strategy].has_threshold:
+                able = " and ".join(repr(name) for name, strategy in STRATEGIES.items() if strategy.has_threshold)
+                raise ValueError(f"threshold is for {able}, not for {self.strategy!r}.")
 
     @property
     def _is_native(self):
@@ -180,10 +180,10 @@ class BudgetedPerceptron(MachinesClassifier):
         seed = random_state.randint(2**31)
         tolerance = IN_SPAN if self.threshold is None else 0.0
         policy = new_strategy(self.strategy, budget, capacity, threshold=self.threshold, tolerance=tolerance, seed=seed)
-        return Parts(loss, kernel, self._schedule(), policy, Everywhere())
+        return Parts(loss, kernel, self._schedule(), policy, Unconstrained())
 
     def _schedule(self):
-        if self.strategy == "silk":
-            return Implicit(float(self.alpha), float(self.eta0))
-        eta0 = 1.0 if self.strategy in WHOLE_STEPS else float(self.eta0)
-        return Perceptron(eta0, 1.0 if self.strategy == "projectron++" else float(self.margin))
+        strategy = STRATEGIES[self.strategy]
+        eta0 = self.eta0 if strategy.eta0 is None else strategy.eta0
+        margin = self.margin if strategy.margin is None else strategy.margin
+        return new_schedule(strategy.schedule, lam=self.alpha, eta0=eta0, margin=margin)

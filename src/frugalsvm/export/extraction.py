@@ -19,6 +19,7 @@ from frugalsvm.pipelines import StreamPipeline
 
 __all__ = ["plain_model"]
 
+_KERNEL_NAMES: dict[type, str] = {RBF: "rbf", Poly: "poly", Linear: "linear"}  # those that formats have words for
 FREQUENCIES_AT_A_TIME = 256  # structured frequencies that are made together
 
 
@@ -96,18 +97,18 @@ def _of_expansion(estimator):
     classes = estimator.classes_
     if len(classes) < 2:
         raise ValueError(f"The model has seen one class only, {classes.tolist()[0]!r}: there is nothing to export yet.")
-    vectors, coefficients = estimator._support_rows().copy(), estimator.dual_coef_
+    vectors, coefficients = estimator.support_rows().copy(), estimator.dual_coef_
     decision = _decision_for(classes)
     if isinstance(estimator, ExactClassifier) and decision == "argmax":
         decision = "votes"
-    dtype = np.dtype(estimator._dtype)
-    model = _of_kernel(estimator._kernel, vectors, coefficients, estimator.intercept_, decision, classes, dtype)
+    dtype = estimator.row_dtype_
+    model = _of_kernel(estimator.kernel_, vectors, coefficients, estimator.intercept_, decision, classes, dtype)
     return _from_origin(model, estimator)
 
 
 def _from_origin(model, estimator):
     """The model for rows as they are, where those of the estimator are relative to an origin."""
-    origin = estimator._origin
+    origin = estimator.origin_
     return model if origin is None or origin.is_zero else model.with_scaling(origin.point, np.ones(len(origin.point)))
 
 
@@ -119,9 +120,9 @@ def _of_kernel(kernel, vectors, coefficients, intercepts, decision, classes, dty
     if len(vectors) == 0:  # a vector without weight: C has no empty arrays
         vectors = np.zeros((1, vectors.shape[1]), dtype)
         coefficients = np.zeros((len(intercepts), 1))
-    if not isinstance(kernel, RBF | Poly | Linear):
+    name = _KERNEL_NAMES.get(type(kernel))
+    if name is None:
         raise ValueError(f"The kernel {type(kernel).__name__} cannot be exported: only rbf, poly and linear can.")
-    name = type(kernel).__name__.lower()
     parameters = kernel._asdict()
     coefficients = np.asarray(coefficients, np.float64)
     return PlainModel(

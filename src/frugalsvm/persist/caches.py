@@ -11,6 +11,7 @@ import numpy as np
 
 from frugalsvm.core.cache import KernelRows
 from frugalsvm.persist.errors import ModelFileError
+from frugalsvm.persist.records import plain_fields, todays_fields
 
 __all__ = ["MAX_CACHE", "cache_from", "state_of_cache"]
 
@@ -20,7 +21,7 @@ _BLOCK = 2**20
 
 def state_of_cache(rows: KernelRows) -> dict[str, Any]:
     """All fields of a cache, and how large its memory is."""
-    fields = rows._asdict()
+    fields = plain_fields(rows)
     del fields["values"]  # part of the buffer
     size = rows.buffer.size
     used = size
@@ -44,4 +45,4 @@ def cache_from(saved: Any) -> KernelRows:
     buffer = np.zeros(size, used.dtype)
     buffer[: used.size] = used
     state["buffer"], state["values"] = buffer, buffer[: n_rows * capacity].reshape(n_rows, capacity)
-    return KernelRows(**state)
+    return KernelRows(**todays_fields(KernelRows, state))

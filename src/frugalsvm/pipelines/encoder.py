@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack, issparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,7 +17,7 @@ METHODS = ("onehot", "hash")
 DENSE_WIDTH = 128  # up to so many encoded features, rows of numbers stay dense
 
 
-class ColumnEncoder(BaseEstimator):
+class ColumnEncoder(TransformerMixin, BaseEstimator):
     """Turn columns of text into features.
 
     Parameters
@@ -56,6 +56,12 @@ class ColumnEncoder(BaseEstimator):
     def __init__(self, method="onehot", *, n_features=256):
         self.method = method
         self.n_features = n_features
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.dict = False, True
+        tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
+        return tags
 
     def fit(self, columns: Any, y=None):
         """Take the names of the columns and, with "onehot", their categories.
@@ -115,8 +121,8 @@ class ColumnEncoder(BaseEstimator):
         total: Any = None
         for name in self.names_:
             text, present = _as_text(columns[name])
-            values, places = np.unique(text, return_inverse=True)  # each value is hashed once
-            features = hasher.transform([[f"{name}={value}"] for value in values]).tocsr()[places]
+            values, inverse = np.unique(text, return_inverse=True)  # each value is hashed once
+            features = hasher.transform([[f"{name}={value}"] for value in values]).tocsr()[inverse]
             features = features.multiply(present[:, None]).tocsr()
             total = features if total is None else total + features
         total.eliminate_zeros()
@@ -137,10 +143,10 @@ def _one_hot(values, categories):
     text, present = _as_text(values)
     if len(categories) == 0:
         return csr_matrix((len(text), 0), dtype=np.float32)
-    places = np.minimum(np.searchsorted(categories, text), len(categories) - 1)
-    known = present & (categories[places] == text)
+    indices = np.minimum(np.searchsorted(categories, text), len(categories) - 1)
+    known = present & (categories[indices] == text)
     indptr = np.concatenate([[0], np.cumsum(known)])
-    return csr_matrix((np.ones(indptr[-1], np.float32), places[known], indptr), (len(text), len(categories)))
+    return csr_matrix((np.ones(indptr[-1], np.float32), indices[known], indptr), (len(text), len(categories)))
 
 
 def joined(X, encoded: csr_matrix):

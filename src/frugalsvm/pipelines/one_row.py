@@ -14,18 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm._compile import machine_code_for
-from frugalsvm.budgeted.sgd import learn as learn_batch
+from frugalsvm.budgeted.learner import Learner
 from frugalsvm.budgeted.sgd import run
-from frugalsvm.core.expansion import N_SEEN, N_SLOTS, Expansion
-from frugalsvm.core.lookahead import IS_FILLED
+from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.origin import far_limit
 from frugalsvm.core.predict import _score_all
 from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
 from frugalsvm.estimators._base import blas_threads
-from frugalsvm.estimators._machines import Machine, MachinesClassifier
 from frugalsvm.estimators._writable import FOR_PREDICTION, prepare_to_learn
-from frugalsvm.estimators.bsgd import BSGDClassifier
+from frugalsvm.estimators.learner import BudgetedClassifier
 from frugalsvm.pipelines.watching import bounds_of, take_one
 
 __all__ = ["RowPath", "row_path_for"]
@@ -48,17 +46,16 @@ class _Prepared(NamedTuple):
 
 def row_path_for(estimator, scaler):
     """The fast way for an estimator that has learned, behind a scaler or None; None if there is no such way."""
-    fast = isinstance(estimator, BSGDClassifier | MachinesClassifier)
     if (
-        not fast
+        not isinstance(estimator, BudgetedClassifier)
         or hasattr(estimator, FOR_PREDICTION)
         or estimator.class_weight is not None
         or len(estimator.classes_) < 2
     ):
         return None
-    if estimator._origin is not None and estimator._origin.n_far > 0:  # it may move: that takes all checks
+    if estimator.origin_ is not None and estimator.origin_.n_far > 0:  # it may move: that takes all checks
         return None
-    estimator._check_params()
+    estimator.check_parameters()
     prepare_to_learn(estimator)
     return RowPath(estimator, scaler)
 
@@ -75,42 +72,40 @@ class RowPath:
     def __init__(self, estimator, scaler):
         self._estimator, self._scaler, self._classes = estimator, scaler, estimator.classes_
         self._places = {label: place for place, label in enumerate(self._classes.tolist())}
-        self._settings_of = attrgetter(*estimator._get_param_names())
+        self._settings_of = attrgetter(*estimator.get_params(deep=False))
         self._settings = self._settings_of(estimator)
-        self._is_bsgd = isinstance(estimator, BSGDClassifier)
-        self._model = self._model_of(estimator)
-        machines = [(estimator._parts(), estimator._expansion)] if self._is_bsgd else estimator._machines
-        shape, dtype = machines[0][1].rows.shape, machines[0][1].rows.dtype
+        self._state = estimator.state
+        learners = estimator.learners
+        rows = learners[0].expansion.rows
+        shape, dtype = rows.shape, rows.dtype
         self._shape = (shape[1],)
         self._raw, self._distance = np.zeros(self._shape, dtype), np.zeros(self._shape)
         self._size, self._is_beyond = np.zeros(self._shape), np.zeros(self._shape, bool)
         self._read_scaler()
         self._matrix, self._label = np.zeros((1, shape[1]), dtype), np.zeros(1, np.int64)
         self._row = self._matrix[0]
-        self._origin_at = estimator._origin
+        self._origin_at = estimator.origin_
         self._origin = None if self._origin_at is None or self._origin_at.is_zero else self._origin_at.point
         self._limit = np.finfo(dtype).max / 4
         if self._origin_at is not None:
-            self._limit = min(self._limit, far_limit(estimator._kernel, dtype))
-        self._machines = [self._to_learn(parts, expansion) for parts, expansion in machines]
-        self._n_seen = self._counts[N_SEEN]
+            self._limit = min(self._limit, far_limit(estimator.kernel_, dtype))
+        self._learners = [self._to_learn(learner) for learner in learners]
+        self._n_seen = self._counts[0]["n_seen"]
         self._scoring: _Prepared | None = None
         self._scored_at = -1
-        self._out = np.empty((1, len(machines) if len(machines) > 1 else machines[0][1].n_outputs))
+        self._out = np.empty((1, len(learners) if len(learners) > 1 else learners[0].expansion.n_outputs))
         is_small = shape[0] * shape[1] <= ONE_THREAD
         self._threads = (lambda: _NOTHING) if is_small else (lambda: blas_threads(estimator.n_jobs))
 
-    def _to_learn(self, parts, expansion):
+    def _to_learn(self, learner):
+        parts, expansion = learner
         source, block_rows, work = _arrays_for(self._matrix, expansion)
         code = machine_code_for(run, parts, source, self._label, NO_WEIGHTS, 1, block_rows, expansion, work)
         return _Prepared(code, parts, source, block_rows, expansion, work)
 
     @property
     def _counts(self):
-        return self._machines[0].expansion.counts
-
-    def _model_of(self, estimator):
-        return estimator._expansion if self._is_bsgd else estimator._machines
+        return self._learners[0].expansion.counts
 
     def is_current(self, estimator, scaler) -> bool:
         """Whether this is still the way for the estimator: it may have been fitted anew, or been given parameters."""
@@ -119,8 +114,8 @@ class RowPath:
             and scaler is self._scaler
             and (scaler is None or scaler.scale_ is self._scale)
             and estimator.classes_ is self._classes
-            and estimator._origin is self._origin_at
-            and self._model_of(estimator) is self._model
+            and estimator.origin_ is self._origin_at
+            and estimator.state is self._state
             and self._settings_of(estimator) == self._settings
         )
 
@@ -182,34 +177,32 @@ class RowPath:
         place = self.place_of(y)
         if place is None or not self._load(x):
             return False
-        if self._counts[N_SEEN] != self._n_seen:  # batches were learned in between: columns are out of date
-            for machine in self._machines:
-                machine.source.state[IS_FILLED] = 0
-        several = len(self._machines) > 1
+        if self._counts[0]["n_seen"] != self._n_seen:  # batches were learned in between: columns are out of date
+            for learner in self._learners:
+                learner.source.state[0]["is_filled"] = 0
+        several = len(self._learners) > 1
         with self._threads():
-            for k, machine in enumerate(self._machines):
+            for k, learner in enumerate(self._learners):
                 self._label[0] = place == k if several else place
-                code, parts, source, block_rows, expansion, work = machine
+                code, parts, source, block_rows, expansion, work = learner
                 if code(parts, source, self._label, NO_WEIGHTS, 0, block_rows, expansion, work) == 0:
                     self._learn_and_grow(k)
-        self._n_seen = self._counts[N_SEEN]
+        self._n_seen = self._counts[0]["n_seen"]
         return True
 
     def _learn_and_grow(self, k):
         """Without a budget, a full store is exchanged for a larger one."""
-        parts, expansion = self._machines[k].parts, self._machines[k].expansion
-        parts, expansion = learn_batch(parts, expansion, self._matrix, self._label, None, FIRST)
-        if self._is_bsgd:
-            self._estimator._expansion = expansion
-        else:  # the list stays, and with it this path
-            self._estimator._machines[k] = Machine(parts, expansion)
-        self._machines[k] = self._to_learn(parts, expansion)
+        prepared = self._learners[k]
+        learner = Learner(prepared.parts, prepared.expansion).learn(self._matrix, self._label, None, FIRST)
+        self._estimator.set_learner(k, learner)
+        self._learners[k] = self._to_learn(learner)
+        self._scoring = None  # it has the rows of the smaller store
 
     def scores(self, x) -> np.ndarray | None:
         """Decision values of a row, one for each output, in an array that is used again; None for a bad row."""
         if not self._load(x):
             return None
-        n_seen = self._counts[N_SEEN]
+        n_seen = self._counts[0]["n_seen"]
         if self._scoring is None or n_seen != self._scored_at:
             self._scoring = self._to_score()
             self._scored_at = n_seen
@@ -221,17 +214,13 @@ class RowPath:
     def _to_score(self):
         """The model as it is now; what was prepared before is used again where it fits."""
         estimator, prepared = self._estimator, self._scoring
-        if prepared is not None and len(self._machines) == 1:
-            counts, expansion = self._counts, prepared.expansion
-            n = counts[N_SLOTS]
-            expansion.weights[:, :n] = estimator._coefficients().T
-            expansion.weights[:, n:] = 0.0
-            expansion.counts[:] = counts
-            prepared.source.state[IS_FILLED] = 0
+        if prepared is not None and len(self._learners) == 1:
+            estimator.scoring_expansion(prepared.expansion)
+            prepared.source.state[0]["is_filled"] = 0
             return prepared
-        expansion = estimator._scoring_expansion()
+        expansion = estimator.scoring_expansion()
         source, block_rows, work = _arrays_for(self._matrix, expansion)
-        kernel = estimator._kernel
+        kernel = estimator.kernel_
         code = machine_code_for(_score_all, kernel, source, 0, block_rows, expansion, work, self._out)
         return _Prepared(code, kernel, source, block_rows, expansion, work)
 

@@ -1,0 +1,138 @@
+"""Nearest neighbors among the support vectors, in feature space.
+
+``||Phi(x) - Phi(z)||^2 = K(x, x) - 2 K(x, z) + K(z, z)``; for a given x the nearest z has the largest *nearness*
+``2 K(x, z) - K(z, z)``, or simply the largest ``K(x, z)`` if all K(z, z) are the same. The first of equals wins.
+
+``Neighbors`` remembers the neighbor of every slot. A newcomer is compared with all of them, which takes its kernel
+row only; when a slot is freed, those look again whose neighbor it was: one on average, so O(B) expected.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frugalsvm._compile import compiled, generic, inlined
+from frugalsvm._stored import stored, within
+from frugalsvm.core.expansion import slot_kernel_row
+from frugalsvm.core.kernels import RBF, self_value
+from frugalsvm.core.records import as_numbers, integer_record
+
+__all__ = ["Neighbors", "forget_slot", "know_the_old", "meet_newcomer", "nearest", "new_neighbors"]
+
+UNKNOWN = -1
+FARTHEST = -1e300
+NEIGHBORS_STATE = integer_record("n_covered")  # slots whose neighbors are known
+
+
+@stored("neighbors", arrays={"slot": "i s", "nearness": "d s", "value": "d s", "state": (NEIGHBORS_STATE, "1")})
+class Neighbors(NamedTuple):
+    slot: np.ndarray  # the neighbor of each slot, or UNKNOWN
+    nearness: np.ndarray
+    value: np.ndarray  # the kernel value of each slot with its neighbor
+    state: np.ndarray  # (1,) NEIGHBORS_STATE
+
+    def is_sound(self, sizes) -> bool:
+        """Whether neighbors are slots."""
+        return within(as_numbers(self.state), sizes["s"] + 1) and within(self.slot, sizes["s"], UNKNOWN)
+
+
+def new_neighbors(capacity):
+    return Neighbors(
+        slot=np.full(capacity, UNKNOWN, np.int64),
+        nearness=np.full(capacity, FARTHEST),
+        value=np.zeros(capacity),
+        state=np.zeros(1, NEIGHBORS_STATE),
+    )
+
+
+@generic
+def _nearness(kernel, value, norm):
+    """How near a vector of squared norm ``norm`` is to the one with which it has the kernel value ``value``."""
+
+
+@_nearness.implement()
+def _nearness_in_feature_space(kernel, value, norm):
+    return 2.0 * value - self_value(kernel, norm)
+
+
+@_nearness.implement(RBF)
+def _rbf_nearness(kernel, value, norm):
+    return np.float64(value)
+
+
+@compiled
+def nearest(kernel, kernel_row, norms, n, itself):
+    """The slot nearest to the x of a kernel row, besides slot ``itself`` (-1: none is left out); -1 if there is
+    none."""
+    best, most = UNKNOWN, FARTHEST
+    for j in range(n):
+        nearness = _nearness(kernel, kernel_row[j], norms[j])
+        if nearness > most and j != itself:
+            best, most = j, nearness
+    return best
+
+
+@inlined
+def know_the_old(neighbors, kernel, expansion, work):
+    """Make sure that the neighbors of all slots before the last are known, also in a model that began elsewhere."""
+    newcomer = expansion.counts[0]["n_slots"] - 1
+    if neighbors.state[0]["n_covered"] != newcomer:
+        for j in range(newcomer):
+            neighbors.slot[j] = UNKNOWN
+        _look_again(neighbors, kernel, expansion, newcomer, work)
+        slot_kernel_row(kernel, expansion, newcomer, work.products, work.kernel_row)
+
+
+@inlined
+def meet_newcomer(neighbors, kernel, expansion, work):
+    """Take account of the last slot, whose kernel row is in the workspace."""
+    newcomer = expansion.counts[0]["n_slots"] - 1
+    row, norms = work.kernel_row, expansion.norms
+    _offer(neighbors.slot, neighbors.nearness, neighbors.value, kernel, row, norms, newcomer)
+    _settle(neighbors, kernel, row, norms, newcomer, newcomer)
+    neighbors.state[0]["n_covered"] = newcomer + 1
+
+
+@compiled
+def _offer(slot, nearness, value, kernel, kernel_row, norms, newcomer):
+    """The newcomer becomes the neighbor of those that it is nearest to."""
+    for j in range(newcomer):
+        offered = _nearness(kernel, kernel_row[j], norms[newcomer])
+        if offered > nearness[j]:
+            slot[j] = newcomer
+            nearness[j] = offered
+            value[j] = kernel_row[j]
+
+
+@inlined
+def _settle(neighbors, kernel, kernel_row, norms, j, n):
+    """Find the neighbor of slot j among the first n, from its kernel row."""
+    best = nearest(kernel, kernel_row, norms, n, j)
+    neighbors.slot[j] = best
+    neighbors.nearness[j] = _nearness(kernel, kernel_row[best], norms[best]) if best >= 0 else FARTHEST
+    neighbors.value[j] = kernel_row[best] if best >= 0 else 0.0
+
+
+@inlined
+def forget_slot(neighbors, kernel, expansion, dropped, work):
+    """Take account of ``free_slot(dropped)``, after it. Overwrites the kernel row of the workspace."""
+    last = expansion.counts[0]["n_slots"]
+    neighbors.slot[dropped] = neighbors.slot[last]
+    neighbors.nearness[dropped] = neighbors.nearness[last]
+    neighbors.value[dropped] = neighbors.value[last]
+    neighbors.state[0]["n_covered"] = last
+    for j in range(last):
+        if neighbors.slot[j] == dropped:
+            neighbors.slot[j] = UNKNOWN
+        elif neighbors.slot[j] == last:
+            neighbors.slot[j] = dropped
+    _look_again(neighbors, kernel, expansion, last, work)
+
+
+@inlined
+def _look_again(neighbors, kernel, expansion, n, work):
+    """Find the neighbors that are unknown, among the first n slots."""
+    for j in range(n):
+        if neighbors.slot[j] == UNKNOWN:
+            slot_kernel_row(kernel, expansion, j, work.products, work.kernel_row)
+            _settle(neighbors, kernel, work.kernel_row, expansion.norms, j, n)

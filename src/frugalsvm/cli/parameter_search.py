@@ -1,0 +1,75 @@
+"""Parameters nobody gave: chosen on the first rows of a stream, or by successive halving."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frugalsvm.cli.catalogue import CATALOGUE, new_estimator
+from frugalsvm.core.moments import moments_of, scale_gamma
+
+__all__ = ["Trial", "can_choose", "choose", "grid_for", "halved", "needs_scaling", "usual_gamma", "usual_of"]
+
+_GAMMAS = (0.1, 0.3, 1.0, 3.0)  # times what gamma="scale" is
+_STRENGTHS = {"alpha": (1e-3, 1e-4, 1e-5), "C": (1.0, 10.0, 100.0), "": (None,)}
+
+
+class Trial(NamedTuple):
+    """Parameters and the accuracy that they came to."""
+
+    settings: dict[str, Any]
+    accuracy: float
+    rows: int
+
+
+def usual_gamma(X: Any) -> float:
+    """What "scale" is; 1 for columns of text alone."""
+    return scale_gamma(moments_of(X)) if X.shape[1] else 1.0
+
+
+def needs_scaling(X: Any) -> bool:
+    """Whether some values are outside of [-1, 1]: columns inside, often of zeros and ones, are best left alone."""
+    values = X if isinstance(X, np.ndarray) else X.data
+    return bool(values.size) and bool(np.abs(values).max() > 1.0)
+
+
+def grid_for(name: str, base_gamma: float, *, gamma=None, strength=None, budgets=(None,)) -> list[dict[str, Any]]:
+    """Candidates around common values; what is given stays."""
+    gammas = [gamma] if gamma is not None else [factor * base_gamma for factor in _GAMMAS]
+    strengths = [strength] if strength is not None else list(_STRENGTHS[CATALOGUE[name].strength])
+    return [{"gamma": g, "strength": s, "budget": b} for g in gammas for s in strengths for b in budgets]
+
+
+def usual_of(grid: list[dict[str, Any]]) -> dict[str, Any]:
+    """The candidate in the middle, for rows that are too few to choose by."""
+    return grid[len(grid) // 2]
+
+
+def can_choose(y: np.ndarray) -> bool:
+    """Whether some rows can be learned and others judged, with two classes in what is learned."""
+    n_learned = 2 * len(y) // 3
+    return n_learned < len(y) and len(np.unique(y[:n_learned])) > 1
+
+
+def choose(name: str, X: Any, y: np.ndarray, grid: list[dict[str, Any]], seed: int | None) -> list[Trial]:
+    """Accuracies of candidates on the last third of some scaled rows, best first; of one class, a usual one."""
+    n_learned = 2 * X.shape[0] // 3
+    if len(np.unique(y[:n_learned])) < 2:
+        return [Trial(grid[len(grid) // 2], float("nan"), X.shape[0])]
+    trials = []
+    for settings in grid:
+        model = new_estimator(name, seed=seed, **settings)
+        model.partial_fit(X[:n_learned], y[:n_learned], classes=np.unique(y))
+        accuracy = float(np.mean(model.predict(X[n_learned:]) == y[n_learned:]))
+        trials.append(Trial(settings, accuracy, X.shape[0]))
+    return sorted(trials, key=lambda trial: -trial.accuracy)
+
+
+def halved(name: str, X: Any, y: np.ndarray, grid: list[dict[str, Any]], seed: int | None, first_rows: int = 1500):
+    """Successive halving: all candidates on few rows, the better half on twice as many, and so on."""
+    n_rows, rounds = min(first_rows, X.shape[0]), []
+    while True:
+        rounds.append(choose(name, X[:n_rows], y[:n_rows], grid, seed))
+        if len(grid) == 1 or n_rows == X.shape[0]:
+            return rounds
+        grid = [trial.settings for trial in rounds[-1][: (len(grid) + 1) // 2]]
+        n_rows = min(2 * n_rows, X.shape[0])

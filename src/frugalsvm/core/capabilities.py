@@ -1,0 +1,44 @@
+"""What parts offer and need, declared as class attributes, and the one refusal where the two do not meet.
+
+A kernel says what it offers (nothing, unless it says so):
+
+=================== =================================================================================================
+``shift_invariant`` K(x, z) depends on x - z only: rows may be relative to an origin (``core/origin.py``)
+``gaussian``        K(x, z) = exp(-gamma ||x - z||^2): vectors can be merged, and features drawn from its spectrum
+=================== =================================================================================================
+
+A part that works with some kernels only has ``needs``, the names of what it needs. Estimators ask `check_kernel`, so
+that a kernel or a policy of somebody's own is refused, or not, like those of the library.
+"""
+
+from frugalsvm.core.kernels import KERNELS
+
+__all__ = ["check_kernel", "kernels_that_offer", "needs_of", "offers"]
+
+_WORDS = {"shift_invariant": "a kernel of differences", "gaussian": "a Gaussian kernel"}
+
+
+def offers(kernel, name: str) -> bool:
+    """Whether a kernel, the part or its class, offers something."""
+    return bool(getattr(kernel if isinstance(kernel, type) else type(kernel), name, False))
+
+
+def needs_of(part) -> tuple[str, ...]:
+    """What a part, or its class, needs of the kernel."""
+    return getattr(part, "needs", ())
+
+
+def kernels_that_offer(needs) -> list[str]:
+    """The registered kernels that have all of it."""
+    return [name for name, kernel in KERNELS.items() if all(offers(kernel, need) for need in needs)]
+
+
+def check_kernel(parameter: str, value: str, needs, kernel: str, instead: str) -> None:
+    """Refuse a registered kernel that does not offer what ``parameter=value`` needs; ``instead`` says what to do."""
+    for need in needs:
+        if not offers(KERNELS[kernel], need):
+            able = " or ".join(f"kernel={name!r}" for name in kernels_that_offer(needs)) or "no kernel"
+            raise ValueError(
+                f"{parameter}={value!r} works with {able} only, not with {kernel!r}; {instead} "
+                f"({value} needs {_WORDS[need]})."
+            )
