@@ -174,23 +174,6 @@ class LowRankMachine(RelativeRows, BaseEstimator):
         values = {name: getattr(self, name) for name in names}
         return MapPlan(kernel=self._kernel, n_features=self.n_features_in_, **values)
 
-    # --- what subclasses know -------------------------------------------------------------------------------
-
-    def _examples(self, X, y, sample_weight):
-        raise NotImplementedError
-
-    def _surveyed(self, survey):
-        raise NotImplementedError
-
-    def _n_outputs(self):
-        raise NotImplementedError
-
-    def _targets(self, y, arrays):
-        raise NotImplementedError
-
-    def _quality(self, scores, targets, weights):
-        raise NotImplementedError
-
     def _look_back(self, X, y, weights):
         """What there is to say after `fit`."""
 

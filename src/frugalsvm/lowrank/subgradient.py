@@ -37,7 +37,7 @@ import numpy as np
 
 from frugalsvm._compile import entry, generic, inlined
 from frugalsvm._stored import POSITIVE, stored, within
-from frugalsvm.lowrank.losses.base import slope_of
+from frugalsvm.lowrank.losses.compiled import slope_of
 
 __all__ = [
     "Averaging",

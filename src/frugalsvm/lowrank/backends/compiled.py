@@ -10,7 +10,7 @@ import numpy as np
 from frugalsvm._compile import entry
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.lowrank.hessian import Cholesky, thinned
-from frugalsvm.lowrank.losses.base import along_line, differentiate, total_loss
+from frugalsvm.lowrank.losses.compiled import along_line, differentiate, total_loss
 from frugalsvm.lowrank.maps import raw_rows, whitening_of, width_of
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.whitening import whitening_with
