@@ -92,7 +92,6 @@ NOT_COMPILED = (
     "core/capabilities.py",
     "core/moments.py",
     "core/origin.py",
-    "core/outputs.py",
     "dask",
     "demo.py",
     "estimators",
