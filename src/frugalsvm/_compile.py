@@ -86,6 +86,7 @@ NOT_COMPILED = (
     "_stored.py",
     "cli",
     "compat",
+    "budgeted/learner.py",
     "core/capabilities.py",
     "core/moments.py",
     "core/origin.py",
