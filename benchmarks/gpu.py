@@ -16,7 +16,7 @@ from rich.console import Console
 from benchmarks.tables import table
 from frugalsvm import ASSETClassifier, BSGDClassifier
 from frugalsvm.datasets import load
-from frugalsvm.device.arrays import available_devices
+from frugalsvm.device.arrays import available_devices, find_gpu
 
 PARTS = ("equality", "covtype", "mnist", "many", "memory", "profile", "predict")
 COVTYPE_TRAIN, COVTYPE_TEST = 464_809, 58_101
@@ -108,7 +108,7 @@ def equality(options, console):
         "The same problem on each device, tol=1e-11", "data", "", "s", "objective", "error %", "largest difference",
         "median", "above 1e-3 %", "s to fit",
     )  # fmt: skip
-    devices = ["cpu", "torch"] + ([] if available_devices()["cuda"].startswith("not") else ["cuda"])
+    devices = ["cpu", "torch"] + (["cuda"] if find_gpu().is_available else [])
     cases = {
         "a9a": (plain_rows, 256, 0.05, 1.0),
         "ijcnn1": (plain_rows, 256, 1.0, 10.0),

@@ -28,6 +28,7 @@ __all__ = [
     "TVMClassifier",
     "TrackingSVC",
     "__version__",
+    "checks",
     "datasets",
     "describe",
     "export",
@@ -59,7 +60,7 @@ _HOMES = {
 def __getattr__(name: str):
     if name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
-    elif name in ("datasets", "export", "metrics", "pipelines", "plots", "streams"):
+    elif name in ("checks", "datasets", "export", "metrics", "pipelines", "plots", "streams"):
         value = import_module(f"frugalsvm.{name}")
     else:
         raise AttributeError(f"module 'frugalsvm' has no attribute {name!r}")

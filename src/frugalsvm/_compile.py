@@ -84,6 +84,7 @@ _ORDERED = {**_FAST, "fastmath": {"contract", "nnan", "ninf", "nsz"}}
 NOT_COMPILED = (
     "_compile_notice.py",
     "_stored.py",
+    "checks.py",
     "cli",
     "compat",
     "budgeted/learner.py",

@@ -10,9 +10,9 @@ from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
 import frugalsvm
-from frugalsvm.cli import whole
-from frugalsvm.cli.about import EXTRAS
+from frugalsvm.cli import train_in_memory
 from frugalsvm.cli.app import app
+from frugalsvm.cli.info import EXTRAS
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.device import arrays as device_arrays
 
@@ -111,7 +111,7 @@ class TestTrain:
         assert accuracy(output, folder / "test.libsvm") > 0.95
 
     def test_more_rows_than_memory_holds(self, folder, tmp_path, monkeypatch):
-        monkeypatch.setattr(whole, "_most_bytes", lambda: 1000)
+        monkeypatch.setattr(train_in_memory, "_most_bytes", lambda: 1000)
         output = tmp_path / "model.frugal"
         said = invoke("train", folder / "train.libsvm", *ASSET, "--device", "cpu", "-o", output, code=3)
         assert "more rows than memory can hold" in said
@@ -189,7 +189,7 @@ class TestInfo:
             assert words in said
 
     def test_what_is_missing(self, monkeypatch):
-        monkeypatch.setattr("frugalsvm.cli.about.find_spec", lambda name: None)
+        monkeypatch.setattr("frugalsvm.cli.info.find_spec", lambda name: None)
         monkeypatch.setattr(device_arrays, "find_spec", lambda name: None)
         told = json.loads(invoke("info", "--json"))
         for name, extra in told["extras"].items():

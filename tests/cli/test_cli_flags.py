@@ -7,8 +7,8 @@ import typer.main
 from typer.testing import CliRunner
 
 from frugalsvm.cli.app import app
-from frugalsvm.cli.applicable import DRIVERS, TABLE, applies, flag_named, refusal
 from frugalsvm.cli.catalogue import CATALOGUE
+from frugalsvm.cli.flag_rules import DRIVERS, TABLE, applies, flag_named, refusal
 
 # A value for each flag that takes one
 VALUES = {

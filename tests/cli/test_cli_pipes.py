@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from frugalsvm.cli.app import app
-from frugalsvm.cli.pipes import Pipe, grouped, is_read_once
+from frugalsvm.cli.interruptible_pipe import Pipe, grouped, is_read_once
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.persist import describe, load
 from frugalsvm.streams import Batch, open_stream

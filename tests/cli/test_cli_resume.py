@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from frugalsvm.cli import resuming, train
+from frugalsvm.cli import saved_run, train_stream
 from frugalsvm.cli.app import app
 from frugalsvm.cli.fingerprint import Fingerprint
 from frugalsvm.persist import describe, load, save
@@ -49,19 +49,19 @@ def data(tmp_path, monkeypatch):
 @pytest.fixture
 def saves(monkeypatch):
     """Where checkpoints were written: pass and row."""
-    written, write = [], resuming.save_training
+    written, write = [], saved_run.save_run
 
     def noted(*arguments):
         written.append((arguments[6], arguments[4].rows))
         write(*arguments)
 
-    monkeypatch.setattr(train, "save_training", noted)
+    monkeypatch.setattr(train_stream, "save_run", noted)
     return written
 
 
 def interrupted(data, output, *flags, after=1):
     """A run whose disk is full after some checkpoints."""
-    write, written = resuming.save_training, []
+    write, written = saved_run.save_run, []
 
     def full(*arguments):
         if len(written) == after:
@@ -69,7 +69,7 @@ def interrupted(data, output, *flags, after=1):
         written.append(write(*arguments))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(train, "save_training", full)
+        patch.setattr(train_stream, "save_run", full)
         invoke("train", data, "-o", output, *FAST, *flags, code=5)
 
 

@@ -8,9 +8,12 @@ import pytest
 from typer.testing import CliRunner
 
 from frugalsvm import _compile_notice
-from frugalsvm.cli import showing
+from frugalsvm.cli import console
 from frugalsvm.cli.app import app
-from frugalsvm.cli.errors import Exit, compiling_shown, in_flags, reported
+from frugalsvm.cli.console import compiling_shown
+from frugalsvm.cli.errors import Exit, reported
+from frugalsvm.cli.wording import in_flags
+from frugalsvm.streams import StreamError, open_stream
 
 FAST = ["--gamma", "8", "--alpha", "1e-3", "--budget", "20", "--quiet"]
 N_ROWS = 200
@@ -106,14 +109,35 @@ def test_widths_of_models_are_no_flags(command, tmp_path):
     assert "3 columns of numbers beside the label, not the 2 features of the model" in result.output
 
 
-def test_names_of_users_stay():
-    message = "n_features.csv, line 2: column 1 ('n_features'): 'x' is not a number"
-    assert in_flags(message) == message
-    assert in_flags("data/n_features has a feature number above 9; if that is right, give n_features.").endswith(
-        "data/n_features has a feature number above 9; if that is right, give --features."
-    )
-    assert in_flags("x is in no format that is known here; say which one with format=.").endswith("with --format.")
-    assert in_flags("feature number 0 where numbers start at 1 (zero_based=True allows it)").endswith("start at 1")
+@pytest.mark.parametrize(
+    ("name", "content", "options", "words"),
+    [
+        (
+            "n_features.csv",
+            b"n_features,y\n" + b"1,0\n" * 60 + b"x,1\n",
+            {},
+            "n_features.csv, line 62: column 1 ('n_features'): 'x' is not a number",
+        ),
+        (
+            "n_features",
+            b"1 99999999:1\n",
+            {},
+            "n_features has a feature number above 33554432; if that is right, give --features.",
+        ),
+        (
+            "format={n_features}",
+            b"\0\0",
+            {},
+            "format={n_features} is in no format that is known here; say which one with --format.",
+        ),
+        ("x", b"1 0:1\n", {"zero_based": False}, "feature number 0 where numbers start at 1"),
+    ],
+)
+def test_names_of_users_stay(name, content, options, words, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(StreamError) as raised:
+        list(open_stream(tmp_path / name, **options))
+    assert in_flags(raised.value.sentence).endswith(words)
 
 
 class TestWhatTakesAWhile:
@@ -129,10 +153,10 @@ class TestWhatTakesAWhile:
 
     @pytest.mark.parametrize("quiet", [False, True])
     def test_a_status_is_told_while_it_lasts(self, quiet, capsys, monkeypatch):
-        monkeypatch.setattr(showing, "_SOON_SECONDS", 0.0)
+        monkeypatch.setattr(console, "_SOON_SECONDS", 0.0)
         told = threading.Event()
-        monkeypatch.setattr(showing, "tell", lambda line: (print(line), told.set()))
-        with showing.Status("Choosing gamma ...", quiet=quiet):
+        monkeypatch.setattr(console, "tell", lambda line: (print(line), told.set()))
+        with console.Status("Choosing gamma ...", quiet=quiet):
             assert told.wait(0.2 if quiet else 30) != quiet
         assert capsys.readouterr().out == ("" if quiet else "Choosing gamma ...\n")
 

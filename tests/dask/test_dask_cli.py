@@ -17,7 +17,7 @@ from distributed import LocalCluster  # noqa: E402
 from distributed.security import Security  # noqa: E402
 
 from frugalsvm import load  # noqa: E402
-from frugalsvm.cli.dask_training import TlsFiles, _client, train_on_dask  # noqa: E402
+from frugalsvm.cli.train_dask import TlsFiles, _client, train_dask  # noqa: E402
 from frugalsvm.datasets import make_checkerboard  # noqa: E402
 from frugalsvm.persist import describe  # noqa: E402
 
@@ -38,14 +38,14 @@ def files(tmp_path):
 @pytest.mark.parametrize("algorithm", ["asset", "bsgd"])
 def test_files_become_a_model(files, algorithm, capsys):
     output = files / "model.frugal"
-    told = train_on_dask("local:2", str(files / "*.csv"), "label", algorithm, SETTINGS, output)
+    told = train_dask("local:2", str(files / "*.csv"), "label", algorithm, SETTINGS, output).results()
     X, y = make_checkerboard(3000, random_state=0)
     model = load(output)
     assert np.mean(model.predict(pd.DataFrame({"a": X[:, 0], "b": X[:, 1]})) == y) > 0.8
     assert told["bytes"] == output.stat().st_size
     shown = capsys.readouterr().err
     assert "Dask dashboard: http" in shown
-    assert f"round {told['rounds']}: held accuracy" in shown
+    assert f"round {told['rounds']}: validation accuracy" in shown
     training = describe(output).metadata["training"]
     assert (training["driver"], training["examples"]) == ("dask", told["examples"])
 
@@ -60,7 +60,7 @@ def test_files_become_a_model(files, algorithm, capsys):
 )
 def test_what_is_wrong_is_told(files, address, source, algorithm, message):
     with pytest.raises(ValueError, match=message):
-        train_on_dask(address, str(files / source), "label", algorithm, SETTINGS, files / "model.frugal")
+        train_dask(address, str(files / source), "label", algorithm, SETTINGS, files / "model.frugal")
 
 
 def listening_addresses(processes):

@@ -25,7 +25,8 @@ def main() -> None:
 
 def _code_of(app):
     """The exit code of a command, once its results are out; results that cannot be written are an error as well."""
-    from frugalsvm.cli.errors import Exit, fail, silenced
+    from frugalsvm.cli.console import Exit, silenced
+    from frugalsvm.cli.errors import fail
 
     code = None
     try:

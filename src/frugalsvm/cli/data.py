@@ -1,54 +1,35 @@
-"""Data for the commands: how a stream is opened."""
+"""Data for the commands: how a stream is opened, and what its batches hold."""
 
-import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.cli.fingerprint import rows_after
-from frugalsvm.cli.pipes import PIPE_ROWS, Pipe
-from frugalsvm.cli.running import labels_of
+from frugalsvm.cli.interruptible_pipe import PIPE_ROWS, Pipe
+from frugalsvm.cli.options import DataOptions
+from frugalsvm.streams import open_stream, prefetched, shuffled
+from frugalsvm.streams.batch import Batch, rows_after
+from frugalsvm.streams.label_order import Watched
 
-__all__ = ["DataOptions", "Head", "Opened", "as_learned", "open_data", "peeked", "prepared"]
+__all__ = ["BATCH_ROWS", "FIRST_ROWS", "Opened", "labels_of", "open_data", "rows_of"]
 
-HEAD_ROWS = 6000  # from which parameters are chosen
+FIRST_ROWS = 6000  # from which parameters are chosen
 BATCH_ROWS = 4096
 _HEADERS: dict[str, bool | str] = {"auto": "auto", "yes": True, "no": False}
 
 
-class DataOptions(NamedTuple):
-    """How rows are read; part of a model file, so that a run can be resumed as it was begun."""
+def rows_of(batch: Batch) -> Any:
+    """What a pipeline takes: the numbers, with the columns of text if there are any."""
+    return batch.X if batch.columns is None else (batch.X, batch.columns)
 
-    source: str | list[str]
-    format: str | None = None
-    label: str | None = None
-    on_bad_line: str = "fail"
-    header: str = "auto"
-    delimiter: str | None = None
-    n_features: int | None = None
-    shuffle_buffer: int = 0
-    seed: int = 0
-    decimal: str | None = None
-    thousands: str | None = None
-    missing: str = "median"
-    shuffle: str = "auto"
-    categorical: str | None = None
-    ignore: str | None = None
-    hash_features: int | None = None
-    columns: list | None = None  # those that were learned from: name, kind and role of each
 
-    @property
-    def name(self) -> str:
-        """What to call the source in messages."""
-        if isinstance(self.source, str):
-            return self.source
-        return f"{self.source[0]} and {len(self.source) - 1} more"
-
-    @property
-    def imputes(self) -> str | None:
-        """What missing numbers are filled with, if they are."""
-        return self.missing if self.missing in ("mean", "median") else None
+def labels_of(batch: Batch) -> np.ndarray:
+    """Labels; numbers without fractions, which text files have as well, are integers."""
+    y: Any = batch.y
+    if y.dtype.kind != "f":
+        return y.astype(str) if y.dtype.kind == "O" else y
+    whole = y.astype(np.int64)
+    return whole if np.array_equal(whole, y) else y
 
 
 class Opened(NamedTuple):
@@ -70,19 +51,16 @@ def open_data(
     By default rows have labels, which must be classes; with ``has_labels=True`` they have some that are not read. A
     pipe is read in small batches, unless they are shuffled.
     """
-    from frugalsvm.streams import open_stream, prefetched, shuffled
-    from frugalsvm.streams.ordering import Watched
-
     # A shuffled stream is the same every time, but only from its beginning.
-    begins_anew = options.shuffle_buffer > 0 or options.shuffle == "yes"
-    batch_rows = BATCH_ROWS if pipe is None or begins_anew else PIPE_ROWS
+    from_the_start = options.shuffle_buffer > 0 or options.shuffle == "yes"
+    batch_rows = BATCH_ROWS if pipe is None or from_the_start else PIPE_ROWS
     stream = open_stream(
         options.source if pipe is None else pipe,
         format=options.format,
         label=_column(options.label),
         batch_rows=batch_rows,
         n_features=options.n_features,
-        start=0 if begins_anew else start,
+        start=0 if from_the_start else start,
         on_bad_line=options.on_bad_line,
         header=_HEADERS[options.header],
         has_labels=has_labels is not False,
@@ -101,11 +79,11 @@ def open_data(
     )
     batches: Any = prefetched(stream, 2 * BATCH_ROWS // batch_rows) if prefetch else stream
     order = batches = Watched(batches)
-    if begins_anew:
+    if from_the_start:
         buffer_rows = None if options.shuffle == "yes" else options.shuffle_buffer
         batches = rows_after(shuffled(batches, buffer_rows, options.seed), start)
     if has_labels is None:
-        batches = _of_classes(batches, stream, numbered=not begins_anew)
+        batches = _of_classes(batches, stream, numbered=not from_the_start)
     return Opened(stream, batches, order)
 
 
@@ -146,57 +124,3 @@ def _schema_of(columns: list | None) -> Any:
     if not good:
         raise ModelFileError("The model file is malformed: its columns are not described as they should be.")
     return Schema(tuple(Column(*column) for column in columns))
-
-
-def as_learned(options: DataOptions, model_file: Any, fitted: Any) -> DataOptions:
-    """Options for data that a model is to judge: with the columns that it has learned from, in the same way."""
-    from frugalsvm.persist import describe
-
-    begun = describe(model_file).metadata.get("training", {}).get("data", {})
-    return options._replace(
-        columns=begun.get("columns"),
-        hash_features=begun.get("hash_features"),
-        missing=getattr(fitted, "impute", None) or "fail",
-        n_features=getattr(fitted, "n_features_in_", None) or None,  # text alone has no width
-        shuffle="no",
-    )
-
-
-def peeked(batches: Iterable, n_rows: int = HEAD_ROWS) -> tuple[list, Iterator]:
-    """The first batches, with so many rows at least, and all batches, these included."""
-    iterator = iter(batches)
-    head: list = []
-    while sum(batch.n_rows for batch in head) < n_rows and (batch := next(iterator, None)) is not None:
-        head.append(batch)
-    return head, itertools.chain(head, iterator)
-
-
-class Head(NamedTuple):
-    """The first rows as an estimator would see them: complete, scaled, and with columns of text encoded."""
-
-    X: Any
-    y: np.ndarray
-    is_scaled: bool
-    encoder: Any  # not fitted; None without columns of text
-
-
-def prepared(head: list, scale: str = "auto", impute: str | None = None) -> Head:
-    """Rows and labels of some batches; scaled if that was asked for, or if their values ask for it."""
-    from scipy.sparse import issparse, vstack
-
-    from frugalsvm.cli.choosing import needs_scaling
-    from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller, StreamingScaler
-    from frugalsvm.pipelines.encoder import joined
-
-    rows = [batch.X for batch in head]
-    X = vstack(rows, format="csr") if issparse(rows[0]) else np.concatenate(rows)
-    if impute is not None and X.shape[1]:
-        X = MissingValueFiller(impute).fit(X).transform(X)
-    is_scaled = bool(X.shape[1]) and (needs_scaling(X) if scale == "auto" else scale == "yes")
-    if is_scaled:
-        X = StreamingScaler().fit(X).transform(X)
-    encoder = ColumnEncoder() if head[0].columns is not None else None
-    if encoder is not None:
-        columns = {name: np.concatenate([batch.columns[name] for batch in head]) for name in head[0].columns}
-        X = joined(X, ColumnEncoder().fit(columns).transform(columns))
-    return Head(X, np.concatenate([labels_of(batch) for batch in head]), is_scaled, encoder)

@@ -1,6 +1,6 @@
 """Whether rows are those that were learned: a digest of all that a run has read, kept in its checkpoints."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from hashlib import sha256
 from typing import Any
@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 
 from frugalsvm.streams.batch import rows_between
 
-__all__ = ["ChangedDataError", "Fingerprint", "rows_after", "rows_that_are"]
+__all__ = ["ChangedDataError", "Fingerprint", "rows_that_are"]
 
 
 class ChangedDataError(ValueError):
@@ -49,7 +49,8 @@ class Fingerprint:
 
     def _take(self, batch: Any) -> None:
         if issparse(batch.X):
-            # Numbers and places are consecutive, and lengths tell where rows end, whatever the batches are.
+            # Values and indices are consecutive, and lengths tell where rows end, whatever the batches are. Names are
+            # part of the digest, and checkpoints hold digests with these.
             for name, values in (("X", batch.X.data), ("places", batch.X.indices), ("ends", np.diff(batch.X.indptr))):
                 self._update(name, values if name == "X" else values.astype(np.int64))
         else:
@@ -80,13 +81,6 @@ class Fingerprint:
     def saved(self) -> dict[str, Any]:
         """What goes into a model file."""
         return {"rows": self.n_rows, "digest": self.digest()}
-
-
-def rows_after(batches: Iterable, row: int) -> Iterator:
-    """The batches from a row on; one that has the row inside is cut."""
-    for batch in batches:
-        if batch.end > row:
-            yield rows_between(batch, max(row - batch.start, 0), batch.n_rows)
 
 
 def rows_that_are(batches: Iterator, saved: dict[str, Any], read: Fingerprint, source: str) -> Iterator:

@@ -8,6 +8,8 @@ import typer
 
 from frugalsvm.cli.catalogue import CATALOGUE
 from frugalsvm.cli.errors import Exit, fail
+from frugalsvm.cli.flag_rules import flag_named
+from frugalsvm.cli.options import DataOptions
 
 __all__ = [
     "YES_OR_NO",
@@ -91,13 +93,15 @@ Shuffle = Annotated[
 HashFeatures = Annotated[
     int | None, typer.Option(min=1, help="Hash the feature numbers of LIBSVM text to so many features.")
 ]
-Features = Annotated[int | None, typer.Option(help="Number of features, if later rows are wider than the first.")]
+Features = Annotated[
+    int | None, typer.Option(min=1, help="Number of features, if later rows are wider than the first.")
+]
 Algorithm = Annotated[
     str, typer.Option("--algorithm", "-a", help="See `frugalsvm algorithms`.", autocompletion=completing(CATALOGUE))
 ]
 Json = Annotated[bool, typer.Option("--json", help="Results as one line of JSON, for scripts.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
-Seed = Annotated[int, typer.Option(help="For everything random.")]
+Seed = Annotated[int, typer.Option(min=0, help="For everything random.")]
 Device = Annotated[str | None, typer.Option(help="Where scores are computed: cpu, cuda, cuda:1 or auto.")]
 
 
@@ -161,40 +165,29 @@ def checked_choice(flag: str, value: str, choices) -> str:
 
 
 def source_of(data: Any) -> str | list[str]:
-    """What the arguments of a command name: one place, or several."""
-    places = [data] if isinstance(data, str) else [str(place) for place in data]
-    return places[0] if len(places) == 1 else places
+    """What the arguments of a command name: one source, or several."""
+    sources = [data] if isinstance(data, str) else [str(source) for source in data]
+    return sources[0] if len(sources) == 1 else sources
 
 
-def data_options(values: dict[str, Any]):
-    from frugalsvm.cli.data import DataOptions
+_CHOICES = {
+    "on_bad_line": ("fail", "skip"),
+    "header": YES_OR_NO,
+    "missing": _MISSING,
+    "shuffle": YES_OR_NO,
+    "decimal": (".", ","),
+    "thousands": (",", ".", " ", "'", "_"),
+}
 
-    checked_choice("--on-bad-line", values["on_bad_line"], ("fail", "skip"))
-    checked_choice("--header", values["header"], YES_OR_NO)
-    checked_choice("--missing", values.get("missing", "median"), _MISSING)
-    checked_choice("--shuffle", values.get("shuffle", "auto"), YES_OR_NO)
+
+def data_options(values: dict[str, Any]) -> DataOptions:
+    """How rows are read, from those flags of a command that are about that."""
+    for name, choices in _CHOICES.items():
+        if values.get(name) is not None:
+            checked_choice(flag_named(name), values[name], choices)
     if values.get("hash_features") is not None and values.get("features") is not None:
         raise typer.BadParameter(
             "it says how many features there are; leave --features out.", param_hint="--hash-features"
         )
-    for flag in ("decimal", "thousands"):
-        if values.get(flag) is not None:
-            checked_choice(f"--{flag}", values[flag], (".", ",") if flag == "decimal" else (",", ".", " ", "'", "_"))
-    return DataOptions(
-        source=source_of(values["data"]),
-        format=values["format"],
-        label=values["label"],
-        on_bad_line=values["on_bad_line"],
-        header=values["header"],
-        delimiter=values["delimiter"],
-        n_features=values.get("features"),
-        shuffle_buffer=values.get("shuffle_buffer", 0),
-        seed=values.get("seed", 0),
-        decimal=values.get("decimal"),
-        thousands=values.get("thousands"),
-        missing=values.get("missing", "median"),
-        shuffle=values.get("shuffle", "auto"),
-        categorical=values.get("categorical"),
-        ignore=values.get("ignore"),
-        hash_features=values.get("hash_features"),
-    )
+    given = {name: values[name] for name in DataOptions._fields if name in values}
+    return DataOptions(source=source_of(values["data"]), n_features=values.get("features"), **given)

@@ -1,14 +1,46 @@
-"""What `frugalsvm train` was asked for, and what came of it."""
+"""What a run was asked for. Model files hold it, so that a run can be resumed as it was begun."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from frugalsvm.cli.running import Progress
+__all__ = ["DataOptions", "TrainOptions"]
 
-__all__ = ["Outcome", "TrainOptions"]
+
+class DataOptions(NamedTuple):
+    """How rows are read."""
+
+    source: str | list[str]
+    format: str | None = None
+    label: str | None = None
+    on_bad_line: str = "fail"
+    header: str = "auto"
+    delimiter: str | None = None
+    n_features: int | None = None
+    shuffle_buffer: int = 0
+    seed: int = 0
+    decimal: str | None = None
+    thousands: str | None = None
+    missing: str = "median"
+    shuffle: str = "auto"
+    categorical: str | None = None
+    ignore: str | None = None
+    hash_features: int | None = None
+    columns: list | None = None  # those that were learned from: name, kind and role of each
+
+    @property
+    def name(self) -> str:
+        """What to call the source in messages."""
+        if isinstance(self.source, str):
+            return self.source
+        return f"{self.source[0]} and {len(self.source) - 1} more"
+
+    @property
+    def imputes(self) -> str | None:
+        """What missing numbers are filled with, if they are."""
+        return self.missing if self.missing in ("mean", "median") else None
 
 
 class TrainOptions(NamedTuple):
-    """What to train; part of the model file."""
+    """What is trained."""
 
     algorithm: str = "bsgd"
     budget: int | None = 500
@@ -19,14 +51,3 @@ class TrainOptions(NamedTuple):
     classes: tuple | None = None
     calibrate: bool = False
     seed: int = 0
-
-
-class Outcome(NamedTuple):
-    model: Any
-    progress: Progress
-    n_bad: int
-    interrupted_by: int | None
-    chosen: dict[str, Any]
-    was_finished: bool = False  # there was nothing to resume
-    bad_lines: tuple[str, ...] = ()  # the first ones
-    counts: dict[str, int] | None = None  # of rows that were left out, and of missing values

@@ -1,53 +1,70 @@
-"""What `frugalsvm train` says at its end."""
+"""What came of training, by whichever way, and what `frugalsvm train` says at its end."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 
 from frugalsvm.cli.catalogue import CATALOGUE
-from frugalsvm.cli.errors import Printer
+from frugalsvm.cli.console import Printer, print_json, tell
+from frugalsvm.cli.data_report import skipped_words
 
-__all__ = ["tell_outcome"]
-
-_console = Printer(soft_wrap=True)
+__all__ = ["Outcome", "tell_outcome"]
 
 
-def tell_outcome(outcome, target: Path, as_json: bool) -> None:
-    from frugalsvm.cli.showing import as_json as print_json
-    from frugalsvm.cli.showing import skipped_words, tell
+class Outcome(NamedTuple):
+    output: Path
+    examples: int
+    chosen: dict[str, Any]  # parameters
+    figures: dict[str, Any]  # what this way of training measures
+    n_bad: int = 0
+    bad_lines: tuple[str, ...] = ()  # the first ones
+    counts: dict[str, int] | None = None  # of rows that were left out, and of missing values
+    interrupted_by: int | None = None  # a signal
+    was_saved: bool = True
+    was_finished: bool = False  # there was nothing to resume
 
-    if outcome.model is None:  # a pipe that brought nothing before the run was to end
+    def results(self) -> dict[str, Any]:
+        """For scripts."""
+        return {
+            "output": str(self.output),
+            "examples": self.examples,
+            **self.figures,
+            "bad_lines": self.n_bad,
+            **(self.counts or {}),
+            "was_finished": self.was_finished,
+            "chosen": self.chosen,
+            "interrupted": self.interrupted_by is not None,
+            "bytes": self.output.stat().st_size,
+        }
+
+
+def tell_outcome(outcome: Outcome, *, as_json: bool) -> None:
+    """Print the results; a run that was interrupted ends with the exit code for that."""
+    if not outcome.was_saved:  # a pipe that brought nothing before the run was to end
         tell("Interrupted before the first row came; nothing was saved.")
-        raise typer.Exit(128 + outcome.interrupted_by)
-    result = {
-        "output": str(target),
-        "examples": outcome.progress.rows,
-        "accuracy_before_learning": outcome.progress.accuracy if outcome.progress.tested else None,
-        "bad_lines": outcome.n_bad,
-        **(outcome.counts or {}),
-        "was_finished": outcome.was_finished,
-        "chosen": outcome.chosen,
-        "interrupted": outcome.interrupted_by is not None,
-        "bytes": target.stat().st_size,
-    }
+        raise typer.Exit(128 + (outcome.interrupted_by or 0))
     if as_json:
-        print_json(result)
+        print_json(outcome.results())
     else:
-        _console.print(f"{target}: {result['bytes']:,} bytes; {_told(outcome.chosen)}", highlight=False)
+        printer = Printer()
+        printer.print(f"{outcome.output}: {outcome.output.stat().st_size:,} bytes; {_parameters(outcome)}")
         if outcome.was_finished:
-            tell(f"{target} is finished already; to go on learning from more data, use another output file.")
+            tell(f"{outcome.output} is finished already; to go on learning from more data, use another output file.")
         if outcome.n_bad:
-            _console.print(skipped_words(outcome.n_bad, outcome.bad_lines), highlight=False, markup=False)
+            printer.print(skipped_words(outcome.n_bad, outcome.bad_lines))
     if outcome.interrupted_by is not None:
-        tell(f"Interrupted; `--resume` goes on at example {outcome.progress.rows:,}.")
+        tell(f"Interrupted; `--resume` goes on at example {outcome.examples:,}.")
         raise typer.Exit(128 + outcome.interrupted_by)
 
 
-def _told(chosen: dict[str, Any]) -> str:
+def _parameters(outcome: Outcome) -> str:
     """What was chosen, in the words of the flags."""
+    chosen = outcome.chosen
     strength = CATALOGUE[chosen["algorithm"]].strength
     values = {"gamma": chosen["gamma"], strength or "-": chosen["strength"], "budget": chosen["budget"]}
-    values.setdefault("C", chosen.get("C"))  # on a device
+    values.setdefault("C", chosen.get("C"))  # of asset, on a device or a cluster
     parts = [f"{key} {value:.4g}" for key, value in values.items() if value is not None]
+    if "rounds" in outcome.figures:
+        parts.append(f"{outcome.figures['rounds']} rounds")
     return ", ".join([*parts, "features standardized" if chosen["scale"] else "features as they are"])

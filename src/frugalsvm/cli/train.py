@@ -1,223 +1,219 @@
-"""``frugalsvm train``: from rows to a model file that can go on learning."""
+"""``frugalsvm train``: from flags to a way to train, which is as a stream, on a device, or on a cluster."""
 
-from collections.abc import Collection, Iterator
-from contextlib import ExitStack
-from functools import partial
-from itertools import chain
+import math
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
+import typer
 
-from frugalsvm.cli.beginning import begin, check_classes, check_size, counts_of, tell_begun, tell_end
-from frugalsvm.cli.catalogue import CATALOGUE, new_estimator
-from frugalsvm.cli.choosing import can_choose, choose, grid_for, usual_gamma, usual_of
-from frugalsvm.cli.data import BATCH_ROWS, DataOptions, Opened, open_data, prepared
-from frugalsvm.cli.fingerprint import ChangedDataError, Fingerprint, rows_after, rows_that_are
-from frugalsvm.cli.options import Outcome, TrainOptions
-from frugalsvm.cli.pipes import grouped, pipe_for
-from frugalsvm.cli.resuming import Run, check_same_flags, resumed, save_training
-from frugalsvm.cli.running import BLOCK_ROWS, Every, Interruption, Progress, learn_stream
-from frugalsvm.cli.showing import SHOWN_BAD_LINES, Screen, Status
-from frugalsvm.pipelines import StreamPipeline
-from frugalsvm.streams import StreamError
+from frugalsvm.cli.catalogue import CATALOGUE
+from frugalsvm.cli.console import compiling_shown
+from frugalsvm.cli.errors import reported
+from frugalsvm.cli.flag_rules import driver_of, flag_named, refusal
+from frugalsvm.cli.flags import (
+    YES_OR_NO,
+    Algorithm,
+    BadLine,
+    Categorical,
+    DataFiles,
+    Decimal,
+    Delimiter,
+    Features,
+    Format,
+    HashFeatures,
+    Header,
+    Ignore,
+    Json,
+    Label,
+    Missing,
+    Quiet,
+    Seed,
+    Shuffle,
+    Thousands,
+    checked_choice,
+    completing,
+    data_options,
+    options_from,
+    source_of,
+)
+from frugalsvm.cli.options import TrainOptions
+
+if TYPE_CHECKING:
+    from frugalsvm.cli.outcome import Outcome
 
 __all__ = ["train"]
 
 
 def train(
-    data: DataOptions,
-    options: TrainOptions,
-    output: Path,
-    every: Every,
-    *,
-    resume: bool,
-    quiet: bool,
-    given: Collection[str] = (),
-    changed_data: bool = False,
-) -> Outcome:
-    """Learn a stream and write the model; between batches nothing that was learned can be lost.
+    context: typer.Context,
+    data: DataFiles,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")] = Path("model.frugal"),
+    algorithm: Algorithm = "bsgd",
+    budget: Annotated[int | None, typer.Option(min=2, help="Largest number of vectors, or of features (asset).")] = 500,
+    gamma: Annotated[float | None, typer.Option(help="Of the RBF kernel; chosen on the first rows otherwise.")] = None,
+    alpha: Annotated[float | None, typer.Option(help="Regularization (bsgd, asset); chosen otherwise.")] = None,
+    c: Annotated[
+        float | None, typer.Option("--C", help="The same for the others, and for asset with --device or --dask.")
+    ] = None,
+    scale: Annotated[
+        str, typer.Option(help="Standardize the features: auto, yes, no.", autocompletion=completing(YES_OR_NO))
+    ] = "auto",
+    passes: Annotated[int, typer.Option(min=1, help="Passes over the data.")] = 1,
+    shuffle_buffer: Annotated[int, typer.Option(min=0, help="Shuffle rows within a buffer of so many.")] = 0,
+    classes: Annotated[str | None, typer.Option(help="All labels, with commas, if the first rows lack some.")] = None,
+    calibrate: Annotated[bool, typer.Option("--calibrate", help="Learn probabilities as well.")] = False,
+    checkpoint_every: Annotated[
+        str | None, typer.Option(help="Save after so many examples (100000) or so much time (30s, 5m).")
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="Learn all rows at once (asset) there: cpu, cuda, cuda:1 or auto.")
+    ] = None,
+    dask: Annotated[
+        str | None, typer.Option(help="Learn files that match a pattern on a cluster: tcp://host:port or local:N.")
+    ] = None,
+    dask_tls_ca: Annotated[Path | None, typer.Option(help="Certificate of who signed those of the cluster.")] = None,
+    dask_tls_cert: Annotated[Path | None, typer.Option(help="Own certificate, for a cluster with TLS.")] = None,
+    dask_tls_key: Annotated[Path | None, typer.Option(help="Key of the own certificate.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the output file, at the exact example.")] = False,
+    changed_data: Annotated[
+        bool, typer.Option("--changed-data", help="Resume although rows that were learned have changed.")
+    ] = False,
+    config: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="Flags in a TOML file.")] = None,
+    format: Format = None,
+    label: Label = None,
+    on_bad_line: BadLine = "fail",
+    header: Header = "auto",
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
+    categorical: Categorical = None,
+    ignore: Ignore = None,
+    missing: Missing = "median",
+    shuffle: Shuffle = "auto",
+    hash_features: HashFeatures = None,
+    features: Features = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train a model on a file or a pipe."""
+    values, given = options_from(context, config)
+    with reported():
+        _train(values, given)
 
-    ``given`` are the flags that somebody gave: a run that is resumed must not have been begun with others. With
-    ``changed_data`` it goes on although its rows are not those that were learned.
-    """
-    run = resumed(output) if resume else None
-    if run is not None:
-        check_same_flags(run, given, data, options)
-        # As the run was begun; a file may have moved.
-        data, options = run.data._replace(source=data.source), run.options
-        if run.is_finished:
-            return Outcome(run.model, Progress(run.counts), 0, None, run.chosen, was_finished=True)
-    training = _Training(data, options, output, run, quiet=quiet)
-    with ExitStack() as stack:
-        if training.pipe is not None:  # what it has brought when it is asked to end cannot be read again
-            stack.enter_context(training.interruption.watched())
-        return training.run(every, stack, checks=not changed_data)
+
+def _train(values: dict[str, Any], given: Collection[str]) -> None:
+    """Train as the flags say, and tell what came of it; ``given`` are the flags that somebody gave."""
+    from frugalsvm.cli.interruption import ending_cleanly
+    from frugalsvm.cli.outcome import tell_outcome
+    from frugalsvm.persist.atomic import check_writable
+    from frugalsvm.persist.locking import locked
+
+    checked_choice("--algorithm", values["algorithm"], CATALOGUE)
+    checked_choice("--scale", values["scale"], YES_OR_NO)
+    values = {**values, "data": source_of(values["data"])}
+    driver = driver_of(values)
+    _refuse(given, driver, values)
+    target, quiet = Path(values["output"]), values["quiet"] or values["as_json"]
+    options = _train_options(values)
+    if not target.parent.is_dir():
+        raise OSError(f"There is no folder {target.parent} to write {target.name} to.")
+    check_writable(target)
+    with ending_cleanly(), compiling_shown(quiet=quiet), locked(target):
+        if driver == "dask":
+            outcome = _on_dask(values, target, quiet=quiet)
+        elif driver == "device":
+            outcome = _in_memory(values, options, target, quiet=quiet)
+        else:
+            outcome = _as_stream(values, given, options, target, quiet=quiet)
+    tell_outcome(outcome, as_json=values["as_json"])
 
 
-class _Training:
-    """A run in progress."""
+def _refuse(given: Collection[str], driver: str, values: dict[str, Any]) -> None:
+    """Flags that have no effect, and values that cannot be meant."""
+    from frugalsvm.cli.interruptible_pipe import is_read_once
 
-    def __init__(self, data: DataOptions, options: TrainOptions, output: Path, run: Run | None, *, quiet: bool):
-        self.data, self.options, self.output, self.quiet = data, options, output, quiet
-        self.begun = run
-        self.progress = Progress(run.counts if run else None)
-        self.first_pass = run.passes_done if run else 0
-        self.model: Any = run.model if run else None
-        self.chosen: dict[str, Any] = run.chosen if run else {}
-        self.pipe = pipe_for(data.source)
-        self.interruption = Interruption(self.pipe)
-        self._read: Fingerprint | None = Fingerprint()  # of the first pass; None if it is not known
-        self._has_saved = run is not None
-
-    def run(self, every: Every, stack: ExitStack, *, checks: bool) -> Outcome:
-        """Learn all passes, or what is left of them, and save."""
-        try:
-            opened, batches = self._begin(checks)
-        except (ChangedDataError, StreamError):
-            if self.interruption.signal_number is None:
-                raise
-            return self._outcome(self.interruption.signal_number)  # the pipe was told to end before it came so far
-        if self.pipe is None:
-            stack.enter_context(self.interruption.watched())
-        screen = Screen(
-            self.progress, self.model, getattr(opened.stream, "n_rows", None), self.options.passes, quiet=self.quiet
+    refused = refusal(given, driver, values["algorithm"])
+    if refused is not None:
+        flag, reason = refused
+        raise typer.BadParameter(reason, param_hint=flag)
+    for name in ("gamma", "alpha", "c"):
+        number = values[name]
+        if number is not None and not 0 < number < math.inf:
+            raise typer.BadParameter(f"{number:g} is not a number above 0.", param_hint=flag_named(name))
+    if values["changed_data"] and not values["resume"]:
+        raise typer.BadParameter("it says how to go on with --resume, which is not there.", param_hint="--changed-data")
+    if values["passes"] > 1 and is_read_once(values["data"]):
+        name = "standard input" if values["data"] == "-" else values["data"]
+        raise typer.BadParameter(
+            f"{name} can be read once only: save the rows to a file and train on that, or leave --passes out.",
+            param_hint="--passes",
         )
-        n_bad, bad_lines = 0, ()
-        with screen:
-            for number in range(self.first_pass, self.options.passes):
-                if number > self.first_pass:
-                    self.progress.rows = 0
-                    opened = self._open()
-                    batches = self.interruption.each(opened.batches)
-                screen.pass_number = number + 1
-                self._learn(batches, number, every, screen)
-                n_bad += getattr(opened.stream, "n_bad", 0)
-                bad_lines = (*bad_lines, *getattr(opened.stream, "bad_examples", ()))[:SHOWN_BAD_LINES]
-                if self.interruption.signal_number is not None:
-                    self._save(number, False)
-                    return self._outcome(self.interruption.signal_number, n_bad, bad_lines)
-            self.model.flush()
-            self._save(self.options.passes, True)
-        tell_end(self.data, opened, self.model, quiet=self.quiet)
-        return self._outcome(None, n_bad, bad_lines)._replace(counts=counts_of(opened.stream))
-
-    def _learn(self, batches: Iterator, number: int, every: Every, screen: Screen) -> None:
-        learn_stream(
-            self.model,
-            batches,
-            self.progress,
-            classes=_classes(self.model, self.options, self.chosen),
-            test=number == 0,
-            every=every,
-            # Probabilities are calibrated on whole batches: parts of them would make others.
-            block=BATCH_ROWS if self.options.calibrate else BLOCK_ROWS,
-            checkpoint=partial(self._save, number, False),
-            show=screen.show,
-            learned=self._read.add if number == 0 and self._read is not None else None,
-            interruption=self.interruption,
-        )
-
-    # --- the first batches ---------------------------------------------------------------------------------
-
-    def _open(self, start: int = 0) -> Opened:
-        """A stream in batches of the usual sizes; a slow pipe gives smaller ones, once parameters are chosen."""
-        opened = open_data(self.data, start=start, pipe=self.pipe)
-        if self.pipe is None or self.data.shuffle_buffer or self.data.shuffle == "yes":
-            return opened
-        patient = self.options.calibrate  # see `_learn`
-        return opened._replace(batches=grouped(opened.batches, BATCH_ROWS, hasty_after=None if patient else 2))
-
-    def _begin(self, checks: bool) -> tuple[Opened, Iterator]:
-        """The batches that are to be learned; for a new run, its model as well."""
-        if self.begun is not None:
-            return self._begin_again(self.begun, checks)
-        with Status(self._waiting, quiet=self.quiet or self.pipe is None):
-            begun = begin(self.data, opening=self._open_interruptibly)
-        self.data = begun.data
-        tell_begun(begun, quiet=self.quiet)
-        check_size(begun, self.options.algorithm, self.options.budget)
-        check_classes(begun, self.options.algorithm, self.options.classes)
-        self.model, self.chosen = _new_model(begun.head, self.options, self.data.imputes, quiet=self.quiet)
-        return begun.opened, begun.batches
-
-    def _open_interruptibly(self, data: DataOptions) -> Opened:
-        self.data = data
-        opened = self._open()
-        return opened._replace(batches=self.interruption.each(opened.batches))
-
-    def _waiting(self) -> str:
-        n_lines = 0 if self.pipe is None else self.pipe.n_lines
-        return f"Waiting for the first rows of {self.data.name}: {n_lines:,} lines so far ..."
-
-    def _begin_again(self, run: Run, checks: bool) -> tuple[Opened, Iterator]:
-        """Go on where a run was, with the rows that it would have had."""
-        rows, known = self.progress.rows, run.fingerprint
-        if known is None or not checks:
-            self._read = None
-            opened = self._open(rows)
-            return opened, self.interruption.each(rows_after(opened.batches, rows))
-        said = f"Checking that the {known['rows']:,} rows that were learned are the same ..."
-        with Status(said, quiet=self.quiet):
-            assert self._read is not None
-            opened = self._open()
-            batches = rows_that_are(iter(opened.batches), known, self._read, self.data.name)
-            if run.passes_done:  # then the whole source was learned
-                if next(batches, None) is not None:
-                    raise ChangedDataError(self.data.name, f"has become longer than its {known['rows']:,} rows")
-                opened = self._open(rows)
-                batches = rows_after(opened.batches, rows)
-            first = next(batches, None)
-        return opened, self.interruption.each(chain([] if first is None else [first], batches))
-
-    # --- the end -------------------------------------------------------------------------------------------
-
-    def _save(self, passes_done: int, finished: bool) -> None:
-        fingerprint = None if self._read is None else self._read.saved()
-        state = (self.model, self.output, self.data, self.options, self.progress, self.chosen)
-        try:
-            save_training(*state, passes_done, finished, fingerprint)
-        except OSError as error:
-            advice = " Repair that, and `--resume` goes on from there." if self._has_saved else ""
-            raise OSError(error.errno, f"{error.strerror}{advice}") from error
-        self._has_saved = True
-
-    def _outcome(self, signal: int | None, n_bad: int = 0, bad_lines: tuple[str, ...] = ()) -> Outcome:
-        return Outcome(self.model, self.progress, n_bad, signal, self.chosen, bad_lines=bad_lines)
 
 
-def _new_model(
-    head: list, options: TrainOptions, impute: str | None, *, quiet: bool
-) -> tuple[StreamPipeline, dict[str, Any]]:
-    """An empty model with parameters chosen on the first rows, unless they were given."""
-    first = prepared(head, options.scale, impute)
-    grid = grid_for(
-        options.algorithm,
-        usual_gamma(first.X),
-        gamma=options.gamma,
-        strength=options.strength,
-        budgets=(options.budget,),
+def _train_options(values: dict[str, Any]) -> TrainOptions:
+    labels = values["classes"]
+    return TrainOptions(
+        algorithm=values["algorithm"],
+        budget=values["budget"],
+        gamma=values["gamma"],
+        strength=values["alpha"] if CATALOGUE[values["algorithm"]].strength == "alpha" else values["c"],
+        scale=values["scale"],
+        passes=values["passes"],
+        classes=None if labels is None else tuple(_label(text.strip()) for text in labels.split(",")),
+        calibrate=values["calibrate"],
+        seed=values["seed"],
     )
-    best = usual_of(grid)
-    if len(grid) > 1 and can_choose(first.y):
-        with Status(_choosing_words(options, len(grid), len(first.y)), quiet=quiet):
-            best = choose(options.algorithm, first.X, first.y, grid, options.seed)[0].settings
-    scale, labels = first.is_scaled, np.unique(first.y).tolist()
-    chosen = {"algorithm": options.algorithm, **best, "scale": scale, "labels": labels}
-    estimator = new_estimator(options.algorithm, seed=options.seed, **best)
-    model = StreamPipeline(estimator, scale=scale, encoder=first.encoder, calibrate=options.calibrate, impute=impute)
-    return model, chosen
 
 
-def _choosing_words(options: TrainOptions, n_candidates: int, n_rows: int) -> str:
-    strength = CATALOGUE[options.algorithm].strength
-    names = ["gamma"] if options.gamma is None else []
-    names += [strength] if strength and options.strength is None else []
-    return f"Choosing {' and '.join(names)}: {n_candidates} candidates on the first {n_rows:,} rows ..."
+def _label(text: str) -> Any:
+    try:
+        return int(text)
+    except ValueError:
+        return text
 
 
-def _classes(model: StreamPipeline, options: TrainOptions, chosen: dict[str, Any]) -> Any:
-    """Classes that the estimator is told of; one that meets new ones by itself is told nothing."""
-    if options.classes is not None:
-        return np.array(options.classes)
-    return None if getattr(model.estimator, "new_classes", None) == "grow" else np.array(chosen["labels"])
+def _as_stream(
+    values: dict[str, Any], given: Collection[str], options: TrainOptions, target: Path, *, quiet: bool
+) -> "Outcome":
+    from frugalsvm.cli.train_stream import train_stream
+    from frugalsvm.cli.training_loop import CheckpointSchedule
+
+    return train_stream(
+        data_options(values),
+        options,
+        target,
+        CheckpointSchedule.parsed(values["checkpoint_every"]),
+        resume=values["resume"],
+        quiet=quiet,
+        given=given,
+        changed_data=values["changed_data"],
+    )
+
+
+def _in_memory(values: dict[str, Any], options: TrainOptions, target: Path, *, quiet: bool) -> "Outcome":
+    from frugalsvm.cli.train_in_memory import train_in_memory
+
+    return train_in_memory(data_options(values), options, target, values["device"], values["c"], quiet=quiet)
+
+
+def _on_dask(values: dict[str, Any], target: Path, *, quiet: bool) -> "Outcome":
+    from frugalsvm.cli.train_dask import TlsFiles, train_dask
+
+    if not isinstance(values["data"], str):
+        raise typer.BadParameter("give one file or one pattern in quotes, such as 'part-*.csv'.", param_hint="--dask")
+    settings = {name: values[name] for name in ("budget", "gamma", "alpha")} | {"random_state": values["seed"]}
+    if values["algorithm"] == "asset":
+        settings["C"] = values["c"]
+    return train_dask(
+        values["dask"],
+        values["data"],
+        values["label"],
+        values["algorithm"],
+        settings,
+        target,
+        delimiter=values["delimiter"],
+        tls=TlsFiles(values["dask_tls_ca"], values["dask_tls_cert"], values["dask_tls_key"]),
+        quiet=quiet,
+    )

@@ -30,6 +30,7 @@ from frugalsvm.estimators._origin import for_known_rows
 from frugalsvm.estimators._validation import check_choice, check_count
 from frugalsvm.estimators._warnings import warn_if_poor
 from frugalsvm.estimators.learner import begin
+from frugalsvm.exceptions import ParameterError
 
 __all__ = ["DaskClassifier", "Training", "Watch"]
 
@@ -143,7 +144,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
     def _check_own_params(self) -> None:
         share = self.validation_fraction
         if not (isinstance(share, numbers.Real) and 0 <= float(share) < 1):
-            raise ValueError(f"validation_fraction must be 0 or more, and below 1, not {share!r}.")
+            raise ParameterError("validation_fraction", share, "0 or more, and below 1")
         check_count("n_iter_no_change", self.n_iter_no_change)
         check_choice("persist", self.persist, ("auto", True, False))
         if self.class_weight is not None and not isinstance(self.class_weight, dict):

@@ -94,7 +94,8 @@ def _checked(number: int, X: Any, y: Any, weight: Any, estimator: Any):
     try:
         return _arrays(X, y, weight, clone(estimator))
     except (ValueError, TypeError) as error:
-        raise type(error)(f"Partition {number}: {error}") from error
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"Partition {number}: {error}") from error
 
 
 def _arrays(X: Any, y: Any, weight: Any, estimator: Any):

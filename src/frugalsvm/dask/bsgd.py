@@ -14,6 +14,7 @@ from frugalsvm.estimators._base import blas_threads
 from frugalsvm.estimators._validation import check_positive
 from frugalsvm.estimators._warnings import warn_at_limit
 from frugalsvm.estimators.bsgd import BSGDClassifier
+from frugalsvm.exceptions import ParameterError
 
 __all__ = ["DaskBSGDClassifier"]
 
@@ -123,7 +124,7 @@ class DaskBSGDClassifier(DaskClassifier):
 
     def _new_local(self):
         if self.average is not False and self.average != "post":
-            raise ValueError(f"average must be False or 'post' on many machines, not {self.average!r}.")
+            raise ParameterError("average", self.average, "False or 'post' on many machines")
         names = ("learner", "maintenance", "budget", "alpha", "eta0", "radius", "kernel", "gamma", "degree", "coef0")
         others = ("average", "max_iter", "class_weight", "random_state")
         return BSGDClassifier(**{name: getattr(self, name) for name in names + others})

@@ -8,11 +8,23 @@ import re
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Arrays", "DeviceError", "arrays_on", "available_devices", "is_torch", "on_host"]
+from frugalsvm.exceptions import Naming, ParameterError
+
+__all__ = [
+    "Arrays",
+    "Device",
+    "DeviceError",
+    "arrays_on",
+    "available_devices",
+    "best_device",
+    "find_gpu",
+    "is_torch",
+    "on_host",
+]
 
 _NUMPY_BYTES = 4 * 2**30  # what arrays may take on a CPU unless a limit is given
 _FREE_SHARE = 0.85  # of the free memory of a GPU, likewise
@@ -21,7 +33,44 @@ _SPLIT_AT_ONCE = 8192  # columns, for lack of memory for more
 
 
 class DeviceError(RuntimeError):
-    """A device that was asked for is not there."""
+    """A device that was asked for is not there; ``remedy`` is how to get it, if that is known."""
+
+    parameter = "device"
+
+    def __init__(self, value: str, problem: str, remedy: str = ""):
+        super().__init__(value, problem, remedy)
+        self.value, self.problem, self.remedy = value, problem, remedy
+
+    def __str__(self) -> str:
+        return self._sentence(f"device={self.value!r}", "device='cpu' or 'auto'")
+
+    def named(self, names: Naming) -> str:
+        """The sentence with the name that the parameter has in another interface."""
+        return self._sentence(names("device", self.value), f"{names('device', 'cpu')} or auto")
+
+    def _sentence(self, given: str | None, others: str) -> str:
+        return f"{given} {self.problem}{self.remedy}{f', or choose {others}' if self.remedy else ''}."
+
+
+class Device(NamedTuple):
+    """What is known of a device."""
+
+    kind: str  # "cpu" or "cuda"
+    name: str = ""
+    memory_bytes: int | None = None
+    library: str = ""  # what computes there, with its version
+    problem: str = ""  # why it cannot be used
+
+    @property
+    def is_available(self) -> bool:
+        return not self.problem
+
+    def __str__(self) -> str:
+        """A line for people."""
+        if not self.is_available:
+            return f"not available: {self.problem}"
+        memory = None if self.memory_bytes is None else f"{self.memory_bytes / 2**30:.0f} GiB"
+        return ", ".join(filter(None, (self.name, memory, self.library)))
 
 
 def is_torch(array: Any) -> bool:
@@ -38,19 +87,26 @@ def on_host(array: Any) -> Any:
     return (array.float() if array.is_floating_point() and array.element_size() < 4 else array).numpy()
 
 
-def available_devices() -> dict[str, str]:
-    """Names of devices, and what they are, or why they cannot be used."""
-    found = {"cpu": "NumPy and compiled code"}
+def find_gpu() -> Device:
+    """The first GPU, or why there is none to use."""
     if not (find_spec("torch") and find_spec("array_api_compat")):
-        found["cuda"] = "not available: PyTorch is not installed (pip install 'frugalsvm[torch]')"
-        return found
+        return Device("cuda", problem="PyTorch is not installed (pip install 'frugalsvm[torch]')")
     torch = import_module("torch")
-    if torch.cuda.is_available():
-        properties = torch.cuda.get_device_properties(0)
-        found["cuda"] = f"{properties.name}, {properties.total_memory / 2**30:.0f} GiB, PyTorch {torch.__version__}"
-    else:
-        found["cuda"] = f"not available: PyTorch {torch.__version__} sees no GPU"
-    return found
+    library = f"PyTorch {torch.__version__}"
+    if not torch.cuda.is_available():
+        return Device("cuda", library=library, problem=f"{library} sees no GPU")
+    properties = torch.cuda.get_device_properties(0)
+    return Device("cuda", properties.name, properties.total_memory, library)
+
+
+def best_device() -> str:
+    """What "auto" is: a GPU if there is one."""
+    return "cuda" if find_gpu().is_available else "cpu"
+
+
+def available_devices() -> dict[str, str]:
+    """For people: names of devices, and what they are, or why they cannot be used."""
+    return {device.kind: str(device) for device in (Device("cpu", library="NumPy and compiled code"), find_gpu())}
 
 
 def arrays_on(device: str, *, tf32: bool = False) -> "Arrays":
@@ -60,27 +116,23 @@ def arrays_on(device: str, *, tf32: bool = False) -> "Arrays":
     several times faster for wide rows. All other products are in float32.
     """
     if device == "auto":
-        device = "cpu" if available_devices()["cuda"].startswith("not") else "cuda"
+        device = best_device()
     if device == "cpu":
         return Arrays(np, "cpu")
     if not isinstance(device, str) or not re.fullmatch(r"torch|cuda(:\d+)?", device):
-        raise ValueError(f"device must be 'cpu', 'cuda', 'cuda:1' (the second GPU) or 'auto', not {device!r}.")
+        raise ParameterError("device", device, "'cpu', 'cuda', 'cuda:1' (the second GPU) or 'auto'")
     missing = [name for name in ("torch", "array_api_compat") if find_spec(name) is None]
     if missing:
-        raise DeviceError(
-            f"device={device!r} needs PyTorch: pip install 'frugalsvm[torch]', or choose device='cpu' or 'auto'."
-        )
+        raise DeviceError(device, "needs PyTorch", ": pip install 'frugalsvm[torch]'")
     if device == "torch":
         return Arrays(import_module("array_api_compat.torch"), "cpu", tf32)
     cuda = import_module("torch").cuda
     if not cuda.is_available():
-        raise DeviceError(
-            f"device={device!r} needs a GPU, but {available_devices()['cuda'].partition(': ')[2]}. Install a build of "
-            "PyTorch for your GPU and its driver, or choose device='cpu' or 'auto'."
-        )
+        install = ". Install a build of PyTorch for your GPU and its driver"
+        raise DeviceError(device, f"needs a GPU, but {find_gpu().problem}", install)
     number = int(device.partition(":")[2] or 0)
     if number >= cuda.device_count():
-        raise DeviceError(f"device={device!r} is not there: the number of GPUs is {cuda.device_count()}, from 0.")
+        raise DeviceError(device, f"is not there: the number of GPUs is {cuda.device_count()}, from 0")
     return Arrays(import_module("array_api_compat.torch"), device, tf32)
 
 

@@ -14,7 +14,7 @@ from frugalsvm.asset.nystroem import Nystroem, new_nystroem
 from frugalsvm.asset.solve import Settings, certified, solve_warm
 from frugalsvm.core.capabilities import check_kernel
 from frugalsvm.core.kernels import KERNELS, RBF
-from frugalsvm.device.arrays import arrays_on, available_devices
+from frugalsvm.device.arrays import arrays_on, best_device
 from frugalsvm.estimators._asset_device import DTYPES, device_values, host_rows, new_device_map, solve_on_device
 from frugalsvm.estimators._asset_steps import run_epochs
 from frugalsvm.estimators._base import blas_threads, new_kernel
@@ -29,6 +29,7 @@ from frugalsvm.estimators._validation import (
     parsed_bytes,
 )
 from frugalsvm.estimators._warnings import warn_at_limit, warn_if_above
+from frugalsvm.exceptions import ParameterError
 
 __all__ = ["FEATURE_MAPS", "SOLVERS", "LowRankMachine", "dense_rows", "with_weight"]
 
@@ -86,9 +87,7 @@ class LowRankMachine(RelativeRows, BaseEstimator):
 
     def _device(self):
         """Where `fit` and predictions are computed."""
-        if self.device != "auto":
-            return self.device
-        return "cpu" if available_devices()["cuda"].startswith("not") else "cuda"
+        return best_device() if self.device == "auto" else self.device
 
     def _arrays(self):
         return arrays_on(self._device(), tf32=self.dtype == "tf32")
@@ -122,7 +121,7 @@ class LowRankMachine(RelativeRows, BaseEstimator):
             check_count("average", self.average)
         share = self.validation_fraction
         if self._holds_out() and not (isinstance(share, numbers.Real) and 0 < float(share) < 1):
-            raise ValueError(f"validation_fraction must be between 0 and 1, not {share!r}.")
+            raise ParameterError("validation_fraction", share, "between 0 and 1")
         if self._is_path() and self.solver != "newton":
             raise ValueError(f"A list of C needs solver='newton', not {self.solver!r}.")
 
@@ -149,7 +148,7 @@ class LowRankMachine(RelativeRows, BaseEstimator):
         except TypeError:
             values = []
         if not values:
-            raise ValueError(f"C must be a positive number or a list of them, not {self.C!r}.")
+            raise ParameterError("C", self.C, "a positive number or a list of them")
         return values
 
     def _holds_out(self):

@@ -19,6 +19,7 @@ from frugalsvm.estimators._origin import RelativeRows
 from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators._threads import thread_count
 from frugalsvm.estimators._validation import AS_IT_IS, check_choice, check_positive, gamma_value
+from frugalsvm.exceptions import ParameterError
 
 __all__ = [
     "KernelExpansionClassifier",
@@ -71,7 +72,7 @@ def new_kernel(name, gamma, degree, coef0, X):
         values["coef0"] = float(coef0)
     if "degree" in fields:
         if not isinstance(degree, int | np.integer) or degree < 1:
-            raise ValueError(f"degree must be an integer of at least 1, not {degree!r}.")
+            raise ParameterError("degree", degree, "an integer of at least 1")
         values["degree"] = int(degree)
     return part(**values)
 

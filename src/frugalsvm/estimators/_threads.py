@@ -4,6 +4,8 @@ import numbers
 import os
 from typing import Any
 
+from frugalsvm.exceptions import ParameterError
+
 __all__ = ["thread_count"]
 
 
@@ -12,10 +14,8 @@ def thread_count(n_jobs: Any) -> int:
     if n_jobs is None:
         return 1
     if not isinstance(n_jobs, numbers.Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
-        raise ValueError(
-            "n_jobs must be a number of threads, None for one, or negative (-1 is all cores, -2 all but one), "
-            f"not {n_jobs!r}."
-        )
+        expected = "a number of threads, None for one, or negative (-1 is all cores, -2 all but one)"
+        raise ParameterError("n_jobs", n_jobs, expected)
     wanted = int(n_jobs)
     return wanted if wanted > 0 else max(_n_cores() + 1 + wanted, 1)
 

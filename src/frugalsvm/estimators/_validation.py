@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from frugalsvm.core.moments import Moments, moments_of, scale_gamma
 from frugalsvm.device.arrays import is_torch
 from frugalsvm.estimators._tensors import moments_of_tensor, validated_tensor
+from frugalsvm.exceptions import ParameterError
 
 __all__ = [
     "AS_IT_IS",
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 _UNITS = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30}
+_A_SIZE = "a size such as '64KB', '1.5MB' or '800B'"
 _VARIANCE_ROWS = 2**16
 _COUNTED_LABELS = 2**16
 AS_IT_IS = "as it is"  # a type of rows that are for a device
@@ -36,20 +38,20 @@ AS_IT_IS = "as it is"  # a type of rows that are for a device
 
 def check_choice(name: str, value: Any, choices) -> None:
     if value not in list(choices):  # a list compares, and does not hash what cannot be hashed
-        raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, choices))}.")
+        raise ParameterError(name, value, problem=f"is not one of {', '.join(map(repr, choices))}")
 
 
 def check_positive(name: str, value: Any, *, zero: bool = False) -> None:
     """A finite real number above zero (or zero, where ``zero`` is set)."""
     good = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
     if not good or value < 0 or (value == 0 and not zero):
-        raise ValueError(f"{name} must be a {'non-negative' if zero else 'positive'} number, not {value!r}.")
+        raise ParameterError(name, value, f"a {'non-negative' if zero else 'positive'} number")
 
 
 def check_count(name: str, value: Any, *, least: int = 1) -> None:
     """An integer of at least ``least``."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, not {value!r}.")
+        raise ParameterError(name, value, f"an integer of at least {least}")
 
 
 def _float_type_of(X: Any):
@@ -147,7 +149,7 @@ def example_weights(sample_weight, class_weight, X, classes, labels):
     if class_weight is not None:
         per_class = compute_class_weight(class_weight, classes=classes, y=classes[labels])
         if not (np.isfinite(per_class).all() and (per_class >= 0).all()):
-            raise ValueError(f"class_weight must be non-negative numbers, not {class_weight!r}.")
+            raise ParameterError("class_weight", class_weight, "non-negative numbers")
         weights = weights * per_class[labels]
     return np.ascontiguousarray(weights)
 
@@ -175,21 +177,19 @@ def slots_for_budget(budget, bytes_per_slot: int) -> int | None:
     if isinstance(budget, str):
         n_slots = parsed_bytes("budget", budget) // bytes_per_slot
         if n_slots < 2:
-            raise ValueError(
-                f"budget={budget!r} holds fewer than 2 support vectors of {bytes_per_slot} bytes each; "
-                f"it must be at least {2 * bytes_per_slot} bytes."
-            )
+            problem = f"holds fewer than 2 support vectors of {bytes_per_slot} bytes each"
+            raise ParameterError("budget", budget, problem=f"{problem}; it must be at least {2 * bytes_per_slot} bytes")
         return n_slots
     if not isinstance(budget, numbers.Integral) or isinstance(budget, bool) or budget < 2:
-        raise ValueError(f"budget must be an integer of at least 2, a size such as '64KB', or None, not {budget!r}.")
+        raise ParameterError("budget", budget, "an integer of at least 2, a size such as '64KB', or None")
     return int(budget)
 
 
 def parsed_bytes(name: str, text: Any) -> int:
     """The number behind a size such as "64KB"."""
     if not isinstance(text, str):
-        raise ValueError(f"{name} must be a size such as '64KB', '1.5MB' or '800B', not {text!r}.")
+        raise ParameterError(name, text, _A_SIZE)
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?)i?B\s*", text, flags=re.IGNORECASE)
     if match is None:
-        raise ValueError(f"{name}={text!r} is not a size such as '64KB', '1.5MB' or '800B'.")
+        raise ParameterError(name, text, problem=f"is not {_A_SIZE}")
     return int(float(match[1]) * _UNITS[match[2].upper() + "B"])

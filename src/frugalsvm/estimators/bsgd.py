@@ -27,6 +27,7 @@ from frugalsvm.estimators._base import blas_threads, bytes_per_slot
 from frugalsvm.estimators._online import FIRST_SLOTS
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
 from frugalsvm.estimators.learner import BudgetedClassifier
+from frugalsvm.exceptions import ParameterError
 
 __all__ = ["BSGDClassifier"]
 
@@ -195,7 +196,7 @@ class BSGDClassifier(BudgetedClassifier):
             raise ValueError("average='post' needs a budget; without one use average=True.")
         check_count("max_iter", self.max_iter)
         if not (self.average == "post" or (isinstance(self.average, int | np.integer) and self.average >= 0)):
-            raise ValueError(f"average must be True, False, a number of examples or 'post', not {self.average!r}.")
+            raise ParameterError("average", self.average, "True, False, a number of examples or 'post'")
 
     def _check_schedule(self):
         schedule = LEARNERS[self.learner]

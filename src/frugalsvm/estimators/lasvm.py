@@ -24,6 +24,7 @@ from frugalsvm.estimators._dual import DualClassifier
 from frugalsvm.estimators._renamed import RenamedParameters, takes_old_names
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive
 from frugalsvm.estimators._warnings import warn_at_limit
+from frugalsvm.exceptions import ParameterError
 
 __all__ = ["LASVMClassifier"]
 
@@ -225,7 +226,7 @@ class LASVMClassifier(RenamedParameters, DualClassifier):
         if self.warm_up != "auto":
             check_count("warm_up", self.warm_up, least=0)
         if not isinstance(self.s, numbers.Real) or not -math.inf < float(self.s) < 1:
-            raise ValueError(f"s must be a number below 1, not {self.s!r}.")
+            raise ParameterError("s", self.s, "a number below 1")
 
     def _new_learner(self, kernel, random_state):
         pairs = self.step_type == "pair"

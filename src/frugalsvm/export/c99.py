@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from frugalsvm.exceptions import ParameterError
 from frugalsvm.export import _c_code as code
 from frugalsvm.export._files import write_file
 from frugalsvm.export.extraction import plain_model
@@ -78,9 +79,7 @@ def to_c(
 
 def _check_name(name):
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ValueError(
-            f"name must be a C identifier of letters, digits and _ that begins with a letter, not {name!r}."
-        )
+        raise ParameterError("name", name, "a C identifier of letters, digits and _ that begins with a letter")
     if name.lower() in _HEADERS:
         raise ValueError(f"name must not be that of a header of C, such as {name!r}.")
 

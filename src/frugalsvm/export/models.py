@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
+from frugalsvm.exceptions import ParameterError
+
 __all__ = ["DTYPES", "PlainModel", "as_type", "checked_dtype", "labels_of", "mean_parts", "pairs_of"]
 
 ROWS_AT_A_TIME = 1024  # rows whose kernel values are held at once
@@ -168,7 +170,7 @@ def checked_dtype(dtype) -> np.dtype:
     except TypeError:
         name = ""
     if name not in DTYPES:
-        raise ValueError(f"dtype={dtype!r} is not one of {', '.join(map(repr, DTYPES))}.")
+        raise ParameterError("dtype", dtype, problem=f"is not one of {', '.join(map(repr, DTYPES))}")
     return np.dtype(name)
 
 

@@ -42,7 +42,7 @@ def _stepped(calibration: Calibration, gradient: float, fisher: float, n_rows: f
 
 
 def updated(calibration: Calibration, values, labels, weights=None) -> Calibration:
-    """The calibration after rows with these decision values and labels (places of the classes).
+    """The calibration after rows with these decision values and labels (indices of the classes).
 
     Parameters
     ----------

@@ -115,8 +115,8 @@ class ColumnEncoder(BaseEstimator):
         total: Any = None
         for name in self.names_:
             text, present = _as_text(columns[name])
-            values, places = np.unique(text, return_inverse=True)  # each value is hashed once
-            features = hasher.transform([[f"{name}={value}"] for value in values]).tocsr()[places]
+            values, inverse = np.unique(text, return_inverse=True)  # each value is hashed once
+            features = hasher.transform([[f"{name}={value}"] for value in values]).tocsr()[inverse]
             features = features.multiply(present[:, None]).tocsr()
             total = features if total is None else total + features
         total.eliminate_zeros()
@@ -137,10 +137,10 @@ def _one_hot(values, categories):
     text, present = _as_text(values)
     if len(categories) == 0:
         return csr_matrix((len(text), 0), dtype=np.float32)
-    places = np.minimum(np.searchsorted(categories, text), len(categories) - 1)
-    known = present & (categories[places] == text)
+    indices = np.minimum(np.searchsorted(categories, text), len(categories) - 1)
+    known = present & (categories[indices] == text)
     indptr = np.concatenate([[0], np.cumsum(known)])
-    return csr_matrix((np.ones(indptr[-1], np.float32), places[known], indptr), (len(text), len(categories)))
+    return csr_matrix((np.ones(indptr[-1], np.float32), indices[known], indptr), (len(text), len(categories)))
 
 
 def joined(X, encoded: csr_matrix):

@@ -28,8 +28,8 @@ def split_frame(frame: Any) -> tuple[Any, dict[str, np.ndarray]]:
     columns = columns_of(frame)
     names = [name for name in columns if _is_numeric(frame[name], columns[name])]
     matrix = np.empty((len(frame), len(names)), np.result_type(np.float32, *(_number_type(columns[n]) for n in names)))
-    for place, name in enumerate(names):
-        matrix[:, place] = columns[name]
+    for index, name in enumerate(names):
+        matrix[:, index] = columns[name]
     return matrix, {name: values for name, values in columns.items() if name not in names}
 
 

@@ -15,7 +15,15 @@ from frugalsvm.pipelines.calibration import Calibration, settled, updated
 from frugalsvm.pipelines.encoder import joined
 from frugalsvm.pipelines.imputer import STRATEGIES, MissingValueFiller
 from frugalsvm.pipelines.mapping import check_enough_rows, check_map, fitted_map, mapped
-from frugalsvm.pipelines.rows import Rows, check_lengths, checked_labels, matrix_of, part_of, split_input, stacked
+from frugalsvm.pipelines.rows import (
+    LabeledRows,
+    check_lengths,
+    checked_labels,
+    matrix_of,
+    part_of,
+    split_input,
+    stacked,
+)
 from frugalsvm.pipelines.scaling import check_scale, left_range, new_scaler
 
 __all__ = ["LearningPipeline"]
@@ -40,7 +48,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
 
     estimator: Any
     scaler_: Any  # StreamingScaler or None
-    _held: Any  # tuple of Rows, or None
+    _held: Any  # tuple of LabeledRows, or None
 
     def __getstate__(self):
         return dict(vars(self))
@@ -71,13 +79,13 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         if self.calibrate and not self._classifies:
             raise ValueError(f"calibrate=True is for classifiers, not for {type(self.estimator).__name__}.")
 
-    def _checked(self, X, y, sample_weight, *, reset) -> Rows:
+    def _checked(self, X, y, sample_weight, *, reset) -> LabeledRows:
         X, columns = split_input(X, encodes=self.encoder is not None)
         kind = None if reset else self._is_sparse
         X = matrix_of(self, X, reset=reset, dtype=None if reset else self._dtype, sparse=kind)
         check_lengths(X, columns)
         y, weights = checked_labels(type(self).__name__, y, X, sample_weight, classifies=self._classifies)
-        return Rows(X, columns, y, weights)
+        return LabeledRows(X, columns, y, weights)
 
     # --- learning ------------------------------------------------------------------------------------------
 
@@ -238,12 +246,12 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         mixed = (classes.dtype.kind in "biuf") != (rows.y.dtype.kind in "biuf")  # the estimator will refuse them
         if len(classes) < 2 or mixed:
             return self.calibration_
-        places = np.minimum(np.searchsorted(classes, rows.y), len(classes) - 1)
-        known = np.flatnonzero(classes[places] == rows.y)  # a new class has no decision value yet
+        indices = np.minimum(np.searchsorted(classes, rows.y), len(classes) - 1)
+        known = np.flatnonzero(classes[indices] == rows.y)  # a new class has no decision value yet
         if not known.size:
             return self.calibration_
         weights = None if rows.weights is None else rows.weights[known]
-        return updated(self.calibration_, decision_values(self.estimator_, X[known]), places[known], weights)
+        return updated(self.calibration_, decision_values(self.estimator_, X[known]), indices[known], weights)
 
     def _calibrate_held_out(self, X, rows, method):
         """The first calibration: every fifth row is judged by a model of the others, which is thrown away."""
@@ -261,9 +269,9 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         model = clone(self.estimator)
         part = rows._replace(y=rows.y[kept], weights=None if weights is None else weights[kept])
         self._teach(model, X[kept], part, method, None)
-        places = np.searchsorted(model.classes_, rows.y[out])
+        indices = np.searchsorted(model.classes_, rows.y[out])
         out_weights = None if weights is None else weights[out]
-        self.calibration_ = settled(decision_values(model, X[out]), places, out_weights)
+        self.calibration_ = settled(decision_values(model, X[out]), indices, out_weights)
 
     # --- before the first rows are learned -----------------------------------------------------------------
 

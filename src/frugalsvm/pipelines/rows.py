@@ -11,11 +11,11 @@ from frugalsvm._stored import is_finite, is_matrix, stored
 from frugalsvm.estimators._validation import validated_rows
 from frugalsvm.pipelines.frames import is_frame, split_frame
 
-__all__ = ["Rows", "check_lengths", "checked_labels", "matrix_of", "part_of", "split_input", "stacked"]
+__all__ = ["LabeledRows", "check_lengths", "checked_labels", "matrix_of", "part_of", "split_input", "stacked"]
 
 
 @stored("rows", checked_within=("X", "columns", "y", "weights"))
-class Rows(NamedTuple):
+class LabeledRows(NamedTuple):
     X: Any  # array or CSR matrix
     columns: dict[str, np.ndarray] | None
     y: np.ndarray
@@ -81,14 +81,14 @@ def checked_labels(name: str, y, X, sample_weight, *, classifies: bool):
     return y, sample_weight
 
 
-def part_of(rows: Rows, start: int, stop: int) -> Rows:
+def part_of(rows: LabeledRows, start: int, stop: int) -> LabeledRows:
     """Rows ``start`` to ``stop - 1``."""
     part = slice(start, stop)
     columns = None if rows.columns is None else {name: values[part] for name, values in rows.columns.items()}
-    return Rows(rows.X[part], columns, rows.y[part], None if rows.weights is None else rows.weights[part])
+    return LabeledRows(rows.X[part], columns, rows.y[part], None if rows.weights is None else rows.weights[part])
 
 
-def stacked(parts: tuple[Rows, ...]) -> Rows:
+def stacked(parts: tuple[LabeledRows, ...]) -> LabeledRows:
     """All rows of several batches, in order."""
     if len(parts) == 1:
         return parts[0]
@@ -101,4 +101,4 @@ def stacked(parts: tuple[Rows, ...]) -> Rows:
     weights = None
     if any(part.weights is not None for part in parts):
         weights = np.concatenate([np.ones(len(p.y)) if p.weights is None else p.weights for p in parts])
-    return Rows(X, columns, np.concatenate([part.y for part in parts]), weights)
+    return LabeledRows(X, columns, np.concatenate([part.y for part in parts]), weights)

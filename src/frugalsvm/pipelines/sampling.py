@@ -31,17 +31,17 @@ def sampled(sample: RowSample | None, X: Any) -> RowSample:
     whole = vstack([sample.rows, X], format="csr") if issparse(X) else np.concatenate([sample.rows, X])
     n_kept = min(n_before, SAMPLE_ROWS)
     n_filling = min(SAMPLE_ROWS - n_kept, n_new)
-    places = np.arange(n_kept + n_filling)
+    indices = np.arange(n_kept + n_filling)
     later = np.arange(n_filling, n_new)
     slots = _numbers(n_before + later) % (n_before + later + 1).astype(np.uint64)
     chosen = slots < SAMPLE_ROWS
-    places[slots[chosen].astype(np.int64)] = n_kept + later[chosen]  # the last one that wants a slot has it
-    return RowSample(whole[places], n_before + n_new)
+    indices[slots[chosen].astype(np.int64)] = n_kept + later[chosen]  # the last one that wants a slot has it
+    return RowSample(whole[indices], n_before + n_new)
 
 
-def _numbers(places) -> np.ndarray:
-    """A random number for each row of the stream, by its place (splitmix64)."""
-    z = (places.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+def _numbers(indices) -> np.ndarray:
+    """A random number for each row of the stream, by its index (splitmix64)."""
+    z = (indices.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))

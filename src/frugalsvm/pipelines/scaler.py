@@ -289,10 +289,10 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
     def end_block(self, dtype) -> np.ndarray:
         """Begin a new block of rows; features that have left their range for long get new statistics."""
         seen = self._watch
-        self._watch, places = end_block(seen, self.constant_)  # type: ignore[arg-type]
-        due = seen.suspects[places]  # type: ignore[union-attr]
+        self._watch, indices = end_block(seen, self.constant_)  # type: ignore[arg-type]
+        due = seen.suspects[indices]  # type: ignore[union-attr]
         if due.size and self.renew:
-            self._renew(due, seen.values[:, places].astype(dtype))  # type: ignore[union-attr]
+            self._renew(due, seen.values[:, indices].astype(dtype))  # type: ignore[union-attr]
         return due
 
     def _renew(self, features, values):
@@ -306,9 +306,9 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
         self._publish(Statistics(*(_replaced(before, features, after) for before, after in pairs)))
 
 
-def _replaced(array, places, values):
+def _replaced(array, indices, values):
     array = array.copy()
-    array[places] = values
+    array[indices] = values
     return array
 
 

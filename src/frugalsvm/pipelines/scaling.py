@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from frugalsvm.exceptions import ParameterError
 from frugalsvm.pipelines.scaler import StreamingScaler
 
 __all__ = ["check_scale", "left_range", "new_scaler"]
@@ -15,7 +16,7 @@ NAMED = 5  # features in a warning, at most
 def check_scale(scale: Any) -> None:
     """Refuse what is neither yes nor no nor a scaler."""
     if not isinstance(scale, bool | np.bool_ | StreamingScaler):
-        raise ValueError(f"scale must be True, False or a StreamingScaler, not {scale!r}.")
+        raise ParameterError("scale", scale, "True, False or a StreamingScaler")
 
 
 def new_scaler(scale: bool | StreamingScaler) -> StreamingScaler:

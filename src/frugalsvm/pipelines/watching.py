@@ -16,7 +16,7 @@ from frugalsvm.pipelines.statistics import ROUNDING, Statistics
 
 __all__ = ["RangeWatch", "bounds_of", "copied", "end_block", "new_watch", "take", "take_one"]
 
-BLOCK_ROWS = (100, 1000)  # at least and at most; otherwise as many as the statistics were taken from
+BLOCK_LENGTHS = (100, 1000)  # at least and at most; otherwise as many as the statistics were taken from
 LARGEST_SHARE = 0.5  # of the rows of a block, beyond the limit
 LARGEST_SHARE_OF_CONSTANT = 0.1  # with another value
 MOST_RENEWALS = 30  # that the number of blocks is doubled for
@@ -54,7 +54,7 @@ class RangeWatch(NamedTuple):
 
 def new_watch(n_features: int, n_rows: int) -> RangeWatch:
     """A watch that has seen nothing, for statistics that were taken from ``n_rows`` rows."""
-    least, most = BLOCK_ROWS
+    least, most = BLOCK_LENGTHS
     n_beyond, n_blocks, n_renewals = np.zeros((3, n_features), np.int64)
     return RangeWatch(
         n_rows=np.zeros(1, np.int64),
@@ -93,17 +93,17 @@ def take(watch: RangeWatch, X: np.ndarray, center: np.ndarray, bounds: np.ndarra
 def take_one(watch: RangeWatch, x: np.ndarray, is_beyond: np.ndarray) -> bool:
     """Count one row, of which it is known where it is beyond its bounds. Returns whether the block is full."""
     np.add(watch.n_beyond, is_beyond, out=watch.n_beyond)
-    place = watch.n_rows.item()
+    row = watch.n_rows.item()
     if watch.suspects.size:
-        watch.values[place] = x[watch.suspects]
-    watch.n_rows[0] = place + 1
-    return place + 1 >= watch.block_rows
+        watch.values[row] = x[watch.suspects]
+    watch.n_rows[0] = row + 1
+    return row + 1 >= watch.block_rows
 
 
 def end_block(watch: RangeWatch, constant: np.ndarray) -> tuple[RangeWatch, np.ndarray]:
     """The watch at the beginning of the next block, and the features that are due.
 
-    Those are places in ``watch.suspects``, whose values are in ``watch.values``.
+    Those are indices into ``watch.suspects``, whose values are in ``watch.values``.
     """
     most = np.where(constant, LARGEST_SHARE_OF_CONSTANT, LARGEST_SHARE) * watch.block_rows
     n_blocks = np.where(watch.n_beyond > most, watch.n_blocks + 1, 0)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from frugalsvm.exceptions import ParameterError
 from frugalsvm.plots._style import line_styles
 from frugalsvm.plots.recording import History
 
@@ -55,7 +56,7 @@ def joined_runs(runs: Sequence[History], name: str, values: Sequence[NDArray]) -
 
 def choose(option: str, value: str, choices: Sequence[str]) -> str:
     if value not in choices:
-        raise ValueError(f"{option} must be one of {', '.join(map(repr, choices))}, not {value!r}.")
+        raise ParameterError(option, value, f"one of {', '.join(map(repr, choices))}")
     return value
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from frugalsvm.exceptions import ParameterError
 from frugalsvm.plots._curves import checked_curves, choose, draw_curves, histories_of, joined_runs, percent
 from frugalsvm.plots._style import axes_for, label_axis
 from frugalsvm.plots.recording import History, record_stream
@@ -169,7 +170,7 @@ class AccuracyCurveDisplay:
 
 def _check_window(window):
     if window is not None and (not isinstance(window, int | np.integer) or window < 1):
-        raise ValueError(f"window must be a number of examples of at least 1, or None, not {window!r}.")
+        raise ParameterError("window", window, "a number of examples of at least 1, or None")
 
 
 def _accuracies(notes, window):

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from frugalsvm.exceptions import ParameterError
 from frugalsvm.plots._grid import (
     checked_classes,
     checked_points,
@@ -132,7 +133,7 @@ class DecisionBoundaryDisplay:
         """
         classes = checked_classes(estimator)
         if not isinstance(grid_resolution, int | np.integer) or grid_resolution < 2:
-            raise ValueError(f"grid_resolution must be an integer of at least 2, not {grid_resolution!r}.")
+            raise ParameterError("grid_resolution", grid_resolution, "an integer of at least 2")
         names = names_of_features(estimator, X, feature_names)
         points, labels = checked_points(X, y)
         vectors, note = vectors_or_note(estimator)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from frugalsvm.exceptions import ParameterError
 from frugalsvm.plots._style import axes_for
 from frugalsvm.plots._vectors import vectors_of
 
@@ -100,7 +101,7 @@ class SupportImagesDisplay:
             raise TypeError(f"{type(estimator).__name__} is no classifier: its vectors belong to no class.")
         check_is_fitted(estimator)
         if not isinstance(n_columns, int | np.integer) or n_columns < 1:
-            raise ValueError(f"n_columns must be an integer of at least 1, not {n_columns!r}.")
+            raise ParameterError("n_columns", n_columns, "an integer of at least 1")
         vectors = vectors_of(estimator)
         shape = _image_shape(vectors.points.shape[1], image_shape)
         chosen = []

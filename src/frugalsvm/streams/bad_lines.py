@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from frugalsvm.exceptions import Sentence
+
 __all__ = ["BadLines", "StreamError", "shown"]
 
 _MAX_EXAMPLES = 10
 
 
 class StreamError(ValueError):
-    """Input that cannot be read; the message names the file, the line and the column where that is known."""
+    """Input that cannot be read; the message names the file, the line and the column where that is known.
+
+    Parameters
+    ----------
+    message : str or Sentence
+        A `Sentence` tells which parameters it is about.
+
+    Attributes
+    ----------
+    sentence : Sentence
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.sentence = message if isinstance(message, Sentence) else Sentence(message)
 
 
 class BadLines:
@@ -39,7 +55,9 @@ class BadLines:
 
     def refuse(self, where: str, what: str) -> None:
         """Raise a StreamError, or count one line that is left out."""
-        message = f"{where}: {what}"
+        sentence = what if isinstance(what, Sentence) else Sentence(what)
+        remedies = sentence.remedies or ("on_bad_line",)
+        message = Sentence(f"{where}: {sentence.words}", sentence.about, remedies, **sentence.values)
         if not self.skip:
             raise StreamError(message)
         self.count += 1

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["Batch", "dropped", "rebatched", "rows_between", "rows_taken", "stacked"]
+__all__ = ["Batch", "dropped", "rebatched", "rows_after", "rows_between", "rows_taken", "stacked"]
 
 
 class Batch(NamedTuple):
@@ -100,6 +100,13 @@ def dropped(batches: Iterable[Batch], n_rows: int) -> Iterator[Batch]:
             continue
         yield rows_between(batch, n_rows, batch.n_rows)
         n_rows = 0
+
+
+def rows_after(batches: Iterable[Batch], row: int) -> Iterator[Batch]:
+    """The batches from the row of this number on; one that has the row inside is cut."""
+    for batch in batches:
+        if batch.end > row:
+            yield rows_between(batch, max(row - batch.start, 0), batch.n_rows)
 
 
 def rebatched(pieces: Iterable[Batch], batch_rows: int, start: int = 0) -> Iterator[Batch]:

@@ -68,12 +68,12 @@ class Schema(NamedTuple):
     @property
     def has_names(self) -> bool:
         """Whether the file names its columns."""
-        return any(column.name != unnamed(place) for place, column in enumerate(self.columns))
+        return any(column.name != unnamed(index) for index, column in enumerate(self.columns))
 
 
-def unnamed(place: int) -> str:
+def unnamed(index: int) -> str:
     """What a column without a name is called."""
-    return f"column {place}"
+    return f"column {index}"
 
 
 class Layout(NamedTuple):
@@ -89,7 +89,7 @@ class Roles(NamedTuple):
     """What the caller says about columns; names, or numbers from 0 (negative ones from the end).
 
     ``reads_labels`` is false where the column of labels is looked for only to be left out. ``like`` is the schema of
-    the rows that a model has learned: columns are found by their names, or by their places where there are none.
+    the rows that a model has learned: columns are found by their names, or by their order where there are none.
     """
 
     label: str | int | None = None
@@ -120,7 +120,7 @@ def _check_names(names: Sequence[str], source: str) -> None:
 
 def _label_among(names: Sequence[str], usable: Sequence[int]) -> tuple[int, str]:
     """The column that has the labels by its name, or the last one; and why."""
-    lowered = {names[place].lower(): place for place in reversed(usable)}
+    lowered = {names[index].lower(): index for index in reversed(usable)}
     named = next((lowered[name] for name in LABEL_NAMES if name in lowered), None)
     if named is None:
         return usable[-1], f"the last one, as none is called {', '.join(LABEL_NAMES)}"
@@ -145,7 +145,7 @@ def assigned(names: Sequence[str], kinds: Sequence[str], roles: Roles, source: s
     if roles.label is not None:
         label = _position(roles.label, names, source)
     elif roles.has_labels:
-        usable = [place for place, kind in enumerate(kinds) if kind != "ignored"] or [len(names) - 1]
+        usable = [index for index, kind in enumerate(kinds) if kind != "ignored"] or [len(names) - 1]
         label, why = _label_among(names, usable)
         notes.append(f"labels come from column {shown(names[label])} ({why})")
     if label is not None and label == weight:
@@ -174,10 +174,10 @@ def _column(name: str, kind: str, role: str) -> Column:
 
 def _assigned_like(names: Sequence[str], kinds: Sequence[str], roles: Roles, like: Schema, source: str):
     """The schema of a table with the columns of another one, whose features it must have."""
-    by_name = like.has_names and any(name != unnamed(place) for place, name in enumerate(names))
+    by_name = like.has_names and any(name != unnamed(index) for index, name in enumerate(names))
     known = {column.name: column for column in like.columns}
     if not by_name:
-        known = _by_place(names, roles, like, source)
+        known = _by_order(names, roles, like, source)
     lacking = [name for name in (*like.numbers, *like.strings) if by_name and name not in names]
     if lacking:
         raise StreamError(f"{source} has no column {shown(lacking[0])}, which the model has learned from.")
@@ -209,7 +209,7 @@ def _assigned_like(names: Sequence[str], kinds: Sequence[str], roles: Roles, lik
     return Schema(tuple(columns), (*order, *extra)), ()
 
 
-def _by_place(names: Sequence[str], roles: Roles, like: Schema, source: str) -> dict[str, Column]:
+def _by_order(names: Sequence[str], roles: Roles, like: Schema, source: str) -> dict[str, Column]:
     """What the model knows of columns without names: those of all its columns, or of all but the label."""
     for columns in (like.columns, [column for column in like.columns if column.role != "label"]):
         has_label = any(column.role == "label" for column in columns)

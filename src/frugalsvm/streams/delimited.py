@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from frugalsvm.exceptions import ParameterError, Sentence
 from frugalsvm.streams.bad_lines import BadLines, StreamError, shown
 from frugalsvm.streams.batch import Batch
-from frugalsvm.streams.checking import without_bad_rows
 from frugalsvm.streams.columns import Layout, Roles, assigned
-from frugalsvm.streams.dialects import OPEN_QUOTE, declared_delimiter
-from frugalsvm.streams.examining import Notation, is_missing, number_in, parser_top
-from frugalsvm.streams.fields import Plan, Room, is_utf8, planned
-from frugalsvm.streams.first_look import FirstLook, check_text_columns, fields_of, first_look, joined_end, width_problem
+from frugalsvm.streams.dialect import OPEN_QUOTE, declared_delimiter
+from frugalsvm.streams.fields import Plan, RowBuffers, is_utf8, planned
 from frugalsvm.streams.lines import Block, TextSources
+from frugalsvm.streams.number_notation import Notation, is_missing, number_in, parser_top
 from frugalsvm.streams.number_parsing import AT, LINE, ROW
 from frugalsvm.streams.parsing import parse_table
+from frugalsvm.streams.row_checks import without_bad_rows
+from frugalsvm.streams.sniffer import Sniffed, check_text_columns, fields_of, joined_end, sniff, width_problem
 from frugalsvm.streams.text_reader import TextReader
 
 __all__ = ["DelimitedReader"]
@@ -47,10 +48,12 @@ class DelimitedReader(TextReader):
         dtype: Any,
     ) -> None:
         if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
-            raise ValueError(f"delimiter must be one ASCII character other than a quote, got {delimiter!r}.")
-        if decimal not in _DECIMALS or thousands not in _THOUSANDS or (decimal is not None and decimal == thousands):
-            marks = "decimal must be '.' or ',', and thousands another mark of , . ' _ or a blank"
-            raise ValueError(f"{marks}, got {decimal!r} and {thousands!r}.")
+            raise ParameterError("delimiter", delimiter, "one ASCII character other than a quote")
+        if decimal not in _DECIMALS:
+            raise ParameterError("decimal", decimal, "'.' or ','")
+        if thousands not in _THOUSANDS or (decimal is not None and decimal == thousands):
+            another = "" if decimal is None else f" other than the decimal mark {decimal!r}"
+            raise ParameterError("thousands", thousands, f"one of , . ' _ or a blank{another}")
         self.text, self.roles, self.dtype = text, roles, np.dtype(dtype)
         self._options: dict[str, Any] = {
             "header": header,
@@ -61,7 +64,7 @@ class DelimitedReader(TextReader):
         self._is_tsv, self._wanted_features = is_tsv, n_features
         self.reopenable, self.name = text.reopenable, text.name
         self._layout: Layout | None = None
-        self._look: FirstLook
+        self._sniffed: Sniffed
         self._plan: Plan
         self._ignored: frozenset[str] = frozenset()
         self._numbers: tuple[str, ...] = ()
@@ -74,24 +77,22 @@ class DelimitedReader(TextReader):
         block = self.text.first()
         if self._is_tsv and self._options["delimiter"] is None and b"\t" in block.text:
             self._options["delimiter"] = "\t"
-        look = first_look(block, **self._options)
-        if look.header is None and isinstance(self.roles.label, str) and self.roles.like is None:
+        sniffed = sniff(block, **self._options)
+        if sniffed.header is None and isinstance(self.roles.label, str) and self.roles.like is None:
             raise StreamError(f"{self.name} has no header, so that the label column must be given by number.")
-        schema, notes = assigned(look.names, look.kinds, self.roles, self.name)
-        check_text_columns(look, schema, self.roles, block)
+        schema, notes = assigned(sniffed.names, sniffed.kinds, self.roles, self.name)
+        check_text_columns(sniffed, schema, self.roles, block)
         if self._wanted_features is not None and self._wanted_features != len(schema.numbers):
-            message = (
-                f"has {len(schema.numbers)} columns of numbers beside the label, not n_features={self._wanted_features}"
-            )
-            raise StreamError(f"{self.name} {message}.")
-        self._look, self._plan, self._numbers = look, planned(schema), schema.numbers
+            words = f"{self.name} has {len(schema.numbers)} columns of numbers beside the label"
+            raise StreamError(Sentence(words, ", not {n_features}.", n_features=self._wanted_features))
+        self._sniffed, self._plan, self._numbers = sniffed, planned(schema), schema.numbers
         self._ignored = frozenset(column.name for column in schema.columns if column.role == "ignored")
-        self._layout = Layout(len(schema.numbers), None, schema, look.notes + notes)
+        self._layout = Layout(len(schema.numbers), None, schema, sniffed.notes + notes)
         return self._layout
 
     @property
     def _notation(self) -> Notation:
-        return self._look.notation
+        return self._sniffed.notation
 
     def _blocks(self) -> Iterator[Block]:
         """Blocks that end with a row: where a quote is open at the end of one, the next belongs to it."""
@@ -116,12 +117,12 @@ class DelimitedReader(TextReader):
             return
         begin = declared_delimiter(block.text)[1]
         state[AT], state[LINE] = begin, 1 if begin else 0
-        names, text = self._look.header, block.text
+        names, text = self._sniffed.header, block.text
         while names is not None and begin < len(text):
             end = text.index(b"\n", begin)
             end = joined_end(text, begin, end) or end
             line = text[begin:end]
-            found = fields_of(line, self._look.delimiter)
+            found = fields_of(line, self._sniffed.delimiter)
             is_header = isinstance(found, list) and tuple(name.strip() for name in found) == names
             if not is_header and line.strip() and not line.lstrip().startswith(b"#"):
                 where = block.where(int(state[LINE]))
@@ -136,37 +137,44 @@ class DelimitedReader(TextReader):
 
     def _piece(self, block: Block, state: NDArray, bad: BadLines) -> tuple[Batch, StreamError | None]:
         failure = None
-        plan, delimiter = self._plan, self._look.delimiter
+        plan, delimiter = self._plan, self._sniffed.delimiter
         text = block.text
         if self._notation.decimal == "," and delimiter not in ".,":
             text = text.translate(_POINTS_AND_COMMAS)  # what the parser takes for a number; points stop it
         parsed = np.frombuffer(text, dtype=np.uint8)
         # A row has a delimiter or line end for each column: many empty lines do not make room for a wide table each.
         most_rows = min(text.count(b"\n"), len(text) // len(plan.names) + 2)
-        room = Room(most_rows, len(text), plan, self.dtype)
+        buffers = RowBuffers(most_rows, len(text), plan, self.dtype)
         fixed = (ord(delimiter), not is_utf8(block.text), plan.kinds, plan.targets, parser_top(self.dtype))
-        arrays = (room.numbers, room.extras, room.spans, room.lines, room.hard.text, room.hard.places)
+        arrays = (
+            buffers.numbers,
+            buffers.extras,
+            buffers.spans,
+            buffers.lines,
+            buffers.hard.text,
+            buffers.hard.targets,
+        )
         while not parse_table(parsed, state, *fixed, *arrays):
             try:
-                self._take_line(block, state, room, bad)
+                self._take_line(block, state, buffers, bad)
             except StreamError as error:
                 failure = error
                 break
-        room.hard.settle(state, room.numbers.reshape(-1), room.extras.reshape(-1))
-        batch = self._batch(block, room, int(state[ROW]))
+        buffers.hard.settle(state, buffers.numbers.reshape(-1), buffers.extras.reshape(-1))
+        batch = self._batch(block, buffers, int(state[ROW]))
         # The numbers are finite or missing; labels may be missing as well, and weights negative.
-        return without_bad_rows(batch, self._numbers, lambda row: block.where(int(room.lines[row])), bad), failure
+        return without_bad_rows(batch, self._numbers, lambda row: block.where(int(buffers.lines[row])), bad), failure
 
-    def _take_line(self, block: Block, state: NDArray, room: Room, bad: BadLines) -> None:
+    def _take_line(self, block: Block, state: NDArray, buffers: RowBuffers, bad: BadLines) -> None:
         """Read the line that the parser stopped at; with those after it, if a field has line ends in quotes."""
         begin, row = int(state[AT]), int(state[ROW])
         end = line_end = block.text.index(b"\n", begin)
-        problem = self._examined(block.text[begin:end], row, room, bad)
+        problem = self._examined(block.text[begin:end], row, buffers, bad)
         whole = joined_end(block.text, begin, end) if problem == OPEN_QUOTE else None
-        if whole is not None and self._examined(block.text[begin:whole], row, room, bad) is None:
+        if whole is not None and self._examined(block.text[begin:whole], row, buffers, bad) is None:
             problem, end = None, whole
         if problem is None:
-            room.lines[row] = state[LINE]
+            buffers.lines[row] = state[LINE]
             state[ROW] += 1
         elif not self._is_comment(block.text[begin:line_end]):
             bad.refuse(block.where(int(state[LINE])), problem)
@@ -177,13 +185,13 @@ class DelimitedReader(TextReader):
         """Whether a line that is no row begins with ``#``, and not as a row could that has one wrong value."""
         if not line.lstrip().startswith(b"#"):
             return False
-        fields = fields_of(line, self._look.delimiter, len(self._plan.names))
+        fields = fields_of(line, self._sniffed.delimiter, len(self._plan.names))
         return isinstance(fields, str) or len(fields) != len(self._plan.names) or self._plan.kinds[0] != 2
 
-    def _examined(self, line: bytes, row: int, room: Room, bad: BadLines) -> str | None:
+    def _examined(self, line: bytes, row: int, buffers: RowBuffers, bad: BadLines) -> str | None:
         """Write a line that the parser did not take to a row; or what is wrong with it."""
         plan, texts = self._plan, {}
-        fields = fields_of(line, self._look.delimiter, len(plan.names))
+        fields = fields_of(line, self._sniffed.delimiter, len(plan.names))
         if isinstance(fields, str):
             return fields
         if len(fields) != len(plan.names):
@@ -196,10 +204,12 @@ class DelimitedReader(TextReader):
             value = number_in(field, np.float64 if kind else self.dtype, self._notation)
             if isinstance(value, str):
                 if not (is_missing(field) and self._may_be_missing(kind, target, bad)):
-                    return f"column {column + 1} ({shown(plan.names[column])}): {value}"
+                    remedies = ("missing",) if is_missing(field) else ("on_bad_line", "ignore")
+                    words = f"column {column + 1} ({shown(plan.names[column])}): {value}"
+                    return Sentence(words, remedies=() if kind else remedies)
                 value = np.nan
-            (room.extras if kind else room.numbers)[row, target] = value
-        room.read.update(texts)
+            (buffers.extras if kind else buffers.numbers)[row, target] = value
+        buffers.read.update(texts)
         return None
 
     def _may_be_missing(self, kind: int, target: int, bad: BadLines) -> bool:
@@ -207,28 +217,28 @@ class DelimitedReader(TextReader):
             return bad.missing != "fail"
         return self._plan.label_kind == 1 and target == self._plan.label and bad.unlabeled == "skip"
 
-    def _batch(self, block: Block, room: Room, n: int) -> Batch:
+    def _batch(self, block: Block, buffers: RowBuffers, n: int) -> Batch:
         plan = self._plan
         texts = {
-            name: self._column(block.text, room, n, place)
-            for place, name in enumerate(plan.strings)
+            name: self._column(block.text, buffers, n, index)
+            for index, name in enumerate(plan.strings)
             if name not in self._ignored
         }
         y = None
         if plan.label_kind == 1:
-            y = room.extras[:n, plan.label].copy()
+            y = buffers.extras[:n, plan.label].copy()
         elif plan.label_kind == 2:
             y = texts.pop(plan.strings[plan.label])
-        weights = room.extras[:n, plan.weight].copy() if plan.weight >= 0 else None
-        return Batch(room.numbers[:n], y, weights, 0, texts or None)
+        weights = buffers.extras[:n, plan.weight].copy() if plan.weight >= 0 else None
+        return Batch(buffers.numbers[:n], y, weights, 0, texts or None)
 
-    def _column(self, text: bytes, room: Room, n: int, place: int) -> NDArray:
+    def _column(self, text: bytes, buffers: RowBuffers, n: int, index: int) -> NDArray:
         """One column of text; equal texts are one object, as there are few in a column of categories."""
         known = self._strings
         values = np.empty(n, dtype=object)
-        for row, (begin, end) in enumerate(room.spans[:n, place].tolist()):
-            if (row, place) in room.read:
-                values[row] = room.read[row, place]
+        for row, (begin, end) in enumerate(buffers.spans[:n, index].tolist()):
+            if (row, index) in buffers.read:
+                values[row] = buffers.read[row, index]
                 continue
             key = text[begin:end]
             value = known.get(key)

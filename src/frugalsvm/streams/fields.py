@@ -1,4 +1,4 @@
-"""Where the fields of a delimited line go, and room for them."""
+"""Where the fields of a delimited line go, and buffers for them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frugalsvm.streams.columns import Schema
-from frugalsvm.streams.examining import HardNumbers
+from frugalsvm.streams.number_notation import HardNumbers
 
-__all__ = ["Plan", "Room", "is_utf8", "planned"]
+__all__ = ["Plan", "RowBuffers", "is_utf8", "planned"]
 
 
 class Plan(NamedTuple):
@@ -26,10 +26,10 @@ class Plan(NamedTuple):
 
 
 def planned(schema: Schema) -> Plan:
-    """Give each column of a schema its place."""
+    """Give each column of a schema its place in a row."""
     kinds, targets, counts = [], [], [0, 0, 0]
     strings: list[str] = []
-    places = {name: place for place, name in enumerate(schema.numbers)}
+    index_of = {name: index for index, name in enumerate(schema.numbers)}
     label_kind = label = weight = -1
     for column in schema.columns:
         kind = 2 if column.kind == "string" else 0 if column.role == "feature" else 1
@@ -40,13 +40,13 @@ def planned(schema: Schema) -> Plan:
         if kind == 2:
             strings.append(column.name)
         kinds.append(kind)
-        targets.append(places[column.name] if kind == 0 else counts[kind])
+        targets.append(index_of[column.name] if kind == 0 else counts[kind])
         counts[kind] += 1
     names = tuple(column.name for column in schema.columns)
     return Plan(names, np.array(kinds), np.array(targets), tuple(strings), label_kind, label, weight)
 
 
-class Room:
+class RowBuffers:
     """Arrays for the rows of one block."""
 
     def __init__(self, n_rows: int, n_bytes: int, plan: Plan, dtype: Any) -> None:

@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from frugalsvm.exceptions import Sentence
 from frugalsvm.streams.bad_lines import BadLines, StreamError, shown
 from frugalsvm.streams.batch import Batch
-from frugalsvm.streams.checking import without_fractions
 from frugalsvm.streams.columns import Layout
-from frugalsvm.streams.examining import HardNumbers, number_in, parser_top
 from frugalsvm.streams.lines import Block, TextSources
+from frugalsvm.streams.number_notation import HardNumbers, number_in, parser_top
 from frugalsvm.streams.number_parsing import AT, COUNT, LINE, ROW
 from frugalsvm.streams.parsing import parse_rows, scan_indices
+from frugalsvm.streams.row_checks import without_fractions
 from frugalsvm.streams.text_reader import TextReader
 
 __all__ = ["LibsvmReader"]
@@ -71,7 +72,8 @@ class LibsvmReader(TextReader):
         else:
             self._base = 0 if self._zero_based else 1
         if width > _MOST_FEATURES or (self._wanted_features is None and width > _WIDE):
-            raise StreamError(f"{self.name} has a feature number above {_WIDE}; if that is right, give n_features.")
+            words = f"{self.name} has a feature number above {_WIDE}"
+            raise StreamError(Sentence(words, "; if that is right, give {n_features}."))
         if self._hash_features is not None:
             notes = [f"feature numbers are hashed to {self._hash_features:,} features"]
         self._width = width
@@ -97,7 +99,7 @@ class LibsvmReader(TextReader):
         lines = np.empty(most_rows, dtype=np.int64)
         hard = HardNumbers(len(block.text))
         top = parser_top(self.dtype)
-        arrays = (labels, ends, indices, values, lines, hard.text, hard.places)
+        arrays = (labels, ends, indices, values, lines, hard.text, hard.targets)
         while not parse_rows(text, state, self._base, width, self.has_labels, top, *arrays):
             begin = int(state[AT])
             end = block.text.index(b"\n", begin)
@@ -154,23 +156,25 @@ class LibsvmReader(TextReader):
             return f"column 1 (label): {label}"
         last = -1
         for column, field in enumerate(fields, start=2):
-            place = f"column {column}"
+            where = f"column {column}"
             if field.startswith("qid:"):
-                return f"{place}: {shown(field)} belongs to ranking data, which is not read here"
+                return f"{where}: {shown(field)} belongs to ranking data, which is not read here"
             match = re.fullmatch(r"(\d+):(.*)", field, re.ASCII | re.DOTALL)
             if match is None:
-                return f"{place}: {shown(field)} is not of the form number:value"
+                return f"{where}: {shown(field)} is not of the form number:value"
             index = int(match[1][:20]) - self._base
             if index < 0:
-                return f"{place}: feature number 0 where numbers start at 1 (zero_based=True allows it)"
+                words = f"{where}: feature number 0 where numbers start at 1"
+                return Sentence(words, " ({zero_based} allows it)", zero_based=True)
             if index >= self._width:
-                return f"{place}: feature {shown(match[1])} is beyond n_features={self._width}"
+                words = f"{where}: feature {shown(match[1])} is"
+                return Sentence(words, " beyond {n_features}", n_features=self._width)
             if index <= last:
-                return f"{place}: feature {match[1]} is not above the one before it"
+                return f"{where}: feature {match[1]} is not above the one before it"
             last = index
             value = number_in(match[2], self.dtype)
             if isinstance(value, str):
-                return f"{place}: {value}"
+                return f"{where}: {value}"
         return None
 
 

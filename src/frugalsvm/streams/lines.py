@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator
 from typing import NamedTuple
 
 from frugalsvm.streams.bad_lines import StreamError
-from frugalsvm.streams.opening import Opened, Source
+from frugalsvm.streams.source import Opened, Source
 
 __all__ = ["BLOCK_BYTES", "Block", "TextSources"]
 

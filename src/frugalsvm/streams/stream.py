@@ -10,20 +10,19 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from frugalsvm.streams.arrays import NpyReader, NpzReader
+from frugalsvm.exceptions import ParameterError, Sentence
 from frugalsvm.streams.bad_lines import BadLines, StreamError
 from frugalsvm.streams.batch import Batch, rebatched
 from frugalsvm.streams.columns import Layout, Roles, Schema
 from frugalsvm.streams.delimited import DelimitedReader
-from frugalsvm.streams.finding import sources_of
-from frugalsvm.streams.guessing import guessed_format
+from frugalsvm.streams.discovery import sources_of
+from frugalsvm.streams.formats import FORMATS, folder_format, guessed_format
 from frugalsvm.streams.libsvm import LibsvmReader
 from frugalsvm.streams.lines import TextSources
-from frugalsvm.streams.tables import TableReader, folder_format
+from frugalsvm.streams.numpy_files import NpyReader, NpzReader
+from frugalsvm.streams.tables import TableReader
 
 __all__ = ["FORMATS", "Stream", "open_stream"]
-
-FORMATS = ("libsvm", "csv", "tsv", "parquet", "arrow", "npz", "npy")
 
 
 class _Reader(Protocol):
@@ -121,7 +120,7 @@ class Stream:
     def from_row(self, start: int) -> Stream:
         """The same stream, read from another row on."""
         if start < 0:
-            raise ValueError(f"start must not be negative, got {start}.")
+            raise ParameterError("start", start, "the number of a row, which is not negative")
         other = copy.copy(self)
         other.start, other._bad = start, self._no_bad_lines()
         return other
@@ -223,7 +222,7 @@ def open_stream(
         What stands between groups of three digits; by default what the first lines have, most often nothing.
     missing : {"fail", "skip", "nan"}, default="fail"
         Whether a row that lacks a number is a bad line, is left out and counted (`Stream.n_incomplete`), or has NaN
-        in that place. Nothing, NA, NaN, null, none, n/a, #N/A, <NA>, ?, - and . stand for missing values. Missing text
+        there. Nothing, NA, NaN, null, none, n/a, #N/A, <NA>, ?, - and . stand for missing values. Missing text
         is text.
     unlabeled : {"fail", "skip"}, default="fail"
         Whether a row without a label is a bad line, or is left out and counted (`Stream.n_unlabeled`). The same words
@@ -234,7 +233,7 @@ def open_stream(
         Whether labels are read; otherwise their column is left out, whatever is in it.
     like : Schema, optional
         Columns of rows that were read before, and of which these must have the features: found by their names, in any
-        order, or by their places in files without names.
+        order, or by their order in files without names.
     hash_features : int, optional
         For LIBSVM text whose feature numbers are huge: so many features, to which the numbers are hashed, with random
         signs, so that collisions cancel on average.
@@ -252,19 +251,20 @@ def open_stream(
     ...     print(batch.X.toarray(), batch.y)
     [[0.5 0. 1. ] [0. 2. 0. ]] [ 1. -1.]
     """
-    if format not in (None, *FORMATS):
-        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}.")
-    if on_bad_line not in ("fail", "skip"):
-        raise ValueError(f"on_bad_line must be 'fail' or 'skip', got {on_bad_line!r}.")
+    _check_choices(format=(format, (None, *FORMATS)), on_bad_line=(on_bad_line, ("fail", "skip")))
+    _check_choices(missing=(missing, ("fail", "skip", "nan")), unlabeled=(unlabeled, ("fail", "skip")))
     if np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise ValueError(f"dtype must be float32 or float64, got {dtype!r}.")
-    if batch_rows < 1 or start < 0 or (n_features is not None and n_features < 1):
-        raise ValueError("batch_rows and n_features must be at least 1 and start at least 0.")
-    if hash_features is not None and (hash_features < 1 or n_features not in (None, hash_features)):
-        raise ValueError(f"hash_features must be at least 1, and n_features the same or None, got {hash_features}.")
-    if missing not in ("fail", "skip", "nan") or unlabeled not in ("fail", "skip"):
-        choices = "missing must be 'fail', 'skip' or 'nan', and unlabeled 'fail' or 'skip'"
-        raise ValueError(f"{choices}, got {missing!r} and {unlabeled!r}.")
+        raise ParameterError("dtype", dtype, "float32 or float64")
+    for name, number, least in (
+        ("batch_rows", batch_rows, 1),
+        ("start", start, 0),
+        ("n_features", n_features, 1),
+        ("hash_features", hash_features, 1),
+    ):
+        if number is not None and number < least:
+            raise ParameterError(name, number, f"at least {least}")
+    if hash_features is not None and n_features not in (None, hash_features):
+        raise ParameterError("n_features", n_features, f"{hash_features} or None, as hash_features says how many")
     roles = Roles(label, weight, has_labels, categorical, ignore, reads_labels, like)
     text = {"header": header, "delimiter": delimiter, "decimal": decimal, "thousands": thousands}
     common = {"n_features": n_features, "dtype": dtype}
@@ -279,6 +279,12 @@ def open_stream(
         missing=missing,
         unlabeled=unlabeled,
     )
+
+
+def _check_choices(**choices: tuple[Any, tuple]) -> None:
+    for name, (value, known) in choices.items():
+        if value not in known:
+            raise ParameterError(name, value, f"one of {', '.join(str(each) for each in known if each)}")
 
 
 def _reader(
@@ -296,7 +302,8 @@ def _reader(
     sources = sources_of(source)
     format = format or guessed_format(sources[0])
     if format != "libsvm" and libsvm["hash_features"] is not None:
-        raise StreamError(f"hash_features is for LIBSVM text, and {sources[0].name} is {format} data.")
+        words, about = f"{sources[0].name} is {format} data", ", and {hash_features} is for LIBSVM text."
+        raise StreamError(Sentence(words, about, hash_features=libsvm["hash_features"]))
     if format in ("parquet", "arrow"):
         return TableReader(sources, format, roles=roles, **common)
     if format in ("npz", "npy"):
@@ -305,8 +312,9 @@ def _reader(
         return (NpzReader if format == "npz" else NpyReader)(sources[0], roles=roles, **common)
     if format == "libsvm":
         if roles.weight is not None or roles.label is not None or roles.categorical or roles.ignore:
-            raise StreamError(
-                "LIBSVM text has no columns to choose: label, weight, categorical and ignore do not apply."
-            )
+            chosen = [name for name in ("label", "weight") if getattr(roles, name) is not None]
+            chosen += [name for name in ("categorical", "ignore") if getattr(roles, name)]
+            words = f"{sources[0].name} is LIBSVM text, which has no columns to choose"
+            raise StreamError(Sentence(words, f": leave out {' and '.join(f'{{{name}}}' for name in chosen)}."))
         return LibsvmReader(TextSources(sources), has_labels=roles.has_labels, **libsvm, **common)
     return DelimitedReader(TextSources(sources), roles=roles, is_tsv=format == "tsv", **text, **common)

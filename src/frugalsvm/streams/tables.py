@@ -9,25 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from frugalsvm.exceptions import Sentence
 from frugalsvm.streams.bad_lines import BadLines, StreamError, shown
 from frugalsvm.streams.batch import Batch, dropped, rows_taken
-from frugalsvm.streams.checking import without_bad_rows
 from frugalsvm.streams.columns import Layout, Roles, Schema, assigned
-from frugalsvm.streams.opening import Source, imported_pyarrow
+from frugalsvm.streams.row_checks import without_bad_rows
+from frugalsvm.streams.source import Source, imported_pyarrow
 
-__all__ = ["TableReader", "folder_format"]
+__all__ = ["TableReader"]
 
 _BATCH_ROWS = 1 << 13
-
-
-def folder_format(folder: Path) -> str | None:
-    """``"parquet"`` or ``"arrow"``, by the names of the files in a folder; None if it has neither."""
-    suffixes = {path.suffix.lower() for path in folder.rglob("*") if path.is_file()}
-    if suffixes & {".parquet", ".pq"}:
-        return "parquet"
-    if suffixes & {".arrow", ".feather", ".ipc"}:
-        return "arrow"
-    return None
 
 
 class TableReader:
@@ -56,7 +47,8 @@ class TableReader:
         self._schema, notes = assigned(schema.names, kinds, self.roles, self.name)
         width = len(self._schema.numbers)
         if self._wanted_features not in (None, width):
-            raise StreamError(f"{self.name} has {width} columns of numbers, not n_features={self._wanted_features}.")
+            words = f"{self.name} has {width} columns of numbers"
+            raise StreamError(Sentence(words, ", not {n_features}.", n_features=self._wanted_features))
         self._layout = Layout(width, n_rows, self._schema, notes)
         return self._layout
 
@@ -109,7 +101,7 @@ class TableReader:
         if field.name in self.roles.ignore or known.get(field.name) == "ignored":
             return "ignored"
         what = f"column {shown(field.name)} is {field.type}, neither numbers nor text"
-        raise StreamError(f"{self.name}: {what}; ignore= leaves it out.")
+        raise StreamError(Sentence(f"{self.name}: {what}", "; {ignore} leaves it out."))
 
     def pieces(self, skip: int, bad: BadLines) -> Iterator[Batch]:
         """Rows from number ``skip`` on, in pieces of any size."""
@@ -167,7 +159,7 @@ class TableReader:
                 bad.n_unlabeled += int(missing.sum())
             else:
                 for i in np.flatnonzero(missing):
-                    bad.refuse(where(int(i)), "the label is missing")
+                    bad.refuse(where(int(i)), Sentence("the label is missing", remedies=("unlabeled",)))
             if missing.any():
                 kept = np.flatnonzero(~missing)
                 batch = rows_taken(batch, kept)
@@ -181,7 +173,7 @@ class TableReader:
         y = weights = None
         missing = np.zeros(n, dtype=bool)
         texts: dict[str, NDArray] = {}
-        places = {name: place for place, name in enumerate(self._schema.numbers)}
+        index_of = {name: index for index, name in enumerate(self._schema.numbers)}
         for column in self._schema.columns:
             if column.role == "ignored":
                 continue
@@ -195,7 +187,7 @@ class TableReader:
                 texts[column.name] = self._texts(values)
             else:
                 with np.errstate(over="ignore"):
-                    X[:, places[column.name]] = self._numbers(values)
+                    X[:, index_of[column.name]] = self._numbers(values)
         return Batch(X, y, weights, 0, texts or None), missing
 
     def _plain(self, values: Any) -> Any:

@@ -1,0 +1,213 @@
+"""Checks of what all estimators here promise, for estimators that are built on their parts.
+
+`sklearn.utils.estimator_checks` tests what scikit-learn asks of an estimator. These test what a learner on a budget
+owes besides: that the budget holds at every moment, that the size of batches does not matter, that a sparse matrix is
+learned like a dense one, that a saved model goes on where it stopped, that bad input changes nothing, and that an
+example which is unlearned is forgotten.
+
+With pytest::
+
+    @pytest.mark.parametrize("check", checks_of(MyClassifier()), ids=check_name)
+    def test_mine(check):
+        check(MyClassifier(budget=20, random_state=0))
+
+Each check works on clones with data of its own and raises an AssertionError that says what was expected. Estimators
+with a parameter ``random_state`` need it to be set.
+"""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.base import clone, is_regressor
+
+from frugalsvm.persist import load, save
+
+__all__ = [
+    "check_bad_input_changes_nothing",
+    "check_batches_equal_one_by_one",
+    "check_budget",
+    "check_dense_equals_sparse",
+    "check_estimator",
+    "check_name",
+    "check_same_seed_same_model",
+    "check_save_and_load",
+    "check_unlearn",
+    "checks_of",
+]
+
+N_ROWS, N_FEATURES, N_CLASSES = 192, 4, 3
+BLOCK_ROWS = 64  # learners look ahead over so many rows: batches that end there give the same model bit for bit
+TOLERANCE = 1e-6  # of scores, relative to the largest
+
+
+def check_estimator(estimator: Any) -> None:
+    """Run all checks that apply to an estimator.
+
+    Parameters
+    ----------
+    estimator : object
+        It is not changed.
+
+    Examples
+    --------
+    >>> from frugalsvm import BSGDClassifier
+    >>> from frugalsvm.checks import check_estimator
+    >>> check_estimator(BSGDClassifier(budget=10, random_state=0))
+    """
+    for check in checks_of(estimator):
+        check(estimator)
+
+
+def checks_of(estimator: Any) -> list[Callable[[Any], None]]:
+    """The checks that apply to an estimator, by the methods and parameters it has.
+
+    Parameters
+    ----------
+    estimator : object
+
+    Returns
+    -------
+    list of callable
+        Each takes an estimator.
+    """
+    streams = hasattr(estimator, "partial_fit")
+    applies = {
+        check_same_seed_same_model: True,
+        check_dense_equals_sparse: True,
+        check_save_and_load: True,
+        check_batches_equal_one_by_one: streams,
+        check_bad_input_changes_nothing: streams,
+        check_budget: streams and getattr(estimator, "budget", None) is not None,
+        check_unlearn: hasattr(estimator, "unlearn"),
+    }
+    return [check for check, does in applies.items() if does]
+
+
+def check_name(check: Callable) -> str:
+    """The name of a check, for pytest's ``ids``."""
+    return check.__name__.removeprefix("check_")
+
+
+# --- data and comparisons -----------------------------------------------------------------------------------------
+
+
+def _data(estimator: Any, dtype: Any = np.float64) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of overlapping classes, many values of which are zero, with labels or targets."""
+    rng = np.random.default_rng(7)
+    labels = rng.integers(0, N_CLASSES, N_ROWS)
+    X = rng.normal(size=(N_ROWS, N_FEATURES)) + 1.5 * (np.arange(N_FEATURES) == labels[:, None])
+    X[rng.random(X.shape) < 0.4] = 0.0
+    return X.astype(dtype), X @ np.arange(1.0, N_FEATURES + 1) if is_regressor(estimator) else labels
+
+
+def _learn(model: Any, X: Any, y: np.ndarray) -> Any:
+    """Learn by ``partial_fit`` where there is one."""
+    if not hasattr(model, "partial_fit"):
+        return model.fit(X, y)
+    return model.partial_fit(X, y) if is_regressor(model) else model.partial_fit(X, y, classes=np.arange(N_CLASSES))
+
+
+def _batches(n_rows: int) -> Iterator[slice]:
+    return (slice(start, start + n_rows) for start in range(0, N_ROWS, n_rows))
+
+
+def _scores(model: Any, X: Any) -> np.ndarray:
+    """Decision values, or predictions of a regressor."""
+    return np.asarray((model.predict if is_regressor(model) else model.decision_function)(X), float)
+
+
+def _assert_same(found: np.ndarray, expected: np.ndarray, what: str, tolerance: float = TOLERANCE) -> None:
+    error = np.abs(found - expected).max(initial=0.0) / max(np.abs(expected).max(initial=0.0), 1e-300)
+    assert error <= tolerance, f"{what}: scores differ by {error:.2g} of the largest, where {tolerance:.2g} is allowed."
+
+
+# --- the checks ---------------------------------------------------------------------------------------------------
+
+
+def check_same_seed_same_model(estimator: Any) -> None:
+    """Two clones that learn the same rows score alike, bit for bit."""
+    X, y = _data(estimator)
+    first, second = (_scores(_learn(clone(estimator), X, y), X) for _ in range(2))
+    assert np.array_equal(first, second), "Two clones that learned the same rows differ: is random_state set?"
+
+
+def check_budget(estimator: Any) -> None:
+    """There are never more support vectors than ``budget_`` (or ``budget``) allows, after any number of rows."""
+    X, y = _data(estimator)
+    model = clone(estimator)
+    if not is_regressor(model):  # several classes may have a budget each
+        y = y > 0
+    for rows in _batches(8):
+        model.partial_fit(X[rows], y[rows], **({} if is_regressor(model) else {"classes": [False, True]}))
+        budget, n_found = getattr(model, "budget_", model.budget), len(model.support_vectors_)
+        assert n_found <= budget, f"{n_found} support vectors after {rows.stop} rows, where the budget is {budget}."
+
+
+def check_batches_equal_one_by_one(estimator: Any) -> None:
+    """It does not matter in which batches rows come; where they end at multiples of 64 rows, not for a single bit."""
+    X, y = _data(estimator)
+    scores = {}
+    for n_rows in (N_ROWS, BLOCK_ROWS, 7, 1):
+        model = clone(estimator)
+        for rows in _batches(n_rows):
+            _learn(model, X[rows], y[rows])
+        scores[n_rows] = _scores(model, X)
+    assert np.array_equal(scores[BLOCK_ROWS], scores[N_ROWS]), f"Batches of {BLOCK_ROWS} rows give another model."
+    for n_rows in (7, 1):
+        _assert_same(scores[n_rows], scores[N_ROWS], f"Batches of {n_rows} rows")
+
+
+def check_dense_equals_sparse(estimator: Any) -> None:
+    """A CSR matrix is learned and scored like the same rows as an array."""
+    X, y = _data(estimator)
+    dense, sparse = _learn(clone(estimator), X, y), _learn(clone(estimator), csr_matrix(X), y)
+    _assert_same(_scores(sparse, csr_matrix(X)), _scores(dense, X), "A model of sparse rows")
+    _assert_same(_scores(dense, csr_matrix(X)), _scores(dense, X), "Scores of sparse rows")
+
+
+def check_save_and_load(estimator: Any) -> None:
+    """A model that was saved and loaded scores like the original and, if it can, goes on learning like it."""
+    X, y = _data(estimator)
+    model = _learn(clone(estimator), X[:128], y[:128])
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.frugal")
+        save(model, path, caches=True)
+        copy = load(path)
+    assert np.array_equal(_scores(copy, X), _scores(model, X)), "The loaded model has other scores."
+    if hasattr(model, "partial_fit"):
+        for each in (model, copy):
+            each.partial_fit(X[128:], y[128:])
+        assert np.array_equal(_scores(copy, X), _scores(model, X)), "The loaded model learns otherwise."
+
+
+def check_bad_input_changes_nothing(estimator: Any) -> None:
+    """NaN, rows of another width and unknown labels are refused, and the model is what it was."""
+    X, y = _data(estimator)
+    model = _learn(clone(estimator), X[:128], y[:128])
+    before = _scores(model, X)
+    missing = X[128:].copy()
+    missing[3, 1] = np.nan
+    bad = {"NaN": (missing, y[128:]), "another width": (X[128:, :-1], y[128:])}
+    if not is_regressor(model) and getattr(model, "new_classes", "error") == "error":
+        bad["an unknown label"] = (X[128:], np.where(y[128:] == 0, N_CLASSES + 4, y[128:]))
+    for what, (rows, targets) in bad.items():
+        try:
+            model.partial_fit(rows, targets)
+        except ValueError:
+            assert np.array_equal(_scores(model, X), before), f"The model was changed by rows with {what}."
+        else:
+            raise AssertionError(f"Rows with {what} were not refused.")
+
+
+def check_unlearn(estimator: Any) -> None:
+    """A model that learned rows and unlearned them is the one that never saw them."""
+    X, y = _data(estimator)
+    without = _learn(clone(estimator), X[:96], y[:96])
+    model = _learn(clone(estimator), X[:96], y[:96])
+    model.partial_fit(X[96:128], y[96:128])
+    model.unlearn(np.arange(96, 128))
+    _assert_same(_scores(model, X), _scores(without, X), "After unlearning")

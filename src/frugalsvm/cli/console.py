@@ -1,0 +1,192 @@
+"""What is printed: results to standard output, and what people should know to standard error."""
+
+import errno
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import Any
+
+from rich.console import Console
+
+from frugalsvm._compile_notice import show_compiling
+
+__all__ = [
+    "Exit",
+    "Onlookers",
+    "Printer",
+    "Status",
+    "compiling_shown",
+    "nobody_reads",
+    "print_json",
+    "silenced",
+    "table_of",
+    "tell",
+    "tell_wrong",
+]
+
+PLAIN_SECONDS = 5.0  # between plain lines
+_SOON_SECONDS = 0.5  # what takes less needs no words
+
+
+class Exit(IntEnum):
+    """Exit codes; 1 is a defect, and 2 a wrong flag, as everywhere."""
+
+    DATA = 3
+    MODEL = 4
+    SYSTEM = 5
+    INTERRUPTED = 130
+    CLOSED = 141  # what shells tell of programs whose output nobody reads any more
+
+
+def silenced(stream: Any) -> None:
+    """Send what is still to be written nowhere, so that the interpreter ends without a complaint."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def nobody_reads() -> SystemExit:
+    """The quiet end of a program whose output is closed; raise what this returns."""
+    silenced(sys.stdout)
+    return SystemExit(int(Exit.CLOSED))
+
+
+# --- results ------------------------------------------------------------------------------------------------
+
+
+class Printer(Console):
+    """A console for results: when the reader has had enough, as ``head`` has, the program ends quietly.
+
+    Names of files and classes are printed as they are, whatever brackets and colons they have.
+    """
+
+    def __init__(self, *, soft_wrap: bool = True):
+        super().__init__(soft_wrap=soft_wrap, highlight=False, markup=False, emoji=False)
+
+    def on_broken_pipe(self) -> None:
+        """End."""
+        raise nobody_reads()
+
+
+def print_json(values: Any) -> None:
+    """One line of JSON on standard output."""
+    try:
+        print(json.dumps(values, default=_plain), flush=True)
+    except BrokenPipeError as error:
+        raise nobody_reads() from error
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def table_of(title: str, rows: list[dict[str, Any]]) -> Any:
+    """A table with a column for each key."""
+    from rich.table import Table
+
+    made = Table(title=title, title_justify="left")
+    for key in rows[0] if rows else ():
+        made.add_column(key, justify="left" if isinstance(rows[0][key], str) else "right")
+    for row in rows:
+        made.add_row(*(f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values()))
+    return made
+
+
+# --- what people should know --------------------------------------------------------------------------------
+
+
+class Onlookers(Console):
+    """Standard error, which people may leave: whoever prints to it is told, and does not end."""
+
+    def __init__(self) -> None:
+        super().__init__(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError(errno.EPIPE, "Nobody reads this any more")
+
+
+def tell(text: str) -> None:
+    """A line on standard error, if anybody reads it."""
+    try:
+        Onlookers().print(text)
+    except OSError:
+        silenced(sys.stderr)
+
+
+def tell_wrong(kind: str, style: str, text: str) -> None:
+    """A line about something wrong, whose first word stands out."""
+    from rich.text import Text
+
+    Console(stderr=True, soft_wrap=True).print(Text.assemble((f"{kind}:", style), f" {text}"))
+
+
+@contextmanager
+def compiling_shown(*, quiet: bool = False):
+    """Show, once, that machine code is compiled, if that takes a while; or nothing at all."""
+    told: list[str] = []
+
+    def show(name: str, seconds: float | None) -> None:
+        if not quiet and not told:
+            told.append(name)
+            tell("Compiling machine code for this model and type of data; later runs find it on the disk ...")
+
+    before = show_compiling(show)
+    try:
+        yield
+    finally:
+        show_compiling(before)
+
+
+class Status:
+    """One line on standard error about something that takes a while; in a terminal it goes when that is done.
+
+    Parameters
+    ----------
+    words : str or callable
+        What is going on; what a callable returns may change meanwhile.
+    quiet : bool, default=False
+    """
+
+    def __init__(self, words: str | Callable[[], str], *, quiet: bool = False):
+        self._words = words if callable(words) else lambda: words
+        self._quiet, self._last = quiet, ""
+        self._live = None
+        console = Onlookers()
+        if not quiet and console.is_terminal:
+            from rich.live import Live
+
+            self._live = Live(console=console, get_renderable=self._text, refresh_per_second=4, transient=True)
+        self._done = threading.Event()
+
+    def _text(self) -> Any:
+        from rich.text import Text
+
+        return Text(self._words(), overflow="fold")
+
+    def __enter__(self) -> "Status":
+        if self._live is not None:
+            self._live.start()
+        elif not self._quiet:
+            threading.Thread(target=self._tell, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._done.set()
+        if self._live is not None:
+            try:
+                self._live.stop()
+            except OSError:
+                silenced(sys.stderr)
+
+    def _tell(self) -> None:
+        """Plain lines, whenever there is something new to say; nothing about what is done at once."""
+        seconds = _SOON_SECONDS
+        while not self._done.wait(seconds):
+            line, seconds = self._words(), PLAIN_SECONDS
+            if line != self._last:
+                tell(line)
+            self._last = line

@@ -1,0 +1,62 @@
+"""``frugalsvm export``: a model for other programs."""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from frugalsvm.cli.console import Printer
+from frugalsvm.cli.errors import reported
+from frugalsvm.cli.flags import ModelFile, checked_choice, completing, given_flags
+
+__all__ = ["export"]
+
+_FORMATS, _DTYPES = ("onnx", "c", "libsvm"), ("float32", "float64")
+
+
+def export(
+    context: typer.Context,
+    model: ModelFile,
+    to: Annotated[str, typer.Option(help="onnx, c or libsvm.", autocompletion=completing(_FORMATS))],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write; for c, the folder.")],
+    name: Annotated[str, typer.Option(help="Prefix of the C functions and files.")] = "model",
+    dtype: Annotated[
+        str,
+        typer.Option(help="Type of all numbers in onnx and c: float32 or float64.", autocompletion=completing(_DTYPES)),
+    ] = "float32",
+) -> None:
+    """Write a model for other programs."""
+    _refuse_flags(to, dtype, given_flags(context))
+    with reported(of_model=model):
+        told = _exported(model, to, output, name=name, dtype=dtype)
+    Printer().print(told)
+
+
+def _refuse_flags(to: str, dtype: str, given: Collection[str]) -> None:
+    """Values that there are not, and flags that would have no effect."""
+    checked_choice("--to", to, _FORMATS)
+    checked_choice("--dtype", dtype, _DTYPES)
+    if "name" in given and to != "c":
+        raise typer.BadParameter("it is for `--to c`: leave it out.", param_hint="--name")
+    if "dtype" in given and to == "libsvm":
+        raise typer.BadParameter("LIBSVM's text has all digits of its numbers: leave it out.", param_hint="--dtype")
+
+
+def _exported(model: Path, to: str, output: Path, *, name: str, dtype: str) -> str:
+    """Write the model; returns what to tell."""
+    from frugalsvm.export import plain_model, to_c, to_libsvm, to_onnx
+    from frugalsvm.export.libsvm import scaling_file_of
+    from frugalsvm.persist import load
+
+    plain = plain_model(load(model))
+    if to == "c":
+        return "\n".join(map(str, to_c(plain, output, name=name, dtype=dtype)))
+    if to == "onnx":
+        to_onnx(plain, output, dtype=dtype)
+        return str(output)
+    to_libsvm(plain, output)
+    if plain.mean is None and plain.scale is None:
+        return str(output)
+    scaling = scaling_file_of(output)
+    return f"{output}\n{scaling}: scale rows with `svm-scale -r {scaling} rows > scaled` before svm-predict"

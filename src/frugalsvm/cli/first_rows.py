@@ -1,0 +1,189 @@
+"""The first rows of data to learn: in which order they are, which columns are of use, and whether there are enough."""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frugalsvm.cli.catalogue import CATALOGUE
+from frugalsvm.cli.console import tell
+from frugalsvm.cli.data import FIRST_ROWS, Opened, labels_of, open_data
+from frugalsvm.cli.data_report import tell_notes
+from frugalsvm.cli.options import DataOptions
+from frugalsvm.cli.parameter_search import can_choose, needs_scaling
+from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller, StreamingScaler
+from frugalsvm.pipelines.encoder import joined
+from frugalsvm.streams import StreamError
+from frugalsvm.streams.batch import stacked
+
+__all__ = ["Examined", "Prepared", "check_classes", "check_enough", "check_size", "examine", "prepared"]
+
+_MANY_VALUES = 50  # of a column of text, of which more than half are different: names, dates, texts
+_MOST_BYTES = 2**28  # of the vectors of a model, if the width of rows was not given
+_HASHED = 2**16  # features that are advised instead
+
+
+class Examined(NamedTuple):
+    """Data whose first rows were looked at."""
+
+    data: DataOptions  # with what was decided
+    opened: Opened
+    first: list  # batches
+    batches: Iterator  # all of them, with the first
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    def tell(self, *, quiet: bool) -> None:
+        """Tell what was decided, and what may be wrong."""
+        if not quiet:
+            tell_notes(self.opened.stream)
+            for note in self.notes:
+                tell(f"note: {note}")
+        for warning in self.warnings:
+            tell(f"warning: {warning}")
+
+
+def examine(
+    data: DataOptions, n_rows: int = FIRST_ROWS, opening: Callable[[DataOptions], Opened] = open_data
+) -> Examined:
+    """Open data and look at its first rows; a file that is sorted by label is opened again, to be shuffled."""
+    opened = opening(data)
+    first, batches = peeked(opened.batches, n_rows)
+    if not first:
+        raise StreamError(f"{opened.stream.name} has no rows.")
+    notes: list[str] = []
+    warnings: list[str] = []
+    if data.shuffle == "auto":
+        data, sentence = _ordered(data, opened)
+        if sentence is not None and data.shuffle == "yes":
+            notes.append(sentence)
+            batches = iter(())  # ends the thread that reads
+            opened = opening(data)
+            first, batches = peeked(opened.batches, n_rows)
+        elif sentence is not None:
+            warnings.append(sentence)
+            opened.order.was_told = True
+    schema = getattr(opened.stream, "schema", None)
+    if schema is not None:
+        unused = _unused_columns(data, first)
+        notes += [
+            f"column {name!r} has {what}: it is left out (--categorical {name} keeps it)" for name, what in unused
+        ]
+        names = {name for name, _ in unused}
+        data = data._replace(
+            columns=[[c.name, c.kind, "ignored" if c.name in names else c.role] for c in schema.columns]
+        )
+        if names:
+            if not schema.numbers and len(names) == len(schema.strings):
+                raise ValueError(f"{opened.stream.name} has no column to learn from: {notes[-1]}.")
+            first = [_without(batch, names) for batch in first]
+            batches = (_without(batch, names) for batch in batches)
+    return Examined(data, opened, first, batches, tuple(notes), tuple(warnings))
+
+
+def _ordered(data: DataOptions, opened: Opened) -> tuple[DataOptions, str | None]:
+    """Data with a decision about its order, and a sentence if rows are sorted by label."""
+    order, stream = opened.order.order, opened.stream
+    n_classes = len(order.counts)
+    # One class, and more rows behind it: sorted, or nearly without the other ones.
+    is_sorted = order.is_sorted or (n_classes == 1 and order.n_rows >= FIRST_ROWS)
+    if not is_sorted:
+        return data._replace(shuffle="no"), None
+    what = f"have one label only, {next(iter(order.counts))!r}" if n_classes == 1 else "are sorted by label"
+    words = f"the first {order.n_rows:,} rows of {stream.name} {what}"
+    if stream.reopenable:
+        advice = "all rows are read and shuffled before they are learned (--shuffle no keeps their order)"
+        return data._replace(shuffle="yes", shuffle_buffer=0), f"{words}: {advice}"
+    advice = "a model forgets what came first; --shuffle yes collects all rows and shuffles them"
+    return data._replace(shuffle="no"), f"{words}, and are learned in this order: {advice}"
+
+
+def _unused_columns(data: DataOptions, first: list) -> list[tuple[str, str]]:
+    """Columns of text whose values are nearly all different, which say nothing about other rows."""
+    kept = {name.strip() for name in (data.categorical or "").split(",")}
+    found = []
+    for name in first[0].columns or {}:
+        values = [text for batch in first for text in batch.columns[name].tolist() if text]
+        n_different = len(set(values))
+        if len(values) >= _MANY_VALUES and 2 * n_different > len(values) and name not in kept:
+            found.append((name, f"{n_different:,} different texts in {len(values):,} rows"))
+    return found
+
+
+def _without(batch: Any, names: set[str]) -> Any:
+    columns = {name: values for name, values in batch.columns.items() if name not in names}
+    return batch._replace(columns=columns or None)
+
+
+def peeked(batches: Iterable, n_rows: int) -> tuple[list, Iterator]:
+    """The first batches, with so many rows at least, and all batches, these included."""
+    iterator = iter(batches)
+    first: list = []
+    while sum(batch.n_rows for batch in first) < n_rows and (batch := next(iterator, None)) is not None:
+        first.append(batch)
+    return first, chain(first, iterator)
+
+
+class Prepared(NamedTuple):
+    """Rows as an estimator would see them: complete, scaled, and with columns of text encoded."""
+
+    X: Any
+    y: np.ndarray
+    is_scaled: bool
+    encoder: Any  # not fitted; None without columns of text
+
+
+def prepared(batches: list, scale: str = "auto", impute: str | None = None) -> Prepared:
+    """Rows and labels of some batches; scaled if that was asked for, or if their values ask for it."""
+    rows = stacked(batches)
+    X, columns = rows.X, rows.columns
+    if impute is not None and X.shape[1]:
+        X = MissingValueFiller(impute).fit(X).transform(X)
+    is_scaled = bool(X.shape[1]) and (needs_scaling(X) if scale == "auto" else scale == "yes")
+    if is_scaled:
+        X = StreamingScaler().fit(X).transform(X)
+    if columns is not None:
+        X = joined(X, ColumnEncoder().fit(columns).transform(columns))
+    y = np.concatenate([labels_of(batch) for batch in batches])
+    return Prepared(X, y, is_scaled, None if columns is None else ColumnEncoder())
+
+
+def check_classes(examined: Examined, algorithm: str, classes: Any) -> None:
+    """Refuse one class where all classes must be known from the first rows on."""
+    labels = np.unique(np.concatenate([labels_of(batch) for batch in examined.first]))
+    if len(labels) > 1 or classes is not None or algorithm == "bsgd":
+        return
+    n_rows = sum(batch.n_rows for batch in examined.first)
+    where = "" if n_rows < FIRST_ROWS else f" in its first {n_rows:,} rows"
+    advice = (
+        ""
+        if examined.opened.stream.reopenable or examined.data.shuffle == "yes"
+        else " mix the rows with --shuffle yes,"
+    )
+    raise ValueError(
+        f"{examined.opened.stream.name} has one label only{where}, {labels.tolist()[0]!r}, and {algorithm} must know "
+        f"all classes before it learns: name them with --classes,{advice} or take -a bsgd."
+    )
+
+
+def check_enough(examined: Examined, y: np.ndarray) -> None:
+    """Refuse rows by which parameters cannot be compared."""
+    if not can_choose(y):
+        what = f"{len(y):,} rows, and {len(np.unique(y)):,} different labels"
+        raise ValueError(f"{examined.opened.stream.name} has {what}: too few to compare parameters by.")
+
+
+def check_size(examined: Examined, algorithm: str, budget: int | None) -> None:
+    """Refuse rows so wide that the vectors of a model would fill the memory, before that is taken."""
+    if examined.data.n_features is not None:  # somebody has said that it is meant
+        return
+    width = examined.opened.stream.n_features
+    n_vectors = (budget or 0) if CATALOGUE[algorithm].budgeted else 0
+    n_bytes = width * (4 * n_vectors + 24)  # and the statistics of the scaler
+    if n_bytes > _MOST_BYTES:
+        raise ValueError(
+            f"{examined.opened.stream.name} has {width:,} features, with which a model of {n_vectors:,} vectors takes "
+            f"{n_bytes / 2**20:,.0f} MB: --hash-features {_HASHED} brings them to fewer, a smaller --budget helps, and "
+            f"--features {width} says that the size is meant."
+        )

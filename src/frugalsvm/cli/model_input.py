@@ -1,0 +1,77 @@
+"""Rows for a model that is trained: read as those that it has learned, and refused if they are of another kind."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from frugalsvm.cli.data import Opened, labels_of, open_data
+from frugalsvm.cli.options import DataOptions
+
+__all__ = ["device_arguments", "open_for"]
+
+
+def device_arguments(device: str | None) -> dict[str, str]:
+    """Arguments of predictions; a device that is not there is told of before anything is read."""
+    if device is None:
+        return {}
+    from frugalsvm.device.arrays import arrays_on
+
+    arrays_on(device)
+    return {"device": device}
+
+
+def open_for(model: Any, model_file: Path, options: DataOptions, *, has_labels: bool | None = None) -> Opened:
+    """Data that a model is to predict; with labels that matter, by default (see `open_data`)."""
+    opened = open_data(_as_learned(options, model_file, model), has_labels=has_labels)
+    return opened._replace(batches=_checked(model, opened.batches, opened.stream.name, labelled=has_labels is None))
+
+
+def _as_learned(options: DataOptions, model_file: Path, model: Any) -> DataOptions:
+    """Options with the columns that the model has learned from, in the same way."""
+    from frugalsvm.persist import describe
+
+    begun = describe(model_file).metadata.get("training", {}).get("data", {})
+    return options._replace(
+        columns=begun.get("columns"),
+        hash_features=begun.get("hash_features"),
+        missing=getattr(model, "impute", None) or "fail",
+        n_features=getattr(model, "n_features_in_", None) or None,  # text alone has no width
+        shuffle="no",
+    )
+
+
+def _checked(model: Any, batches: Iterable, source: str, *, labelled: bool) -> Iterator:
+    """The batches, unless they have other columns of text than a model, or other labels (if these matter)."""
+    for batch in batches:
+        _check_columns(model, batch, source)
+        if labelled and batch.y is not None:
+            _check_labels(model, labels_of(batch), source)
+        yield batch
+
+
+def _check_columns(model: Any, batch: Any, source: str) -> None:
+    known = set(getattr(getattr(model, "encoder_", None), "names_", ()))
+    found = set(batch.columns or {})
+    if getattr(model, "encoder", None) is not None and not known:  # all rows are still held back
+        return
+    if found - known:
+        names = ", ".join(map(repr, sorted(found - known)))
+        raise ValueError(
+            f"{source} has text in {names}, which the model did not learn from: leave that out, or say with --label "
+            "that it holds the labels."
+        )
+    if known - found:
+        names = ", ".join(map(repr, sorted(known - found)))
+        raise ValueError(f"{source} has no text in {names}, which the model has learned from.")
+
+
+def _check_labels(model: Any, labels: np.ndarray, source: str) -> None:
+    classes = model.classes_
+    if labels.size and (labels.dtype.kind in "OUS") != (classes.dtype.kind in "OUS"):
+        known = ", ".join(map(repr, classes[:3].tolist())) + (", ..." if len(classes) > 3 else "")
+        raise ValueError(
+            f"{source} has labels like {labels[:1].tolist()[0]!r}, and the model knows {known}: is --label the right "
+            "column?"
+        )

@@ -1,0 +1,135 @@
+"""How far training has come, and the line that shows it: live in a terminal, plain elsewhere."""
+
+import sys
+import time
+from contextlib import contextmanager
+from typing import Any
+
+from rich.live import Live
+from rich.text import Text
+
+from frugalsvm.cli.console import PLAIN_SECONDS, Onlookers, silenced
+
+__all__ = ["Progress", "ProgressLine"]
+
+_CERTIFICATES = {"gradient_error_": "gradient error", "member_gap_": "gap", "kkt_violation_": "KKT"}
+
+
+class Progress:
+    """What has been learned so far; counts survive in checkpoints."""
+
+    def __init__(self, counts: dict[str, Any] | None = None):
+        counts = counts or {}
+        self.rows: int = counts.get("rows", 0)  # examples read, in this pass
+        self.total: int = counts.get("total", self.rows)  # examples learned, in all passes
+        self.seen: int = counts.get("seen", self.rows)  # rows of the first pass that were predicted, if they could be
+        self.tested: int = counts.get("tested", 0)  # predicted before they were learned
+        self.right: int = counts.get("right", 0)
+        self.saved: int = self.total  # examples in the last checkpoint
+        self.seconds: float = 0.0  # of learning, since this process began
+        self.learned: int = 0  # examples, since this process began
+
+    @property
+    def accuracy(self) -> float:
+        """Share of examples that were predicted right before they were learned."""
+        return self.right / self.tested if self.tested else float("nan")
+
+    @property
+    def speed(self) -> float:
+        """Examples per second."""
+        return self.learned / self.seconds if self.seconds else float("nan")
+
+    def figures(self) -> dict[str, float | None]:
+        """What a stream tells about the model before it is done."""
+        return {"accuracy_before_learning": self.accuracy if self.tested else None}
+
+    def counts(self) -> dict[str, int]:
+        return {name: getattr(self, name) for name in ("rows", "total", "seen", "tested", "right")}
+
+
+class ProgressLine:
+    """Shows progress on standard error, so that standard output stays for results.
+
+    A terminal that is closed, or a pipe that nobody reads, ends the show and not the training.
+    """
+
+    def __init__(self, progress: Progress, model: Any, n_rows: int | None, n_passes: int = 1, *, quiet: bool = False):
+        self._progress, self._model, self._n_rows, self._quiet = progress, model, n_rows, quiet
+        self._n_passes, self.pass_number = n_passes, 1
+        self._last = ""  # the line that was shown last
+        self._console = Onlookers()
+        self._live = Live(console=self._console, refresh_per_second=8) if self._is_live() else None
+        self._shown_at = time.monotonic()
+
+    def _is_live(self) -> bool:
+        return not self._quiet and self._console.is_terminal and sys.stderr.isatty()
+
+    def __enter__(self) -> "ProgressLine":
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self._live is not None:
+            with self._without_onlookers():
+                self._live.update(Text(self.line(), overflow="fold"))
+                self._live.stop()
+        elif not self._quiet:
+            self._print()
+
+    def show(self) -> None:
+        """Bring the screen up to date, if it is time."""
+        if self._live is not None:
+            with self._without_onlookers():
+                self._live.update(Text(self.line(), overflow="fold"))
+        elif not self._quiet and time.monotonic() - self._shown_at > PLAIN_SECONDS:
+            self._print()
+            self._shown_at = time.monotonic()
+
+    def _print(self) -> None:
+        line = self.line()
+        if line == self._last:
+            return
+        self._last = line
+        with self._without_onlookers():
+            self._console.print(line)
+
+    @contextmanager
+    def _without_onlookers(self):
+        """Go on in silence where nothing can be shown any more."""
+        try:
+            yield
+        except OSError:
+            self._quiet, self._live = True, None
+            self._console.quiet = True
+            silenced(sys.stderr)
+
+    def line(self) -> str:
+        """Everything worth knowing, in one line."""
+        progress = self._progress
+        parts = [f"{progress.rows:,} examples"]
+        if self._n_passes > 1:
+            parts[0] = f"pass {self.pass_number} of {self._n_passes}: {parts[0]}"
+        if self._n_rows:
+            parts[0] += f" of {self._n_rows:,} ({100 * progress.rows / self._n_rows:.0f} %)"
+        if progress.seconds:
+            parts.append(f"{progress.speed:,.0f}/s")
+            if self._n_rows and progress.rows < self._n_rows:
+                parts.append(f"{(self._n_rows - progress.rows) / progress.speed:.0f} s left")
+        if progress.tested:
+            parts.append(f"accuracy so far {100 * progress.accuracy:.2f} %")
+        return ", ".join([*parts, *_model_parts(self._model)])
+
+
+def _model_parts(model: Any) -> list[str]:
+    estimator = getattr(model, "estimator_", getattr(model, "estimator", model))
+    parts = []
+    if hasattr(estimator, "classes_"):
+        vectors = getattr(estimator, "support_vectors_", None)
+        if vectors is not None:
+            parts.append(f"{len(vectors)} vectors")
+        for attribute, name in _CERTIFICATES.items():
+            value = getattr(estimator, attribute, None)
+            if isinstance(value, float):
+                parts.append(f"{name} {value:.3g}")
+    return parts

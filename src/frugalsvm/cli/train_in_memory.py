@@ -1,0 +1,142 @@
+"""``frugalsvm train --device``: all rows at once, by the batch solver of ASSET, on a CPU or a GPU.
+
+A stream is learned one example after the other, which is for the CPU. A device needs all rows: they are read into
+memory, from a file or a pipe, and there is nothing to save, or to resume from, before the end.
+"""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from frugalsvm.cli.console import Status, tell
+from frugalsvm.cli.data import labels_of, rows_of
+from frugalsvm.cli.data_report import SHOWN_BAD_LINES, counts_of, tell_end
+from frugalsvm.cli.first_rows import Prepared, examine, prepared
+from frugalsvm.cli.options import DataOptions, TrainOptions
+from frugalsvm.cli.outcome import Outcome
+from frugalsvm.cli.parameter_search import grid_for, usual_gamma
+from frugalsvm.cli.progress import Progress
+from frugalsvm.cli.saved_run import save_run
+from frugalsvm.device.arrays import arrays_on
+from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.streams.batch import stacked
+
+__all__ = ["train_in_memory"]
+
+_PATH = [0.1, 1.0, 10.0, 100.0]  # values of C, if none is given
+_FIRST_BATCHES = 2  # from which gamma is chosen
+_MEMORY_SHARE = 0.4  # of the memory of the machine that rows may take: they are copied once
+
+
+def train_in_memory(
+    data: DataOptions, options: TrainOptions, output: Path, device: str, C: float | None, *, quiet: bool
+) -> Outcome:
+    """Read all rows, solve, and write the model, which predicts on any machine."""
+    arrays_on(device)  # says what is missing before anything is read
+    examined = examine(data)
+    data, opened = examined.data, examined.opened
+    examined.tell(quiet=quiet)
+    batches = _read(examined.batches, opened.stream.name)
+    started = time.perf_counter()
+    first = prepared(batches[:_FIRST_BATCHES], options.scale, data.imputes)
+    strength: dict[str, Any] = {"C": C or _PATH} if options.strength is None else {"alpha": options.strength}
+    gamma = options.gamma
+    if gamma is None:
+        with Status(f"Choosing gamma on the first {len(first.y):,} rows ...", quiet=quiet):
+            gamma = _best_gamma(first, options, device, strength)
+    model = StreamPipeline(
+        _estimator(options, device, gamma, strength),
+        scale=first.is_scaled,
+        encoder=first.encoder,
+        calibrate=options.calibrate,
+        impute=data.imputes,
+    )
+    progress = Progress()
+    progress.rows = progress.learned = sum(batch.n_rows for batch in batches)
+    with Status(f"Learning {progress.rows:,} rows on {device} ...", quiet=quiet):
+        model.fit(*_joined(batches))
+    progress.seconds = time.perf_counter() - started
+    chosen = _chosen(model.estimator_, options, gamma, first.is_scaled, device)
+    for each in (model.estimator, model.estimator_):
+        each.set_params(device="cpu")  # where it was trained is no matter of those who use it
+    save_run(model, output, data, options, progress, chosen, 1, True)
+    if not quiet:
+        tell(_sentence(progress, model.estimator_, chosen))
+    bad_lines = tuple(getattr(opened.stream, "bad_examples", ()))[:SHOWN_BAD_LINES]
+    tell_end(data, opened, model, quiet=quiet)
+    n_bad, counts = getattr(opened.stream, "n_bad", 0), counts_of(opened.stream)
+    return Outcome(output, progress.rows, chosen, progress.figures(), n_bad, bad_lines, counts)
+
+
+def _read(batches, source: str) -> list:
+    """All batches, as far as they fit into memory."""
+    most, n_bytes, found = _most_bytes(), 0, []
+    for batch in batches:
+        n_bytes += batch.X.nbytes if isinstance(batch.X, np.ndarray) else batch.X.data.nbytes + batch.X.indices.nbytes
+        if most is not None and n_bytes > most:
+            raise ValueError(
+                f"{source} has more rows than memory can hold ({n_bytes / 2**30:.1f} GiB so far), and --device needs "
+                "all of them: learn them as a stream, without --device, or in Python with "
+                "ASSETClassifier(device=...).fit_batches, which reads a file again and again."
+            )
+        found.append(batch)
+    if not found:
+        raise ValueError(f"{source} has no rows.")
+    return found
+
+
+def _most_bytes() -> int | None:
+    """What rows may take; None where the system does not tell how much memory there is."""
+    try:
+        return int(_MEMORY_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _joined(batches: list) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """Rows as pipelines take them, labels and weights of all batches; the batches are given up on the way."""
+    y = np.concatenate([labels_of(batch) for batch in batches])
+    joined = stacked(batches)
+    batches.clear()
+    return rows_of(joined), y, joined.weights
+
+
+def _estimator(options: TrainOptions, device: str, gamma: float, strength: dict[str, Any]):
+    from frugalsvm import ASSETClassifier
+
+    budget = {} if options.budget is None else {"n_components": options.budget}
+    return ASSETClassifier(gamma=gamma, device=device, random_state=options.seed, **budget, **strength)
+
+
+def _best_gamma(first: Prepared, options: TrainOptions, device: str, strength: dict[str, Any]) -> float:
+    """The gamma with which two thirds of the first rows tell the most about the others."""
+    usual = usual_gamma(first.X)
+    order = np.random.default_rng(options.seed).permutation(len(first.y))
+    training, validation = np.split(order, [2 * len(order) // 3])
+    if len(np.unique(first.y[training])) < 2 or not len(validation):
+        return usual
+    scores = {}
+    for settings in grid_for("asset", usual, strength=1.0):
+        model = _estimator(options, device, settings["gamma"], strength).fit(first.X[training], first.y[training])
+        scores[settings["gamma"]] = model.score(first.X[validation], first.y[validation])
+    return max(scores, key=scores.__getitem__)
+
+
+def _chosen(estimator, options, gamma, scale, device) -> dict[str, Any]:
+    chosen = {"algorithm": "asset", "gamma": gamma, "strength": options.strength, "budget": options.budget}
+    if options.strength is None:
+        chosen["C"] = getattr(estimator, "C_", estimator.C)
+    path = getattr(estimator, "path_", None)
+    if path is not None:
+        chosen["validation_accuracy"] = float(path["validation_score"].max())
+    return {**chosen, "scale": scale, "labels": estimator.classes_.tolist(), "device": device}
+
+
+def _sentence(progress: Progress, estimator, chosen: dict[str, Any]) -> str:
+    parts = [f"{progress.rows:,} examples in {progress.seconds:.1f} s on {chosen['device']}"]
+    if "validation_accuracy" in chosen:
+        parts.append(f"accuracy on validation rows {100 * chosen['validation_accuracy']:.2f} %")
+    return ", ".join([*parts, f"objective {estimator.objective_:.4g}"])

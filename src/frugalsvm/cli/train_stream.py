@@ -1,0 +1,238 @@
+"""``frugalsvm train`` as it is most often: rows are learned as they come, with checkpoints to resume from."""
+
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from frugalsvm.cli.catalogue import CATALOGUE, new_estimator
+from frugalsvm.cli.console import Status
+from frugalsvm.cli.data import BATCH_ROWS, Opened, open_data
+from frugalsvm.cli.data_report import SHOWN_BAD_LINES, counts_of, tell_end
+from frugalsvm.cli.fingerprint import ChangedDataError, Fingerprint, rows_that_are
+from frugalsvm.cli.first_rows import check_classes, check_size, examine, prepared
+from frugalsvm.cli.interruptible_pipe import grouped, pipe_for
+from frugalsvm.cli.interruption import Interruption
+from frugalsvm.cli.options import DataOptions, TrainOptions
+from frugalsvm.cli.outcome import Outcome
+from frugalsvm.cli.parameter_search import can_choose, choose, grid_for, usual_gamma, usual_of
+from frugalsvm.cli.progress import Progress, ProgressLine
+from frugalsvm.cli.saved_run import SavedRun, check_same_flags, load_run, save_run
+from frugalsvm.cli.training_loop import CheckpointSchedule, learn_stream
+from frugalsvm.core.lookahead import BLOCK_ROWS
+from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.streams import StreamError
+from frugalsvm.streams.batch import rows_after
+
+__all__ = ["train_stream"]
+
+
+def train_stream(
+    data: DataOptions,
+    options: TrainOptions,
+    output: Path,
+    every: CheckpointSchedule,
+    *,
+    resume: bool,
+    quiet: bool,
+    given: Collection[str] = (),
+    changed_data: bool = False,
+) -> Outcome:
+    """Learn a stream and write the model; between batches nothing that was learned can be lost.
+
+    ``given`` are the flags that somebody gave: a run that is resumed must not have been begun with others. With
+    ``changed_data`` it goes on although its rows are not those that were learned.
+    """
+    run = load_run(output) if resume else None
+    if run is not None:
+        check_same_flags(run, given, data, options)
+        # As the run was begun; a file may have moved.
+        data, options = run.data._replace(source=data.source), run.options
+        if run.is_finished:
+            progress = Progress(run.counts)
+            return Outcome(output, progress.rows, run.chosen, progress.figures(), was_finished=True)
+    running = _Run(data, options, output, run, quiet=quiet)
+    with ExitStack() as stack:
+        if running.pipe is not None:  # what it has brought when it is asked to end cannot be read again
+            stack.enter_context(running.interruption.watched())
+        return running.learn(every, stack, checks=not changed_data)
+
+
+class _Run:
+    """A run in progress; ``saved`` is what it resumes."""
+
+    def __init__(self, data: DataOptions, options: TrainOptions, output: Path, saved: SavedRun | None, *, quiet: bool):
+        self.data, self.options, self.output, self.quiet = data, options, output, quiet
+        self.saved = saved
+        self.progress = Progress(saved.counts if saved else None)
+        self.first_pass = saved.passes_done if saved else 0
+        self.model: Any = saved.model if saved else None
+        self.chosen: dict[str, Any] = saved.chosen if saved else {}
+        self.pipe = pipe_for(data.source)
+        self.interruption = Interruption(self.pipe)
+        self._read: Fingerprint | None = Fingerprint()  # of the first pass; None if it is not known
+        self._has_saved = saved is not None
+
+    def learn(self, every: CheckpointSchedule, stack: ExitStack, *, checks: bool) -> Outcome:
+        """Learn all passes, or what is left of them, and save."""
+        try:
+            opened, batches = self._begin(checks)
+        except (ChangedDataError, StreamError):
+            if self.interruption.signal_number is None:
+                raise
+            return self._outcome(self.interruption.signal_number)  # the pipe was told to end before it came so far
+        if self.pipe is None:
+            stack.enter_context(self.interruption.watched())
+        n_rows = getattr(opened.stream, "n_rows", None)
+        line = ProgressLine(self.progress, self.model, n_rows, self.options.passes, quiet=self.quiet)
+        n_bad, bad_lines = 0, ()
+        with line:
+            for number in range(self.first_pass, self.options.passes):
+                if number > self.first_pass:
+                    self.progress.rows = 0
+                    opened = self._open()
+                    batches = self.interruption.each(opened.batches)
+                line.pass_number = number + 1
+                self._learn_pass(batches, number, every, line)
+                n_bad += getattr(opened.stream, "n_bad", 0)
+                bad_lines = (*bad_lines, *getattr(opened.stream, "bad_examples", ()))[:SHOWN_BAD_LINES]
+                if self.interruption.signal_number is not None:
+                    self._save(number, False)
+                    return self._outcome(self.interruption.signal_number, n_bad, bad_lines)
+            self.model.flush()
+            self._save(self.options.passes, True)
+        tell_end(self.data, opened, self.model, quiet=self.quiet)
+        return self._outcome(None, n_bad, bad_lines)._replace(counts=counts_of(opened.stream))
+
+    def _learn_pass(self, batches: Iterator, number: int, every: CheckpointSchedule, line: ProgressLine) -> None:
+        learn_stream(
+            self.model,
+            batches,
+            self.progress,
+            classes=_classes(self.model, self.options, self.chosen),
+            test=number == 0,
+            every=every,
+            # Probabilities are calibrated on whole batches: parts of them would make others.
+            block=BATCH_ROWS if self.options.calibrate else BLOCK_ROWS,
+            checkpoint=partial(self._save, number, False),
+            show=line.show,
+            learned=self._read.add if number == 0 and self._read is not None else None,
+            interruption=self.interruption,
+        )
+
+    # --- the first batches ---------------------------------------------------------------------------------
+
+    def _open(self, start: int = 0) -> Opened:
+        """A stream in batches of the usual sizes; a slow pipe gives smaller ones, once parameters are chosen."""
+        opened = open_data(self.data, start=start, pipe=self.pipe)
+        if self.pipe is None or self.data.shuffle_buffer or self.data.shuffle == "yes":
+            return opened
+        patient = self.options.calibrate  # see `_learn_pass`
+        return opened._replace(batches=grouped(opened.batches, BATCH_ROWS, hasty_after=None if patient else 2))
+
+    def _begin(self, checks: bool) -> tuple[Opened, Iterator]:
+        """The batches that are to be learned; for a new run, its model as well."""
+        if self.saved is not None:
+            return self._resume(self.saved, checks)
+        with Status(self._waiting, quiet=self.quiet or self.pipe is None):
+            examined = examine(self.data, opening=self._open_interruptibly)
+        self.data = examined.data
+        examined.tell(quiet=self.quiet)
+        check_size(examined, self.options.algorithm, self.options.budget)
+        check_classes(examined, self.options.algorithm, self.options.classes)
+        self.model, self.chosen = _new_model(examined.first, self.options, self.data.imputes, quiet=self.quiet)
+        return examined.opened, examined.batches
+
+    def _open_interruptibly(self, data: DataOptions) -> Opened:
+        self.data = data
+        opened = self._open()
+        return opened._replace(batches=self.interruption.each(opened.batches))
+
+    def _waiting(self) -> str:
+        n_lines = 0 if self.pipe is None else self.pipe.n_lines
+        return f"Waiting for the first rows of {self.data.name}: {n_lines:,} lines so far ..."
+
+    def _resume(self, saved: SavedRun, checks: bool) -> tuple[Opened, Iterator]:
+        """Go on where a run was, with the rows that it would have had."""
+        rows, known = self.progress.rows, saved.fingerprint
+        if known is None or not checks:
+            self._read = None
+            opened = self._open(rows)
+            return opened, self.interruption.each(rows_after(opened.batches, rows))
+        said = f"Checking that the {known['rows']:,} rows that were learned are the same ..."
+        with Status(said, quiet=self.quiet):
+            assert self._read is not None
+            opened = self._open()
+            batches = rows_that_are(iter(opened.batches), known, self._read, self.data.name)
+            if saved.passes_done:  # then the whole source was learned
+                if next(batches, None) is not None:
+                    raise ChangedDataError(self.data.name, f"has become longer than its {known['rows']:,} rows")
+                opened = self._open(rows)
+                batches = rows_after(opened.batches, rows)
+            first = next(batches, None)
+        return opened, self.interruption.each(chain([] if first is None else [first], batches))
+
+    # --- the end -------------------------------------------------------------------------------------------
+
+    def _save(self, passes_done: int, finished: bool) -> None:
+        fingerprint = None if self._read is None else self._read.saved()
+        state = (self.model, self.output, self.data, self.options, self.progress, self.chosen)
+        try:
+            save_run(*state, passes_done, finished, fingerprint)
+        except OSError as error:
+            advice = " Repair that, and `--resume` goes on from there." if self._has_saved else ""
+            raise OSError(error.errno, f"{error.strerror}{advice}") from error
+        self._has_saved = True
+
+    def _outcome(self, signal: int | None, n_bad: int = 0, bad_lines: tuple[str, ...] = ()) -> Outcome:
+        return Outcome(
+            self.output,
+            self.progress.rows,
+            self.chosen,
+            self.progress.figures(),
+            n_bad,
+            bad_lines,
+            interrupted_by=signal,
+            was_saved=self.model is not None,
+        )
+
+
+def _new_model(
+    batches: list, options: TrainOptions, impute: str | None, *, quiet: bool
+) -> tuple[StreamPipeline, dict[str, Any]]:
+    """An empty model with parameters chosen on the first batches, unless they were given."""
+    first = prepared(batches, options.scale, impute)
+    grid = grid_for(
+        options.algorithm,
+        usual_gamma(first.X),
+        gamma=options.gamma,
+        strength=options.strength,
+        budgets=(options.budget,),
+    )
+    best = usual_of(grid)
+    if len(grid) > 1 and can_choose(first.y):
+        with Status(_choosing_words(options, len(grid), len(first.y)), quiet=quiet):
+            best = choose(options.algorithm, first.X, first.y, grid, options.seed)[0].settings
+    scale, labels = first.is_scaled, np.unique(first.y).tolist()
+    chosen = {"algorithm": options.algorithm, **best, "scale": scale, "labels": labels}
+    estimator = new_estimator(options.algorithm, seed=options.seed, **best)
+    model = StreamPipeline(estimator, scale=scale, encoder=first.encoder, calibrate=options.calibrate, impute=impute)
+    return model, chosen
+
+
+def _choosing_words(options: TrainOptions, n_candidates: int, n_rows: int) -> str:
+    strength = CATALOGUE[options.algorithm].strength
+    names = ["gamma"] if options.gamma is None else []
+    names += [strength] if strength and options.strength is None else []
+    return f"Choosing {' and '.join(names)}: {n_candidates} candidates on the first {n_rows:,} rows ..."
+
+
+def _classes(model: StreamPipeline, options: TrainOptions, chosen: dict[str, Any]) -> Any:
+    """Classes that the estimator is told of; one that meets new ones by itself is told nothing."""
+    if options.classes is not None:
+        return np.array(options.classes)
+    return None if getattr(model.estimator, "new_classes", None) == "grow" else np.array(chosen["labels"])
