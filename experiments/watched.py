@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from frugalsvm import LASVMClassifier, TrackingSVC
-from frugalsvm.dual.learn import machine_of, new_work
+from frugalsvm.dual.online import new_work, solver_of
 from frugalsvm.dual.tracking import make_rounds
 
 __all__ = ["WatchedBatch", "WatchedLASVM", "WatchedTracking", "checkpoints"]
@@ -41,7 +41,7 @@ class Watched:
 
     @property
     def n_kernel_values(self) -> int:
-        return int(self._machine.dual.members.counts[0]["n_kernel_evals"])
+        return int(self._solver.state.working_set.counts[0]["n_kernel_evals"])
 
     def _pick(self, X, labels, support):
         before = self.n_kernel_values
@@ -84,10 +84,10 @@ class WatchedBatch(Watched, TrackingSVC):
         self._learner = tracking._replace(n_steps=0, process=False, cached=False)
         self._learn(X, labels, weights, self._order(X.shape[0], random_state))
         self._learner, self._looks, self._n_learned = tracking, looks, 0
-        self._machine = machine_of(self._machine.dual, int(self.cache_size * 2**20))
-        dual, rows = self._machine
-        dual.members.counts[0]["n_kernel_evals"] = 0
+        self._solver = solver_of(self._solver.state, int(self.cache_size * 2**20))
+        state, cache = self._solver
+        state.working_set.counts[0]["n_kernel_evals"] = 0
         for n_rounds in sorted(set().union(*(places for places, _ in looks.values()))):
-            make_rounds(tracking, n_rounds - self._n_learned, dual, rows, new_work(dual))
+            make_rounds(tracking, n_rounds - self._n_learned, state, cache, new_work(state))
             self._n_learned = n_rounds
             self._look()

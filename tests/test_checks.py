@@ -31,7 +31,8 @@ ESTIMATORS = [
     TVMClassifier(10, **SEED),
     ASSETClassifier(n_components=16, **SEED),
     ASSETRegressor(n_components=16, **SEED),
-    StreamPipeline(BSGDClassifier(budget=10, **SEED), warmup_rows=64),
+    # Scaling centers dense rows and not sparse ones, so that they are learned otherwise.
+    StreamPipeline(BSGDClassifier(budget=10, **SEED), scale=False, warmup_rows=64),
 ]
 CASES = [(estimator, check) for estimator in ESTIMATORS for check in checks_of(estimator)]
 
@@ -107,10 +108,10 @@ class Tolerant(BSGDClassifier):
 
 
 class Remembering(IncrementalSVC):
-    """Forgets all but one of the examples."""
+    """Forgets half of the examples."""
 
     def unlearn(self, X, y=None):
-        return super().unlearn(X[1:], y)
+        return super().unlearn(X[::2], y)
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,11 @@ With pytest::
 
     @pytest.mark.parametrize("check", checks_of(MyClassifier()), ids=check_name)
     def test_mine(check):
-        check(MyClassifier(budget=20, random_state=0))
+        check(MyClassifier(budget=20, gamma=0.5, random_state=0))
 
 Each check works on clones with data of its own and raises an AssertionError that says what was expected. Estimators
-with a parameter ``random_state`` need it to be set.
+with a parameter ``random_state`` need it to be set, and what would be taken from the first batch, such as
+``gamma="scale"``, must be a number.
 """
 
 import os
@@ -56,7 +57,7 @@ def check_estimator(estimator: Any) -> None:
     --------
     >>> from frugalsvm import BSGDClassifier
     >>> from frugalsvm.checks import check_estimator
-    >>> check_estimator(BSGDClassifier(budget=10, random_state=0))
+    >>> check_estimator(BSGDClassifier(budget=10, gamma=0.5, random_state=0))
     """
     for check in checks_of(estimator):
         check(estimator)

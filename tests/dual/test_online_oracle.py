@@ -11,22 +11,9 @@ from oracles.lasvm import dual as hinge_dual
 from oracles.lasvm_biased import BiasedLASVMOracle
 from support import blobs, kernel_part
 
-from frugalsvm.dual.biased import Biased
-from frugalsvm.dual.learn import finished, learn, new_machine, remembered
-from frugalsvm.dual.online import HINGE_LOSS, RAMP_FILTER, RAMP_LOSS, Online
-from frugalsvm.dual.state import (
-    ADMITTED,
-    ADMITTED_LEFT,
-    ADMITTED_RIGHT,
-    BIAS,
-    CLEANED_LEFT,
-    CLEANED_RIGHT,
-    HINGE,
-    N_MEMBERS,
-    N_REPROCESS,
-    N_SUPPORT,
-    OVERLAP,
-)
+from frugalsvm.dual.lasvm import LASVM
+from frugalsvm.dual.lasvm_nc import HINGE_LOSS, LASVMNC, RAMP_FILTER, RAMP_LOSS
+from frugalsvm.dual.online import finish, learn, new_solver, remembered
 
 N_ROWS = 150
 TOL = 1e-9  # gradients are of the order of 1
@@ -54,7 +41,7 @@ class Setting:
 
     def learner(self):
         every = 0 if self.variant == "full" else self.clean_every
-        return Online(
+        return LASVMNC(
             kernel_part(self),
             self.C,
             LOSSES[self.variant],
@@ -99,7 +86,7 @@ class BiasedSetting:
     degree: int = 2
 
     def learner(self):
-        return Biased(kernel_part(self), self.C, self.tau, self.pairs, self.few)
+        return LASVM(kernel_part(self), self.C, self.tau, self.pairs, self.few)
 
     def oracle(self):
         return BiasedLASVMOracle(
@@ -133,7 +120,7 @@ class Race:
         self.X, self.labels = blobs(N_ROWS, n_features, 2, seed)
         self.setting, self.learner, self.oracle = setting, setting.learner(), setting.oracle()
         self.monkeypatch = monkeypatch
-        self.machine = new_machine(n_features, 1, float, 0, n_slots=16)
+        self.solver = new_solver(n_features, 1, float, 0, n_slots=16)
         self.boxes = np.full(N_ROWS, setting.C)
         self.slot_of_row = remembered(N_ROWS)
         self.row_of, self.birth_of = {}, {}  # of the oracle's examples: their rows, and when they came
@@ -142,7 +129,7 @@ class Race:
     def visit(self, row):
         """Both learn a row; returns the oracle's step, and whether it was a member already."""
         order = np.array([row])
-        self.machine = learn(self.learner, self.machine, self.X, self.labels, self.boxes, order, self.slot_of_row)
+        self.solver = learn(self.learner, self.solver, self.X, self.labels, self.boxes, order, self.slot_of_row)
         self.n_seen += 1
         known = [id for id in self.oracle.ids if self.row_of[id] == row]
         if known:
@@ -162,7 +149,7 @@ class Race:
     def finish(self, tol):
         """Both make the steps that are left, one at a time; returns how many there were."""
         n_steps = 0
-        while finished(self.learner, self.machine, tol, max_steps=1):
+        while finish(self.learner, self.solver, tol, max_steps=1):
             step = self.follow(lambda oracle: oracle.reprocess(tol))
             assert step not in (None, (None, []))
             n_steps += 1
@@ -193,41 +180,41 @@ class Race:
 
     def members(self, oracle):
         """The engine's rows and slots, and the oracle's rows and places, of the members in the order of their rows."""
-        dual = self.machine.dual
-        slots = np.flatnonzero(dual.bound[0, : dual.members.counts[0]["n_slots"]])
-        slots = slots[np.argsort(dual.row[slots])]
+        state = self.solver.state
+        slots = np.flatnonzero(state.bound[0, : state.working_set.counts[0]["n_slots"]])
+        slots = slots[np.argsort(state.row[slots])]
         theirs = np.array([self.row_of[id] for id in oracle.ids], int)
         places = np.argsort(theirs)
-        return dual.row[slots], slots, theirs[places], places
+        return state.row[slots], slots, theirs[places], places
 
     def agrees(self, oracle):
         rows, slots, theirs, places = self.members(oracle)
-        alpha = self.machine.dual.members.coef[0, slots]
+        alpha = self.solver.state.working_set.coef[0, slots]
         return np.array_equal(rows, theirs) and np.allclose(alpha, oracle.alpha[places], rtol=0, atol=TOL)
 
     def compare(self):
-        oracle, dual = self.oracle, self.machine.dual
-        members, tallies = dual.members, dual.tallies[0]
+        oracle, state = self.oracle, self.solver.state
+        members, counts = state.working_set, state.counts[0]
         rows, slots, theirs, places = self.members(oracle)
         np.testing.assert_array_equal(rows, theirs)
         np.testing.assert_array_equal(members.rows[slots], self.X[rows])
         np.testing.assert_array_equal(members.births[slots], [self.birth_of[oracle.ids[place]] for place in places])
-        np.testing.assert_array_equal(dual.truth[0, slots], oracle.y[places])
-        np.testing.assert_array_equal(dual.bound[0, slots], (oracle.low + oracle.high)[places])
+        np.testing.assert_array_equal(state.labels[0, slots], oracle.y[places])
+        np.testing.assert_array_equal(state.bound[0, slots], (oracle.low + oracle.high)[places])
         np.testing.assert_allclose(members.coef[0, slots], oracle.alpha[places], rtol=0, atol=TOL)
-        np.testing.assert_allclose(dual.gradient[0, slots], oracle.g[places], rtol=0, atol=TOL)
-        assert (tallies[N_SUPPORT], tallies[N_MEMBERS]) == (oracle.n_sv, len(oracle.ids))
-        assert tallies[N_REPROCESS] == self.n_reprocess
+        np.testing.assert_allclose(state.gradient[0, slots], oracle.g[places], rtol=0, atol=TOL)
+        assert (counts["n_support"], counts["n_members"]) == (oracle.n_sv, len(oracle.ids))
+        assert counts["n_reprocess"] == self.n_reprocess
         assert (members.counts[0]["n_seen"], members.counts[0]["n_maintenance"]) == (self.n_seen, self.n_gone)
         if isinstance(oracle, LASVMOracle):
             self.compare_gap()
         else:
-            assert dual.sums[0, BIAS] == pytest.approx(oracle.b, abs=TOL)
+            assert state.sums[0]["bias"] == pytest.approx(oracle.b, abs=TOL)
             assert abs(members.coef[0].sum()) <= TOL
 
     def compare_gap(self):
-        oracle, dual, C = self.oracle, self.machine.dual, self.setting.C
-        gap = dual.sums[0, HINGE] - dual.sums[0, OVERLAP]
+        oracle, state, C = self.oracle, self.solver.state, self.setting.C
+        gap = state.sums[0]["hinge"] - state.sums[0]["overlap"]
         assert gap == pytest.approx(oracle.duality_gap, rel=TOL, abs=TOL)
         model = oracle.gram, oracle.y, oracle.alpha
         if self.setting.variant == "nc":
@@ -237,8 +224,8 @@ class Race:
             direct = hinge_primal(*model, C) - hinge_dual(*model)
         assert gap == pytest.approx(direct, rel=TOL, abs=TOL)
         names = "n_admitted", "admitted_left", "admitted_right", "cleaned_left", "cleaned_right"
-        places = ADMITTED, ADMITTED_LEFT, ADMITTED_RIGHT, CLEANED_LEFT, CLEANED_RIGHT
-        assert [dual.tallies[0, place] for place in places] == [getattr(oracle, name) for name in names]
+        ours = [state.counts[0][f"n_{name.removeprefix('n_')}"] for name in names]
+        assert ours == [getattr(oracle, name) for name in names]
 
 
 def assert_follows_the_oracle(race):
@@ -263,7 +250,7 @@ def test_without_a_bias(variant, pairs, monkeypatch):
     assert sum(step.skipped for step in steps) >= 10 or variant != "i"
     assert sum(step.cleaned != [] for step in steps) >= 3 or variant in ("i", "full")
     assert race.oracle.cleaned_right > 0 or variant in ("i", "full")
-    assert race.machine.dual.members.rows.shape[0] > 16  # it grew
+    assert race.solver.state.working_set.rows.shape[0] > 16  # it grew
 
 
 @pytest.mark.parametrize("max_idle", [0, 3])

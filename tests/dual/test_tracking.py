@@ -9,8 +9,7 @@ from support import blobs
 from frugalsvm import TrackingSVC
 from frugalsvm.core.kernels import RBF
 from frugalsvm.core.rng import below, new_rng
-from frugalsvm.dual.learn import learn, new_machine
-from frugalsvm.dual.state import HINGE, OVERLAP
+from frugalsvm.dual.online import learn, new_solver
 from frugalsvm.dual.tracking import new_tracking
 
 C, GAMMA, K = 2.0, 0.4, 5
@@ -27,24 +26,24 @@ def test_follows_the_oracle(process):
     rng = new_rng(4)
     oracle = TrackingOracle(C, K, process, gamma=GAMMA, draw=lambda n: below(rng, n))
     learner = new_tracking(RBF(GAMMA), C, K, process, False, 1, new_rng(4))
-    machine = new_machine(3, 1, np.float64, 2**20, n_slots=16)
+    solver = new_solver(3, 1, np.float64, 2**20, n_slots=16)
     gaps = []
     for t in range(len(X)):
         oracle.learn_one(X[t], y[t])
-        machine = learn(learner, machine, X[t : t + 1], labels[t : t + 1], np.full(1, C))
-        dual = machine.dual
-        n = dual.members.counts[0]["n_slots"]
+        solver = learn(learner, solver, X[t : t + 1], labels[t : t + 1], np.full(1, C))
+        state = solver.state
+        n = state.working_set.counts[0]["n_slots"]
         assert n == t + 1
-        np.testing.assert_allclose(dual.members.coef[0, :n], oracle.alpha * y[:n], atol=1e-10)
-        mean = dual.members.coef[0, :n].copy()
+        np.testing.assert_allclose(state.working_set.coef[0, :n], oracle.alpha * y[:n], atol=1e-10)
+        mean = state.working_set.coef[0, :n].copy()
         for slot, lag in zip(learner.moved[0], learner.lag[0], strict=True):
             if slot >= 0:
                 mean[slot] -= lag
         np.testing.assert_allclose(mean, oracle.mean_alpha * y[:n], atol=1e-10)
-        gap = (dual.sums[0, HINGE] - dual.sums[0, OVERLAP]) / (C * (t + 1))
+        gap = (state.sums[0]["hinge"] - state.sums[0]["overlap"]) / (C * (t + 1))
         np.testing.assert_allclose(gap, oracle.normalised_gap, rtol=1e-8, atol=1e-12)
         gaps.append(gap)
-    np.testing.assert_allclose(learner.trace[:2], [np.sum(gaps), len(X)], rtol=1e-8)
+    np.testing.assert_allclose(list(learner.trace[0]), [np.sum(gaps), len(X)], rtol=1e-8)
 
 
 class TestTrackingSVC:
@@ -75,11 +74,11 @@ class TestTrackingSVC:
     def test_cached_keeps_support_vectors_only(self):
         X, _, y = stream()
         model = TrackingSVC(K, C, gamma=GAMMA, cached=True, average=False, random_state=0).fit(X, y)
-        dual = model._machine.dual
-        n = dual.members.counts[0]["n_slots"]
-        is_member = dual.bound[0, :n] != 0
+        state = model._solver.state
+        n = state.working_set.counts[0]["n_slots"]
+        is_member = state.bound[0, :n] != 0
         assert is_member.sum() == model.n_support_[0] < len(X)
-        assert (dual.members.coef[0, :n][is_member] != 0).all()
+        assert (state.working_set.coef[0, :n][is_member] != 0).all()
         assert model.score(X, y) > 0.65
 
     def test_batch_reads_all_first(self):

@@ -19,7 +19,6 @@ from frugalsvm import (
 )
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.exact.incremental import REFRESH
-from frugalsvm.exact.state import N_SINCE, G
 
 GAMMA = 0.5
 
@@ -225,16 +224,16 @@ class TestIncremental:
 
     def test_a_violation_shows(self):
         model = self.learned()
-        exact = model._machines[0].exact
-        inside = exact.margin[0]
-        exact.of[G, inside] += 1e-3
+        state = model._solvers[0].state
+        inside = state.margin_slots[0]
+        state.scores[inside] += 1e-3
         assert model.kkt_violation_ == pytest.approx(1e-3, rel=1e-3)
 
     def test_drift_is_the_error_that_was_found_when_all_was_computed_anew(self):
         model = self.learned()  # and unlearned: empty slots have no decision value that could be wrong
-        exact = model._machines[0].exact
-        exact.of[G, 1] += 1e-6
-        exact.counts[N_SINCE] = REFRESH
+        state = model._solvers[0].state
+        state.scores[1] += 1e-6
+        state.counts[0]["n_since_refresh"] = REFRESH
         model.partial_fit(self.X[:1], self.Y[:1])
         assert model.drift_ == pytest.approx(1e-6, rel=1e-2)
         assert model.kkt_violation_ < 1e-9

@@ -2,7 +2,7 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from frugalsvm import LASVMClassifier
+from frugalsvm import LASVMClassifier, TrackingSVC
 
 # They agree at the optimum (test_lasvm_input.py), but the checks ask for seven digits after one pass or five.
 ONLINE = "an example of weight 2 is one step in a larger box, not two steps, and one example more makes another order"
@@ -13,7 +13,14 @@ EXPECTED_FAILURES = {
 
 
 @parametrize_with_checks(
-    [LASVMClassifier("g", max_iter=5), LASVMClassifier("lasvm")], expected_failed_checks=lambda _: EXPECTED_FAILURES
+    [
+        LASVMClassifier("g", max_iter=5),
+        *(LASVMClassifier(variant) for variant in ("lasvm", "nc", "i", "full")),
+        LASVMClassifier("lasvm", step_type="single"),
+        TrackingSVC(),
+        TrackingSVC(3, average=False, cached=True),
+    ],
+    expected_failed_checks=lambda _: EXPECTED_FAILURES,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 from support import blobs
 
 from frugalsvm import IncrementalSVC
-from frugalsvm.estimators import _exact
+from frugalsvm.exact import one_vs_one
 
 GAMMA = 0.3
 EQUAL = 1e-6
@@ -217,8 +217,8 @@ class TestUnlearning:
         assert_same_values(model, fresh, X)
         assert (model.n_examples_, model.t_) == (len(y), len(y) + 90)
         assert model.example_ids_.tolist() == [*range(10), *range(40, len(y)), *range(len(y) + 60, len(y) + 90)]
-        for machine, other in zip(model._machines, fresh._machines, strict=True):  # slots are used again
-            assert machine.exact.points.counts[0]["n_slots"] == other.exact.points.counts[0]["n_slots"]
+        for solver, other in zip(model._solvers, fresh._solvers, strict=True):  # slots are used again
+            assert solver.state.points.counts[0]["n_slots"] == other.state.points.counts[0]["n_slots"]
 
     def test_rows(self, data):
         X, y = data
@@ -409,7 +409,7 @@ class TestMemory:
     def test_estimate(self, data):
         model = new_model(cache_size=0.1).fit(*data)
         arrays = [
-            array for m in model._machines for part in (m.exact[1:], m.exact.points, m.rows[1:]) for array in part
+            array for m in model._solvers for part in (m.state[1:], m.state.points, m.cache[1:]) for array in part
         ]
         assert sum(array.nbytes for array in arrays) <= model.training_bytes_ <= 2 * sum(a.nbytes for a in arrays)
 
@@ -467,7 +467,7 @@ class TestInterrupted:
         X, y = four
         model = new_model(3.0).fit(X[:60], y[:60]).unlearn([5, 8])
         before = all_about(model, X)
-        learn, calls = _exact.learn, []
+        learn, calls = one_vs_one.learn, []
 
         def interrupted(*args):
             calls.append(args)
@@ -475,10 +475,10 @@ class TestInterrupted:
                 raise KeyboardInterrupt
             return learn(*args)
 
-        monkeypatch.setattr(_exact, "learn", interrupted)
+        monkeypatch.setattr(one_vs_one, "learn", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(X[60:], y[60:])
-        monkeypatch.setattr(_exact, "learn", learn)
+        monkeypatch.setattr(one_vs_one, "learn", learn)
         for old, new in zip(before, all_about(model, X), strict=True):
             np.testing.assert_allclose(old, new, atol=1e-8)
         assert_same_values(

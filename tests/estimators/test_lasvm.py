@@ -73,12 +73,12 @@ def direct_gap(model):
     An outlier of the ramp loss has the box of the other label, and its linear term keeps the true one: the primal is
     the hinge loss beyond the linear part, ``c max(0, Y (y - f))``.
     """
-    dual = model._machine.dual
-    n, gap = dual.members.counts[0]["n_slots"], 0.0
-    for c in range(len(dual.bound)):
-        chosen = np.flatnonzero(dual.bound[c, :n])
-        rows, alphas = dual.members.rows[chosen], dual.members.coef[c, chosen]
-        signs, bounds = dual.truth[c, chosen], dual.bound[c, chosen]
+    state = model._solver.state
+    n, gap = state.working_set.counts[0]["n_slots"], 0.0
+    for c in range(len(state.bound)):
+        chosen = np.flatnonzero(state.bound[c, :n])
+        rows, alphas = state.working_set.rows[chosen], state.working_set.coef[c, chosen]
+        signs, bounds = state.labels[c, chosen], state.bound[c, chosen]
         gram = rbf_kernel(rows, gamma=model.gamma_)
         size = alphas @ gram @ alphas
         primal = 0.5 * size + np.maximum(0, bounds * (signs - gram @ alphas - model.intercept_[c])).sum()
@@ -155,7 +155,7 @@ class TestEveryVariant:
         X, y = four
         large, small = (new_model(variant, 10.0, cache_size=size, **CLEANING).fit(X, y) for size in (200, 1e-6))
         assert small.n_kernel_evals_ > large.n_kernel_evals_
-        assert len(small._machine.rows.slot) < 10
+        assert len(small._solver.cache.slot) < 10
         np.testing.assert_allclose(small.decision_function(X), large.decision_function(X), rtol=1e-6, atol=1e-6)
 
     @pytest.mark.parametrize("order", ["one class first", "sorted", "outliers first"])

@@ -11,7 +11,7 @@ from support import assert_same_estimator, blobs
 from test_lasvm import GAMMA, alphas_of, new_model, noisy_rings
 
 from frugalsvm import LASVMClassifier, TrackingSVC
-from frugalsvm.estimators._dual import PackedSupport
+from frugalsvm.dual.selective_sampling import PackedSupport
 from frugalsvm.estimators.lasvm import VARIANTS
 
 
@@ -90,7 +90,7 @@ class TestSelection:
         support = None
         for start in range(0, len(X), 20):
             model.partial_fit(X[start : start + 20], y[start : start + 20], classes=range(4))
-            members = model._machine.dual.members
+            members = model._solver.state.working_set
             support = support or PackedSupport(members)
             packed, expected = support.update(members, model._slot_coefficients()), model._expansion
             n = expected.counts[0]["n_slots"]

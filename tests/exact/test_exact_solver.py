@@ -10,10 +10,10 @@ from oracles.exact import bias as oracle_bias
 from sklearn.svm import SVC
 
 from frugalsvm.core.kernels import RBF, Linear, Poly
-from frugalsvm.exact.conditions import dual_objective, is_pinned, optimal_bias, violation
 from frugalsvm.exact.incremental import REFRESH, change_C, learn, left_out, restored, unlearn
-from frugalsvm.exact.machine import capacity_of, machine_bytes, machine_of, new_machine, saved
-from frugalsvm.exact.state import DRIFT, N_FREE, N_MARGIN, N_SINCE, B, G
+from frugalsvm.exact.kkt import dual_objective, is_pinned, optimal_bias, violation
+from frugalsvm.exact.memory import solver_bytes
+from frugalsvm.exact.solver import capacity_of, new_solver, saved, solver_of
 
 CACHE = 2**20
 OPTIMAL = 1e-7  # violations; the solver leaves 1e-9 alone, and large kernel values are rounded
@@ -82,22 +82,22 @@ class Model:
 
     def __init__(self, problem, rows=None, cache=CACHE, **sizes):
         self.problem, self.slots = problem, {}
-        self.machine = new_machine(problem.X.shape[1], cache, **sizes)
+        self.solver = new_solver(problem.X.shape[1], cache, **sizes)
         if rows is not None:
             self.learn(rows)
 
     def learn(self, rows):
         rows, p = np.asarray(rows), self.problem
         taken = np.zeros(len(rows), np.int64)
-        self.machine = learn(p.engine_kernel, self.machine, p.X[rows], p.y[rows], p.boxes[rows], taken)
+        self.solver = learn(p.engine_kernel, self.solver, p.X[rows], p.y[rows], p.boxes[rows], taken)
         self.slots.update(zip(rows.tolist(), taken.tolist(), strict=True))
         return self
 
     def unlearn(self, row):
-        self.machine = unlearn(self.problem.engine_kernel, self.machine, self.slots.pop(row))
+        self.solver = unlearn(self.problem.engine_kernel, self.solver, self.slots.pop(row))
 
     def change_C(self, C):
-        self.machine = change_C(self.problem.engine_kernel, self.machine, C / self.problem.C)
+        self.solver = change_C(self.problem.engine_kernel, self.solver, C / self.problem.C)
         self.problem.C = C
 
     @property
@@ -106,11 +106,11 @@ class Model:
 
     @property
     def beta(self):
-        return self.machine.exact.points.coef[0, [self.slots[row] for row in self.rows]]
+        return self.solver.state.points.coef[0, [self.slots[row] for row in self.rows]]
 
     @property
     def bias(self):
-        return optimal_bias(self.machine.exact)
+        return optimal_bias(self.solver.state)
 
     def values(self):
         """f of all rows of the problem, known or not."""
@@ -119,7 +119,7 @@ class Model:
     def violation(self):
         """With the bias of the solver; where all are at their ends up to rounding, the published one is another."""
         gram = self.problem.K[np.ix_(self.rows, self.rows)]
-        return kkt_violation(gram, self.beta, self.machine.exact.scalars[B], *self.problem.ends(self.rows))
+        return kkt_violation(gram, self.beta, self.solver.state.scalars[0]["bias"], *self.problem.ends(self.rows))
 
     def gap(self):
         """Primal minus dual objective, with the published bias."""
@@ -132,13 +132,13 @@ class Model:
         return objective(self.problem.K[np.ix_(self.rows, self.rows)], self.beta, lower, upper)
 
     def check(self):
-        exact = self.machine.exact
+        state = self.solver.state
         assert self.violation() < OPTIMAL
         assert abs(self.gap()) < OPTIMAL * max(1.0, self.problem.boxes.sum())
-        assert violation(exact, self.bias) < OPTIMAL
-        n = exact.points.counts[0]["n_slots"]
-        assert n - exact.counts[N_FREE] == len(self.slots)
-        assert np.count_nonzero(exact.points.coef[0, :n]) == np.count_nonzero(self.beta)
+        assert violation(state, self.bias) < OPTIMAL
+        n = state.points.counts[0]["n_slots"]
+        assert n - state.counts[0]["n_free"] == len(self.slots)
+        assert np.count_nonzero(state.points.coef[0, :n]) == np.count_nonzero(self.beta)
 
 
 @pytest.mark.parametrize("seed", range(51))
@@ -160,7 +160,7 @@ class TestRandomProblems:
             model.unlearn(int(row))
             model.check()
         assert model.bias == 0.0
-        np.testing.assert_array_equal(model.machine.exact.points.coef, 0.0)
+        np.testing.assert_array_equal(model.solver.state.points.coef, 0.0)
 
     def test_optimum(self, seed):
         problem = random_problem(seed, NAMES[seed % 3])
@@ -169,9 +169,9 @@ class TestRandomProblems:
         beta, bias = optimum(problem.K, lower, kink, upper)
         best = objective(problem.K, beta, lower, upper)
         assert model.objective() <= best + 1e-9 * max(1.0, abs(best))
-        assert dual_objective(model.machine.exact) == pytest.approx(-best, rel=1e-8, abs=1e-8)
+        assert dual_objective(model.solver.state) == pytest.approx(-best, rel=1e-8, abs=1e-8)
         np.testing.assert_allclose(model.values() - model.bias, problem.K @ beta, rtol=EQUAL, atol=EQUAL)
-        if is_pinned(model.machine.exact):
+        if is_pinned(model.solver.state):
             assert model.bias == pytest.approx(bias, abs=EQUAL)
 
     @pytest.mark.filterwarnings("ignore:Solver terminated early")
@@ -211,12 +211,12 @@ class TestRandomProblems:
     def test_left_out(self, seed):
         problem = random_problem(seed, NAMES[seed % 3])
         model = Model(problem, np.arange(len(problem)))
-        before = [array.copy() for array in saved(model.machine).arrays]
+        before = [array.copy() for array in saved(model.solver).arrays]
         for row in np.random.default_rng(seed).integers(len(problem), size=5):
             without = Model(problem, np.setdiff1d(np.arange(len(problem)), row))
-            value = left_out(problem.engine_kernel, model.machine, model.slots[int(row)])
+            value = left_out(problem.engine_kernel, model.solver, model.slots[int(row)])
             assert value == pytest.approx(without.values()[row], rel=EQUAL, abs=EQUAL)
-        for old, new in zip(before, saved(model.machine).arrays, strict=True):
+        for old, new in zip(before, saved(model.solver).arrays, strict=True):
             np.testing.assert_array_equal(old, new)
 
 
@@ -240,8 +240,8 @@ class TestAdiabaticOracle:
     def compare(self, model, oracle):
         np.testing.assert_allclose(model.beta, oracle.beta, atol=1e-8 * max(1.0, model.problem.C))
         if oracle.S:
-            assert model.machine.exact.scalars[B] == pytest.approx(oracle.b, abs=1e-7) or not is_pinned(
-                model.machine.exact
+            assert model.solver.state.scalars[0]["bias"] == pytest.approx(oracle.b, abs=1e-7) or not is_pinned(
+                model.solver.state
             )
 
 
@@ -252,7 +252,7 @@ class TestBias:
         problem = clean_problem(seed, C=0.01)
         rows = np.concatenate([np.flatnonzero(problem.y == label)[:12] for label in (-1, 1)])
         model = Model(problem, rows)
-        assert not is_pinned(model.machine.exact)
+        assert not is_pinned(model.solver.state)
         gram = problem.K[np.ix_(model.rows, model.rows)]
         assert model.bias == pytest.approx(oracle_bias(gram, model.beta, *problem.ends(model.rows)), abs=1e-9)
         for row in (rows[0], rows[-1]):
@@ -304,7 +304,7 @@ class TestDegenerate:
         model = Model(problem)
         for row in range(40):
             model.learn([row]).check()
-        assert model.machine.exact.counts[N_MARGIN] <= n_features + 1
+        assert model.solver.state.counts[0]["n_margin"] <= n_features + 1
         np.testing.assert_allclose(model.values(), y, atol=1e-9)
 
     @pytest.mark.parametrize("kernel", NAMES)
@@ -331,7 +331,7 @@ class TestDegenerate:
         small, large = Model(problem, cache=1, n_slots=16), Model(problem, np.arange(len(problem)))
         for row in range(len(problem)):
             small.learn([row]).check()
-        assert len(small.machine.rows.slot) == 4
+        assert len(small.solver.cache.slot) == 4
         np.testing.assert_allclose(small.values(), large.values(), atol=EQUAL)
 
     def test_features_of_very_different_sizes(self):
@@ -361,7 +361,7 @@ class TestMachine:
             for row in range(5, 25):
                 model.unlearn(row)
             model.learn(np.arange(5, 25)).check()
-            assert model.machine.exact.points.counts[0]["n_slots"] == 40
+            assert model.solver.state.points.counts[0]["n_slots"] == 40
             np.testing.assert_allclose(model.values(), before, atol=EQUAL)
 
     def test_growing(self):
@@ -369,19 +369,19 @@ class TestMachine:
         problem = clean_problem(0, n=500, C=1.0)
         model = Model(problem, np.arange(500), n_slots=1, room=2)
         model.check()
-        assert capacity_of(model.machine) >= 500
-        assert model.machine.exact.margin.size > model.machine.exact.counts[N_MARGIN] > 20
+        assert capacity_of(model.solver) >= 500
+        assert model.solver.state.margin_slots.size > model.solver.state.counts[0]["n_margin"] > 20
         np.testing.assert_allclose(model.values(), Model(problem, np.arange(500)).values(), atol=EQUAL)
 
     def test_rounding_errors_are_removed(self):
         problem = clean_problem(0)
         model = Model(problem, np.arange(40))
-        exact = model.machine.exact
-        exact.of[G, :40] += 1e-5 * np.random.default_rng(0).normal(size=40)
-        exact.counts[N_SINCE] = REFRESH
+        state = model.solver.state
+        state.scores[:40] += 1e-5 * np.random.default_rng(0).normal(size=40)
+        state.counts[0]["n_since_refresh"] = REFRESH
         model.unlearn(int(np.flatnonzero(model.beta)[0]))
-        assert 1e-6 < model.machine.exact.scalars[DRIFT] < 1e-4
-        assert model.machine.exact.counts[N_SINCE] < 10
+        assert 1e-6 < model.solver.state.scalars[0]["drift"] < 1e-4
+        assert model.solver.state.counts[0]["n_since_refresh"] < 10
         model.check()
 
     def test_another_cache(self):
@@ -389,7 +389,7 @@ class TestMachine:
         model = Model(problem, np.arange(30))
         for row in range(0, 30, 4):
             model.unlearn(row)
-        model.machine = machine_of(model.machine.exact, 2**16)
+        model.solver = solver_of(model.solver.state, 2**16)
         model.learn(np.arange(30, 40)).check()
 
     def test_what_was_saved_comes_back(self):
@@ -398,12 +398,12 @@ class TestMachine:
         half = len(problem) // 2
         model = Model(problem, np.arange(half), n_slots=16)
         model.unlearn(3)
-        before, values, slots = saved(model.machine), model.values(), dict(model.slots)
+        before, values, slots = saved(model.solver), model.values(), dict(model.slots)
         model.learn(np.arange(half, len(problem)))
         for row in (0, 5, half):
             model.unlearn(row)
         model.change_C(0.1)
-        model.machine, model.slots = restored(problem.engine_kernel, model.machine, before), slots
+        model.solver, model.slots = restored(problem.engine_kernel, model.solver, before), slots
         problem.C = random_problem(7, "rbf").C
         np.testing.assert_allclose(model.values(), values, atol=1e-9)
         model.check()
@@ -412,7 +412,7 @@ class TestMachine:
     def test_no_room_for_the_margin_set(self):
         problem = clean_problem(0, n=100, C=100.0)
         model = Model(problem, np.arange(10), room=16)
-        before = saved(model.machine)
+        before = saved(model.solver)
 
         def refuse(room):
             raise MemoryError(room)
@@ -422,22 +422,22 @@ class TestMachine:
         with pytest.raises(MemoryError, match="16"):
             learn(
                 problem.engine_kernel,
-                model.machine,
+                model.solver,
                 problem.X[part],
                 problem.y[part],
                 problem.boxes[part],
                 taken,
                 refuse,
             )
-        model.machine = restored(problem.engine_kernel, model.machine, before)
+        model.solver = restored(problem.engine_kernel, model.solver, before)
         model.check()
         model.learn(np.arange(10, 100)).check()
 
     @pytest.mark.parametrize("n_slots", [16, 1000])
     @pytest.mark.parametrize("cache", [1, 2**20])
     def test_bytes(self, n_slots, cache):
-        machine = new_machine(7, cache, n_slots, room=50)
-        arrays = [*machine.exact[1:], *machine.exact.points, *saved(machine).arrays]
-        arrays += [array for array in machine.rows if array is not machine.rows.buffer]
+        solver = new_solver(7, cache, n_slots, room=50)
+        arrays = [*solver.state[1:], *solver.state.points, *saved(solver).arrays]
+        arrays += [array for array in solver.cache if array is not solver.cache.buffer]
         total = sum(array.nbytes for array in arrays)
-        assert total == pytest.approx(machine_bytes(n_slots, 50, 7, cache), rel=0.1)
+        assert total == pytest.approx(solver_bytes(n_slots, 50, 7, cache), rel=0.1)

@@ -7,23 +7,12 @@ from oracles.tvm import TVM
 
 from frugalsvm.core.kernels import RBF
 from frugalsvm.datasets import make_checkerboard
-from frugalsvm.exact.state import HI, KINK_AT, LO, B
 from frugalsvm.exact.tvm import learn, new_cache
-from frugalsvm.exact.twins import (
-    MINUS,
-    N_IGNORED,
-    N_MERGED,
-    N_PASSED,
-    N_REMOVED,
-    PLUS,
-    TOTAL,
-    C,
-    Rules,
-    new_twins,
-)
+from frugalsvm.exact.twins import TVM as Parameters
+from frugalsvm.exact.twins import new_twins
 
 GAMMA = 1.35
-ACTIONS = {"passed over": N_PASSED, "replaced": N_REMOVED, "merged": N_MERGED, "ignored": N_IGNORED}
+ACTIONS = {"passed over": "n_passed", "replaced": "n_removed", "merged": "n_merged", "ignored": "n_ignored"}
 
 
 def stream(n_rows, seed):
@@ -36,31 +25,32 @@ class Engine:
     """A learner that is given one example at a time."""
 
     def __init__(self, budget, C0, *, m1=1.0, m2=2.0, reject=0.2, one_sided=True, in_features=False):
-        self.rules = Rules(RBF(GAMMA), budget, C0 * budget, m1, m2, reject, one_sided, in_features)
+        self.parameters = Parameters(RBF(GAMMA), budget, C0 * budget, m1, m2, reject, one_sided, in_features)
         self.twins = new_twins(budget, 2)
         self.cache = new_cache(self.twins)
 
     def learn(self, x, y, weight=1.0):
-        learn(self.rules, self.twins, self.cache, x[None], np.array([y]), np.array([weight]))
+        learn(self.parameters, self.twins, self.cache, x[None], np.array([y]), np.array([weight]))
 
-    def of(self, *rows):
-        n = self.twins.exact.points.counts[0]["n_slots"]
-        return tuple(self.twins.exact.of[row, :n] for row in rows)
+    @property
+    def boxes(self):
+        n, state = self.twins.state.points.counts[0]["n_slots"], self.twins.state
+        return state.lower[:n], state.kink[:n], state.upper[:n]
 
     @property
     def rows(self):
-        return self.twins.exact.points.rows[: self.twins.exact.points.counts[0]["n_slots"]]
+        return self.twins.state.points.rows[: self.twins.state.points.counts[0]["n_slots"]]
 
     @property
     def weights(self):
-        n = self.twins.exact.points.counts[0]["n_slots"]
-        return self.twins.of[PLUS, :n], self.twins.of[MINUS, :n]
+        n = self.twins.state.points.counts[0]["n_slots"]
+        return self.twins.plus[:n], self.twins.minus[:n]
 
     @property
     def violation(self):
         distances = ((self.rows[:, None] - self.rows[None]) ** 2).sum(axis=2)
-        beta = self.twins.exact.points.coef[0, : len(self.rows)]
-        return kkt_violation(np.exp(-GAMMA * distances), beta, self.twins.exact.scalars[B], *self.of(LO, KINK_AT, HI))
+        beta = self.twins.state.points.coef[0, : len(self.rows)]
+        return kkt_violation(np.exp(-GAMMA * distances), beta, self.twins.state.scalars[0]["bias"], *self.boxes)
 
 
 @pytest.mark.parametrize(
@@ -85,12 +75,12 @@ def test_follows_the_oracle(settings, oracle_settings):
         step = oracle.learn(x, int(label))
         if step.action in seen:
             seen[step.action] += 1
-        assert {action: engine.twins.tallies[place] for action, place in ACTIONS.items()} == seen
+        assert {action: engine.twins.counts[0][place] for action, place in ACTIONS.items()} == seen
         np.testing.assert_allclose(engine.rows, oracle.rows, atol=1e-9)
         np.testing.assert_array_equal(engine.weights, (oracle.s_plus, oracle.s_minus))
-        assert engine.twins.sums[C] == pytest.approx(oracle.C)
+        assert engine.twins.sums[0]["C"] == pytest.approx(oracle.C)
         np.testing.assert_allclose(
-            engine.twins.exact.points.coef[0, : len(engine.rows)], oracle.beta, atol=1e-6 * max(1.0, oracle.C)
+            engine.twins.state.points.coef[0, : len(engine.rows)], oracle.beta, atol=1e-6 * max(1.0, oracle.C)
         )
     assert seen["merged"] > 50
 
@@ -107,10 +97,10 @@ def test_optimal_after_every_example(C0, seed):
     for x, label in zip(X, y, strict=True):
         engine.learn(x, label, weight=rng.choice([0.5, 1.0, 2.0]))
         assert engine.violation <= 1e-6
-        total = engine.twins.sums[TOTAL]
+        total = engine.twins.sums[0]["total"]
         assert sum(each.sum() for each in engine.weights) == pytest.approx(total)
-        assert engine.twins.sums[C] * total == pytest.approx(C0 * 20)
-    assert engine.twins.tallies[N_MERGED] + engine.twins.tallies[N_REMOVED] > 20
+        assert engine.twins.sums[0]["C"] * total == pytest.approx(C0 * 20)
+    assert engine.twins.counts[0]["n_merged"] + engine.twins.counts[0]["n_removed"] > 20
 
 
 @pytest.mark.parametrize("order", ["one class first", "one class only"])
@@ -130,6 +120,6 @@ def test_in_blocks_as_one_by_one():
     one_by_one, at_once = Engine(20, 50.0), Engine(20, 50.0)
     for x, label in zip(X, y, strict=True):
         one_by_one.learn(x, label)
-    learn(at_once.rules, at_once.twins, at_once.cache, X, y, np.ones(2000))
+    learn(at_once.parameters, at_once.twins, at_once.cache, X, y, np.ones(2000))
     np.testing.assert_array_equal(at_once.rows, one_by_one.rows)
-    np.testing.assert_array_equal(at_once.twins.exact.points.coef, one_by_one.twins.exact.points.coef)
+    np.testing.assert_array_equal(at_once.twins.state.points.coef, one_by_one.twins.state.points.coef)

@@ -25,6 +25,11 @@ def probe_of(told):
     return given(told["name"], X, y), y
 
 
+def assert_near(found, expected, tolerance):
+    """Other machines round otherwise, and learning makes more of that."""
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * np.abs(expected).max())
+
+
 def test_there_are_files_of_all_kinds():
     assert len(FILES) > 80
 
@@ -35,10 +40,10 @@ def test_old_file(path):
     model, told = read_model(path)
     X, y = probe_of(told)
     if told["answers"] is not None:
-        np.testing.assert_allclose(answers(model, X), told["answers"], rtol=1e-5, atol=1e-6)
+        assert_near(answers(model, X), told["answers"], 1e-5)
     if told.get("later") is not None:
         later = model.partial_fit(X, y)
-        np.testing.assert_allclose(answers(later, X), told["later"], rtol=1e-3, atol=1e-3)
+        assert_near(answers(later, X), told["later"], 1e-3)
 
 
 MOVED = {"core/expansion.py": "core/support_vectors.py", "core/kernels.py": "core/kernel_functions.py"}

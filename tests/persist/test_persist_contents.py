@@ -10,6 +10,7 @@ from support import blobs
 
 from frugalsvm import BSGDClassifier
 from frugalsvm.persist import ModelFileError, digest_of, load, save
+from frugalsvm.persist.records import plain_fields
 from frugalsvm.pipelines import StreamPipeline
 
 GOOD = FOLDER / "version1.frugal"
@@ -86,7 +87,7 @@ class TestContents:
     @pytest.mark.parametrize("value", [np.nan, np.inf, 1e38])
     @pytest.mark.parametrize("field", ["rows", "norms", "coef", "scalars"])
     def test_numbers(self, tmp_path, good, field, value):
-        array = getattr(load(GOOD)._expansion, field).copy()
+        array = plain_fields(load(GOOD)._expansion)[field].copy()
         array.flat[0] = value
         refused(tmp_path, with_array(good, number_of(good, field), array), "malformed")
 

@@ -17,6 +17,7 @@ from frugalsvm.core.records import integer_record
 __all__ = [
     "BLOCK_ROWS",
     "LONG_BLOCK_ROWS",
+    "SHORT_BLOCK_ROWS",
     "SOURCE_STATE",
     "example_norm",
     "load",
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 BLOCK_ROWS = 64  # 32 to 128 are alike; results are bit-identical for batches that are multiples of it
+SHORT_BLOCK_ROWS = 32  # for learners with thousands of vectors: the products with them should stay in the cache
 LONG_BLOCK_ROWS = 256  # for the sources that work column by column
 
 # What sources remember: where the loaded block starts, how many slots it has room for (`at_start` were in use when it

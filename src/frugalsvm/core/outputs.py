@@ -2,15 +2,28 @@
 
 import numpy as np
 
+from frugalsvm._compile import inlined
 from frugalsvm.core.expansion import Expansion, coefficients, new_expansion
 from frugalsvm.core.records import as_numbers
 
-__all__ = ["binary_labels", "joined", "n_outputs_for", "with_classes"]
+__all__ = ["binary_labels", "joined", "n_outputs_for", "sign_of", "signs", "with_classes"]
 
 
 def n_outputs_for(n_classes: int) -> int:
     """Two classes share one output; more have one each."""
     return 1 if n_classes == 2 else n_classes
+
+
+@inlined
+def sign_of(label, output, n_outputs):
+    """+1 where a class is the positive one of an output (of two classes, the second), otherwise -1."""
+    return 1.0 if label == (1 if n_outputs == 1 else output) else -1.0
+
+
+def signs(labels: np.ndarray, n_outputs: int) -> np.ndarray:
+    """The same for all outputs and labels, ``(n_outputs, n_labels)``."""
+    positive = np.ones(1) if n_outputs == 1 else np.arange(n_outputs)
+    return np.where(labels[None] == positive[:, None], 1.0, -1.0)
 
 
 def binary_labels(labels: np.ndarray, output: int, n_outputs: int) -> np.ndarray:

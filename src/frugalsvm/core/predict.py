@@ -10,7 +10,7 @@ from frugalsvm.core.lookahead import example_norm, load, products_row
 from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
 
-__all__ = ["decision_values", "score_example", "scored"]
+__all__ = ["confidence", "decision_values", "score_example", "scored"]
 
 
 @generic
@@ -76,3 +76,11 @@ def decision_values(kernel, expansion, X, *, in_float64=False):
     score = _score_all_in_float64 if in_float64 else _score_all
     score(kernel, source, n_rows, rows_at_a_time(source), expansion, new_workspace(expansion), out)
     return out
+
+
+def confidence(values):
+    """How far decision values, a row for each example, are from a tie between classes."""
+    if values.shape[1] == 1:
+        return np.abs(values[:, 0])
+    highest = np.partition(values, -2, axis=1)[:, -2:]
+    return highest[:, 1] - highest[:, 0]

@@ -1,200 +1,111 @@
-"""LASVM-G, LASVM-NC, LASVM-I and FULL SVM: online SVMs without a bias, driven by the duality gap.
+"""Online learning in the dual: what a learner does with an example, and the loop that shows it one after the other.
 
-Paper: S. Ertekin, L. Bottou, C. L. Giles, "Nonconvex online support vector machines", IEEE TPAMI 33 (2011). For every
-example::
-
-    NC:  beta = C if y f(x) < s and there are enough support vectors       (16), as an effective label (``state.py``)
-    I:   leave the example out if y f(x) > 1, or < s                        section 6
-    threshold = max(C, gap target)                                          (8)
-    PROCESS: the example becomes a member and its alpha takes a step        section 4.2
-    while gap > threshold:  REPROCESS                                       section 4.2, ``steps.py``
-    now and then CLEAN (not FULL)                                           section 4.2, ``members.py``
-
-Deviations, each found by measurement: pair steps in REPROCESS (the printed coordinate steps are an option); LASVM-I
-does not apply ``y f < s`` before there are enough support vectors either, or it can die at the start. And as long as
-examples of one class are lacking, as in a stream sorted by label, nobody knows which of the other class will matter:
-nothing is left out or taken for an outlier, and CLEAN leaves ``PATIENCE`` times more.
+A learner is a NamedTuple of parameters (``lasvm.py``, ``lasvm_nc.py``, ``tracking.py``) with a body of ``visit``, which
+learns an example (PROCESS it, then REPROCESS as often as the algorithm asks for), and one of ``reprocess``, which is a
+step on the members; FINISH makes such steps until no violation is left. Around the compiled loop are the blocks of
+examples, the growth of the arrays, and the cache of kernel rows.
 """
 
 from typing import NamedTuple
 
+import numpy as np
+from scipy.sparse import csr_array
+
 from frugalsvm._compile import entry, generic, inlined
-from frugalsvm._stored import ANY_COUNT, NOT_NEGATIVE, POSITIVE, stored
-from frugalsvm.core.cache import row_of_slot
+from frugalsvm._stored import stored
+from frugalsvm.core.cache import KernelRows, new_rows, resized_rows
 from frugalsvm.core.expansion import whole_groups
-from frugalsvm.core.fastmath import float64_sum
-from frugalsvm.core.kernels import kernel_row, self_value
-from frugalsvm.core.lookahead import example_norm, load, products_row
-from frugalsvm.dual.members import PATIENCE, admit_member, clean, has_room, meet, one_sided, release, take_slot
-from frugalsvm.dual.state import ADMITTED, BUSY, LEFT, MIDDLE, N_FREE, N_SUPPORT, RIGHT
-from frugalsvm.dual.steps import coordinate_step, gap_of, gap_target, move_one, reprocess
+from frugalsvm.core.kernels import kernel_row
+from frugalsvm.core.lookahead import SHORT_BLOCK_ROWS, example_norm, load, products_row
+from frugalsvm.core.sources import current_columns, new_source, rows_at_a_time
+from frugalsvm.dual.state import DualState, new_state, resized_state
+from frugalsvm.dual.working_set import has_room, release
 
 __all__ = [
-    "HINGE_LOSS",
-    "RAMP_FILTER",
-    "RAMP_LOSS",
-    "Online",
+    "DualSolver",
+    "Work",
     "finish",
-    "improve",
+    "learn",
+    "new_solver",
+    "new_work",
     "newcomers_row",
-    "run",
-    "truth_of",
+    "remembered",
+    "reprocess",
+    "solver_of",
     "visit",
 ]
 
-HINGE_LOSS, RAMP_LOSS, RAMP_FILTER = range(3)
+FIRST_SLOTS = 1024
+MANY_SLOTS = 4096
+MANY_ROWS = 1000
+DENSE = 0.25  # part of the values other than zero above which sparse rows do not pay
+FEW_FEATURES = 16  # likewise, up to so many features
 
 
-@stored(
-    "lasvm-without-bias",
-    ranges={
-        "C": POSITIVE,
-        "loss": (0, 2),
-        "s": (-1e100, 1),
-        "warm_up": ANY_COUNT,
-        "tau": NOT_NEGATIVE,
-        "clean_every": ANY_COUNT,
-        "max_idle": ANY_COUNT,
-        "few": ANY_COUNT,
-    },
-)
-class Online(NamedTuple):
-    """Parameters of the bias-free family."""
-
-    kernel: NamedTuple
-    C: float
-    loss: int  # HINGE_LOSS, RAMP_LOSS (NC) or RAMP_FILTER (I)
-    s: float
-    warm_up: int  # support vectors before the ramp is used
-    tau: float
-    pairs: bool
-    clean_every: int  # 0: never
-    max_idle: int  # members with alpha = 0 that CLEAN leaves
-    few: int  # examples of each class there must be before any is left out
+# --- what a learner does ------------------------------------------------------------------------------------
 
 
 @generic
-def visit(learner, source, i, label, box, row, known, dual, rows, work):
+def visit(learner, source, i, label, box, row, known, state, cache, work):
     """Show an example to the learner; ``known`` is its slot if it is a member already, or -1."""
 
 
 @generic
-def improve(learner, tau, dual, rows, c, work):
+def reprocess(learner, tau, state, cache, c, work):
     """One step of REPROCESS for output c; returns whether there was a violation above tau."""
 
 
 @inlined
-def newcomers_row(kernel, source, i, dual, work):
+def newcomers_row(kernel, source, i, state, work):
     """Leave the kernel values of example i with all slots in the workspace."""
-    members = dual.members
-    n = members.counts[0]["n_slots"]
-    begin = products_row(source, i, members)
+    working_set = state.working_set
+    n = working_set.counts[0]["n_slots"]
+    begin = products_row(source, i, working_set)
     kernel_row(
-        kernel, source.products[begin:], members.norms, example_norm(source, i), work.kernel_row, whole_groups(n)
+        kernel, source.products[begin:], working_set.norms, example_norm(source, i), work.kernel_row, whole_groups(n)
     )
-    members.counts[0]["n_kernel_evals"] += n
-    members.counts[0]["n_seen"] += 1
+    working_set.counts[0]["n_kernel_evals"] += n
+    working_set.counts[0]["n_seen"] += 1
+
+
+# --- the loop -----------------------------------------------------------------------------------------------
 
 
 @inlined
-def truth_of(label, c, n_outputs):
-    """+1 or -1: two classes share an output, more have one each against the rest."""
-    return 1.0 if label == (1 if n_outputs == 1 else c) else -1.0
-
-
-@visit.implement(Online)
-def _visit(learner, source, i, label, box, row, known, dual, rows, work):
-    newcomers_row(learner.kernel, source, i, dual, work)
-    n = dual.members.counts[0]["n_slots"]
-    n_outputs = dual.bound.shape[0]
-    slot = known
-    for c in range(n_outputs):
-        threshold = gap_target(dual, c, learner.C)
-        n_admitted = dual.tallies[c, ADMITTED]
-        if slot >= 0 and dual.bound[c, slot] != 0.0:
-            _process_again(learner, dual, rows, c, slot, work)
-        else:
-            y = truth_of(label, c, n_outputs)
-            meet(dual, c, y)
-            f = float64_sum(dual.members.coef, c, work.kernel_row, n)
-            z = y * f
-            ready = not one_sided(dual, c, learner.few)
-            left = ready and z < learner.s and dual.tallies[c, N_SUPPORT] > learner.warm_up
-            if learner.loss == RAMP_FILTER and ready and (left or z > 1.0):
-                continue
-            if slot < 0:
-                slot = take_slot(learner.kernel, source, i, row, dual, rows, work)
-            zone = LEFT if z < learner.s else RIGHT if z > 1.0 else MIDDLE
-            bound = -y * box if learner.loss == RAMP_LOSS and left else y * box
-            admit_member(dual, c, slot, y, bound, y - f, zone, work.kernel_row[slot])
-            _process(learner, dual, c, slot, work.kernel_row)
-        while gap_of(dual, c) > threshold:
-            if not improve(learner, learner.tau, dual, rows, c, work):
-                break
-        due = learner.clean_every > 0 and dual.tallies[c, ADMITTED] % learner.clean_every == 0
-        if due and dual.tallies[c, ADMITTED] > n_admitted:
-            max_idle = learner.max_idle * (PATIENCE if one_sided(dual, c, learner.few) else 1)
-            clean(dual, rows, c, max_idle, work.sizes)
-
-
-@inlined
-def _process(learner, dual, c, slot, row):
-    """PROCESS: a coordinate step of a member, given its kernel row."""
-    own = self_value(learner.kernel, dual.members.norms[slot])
-    step = coordinate_step(dual, c, slot, own)
-    if step != 0.0:
-        move_one(dual, c, slot, step, own, row)
-        dual.members.counts[0]["n_updates"] += 1
-
-
-@inlined
-def _process_again(learner, dual, rows, c, slot, work):
-    """PROCESS an example of an earlier pass that still is a member."""
-    if coordinate_step(dual, c, slot, self_value(learner.kernel, dual.members.norms[slot])) != 0.0:
-        row = row_of_slot(rows, learner.kernel, dual.members, slot)
-        _process(learner, dual, c, slot, rows.values[row])
-
-
-@improve.implement(Online)
-def _improve(learner, tau, dual, rows, c, work):
-    return reprocess(learner.kernel, tau, learner.pairs, dual, rows, c, work)
-
-
-@inlined
-def fits(dual, source):
+def _fits(state, source):
     """Whether the loaded block has room for one more member."""
-    return dual.pool[N_FREE] > 0 or dual.members.counts[0]["n_slots"] < source.state[0]["room"]
+    return state.pool[0]["n_free"] > 0 or state.working_set.counts[0]["n_slots"] < source.state[0]["room"]
 
 
 @inlined
-def _slot_of(dual, slot_of_row, row):
+def _slot_of(state, slot_of_row, row):
     """The slot of an example of an earlier pass, or -1."""
     if slot_of_row.size == 0:
         return -1
     slot = slot_of_row[row]
-    return slot if slot >= 0 and dual.row[slot] == row else -1
+    return slot if slot >= 0 and state.row[slot] == row else -1
 
 
 @entry
-def run(learner, source, labels, boxes, ids, slot_of_row, start, block_rows, dual, rows, work):
+def _run(learner, source, labels, boxes, ids, slot_of_row, start, block_rows, state, cache, work):
     """Learn the examples from position ``start``; returns the position reached: the end, unless there is no free slot.
 
     ``ids`` are the numbers of the examples' rows. Where there is to be a later pass, ``slot_of_row`` remembers their
     slots.
     """
-    while start < labels.size and has_room(dual):
-        stop = start + load(source, start, min(block_rows - start % block_rows, labels.size - start), dual.members)
+    while start < labels.size and has_room(state):
+        stop = start + load(source, start, min(block_rows - start % block_rows, labels.size - start), state.working_set)
         first = start
-        while start < stop and has_room(dual) and fits(dual, source):
+        while start < stop and has_room(state) and _fits(state, source):
             if boxes[start] > 0.0:
                 row = ids[start]
-                known = _slot_of(dual, slot_of_row, row)
-                dual.pool[BUSY] = known
-                visit(learner, source, start - first, labels[start], boxes[start], row, known, dual, rows, work)
-                slot = dual.pool[BUSY]
-                dual.pool[BUSY] = -1
+                known = _slot_of(state, slot_of_row, row)
+                state.pool[0]["current"] = known
+                visit(learner, source, start - first, labels[start], boxes[start], row, known, state, cache, work)
+                slot = state.pool[0]["current"]
+                state.pool[0]["current"] = -1
                 if slot >= 0:
-                    release(dual, rows, slot)
+                    release(state, cache, slot)
                     if slot_of_row.size > 0:
                         slot_of_row[row] = slot
             start += 1
@@ -202,10 +113,95 @@ def run(learner, source, labels, boxes, ids, slot_of_row, start, block_rows, dua
 
 
 @entry
-def finish(learner, tol, max_steps, dual, rows, work):
+def _finish(learner, tol, max_steps, state, cache, work):
     """REPROCESS until no violation is above ``tol``; returns the number of steps."""
     n_steps = 0
-    for c in range(dual.bound.shape[0]):
-        while n_steps < max_steps and improve(learner, tol, dual, rows, c, work):
+    for c in range(state.bound.shape[0]):
+        while n_steps < max_steps and reprocess(learner, tol, state, cache, c, work):
             n_steps += 1
     return n_steps
+
+
+# --- driving it from Python ---------------------------------------------------------------------------------
+
+
+class Work(NamedTuple):
+    kernel_row: np.ndarray  # kernel values of the example at hand with the slots
+    gains: np.ndarray
+    sizes: np.ndarray  # float64
+
+
+_RENAMED = {"dual": "state", "rows": "cache"}
+
+
+@stored("dual-machine", earlier=lambda fields: {_RENAMED.get(name, name): each for name, each in fields.items()})
+class DualSolver(NamedTuple):
+    """The state of a learner and its cache of kernel rows."""
+
+    state: DualState
+    cache: KernelRows
+
+
+def new_work(state):
+    capacity, dtype = state.working_set.rows.shape[0], state.working_set.rows.dtype
+    return Work(np.zeros(capacity, dtype), np.zeros(capacity, dtype), np.zeros(capacity))
+
+
+def new_solver(n_features, n_outputs, dtype, cache_bytes, n_slots=FIRST_SLOTS):
+    state = new_state(n_slots, n_features, n_outputs, dtype)
+    return DualSolver(state, new_rows(cache_bytes, state.working_set.rows.shape[0], dtype))
+
+
+def solver_of(state, cache_bytes):
+    """A solver with the state of another one, and an empty cache."""
+    n = int(state.working_set.counts[0]["n_slots"])
+    filled = np.flatnonzero((state.bound[:, :n] != 0.0).any(axis=0))
+    capacity, dtype = state.working_set.rows.shape[0], state.working_set.rows.dtype
+    return DualSolver(state, new_rows(cache_bytes, capacity, dtype, filled=filled))
+
+
+def grown(solver):
+    """A solver with room for more members: twice as many, or a quarter more where that is much memory."""
+    capacity = solver.state.working_set.rows.shape[0]
+    capacity = capacity * 2 if capacity < MANY_SLOTS else capacity * 5 // 4
+    state = resized_state(solver.state, capacity)
+    return DualSolver(state, resized_rows(solver.cache, state.working_set.rows.shape[0]))
+
+
+def learn(learner, solver, X, labels, boxes, order=None, slot_of_row=None):
+    """Learn the rows of ``X`` in ``order``; returns the solver, a new one if it had to grow.
+
+    ``boxes`` are the sizes of the boxes, C times a weight. For several passes over the same rows, pass the same
+    ``slot_of_row`` (``remembered(n_rows)``) every time.
+    """
+    order = np.arange(X.shape[0]) if order is None else order
+    if isinstance(X, np.ndarray) and order.size >= MANY_ROWS and _is_sparse(X[order[:MANY_ROWS]]):
+        X = csr_array(X)
+    labels, boxes = labels[order], boxes[order]
+    slot_of_row = np.empty(0, np.int64) if slot_of_row is None else slot_of_row
+    position = 0
+    while True:
+        state, cache = solver
+        source = new_source(X, order, state.working_set, SHORT_BLOCK_ROWS, stays=True)
+        block_rows = rows_at_a_time(source)
+        work = new_work(state)
+        cache = cache._replace(columns=current_columns(source))
+        position = _run(learner, source, labels, boxes, order, slot_of_row, position, block_rows, state, cache, work)
+        if position == order.size:
+            return solver
+        solver = grown(solver)
+
+
+def _is_sparse(X):
+    """Whether most values are zero, so that members kept feature by feature need less work than matrix products."""
+    return X.shape[1] > FEW_FEATURES and np.count_nonzero(X) <= DENSE * X.size
+
+
+def remembered(n_rows):
+    """For ``learn``: no row is a member yet."""
+    return np.full(n_rows, -1, np.int64)
+
+
+def finish(learner, solver, tol, max_steps=10**9):
+    """Make all steps that are left until no violation is above ``tol``; returns the number of steps."""
+    return _finish(learner, float(tol), max_steps, solver.state, solver.cache, new_work(solver.state))

@@ -1,8 +1,9 @@
-"""The state of an online SVM in the dual: members, their coefficients, gradients and boxes.
+"""The state of an online SVM in the dual: the working set, its dual variables, gradients and boxes.
 
-*Members* are the examples that the learner may still change, support vectors or not. They live in the slots of an
-``Expansion``, whose coefficients are the signed ``alpha``. A slot that is freed stays where it is until another example
-takes it, so that cached kernel rows keep their meaning; free slots have no label and a box of size zero.
+The *working set* are the examples whose dual variables the learner may still change, support vectors or not: its
+*members*. They live in the slots of an ``Expansion``, whose coefficients are the signed ``alpha``. A slot that is freed
+stays where it is until another example takes it, so that cached kernel rows keep their meaning; free slots have no
+label and a box of size zero.
 
 For each output (one for two classes, otherwise one for each class against the rest)
 
@@ -26,129 +27,129 @@ import numpy as np
 
 from frugalsvm._stored import distinct, stored, within
 from frugalsvm.core.expansion import Expansion, new_expansion, resized
+from frugalsvm.core.records import float_record, integer_record
 
 __all__ = [
-    "ADMITTED",
-    "ADMITTED_LEFT",
-    "ADMITTED_RIGHT",
-    "BIAS",
-    "BUSY",
     "CHUNK",
-    "CLEANED_LEFT",
-    "CLEANED_RIGHT",
-    "HINGE",
-    "N_FREE",
-    "N_MEMBERS",
-    "N_REPROCESS",
-    "N_SUPPORT",
-    "OVERLAP",
-    "RUN",
-    "SEEN_NEGATIVE",
-    "SEEN_POSITIVE",
-    "SUM_H",
-    "SUM_H2",
+    "LEFT",
+    "MIDDLE",
+    "RIGHT",
     "UNKNOWN",
-    "WORST",
-    "Dual",
-    "new_dual",
-    "resized_dual",
+    "DualState",
+    "new_state",
+    "resized_state",
     "support_of",
+    "trimmed",
 ]
 
-# Places in `Dual.tallies`, one row for each output
-N_SUPPORT, N_MEMBERS, ADMITTED, ADMITTED_LEFT, ADMITTED_RIGHT, CLEANED_LEFT, CLEANED_RIGHT, N_REPROCESS = range(8)
-# Examples by label, and how many of the same label came last (negative for negative ones); members that come again
-# do not count
-SEEN_NEGATIVE, SEEN_POSITIVE, RUN = range(8, 11)
-N_TALLIES = 11
-# Places in `Dual.sums`, one row for each output: sum c max(0, Y g), sum alpha g, sum c y g, sum (c g)^2, the worst
-# violation, the bias
-HINGE, OVERLAP, SUM_H, SUM_H2, WORST, BIAS = range(6)
-UNKNOWN = -1.0  # a sum that is to be computed when it is needed
-# Places in `Dual.pool`
-N_FREE, BUSY = range(2)
-
 LEFT, MIDDLE, RIGHT = range(3)  # of the ramp
-
 CHUNK = 256  # slots of a chunk
+UNKNOWN = -1.0  # a sum that is to be computed when it is needed
+
+# n_negative, n_positive: examples by label; run: how many of the same label came last (negative for negative ones).
+# Members that come again do not count.
+COUNTS = integer_record(
+    "n_support", "n_members", "n_admitted", "n_admitted_left", "n_admitted_right", "n_cleaned_left", "n_cleaned_right",
+    "n_reprocess", "n_negative", "n_positive", "run",
+)  # fmt: skip
+# sum c max(0, Y g), sum alpha g, sum c y g, sum (c g)^2, the worst violation, the bias
+SUMS = float_record("hinge", "overlap", "h", "h_squared", "worst", "bias")
+POOL = integer_record("n_free", "current")  # slots on the stack of free ones; the slot at hand or -1
+
+
+_RENAMED = {"members": "working_set", "truth": "labels", "free": "free_slots", "tallies": "counts"}
 
 
 @stored(
-    "dual", arrays={"gradient": "x os", "truth": "d os", "bound": "x os", "up": "x os", "down": "x os", "worst":
-    "d ow", "zone": "t os", "row": "i s", "free": "i s", "pool": "i 2", "tallies": "i ot", "sums": "d o6"},
+    "dual", arrays={"gradient": "x os", "labels": "d os", "bound": "x os", "up": "x os", "down": "x os", "worst":
+    "d ow", "zone": "t os", "row": "i s", "free_slots": "i s", "pool": (POOL, "1"), "counts": (COUNTS, "o"),
+    "sums": (SUMS, "o")}, earlier=lambda fields: {_RENAMED.get(name, name): each for name, each in fields.items()},
 )  # fmt: skip
-class Dual(NamedTuple):
-    members: Expansion
+class DualState(NamedTuple):
+    working_set: Expansion
     gradient: np.ndarray  # (n_outputs, capacity) in the type of the rows, like what it is compared with below
-    truth: np.ndarray  # (n_outputs, capacity) labels +1 and -1
+    labels: np.ndarray  # (n_outputs, capacity) +1 and -1
     bound: np.ndarray  # (n_outputs, capacity) c_k Y_k, the end of the box besides 0; 0 where a slot is no member
     up: np.ndarray  # (n_outputs, capacity) how far alpha may rise
     down: np.ndarray  # (n_outputs, capacity) how far alpha may fall
     worst: np.ndarray  # (n_outputs, chunks) the worst violation of each chunk of slots
     zone: np.ndarray  # (n_outputs, capacity) where on the ramp a member was when it came
     row: np.ndarray  # (capacity,) the row of the training matrix that a member is, for later passes
-    free: np.ndarray  # (capacity,) a stack of free slots
-    pool: np.ndarray  # [number of free slots on the stack, the slot at hand or -1]
-    tallies: np.ndarray  # (n_outputs, 11) integers named above
-    sums: np.ndarray  # (n_outputs, 6) floats named above
+    free_slots: np.ndarray  # (capacity,) a stack
+    pool: np.ndarray  # (1,) POOL
+    counts: np.ndarray  # (n_outputs,) COUNTS
+    sums: np.ndarray  # (n_outputs,) SUMS
 
     def is_sound(self, sizes) -> bool:
         """Whether members are counted, and free slots are free."""
-        capacity, n, n_free = sizes["s"], int(self.members.counts[0]["n_slots"]), int(self.pool[N_FREE])
-        right = sizes["t"] == N_TALLIES and sizes["w"] == capacity // CHUNK + 1
-        right = right and within(self.free, capacity) and 0 <= n_free <= n and -1 <= int(self.pool[BUSY]) < capacity
-        if not right or not within(self.zone, 3) or sizes["o"] != self.members.coef.shape[0]:
+        capacity, n, pool = sizes["s"], int(self.working_set.counts[0]["n_slots"]), self.pool[0]
+        right = sizes["w"] == capacity // CHUNK + 1 and within(self.free_slots, capacity)
+        right = right and 0 <= pool["n_free"] <= n and -1 <= pool["current"] < capacity
+        if not right or not within(self.zone, 3) or sizes["o"] != self.working_set.coef.shape[0]:
             return False
-        is_member, free = self.bound != 0.0, self.free[:n_free]
+        is_member, free = self.bound != 0.0, self.free_slots[: pool["n_free"]]
         right = distinct(free) and within(free, max(n, 1)) and not is_member[:, n:].any()
         # Random members are drawn until one is found, and free slots are taken without a look.
-        right = right and not is_member[:, free].any() and bool(np.isin(self.truth, (-1.0, 0.0, 1.0)).all())
-        return bool(right) and bool((self.tallies[:, N_MEMBERS] == is_member.sum(axis=1)).all())
+        right = right and not is_member[:, free].any() and bool(np.isin(self.labels, (-1.0, 0.0, 1.0)).all())
+        return bool(right) and bool((self.counts["n_members"] == is_member.sum(axis=1)).all())
 
 
-def new_dual(capacity, n_features, n_outputs, dtype):
-    members = new_expansion(capacity, n_features, n_outputs, dtype)
-    capacity = members.rows.shape[0]
-    return Dual(
-        members=members,
+def new_state(capacity, n_features, n_outputs, dtype):
+    working_set = new_expansion(capacity, n_features, n_outputs, dtype)
+    capacity = working_set.rows.shape[0]
+    return DualState(
+        working_set=working_set,
         gradient=np.zeros((n_outputs, capacity), dtype),
-        truth=np.zeros((n_outputs, capacity)),
+        labels=np.zeros((n_outputs, capacity)),
         bound=np.zeros((n_outputs, capacity), dtype),
         up=np.zeros((n_outputs, capacity), dtype),
         down=np.zeros((n_outputs, capacity), dtype),
         worst=np.zeros((n_outputs, capacity // CHUNK + 1)),
         zone=np.zeros((n_outputs, capacity), np.int8),
         row=np.full(capacity, -1, np.int64),
-        free=np.zeros(capacity, np.int64),
-        pool=np.array([0, -1]),
-        tallies=np.zeros((n_outputs, N_TALLIES), np.int64),
-        sums=np.zeros((n_outputs, 6)),
+        free_slots=np.zeros(capacity, np.int64),
+        pool=np.array([(0, -1)], POOL),
+        counts=np.zeros(n_outputs, COUNTS),
+        sums=np.zeros(n_outputs, SUMS),
     )
 
 
-def resized_dual(dual, capacity):
+_PER_SLOT = ("gradient", "labels", "bound", "up", "down", "zone", "row", "free_slots")
+
+
+def resized_state(state, capacity):
     """A copy with room for ``capacity`` slots."""
-    members = resized(dual.members, capacity)
-    capacity = members.rows.shape[0]
-    larger = new_dual(capacity, members.rows.shape[1], members.n_outputs, members.rows.dtype)
-    for name in ("gradient", "truth", "bound", "up", "down", "zone", "row", "free"):
-        old = getattr(dual, name)
+    working_set = resized(state.working_set, capacity)
+    capacity = working_set.rows.shape[0]
+    larger = new_state(capacity, working_set.rows.shape[1], working_set.n_outputs, working_set.rows.dtype)
+    for name in _PER_SLOT:
+        old = getattr(state, name)
         getattr(larger, name)[..., : old.shape[-1]] = old
-    larger.worst[:, : dual.worst.shape[1]] = dual.worst
-    return larger._replace(members=members, pool=dual.pool, tallies=dual.tallies, sums=dual.sums)
+    larger.worst[:, : state.worst.shape[1]] = state.worst
+    return larger._replace(working_set=working_set, pool=state.pool, counts=state.counts, sums=state.sums)
 
 
-def support_of(dual):
-    """The support vectors alone, as an expansion with coefficients in float64."""
-    members = dual.members
-    n = int(members.counts[0]["n_slots"])
-    chosen = np.flatnonzero((members.coef[:, :n] != 0.0).any(axis=0))
-    support = new_expansion(max(len(chosen), 1), members.rows.shape[1], members.n_outputs, members.rows.dtype)
+def trimmed(state):
+    """A copy with room for the slots in use alone."""
+    working_set = resized(state.working_set, 1)
+    capacity = working_set.rows.shape[0]
+    cut = {name: np.ascontiguousarray(getattr(state, name)[..., :capacity]) for name in _PER_SLOT}
+    worst = np.ascontiguousarray(state.worst[:, : capacity // CHUNK + 1])
+    return state._replace(working_set=working_set, worst=worst, **cut)
+
+
+def support_of(state, coef):
+    """The slots with coefficients other than zero in ``coef`` alone, as an expansion."""
+    working_set = state.working_set
+    n = int(working_set.counts[0]["n_slots"])
+    chosen = np.flatnonzero((coef[:, :n] != 0.0).any(axis=0))
+    support = new_expansion(
+        max(len(chosen), 1), working_set.rows.shape[1], working_set.n_outputs, working_set.rows.dtype
+    )
     k = len(chosen)
-    support.rows[:k], support.norms[:k] = members.rows[chosen], members.norms[chosen]
-    support.coef[:, :k] = members.coef[:, chosen]
-    support.weights[:, :k] = members.coef[:, chosen]
-    support.births[:k] = members.births[chosen]
-    support.counts[:] = members.counts
+    support.rows[:k], support.norms[:k] = working_set.rows[chosen], working_set.norms[chosen]
+    support.coef[:, :k] = support.weights[:, :k] = coef[:, chosen]
+    support.births[:k] = working_set.births[chosen]
+    support.counts[:] = working_set.counts
     support.counts[0]["n_slots"] = k
     return support

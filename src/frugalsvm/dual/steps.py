@@ -1,4 +1,4 @@
-"""The verbs of online SVMs in the dual: choose whom to move, move them, tell the gap.
+"""Steps of online SVMs in the dual: choose which dual variables to change, and change them.
 
 LASVM-NC paper (Ertekin, Bottou & Giles 2011), sections 4 and 5, without a bias. Notation of ``state.py``.
 
@@ -15,9 +15,9 @@ import numpy as np
 from frugalsvm._compile import compiled, inlined, larger, smaller
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.kernels import self_value
-from frugalsvm.dual.state import CHUNK, HINGE, N_REPROCESS, N_SUPPORT, OVERLAP, SUM_H, SUM_H2, UNKNOWN, WORST
+from frugalsvm.dual.state import CHUNK, UNKNOWN
 
-__all__ = ["change_alpha", "coordinate_step", "gap_of", "gap_target", "move_one", "reprocess"]
+__all__ = ["change_alpha", "coordinate_step", "move_one", "step_on_worst"]
 
 SINGULAR = 1e-12
 
@@ -39,16 +39,16 @@ def _violation(gradient, up, down):
 
 
 @inlined
-def look_for_violations(dual, c):
+def look_for_violations(state, c):
     """Fill in the worst violation of every chunk."""
-    n = dual.members.counts[0]["n_slots"]
+    n = state.working_set.counts[0]["n_slots"]
     worst = 0.0
     for chunk in range((n + CHUNK - 1) // CHUNK):
         part = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, n))
-        value = _violation(dual.gradient[c, part], dual.up[c, part], dual.down[c, part])
-        dual.worst[c, chunk] = value
+        value = _violation(state.gradient[c, part], state.up[c, part], state.down[c, part])
+        state.worst[c, chunk] = value
         worst = max(worst, np.float64(value))
-    dual.sums[c, WORST] = worst
+    state.sums[c]["worst"] = worst
 
 
 @compiled
@@ -60,14 +60,14 @@ def _chunk_of(values, c, limit, n_chunks):
 
 
 @inlined
-def worst_violator(dual, c):
+def worst_violator(state, c):
     """The first member of the worst violation."""
-    n = dual.members.counts[0]["n_slots"]
-    limit = dual.sums[c, WORST] * (1.0 - SINGULAR)
-    chunk = _chunk_of(dual.worst, c, limit, (n + CHUNK - 1) // CHUNK)
+    n = state.working_set.counts[0]["n_slots"]
+    limit = state.sums[c]["worst"] * (1.0 - SINGULAR)
+    chunk = _chunk_of(state.worst, c, limit, (n + CHUNK - 1) // CHUNK)
     for k in range(chunk * CHUNK, min((chunk + 1) * CHUNK, n)):
-        g = dual.gradient[c, k]
-        if (g >= limit and dual.up[c, k] > 0.0) or (-g >= limit and dual.down[c, k] > 0.0):
+        g = state.gradient[c, k]
+        if (g >= limit and state.up[c, k] > 0.0) or (-g >= limit and state.down[c, k] > 0.0):
             return k
     return -1
 
@@ -124,25 +124,25 @@ def pair_solution(gi, gj, kii, kjj, kij, low_i, high_i, low_j, high_j):
 
 
 @inlined
-def change_alpha(dual, c, k, step):
+def change_alpha(state, c, k, step):
     """``alpha_k += step``, exactly to the bound if the step reaches it, up to rounding."""
-    members = dual.members
-    was_zero = members.coef[c, k] == 0.0
-    bound = np.float64(dual.bound[c, k])
+    working_set = state.working_set
+    was_zero = working_set.coef[c, k] == 0.0
+    bound = np.float64(state.bound[c, k])
     high, low = max(bound, 0.0), min(bound, 0.0)
     dust = SINGULAR * abs(bound)
-    if step >= dual.up[c, k] - dust:
+    if step >= state.up[c, k] - dust:
         alpha = high
-    elif step <= dust - dual.down[c, k]:
+    elif step <= dust - state.down[c, k]:
         alpha = low
     else:
-        alpha = members.coef[c, k] + step
-    members.coef[c, k] = alpha
-    members.weights[c, k] = alpha
-    dual.up[c, k] = high - alpha
-    dual.down[c, k] = alpha - low
+        alpha = working_set.coef[c, k] + step
+    working_set.coef[c, k] = alpha
+    working_set.weights[c, k] = alpha
+    state.up[c, k] = high - alpha
+    state.down[c, k] = alpha - low
     is_zero = alpha == 0.0
-    dual.tallies[c, N_SUPPORT] += np.int64(was_zero) - np.int64(is_zero)
+    state.counts[c]["n_support"] += np.int64(was_zero) - np.int64(is_zero)
 
 
 @compiled
@@ -177,131 +177,101 @@ def _subtract_two(gradient, bound, up, down, row_i, row_j, step_i, step_j):
 
 
 @inlined
-def _subtract(dual, c, row_i, row_j, a, b):
+def _subtract(state, c, row_i, row_j, a, b):
     """Update all gradients, and what is known of them, after steps a and b (0: there is no j)."""
-    n = dual.members.counts[0]["n_slots"]
+    n = state.working_set.counts[0]["n_slots"]
     total = overall = 0.0
     for chunk in range((n + CHUNK - 1) // CHUNK):
         part = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, n))
-        gradient, bound, up, down = dual.gradient[c, part], dual.bound[c, part], dual.up[c, part], dual.down[c, part]
+        gradient, bound = state.gradient[c, part], state.bound[c, part]
+        up, down = state.up[c, part], state.down[c, part]
         if b != 0.0:
             hinge, worst = _subtract_two(gradient, bound, up, down, row_i[part], row_j[part], a, b)
         else:
             hinge, worst = _subtract_one(gradient, bound, up, down, row_i[part], a)
-        dual.worst[c, chunk] = worst
+        state.worst[c, chunk] = worst
         total += np.float64(hinge)
         overall = max(overall, np.float64(worst))
-    dual.sums[c, HINGE] = total
-    dual.sums[c, WORST] = overall
-    dual.sums[c, SUM_H2] = UNKNOWN
+    state.sums[c]["hinge"] = total
+    state.sums[c]["worst"] = overall
+    state.sums[c]["h_squared"] = UNKNOWN
 
 
 @inlined
-def move_one(dual, c, k, step, own, row):
+def move_one(state, c, k, step, own, row):
     """A step of slot k, given its kernel values.
 
     With alpha + d and g - K d, the sum of alpha g changes by d g - (K alpha) d - d K d, and (K alpha)_k = y_k - g_k.
     """
-    g = np.float64(dual.gradient[c, k])
-    dual.sums[c, OVERLAP] += step * (2.0 * g - dual.truth[c, k] - step * own)
-    change_alpha(dual, c, k, step)
-    _subtract(dual, c, row, row, step, 0.0)
+    g = np.float64(state.gradient[c, k])
+    state.sums[c]["overlap"] += step * (2.0 * g - state.labels[c, k] - step * own)
+    change_alpha(state, c, k, step)
+    _subtract(state, c, row, row, step, 0.0)
 
 
 @inlined
-def move_two(dual, c, i, j, a, b, kii, kjj, kij, row_i, row_j):
+def move_two(state, c, i, j, a, b, kii, kjj, kij, row_i, row_j):
     """Steps a of slot i and b of slot j at the same time."""
-    gi, gj = np.float64(dual.gradient[c, i]), np.float64(dual.gradient[c, j])
-    linear = a * (2.0 * gi - dual.truth[c, i]) + b * (2.0 * gj - dual.truth[c, j])
-    dual.sums[c, OVERLAP] += linear - (kii * a * a + 2.0 * kij * a * b + kjj * b * b)
-    change_alpha(dual, c, i, a)
-    change_alpha(dual, c, j, b)
-    _subtract(dual, c, row_i, row_j, a, b)
+    gi, gj = np.float64(state.gradient[c, i]), np.float64(state.gradient[c, j])
+    linear = a * (2.0 * gi - state.labels[c, i]) + b * (2.0 * gj - state.labels[c, j])
+    state.sums[c]["overlap"] += linear - (kii * a * a + 2.0 * kij * a * b + kjj * b * b)
+    change_alpha(state, c, i, a)
+    change_alpha(state, c, j, b)
+    _subtract(state, c, row_i, row_j, a, b)
 
 
 @inlined
-def coordinate_step(dual, c, k, own):
+def coordinate_step(state, c, k, own):
     """``g / K`` clipped to the box."""
     if own <= 0.0:
         return 0.0
-    step = np.float64(dual.gradient[c, k]) / own
-    return min(max(step, -np.float64(dual.down[c, k])), np.float64(dual.up[c, k]))
-
-
-@compiled
-def _sum_up(gradient, bound, truth, c, n, sums):
-    total = total2 = hinge = 0.0
-    for k in range(n):
-        b, g = np.float64(bound[c, k]), np.float64(gradient[c, k])
-        h = b * g
-        total += abs(b) * truth[c, k] * g
-        total2 += h * h
-        hinge += larger(h, 0.0)
-    sums[c, SUM_H] = total
-    sums[c, SUM_H2] = total2
-    sums[c, HINGE] = hinge
+    step = np.float64(state.gradient[c, k]) / own
+    return min(max(step, -np.float64(state.down[c, k])), np.float64(state.up[c, k]))
 
 
 @inlined
-def gap_target(dual, c, C):
-    """``max(C, sqrt(sum h^2 - (sum h)^2 / l))`` with ``h = c y g`` and l support vectors: equation (8)."""
-    n_support = dual.tallies[c, N_SUPPORT]
-    if n_support == 0:
-        return C
-    if dual.sums[c, SUM_H2] < 0.0:
-        _sum_up(dual.gradient, dual.bound, dual.truth, c, dual.members.counts[0]["n_slots"], dual.sums)
-    total = dual.sums[c, SUM_H]
-    return max(C, np.sqrt(max(dual.sums[c, SUM_H2] - total * total / n_support, 0.0)))
-
-
-@inlined
-def gap_of(dual, c):
-    return dual.sums[c, HINGE] - dual.sums[c, OVERLAP]
-
-
-@inlined
-def reprocess(kernel, tau, pairs, dual, rows, c, work):
+def step_on_worst(kernel, tau, pairs, state, cache, c, work):
     """One step on the worst violator, with a partner if ``pairs``; returns whether there was a violation above tau."""
-    members = dual.members
-    n = members.counts[0]["n_slots"]
-    if dual.sums[c, WORST] < 0.0:
-        look_for_violations(dual, c)
-    if dual.sums[c, WORST] <= tau:
+    working_set = state.working_set
+    n = working_set.counts[0]["n_slots"]
+    if state.sums[c]["worst"] < 0.0:
+        look_for_violations(state, c)
+    if state.sums[c]["worst"] <= tau:
         return False
-    i = worst_violator(dual, c)
-    dual.tallies[c, N_REPROCESS] += 1
-    kii = self_value(kernel, members.norms[i])
-    step = coordinate_step(dual, c, i, kii)
-    row_i = row_of_slot(rows, kernel, members, i)
+    i = worst_violator(state, c)
+    state.counts[c]["n_reprocess"] += 1
+    kii = self_value(kernel, working_set.norms[i])
+    step = coordinate_step(state, c, i, kii)
+    row_i = row_of_slot(cache, kernel, working_set, i)
     if pairs:
-        j = _partner(kernel, dual, c, i, step, kii, rows.values[row_i], n, work.gains)
+        j = _partner(kernel, state, c, i, step, kii, cache.values[row_i], n, work.gains)
         if j >= 0:
-            row_j = row_of_slot(rows, kernel, members, j)
-            kjj, kij = self_value(kernel, members.norms[j]), np.float64(rows.values[row_i, j])
-            gi, gj = np.float64(dual.gradient[c, i]), np.float64(dual.gradient[c, j])
-            low_i, high_i = -np.float64(dual.down[c, i]), np.float64(dual.up[c, i])
-            low_j, high_j = -np.float64(dual.down[c, j]), np.float64(dual.up[c, j])
+            row_j = row_of_slot(cache, kernel, working_set, j)
+            kjj, kij = self_value(kernel, working_set.norms[j]), np.float64(cache.values[row_i, j])
+            gi, gj = np.float64(state.gradient[c, i]), np.float64(state.gradient[c, j])
+            low_i, high_i = -np.float64(state.down[c, i]), np.float64(state.up[c, i])
+            low_j, high_j = -np.float64(state.down[c, j]), np.float64(state.up[c, j])
             a, b = pair_solution(gi, gj, kii, kjj, kij, low_i, high_i, low_j, high_j)
-            move_two(dual, c, i, j, a, b, kii, kjj, kij, rows.values[row_i], rows.values[row_j])
+            move_two(state, c, i, j, a, b, kii, kjj, kij, cache.values[row_i], cache.values[row_j])
             return True
-    move_one(dual, c, i, step, kii, rows.values[row_i])
+    move_one(state, c, i, step, kii, cache.values[row_i])
     return True
 
 
 @inlined
-def _partner(kernel, dual, c, i, step, kii, row, n, gains):
+def _partner(kernel, state, c, i, step, kii, row, n, gains):
     """The slot with the largest gain beside i, or -1."""
-    up, down = dual.up[c, i], dual.down[c, i]
+    up, down = state.up[c, i], state.down[c, i]
     over_i = 1.0 / kii if -down < step < up else 0.0
-    dual.up[c, i] = dual.down[c, i] = 0.0  # i is no candidate
-    best, where, gradient, norms = row.dtype.type(0), 0, dual.gradient, dual.members.norms
+    state.up[c, i] = state.down[c, i] = 0.0  # i is no candidate
+    best, where, gradient, norms = row.dtype.type(0), 0, state.gradient, state.working_set.norms
     for chunk in range((n + CHUNK - 1) // CHUNK):
         part = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, n))
         most = _gains(
             kernel,
             gradient[c, part],
-            dual.up[c, part],
-            dual.down[c, part],
+            state.up[c, part],
+            state.down[c, part],
             norms[part],
             row[part],
             step,
@@ -310,5 +280,5 @@ def _partner(kernel, dual, c, i, step, kii, row, n, gains):
         )
         if most > best:
             best, where = most, chunk * CHUNK
-    dual.up[c, i], dual.down[c, i] = up, down
+    state.up[c, i], state.down[c, i] = up, down
     return _first_at_least(gains, best, where, min(where + CHUNK, n)) if best > 0.0 else -1

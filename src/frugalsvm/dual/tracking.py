@@ -24,17 +24,23 @@ from frugalsvm._stored import POSITIVE, stored, within
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.core.kernels import self_value
+from frugalsvm.core.outputs import sign_of
+from frugalsvm.core.records import float_record
 from frugalsvm.core.rng import below
-from frugalsvm.dual.members import admit_member, dismiss, take_slot
-from frugalsvm.dual.online import improve, newcomers_row, truth_of, visit
-from frugalsvm.dual.state import MIDDLE, N_MEMBERS, N_REPROCESS
-from frugalsvm.dual.steps import coordinate_step, gap_of, move_one, reprocess
+from frugalsvm.dual.duality_gap import gap_of
+from frugalsvm.dual.online import newcomers_row, reprocess, visit
+from frugalsvm.dual.state import MIDDLE
+from frugalsvm.dual.steps import coordinate_step, move_one, step_on_worst
+from frugalsvm.dual.working_set import admit_member, dismiss, take_slot
 
-__all__ = ["Tracking", "make_rounds", "new_tracking"]
+__all__ = ["Tracking", "make_rounds", "mean_of_round", "new_tracking"]
+
+
+TRACE = float_record("gap_sum", "n_gaps")  # the sum of the normalized gaps after each example, and how many
 
 
 @stored(
-    "tracking", arrays={"rng": "u 1", "lag": "d ok", "moved": "i ok", "trace": "d 2"}, ranges={"C": POSITIVE,
+    "tracking", arrays={"rng": "u 1", "lag": "d ok", "moved": "i ok", "trace": (TRACE, "1")}, ranges={"C": POSITIVE,
     "n_steps": (1, 2**31)},
 )  # fmt: skip
 class Tracking(NamedTuple):
@@ -48,7 +54,7 @@ class Tracking(NamedTuple):
     rng: np.ndarray
     lag: np.ndarray  # (n_outputs, K) how far the mean of the round is behind the last iterate
     moved: np.ndarray  # (n_outputs, K) the slots of those members, -1 where there is none
-    trace: np.ndarray  # [sum of the normalised gaps, number of them]
+    trace: np.ndarray  # (1,) TRACE
 
     def is_sound(self, sizes) -> bool:
         """Whether there is room for the steps of a round."""
@@ -57,66 +63,74 @@ class Tracking(NamedTuple):
 
 def new_tracking(kernel, C, n_steps, process, cached, n_outputs, rng):
     lag, moved = np.zeros((n_outputs, n_steps)), np.full((n_outputs, n_steps), -1, np.int64)
-    return Tracking(kernel, C, n_steps, process, cached, rng, lag, moved, np.zeros(2))
+    return Tracking(kernel, C, n_steps, process, cached, rng, lag, moved, np.zeros(1, TRACE))
+
+
+def mean_of_round(tracking, coef):
+    """The mean of the iterates of the last round, given the coefficients of the last one."""
+    mean = coef.copy()
+    outputs, steps = np.nonzero(tracking.moved >= 0)
+    np.subtract.at(mean, (outputs, tracking.moved[outputs, steps]), tracking.lag[outputs, steps])
+    return mean
 
 
 @visit.implement(Tracking)
-def _visit(learner, source, i, label, box, row, known, dual, rows, work):
-    newcomers_row(learner.kernel, source, i, dual, work)
-    n = dual.members.counts[0]["n_slots"]
-    n_outputs = dual.bound.shape[0]
+def _visit(learner, source, i, label, box, row, known, state, cache, work):
+    newcomers_row(learner.kernel, source, i, state, work)
+    n = state.working_set.counts[0]["n_slots"]
+    n_outputs = state.bound.shape[0]
     slot = known
     total_gap = 0.0
     for c in range(n_outputs):
-        if slot < 0 or dual.bound[c, slot] == 0.0:
-            y = truth_of(label, c, n_outputs)
-            f = float64_sum(dual.members.coef, c, work.kernel_row, n)
+        if slot < 0 or state.bound[c, slot] == 0.0:
+            y = sign_of(label, c, n_outputs)
+            f = float64_sum(state.working_set.coef, c, work.kernel_row, n)
             if slot < 0:
-                slot = take_slot(learner.kernel, source, i, row, dual, rows, work)
-            admit_member(dual, c, slot, y, y * box, y - f, MIDDLE, work.kernel_row[slot])
+                slot = take_slot(learner.kernel, source, i, row, state, cache, work)
+            admit_member(state, c, slot, y, y * box, y - f, MIDDLE, work.kernel_row[slot])
             if learner.process:
-                _step(learner, dual, rows, c, slot, work)
+                _step(learner, state, cache, c, slot, work)
             if learner.cached:
-                _forget_if_idle(dual, rows, c, slot)
-        _round(learner, dual, rows, c, work)
-        total_gap += gap_of(dual, c)
-    learner.trace[0] += total_gap / (learner.C * dual.members.counts[0]["n_seen"] * n_outputs)
-    learner.trace[1] += 1.0
+                _forget_if_idle(state, cache, c, slot)
+        _round(learner, state, cache, c, work)
+        total_gap += gap_of(state, c)
+    learner.trace[0]["gap_sum"] += total_gap / (learner.C * state.working_set.counts[0]["n_seen"] * n_outputs)
+    learner.trace[0]["n_gaps"] += 1.0
 
 
 @inlined
-def _step(learner, dual, rows, c, slot, work):
+def _step(learner, state, cache, c, slot, work):
     """A coordinate step; returns its size."""
-    own = self_value(learner.kernel, dual.members.norms[slot])
-    step = coordinate_step(dual, c, slot, own)
+    own = self_value(learner.kernel, state.working_set.norms[slot])
+    step = coordinate_step(state, c, slot, own)
     if step != 0.0:
-        r = row_of_slot(rows, learner.kernel, dual.members, slot)
-        move_one(dual, c, slot, step, own, rows.values[r])
-        dual.members.counts[0]["n_updates"] += 1
+        r = row_of_slot(cache, learner.kernel, state.working_set, slot)
+        move_one(state, c, slot, step, own, cache.values[r])
+        state.working_set.counts[0]["n_updates"] += 1
     return step
 
 
 @inlined
-def _forget_if_idle(dual, rows, c, slot):
-    if dual.members.coef[c, slot] == 0.0:
-        dismiss(dual, rows, c, slot)
+def _forget_if_idle(state, cache, c, slot):
+    if state.working_set.coef[c, slot] == 0.0:
+        dismiss(state, cache, c, slot)
 
 
 @inlined
-def _round(learner, dual, rows, c, work):
+def _round(learner, state, cache, c, work):
     """K coordinate steps on members picked at random."""
     for k in range(learner.n_steps):
         learner.moved[c, k] = -1
-        if dual.tallies[c, N_MEMBERS] == 0:
+        if state.counts[c]["n_members"] == 0:
             continue
-        slot = _random_member(dual.bound, c, dual.members.counts[0]["n_slots"], learner.rng)
-        step = _step(learner, dual, rows, c, slot, work)
-        dual.tallies[c, N_REPROCESS] += 1
+        slot = _random_member(state.bound, c, state.working_set.counts[0]["n_slots"], learner.rng)
+        step = _step(learner, state, cache, c, slot, work)
+        state.counts[c]["n_reprocess"] += 1
         if step != 0.0:
             learner.moved[c, k] = slot
             learner.lag[c, k] = step * k / learner.n_steps
             if learner.cached:
-                _forget_if_idle(dual, rows, c, slot)
+                _forget_if_idle(state, cache, c, slot)
 
 
 @compiled
@@ -128,14 +142,14 @@ def _random_member(bound, c, n, rng):
             return slot
 
 
-@improve.implement(Tracking)
-def _improve(learner, tau, dual, rows, c, work):
-    return reprocess(learner.kernel, tau, True, dual, rows, c, work)
+@reprocess.implement(Tracking)
+def _reprocess(learner, tau, state, cache, c, work):
+    return step_on_worst(learner.kernel, tau, True, state, cache, c, work)
 
 
 @entry
-def make_rounds(learner, n_rounds, dual, rows, work):
+def make_rounds(learner, n_rounds, state, cache, work):
     """Rounds of K steps without new examples: the batch counterpart (section 2)."""
-    for c in range(dual.bound.shape[0]):
+    for c in range(state.bound.shape[0]):
         for _ in range(n_rounds):
-            _round(learner, dual, rows, c, work)
+            _round(learner, state, cache, c, work)

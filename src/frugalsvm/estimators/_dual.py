@@ -1,78 +1,54 @@
-"""What the classifiers share that learn in the dual: the machine, the published numbers, selective sampling."""
+"""What `LASVMClassifier` and `TrackingSVC` share: a solver in the dual, selective sampling, duality gaps."""
+
+import warnings
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.core.expansion import Expansion, moved_rows, new_expansion, resized
-from frugalsvm.core.outputs import n_outputs_for
+from frugalsvm.core.expansion import moved_rows
+from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.core.predict import decision_values
-from frugalsvm.dual.learn import Machine, learn, machine_of, new_machine, remembered
-from frugalsvm.dual.state import BIAS, CHUNK, N_SUPPORT, support_of
+from frugalsvm.dual.duality_gap import NotTheProblemError, member_gap, training_gap
+from frugalsvm.dual.online import DualSolver, learn, new_solver, remembered, solver_of
+from frugalsvm.dual.selective_sampling import SELECTIONS, PackedSupport, most_informative, selected_rows
+from frugalsvm.dual.state import support_of, trimmed
 from frugalsvm.estimators._base import blas_threads, new_kernel
-from frugalsvm.estimators._online import closeness
-from frugalsvm.estimators._training_gap import TrainingGap
-from frugalsvm.estimators._validation import check_choice, check_count, check_positive
+from frugalsvm.estimators._online import OnlineClassifier
+from frugalsvm.estimators._validation import check_choice, check_count, check_positive, encoded_labels, example_weights
 
 __all__ = ["DualClassifier"]
 
-_PER_SLOT = ("gradient", "truth", "bound", "up", "down", "zone", "row", "free")
-SELECTIONS = ("random", "margin", "gradient")
 
+class DualClassifier(OnlineClassifier):
+    """Base of classifiers that learn in the dual.
 
-def without_room(dual):
-    """A copy of the state with room for the slots in use alone."""
-    members = resized(dual.members, 1)
-    capacity = members.rows.shape[0]
-    cut = {name: np.ascontiguousarray(getattr(dual, name)[..., :capacity]) for name in _PER_SLOT}
-    worst = np.ascontiguousarray(dual.worst[:, : capacity // CHUNK + 1])
-    return dual._replace(members=members, worst=worst, **cut)
-
-
-class PackedSupport:
-    """The support vectors side by side, for scoring again and again while the model changes.
-
-    Only those that are new since the last time are copied, into the places of those that are none any more.
+    Subclasses define ``_new_learner`` (the part of `frugalsvm.dual` that is their algorithm); where it applies, what
+    `fit` does at its end (``_finish``), whether all examples are kept (``_keeps_all``), whether there is no duality gap
+    (``_refuse_gap``), and coefficients that differ from the last iterate (``_slot_coefficients``).
     """
 
-    packed: Expansion
-
-    def __init__(self, members):
-        self._start(members)
-
-    def _start(self, members):
-        capacity, n_features = members.rows.shape
-        self.packed = new_expansion(capacity, n_features, members.n_outputs, members.rows.dtype)
-        self.slot = np.zeros(capacity, np.int64)
-
-    def update(self, members, coef):
-        """The expansion with the slots of ``members`` that have a coefficient other than zero in ``coef``."""
-        if members.rows.shape[0] > len(self.slot):
-            self._start(members)
-        packed, slot = self.packed, self.slot
-        lacking = (coef[:, : members.counts[0]["n_slots"]] != 0.0).any(axis=0)
-        n = np.count_nonzero(lacking)
-        n_known = min(n, packed.counts[0]["n_slots"])
-        known = slot[:n_known]
-        stays = np.zeros(n, bool)
-        # A slot that another example has taken has another birth.
-        stays[:n_known] = lacking[known] & (packed.births[:n_known] == members.births[known])
-        lacking[slot[:n][stays]] = False
-        places, new = np.flatnonzero(~stays), np.flatnonzero(lacking)
-        slot[places] = new
-        packed.rows[places], packed.norms[places] = members.rows[new], members.norms[new]
-        packed.births[places] = members.births[new]
-        packed.coef[:, :n] = coef[:, slot[:n]]
-        packed.counts[0]["n_slots"] = n
-        return packed
-
-
-class DualClassifier(TrainingGap):
-    """Base of classifiers with a dual machine; subclasses define ``_new_learner``."""
-
-    _machine: Machine
+    _solver: DualSolver
+    _renamed_attributes: ClassVar = {"_machine": "_solver"}  # in files of version 1
 
     def _new_learner(self, kernel, random_state):
         raise NotImplementedError
+
+    def _current_learner(self):
+        """The learner for the present parameters, which may have been set anew."""
+        return self._learner
+
+    def _slot_coefficients(self):
+        """The coefficients of all slots in the model that predicts."""
+        return self._solver.state.working_set.coef
+
+    @property
+    def _keeps_all(self) -> bool:
+        """Whether all examples stay members."""
+        return False
+
+    def _refuse_gap(self) -> None:
+        """Raise a ValueError where the training problem is not convex."""
 
     def _check_dual_params(self):
         check_positive("C", self.C)
@@ -87,27 +63,26 @@ class DualClassifier(TrainingGap):
 
     def _start(self, X, classes, random_state):
         self._kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
-        n_outputs = n_outputs_for(len(classes))
-        self._machine = new_machine(X.shape[1], n_outputs, X.dtype, int(self.cache_size * 2**20))
+        self._solver = new_solver(X.shape[1], n_outputs_for(len(classes)), X.dtype, self._cache_bytes)
         self._learner = self._new_learner(self._kernel, random_state)
         self._slot_of_row = None
         self.classes_ = classes
 
-    def _current_learner(self):
-        """The learner for the present parameters, which may have been set anew."""
-        return self._learner
+    @property
+    def _cache_bytes(self):
+        return int(self.cache_size * 2**20)
 
     def __getstate__(self):
         """Everything but the cache of kernel rows, which is as large as ``cache_size`` says, and unused room."""
-        state = dict(super().__getstate__())
-        if "_machine" in state:
-            state["_machine"] = without_room(state["_machine"].dual)
-        return state
+        attributes = dict(super().__getstate__())
+        if "_solver" in attributes:
+            attributes["_solver"] = trimmed(attributes["_solver"].state)
+        return attributes
 
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        if "_machine" in state:
-            self._machine = machine_of(state["_machine"], int(self.cache_size * 2**20))
+    def __setstate__(self, attributes):
+        super().__setstate__(attributes)
+        if "_solver" in attributes:
+            self._solver = solver_of(attributes["_solver"], self._cache_bytes)
 
     # --- learning -----------------------------------------------------------------------------------------
 
@@ -120,7 +95,7 @@ class DualClassifier(TrainingGap):
 
     def _learn_rows(self, X, labels, boxes, order):
         self._learner = self._current_learner()
-        self._machine = learn(self._learner, self._machine, X, labels, boxes, order, self._slot_of_row)
+        self._solver = learn(self._learner, self._solver, X, labels, boxes, order, self._slot_of_row)
 
     def _passes(self, X, labels, weights, random_state):
         self._slot_of_row = remembered(X.shape[0]) if self.max_iter > 1 else None
@@ -133,83 +108,119 @@ class DualClassifier(TrainingGap):
         self._slot_of_row = None  # the next rows are other rows
 
     def _learn_selected(self, X, labels, weights, random_state):
-        """Pick the next example from a pool of unseen ones again and again, until all are seen or enough."""
         unseen = random_state.permutation(X.shape[0] if weights is None else np.flatnonzero(weights))
-        n_picked = len(unseen) if self.n_selected is None else min(self.n_selected, len(unseen))
-        boxes, support = self._boxes(X, weights), PackedSupport(self._machine.dual.members)
-        for k in range(n_picked):
-            n_left = len(unseen) - k
-            size = min(self.pool_size, n_left)
-            chosen = random_state.choice(n_left, size, replace=False) if size < n_left else np.arange(n_left)
-            pool = unseen[chosen]
-            best = chosen[self._pick(X[pool], labels[pool], support) if k > 0 and size > 1 else 0]
-            row = unseen[best]
-            unseen[best] = unseen[n_left - 1]
+        n_selected = len(unseen) if self.n_selected is None else min(self.n_selected, len(unseen))
+        boxes, support = self._boxes(X, weights), PackedSupport(self._solver.state.working_set)
+
+        def choose(pool):
+            return self._pick(X[pool], labels[pool], support)
+
+        for row in selected_rows(unseen, n_selected, self.pool_size, random_state, choose):
             self._learn_rows(X, labels, boxes, np.array([row]))
 
     def _pick(self, X, labels, support):
-        """The place of the example that is to be learned next."""
-        dual = self._machine.dual
-        expansion = support.update(dual.members, self._slot_coefficients())
-        values = decision_values(self._kernel, expansion, X, in_float64=True) + dual.sums[:, BIAS]
-        dual.members.counts[0]["n_kernel_evals"] += X.shape[0] * expansion.counts[0]["n_slots"]
-        if self.selection == "margin":
-            return int(np.argmin(closeness(values)))
-        if values.shape[1] == 1:
-            return int(np.argmin(np.where(labels == 1, values[:, 0], -values[:, 0])))
-        own = values[np.arange(len(labels)), labels]
-        return int(np.argmin(own))
+        """The index of the example that is to be learned next."""
+        state = self._solver.state
+        expansion = support.update(state.working_set, self._slot_coefficients())
+        values = decision_values(self._kernel, expansion, X, in_float64=True) + state.sums["bias"]
+        state.working_set.counts[0]["n_kernel_evals"] += X.shape[0] * expansion.counts[0]["n_slots"]
+        return most_informative(self.selection, values, labels)
 
     # --- what was learned ---------------------------------------------------------------------------------
-
-    def _slot_coefficients(self):
-        """The coefficients of all slots in the model that predicts, which may be a mean of iterates."""
-        coef = self._machine.dual.members.coef
-        if getattr(self, "average", False):
-            coef = coef.copy()
-            outputs, steps = np.nonzero(self._learner.moved >= 0)
-            np.subtract.at(coef, (outputs, self._learner.moved[outputs, steps]), self._learner.lag[outputs, steps])
-        return coef
 
     @property
     def _expansion(self):  # type: ignore[override]
         if self._predictor is not None:
             return self._predictor.expansion()
-        dual = self._machine.dual
-        return support_of(dual._replace(members=dual.members._replace(coef=self._slot_coefficients())))
+        return support_of(self._solver.state, self._slot_coefficients())
 
     def _move_rows(self, shift):
-        machine = self._machine
-        moved = machine.dual._replace(members=moved_rows(machine.dual.members, shift))
-        self._machine = machine._replace(dual=moved)  # kernel values stay what they are
+        solver = self._solver
+        moved = solver.state._replace(working_set=moved_rows(solver.state.working_set, shift))
+        self._solver = solver._replace(state=moved)  # kernel values stay what they are
 
     @property
     def _dtype(self):
-        return (self._machine.dual.members if self._predictor is None else self._predictor).rows.dtype
+        return (self._solver.state.working_set if self._predictor is None else self._predictor).rows.dtype
 
     def _coefficients(self):
         expansion = self._expansion
         return expansion.coef[:, : expansion.counts[0]["n_slots"]].T
 
-    def _raw_scores(self, X):
-        values = decision_values(self._kernel, self._expansion, X, in_float64=True)
-        return values + self.intercept_
-
     def _scores(self, X):
         check_is_fitted(self)
         X = self._known_rows(X, self._dtype)
         with blas_threads(self.n_jobs):
-            return self._raw_scores(X)
+            return decision_values(self._kernel, self._expansion, X, in_float64=True) + self.intercept_
 
     @property
     def intercept_(self):
         """The bias of each output; zero for variants without one."""
         check_is_fitted(self)
-        bias = self._machine.dual.sums[:, BIAS] if self._predictor is None else self._predictor.intercept
+        bias = self._solver.state.sums["bias"] if self._predictor is None else self._predictor.intercept
         return bias.copy()
 
     @property
     def n_support_(self):
         """Number of support vectors of each output."""
         check_is_fitted(self)
-        return self._machine.dual.tallies[:, N_SUPPORT].copy()
+        return self._solver.state.counts["n_support"].copy()
+
+    # --- duality gaps -------------------------------------------------------------------------------------
+
+    @property
+    def member_gap_(self):
+        """Primal minus dual objective over the members, of the last iterate, summed over the outputs.
+
+        It bounds what more steps on the members could gain. Examples that are no members have losses, too, which are
+        not in it: see `duality_gap`. It is made of gradients that are kept in the type of the rows: those of float32
+        rows are rounded, each to about a millionth of the sum of the coefficients.
+        """
+        check_is_fitted(self)
+        return member_gap(self._solver.state)
+
+    @property
+    def duality_gap_(self):
+        """The same as ``member_gap_``, where all examples are members; otherwise that name is deprecated."""
+        gap = self.member_gap_
+        if not self._keeps_all:
+            warnings.warn(
+                "duality_gap_ is over the members only, and no bound for the whole training problem: it is now called "
+                "member_gap_, and duality_gap(X, y) is such a bound. The old name will be removed.",
+                FutureWarning,
+                stacklevel=2,
+            )
+        return gap
+
+    def duality_gap(self, X, y, sample_weight=None):
+        """Primal minus dual objective of the whole training problem, summed over the outputs: a bound.
+
+        The primal objective ``|w|^2 / 2 + sum_i C weight_i max(0, 1 - y_i f(x_i))`` of this model is above the smallest
+        by no more than that. It is computed again, in float64, with ``n_samples`` times ``n_support_vectors`` kernel
+        values.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            All rows that the model has learned; those of several calls of `partial_fit` one below the other.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+            As in `fit`.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        self._refuse_gap()
+        X, y, seen = self._validated(X, y, reset=False)
+        labels = encoded_labels(y, seen, self.classes_, may_grow=False)
+        weights = example_weights(sample_weight, self.class_weight, X, self.classes_, labels)
+        support, bias = self._expansion, self._solver.state.sums["bias"]
+        try:
+            with blas_threads(self.n_jobs):
+                return training_gap(self._kernel, support, bias, X, signs(labels, len(bias)), self._boxes(X, weights))
+        except NotTheProblemError as error:
+            raise ValueError(
+                f"duality_gap needs all rows that the model has learned, with the same weights and C: {error}."
+            ) from error

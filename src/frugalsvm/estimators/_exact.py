@@ -1,22 +1,34 @@
-"""What a classifier does that is made of exact machines, one for each pair of classes: learn, predict, tell."""
+"""What a classifier does that is made of exact solvers, one for each pair of classes: learn, predict, tell."""
 
+import math
 from contextlib import contextmanager
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.core.expansion import new_expansion, resized
-from frugalsvm.core.predict import decision_values
 from frugalsvm.estimators._base import blas_threads, new_kernel, unchanged_on_error
-from frugalsvm.estimators._limits import MEGABYTE, LimitedMemory
-from frugalsvm.estimators._pairs import Examples, no_examples, pairs_of, votes
+from frugalsvm.estimators._online import OnlineClassifier
 from frugalsvm.estimators._writable import prepare_to_learn
-from frugalsvm.exact.conditions import dual_objective, optimal_bias, violation
-from frugalsvm.exact.incremental import change_C, learn, restored
-from frugalsvm.exact.machine import machine_of, new_machine, saved
-from frugalsvm.exact.state import DRIFT, N_MARGIN
+from frugalsvm.exact.incremental import change_C, restored
+from frugalsvm.exact.kkt import dual_objective, optimal_bias, violation
+from frugalsvm.exact.memory import MemoryLimit, TooLittleMemoryError
+from frugalsvm.exact.one_vs_one import (
+    Examples,
+    expansion_of,
+    learn_pairs,
+    no_examples,
+    pair_values,
+    pairs_of,
+    support_of,
+    votes,
+)
+from frugalsvm.exact.solver import ExactSolver, new_solver, saved, solver_of
+from frugalsvm.exact.state import trimmed
 
 __all__ = ["ExactClassifier"]
+
+MEGABYTE = 2**20
 
 
 @contextmanager
@@ -28,17 +40,12 @@ def _solver_errors():
         raise ValueError(str(error)) from error
 
 
-def without_room(exact):
-    """A copy of the state with room for its points and margin vectors alone."""
-    points = resized(exact.points, 1)
-    capacity, room = points.rows.shape[0], max(int(exact.counts[N_MARGIN]), 1)
-    cut = {name: np.ascontiguousarray(getattr(exact, name)[..., :capacity]) for name in ("of", "zone", "place", "free")}
-    cut |= {name: np.ascontiguousarray(getattr(exact, name)[..., :room]) for name in ("margin", "vectors")}
-    return exact._replace(points=points, R=np.ascontiguousarray(exact.R[:room, :room]), **cut)
+class ExactClassifier(OnlineClassifier):
+    """Base of a classifier with exact solvers for pairs of classes."""
 
-
-class ExactClassifier(LimitedMemory):
-    """Base of a classifier with exact machines for pairs of classes."""
+    _solvers: list[ExactSolver]  # changed in place, so that it is the same list after `unchanged_on_error`
+    _examples: Examples
+    _renamed_attributes: ClassVar = {"_machines": "_solvers"}  # in files of version 1
 
     # Everything is in float64. The result does not depend on the order: there is one pass, in the order of the rows.
     _first_dtype, _n_passes = np.float64, 1
@@ -53,53 +60,67 @@ class ExactClassifier(LimitedMemory):
         self._kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
         n_pairs = len(pairs_of(len(classes)))
         self._cache_bytes = int(self.cache_size * MEGABYTE) // n_pairs
-        self._machines = [new_machine(X.shape[1], self._cache_bytes, n_slots=1) for _ in range(n_pairs)]
+        self._solvers = [new_solver(X.shape[1], self._cache_bytes, n_slots=1) for _ in range(n_pairs)]
         self._examples, self._n_learned = no_examples(len(classes)), 0
         self.C_ = float(self.C)
         self.classes_ = classes
 
     def __getstate__(self):
         """Everything but the caches of kernel rows, which are as large as ``cache_size`` says, and unused room."""
-        state = dict(super().__getstate__())
-        if "_machines" in state:
-            state["_machines"] = [without_room(machine.exact) for machine in state["_machines"]]
-        return state
+        attributes = dict(super().__getstate__())
+        if "_solvers" in attributes:
+            attributes["_solvers"] = [trimmed(solver.state) for solver in attributes["_solvers"]]
+        return attributes
 
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        if "_machines" in state:
-            self._machines = [machine_of(exact, self._cache_bytes) for exact in state["_machines"]]
+    def __setstate__(self, attributes):
+        super().__setstate__(attributes)
+        if "_solvers" in attributes:
+            self._solvers = [solver_of(state, self._cache_bytes) for state in attributes["_solvers"]]
 
     # --- changes ------------------------------------------------------------------------------------------
 
     @contextmanager
+    def _memory_errors(self):
+        """Say in terms of the parameters that there is too little memory."""
+        try:
+            yield
+        except TooLittleMemoryError as error:
+            raise MemoryError(
+                f"{error.what} needs about {error.n_bytes / MEGABYTE:.1f} MB, but max_memory is {self.max_memory} MB. "
+                f"Set a larger max_memory, a smaller cache_size (it is {self.cache_size} MB), or unlearn examples."
+            ) from None
+
+    @property
+    def _memory(self):
+        limit = math.inf if self.max_memory is None else self.max_memory * MEGABYTE
+        example_bytes = sum(part.nbytes for part in self._examples)
+        return MemoryLimit(limit, self.n_features_in_, self._cache_bytes, example_bytes)
+
+    def _next_room(self, m):
+        """How the margin set of solver m grows when it is full."""
+        return self._memory.next_room(self._solvers, m)
+
+    @contextmanager
     def _changing(self):
-        """Context in which the machines change; if that fails, they are as before."""
-        with _solver_errors(), unchanged_on_error(self), blas_threads(self.n_jobs):
+        """Context in which the solvers change; if that fails, they are as before."""
+        with _solver_errors(), self._memory_errors(), unchanged_on_error(self), blas_threads(self.n_jobs):
             prepare_to_learn(self)
-            before = [saved(machine) for machine in self._machines]
+            before = [saved(solver) for solver in self._solvers]
             self._left_out = None
             try:
                 yield
             except BaseException:
-                for m, machine in enumerate(self._machines):
-                    self._machines[m] = restored(self._kernel, machine, before[m])
+                for m, solver in enumerate(self._solvers):
+                    self._solvers[m] = restored(self._kernel, solver, before[m])
                 raise
 
     def _learn(self, X, labels, weights, order):
-        self._reserve(X, labels)
+        with self._memory_errors():
+            self._memory.reserve(self._solvers, X, labels, len(self.classes_), len(self._examples.ids))
         with self._changing():
             self._move_to(float(self.C))
             boxes = np.full(len(labels), self.C_) if weights is None else self.C_ * weights
-            slots = np.zeros((len(labels), len(self.classes_) - 1), np.int64)
-            for m, (first, second) in enumerate(pairs_of(len(self.classes_))):
-                rows = np.flatnonzero((labels == first) | (labels == second))
-                if len(rows) > 0:
-                    here, positive = X if len(rows) == len(labels) else X[rows], labels[rows] == second
-                    signs, taken = np.where(positive, 1, -1), np.zeros(len(rows), np.int64)
-                    how = self._kernel, self._machines[m], here, signs, boxes[rows], taken, self._next_room(m)
-                    self._machines[m] = learn(*how)
-                    slots[rows, np.where(positive, first, second - 1)] = taken
+            slots = learn_pairs(self._kernel, self._solvers, X, labels, boxes, len(self.classes_), self._next_room)
             ids = np.arange(self._n_learned, self._n_learned + len(labels))
             self._examples = self._examples.and_also(Examples(ids, labels, slots))
             self._n_learned += len(labels)
@@ -107,55 +128,42 @@ class ExactClassifier(LimitedMemory):
     def _move_to(self, C):
         """The solution for another C."""
         if C != self.C_:
-            for m, machine in enumerate(self._machines):
-                self._machines[m] = change_C(self._kernel, machine, C / self.C_, self._next_room(m))
+            for m, solver in enumerate(self._solvers):
+                self._solvers[m] = change_C(self._kernel, solver, C / self.C_, self._next_room(m))
             self.C_ = C
 
     # --- what was learned ---------------------------------------------------------------------------------
 
     def _supporting(self):
-        """The places of the examples that have a coefficient, and all coefficients, a row for each machine."""
-        coef = np.zeros((len(self._machines), len(self._examples.ids)))
-        for m, places, slots in self._examples.in_machines():
-            coef[m, places] = self._machines[m].exact.points.coef[0, slots]
-        places = np.flatnonzero(coef.any(axis=0))
-        return places, coef[:, places]
+        return support_of(self._examples, self._solvers)
 
     @property
     def _expansion(self):  # type: ignore[override]
         if self._predictor is not None:
             return self._predictor.expansion()
-        places, coef = self._supporting()
-        n = len(places)
-        whole = new_expansion(max(n, 1), self.n_features_in_, len(self._machines), np.float64)
-        whole.coef[:, :n] = coef
-        for m, here, slots in self._examples.at(places).at_home():
-            points = self._machines[m].exact.points
-            whole.rows[here], whole.norms[here] = points.rows[slots], points.norms[slots]
-        whole.counts[0]["n_slots"], whole.counts[0]["n_seen"] = n, self._n_learned
-        for name in ("n_updates", "n_kernel_evals"):
-            whole.counts[0][name] = sum(int(machine.exact.points.counts[0][name]) for machine in self._machines)
-        return whole
+        return expansion_of(self._examples, self._solvers, self._n_learned)
 
     def _coefficients(self):
         return (self._supporting()[1] if self._predictor is None else self._predictor.coef).T
-
-    def _pair_values(self, X):
-        """The decision values of all pairs."""
-        return decision_values(self._kernel, self._expansion, X, in_float64=True) + self.intercept_
 
     def _scores(self, X):
         check_is_fitted(self)
         X = self._known_rows(X, self._dtype)
         with blas_threads(self.n_jobs):
-            return self._class_scores(self._pair_values(X))
+            return self._class_scores(pair_values(self._kernel, self._expansion, self.intercept_, X))
 
     def _class_scores(self, values):
         return values if values.shape[1] == 1 else votes(values, len(self.classes_))
 
-    def _of_machines(self, function):
+    def _of_solvers(self, function):
         check_is_fitted(self)
-        return [function(machine.exact) for machine in self._machines]
+        return [function(solver.state) for solver in self._solvers]
+
+    @property
+    def training_bytes_(self):
+        """About the bytes of all arrays that learning keeps."""
+        check_is_fitted(self)
+        return self._memory.taken_by(self._solvers)
 
     @property
     def n_examples_(self):
@@ -186,19 +194,19 @@ class ExactClassifier(LimitedMemory):
         """The bias of each pair of classes."""
         if self._predictor is not None:
             return self._predictor.intercept.copy()
-        return np.array(self._of_machines(optimal_bias))
+        return np.array(self._of_solvers(optimal_bias))
 
     @property
     def kkt_violation_(self):
         """The largest violation of the optimality conditions, over all pairs."""
-        return max(self._of_machines(lambda exact: violation(exact, optimal_bias(exact))))
+        return max(self._of_solvers(lambda state: violation(state, optimal_bias(state))))
 
     @property
     def dual_objective_(self):
         """The dual objective, which is maximised, summed over all pairs."""
-        return sum(self._of_machines(dual_objective))
+        return sum(self._of_solvers(dual_objective))
 
     @property
     def drift_(self):
         """The largest error that rounding made in a decision value before it was removed, in any pair."""
-        return max(self._of_machines(lambda exact: float(exact.scalars[DRIFT])))
+        return max(self._of_solvers(lambda state: float(state.scalars[0]["drift"])))

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-__all__ = ["places_of_ids", "places_of_rows"]
+__all__ = ["indices_of_ids", "indices_of_rows"]
 
 
-def places_of_ids(examples, ids, n_learned):
+def indices_of_ids(examples, ids, n_learned):
     """Where the examples with such ids are; ``n_learned`` ids were given so far."""
     ids = np.atleast_1d(np.asarray(ids))
     if ids.dtype.kind not in "iu" and ids.size > 0:
@@ -22,19 +22,19 @@ def places_of_ids(examples, ids, n_learned):
     return np.searchsorted(examples.ids, ids)
 
 
-def places_of_rows(examples, machines, X, labels):
+def indices_of_rows(examples, solvers, X, labels):
     """Where the examples are that equal the rows of ``X``, with the same label unless ``labels`` is None.
 
     Of equal ones it is the last learned, and for a row that comes again the one before.
     """
     X = (X if isinstance(X, np.ndarray) else X.toarray()) + 0.0  # there is no -0.0 then
     known: dict[tuple, list[int]] = {}
-    for m, places, slots in examples.at_home():
-        rows = machines[m].exact.points.rows
+    for m, indices, slots in examples.at_home():
+        rows = solvers[m].state.points.rows
         may_be = np.isin(rows[slots, 0], X[:, 0])
-        for place, slot in zip(places[may_be].tolist(), slots[may_be], strict=True):
-            label = None if labels is None else examples.labels[place]
-            known.setdefault((label, (rows[slot] + 0.0).tobytes()), []).append(place)
+        for index, slot in zip(indices[may_be].tolist(), slots[may_be], strict=True):
+            label = None if labels is None else examples.labels[index]
+            known.setdefault((label, (rows[slot] + 0.0).tobytes()), []).append(index)
     found = []
     for i, row in enumerate(X):
         candidates = known.get((None if labels is None else labels[i], row.tobytes()))

@@ -5,6 +5,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from frugalsvm.core.predict import confidence
 from frugalsvm.device.arrays import on_host
 from frugalsvm.estimators._base import KernelExpansionClassifier, ScoringClassifier, unchanged_on_error
 from frugalsvm.estimators._origin import RelativeRows
@@ -17,7 +18,7 @@ from frugalsvm.estimators._validation import (
 from frugalsvm.estimators._warnings import warn_after_fit
 from frugalsvm.estimators._writable import forget_learned, prepare_to_learn
 
-__all__ = ["FIRST_SLOTS", "OnlineClassifier", "OnlineLearner", "closeness"]
+__all__ = ["FIRST_SLOTS", "OnlineClassifier", "OnlineLearner"]
 
 FIRST_SLOTS = 256  # room to begin with where there is no budget
 
@@ -172,7 +173,7 @@ class OnlineLearner(RelativeRows, ScoringClassifier):
         check_count("n", n)
         if not hasattr(self, "classes_"):
             return np.arange(min(n, X.shape[0]))
-        return np.argsort(closeness(self._scores(X)), kind="stable")[:n]
+        return np.argsort(confidence(self._scores(X)), kind="stable")[:n]
 
     def teach(self, X, y, classes=None, sample_weight=None):
         """Learn rows that were labelled after `query`: the same as `partial_fit`.
@@ -250,11 +251,3 @@ class OnlineClassifier(OnlineLearner, KernelExpansionClassifier):
         """Number of support vectors that were removed, projected or merged."""
         check_is_fitted(self)
         return int(self._expansion.counts[0]["n_maintenance"])
-
-
-def closeness(values):
-    """How far decision values, a row for each example, are from a tie between classes."""
-    if values.shape[1] == 1:
-        return np.abs(values[:, 0])
-    highest = np.partition(values, -2, axis=1)[:, -2:]
-    return highest[:, 1] - highest[:, 0]

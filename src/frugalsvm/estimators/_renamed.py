@@ -13,7 +13,7 @@ __all__ = ["RenamedParameters", "takes_old_names", "with_new_names"]
 
 def with_new_names(cls: Any, state: dict[str, Any]) -> dict[str, Any]:
     """The attributes of an object of a class, under the names that they have now: for files of older versions."""
-    names = getattr(cls, "_renamed_parameters", {})
+    names = {**getattr(cls, "_renamed_parameters", {}), **getattr(cls, "_renamed_attributes", {})}
     return {names.get(name, name): value for name, value in state.items()}
 
 

@@ -4,10 +4,9 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.core.predict import decision_values
 from frugalsvm.estimators._base import blas_threads
 from frugalsvm.estimators._exact import ExactClassifier
-from frugalsvm.estimators._lookup import places_of_ids, places_of_rows
+from frugalsvm.estimators._lookup import indices_of_ids, indices_of_rows
 from frugalsvm.estimators._validation import (
     check_choice,
     check_positive,
@@ -15,9 +14,8 @@ from frugalsvm.estimators._validation import (
     encoded_labels,
 )
 from frugalsvm.estimators._writable import prepare_to_learn
-from frugalsvm.exact.conditions import is_pinned
-from frugalsvm.exact.incremental import left_out, unlearn
-from frugalsvm.exact.state import B, G
+from frugalsvm.exact.incremental import unlearn
+from frugalsvm.exact.one_vs_one import left_out_values
 
 __all__ = ["IncrementalSVC"]
 
@@ -212,25 +210,25 @@ class IncrementalSVC(ExactClassifier):
         """
         check_is_fitted(self)
         prepare_to_learn(self)
-        places = self._places(X, y)
+        indices = self._indices(X, y)
         with self._changing():
-            for m, _, slots in self._examples.at(places).in_machines():
+            for m, _, slots in self._examples.at(indices).by_solver():
                 for slot in slots:
-                    self._machines[m] = unlearn(self._kernel, self._machines[m], slot, self._next_room(m))
-            self._examples = self._examples.but(places)
+                    self._solvers[m] = unlearn(self._kernel, self._solvers[m], slot, self._next_room(m))
+            self._examples = self._examples.but(indices)
         return self
 
-    def _places(self, X, y):
+    def _indices(self, X, y):
         if np.ndim(X) < 2:
             if y is not None:
                 raise ValueError("Ids say which examples are meant: y is for rows only.")
-            return places_of_ids(self._examples, X, self._n_learned)
+            return indices_of_ids(self._examples, X, self._n_learned)
         X, labels = self._known_rows(X, self._dtype), None
         if y is not None:
             y = column_or_1d(y)
             check_consistent_length(X, y)
             labels = encoded_labels(y, distinct_labels(y), self.classes_, may_grow=False)
-        return places_of_rows(self._examples, self._machines, X, labels)
+        return indices_of_rows(self._examples, self._solvers, X, labels)
 
     def loo_predict(self):
         """The class that is predicted for each example by a model that has learned all but this one.
@@ -246,27 +244,12 @@ class IncrementalSVC(ExactClassifier):
         check_is_fitted(self)
         prepare_to_learn(self)  # examples are taken out and put back
         if self._left_out is None:
-            with blas_threads(self.n_jobs):
-                self._left_out = self._class_scores(self._left_out_values())
+            with self._memory_errors(), blas_threads(self.n_jobs):
+                self._left_out = self._class_scores(
+                    left_out_values(self._kernel, self._examples, self._solvers, self._next_room)
+                )
         scores = self._left_out
         return self.classes_[(scores[:, 0] >= 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)]
-
-    def _left_out_values(self):
-        """The decision values of all pairs for each example without it."""
-        examples, bias, expansion = self._examples, self.intercept_, self._expansion
-        values = np.zeros((len(examples.ids), len(self._machines)))
-        if len(self._machines) > 1:  # those that do not know the class of an example
-            for m, places, slots in examples.at_home():
-                rows = self._machines[m].exact.points.rows[slots]
-                values[places] = decision_values(self._kernel, expansion, rows, in_float64=True) + bias
-        for m, places, slots in examples.in_machines():
-            machine, room = self._machines[m], self._next_room(m)
-            exact = machine.exact
-            values[places, m] = exact.of[G, slots] + exact.scalars[B]
-            matters = (exact.points.coef[0, slots] != 0.0) | (not is_pinned(exact))
-            for place, slot in zip(places[matters], slots[matters], strict=True):
-                values[place, m] = left_out(self._kernel, machine, slot, room)
-        return values
 
     def __dir__(self):
         # Notebooks and debuggers read all attributes that are listed here, and so does scikit-learn's own __dir__. What

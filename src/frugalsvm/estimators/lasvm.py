@@ -7,18 +7,9 @@ from typing import ClassVar
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.dual.biased import Biased
-from frugalsvm.dual.learn import finished
-from frugalsvm.dual.online import HINGE_LOSS, RAMP_FILTER, RAMP_LOSS, Online
-from frugalsvm.dual.state import (
-    ADMITTED,
-    ADMITTED_LEFT,
-    ADMITTED_RIGHT,
-    CLEANED_LEFT,
-    CLEANED_RIGHT,
-    N_MEMBERS,
-    N_REPROCESS,
-)
+from frugalsvm.dual.lasvm import LASVM
+from frugalsvm.dual.lasvm_nc import HINGE_LOSS, LASVMNC, RAMP_FILTER, RAMP_LOSS
+from frugalsvm.dual.online import finish
 from frugalsvm.estimators._base import blas_threads
 from frugalsvm.estimators._dual import DualClassifier
 from frugalsvm.estimators._renamed import RenamedParameters, takes_old_names
@@ -231,11 +222,11 @@ class LASVMClassifier(RenamedParameters, DualClassifier):
     def _new_learner(self, kernel, random_state):
         pairs = self.step_type == "pair"
         if self.variant == "lasvm":
-            return Biased(kernel, float(self.C), float(self.tol), pairs, FEW)
+            return LASVM(kernel, float(self.C), float(self.tol), pairs, FEW)
         clean_every = 0 if self.variant == "full" else int(self.clean_every)
         warm_up = (50 if self.variant == "nc" else 100) if self.warm_up == "auto" else int(self.warm_up)
         loss, s, tol = VARIANTS[self.variant], float(self.s), float(self.tol)
-        return Online(kernel, float(self.C), loss, s, warm_up, tol, pairs, clean_every, int(self.max_idle), FEW)
+        return LASVMNC(kernel, float(self.C), loss, s, warm_up, tol, pairs, clean_every, int(self.max_idle), FEW)
 
     def _current_learner(self):
         return self._new_learner(self._kernel, None)
@@ -244,7 +235,7 @@ class LASVMClassifier(RenamedParameters, DualClassifier):
         if self.variant == "lasvm" if self.finish == "auto" else self.finish:
             most = max(MOST_STEPS, 100 * int(self.n_members_.sum()))
             with blas_threads(self.n_jobs):
-                n_steps = finished(self._learner, self._machine, self.tol, most)
+                n_steps = finish(self._learner, self._solver, self.tol, most)
             if n_steps >= most:
                 advice = f"violations above tol={self.tol!r} are left; raise tol, lower C, or pass float64 rows"
                 warn_at_limit(self, f"{most} finishing steps", advice)
@@ -259,14 +250,14 @@ class LASVMClassifier(RenamedParameters, DualClassifier):
                 "variant='nc' minimizes the ramp loss, which is not convex: duality gives no bound for it."
             )
 
-    def _tally(self, place):
+    def _counts(self, name):
         check_is_fitted(self)
-        return self._machine.dual.tallies[:, place].copy()
+        return self._solver.state.counts[name].copy()
 
-    n_members_ = property(lambda self: self._tally(N_MEMBERS), doc="Present members, per output.")
-    n_admitted_ = property(lambda self: self._tally(ADMITTED), doc="Examples that became members, per output.")
-    n_reprocess_ = property(lambda self: self._tally(N_REPROCESS), doc="Steps of REPROCESS, per output.")
-    admitted_left_ = property(lambda self: self._tally(ADMITTED_LEFT), doc="Members that came from its left.")
-    admitted_right_ = property(lambda self: self._tally(ADMITTED_RIGHT), doc="Members that came from its right.")
-    cleaned_left_ = property(lambda self: self._tally(CLEANED_LEFT), doc="Those from the left that left again.")
-    cleaned_right_ = property(lambda self: self._tally(CLEANED_RIGHT), doc="Those from the right that left again.")
+    n_members_ = property(lambda self: self._counts("n_members"), doc="Present members, per output.")
+    n_admitted_ = property(lambda self: self._counts("n_admitted"), doc="Examples that became members, per output.")
+    n_reprocess_ = property(lambda self: self._counts("n_reprocess"), doc="Steps of REPROCESS, per output.")
+    admitted_left_ = property(lambda self: self._counts("n_admitted_left"), doc="Members that came from its left.")
+    admitted_right_ = property(lambda self: self._counts("n_admitted_right"), doc="Members that came from its right.")
+    cleaned_left_ = property(lambda self: self._counts("n_cleaned_left"), doc="Those from the left that left again.")
+    cleaned_right_ = property(lambda self: self._counts("n_cleaned_right"), doc="Those from the right that left again.")

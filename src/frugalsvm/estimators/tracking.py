@@ -4,8 +4,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.rng import new_rng
-from frugalsvm.dual.learn import new_work
-from frugalsvm.dual.tracking import make_rounds, new_tracking
+from frugalsvm.dual.online import new_work
+from frugalsvm.dual.tracking import make_rounds, mean_of_round, new_tracking
 from frugalsvm.estimators._base import blas_threads
 from frugalsvm.estimators._dual import DualClassifier
 from frugalsvm.estimators._validation import check_choice, check_count
@@ -164,7 +164,7 @@ class TrackingSVC(DualClassifier):
 
     def _new_learner(self, kernel, random_state):
         rng = new_rng(random_state.randint(2**31))
-        n_outputs = self._machine.dual.bound.shape[0]
+        n_outputs = self._solver.state.bound.shape[0]
         return new_tracking(
             kernel, float(self.C), int(self.n_steps), bool(self.process), bool(self.cached), n_outputs, rng
         )
@@ -178,8 +178,12 @@ class TrackingSVC(DualClassifier):
         self._learn(X, labels, weights, self._order(X.shape[0], random_state))
         self._learner = tracking
         with blas_threads(self.n_jobs):
-            dual, rows = self._machine
-            make_rounds(tracking, self.max_iter * X.shape[0], dual, rows, new_work(dual))
+            state, cache = self._solver
+            make_rounds(tracking, self.max_iter * X.shape[0], state, cache, new_work(state))
+
+    def _slot_coefficients(self):
+        coef = super()._slot_coefficients()
+        return mean_of_round(self._learner, coef) if self.average else coef
 
     @property
     def _keeps_all(self):
@@ -194,4 +198,5 @@ class TrackingSVC(DualClassifier):
     def mean_normalized_gap_(self):
         """Its mean over the moments after each example."""
         check_is_fitted(self)
-        return float(self._learner.trace[0] / max(self._learner.trace[1], 1.0))
+        trace = self._learner.trace[0]
+        return float(trace["gap_sum"] / max(trace["n_gaps"], 1.0))

@@ -6,14 +6,13 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm.core.capabilities import check_kernel
 from frugalsvm.core.expansion import coefficients
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.core.outputs import joined, n_outputs_for
+from frugalsvm.core.outputs import joined, n_outputs_for, signs
 from frugalsvm.estimators._base import blas_threads, new_kernel
 from frugalsvm.estimators._online import OnlineClassifier
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive
-from frugalsvm.exact.conditions import violation
-from frugalsvm.exact.state import DRIFT, N_MARGIN, B
+from frugalsvm.exact.kkt import violation
 from frugalsvm.exact.tvm import learn, new_cache
-from frugalsvm.exact.twins import MINUS, N_IGNORED, N_MERGED, N_PASSED, N_REMOVED, PLUS, C, Rules, new_twins
+from frugalsvm.exact.twins import TVM, new_twins
 
 __all__ = ["TVMClassifier"]
 
@@ -179,12 +178,12 @@ class TVMClassifier(OnlineClassifier):
         if self.merge_space == "feature":  # elsewhere the merged vector is not known
             check_kernel("merge_space", "feature", ("gaussian",), self.kernel, "use merge_space='input'")
 
-    def _rules(self):
+    def _parameters(self):
         total = float(self.C) * int(self.budget)
         reject = -1.0 if self.reject is None else float(self.reject)
         in_features = self.merge_space == "feature"
         m1, m2 = float(self.m1), float(self.m2)
-        return Rules(self._kernel, int(self.budget), total, m1, m2, reject, bool(self.one_sided), in_features)
+        return TVM(self._kernel, int(self.budget), total, m1, m2, reject, bool(self.one_sided), in_features)
 
     def _start(self, X, classes, random_state):
         self._kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
@@ -195,9 +194,8 @@ class TVMClassifier(OnlineClassifier):
     def _learn(self, X, labels, weights, order):
         weights = np.ones(X.shape[0]) if weights is None else weights
         with blas_threads(self.n_jobs):
-            for output, (twins, cache) in enumerate(zip(self._twins, self._caches, strict=True)):
-                positive = labels == (1 if len(self._twins) == 1 else output)
-                learn(self._rules(), twins, cache, X, np.where(positive, 1.0, -1.0), weights, order)
+            for twins, cache, own in zip(self._twins, self._caches, signs(labels, len(self._twins)), strict=True):
+                learn(self._parameters(), twins, cache, X, own, weights, order)
 
     def __getstate__(self):
         """Everything but the kernel values, which are computed again when they are needed."""
@@ -220,7 +218,7 @@ class TVMClassifier(OnlineClassifier):
         """The twins of all outputs."""
         if self._predictor is not None:
             return self._predictor.expansion()
-        return joined([twins.exact.points for twins in self._twins])
+        return joined([twins.state.points for twins in self._twins])
 
     def _coefficients(self):
         return coefficients(self._expansion)
@@ -234,52 +232,54 @@ class TVMClassifier(OnlineClassifier):
         check_is_fitted(self)
         if self._predictor is not None:
             return self._predictor.intercept.copy()
-        return np.array([twins.exact.scalars[B] for twins in self._twins])
+        return np.array([twins.state.scalars[0]["bias"] for twins in self._twins])
 
     def _of_each(self, function):
         check_is_fitted(self)
-        parts = [function(twins, int(twins.exact.points.counts[0]["n_slots"])) for twins in self._twins]
+        parts = [function(twins, int(twins.state.points.counts[0]["n_slots"])) for twins in self._twins]
         return parts[0] if len(parts) == 1 else parts
 
     @property
     def twin_vectors_(self):
         """The twins, for each output if there are several."""
-        return self._of_each(lambda twins, n: self._absolute(twins.exact.points.rows[:n]))
+        return self._of_each(lambda twins, n: self._absolute(twins.state.points.rows[:n]))
 
     @property
     def twin_weights_(self):
         """Weights of the negative and of the positive examples that each twin stands for."""
-        return self._of_each(lambda twins, n: twins.of[[MINUS, PLUS], :n].T.copy())
+        return self._of_each(lambda twins, n: np.column_stack([twins.minus[:n], twins.plus[:n]]))
 
     @property
     def kkt_violation_(self):
         """The largest violation of the optimality conditions on the twins."""
         check_is_fitted(self)
-        return max(violation(twins.exact, twins.exact.scalars[B]) for twins in self._twins)
+        return max(violation(twins.state, twins.state.scalars[0]["bias"]) for twins in self._twins)
 
     @property
     def drift_(self):
         """The largest rounding error of a kept decision value that was found and removed."""
         check_is_fitted(self)
-        return max(float(twins.exact.scalars[DRIFT]) for twins in self._twins)
+        return max(float(twins.state.scalars[0]["drift"]) for twins in self._twins)
 
-    def _tally(self, place):
+    def _counts(self, name):
         check_is_fitted(self)
-        return np.array([twins.tallies[place] for twins in self._twins])
+        return np.array([twins.counts[0][name] for twins in self._twins])
 
-    n_passed_ = property(lambda self: self._tally(N_PASSED), doc="Examples too far from the boundary, per output.")
-    n_removed_ = property(lambda self: self._tally(N_REMOVED), doc="Twins that left, per output.")
-    n_merged_ = property(lambda self: self._tally(N_MERGED), doc="Merges, per output.")
-    n_ignored_ = property(lambda self: self._tally(N_IGNORED), doc="Examples that no merge made room for, per output.")
+    n_passed_ = property(lambda self: self._counts("n_passed"), doc="Examples too far from the boundary, per output.")
+    n_removed_ = property(lambda self: self._counts("n_removed"), doc="Twins that left, per output.")
+    n_merged_ = property(lambda self: self._counts("n_merged"), doc="Merges, per output.")
+    n_ignored_ = property(
+        lambda self: self._counts("n_ignored"), doc="Examples that no merge made room for, per output."
+    )
 
     @property
     def n_margin_(self):
         """Twins exactly on the margin, per output."""
         check_is_fitted(self)
-        return np.array([twins.exact.counts[N_MARGIN] for twins in self._twins])
+        return np.array([twins.state.counts[0]["n_margin"] for twins in self._twins])
 
     @property
     def C_(self):
         """The present C of each output: ``C * budget`` divided by the sum of the weights."""
         check_is_fitted(self)
-        return np.array([twins.sums[C] for twins in self._twins])
+        return np.array([twins.sums[0]["C"] for twins in self._twins])

@@ -37,12 +37,11 @@ Trouble, and what is done about it:
 from frugalsvm._compile import inlined, separate
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.kernels import self_value
-from frugalsvm.exact.factor import dot, solve_lower, solve_upper
+from frugalsvm.exact.cholesky import dot, solve_lower, solve_upper
 from frugalsvm.exact.margin_set import (
     SINGULAR,
     come_to,
     end_zone,
-    ends_of,
     first_block,
     follow_rates,
     join,
@@ -50,43 +49,18 @@ from frugalsvm.exact.margin_set import (
     leave_at_end,
     off_target,
     refactor,
+    segment_of,
 )
 from frugalsvm.exact.passes import (
     change_beta,
     highest_demand,
     lowest_demand,
     total,
-    update_g,
+    update_scores,
     violator,
     worst_violation,
 )
-from frugalsvm.exact.state import (
-    ANY,
-    CHANGE,
-    COLUMN,
-    DRIFT,
-    FALLING,
-    HI,
-    KINK_AT,
-    LEAST,
-    LO,
-    LOW,
-    MOST,
-    N_MARGIN,
-    N_ROUNDS,
-    N_SINCE,
-    OFF,
-    OLD,
-    ONES,
-    RATES,
-    RISING,
-    STATUS,
-    B,
-    G,
-    beta_of,
-    set_beta,
-    stand,
-)
+from frugalsvm.exact.state import FALLING, LOW, NO_LIMIT, RISING, beta_of, set_beta, set_zone
 
 __all__ = ["DONE", "FULL", "STUCK", "TOLERANCE", "repair", "withdraw"]
 
@@ -100,47 +74,46 @@ FEW_REPAIRS = 4
 
 
 @inlined
-def _open(kernel, exact, upwards):
+def _open(kernel, state, upwards):
     """Let the point join an empty margin set that asks for the highest bias, or the lowest; whether there is one."""
-    n = exact.points.counts[0]["n_slots"]
-    g = exact.of[G, :n]
+    n = state.points.counts[0]["n_slots"]
+    g = state.scores[:n]
     if upwards:
-        bias = highest_demand(g, exact.of[LEAST, :n])
-        if bias <= -ANY:
+        bias = highest_demand(g, state.min_f[:n])
+        if bias <= -NO_LIMIT:
             return False
     else:
-        bias = lowest_demand(g, exact.of[MOST, :n])
-        if bias >= ANY:
+        bias = lowest_demand(g, state.max_f[:n])
+        if bias >= NO_LIMIT:
             return False
     for slot in range(n):
-        demand = exact.of[LEAST, slot] if upwards else exact.of[MOST, slot]
-        if abs(demand) < ANY and demand - g[slot] == bias:
-            exact.scalars[B] = bias
+        demand = state.min_f[slot] if upwards else state.max_f[slot]
+        if abs(demand) < NO_LIMIT and demand - g[slot] == bias:
+            state.scalars[0]["bias"] = bias
             zone = RISING if demand > 0.0 else FALLING
-            join(exact, slot, zone, self_value(kernel, exact.points.norms[slot]) + 1.0)
+            join(state, slot, zone, self_value(kernel, state.points.norms[slot]) + 1.0)
             return True
     return False
 
 
 @inlined
-def _aim(kernel, exact, rows, c):
+def _aim(kernel, state, cache, c):
     """How the margin set and the bias follow point c, per unit of its coefficient.
 
     Leaves the rates; returns the rate of the bias, the pivot of c, and the rate of its own f.
     """
-    points, n_margin = exact.points, exact.counts[N_MARGIN]
-    row = row_of_slot(rows, kernel, points, c)
-    vectors = exact.vectors
-    column, rates, ones = vectors[COLUMN, :n_margin], vectors[RATES, :n_margin], vectors[ONES, :n_margin]
+    points, n_margin = state.points, state.counts[0]["n_margin"]
+    row = row_of_slot(cache, kernel, points, c)
+    column, rates, ones = state.column[:n_margin], state.rates[:n_margin], state.ones[:n_margin]
     for p in range(n_margin):
-        column[p] = rows.values[row, exact.margin[p]] + 1.0
-    solve_lower(exact.R, n_margin, column)
+        column[p] = cache.values[row, state.margin_slots[p]] + 1.0
+    solve_lower(state.R, n_margin, column)
     own = self_value(kernel, points.norms[c]) + 1.0
     left = 1.0 - dot(ones, column)
     bias_rate = left / dot(ones, ones)
     for p in range(n_margin):
         rates[p] = -column[p] - bias_rate * ones[p]
-    solve_upper(exact.R, n_margin, rates)
+    solve_upper(state.R, n_margin, rates)
     pivot = own - dot(column, column)
     if pivot < SINGULAR * own:
         return bias_rate, 0.0, 0.0
@@ -148,70 +121,70 @@ def _aim(kernel, exact, rows, c):
 
 
 @inlined
-def _drive(kernel, exact, rows, c, direction, to_end, to_target):
+def _drive(kernel, state, cache, c, direction, to_end, to_target):
     """Move point c, the margin set following, until it is on its target, at its end, or nobody is left to follow.
 
     ``to_target`` is how far its f has to go. Members that reach an end on the way leave. Returns which of the three
     it was, and the pivot.
     """
-    while exact.counts[N_MARGIN] > 0:
-        bias_rate, pivot, own_rate = _aim(kernel, exact, rows, c)
-        join_at = to_target / own_rate if own_rate > 0.0 else ANY
-        step, blocker = first_block(exact, direction, min(to_end, join_at))
-        follow_rates(exact, direction * step)
-        change_beta(exact, c, direction * step)
-        exact.scalars[B] += direction * step * bias_rate
-        exact.counts[N_ROUNDS] += 1
+    while state.counts[0]["n_margin"] > 0:
+        bias_rate, pivot, own_rate = _aim(kernel, state, cache, c)
+        join_at = to_target / own_rate if own_rate > 0.0 else NO_LIMIT
+        step, blocker = first_block(state, direction, min(to_end, join_at))
+        follow_rates(state, direction * step)
+        change_beta(state, c, direction * step)
+        state.scalars[0]["bias"] += direction * step * bias_rate
+        state.counts[0]["n_steps"] += 1
         if blocker < 0:
             return (ON_TARGET if join_at < to_end else AT_END), pivot
         to_end -= step
         to_target -= step * own_rate
-        leave_at_end(exact, blocker, direction * exact.vectors[RATES, blocker] > 0.0)
+        leave_at_end(state, blocker, direction * state.rates[blocker] > 0.0)
     return ALONE, 0.0
 
 
 @inlined
-def _move(kernel, exact, rows, c):
+def _move(kernel, state, cache, c):
     """Move a violator until it joins or reaches an end; returns whether anything moved."""
-    f = exact.of[G, c] + exact.scalars[B]
-    upwards = exact.of[LEAST, c] - f > f - exact.of[MOST, c]
-    target = exact.of[LEAST, c] if upwards else exact.of[MOST, c]
-    zone, before = exact.zone[c], beta_of(exact, c)
-    exact.zone[c] = RISING if target > 0.0 else FALLING
-    low, high = ends_of(exact, c)
+    f = state.scores[c] + state.scalars[0]["bias"]
+    upwards = state.min_f[c] - f > f - state.max_f[c]
+    target = state.min_f[c] if upwards else state.max_f[c]
+    zone, before = state.zone[c], beta_of(state, c)
+    state.zone[c] = RISING if target > 0.0 else FALLING
+    low, high = segment_of(state, c)
     to_end = high - before if upwards else before - low
-    outcome, pivot = _drive(kernel, exact, rows, c, 1.0 if upwards else -1.0, to_end, abs(target - f))
-    moved = beta_of(exact, c) != before
+    outcome, pivot = _drive(kernel, state, cache, c, 1.0 if upwards else -1.0, to_end, abs(target - f))
+    moved = beta_of(state, c) != before
     if outcome == ON_TARGET:
-        join(exact, c, exact.zone[c], pivot)
+        join(state, c, state.zone[c], pivot)
     elif outcome == AT_END:
-        come_to(exact, c, end_zone(exact, c, upwards))
+        come_to(state, c, end_zone(state, c, upwards))
     else:
-        stand(exact, c, exact.zone[c] if moved else zone)
-    update_g(kernel, exact, rows)
+        set_zone(state, c, state.zone[c] if moved else zone)
+    update_scores(kernel, state, cache)
     return moved
 
 
 @separate
-def settle(kernel, exact, rows):
+def settle(kernel, state, cache):
     """Make all points optimal."""
-    n = exact.points.counts[0]["n_slots"]
+    n = state.points.counts[0]["n_slots"]
     n_zero = 0
     for _ in range(1000 + 100 * n):
-        g, least, most = exact.of[G, :n], exact.of[LEAST, :n], exact.of[MOST, :n]
-        if exact.counts[N_MARGIN] == 0:
-            high, low = highest_demand(g, least), lowest_demand(g, most)
+        g, min_f, max_f = state.scores[:n], state.min_f[:n], state.max_f[:n]
+        if state.counts[0]["n_margin"] == 0:
+            high, low = highest_demand(g, min_f), lowest_demand(g, max_f)
             if high <= low:
-                exact.scalars[B] = min(max(exact.scalars[B], high), low)
+                state.scalars[0]["bias"] = min(max(state.scalars[0]["bias"], high), low)
                 return DONE
-            _open(kernel, exact, True)
-        elif exact.counts[N_MARGIN] == exact.margin.size:
+            _open(kernel, state, True)
+        elif state.counts[0]["n_margin"] == state.margin_slots.size:
             return FULL
-        worst = worst_violation(g, exact.scalars[B], least, most)
+        worst = worst_violation(g, state.scalars[0]["bias"], min_f, max_f)
         if worst <= TOLERANCE:
             return DONE
         limit = worst if n_zero < MANY_ZERO_STEPS else TOLERANCE
-        if _move(kernel, exact, rows, violator(g, exact.scalars[B], least, most, limit)):
+        if _move(kernel, state, cache, violator(g, state.scalars[0]["bias"], min_f, max_f, limit)):
             n_zero = 0
         else:
             n_zero += 1
@@ -219,88 +192,88 @@ def settle(kernel, exact, rows):
 
 
 @inlined
-def repair(kernel, exact, rows, refresh_after):
+def repair(kernel, state, cache, refresh_after):
     """Make all points optimal after a change, and the margin set exact; now and then, remove rounding errors.
 
     One loop, for each of the verbs in it is a large piece of code.
     """
-    exact.counts[N_SINCE] += 1
-    afresh = exact.counts[N_SINCE] >= refresh_after
+    state.counts[0]["n_since_refresh"] += 1
+    afresh = state.counts[0]["n_since_refresh"] >= refresh_after
     for _ in range(FEW_REPAIRS):
         if afresh:
-            refresh(kernel, exact, rows)
-        if afresh or off_target(exact) > TOLERANCE:
-            refine(kernel, exact, rows)
-        status = settle(kernel, exact, rows)
-        exact.counts[STATUS] = status
-        if status == FULL or (status == DONE and off_target(exact) <= TOLERANCE):
+            refresh(kernel, state, cache)
+        if afresh or off_target(state) > TOLERANCE:
+            refine(kernel, state, cache)
+        status = settle(kernel, state, cache)
+        state.counts[0]["status"] = status
+        if status == FULL or (status == DONE and off_target(state) <= TOLERANCE):
             break
-        afresh = exact.counts[N_SINCE] > 0 or status == STUCK
+        afresh = state.counts[0]["n_since_refresh"] > 0 or status == STUCK
 
 
 @separate
-def refine(kernel, exact, rows):
+def refine(kernel, state, cache):
     """Bring the margin set to its targets, and the sum of the coefficients to zero; who is stopped leaves."""
-    n = exact.points.counts[0]["n_slots"]
+    n = state.points.counts[0]["n_slots"]
     for repair in range(FEW_REPAIRS):
-        if off_target(exact) <= EXACT and repair > 0:
+        if off_target(state) <= EXACT and repair > 0:
             return
-        excess = total(exact.points.coef[0, :n])
+        excess = total(state.points.coef[0, :n])
         left = 1.0  # of the way
-        while exact.counts[N_MARGIN] > 0 and left > 0.0:
-            n_margin = exact.counts[N_MARGIN]
-            rates, ones = exact.vectors[RATES, :n_margin], exact.vectors[ONES, :n_margin]
+        while state.counts[0]["n_margin"] > 0 and left > 0.0:
+            n_margin = state.counts[0]["n_margin"]
+            rates, ones = state.rates[:n_margin], state.ones[:n_margin]
             for p in range(n_margin):
-                rates[p] = left * (exact.vectors[OFF, p] - excess)
-            solve_lower(exact.R, n_margin, rates)
+                rates[p] = left * (state.residuals[p] - excess)
+            solve_lower(state.R, n_margin, rates)
             bias_step = (dot(ones, rates) + left * excess) / dot(ones, ones)
             for p in range(n_margin):
                 rates[p] -= bias_step * ones[p]
-            solve_upper(exact.R, n_margin, rates)
-            step, blocker = first_block(exact, 1.0, 1.0)
-            follow_rates(exact, step)
-            exact.scalars[B] += step * bias_step
+            solve_upper(state.R, n_margin, rates)
+            step, blocker = first_block(state, 1.0, 1.0)
+            follow_rates(state, step)
+            state.scalars[0]["bias"] += step * bias_step
             left *= 1.0 - step
             if blocker >= 0:
                 upwards = rates[blocker] > 0.0
                 for p in range(blocker, n_margin - 1):
-                    exact.vectors[OFF, p] = exact.vectors[OFF, p + 1]
-                leave_at_end(exact, blocker, upwards)
-        update_g(kernel, exact, rows)
+                    state.residuals[p] = state.residuals[p + 1]
+                leave_at_end(state, blocker, upwards)
+        update_scores(kernel, state, cache)
 
 
 @separate
-def withdraw(kernel, exact, rows, c):
+def withdraw(kernel, state, cache, c):
     """Move the coefficient of a point to zero and empty its box, the margin set following. Others may violate then."""
-    if exact.place[c] >= 0:
-        leave(exact, c)
-    exact.of[LEAST, c], exact.of[MOST, c] = -ANY, ANY
-    while beta_of(exact, c) != 0.0:
-        upwards = beta_of(exact, c) < 0.0
+    if state.margin_index[c] >= 0:
+        leave(state, c)
+    state.min_f[c], state.max_f[c] = -NO_LIMIT, NO_LIMIT
+    while beta_of(state, c) != 0.0:
+        upwards = beta_of(state, c) < 0.0
         outcome = AT_END
-        if exact.counts[N_MARGIN] > 0 or _open(kernel, exact, not upwards):
-            outcome, _ = _drive(kernel, exact, rows, c, 1.0 if upwards else -1.0, abs(beta_of(exact, c)), ANY)
+        if state.counts[0]["n_margin"] > 0 or _open(kernel, state, not upwards):
+            outcome, _ = _drive(kernel, state, cache, c, 1.0 if upwards else -1.0, abs(beta_of(state, c)), NO_LIMIT)
         # If nobody is left to balance it, this is rounding: the others sum up to the opposite of this coefficient.
         if outcome == AT_END:
-            exact.of[CHANGE, c] -= beta_of(exact, c)
-            set_beta(exact, c, 0.0)
-        update_g(kernel, exact, rows)
-    exact.of[LO, c] = exact.of[KINK_AT, c] = exact.of[HI, c] = 0.0
-    stand(exact, c, LOW)
+            state.change[c] -= beta_of(state, c)
+            set_beta(state, c, 0.0)
+        update_scores(kernel, state, cache)
+    state.lower[c] = state.kink[c] = state.upper[c] = 0.0
+    set_zone(state, c, LOW)
 
 
 @separate
-def refresh(kernel, exact, rows):
+def refresh(kernel, state, cache):
     """Compute g and the factor anew, and note how wrong g was."""
-    points = exact.points
+    points = state.points
     n = points.counts[0]["n_slots"]
     for k in range(n):
-        exact.of[OLD, k] = exact.of[G, k]
-        exact.of[G, k] = 0.0
-        exact.of[CHANGE, k] = beta_of(exact, k)
-    update_g(kernel, exact, rows)
+        state.old_scores[k] = state.scores[k]
+        state.scores[k] = 0.0
+        state.change[k] = beta_of(state, k)
+    update_scores(kernel, state, cache)
     for k in range(n):
-        if exact.of[HI, k] > exact.of[LO, k]:  # the g of a slot without an example is whatever it was
-            exact.scalars[DRIFT] = max(exact.scalars[DRIFT], abs(exact.of[G, k] - exact.of[OLD, k]))
-    refactor(kernel, exact, rows)
-    exact.counts[N_SINCE] = 0
+        if state.upper[k] > state.lower[k]:  # the g of a slot without an example is whatever it was
+            state.scalars[0]["drift"] = max(state.scalars[0]["drift"], abs(state.scores[k] - state.old_scores[k]))
+    refactor(kernel, state, cache)
+    state.counts[0]["n_since_refresh"] = 0

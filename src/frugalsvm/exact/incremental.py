@@ -11,41 +11,28 @@ from frugalsvm.core.cache import note_insertion, note_removal
 from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.core.kernels import kernel_row, self_value
-from frugalsvm.core.lookahead import example_norm, load, place_example, products_row
+from frugalsvm.core.lookahead import SHORT_BLOCK_ROWS, example_norm, load, place_example, products_row
 from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.exact.active_set import DONE, FULL, STUCK, TOLERANCE, repair, withdraw
-from frugalsvm.exact.conditions import optimal_bias
-from frugalsvm.exact.machine import (
-    BLOCK_ROWS,
-    Machine,
+from frugalsvm.exact.kkt import optimal_bias
+from frugalsvm.exact.passes import rescale
+from frugalsvm.exact.solver import (
+    ExactSolver,
     capacity_of,
     doubled,
     enlarged,
-    machine_of,
     model_arrays,
-    new_machine,
-    saved,
+    solver_of,
 )
-from frugalsvm.exact.passes import rescale
-from frugalsvm.exact.state import HIGH, LEAST, LOW, MOST, N_FREE, N_SINCE, STATUS, B, G, set_ends, stand, with_margin
+from frugalsvm.exact.state import HIGH, LOW, set_box, set_zone, with_margin
 
-__all__ = [
-    "Machine",
-    "change_C",
-    "learn",
-    "left_out",
-    "machine_of",
-    "new_machine",
-    "restored",
-    "saved",
-    "unlearn",
-]
+__all__ = ["change_C", "learn", "left_out", "restored", "unlearn"]
 
 REFRESH = 5000  # changes after which rounding errors are removed
 
 
-def learn(kernel, machine, X, labels, boxes, slots, next_room=doubled):
-    """Learn the rows of ``X``, +1 and -1 in ``labels``; their slots go to ``slots``. Returns the machine.
+def learn(kernel, solver, X, labels, boxes, slots, next_room=doubled):
+    """Learn the rows of ``X``, +1 and -1 in ``labels``; their slots go to ``slots``. Returns the solver.
 
     ``boxes`` are the sizes of the boxes, C times a weight. The rows are taken in order. Where the margin set has no
     room, ``next_room`` says how much it gets next.
@@ -53,80 +40,80 @@ def learn(kernel, machine, X, labels, boxes, slots, next_room=doubled):
     order = np.arange(X.shape[0])
     position = 0
     while position < order.size:
-        if not _has_room(machine.exact):
-            machine = enlarged(machine, 2 * capacity_of(machine))
-        exact, rows = machine
-        source = new_source(X, order, exact.points, BLOCK_ROWS, stays=True)
-        work = np.zeros(capacity_of(machine))
+        if not _has_room(solver.state):
+            solver = enlarged(solver, 2 * capacity_of(solver))
+        state, cache = solver
+        source = new_source(X, order, state.points, SHORT_BLOCK_ROWS, stays=True)
+        work = np.zeros(capacity_of(solver))
         block_rows = rows_at_a_time(source)
-        position = _run(kernel, source, labels, boxes, slots, position, block_rows, exact, rows, work)
-        machine = _completed(kernel, machine, next_room)
-    return machine
+        position = _run(kernel, source, labels, boxes, slots, position, block_rows, state, cache, work)
+        solver = _completed(kernel, solver, next_room)
+    return solver
 
 
-def unlearn(kernel, machine, slot, next_room=doubled):
-    """Take a point out. Returns the machine."""
-    _take_out(kernel, *machine, slot)
-    machine = _completed(kernel, machine, next_room)
-    _free(*machine, slot)
-    return machine
+def unlearn(kernel, solver, slot, next_room=doubled):
+    """Take a point out. Returns the solver."""
+    _take_out(kernel, *solver, slot)
+    solver = _completed(kernel, solver, next_room)
+    _free(*solver, slot)
+    return solver
 
 
-def left_out(kernel, machine, slot, next_room=doubled):
-    """The decision value of a point without it; the machine stays as it is."""
-    exact = machine.exact
-    if exact.points.coef[0, slot] == 0.0:
-        return float(exact.of[G, slot]) + optimal_bias(exact, without=slot)
-    arrays = model_arrays(exact, factor=True)
+def left_out(kernel, solver, slot, next_room=doubled):
+    """The decision value of a point without it; the solver stays as it is."""
+    state = solver.state
+    if state.points.coef[0, slot] == 0.0:
+        return float(state.scores[slot]) + optimal_bias(state, without=slot)
+    arrays = model_arrays(state, factor=True)
     before = [array.copy() for array in arrays]
     try:
-        _take_out(kernel, *machine, slot)
-        without = _completed(kernel, machine, next_room).exact
-        return float(without.of[G, slot]) + optimal_bias(without)
+        _take_out(kernel, *solver, slot)
+        without = _completed(kernel, solver, next_room).state
+        return float(without.scores[slot]) + optimal_bias(without)
     finally:
         for array, old in zip(arrays, before, strict=True):
             array[...] = old
 
 
-def change_C(kernel, machine, factor, next_room=doubled):
-    """All boxes times ``factor``. Returns the machine."""
-    _change(kernel, *machine, float(factor))
-    return _completed(kernel, machine, next_room)
+def change_C(kernel, solver, factor, next_room=doubled):
+    """All boxes times ``factor``. Returns the solver."""
+    _change(kernel, *solver, float(factor))
+    return _completed(kernel, solver, next_room)
 
 
-def restored(kernel, machine, before):
-    """The machine that was ``saved`` before, whatever has happened to it since, up to rounding."""
-    for array, old in zip(model_arrays(before.exact, factor=False), before.arrays, strict=True):
+def restored(kernel, solver, before):
+    """The solver that was ``saved`` before, whatever has happened to it since, up to rounding."""
+    for array, old in zip(model_arrays(before.state, factor=False), before.arrays, strict=True):
         array[...] = old
-    machine = machine_of(before.exact, 0, machine.rows.buffer)
-    machine.exact.counts[N_SINCE] = REFRESH
-    _resume(kernel, *machine)
-    return _completed(kernel, machine, doubled)
+    solver = solver_of(before.state, 0, solver.cache.buffer)
+    solver.state.counts[0]["n_since_refresh"] = REFRESH
+    _resume(kernel, *solver)
+    return _completed(kernel, solver, doubled)
 
 
-def _completed(kernel, machine, next_room):
+def _completed(kernel, solver, next_room):
     """Go on where the margin set had no room."""
-    while machine.exact.counts[STATUS] != DONE:
-        if machine.exact.counts[STATUS] == FULL:
-            room = next_room(machine.exact.margin.size)
-            machine = Machine(with_margin(machine.exact, room), machine.rows)
-        elif machine.exact.counts[STATUS] == STUCK and machine.exact.counts[N_SINCE] == 0:
+    while solver.state.counts[0]["status"] != DONE:
+        if solver.state.counts[0]["status"] == FULL:
+            room = next_room(solver.state.margin_slots.size)
+            solver = ExactSolver(with_margin(solver.state, room), solver.cache)
+        elif solver.state.counts[0]["status"] == STUCK and solver.state.counts[0]["n_since_refresh"] == 0:
             raise ArithmeticError("The solver does not get on: the kernel matrix may not be positive definite.")
-        _resume(kernel, *machine)
-    return machine
+        _resume(kernel, *solver)
+    return solver
 
 
-def _has_room(exact):
-    return exact.counts[N_FREE] > 0 or exact.points.counts[0]["n_slots"] < exact.points.rows.shape[0]
+def _has_room(state):
+    return state.counts[0]["n_free"] > 0 or state.points.counts[0]["n_slots"] < state.points.rows.shape[0]
 
 
 @inlined
-def _take_slot(exact):
+def _take_slot(state):
     """A free slot, or -1."""
-    points = exact.points
-    if exact.counts[N_FREE] > 0:
-        exact.counts[N_FREE] -= 1
-        return exact.free[exact.counts[N_FREE]]
+    points = state.points
+    if state.counts[0]["n_free"] > 0:
+        state.counts[0]["n_free"] -= 1
+        return state.free_slots[state.counts[0]["n_free"]]
     if points.counts[0]["n_slots"] == points.rows.shape[0]:
         return -1
     points.counts[0]["n_slots"] += 1
@@ -134,11 +121,11 @@ def _take_slot(exact):
 
 
 @inlined
-def _visit(kernel, source, i, label, box, exact, rows, kernel_values):
+def _visit(kernel, source, i, label, box, state, cache, kernel_values):
     """Learn an example; returns its slot, or -1 if there is none free."""
-    points = exact.points
+    points = state.points
     n = points.counts[0]["n_slots"]
-    slot = _take_slot(exact)
+    slot = _take_slot(state)
     if slot < 0:
         return slot
     begin = products_row(source, i, points)
@@ -146,57 +133,57 @@ def _visit(kernel, source, i, label, box, exact, rows, kernel_values):
     kernel_row(kernel, source.products[begin:], points.norms, norm, kernel_values, whole_groups(n))
     points.counts[0]["n_kernel_evals"] += n
     points.counts[0]["n_seen"] += 1
-    exact.of[G, slot] = float64_sum(points.coef, 0, kernel_values, n)
+    state.scores[slot] = float64_sum(points.coef, 0, kernel_values, n)
     place_example(source, i, points, slot)
     points.norms[slot] = norm
     kernel_values[slot] = self_value(kernel, norm)
-    note_insertion(rows, slot, kernel_values, points.counts[0]["n_slots"], 0.0)
-    set_ends(exact, slot, box, 1.0 if label > 0 else 0.0, 0.0 if label > 0 else 1.0)
-    stand(exact, slot, LOW if label > 0 else HIGH)
-    f = exact.of[G, slot] + exact.scalars[B]
-    if max(exact.of[LEAST, slot] - f, f - exact.of[MOST, slot]) > TOLERANCE:
+    note_insertion(cache, slot, kernel_values, points.counts[0]["n_slots"], 0.0)
+    set_box(state, slot, box, 1.0 if label > 0 else 0.0, 0.0 if label > 0 else 1.0)
+    set_zone(state, slot, LOW if label > 0 else HIGH)
+    f = state.scores[slot] + state.scalars[0]["bias"]
+    if max(state.min_f[slot] - f, f - state.max_f[slot]) > TOLERANCE:
         points.counts[0]["n_updates"] += 1
-        repair(kernel, exact, rows, REFRESH)
+        repair(kernel, state, cache, REFRESH)
     return slot
 
 
 @entry
-def _run(kernel, source, labels, boxes, slots, start, block_rows, exact, rows, kernel_values):
+def _run(kernel, source, labels, boxes, slots, start, block_rows, state, cache, kernel_values):
     """Learn the examples from position ``start``; returns the position reached, before the end if there is no room."""
-    points = exact.points
+    points = state.points
     while start < labels.size:
         stop = start + load(source, start, min(block_rows - start % block_rows, labels.size - start), points)
         first = start
-        while start < stop and (exact.counts[N_FREE] > 0 or points.counts[0]["n_slots"] < source.state[0]["room"]):
-            slot = _visit(kernel, source, start - first, labels[start], boxes[start], exact, rows, kernel_values)
+        while start < stop and (state.counts[0]["n_free"] > 0 or points.counts[0]["n_slots"] < source.state[0]["room"]):
+            slot = _visit(kernel, source, start - first, labels[start], boxes[start], state, cache, kernel_values)
             slots[start] = slot
             start += 1
-            if exact.counts[STATUS] != DONE:
+            if state.counts[0]["status"] != DONE:
                 return start
-        if exact.counts[N_FREE] == 0 and points.counts[0]["n_slots"] == points.rows.shape[0]:
+        if state.counts[0]["n_free"] == 0 and points.counts[0]["n_slots"] == points.rows.shape[0]:
             return start
     return start
 
 
 @entry
-def _take_out(kernel, exact, rows, slot):
-    withdraw(kernel, exact, rows, slot)
-    repair(kernel, exact, rows, REFRESH)
+def _take_out(kernel, state, cache, slot):
+    withdraw(kernel, state, cache, slot)
+    repair(kernel, state, cache, REFRESH)
 
 
 @entry
-def _change(kernel, exact, rows, factor):
-    rescale(exact, factor)
-    repair(kernel, exact, rows, REFRESH)
+def _change(kernel, state, cache, factor):
+    rescale(state, factor)
+    repair(kernel, state, cache, REFRESH)
 
 
 @entry
-def _resume(kernel, exact, rows):
-    repair(kernel, exact, rows, REFRESH)
+def _resume(kernel, state, cache):
+    repair(kernel, state, cache, REFRESH)
 
 
 @entry
-def _free(exact, rows, slot):
-    note_removal(rows, slot)
-    exact.free[exact.counts[N_FREE]] = slot
-    exact.counts[N_FREE] += 1
+def _free(state, cache, slot):
+    note_removal(cache, slot)
+    state.free_slots[state.counts[0]["n_free"]] = slot
+    state.counts[0]["n_free"] += 1

@@ -3,36 +3,14 @@
 from frugalsvm._compile import inlined
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.kernels import self_value
-from frugalsvm.exact.factor import append, dot, remove, solve_lower
+from frugalsvm.exact.cholesky import append, dot, remove, solve_lower
 from frugalsvm.exact.passes import change_beta
-from frugalsvm.exact.state import (
-    ANY,
-    CHANGE,
-    COLUMN,
-    HI,
-    HIGH,
-    KINK,
-    KINK_AT,
-    LEAST,
-    LO,
-    LOW,
-    MOST,
-    N_MARGIN,
-    OFF,
-    ONES,
-    RATES,
-    RISING,
-    B,
-    G,
-    beta_of,
-    stand,
-)
+from frugalsvm.exact.state import HIGH, KINK, LOW, NO_LIMIT, RISING, beta_of, set_zone
 
 __all__ = [
     "SINGULAR",
     "come_to",
     "end_zone",
-    "ends_of",
     "first_block",
     "follow_rates",
     "join",
@@ -40,6 +18,7 @@ __all__ = [
     "leave_at_end",
     "off_target",
     "refactor",
+    "segment_of",
 ]
 
 SINGULAR = 1e-11  # a pivot of this part of K + 1 counts as zero
@@ -47,73 +26,73 @@ NO_RATE = 1e-14
 
 
 @inlined
-def _target(exact, slot):
-    return 1.0 if exact.zone[slot] == RISING else -1.0
+def _target(state, slot):
+    return 1.0 if state.zone[slot] == RISING else -1.0
 
 
 @inlined
-def ends_of(exact, slot):
+def segment_of(state, slot):
     """The ends of the segment that a point in RISING or FALLING is in."""
-    if exact.zone[slot] == RISING:
-        return exact.of[LO, slot], exact.of[KINK_AT, slot]
-    return exact.of[KINK_AT, slot], exact.of[HI, slot]
+    if state.zone[slot] == RISING:
+        return state.lower[slot], state.kink[slot]
+    return state.kink[slot], state.upper[slot]
 
 
 @inlined
-def join(exact, slot, zone, pivot):
-    """Make a point a member; COLUMN has its column."""
-    n_margin = exact.counts[N_MARGIN]
-    append(exact.R, exact.vectors[ONES], n_margin, exact.vectors[COLUMN], pivot)
-    exact.margin[n_margin] = slot
-    exact.place[slot] = n_margin
-    exact.zone[slot] = zone
-    exact.of[LEAST, slot], exact.of[MOST, slot] = -ANY, ANY
-    exact.counts[N_MARGIN] += 1
+def join(state, slot, zone, pivot):
+    """Make a point a member; ``column`` has its column."""
+    n_margin = state.counts[0]["n_margin"]
+    append(state.R, state.ones, n_margin, state.column, pivot)
+    state.margin_slots[n_margin] = slot
+    state.margin_index[slot] = n_margin
+    state.zone[slot] = zone
+    state.min_f[slot], state.max_f[slot] = -NO_LIMIT, NO_LIMIT
+    state.counts[0]["n_margin"] += 1
 
 
 @inlined
-def leave(exact, slot):
+def leave(state, slot):
     """Take a member out of the margin set; its zone stays, so the caller says where it stands."""
-    place = exact.place[slot]
-    n_margin = exact.counts[N_MARGIN]
-    remove(exact.R, exact.vectors[ONES], n_margin, place)
-    for p in range(place, n_margin - 1):
-        exact.margin[p] = exact.margin[p + 1]
-        exact.place[exact.margin[p]] = p
-    exact.place[slot] = -1
-    exact.counts[N_MARGIN] -= 1
+    index = state.margin_index[slot]
+    n_margin = state.counts[0]["n_margin"]
+    remove(state.R, state.ones, n_margin, index)
+    for p in range(index, n_margin - 1):
+        state.margin_slots[p] = state.margin_slots[p + 1]
+        state.margin_index[state.margin_slots[p]] = p
+    state.margin_index[slot] = -1
+    state.counts[0]["n_margin"] -= 1
 
 
 @inlined
-def end_zone(exact, slot, upwards):
+def end_zone(state, slot, upwards):
     """The zone at the end of a segment."""
-    if exact.zone[slot] == RISING:
+    if state.zone[slot] == RISING:
         if not upwards:
             return LOW
-        return KINK if exact.of[KINK_AT, slot] < exact.of[HI, slot] else HIGH
+        return KINK if state.kink[slot] < state.upper[slot] else HIGH
     if upwards:
         return HIGH
-    return KINK if exact.of[KINK_AT, slot] > exact.of[LO, slot] else LOW
+    return KINK if state.kink[slot] > state.lower[slot] else LOW
 
 
 @inlined
-def leave_at_end(exact, place, upwards):
-    slot = exact.margin[place]
-    zone = end_zone(exact, slot, upwards)
-    leave(exact, slot)
-    come_to(exact, slot, zone)
+def leave_at_end(state, index, upwards):
+    slot = state.margin_slots[index]
+    zone = end_zone(state, slot, upwards)
+    leave(state, slot)
+    come_to(state, slot, zone)
 
 
 @inlined
-def first_block(exact, direction, limit):
-    """How far the margin set can go at its rates, ``limit`` at most, and the member's place that stops it or -1."""
+def first_block(state, direction, limit):
+    """How far the margin set can go at its rates, ``limit`` at most, and the index of who stops it or -1."""
     blocker = -1
-    for p in range(exact.counts[N_MARGIN]):
-        rate = direction * exact.vectors[RATES, p]
+    for p in range(state.counts[0]["n_margin"]):
+        rate = direction * state.rates[p]
         if abs(rate) > NO_RATE:
-            slot = exact.margin[p]
-            low, high = ends_of(exact, slot)
-            beta = beta_of(exact, slot)
+            slot = state.margin_slots[p]
+            low, high = segment_of(state, slot)
+            beta = beta_of(state, slot)
             room = (high - beta) / rate if rate > 0.0 else (low - beta) / rate
             if room < limit:
                 limit, blocker = max(room, 0.0), p
@@ -121,50 +100,50 @@ def first_block(exact, direction, limit):
 
 
 @inlined
-def follow_rates(exact, step):
+def follow_rates(state, step):
     """Move the coefficients of the margin set along their rates."""
-    for p in range(exact.counts[N_MARGIN]):
-        change_beta(exact, exact.margin[p], step * exact.vectors[RATES, p])
+    for p in range(state.counts[0]["n_margin"]):
+        change_beta(state, state.margin_slots[p], step * state.rates[p])
 
 
 @inlined
-def come_to(exact, slot, zone):
+def come_to(state, slot, zone):
     """Stand at an end exactly, whatever rounding made of the way there."""
-    before = beta_of(exact, slot)
-    stand(exact, slot, zone)
-    exact.of[CHANGE, slot] += beta_of(exact, slot) - before
+    before = beta_of(state, slot)
+    set_zone(state, slot, zone)
+    state.change[slot] += beta_of(state, slot) - before
 
 
 @inlined
-def off_target(exact):
+def off_target(state):
     """How far the margin set is from its targets, each member and at most."""
     worst = 0.0
-    for p in range(exact.counts[N_MARGIN]):
-        slot = exact.margin[p]
-        off = _target(exact, slot) - (exact.of[G, slot] + exact.scalars[B])
-        exact.vectors[OFF, p] = off
+    for p in range(state.counts[0]["n_margin"]):
+        slot = state.margin_slots[p]
+        off = _target(state, slot) - (state.scores[slot] + state.scalars[0]["bias"])
+        state.residuals[p] = off
         worst = max(worst, abs(off))
     return worst
 
 
 @inlined
-def refactor(kernel, exact, rows):
+def refactor(kernel, state, cache):
     """The factor from the kernel values; members without a pivot of their own leave, and stand where they are."""
-    points = exact.points
-    n_margin = exact.counts[N_MARGIN]
-    exact.counts[N_MARGIN] = 0
+    points = state.points
+    n_margin = state.counts[0]["n_margin"]
+    state.counts[0]["n_margin"] = 0
     for p in range(n_margin):
-        slot = exact.margin[p]
-        n_done = exact.counts[N_MARGIN]
-        row = row_of_slot(rows, kernel, points, slot)
+        slot = state.margin_slots[p]
+        n_done = state.counts[0]["n_margin"]
+        row = row_of_slot(cache, kernel, points, slot)
         for q in range(n_done):
-            exact.vectors[COLUMN, q] = rows.values[row, exact.margin[q]] + 1.0
-        column = exact.vectors[COLUMN, :n_done]
-        solve_lower(exact.R, n_done, column)
+            state.column[q] = cache.values[row, state.margin_slots[q]] + 1.0
+        column = state.column[:n_done]
+        solve_lower(state.R, n_done, column)
         own = self_value(kernel, points.norms[slot]) + 1.0
         pivot = own - dot(column, column)
-        exact.place[slot] = -1
+        state.margin_index[slot] = -1
         if pivot >= SINGULAR * own:
-            join(exact, slot, exact.zone[slot], pivot)
+            join(state, slot, state.zone[slot], pivot)
         else:
-            stand(exact, slot, exact.zone[slot])
+            set_zone(state, slot, state.zone[slot])

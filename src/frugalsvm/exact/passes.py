@@ -2,7 +2,7 @@
 
 from frugalsvm._compile import compiled, inlined, larger, separate, smaller
 from frugalsvm.core.cache import row_of_slot
-from frugalsvm.exact.state import ANY, CHANGE, HI, KINK_AT, LO, G, beta_of, set_beta
+from frugalsvm.exact.state import NO_LIMIT, beta_of, set_beta
 
 __all__ = [
     "change_beta",
@@ -10,47 +10,47 @@ __all__ = [
     "lowest_demand",
     "rescale",
     "total",
-    "update_g",
+    "update_scores",
     "violator",
     "worst_violation",
 ]
 
 
 @compiled
-def worst_violation(g, b, least, most):
+def worst_violation(g, b, min_f, max_f):
     """The largest violation."""
     worst = 0.0
     for k in range(g.size):
         f = g[k] + b
-        worst = larger(worst, least[k] - f)
-        worst = larger(worst, f - most[k])
+        worst = larger(worst, min_f[k] - f)
+        worst = larger(worst, f - max_f[k])
     return worst
 
 
 @compiled
-def violator(g, b, least, most, limit):
+def violator(g, b, min_f, max_f, limit):
     """The first point that violates by at least ``limit``."""
     for k in range(g.size):
         f = g[k] + b
-        if least[k] - f >= limit or f - most[k] >= limit:
+        if min_f[k] - f >= limit or f - max_f[k] >= limit:
             return k
     return -1
 
 
 @compiled
-def highest_demand(g, least):
-    """The largest bias that a point asks for, so as to be at its ``least``."""
-    highest = -ANY
+def highest_demand(g, min_f):
+    """The largest bias that a point asks for, so as to be at its ``min_f``."""
+    highest = -NO_LIMIT
     for k in range(g.size):
-        highest = larger(highest, least[k] - g[k] if least[k] > -ANY else -ANY)
+        highest = larger(highest, min_f[k] - g[k] if min_f[k] > -NO_LIMIT else -NO_LIMIT)
     return highest
 
 
 @compiled
-def lowest_demand(g, most):
-    lowest = ANY
+def lowest_demand(g, max_f):
+    lowest = NO_LIMIT
     for k in range(g.size):
-        lowest = smaller(lowest, most[k] - g[k] if most[k] < ANY else ANY)
+        lowest = smaller(lowest, max_f[k] - g[k] if max_f[k] < NO_LIMIT else NO_LIMIT)
     return lowest
 
 
@@ -67,28 +67,28 @@ def _add_rows(g, a0, a1, a2, a3, r0, r1, r2, r3):
 
 
 @inlined
-def change_beta(exact, slot, change):
-    """Change a coefficient; ``update_g`` is to follow."""
-    set_beta(exact, slot, beta_of(exact, slot) + change)
-    exact.of[CHANGE, slot] += change
+def change_beta(state, slot, change):
+    """Change a coefficient; ``update_scores`` is to follow."""
+    set_beta(state, slot, beta_of(state, slot) + change)
+    state.change[slot] += change
 
 
 @separate
-def update_g(kernel, exact, rows):
-    """Let g follow all changes since the last time, four kernel rows at a time."""
-    points, change, values = exact.points, exact.of[CHANGE], rows.values
+def update_scores(kernel, state, cache):
+    """Let the scores follow all changes since the last time, four kernel rows at a time."""
+    points, change, values = state.points, state.change, cache.values
     n = points.counts[0]["n_slots"]
-    g = exact.of[G, :n]
+    g = state.scores[:n]
     slot = _next_change(change, 0, n)
     while slot < n:
         second = _next_change(change, slot + 1, n)
         third = _next_change(change, second + 1, n)
         fourth = _next_change(change, third + 1, n)
-        r0 = row_of_slot(rows, kernel, points, slot)
+        r0 = row_of_slot(cache, kernel, points, slot)
         if fourth < n:
-            r1 = row_of_slot(rows, kernel, points, second)
-            r2 = row_of_slot(rows, kernel, points, third)
-            r3 = row_of_slot(rows, kernel, points, fourth)
+            r1 = row_of_slot(cache, kernel, points, second)
+            r2 = row_of_slot(cache, kernel, points, third)
+            r3 = row_of_slot(cache, kernel, points, fourth)
             a0, a1, a2, a3 = change[slot], change[second], change[third], change[fourth]
             _add_rows(g, a0, a1, a2, a3, values[r0, :n], values[r1, :n], values[r2, :n], values[r3, :n])
             change[slot] = change[second] = change[third] = change[fourth] = 0.0
@@ -121,12 +121,12 @@ def _scale(values, factor):
 
 
 @inlined
-def rescale(exact, factor):
+def rescale(state, factor):
     """All boxes times ``factor``, and the coefficients with them."""
-    n = exact.points.counts[0]["n_slots"]
-    _scale(exact.of[LO, :n], factor)
-    _scale(exact.of[KINK_AT, :n], factor)
-    _scale(exact.of[HI, :n], factor)
-    _scale(exact.of[G, :n], factor)
-    _scale(exact.points.coef[0, :n], factor)
-    _scale(exact.points.weights[0, :n], factor)
+    n = state.points.counts[0]["n_slots"]
+    _scale(state.lower[:n], factor)
+    _scale(state.kink[:n], factor)
+    _scale(state.upper[:n], factor)
+    _scale(state.scores[:n], factor)
+    _scale(state.points.coef[0, :n], factor)
+    _scale(state.points.weights[0, :n], factor)

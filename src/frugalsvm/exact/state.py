@@ -7,18 +7,18 @@ to be minimised is
 
     beta' K beta / 2 - sum_i gain_i(beta_i),
 
-where gain_i has the slope +1 from ``lo = -C s-`` to ``kink = C (s+ - s-)`` and the slope -1 from there to ``hi =
-C s+``. So a point is in one of five zones, and optimal if
+where gain_i has the slope +1 from ``lower = -C s-`` to ``kink = C (s+ - s-)`` and the slope -1 from there to
+``upper = C s+``. So a point is in one of five zones, and optimal if
 
-    LOW      beta = lo       f >= slope to the right
-    RISING   lo .. kink      f = +1
+    LOW      beta = lower    f >= slope to the right
+    RISING   lower .. kink   f = +1
     KINK     beta = kink     -1 <= f <= +1
-    FALLING  kink .. hi      f = -1
-    HIGH     beta = hi       f <= slope to the left
+    FALLING  kink .. upper   f = -1
+    HIGH     beta = upper    f <= slope to the left
 
 For a positive example that is reserve, margin and error (LOW, RISING, HIGH); for a negative one HIGH, FALLING, LOW. In
-other words: f is at least ``least``, the slope to the right, if beta may rise, and at most ``most``, the slope to the
-left, if it may fall. ``g = f - b`` is kept for all points.
+other words: f is at least ``min_f``, the slope to the right, if beta may rise, and at most ``max_f``, the slope to the
+left, if it may fall. ``g = f - b`` is kept for all points, as their ``scores``.
 
 The *margin set* are points in RISING or FALLING that move together so that their f stays at its target +1 or -1.
 """
@@ -30,171 +30,206 @@ import numpy as np
 from frugalsvm._compile import inlined
 from frugalsvm._stored import distinct, stored, within
 from frugalsvm.core.expansion import Expansion, new_expansion, resized
+from frugalsvm.core.records import as_numbers, float_record, integer_record
 
 __all__ = [
-    "ANY",
-    "CHANGE",
-    "COLUMN",
-    "DRIFT",
     "FALLING",
-    "HI",
     "HIGH",
     "KINK",
-    "KINK_AT",
-    "LEAST",
-    "LO",
     "LOW",
-    "MOST",
-    "N_FREE",
-    "N_MARGIN",
-    "N_ROUNDS",
-    "N_SINCE",
-    "OFF",
-    "OLD",
-    "ONES",
-    "RATES",
+    "NO_LIMIT",
     "RISING",
-    "STATUS",
-    "B",
-    "Exact",
-    "G",
+    "ExactState",
     "beta_of",
-    "new_exact",
-    "resized_exact",
+    "new_state",
+    "resized_state",
     "set_beta",
-    "set_ends",
-    "stand",
+    "set_box",
+    "set_zone",
+    "trimmed",
     "with_margin",
     "zone_of",
 ]
 
-# Rows of `Exact.of`: f without the bias; the ends of the box and its kink, all 0 for a free slot; what f is to be at
-# least and at most (members of the margin set: anything); how beta changed since g was computed; scratch
-G, LO, KINK_AT, HI, LEAST, MOST, CHANGE, OLD = range(8)
-# Rows of `Exact.vectors`: R^-T 1; scratch: R^-T of what a step starts from, how the margin set moves, how far its f is
-# from the targets
-ONES, COLUMN, RATES, OFF = range(4)
 LOW, RISING, KINK, FALLING, HIGH = range(5)  # zones
-ANY = 1e300  # beyond every f: no demand
+NO_LIMIT = 1e300  # beyond every f
 SAME = 1e-12  # of the width of a box: so near to an end is at the end
 
-# Places in `Exact.counts` and `Exact.scalars`
 # Members of the margin set; steps ever made; changes since the last refresh; free slots; how the last change ended
-N_MARGIN, N_ROUNDS, N_SINCE, N_FREE, STATUS = range(5)
-B, DRIFT = range(2)  # the bias; the largest error of g that a refresh found
+COUNTS = integer_record("n_margin", "n_steps", "n_since_refresh", "n_free", "status")
+SCALARS = float_record("bias", "drift")  # drift: the largest error of a score that a refresh found
+
+
+_RENAMED = {"place": "margin_index", "free": "free_slots", "margin": "margin_slots"}
+_ROWS = {
+    "of": ("scores", "lower", "kink", "upper", "min_f", "max_f", "change", "old_scores"),
+    "vectors": ("ones", "column", "rates", "residuals"),
+}
+
+
+def _earlier(fields):
+    """Files of version 1 have the numbers of points and of members as rows of two matrices."""
+    fields = {_RENAMED.get(name, name): each for name, each in fields.items()}
+    return with_rows_apart(fields, _ROWS)
+
+
+def with_rows_apart(fields, names_of_rows):
+    """Fields with an array for each row of those that are matrices in older files."""
+    for matrix, names in names_of_rows.items():
+        if np.shape(fields.get(matrix))[:1] == (len(names),):
+            fields |= {name: row.copy() for name, row in zip(names, fields.pop(matrix), strict=True)}
+    return fields
 
 
 @stored(
-    "exact", arrays={"of": "d 8s", "zone": "t s", "place": "i s", "free": "i s", "margin": "i m", "R": "d mm",
-    "vectors": "d 4m", "counts": "i 5", "scalars": "d 2"},
+    "exact", arrays={"scores": "d s", "lower": "d s", "kink": "d s", "upper": "d s", "min_f": "d s", "max_f": "d s",
+    "change": "d s", "old_scores": "d s", "zone": "t s", "margin_index": "i s", "free_slots": "i s", "margin_slots":
+    "i m", "R": "d mm", "ones": "d m", "column": "d m", "rates": "d m", "residuals": "d m", "counts": (COUNTS, "1"),
+    "scalars": (SCALARS, "1")}, earlier=_earlier,
 )  # fmt: skip
-class Exact(NamedTuple):
+class ExactState(NamedTuple):
     points: Expansion  # beta is coef[0]; weights[0] is its copy
-    of: np.ndarray  # (8, capacity) floats of each point, named above
-    zone: np.ndarray  # (capacity,)
-    place: np.ndarray  # (capacity,) place in the margin set, or -1
-    free: np.ndarray  # (capacity,) a stack of free slots
-    margin: np.ndarray  # (room,) slots of the margin set
-    R: np.ndarray  # (room, room) factor, see factor.py
-    vectors: np.ndarray  # (4, room) floats of each member, named above
-    counts: np.ndarray  # integers and floats named above
-    scalars: np.ndarray
+    # Of each point, (capacity,)
+    scores: np.ndarray  # f without the bias
+    lower: np.ndarray  # the ends of the box and its kink, all 0 for a free slot
+    kink: np.ndarray
+    upper: np.ndarray
+    min_f: np.ndarray  # what f is to be at least and at most; members of the margin set: anything
+    max_f: np.ndarray
+    change: np.ndarray  # of beta, that the scores do not know of yet
+    old_scores: np.ndarray  # scratch
+    zone: np.ndarray
+    margin_index: np.ndarray  # index in the margin set, or -1
+    free_slots: np.ndarray  # a stack
+    # Of each member of the margin set, (room,)
+    margin_slots: np.ndarray
+    R: np.ndarray  # (room, room) factor, see cholesky.py
+    ones: np.ndarray  # R^-T 1
+    column: np.ndarray  # scratch: R^-T of the column of a point
+    rates: np.ndarray  # scratch: how the coefficients move
+    residuals: np.ndarray  # scratch: how far f is from its targets
+    counts: np.ndarray  # (1,) COUNTS
+    scalars: np.ndarray  # (1,) SCALARS
 
     def is_sound(self, sizes) -> bool:
         """Whether the margin set and the free slots are slots, and the factor can be divided by its diagonal."""
-        n, n_margin, n_free = (
-            int(self.points.counts[0]["n_slots"]),
-            int(self.counts[N_MARGIN]),
-            int(self.counts[N_FREE]),
-        )
-        room, margin, free = sizes["m"], self.margin[: max(n_margin, 0)], self.free[: max(n_free, 0)]
+        counts, n = self.counts[0], int(self.points.counts[0]["n_slots"])
+        n_margin, n_free = int(counts["n_margin"]), int(counts["n_free"])
+        room, margin, free = sizes["m"], self.margin_slots[: max(n_margin, 0)], self.free_slots[: max(n_free, 0)]
         right = 0 <= n_margin <= room and 0 <= n_free <= n and within(self.zone, 5) and self.points.coef.shape[0] == 1
-        right = right and within(self.counts) and within(self.place, room, -1) and within(self.free, sizes["s"])
-        right = right and within(self.margin, sizes["s"], -1) and within(margin, n) and within(free, n)
-        if not right or not distinct(free) or not (self.place[margin] == np.arange(n_margin)).all():
+        right = right and within(as_numbers(self.counts)) and within(self.margin_index, room, -1)
+        right = right and within(self.free_slots, sizes["s"]) and within(self.margin_slots, sizes["s"], -1)
+        right = right and within(margin, n) and within(free, n) and distinct(free)
+        if not right or not (self.margin_index[margin] == np.arange(n_margin)).all():
             return False
-        return int((self.place >= 0).sum()) == n_margin and bool((np.diag(self.R)[:n_margin] != 0.0).all())
+        return int((self.margin_index >= 0).sum()) == n_margin and bool((np.diag(self.R)[:n_margin] != 0.0).all())
 
 
-def new_exact(n_slots, n_features, room):
+_PER_POINT = (
+    "scores", "lower", "kink", "upper", "min_f", "max_f", "change", "old_scores", "zone", "margin_index", "free_slots",
+)  # fmt: skip
+_PER_MEMBER = ("margin_slots", "ones", "column", "rates", "residuals")
+
+
+def new_state(n_slots, n_features, room):
     points = new_expansion(n_slots, n_features, 1, np.float64)
     capacity = points.rows.shape[0]
-    exact = Exact(
+    return ExactState(
         points,
-        of=np.zeros((8, capacity)),
+        scores=np.zeros(capacity),
+        lower=np.zeros(capacity),
+        kink=np.zeros(capacity),
+        upper=np.zeros(capacity),
+        min_f=np.full(capacity, -NO_LIMIT),
+        max_f=np.full(capacity, NO_LIMIT),
+        change=np.zeros(capacity),
+        old_scores=np.zeros(capacity),
         zone=np.zeros(capacity, np.int8),
-        place=np.full(capacity, -1, np.int64),
-        free=np.zeros(capacity, np.int64),
-        margin=np.zeros(room, np.int64),
+        margin_index=np.full(capacity, -1, np.int64),
+        free_slots=np.zeros(capacity, np.int64),
+        margin_slots=np.zeros(room, np.int64),
         R=np.zeros((room, room)),
-        vectors=np.zeros((4, room)),
-        counts=np.zeros(5, np.int64),
-        scalars=np.zeros(2),
+        ones=np.zeros(room),
+        column=np.zeros(room),
+        rates=np.zeros(room),
+        residuals=np.zeros(room),
+        counts=np.zeros(1, COUNTS),
+        scalars=np.zeros(1, SCALARS),
     )
-    exact.of[LEAST], exact.of[MOST] = -ANY, ANY
-    return exact
 
 
-def resized_exact(exact, n_slots):
+def resized_state(state, n_slots):
     """A copy with room for more points."""
-    points = resized(exact.points, n_slots)
-    larger = new_exact(n_slots, points.rows.shape[1], 1)
-    per_point = {name: getattr(larger, name) for name in ("of", "zone", "place", "free")}
+    points = resized(state.points, n_slots)
+    larger = new_state(n_slots, points.rows.shape[1], 1)
+    per_point = {name: getattr(larger, name) for name in _PER_POINT}
     for name, array in per_point.items():
-        old = getattr(exact, name)
-        array[..., : old.shape[-1]] = old
-    return exact._replace(points=points, **per_point)
+        old = getattr(state, name)
+        array[: old.size] = old
+    return state._replace(points=points, **per_point)
 
 
-def with_margin(exact, room):
+def trimmed(state):
+    """A copy with room for its points and margin vectors alone."""
+    points = resized(state.points, 1)
+    capacity, room = points.rows.shape[0], max(int(state.counts[0]["n_margin"]), 1)
+    cut = {name: getattr(state, name)[:capacity].copy() for name in _PER_POINT}
+    cut |= {name: getattr(state, name)[:room].copy() for name in _PER_MEMBER}
+    return state._replace(points=points, R=state.R[:room, :room].copy(), **cut)
+
+
+def with_margin(state, room):
     """A copy with room for a margin set of ``room`` members."""
-    n = exact.margin.size
-    margin, R, vectors = np.zeros(room, np.int64), np.zeros((room, room)), np.zeros((4, room))
-    margin[:n], R[:n, :n], vectors[:, :n] = exact.margin, exact.R, exact.vectors
-    return exact._replace(margin=margin, R=R, vectors=vectors)
+    n = state.margin_slots.size
+    larger = new_state(1, 1, room)
+    per_member = {name: getattr(larger, name) for name in _PER_MEMBER}
+    for name, array in per_member.items():
+        array[:n] = getattr(state, name)
+    larger.R[:n, :n] = state.R
+    return state._replace(R=larger.R, **per_member)
 
 
 @inlined
-def beta_of(exact, slot):
-    return exact.points.coef[0, slot]
+def beta_of(state, slot):
+    return state.points.coef[0, slot]
 
 
 @inlined
-def set_beta(exact, slot, beta):
-    exact.points.coef[0, slot] = beta
-    exact.points.weights[0, slot] = beta
+def set_beta(state, slot, beta):
+    state.points.coef[0, slot] = beta
+    state.points.weights[0, slot] = beta
 
 
 @inlined
-def stand(exact, slot, zone):
+def set_zone(state, slot, zone):
     """Put a point at the end that a zone is, or leave it inside, and say what its f has to be."""
-    lo, kink, hi = exact.of[LO, slot], exact.of[KINK_AT, slot], exact.of[HI, slot]
-    exact.zone[slot] = zone
-    least, most = -ANY, ANY
+    lower, kink, upper = state.lower[slot], state.kink[slot], state.upper[slot]
+    state.zone[slot] = zone
+    min_f, max_f = -NO_LIMIT, NO_LIMIT
     if zone == LOW:
-        set_beta(exact, slot, lo)
-        if hi > lo:
-            least = 1.0 if kink > lo else -1.0
+        set_beta(state, slot, lower)
+        if upper > lower:
+            min_f = 1.0 if kink > lower else -1.0
     elif zone == HIGH:
-        set_beta(exact, slot, hi)
-        if hi > lo:
-            most = -1.0 if kink < hi else 1.0
+        set_beta(state, slot, upper)
+        if upper > lower:
+            max_f = -1.0 if kink < upper else 1.0
     elif zone == KINK:
-        set_beta(exact, slot, kink)
-        least, most = -1.0, 1.0
+        set_beta(state, slot, kink)
+        min_f, max_f = -1.0, 1.0
     else:
-        least = most = 1.0 if zone == RISING else -1.0
-    exact.of[LEAST, slot], exact.of[MOST, slot] = least, most
+        min_f = max_f = 1.0 if zone == RISING else -1.0
+    state.min_f[slot], state.max_f[slot] = min_f, max_f
 
 
 @inlined
-def zone_of(exact, slot, beta):
+def zone_of(state, slot, beta):
     """The zone of a coefficient in a box; what is at an end up to rounding is there."""
-    lo, kink, hi = exact.of[LO, slot], exact.of[KINK_AT, slot], exact.of[HI, slot]
-    near = SAME * (hi - lo)
-    if beta <= lo + near:
+    lower, kink, upper = state.lower[slot], state.kink[slot], state.upper[slot]
+    near = SAME * (upper - lower)
+    if beta <= lower + near:
         return LOW
-    if beta >= hi - near:
+    if beta >= upper - near:
         return HIGH
     if abs(beta - kink) <= near:
         return KINK
@@ -202,8 +237,8 @@ def zone_of(exact, slot, beta):
 
 
 @inlined
-def set_ends(exact, slot, C, plus, minus):
+def set_box(state, slot, C, plus, minus):
     """The box of a point with such weights."""
-    exact.of[LO, slot] = -C * minus
-    exact.of[KINK_AT, slot] = C * (plus - minus)
-    exact.of[HI, slot] = C * plus
+    state.lower[slot] = -C * minus
+    state.kink[slot] = C * (plus - minus)
+    state.upper[slot] = C * plus

@@ -141,7 +141,7 @@ _CLASSIFIER = {"classes_": is_classes, "n_features_in_": _int(1), "_kernel": _ke
 _OPTIONAL: dict[str, Check] = {
     "n_iter_": _int(1), "feature_names_in_": _names, "_origin": _or_none(_part("origin")),
 }  # fmt: skip
-_DUAL = {"_machine": _part("dual-machine"), "_slot_of_row": _or_none(_array("i", 1))}
+_DUAL = {"_solver": _part("dual-machine"), "_slot_of_row": _or_none(_array("i", 1))}
 _LOW_RANK = {
     "n_features_in_": _int(1), "_kernel": _kernel, "_rng": _generator, "_unknowns": _array("f", 2),
     "_map": _or_none(_part("feature-map")), "_is_sparse": _BOOL,
@@ -169,7 +169,7 @@ DECLARED: dict[str, Attributes] = {
     "TrackingSVC": Attributes({**_CLASSIFIER, **_DUAL, "_learner": _part("tracking")}, _OPTIONAL),
     "IncrementalSVC": Attributes(
         {
-            **_CLASSIFIER, "_machines": _parts("exact-machine"), "_n_learned": _int(), "_cache_bytes": _int(),
+            **_CLASSIFIER, "_solvers": _parts("exact-machine"), "_n_learned": _int(), "_cache_bytes": _int(),
             "_examples": _part("examples"), "C_": lambda value: _number(value) and value > 0,
         },
         {**_OPTIONAL, "_left_out": _or_none(_array("f", 2))},

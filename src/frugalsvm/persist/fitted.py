@@ -17,10 +17,8 @@ from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.core.records import as_numbers
 from frugalsvm.estimators._base import new_kernel
 from frugalsvm.estimators._origin import largest_size
-from frugalsvm.estimators._pairs import pairs_of
 from frugalsvm.estimators._threads import thread_count
-from frugalsvm.exact.state import N_FREE
-from frugalsvm.exact.twins import MINUS, PLUS, C
+from frugalsvm.exact.one_vs_one import pairs_of
 from frugalsvm.persist.attributes import DECLARED, FOR_PREDICTION, PREDICTORS
 from frugalsvm.persist.errors import ModelFileError, malformed
 from frugalsvm.persist.parts import check_part
@@ -191,39 +189,38 @@ def _machines(model: Any) -> bool:
 
 
 def _dual(model: Any) -> bool:
-    dual, rows = model._machine
-    n_outputs = n_outputs_for(len(model.classes_))
-    right = dual.members.n_outputs == n_outputs and rows.place.size == dual.members.rows.shape[0]
-    right &= rows.values.dtype == dual.members.rows.dtype and model._learner.kernel == model._kernel
-    lag = getattr(model._learner, "lag", None)
-    if lag is not None:
-        right &= lag.shape[0] == n_outputs and int(model._learner.moved.max(initial=-1)) < dual.members.rows.shape[0]
+    (state, cache), learner = model._solver, model._learner
+    n_outputs, rows = n_outputs_for(len(model.classes_)), state.working_set.rows
+    right = state.working_set.n_outputs == n_outputs and cache.place.size == rows.shape[0]
+    right &= cache.values.dtype == rows.dtype and learner.kernel == model._kernel
+    if hasattr(learner, "lag"):
+        right &= learner.lag.shape[0] == n_outputs and int(learner.moved.max(initial=-1)) < rows.shape[0]
     return bool(right) and _expansion_fits(model, model._expansion, n_outputs)
 
 
 def _incremental(model: Any) -> bool:
-    n_classes, examples, machines = len(model.classes_), model._examples, model._machines
+    n_classes, examples, solvers = len(model.classes_), model._examples, model._solvers
     n = len(examples.ids)
-    right = n_classes > 1 and len(machines) == len(pairs_of(n_classes)) and examples.slots.shape[1] == n_classes - 1
+    right = n_classes > 1 and len(solvers) == len(pairs_of(n_classes)) and examples.slots.shape[1] == n_classes - 1
     right = right and bool((examples.ids[:-1] < examples.ids[1:]).all()) and model._n_learned >= n
     right = right and (n == 0 or (examples.labels.min() >= 0 and examples.labels.max() < n_classes))
     right = right and (n == 0 or (examples.ids[0] >= 0 and examples.ids[-1] < model._n_learned))
     if not right:
         return False
-    for m, machine in enumerate(machines):
-        capacity, n_points = machine.exact.points.rows.shape[0], int(machine.exact.points.counts[0]["n_slots"])
-        if machine.rows.place.size != capacity or machine.rows.values.dtype != np.float64:
+    for m, solver in enumerate(solvers):
+        capacity, n_points = solver.state.points.rows.shape[0], int(solver.state.points.counts[0]["n_slots"])
+        if solver.cache.place.size != capacity or solver.cache.values.dtype != np.float64:
             return False
-        held = np.concatenate([slots for k, _, slots in examples.in_machines() if k == m])
+        held = np.concatenate([slots for k, _, slots in examples.by_solver() if k == m])
         if len(np.unique(held)) != len(held) or (held.size and not (held.min() >= 0 and held.max() < n_points)):
             return False
-        free = machine.exact.free[: machine.exact.counts[N_FREE]]
+        free = solver.state.free_slots[: solver.state.counts[0]["n_free"]]
         if np.isin(held, free).any() or len(held) + len(free) != n_points:
             return False
     left_out = getattr(model, "_left_out", None)
     if left_out is not None and left_out.shape != (n, 1 if n_classes == 2 else n_classes):
         return False
-    return _expansion_fits(model, model._expansion, len(machines))
+    return _expansion_fits(model, model._expansion, len(solvers))
 
 
 def _tvm(model: Any) -> bool:
@@ -231,13 +228,13 @@ def _tvm(model: Any) -> bool:
     if len(model._twins) != n_outputs or len(model._caches) != n_outputs:
         return False
     for twins, cache in zip(model._twins, model._caches, strict=True):
-        capacity, n = twins.exact.points.rows.shape[0], int(twins.exact.points.counts[0]["n_slots"])
-        room = twins.exact.margin.size
+        capacity, n = twins.state.points.rows.shape[0], int(twins.state.points.counts[0]["n_slots"])
+        room = twins.state.margin_slots.size
         if cache.place.size != capacity or cache.values.dtype != np.float64 or room <= int(model.budget):
             return False
         if capacity < int(model.budget) or n > int(model.budget) or int(twins.partner[:n].max(initial=-1)) >= capacity:
             return False
-        if not (twins.of[[PLUS, MINUS], :n] >= 0).all() or twins.sums[C] < 0:
+        if (twins.plus[:n] < 0).any() or (twins.minus[:n] < 0).any() or twins.sums[0]["C"] < 0:
             return False
     return _expansion_fits(model, model._expansion, n_outputs)
 

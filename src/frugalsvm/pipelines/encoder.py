@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack, issparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,7 +17,7 @@ METHODS = ("onehot", "hash")
 DENSE_WIDTH = 128  # up to so many encoded features, rows of numbers stay dense
 
 
-class ColumnEncoder(BaseEstimator):
+class ColumnEncoder(TransformerMixin, BaseEstimator):
     """Turn columns of text into features.
 
     Parameters
@@ -56,6 +56,12 @@ class ColumnEncoder(BaseEstimator):
     def __init__(self, method="onehot", *, n_features=256):
         self.method = method
         self.n_features = n_features
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.dict = False, True
+        tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
+        return tags
 
     def fit(self, columns: Any, y=None):
         """Take the names of the columns and, with "onehot", their categories.

@@ -81,7 +81,7 @@ def _dense(matrix):
 def _class_coefficients(model, coefficients):
     """One row of coefficients with two classes, else one per class."""
     from frugalsvm.estimators._exact import ExactClassifier
-    from frugalsvm.estimators._pairs import pairs_of
+    from frugalsvm.exact.one_vs_one import pairs_of
 
     n_classes = len(model.classes_)
     if n_classes <= 2:

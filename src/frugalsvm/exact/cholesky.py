@@ -72,12 +72,12 @@ def _shift_left(row):
 
 
 @inlined
-def remove(R, ones, n, place):
+def remove(R, ones, n, index):
     """A member less: its column goes, and rotations bring the rest back to triangular form."""
     for j in range(n):
-        _shift_left(R[j, max(place, j - 1) : n])
-    # Row j > place lost its diagonal entry to the column before it: what is now at (j, j - 1) is rotated away.
-    for j in range(place, n - 1):
+        _shift_left(R[j, max(index, j - 1) : n])
+    # Row j > index lost its diagonal entry to the column before it: what is now at (j, j - 1) is rotated away.
+    for j in range(index, n - 1):
         x, y = R[j, j], R[j + 1, j]
         length = np.sqrt(x * x + y * y)
         cosine, sine = x / length, y / length

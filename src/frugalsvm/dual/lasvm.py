@@ -24,19 +24,20 @@ from frugalsvm._stored import ANY_COUNT, NOT_NEGATIVE, POSITIVE, stored
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.core.kernels import self_value
-from frugalsvm.dual.members import admit_member, dismiss, meet, one_sided, take_slot
-from frugalsvm.dual.online import improve, newcomers_row, truth_of, visit
-from frugalsvm.dual.state import BIAS, MIDDLE, N_REPROCESS, SUM_H2, UNKNOWN
+from frugalsvm.core.outputs import sign_of
+from frugalsvm.dual.online import newcomers_row, reprocess, visit
+from frugalsvm.dual.state import MIDDLE, UNKNOWN
 from frugalsvm.dual.steps import change_alpha
+from frugalsvm.dual.working_set import admit_member, dismiss, meet, one_sided, take_slot
 
-__all__ = ["Biased"]
+__all__ = ["LASVM"]
 
 NOBODY = 1e300  # the gradient of nobody who may rise or fall
 TIE = 1e-12
 
 
 @stored("lasvm", ranges={"C": POSITIVE, "tau": NOT_NEGATIVE, "few": ANY_COUNT})
-class Biased(NamedTuple):
+class LASVM(NamedTuple):
     """Parameters of LASVM."""
 
     kernel: NamedTuple
@@ -102,89 +103,91 @@ def _shift(gradient, c, row_i, row_j, step, n):
 
 
 @inlined
-def _move_pair(kernel, dual, rows, c, i, j, work):
+def _move_pair(kernel, state, cache, c, i, j, work):
     """The best step that raises i and lowers j by the same amount."""
-    members = dual.members
-    row_i = row_of_slot(rows, kernel, members, i)
-    row_j = row_of_slot(rows, kernel, members, j)
-    both = self_value(kernel, members.norms[i]) + self_value(kernel, members.norms[j])
-    curvature = max(both - 2.0 * np.float64(rows.values[row_i, j]), TIE * both if both > 0.0 else TIE)
-    step = (np.float64(dual.gradient[c, i]) - np.float64(dual.gradient[c, j])) / curvature
-    step = min(step, np.float64(min(dual.up[c, i], dual.down[c, j])))
-    change_alpha(dual, c, i, step)
-    change_alpha(dual, c, j, -step)
-    _shift(dual.gradient, c, rows.values[row_i], rows.values[row_j], step, members.counts[0]["n_slots"])
-    dual.sums[c, SUM_H2] = UNKNOWN
+    working_set = state.working_set
+    row_i = row_of_slot(cache, kernel, working_set, i)
+    row_j = row_of_slot(cache, kernel, working_set, j)
+    both = self_value(kernel, working_set.norms[i]) + self_value(kernel, working_set.norms[j])
+    curvature = max(both - 2.0 * np.float64(cache.values[row_i, j]), TIE * both if both > 0.0 else TIE)
+    step = (np.float64(state.gradient[c, i]) - np.float64(state.gradient[c, j])) / curvature
+    step = min(step, np.float64(min(state.up[c, i], state.down[c, j])))
+    change_alpha(state, c, i, step)
+    change_alpha(state, c, j, -step)
+    _shift(state.gradient, c, cache.values[row_i], cache.values[row_j], step, working_set.counts[0]["n_slots"])
+    state.sums[c]["h_squared"] = UNKNOWN
 
 
 @inlined
-def _set_bias(dual, c):
+def _set_bias(state, c):
     """Half way between the extremes; the one there is while nobody can go the other way. Returns them."""
-    most, least = _extremes(dual.gradient, dual.up, dual.down, c, dual.members.counts[0]["n_slots"])
+    most, least = _extremes(state.gradient, state.up, state.down, c, state.working_set.counts[0]["n_slots"])
     if most > -NOBODY and least < NOBODY:
-        dual.sums[c, BIAS] = 0.5 * (most + least)
+        state.sums[c]["bias"] = 0.5 * (most + least)
     elif most > -NOBODY or least < NOBODY:
-        dual.sums[c, BIAS] = most if most > -NOBODY else least
+        state.sums[c]["bias"] = most if most > -NOBODY else least
     return most, least
 
 
-@visit.implement(Biased)
-def _visit(learner, source, i, label, box, row, known, dual, rows, work):
-    newcomers_row(learner.kernel, source, i, dual, work)
-    n = dual.members.counts[0]["n_slots"]
-    n_outputs = dual.bound.shape[0]
+@visit.implement(LASVM)
+def _visit(learner, source, i, label, box, row, known, state, cache, work):
+    newcomers_row(learner.kernel, source, i, state, work)
+    n = state.working_set.counts[0]["n_slots"]
+    n_outputs = state.bound.shape[0]
     slot = known
     for c in range(n_outputs):
-        if slot < 0 or dual.bound[c, slot] == 0.0:
-            y = truth_of(label, c, n_outputs)
-            meet(dual, c, y)
-            f = float64_sum(dual.members.coef, c, work.kernel_row, n)
+        if slot < 0 or state.bound[c, slot] == 0.0:
+            y = sign_of(label, c, n_outputs)
+            meet(state, c, y)
+            f = float64_sum(state.working_set.coef, c, work.kernel_row, n)
             if slot < 0:
-                slot = take_slot(learner.kernel, source, i, row, dual, rows, work)
-            admit_member(dual, c, slot, y, y * box, y - f, MIDDLE, work.kernel_row[slot])
-            _process(learner, dual, rows, c, slot, work)
-            _set_bias(dual, c)
-        improve(learner, learner.tau, dual, rows, c, work)
+                slot = take_slot(learner.kernel, source, i, row, state, cache, work)
+            admit_member(state, c, slot, y, y * box, y - f, MIDDLE, work.kernel_row[slot])
+            _process(learner, state, cache, c, slot, work)
+            _set_bias(state, c)
+        reprocess(learner, learner.tau, state, cache, c, work)
 
 
 @inlined
-def _process(learner, dual, rows, c, slot, work):
+def _process(learner, state, cache, c, slot, work):
     """PROCESS: a step with the member that violates most together with the newcomer."""
-    n = dual.members.counts[0]["n_slots"]
-    most, least = _extremes(dual.gradient, dual.up, dual.down, c, n)
-    g = np.float64(dual.gradient[c, slot])
-    if dual.bound[c, slot] > 0.0:
+    n = state.working_set.counts[0]["n_slots"]
+    most, least = _extremes(state.gradient, state.up, state.down, c, n)
+    g = np.float64(state.gradient[c, slot])
+    if state.bound[c, slot] > 0.0:
         if least < NOBODY and g - least > learner.tau:
-            _move_pair(learner.kernel, dual, rows, c, slot, _faller(dual.gradient, dual.down, c, least, n), work)
-            dual.members.counts[0]["n_updates"] += 1
+            _move_pair(learner.kernel, state, cache, c, slot, _faller(state.gradient, state.down, c, least, n), work)
+            state.working_set.counts[0]["n_updates"] += 1
     elif most > -NOBODY and most - g > learner.tau:
-        _move_pair(learner.kernel, dual, rows, c, _riser(dual.gradient, dual.up, c, most, n), slot, work)
-        dual.members.counts[0]["n_updates"] += 1
+        _move_pair(learner.kernel, state, cache, c, _riser(state.gradient, state.up, c, most, n), slot, work)
+        state.working_set.counts[0]["n_updates"] += 1
 
 
-@improve.implement(Biased)
-def _reprocess(learner, tau, dual, rows, c, work):
-    members = dual.members
-    n = members.counts[0]["n_slots"]
-    most, least = _extremes(dual.gradient, dual.up, dual.down, c, n)
+@reprocess.implement(LASVM)
+def _reprocess(learner, tau, state, cache, c, work):
+    working_set = state.working_set
+    n = working_set.counts[0]["n_slots"]
+    most, least = _extremes(state.gradient, state.up, state.down, c, n)
     if most == -NOBODY or least == NOBODY or most - least <= tau:
         return False
-    i = _riser(dual.gradient, dual.up, c, most, n)
+    i = _riser(state.gradient, state.up, c, most, n)
     if learner.pairs:
-        row = rows.values[row_of_slot(rows, learner.kernel, members, i)]
-        own = self_value(learner.kernel, members.norms[i])
-        g_i = np.float64(dual.gradient[c, i])
-        j = _best_partner(learner.kernel, dual.gradient, dual.down, c, members.norms, row, g_i, own, n, work.sizes)
+        row = cache.values[row_of_slot(cache, learner.kernel, working_set, i)]
+        own = self_value(learner.kernel, working_set.norms[i])
+        g_i = np.float64(state.gradient[c, i])
+        j = _best_partner(
+            learner.kernel, state.gradient, state.down, c, working_set.norms, row, g_i, own, n, work.sizes
+        )
     else:
-        j = _faller(dual.gradient, dual.down, c, least, n)
-    _move_pair(learner.kernel, dual, rows, c, i, j, work)
-    dual.tallies[c, N_REPROCESS] += 1
-    most, least = _set_bias(dual, c)
-    if one_sided(dual, c, learner.few):
+        j = _faller(state.gradient, state.down, c, least, n)
+    _move_pair(learner.kernel, state, cache, c, i, j, work)
+    state.counts[c]["n_reprocess"] += 1
+    most, least = _set_bias(state, c)
+    if one_sided(state, c, learner.few):
         return True
     for k in range(n):
-        if dual.bound[c, k] != 0.0 and members.coef[c, k] == 0.0:
-            g = np.float64(dual.gradient[c, k])
-            if g <= least if dual.bound[c, k] > 0.0 else g >= most:
-                dismiss(dual, rows, c, k)
+        if state.bound[c, k] != 0.0 and working_set.coef[c, k] == 0.0:
+            g = np.float64(state.gradient[c, k])
+            if g <= least if state.bound[c, k] > 0.0 else g >= most:
+                dismiss(state, cache, c, k)
     return True

@@ -1,8 +1,8 @@
-"""What is optimal, told from the state alone: the bias, the worst violation, the objective.
+"""The Karush-Kuhn-Tucker conditions, from the state alone: the bias, the worst violation, the objective.
 
 Given f without its bias, all biases are optimal that minimise the hinge loss
 
-    sum_i hi_i max(0, 1 - g_i - b)  +  sum_i -lo_i max(0, 1 + g_i + b).
+    sum_i upper_i max(0, 1 - g_i - b)  +  sum_i -lower_i max(0, 1 + g_i + b).
 
 As a function of b it is convex with a kink for each example, so they are one point or, where no example is strictly
 inside its box, an interval. The solver stops anywhere in it, depending on the order of the examples. Its middle does
@@ -11,7 +11,7 @@ not depend on the order: what was unlearned leaves no trace in it. LIBSVM takes 
 
 import numpy as np
 
-from frugalsvm.exact.state import HI, KINK_AT, LO, N_MARGIN, RISING, B, G
+from frugalsvm.exact.state import RISING
 
 __all__ = ["dual_objective", "is_pinned", "optimal_bias", "violation"]
 
@@ -19,40 +19,40 @@ AT_END = 1e-9  # part of the largest coefficient: so near to an end is at the en
 SAME = 1e-9  # a shorter interval of biases is a point; such a part of all weights is none
 
 
-def _boxes(exact):
-    n = exact.points.counts[0]["n_slots"]
-    return exact.of[LO, :n], exact.of[KINK_AT, :n], exact.of[HI, :n]
+def _boxes(state):
+    n = state.points.counts[0]["n_slots"]
+    return state.lower[:n], state.kink[:n], state.upper[:n]
 
 
-def _near(exact):
-    return AT_END * np.max(np.abs(exact.points.coef[0, : exact.points.counts[0]["n_slots"]]), initial=0.0)
+def _near(state):
+    return AT_END * np.max(np.abs(state.points.coef[0, : state.points.counts[0]["n_slots"]]), initial=0.0)
 
 
-def is_pinned(exact):
+def is_pinned(state):
     """Whether an example strictly inside its box leaves no choice of the bias."""
-    members = exact.margin[: exact.counts[N_MARGIN]]
-    rising = exact.zone[members] == RISING
-    lo, kink, hi = exact.of[LO, members], exact.of[KINK_AT, members], exact.of[HI, members]
-    low, high = np.where(rising, lo, kink), np.where(rising, kink, hi)
-    beta, near = exact.points.coef[0, members], _near(exact)
+    members = state.margin_slots[: state.counts[0]["n_margin"]]
+    rising = state.zone[members] == RISING
+    lower, kink, upper = state.lower[members], state.kink[members], state.upper[members]
+    low, high = np.where(rising, lower, kink), np.where(rising, kink, upper)
+    beta, near = state.points.coef[0, members], _near(state)
     return bool(np.any((beta > low + near) & (beta < high - near)))
 
 
-def optimal_bias(exact, without=None):
+def optimal_bias(state, without=None):
     """The middle of all optimal biases; with one class only the end that there is, with no example 0.
 
     ``without``: leave out the example in this slot, whose coefficient is zero.
     """
-    present = float(exact.scalars[B])
-    if is_pinned(exact):
+    present = float(state.scalars[0]["bias"])
+    if is_pinned(state):
         return present
-    low, high = _optimal_biases(exact, without)
+    low, high = _optimal_biases(state, without)
     return present if high - low <= SAME and low - SAME <= present <= high + SAME else 0.5 * (low + high)
 
 
-def _optimal_biases(exact, without):
-    lo, _, hi = _boxes(exact)
-    g, plus, minus = exact.of[G, : len(lo)], hi.copy(), -lo
+def _optimal_biases(state, without):
+    lower, _, upper = _boxes(state)
+    g, plus, minus = state.scores[: len(lower)], upper.copy(), -lower
     if without is not None:
         plus[without] = minus[without] = 0.0
     kinks, weights = np.concatenate([1.0 - g, -1.0 - g]), np.concatenate([plus, minus])
@@ -69,18 +69,18 @@ def _optimal_biases(exact, without):
     return float(kinks[first]), float(kinks[last])
 
 
-def violation(exact, bias):
+def violation(state, bias):
     """By how much an f is not what is demanded of it, at most, plus by how much the coefficients do not sum to zero."""
-    lo, kink, hi = _boxes(exact)
-    beta, f, near = exact.points.coef[0, : len(lo)], exact.of[G, : len(lo)] + bias, _near(exact)
+    lower, kink, upper = _boxes(state)
+    beta, f, near = state.points.coef[0, : len(lower)], state.scores[: len(lower)] + bias, _near(state)
     too_low = np.where(beta < kink - near, 1.0, -1.0) - f
     too_high = f - np.where(beta > kink + near, -1.0, 1.0)
-    worst = max(np.max(too_low[beta < hi - near], initial=0.0), np.max(too_high[beta > lo + near], initial=0.0))
+    worst = max(np.max(too_low[beta < upper - near], initial=0.0), np.max(too_high[beta > lower + near], initial=0.0))
     return float(worst + abs(beta.sum()))
 
 
-def dual_objective(exact):
+def dual_objective(state):
     """The dual objective, which is to be maximised."""
-    lo, _, hi = _boxes(exact)
-    beta, g = exact.points.coef[0, : len(lo)], exact.of[G, : len(lo)]
-    return float(np.minimum(beta - 2.0 * lo, 2.0 * hi - beta).sum() - 0.5 * (beta @ g))
+    lower, _, upper = _boxes(state)
+    beta, g = state.points.coef[0, : len(lower)], state.scores[: len(lower)]
+    return float(np.minimum(beta - 2.0 * lower, 2.0 * upper - beta).sum() - 0.5 * (beta @ g))
