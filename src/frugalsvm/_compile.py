@@ -89,6 +89,7 @@ NOT_COMPILED = (
     "checks.py",
     "cli",
     "compat",
+    "budgeted/learner.py",
     "core/capabilities.py",
     "core/moments.py",
     "core/origin.py",
