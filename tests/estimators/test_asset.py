@@ -367,7 +367,7 @@ class TestSelection:
         )
         model.fit(X, y)
         (training,) = trainings
-        assert model.best_validation_score_ == model._quality(*validation_scores(training, model._unknowns))
+        assert model.best_validation_score_ == model._quality(*validation_scores(training, model._weights))
         if solver != "asset*":  # whose first steps are as long as the penalty is small
             assert model.best_validation_score_ > 0.8
         # ASSET* takes ever smaller steps, which may gain a little for ever
@@ -379,7 +379,7 @@ class TestSelection:
             model.fit(*binary)
             problem = trainings[-1].problem
             problem = problem._replace(penalty=1 / (100 * problem.n_rows))
-            objectives = problem.objectives(problem.point_at(model._unknowns))
+            objectives = problem.objectives(problem.point_at(model._weights))
             assert model.objective_ == pytest.approx(objectives[0], rel=1e-4)
 
     def test_a_fit_forgets_the_results_of_another(self, binary):

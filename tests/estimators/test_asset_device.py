@@ -258,7 +258,7 @@ class TestGoingOn:
         """In terms of features instead of kernel values."""
         model = data.fitted("three", device="torch")
         before = model.decision_function(data.X)
-        model._map, model._unknowns = with_whitening(model._map, model._unknowns, 1e-7, None)
+        model._map, model._weights = with_whitening(model._map, model._weights, 1e-7, None)
         assert model.coef_.shape[1] == model.rank_ <= 60
         for device in ("cpu", "torch"):
             values = model.decision_function(data.X, device=device)

@@ -85,9 +85,9 @@ class Case:
         sample = Sample(task.rows, task.targets, task.weights)
         return solve(task, sample, Options(tolerance, unit=self.unit), np.random.default_rng(0))
 
-    def objective(self, task, unknowns, output=0):
+    def objective(self, task, parameters, output=0):
         """By the oracle, in float64."""
-        w, b = unknowns[output, :-1], unknowns[output, -1]
+        w, b = parameters[output, :-1], parameters[output, -1]
         return objective(self.V, self.targets[output], self.weights, w, b, task.penalty, self.name, EPSILON)
 
     def optimum(self, task, output=0):
@@ -206,21 +206,21 @@ class TestDerivatives:
     def test_gradient_of_the_objective(self, loss, intercept):
         problem = Case(loss, weighted=True)
         task, width = problem.task(intercept=intercept), 0.2
-        unknowns = 0.3 * np.random.default_rng(2).normal(size=(1, task.n_features + 1))
-        unknowns[:, -1] *= intercept
-        first = slopes_at(task, task.point_at(unknowns).scores, width, 0.0).first
+        parameters = 0.3 * np.random.default_rng(2).normal(size=(1, task.n_features + 1))
+        parameters[:, -1] *= intercept
+        first = slopes_at(task, task.point_at(parameters).scores, width, 0.0).first
 
-        def value(unknowns):
-            scores = problem.V @ unknowns[0, :-1] + unknowns[0, -1]
+        def value(parameters):
+            scores = problem.V @ parameters[0, :-1] + parameters[0, -1]
             a = SimpleNamespace(targets=problem.targets[0].astype(np.float64))
             losses = self.smoothed(loss, a, scores, width)
-            return task.penalty / 2 * np.sum(unknowns[:, :-1] ** 2) + np.mean(problem.weights * losses)
+            return task.penalty / 2 * np.sum(parameters[:, :-1] ** 2) + np.mean(problem.weights * losses)
 
-        found, h = task.gradient(unknowns, Slopes(first, None)), 1e-5
+        found, h = task.gradient(parameters, Slopes(first, None)), 1e-5
         for j in range(task.n_features + intercept):
-            step = np.zeros_like(unknowns)
+            step = np.zeros_like(parameters)
             step[0, j] = h
-            difference = (value(unknowns + step) - value(unknowns - step)) / (2 * h)
+            difference = (value(parameters + step) - value(parameters - step)) / (2 * h)
             assert found[0, j] == pytest.approx(difference, rel=1e-3, abs=1e-4)
         assert intercept or found[0, -1] == 0.0
 
@@ -325,37 +325,37 @@ class TestOptimum:
         lopsided=st.booleans(),
         seed=st.integers(0, 1000),
     )
-    def test_any_pulls_give_a_bound(self, loss, log_C, log_size, intercept, lopsided, seed):
+    def test_any_dual_variables_give_a_bound(self, loss, log_C, log_size, intercept, lopsided, seed):
         problem = Case(loss, weighted=True)
         task = problem.task(10.0**log_C, intercept)
         best = problem.optimum(task)
         rng = np.random.default_rng(seed)
-        pulls = 10.0**log_size * rng.normal(size=(1, 300)) + lopsided
+        duals = 10.0**log_size * rng.normal(size=(1, 300)) + lopsided
         if seed % 2:  # near the best ones
             scores = problem.V @ best.w + best.b
-            pulls = -slopes_at(task, scores[None].astype(np.float32), 0.03, 0.0).first + 0.01 * pulls
-        pulls[:, problem.weights == 0] = 0.0
-        assert 0.0 <= lower_bounds(task, pulls.astype(np.float32))[0] <= best.value * (1 + 1e-4)
+            duals = -slopes_at(task, scores[None].astype(np.float32), 0.03, 0.0).first + 0.01 * duals
+        duals[:, problem.weights == 0] = 0.0
+        assert 0.0 <= lower_bounds(task, duals.astype(np.float32))[0] <= best.value * (1 + 1e-4)
 
     @each_loss
-    def test_exact_pulls_give_the_optimum(self, loss):
+    def test_exact_dual_variables_give_the_optimum(self, loss):
         problem = Case(loss)
         task = problem.task(1.0)
         best = problem.optimum(task)
         w, b = best.w[None], best.b
         width = 1e-4
         scores = (problem.V @ best.w + b)[None].astype(np.float32)
-        pulls = -slopes_at(task, scores, width, 0.0).first
-        assert lower_bounds(task, pulls)[0] == pytest.approx(best.value, rel=0.1)
+        duals = -slopes_at(task, scores, width, 0.0).first
+        assert lower_bounds(task, duals)[0] == pytest.approx(best.value, rel=0.1)
         np.testing.assert_allclose(task.point_at(np.append(w, [[b]], axis=1)).scores, scores, atol=1e-3)
 
-    def test_certified_leaves_the_unknowns_alone(self):
+    def test_certified_leaves_the_parameters_alone(self):
         problem = Case("hinge")
         task = problem.task()
-        unknowns = problem.solve(task).parameters + 0.1
-        before = unknowns.copy()
-        found = certified(task, unknowns, Options(), np.random.default_rng(0))
-        np.testing.assert_array_equal(unknowns, before)
+        parameters = problem.solve(task).parameters + 0.1
+        before = parameters.copy()
+        found = certified(task, parameters, Options(), np.random.default_rng(0))
+        np.testing.assert_array_equal(parameters, before)
         np.testing.assert_array_equal(found.parameters, before)
         assert found.objectives[0] == pytest.approx(problem.objective(task, before), rel=1e-5)
         assert found.bounds[0] <= problem.optimum(task).value * (1 + 1e-5)
@@ -631,6 +631,6 @@ class TestLandmarks:
 def test_objectives_are_the_oracles(loss):
     problem = Case(loss, weighted=True, n_outputs=2)
     task = problem.task()
-    unknowns = np.random.default_rng(0).normal(size=(2, task.n_features + 1))
-    found = task.objectives(task.point_at(unknowns))
-    np.testing.assert_allclose(found, [problem.objective(task, unknowns, o) for o in range(2)], rtol=1e-5)
+    parameters = np.random.default_rng(0).normal(size=(2, task.n_features + 1))
+    found = task.objectives(task.point_at(parameters))
+    np.testing.assert_allclose(found, [problem.objective(task, parameters, o) for o in range(2)], rtol=1e-5)

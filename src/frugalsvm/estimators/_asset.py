@@ -2,7 +2,7 @@
 
 import numbers
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -57,7 +57,7 @@ def _generator(random_state):
 class LowRankMachine(RelativeRows, BaseEstimator):
     """Base of estimators that are linear in Nystroem or Fourier features, learned in batch or as a stream.
 
-    The model is ``_map`` and ``_unknowns``, an output's weights and intercept in each row. Of a stream, ``_steps`` is
+    The model is ``_map`` and ``_weights``, an output's weights and intercept in each row. Of a stream, ``_steps`` is
     the run of subgradient steps and ``_first`` the examples that landmarks will be made of; see
     `frugalsvm.lowrank.stream`.
 
@@ -68,12 +68,13 @@ class LowRankMachine(RelativeRows, BaseEstimator):
     _for_classes: bool
     _map: Any
     _rng: np.random.Generator
-    _unknowns: np.ndarray
+    _weights: np.ndarray
     _steps: Any
     _first: tuple | None
     _n_iter: int
     _n_fitted: int
     _in_float32 = True
+    _renamed_parameters: ClassVar = {"_unknowns": "_weights"}  # in older files
 
     @property
     def _dtype(self) -> Any:
@@ -273,12 +274,12 @@ class LowRankMachine(RelativeRows, BaseEstimator):
                 delattr(self, name)
         n_outputs = self._n_outputs()
         self._kernel, self._rng, self._is_sparse = kernel, rng, sparse
-        self._steps, self._map, self._unknowns = None, None, np.zeros((n_outputs, 1))
+        self._steps, self._map, self._weights = None, None, np.zeros((n_outputs, 1))
         self._first = nothing_yet(n_outputs, self.n_features_in_) if self.feature_map == "nystroem" else None
 
     def adopt(self, feature_map, parameters, n_rows):
         """Be a model that was found elsewhere, from so many rows."""
-        self._map, self._unknowns, self._first, self._n_fitted = feature_map, parameters, None, n_rows
+        self._map, self._weights, self._first, self._n_fitted = feature_map, parameters, None, n_rows
 
     def _fit_rows(self, X, targets, weights):
         """Learn rows in memory."""
@@ -372,7 +373,7 @@ class LowRankMachine(RelativeRows, BaseEstimator):
 
     def _publish(self, storage, solution):
         """Keep a solution; tell its objective, and how far above the optimum it may be at most."""
-        self._unknowns = storage.published(solution.parameters)
+        self._weights = storage.published(solution.parameters)
         self.objective_ = float(solution.objectives.sum())
         self.suboptimality_bound_ = float((solution.objectives - solution.bounds).sum())
         warn_if_above(self, solution.converged, self.max_iter or _NEWTON_STEPS)
@@ -390,7 +391,7 @@ class LowRankMachine(RelativeRows, BaseEstimator):
             )
             self._map, self._steps, self._first = stream
         if self._steps is not None:
-            self._unknowns = parameters_of(self._steps)
+            self._weights = parameters_of(self._steps)
 
     def _learned(self):
         """What `fit` found, in terms of features; None where there was none."""
@@ -398,8 +399,8 @@ class LowRankMachine(RelativeRows, BaseEstimator):
             return None
         self._first = None  # the map is that of `fit`
         if isinstance(self._map, Nystroem) and self._map.whitening is None:  # which was on a device
-            self._map, self._unknowns = with_whitening(self._map, self._unknowns, self.eigenvalue_threshold, self.rank)
-        return Learned(self._unknowns, self._n_fitted)
+            self._map, self._weights = with_whitening(self._map, self._weights, self.eigenvalue_threshold, self.rank)
+        return Learned(self._weights, self._n_fitted)
 
     def _method(self, learned):
         """How the stream learns."""
@@ -432,7 +433,7 @@ class LowRankMachine(RelativeRows, BaseEstimator):
 
     def _raw_coefficients(self):
         """Coefficients of raw features, one column per output."""
-        return raw_weights(self._map, self._unknowns[:, :-1]).T
+        return raw_weights(self._map, self._weights[:, :-1]).T
 
     def _output(self, X, arrays=None):
         """Decision values, one column per output; computed on a given device, or on the machine's own."""
@@ -440,22 +441,22 @@ class LowRankMachine(RelativeRows, BaseEstimator):
         arrays = arrays or self._arrays()
         if arrays.is_torch:
             X = self._known_rows(X, AS_IT_IS)
-            return device_values(arrays, self._map, self._raw_coefficients().T, X) + self._unknowns[:, -1]
+            return device_values(arrays, self._map, self._raw_coefficients().T, X) + self._weights[:, -1]
         X = self._known_rows(X, None)
         with blas_threads(self.n_jobs):
-            return linear_values(self._map, X, self._raw_coefficients()) + self._unknowns[:, -1]
+            return linear_values(self._map, X, self._raw_coefficients()) + self._weights[:, -1]
 
     @property
     def coef_(self):
         """Weights of the features, shape (n_outputs, n_features of the map)."""
         check_is_fitted(self)
-        return self._unknowns[:, :-1].copy()
+        return self._weights[:, :-1].copy()
 
     @property
     def intercept_(self):
         """Intercepts, shape (n_outputs,)."""
         check_is_fitted(self)
-        return self._unknowns[:, -1].copy()
+        return self._weights[:, -1].copy()
 
     @property
     def landmarks_(self):
@@ -479,10 +480,10 @@ class LowRankMachine(RelativeRows, BaseEstimator):
     def rank_(self):
         """Number of features: eigenvalues that were kept, or Fourier components."""
         check_is_fitted(self)
-        return self._unknowns.shape[1] - 1
+        return self._weights.shape[1] - 1
 
     @property
     def model_bytes_(self):
         """Bytes that prediction needs: the map and one coefficient for each raw feature and output."""
         check_is_fitted(self)
-        return map_bytes(self._map) + 4 * (width_of(self._map) + 1) * len(self._unknowns)
+        return map_bytes(self._map) + 4 * (width_of(self._map) + 1) * len(self._weights)

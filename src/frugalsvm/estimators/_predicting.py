@@ -57,7 +57,7 @@ def _of_low_rank(model: Any) -> dict[str, Any]:
     """Coefficients of kernel values (or Fourier features): the whitening is for learning."""
     own = {**vars(model), FOR_PREDICTION: True, "_steps": None, "_first": None}
     if model._map is not None:
-        own["_unknowns"] = np.column_stack([model._raw_coefficients().T, model._unknowns[:, -1]])
+        own["_weights"] = np.column_stack([model._raw_coefficients().T, model._weights[:, -1]])
         own["_n_fitted"] = max(model.t_, 1)
         if hasattr(model._map, "whitening"):
             own["_map"] = model._map._replace(whitening=None, eigenvalues=None)

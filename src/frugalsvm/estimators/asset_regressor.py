@@ -257,7 +257,7 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
         """
         with unchanged_on_error(self):
             self._check_params()
-            first = not hasattr(self, "_unknowns")
+            first = not hasattr(self, "_weights")
             X, targets, weights = self._checked(X, y, sample_weight, reset=first)
             if first:
                 self._begin_with(X)

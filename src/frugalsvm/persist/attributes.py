@@ -143,7 +143,7 @@ _OPTIONAL: dict[str, Check] = {
 }  # fmt: skip
 _DUAL = {"_solver": _part("dual-machine"), "_slot_of_row": _or_none(_array("i", 1))}
 _LOW_RANK = {
-    "n_features_in_": _int(1), "_kernel": _kernel, "_rng": _generator, "_unknowns": _array("f", 2),
+    "n_features_in_": _int(1), "_kernel": _kernel, "_rng": _generator, "_weights": _array("f", 2),
     "_map": _or_none(_part("feature-map")), "_is_sparse": _BOOL,
     "_steps": _or_none(_part("subgradient-steps")), "_first": _or_none(_rows_held),
 }  # fmt: skip

@@ -242,20 +242,20 @@ def _tvm(model: Any) -> bool:
 def _asset(model: Any) -> bool:
     classes = getattr(model, "classes_", None)
     n_outputs = 1 if classes is None else n_outputs_for(len(classes))
-    unknowns, feature_map, steps = model._unknowns, model._map, model._steps
-    if unknowns.shape[0] != n_outputs or unknowns.shape[1] < 1 or unknowns.dtype != np.float64:
+    weights, feature_map, steps = model._weights, model._map, model._steps
+    if weights.shape[0] != n_outputs or weights.shape[1] < 1 or weights.dtype != np.float64:
         return False
     if model._first is not None and not _first_fits(model, n_outputs):
         return False
     if feature_map is None:
-        return unknowns.shape[1] == 1 and steps is None and not hasattr(model, "_n_fitted")
+        return weights.shape[1] == 1 and steps is None and not hasattr(model, "_n_fitted")
     kernel = getattr(feature_map, "kernel", model._kernel)
     whitening = getattr(feature_map, "whitening", None)
     if whitening is not None:
         width = whitening.shape[1]
     else:
         width = len(feature_map.norms) if hasattr(feature_map, "norms") else len(feature_map.offsets)
-    if kernel != model._kernel or unknowns.shape[1] != width + 1:
+    if kernel != model._kernel or weights.shape[1] != width + 1:
         return False
     if steps is not None and steps.state.directions.shape != (n_outputs, width):
         return False
@@ -273,7 +273,7 @@ def _first_fits(model: Any, n_outputs: int) -> bool:
 def _low_rank_within_bounds(model: Any, feature_map: Any) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
         coef = model._raw_coefficients().T
-    intercept = float(np.abs(model._unknowns[:, -1]).max())
+    intercept = float(np.abs(model._weights[:, -1]).max())
     if not np.isfinite(coef).all():
         return False
     if hasattr(feature_map, "landmarks"):
