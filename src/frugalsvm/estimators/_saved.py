@@ -55,7 +55,9 @@ _KEPT = ("classes_", "n_features_in_", "feature_names_in_", "_kernel", "n_iter_"
 
 def check_loaded_parameters(probe: Any) -> None:
     """Check the parameters of an estimator that comes from a file; whether its device is at hand is for later."""
-    if isinstance(getattr(probe, "device", None), str):
+    if not isinstance(getattr(probe, "device", "cpu"), str):
+        raise ValueError(f"device cannot be {str(probe.device)[:40]!r}")
+    if hasattr(probe, "device"):
         probe.device = "cpu"
     for key, each in vars(probe).items():
         if isinstance(each, int) and abs(each) > (_LARGEST_ROOM if key in _ROOMS else 2**62):
