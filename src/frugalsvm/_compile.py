@@ -83,16 +83,17 @@ _ORDERED = {**_FAST, "fastmath": {"contract", "nnan", "ninf", "nsz"}}
 # Nothing that is compiled is here, or uses what is here: changes need no new machine code.
 NOT_COMPILED = (
     "_compile_notice.py",
+    "_homes.py",
     "_stored.py",
     "arrays",
     "budgeted/device_blocks.py",
     "checks.py",
     "cli",
     "compat",
+    "budgeted/learner.py",
     "core/capabilities.py",
     "core/moments.py",
     "core/origin.py",
-    "core/outputs.py",
     "dask",
     "demo.py",
     "estimators",

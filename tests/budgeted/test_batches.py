@@ -37,7 +37,7 @@ def at_once(stream):
 
 
 def assert_same_history(model, reference):
-    """The same examples were learned, and the same victims merged with the same partners."""
+    """The same examples were learned, and the same vectors merged with the same partners."""
     n = reference.counts[0]["n_slots"]
     assert n == SETTING.budget
     np.testing.assert_array_equal(model.counts, reference.counts)

@@ -145,7 +145,7 @@ def test_a_full_stoptron_learns_no_more():
     assert model.births[:8].max() == first_full < 60
 
 
-def test_a_random_victim_is_never_the_newcomer():
+def test_a_random_choice_is_never_the_newcomer():
     X, labels = stream(200, seed=0)
     parts, model = new_learner("random", budget=2)
     n_updates = 0

@@ -59,7 +59,7 @@ class Perceptrons:
             threshold=self.threshold,
             eta=self.eta,
             lam=self.lam,
-            draw_victim=lambda n: below(rng, n),
+            draw_dropped=lambda n: below(rng, n),
         )
 
     def changed(self, step):

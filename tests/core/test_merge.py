@@ -213,12 +213,12 @@ class TestBounds:
 
 
 @entry
-def search(loss, kernel, rows, coefs, weights, sizes, victims, work, partners, lost):
+def search(loss, kernel, rows, coefs, weights, sizes, vectors, work, partners, lost):
     """The partner search in many states, each with its kernel row computed as in training."""
     products, norms, kernel_values, overlaps, closeness = work
     n_states, n_slots = sizes.shape
     for s in range(n_states):
-        m = victims[s]
+        m = vectors[s]
         for j in range(n_slots):
             products[j] = rows.dtype.type(0)
             norms[j] = rows.dtype.type(0)
@@ -255,17 +255,17 @@ def random_states(rng, n_states, n_outputs, n_slots, dtype):
     return rows, coefs, sizes, sizes.argmin(axis=1)
 
 
-def brute_force(rows, coefs, sizes, victims):
+def brute_force(rows, coefs, sizes, vectors):
     """The least degradation with every partner in float64, inf for those that are none."""
     states = np.arange(len(rows))
     exact = rows.astype(np.float64)
-    log_kappa = -GAMMA * np.square(exact - exact[states, victims][:, None]).sum(axis=2)
-    overlaps = (coefs * coefs[states, :, victims][:, :, None]).sum(axis=1)
-    lost = least_degradation(sizes[states, victims][:, None], overlaps, sizes, log_kappa)
-    lost[states, victims] = np.inf
+    log_kappa = -GAMMA * np.square(exact - exact[states, vectors][:, None]).sum(axis=2)
+    overlaps = (coefs * coefs[states, :, vectors][:, :, None]).sum(axis=1)
+    lost = least_degradation(sizes[states, vectors][:, None], overlaps, sizes, log_kappa)
+    lost[states, vectors] = np.inf
     if coefs.shape[1] == 1:
         same = overlaps > 0.0
-        same[states, victims] = False
+        same[states, vectors] = False
         allowed = same | ~same.any(axis=1, keepdims=True)
         lost[~allowed] = np.inf
     return lost
@@ -284,11 +284,11 @@ class TestBestPartner:
         work = (*in_type[:3], np.full(capacity, 0.999), in_type[3])
         n_same, worst = 0, 0.0
         for _ in range(n_states // chunk):
-            rows, coefs, sizes, victims = random_states(rng, chunk, n_outputs, n_slots, dtype)
+            rows, coefs, sizes, vectors = random_states(rng, chunk, n_outputs, n_slots, dtype)
             partners, reported = np.zeros(chunk, np.int64), np.zeros(chunk)
             weights = coefs.astype(dtype)
-            search(loss, RBF(GAMMA), rows, coefs, weights, sizes, victims, work, partners, reported)
-            lost = brute_force(rows, coefs, sizes, victims)
+            search(loss, RBF(GAMMA), rows, coefs, weights, sizes, vectors, work, partners, reported)
+            lost = brute_force(rows, coefs, sizes, vectors)
             taken, least = lost[np.arange(chunk), partners], lost.min(axis=1)
             n_same += np.sum(taken <= least * (1 + 1e-8))
             worst = max(worst, np.max(taken / least), np.max(np.abs(reported / taken - 1.0)) + 1.0)

@@ -15,6 +15,7 @@ from frugalsvm.budgeted.maintenance import POLICIES  # noqa: E402
 from frugalsvm.budgeted.model_averaging import _kernel_matrix  # noqa: E402
 from frugalsvm.core.kernels import KERNELS, Linear, Poly  # noqa: E402
 from frugalsvm.dask import DaskBSGDClassifier  # noqa: E402
+from frugalsvm.dask._cluster import Cluster  # noqa: E402
 from frugalsvm.datasets import make_checkerboard  # noqa: E402
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "extending"
@@ -49,6 +50,39 @@ def test_two_partitions(cauchy, maintenance):
     squared_distances = ((X[:50, None].astype(np.float64) - local.support_vectors_[None]) ** 2).sum(axis=2)
     expected = (1.0 / (1.0 + 8.0 * squared_distances)) @ local.dual_coef_[0]
     np.testing.assert_allclose(local.decision_function(X[:50]), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.fixture(scope="module")
+def workers():
+    """Processes that were started before the parts were there; interpreted, so that nothing is compiled twice."""
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50, env={"NUMBA_DISABLE_JIT": "1"}
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def test_processes_need_the_module(workers, cauchy):
+    X, y = make_checkerboard(600, random_state=0)
+    data = da.from_array(X, chunks=(200, -1)), da.from_array(y, chunks=200)
+    model = DaskBSGDClassifier(
+        kernel="cauchy", maintenance="oldest", budget=30, gamma=8.0, max_iter=1, random_state=0, client=workers
+    )
+    with pytest.raises(ValueError, match=r"cannot import the module 'cauchy_kernel'.* client.upload_file"):
+        model.fit(*data)
+    for name in NAMES:
+        workers.upload_file(str(FOLDER / f"{name}.py"))
+    local = model.fit(*data).to_local()
+    assert local.support_vectors_.shape == (30, 2)
+    assert type(local.kernel_).__name__ == "Cauchy"  # another class now: uploading loads the module anew
+
+
+def test_parts_that_were_typed_in_are_not_on_workers(workers):
+    typed_in = type("Typed", (tuple,), {"__module__": "__main__"})
+    with pytest.raises(ValueError, match="cannot import the module '__main__'"):
+        Cluster(workers).check_parts([typed_in()])
 
 
 def test_kernel_values_between_models(cauchy):

@@ -54,7 +54,7 @@ class TestLearning:
         assert model.t_ == 200
         assert model.n_iter_ == 1
         assert model.n_updates_ == sum(step.violated for step in steps)
-        assert model.n_maintenance_ == sum(step.victim is not None for step in steps)
+        assert model.n_maintenance_ == sum(step.dropped is not None for step in steps)
         assert model.gradient_error_ == pytest.approx(oracle.gradient_error)
         assert 10 * (200 - 10) < model.n_kernel_evals_ < 2 * 11 * 200
         assert (model.budget_, model.gamma_, model.n_features_in_) == (10, 0.3, 3)

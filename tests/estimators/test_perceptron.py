@@ -152,7 +152,7 @@ class TestLearning:
         X, y = binary
         first, again, other = (new_model(random_state=seed).fit(X, y) for seed in (1, 1, 2))
         assert_same_estimator(first, again)
-        assert not np.array_equal(first.support_vectors_, other.support_vectors_)  # other victims
+        assert not np.array_equal(first.support_vectors_, other.support_vectors_)  # other vectors
         assert_same_estimator(*(new_model("budget", random_state=seed).fit(X, y) for seed in (1, 2)))
         first, again, other = (new_model("budget", shuffle=True, random_state=seed).fit(X, y) for seed in (1, 1, 2))
         assert_same_estimator(first, again)

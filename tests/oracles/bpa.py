@@ -72,7 +72,7 @@ class Step(NamedTuple):
     margin: float  # y f(x) before the step
     violated: bool = False  # the loss was positive: the model was updated
     tau: float = 0.0
-    victim: int | None = None  # r; the newcomer's slot if it was projected; None: nothing was removed
+    dropped: int | None = None  # r; the newcomer's slot if it was projected; None: nothing was removed
     degradation: float = 0.0  # alpha_r^2 ||delta_r||^2
     objective: float = 0.0  # 0.5 ||w - w_t||^2 + C xi at the chosen r
     runner_up: float = np.inf  # least objective among the other r, to spot near-ties
@@ -203,7 +203,7 @@ class BPAOracle(SupportVectors):
         self.coef[update.support, 0] += update.beta
         self._free_slot(update.removed)
         return step._replace(
-            victim=update.removed,
+            dropped=update.removed,
             degradation=update.degradation,
             objective=update.objective,
             runner_up=min(objectives[:chosen] + objectives[chosen + 1 :], default=np.inf),
@@ -235,4 +235,4 @@ class BPAOracle(SupportVectors):
         combination, _ = projection_on(self._gram(), newcomer, list(range(newcomer)))
         self.coef[:newcomer, 0] += step.tau * y * combination
         self._free_slot(newcomer)
-        return step._replace(victim=newcomer, dependent=True)
+        return step._replace(dropped=newcomer, dependent=True)

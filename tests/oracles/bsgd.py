@@ -50,7 +50,7 @@ class Step(NamedTuple):
     margin: float = np.nan  # y f(x), or f[y] - f[rival], under w_t; nan for a skipped example
     eta: float = np.nan
     rival: int | None = None  # Crammer-Singer only
-    victim: int | None = None  # p of removal and projection, m of merging; None: no maintenance
+    dropped: int | None = None  # p of removal and projection, m of merging; None: no maintenance
     partner: int | None = None  # n of merging
     h: float | None = None  # z = h x_m + (1 - h) x_n
     degradation: float = 0.0  # ||Delta_t||^2, squared as in (6.1)
@@ -61,7 +61,7 @@ class Step(NamedTuple):
 class Maintenance(NamedTuple):
     """The part of a ``Step`` that a maintenance routine reports; same field names and meaning."""
 
-    victim: int
+    dropped: int
     degradation: float
     partner: int | None = None
     h: float | None = None
@@ -386,14 +386,14 @@ class BSGDOracle:
     def _remove_smallest(self):
         """Section 6.1: Delta = alpha_p Phi(x_p). Of equally small SVs the oldest goes."""
         sizes = self._sizes()
-        victim = min(tied_with_least(sizes), key=lambda slot: (self.births[slot], slot))
-        self._free_slot(victim)
-        return Maintenance(victim=int(victim), degradation=float(sizes[victim]))
+        dropped = min(tied_with_least(sizes), key=lambda slot: (self.births[slot], slot))
+        self._free_slot(dropped)
+        return Maintenance(dropped=int(dropped), degradation=float(sizes[dropped]))
 
     def _project_smallest(self):
         """Section 6.2."""
-        victim = self._smallest_or_newcomer()
-        return self._project(victim, *self._projection_on_others(victim))
+        dropped = self._smallest_or_newcomer()
+        return self._project(dropped, *self._projection_on_others(dropped))
 
     def _projection_on_others(self, p):
         """K_p^-1 k_p of (6.3), over the other slots in order, and k_pp - k_p^T K_p^-1 k_p of (6.4)."""
@@ -409,7 +409,7 @@ class BSGDOracle:
         for table in (self.coef, self.average_coef):
             table[others] += np.outer(combination, table[p])
         self._free_slot(p)
-        return Maintenance(victim=p, degradation=degradation)
+        return Maintenance(dropped=p, degradation=degradation)
 
     def _merge_smallest(self):
         """Section 6.3: the smallest SV m is merged with the partner n of least degradation (6.8)."""
@@ -422,7 +422,7 @@ class BSGDOracle:
         h, degradation = merges[chosen]
         self._merge(m, n, h)
         return Maintenance(
-            victim=m,
+            dropped=m,
             partner=n,
             h=h,
             degradation=degradation,

@@ -116,11 +116,11 @@ class Step(NamedTuple):
     violated: bool = False  # the example asked for an update
     rival: int | None = None  # multi-class only
     tau: float = 0.0  # size of the update: 1 for perceptrons, less for Projectron++ and SILK, 0 for none
-    added: bool = False  # x was given the last slot (and may have been the victim)
+    added: bool = False  # x was given the last slot (and may have been dropped)
     projected: bool = False  # the update went to the coefficients of the SVs there were
     residual: float = np.nan  # ||delta|| of the projection, where there was one to be computed
-    victim: int | None = None
-    score: float = np.nan  # what the victim had least of; see ``_make_room``
+    dropped: int | None = None
+    score: float = np.nan  # what the dropped one had least of; see ``_make_room``
     runner_up: float = np.inf  # the least score among the others, to spot near-ties
     phi: float = 1.0  # Forgetron: shrinking before the removal
     psi: float = 0.0  # Forgetron: what the removal added to Q
@@ -262,8 +262,8 @@ class PerceptronOracle(SupportVectors):
         Projectron and Projectron++: largest ||delta|| that is projected while there is room. None: 0.
     eta, lam : float
         Step and regularisation of SILK. All others add y itself.
-    draw_victim : numpy Generator, or callable
-        For ``random``. A callable is given the number of old SVs and returns the slot of the victim.
+    draw_dropped : numpy Generator, or callable
+        For ``random``. A callable is given the number of old SVs and returns the slot of the dropped one.
 
     Attributes
     ----------
@@ -289,7 +289,7 @@ class PerceptronOracle(SupportVectors):
         threshold=None,
         eta=1.0,
         lam=1e-4,
-        draw_victim=None,
+        draw_dropped=None,
     ):
         super().__init__(kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, n_outputs=n_outputs)
         if strategy not in STRATEGIES:
@@ -306,7 +306,7 @@ class PerceptronOracle(SupportVectors):
         self.threshold = threshold
         self.eta = eta
         self.lam = lam
-        self.draw_victim = np.random.default_rng(0) if draw_victim is None else draw_victim
+        self.draw_dropped = np.random.default_rng(0) if draw_dropped is None else draw_dropped
 
         self.n_updates = 0
         self.spoiled = 0.0
@@ -380,18 +380,18 @@ class PerceptronOracle(SupportVectors):
         if self.budget is None or len(self.rows) <= self.budget:
             return step
         if self.strategy == "random":
-            victim = self._drawn_victim()
-            self._free_slot(victim)
-            return step._replace(victim=victim)
+            dropped = self._drawn()
+            self._free_slot(dropped)
+            return step._replace(dropped=dropped)
         scores = self._scores()
-        victim = self._least(scores)
+        dropped = self._least(scores)
         if self.strategy == "forgetron":
-            step = self._shrink_before_removing(victim, step)
+            step = self._shrink_before_removing(dropped, step)
         if self.strategy == "tightest":
-            self._pass_counts_on(victim)
-        self._free_slot(victim)
-        runner_up = np.delete(scores, victim).min()
-        return step._replace(victim=victim, score=float(scores[victim]), runner_up=float(runner_up))
+            self._pass_counts_on(dropped)
+        self._free_slot(dropped)
+        runner_up = np.delete(scores, dropped).min()
+        return step._replace(dropped=dropped, score=float(scores[dropped]), runner_up=float(runner_up))
 
     def _least(self, scores):
         """The slot of the least score: the first one of several, or the oldest where equal scores are the rule."""
@@ -411,11 +411,11 @@ class PerceptronOracle(SupportVectors):
             return self._errors_without_each(self.counts)
         return np.abs(self.coef[:, 0])  # silk
 
-    def _drawn_victim(self):
+    def _drawn(self):
         n_old = len(self.rows) - 1
-        if isinstance(self.draw_victim, np.random.Generator):
-            return int(self.draw_victim.integers(n_old))
-        return int(self.draw_victim(n_old))
+        if isinstance(self.draw_dropped, np.random.Generator):
+            return int(self.draw_dropped.integers(n_old))
+        return int(self.draw_dropped(n_old))
 
     def _free_slot(self, free):
         if self.strategy == "tightest":
@@ -472,9 +472,9 @@ class PerceptronOracle(SupportVectors):
         if self.strategy == "tightest":
             self.counts[self._nearest(x, list(range(len(self.rows))))] += self._count_of(y)
 
-    def _pass_counts_on(self, victim):
-        others = [j for j in range(len(self.rows)) if j != victim]
-        self.counts[self._nearest(self.rows[victim], others)] += self.counts[victim]
+    def _pass_counts_on(self, dropped):
+        others = [j for j in range(len(self.rows)) if j != dropped]
+        self.counts[self._nearest(self.rows[dropped], others)] += self.counts[dropped]
 
     # ---- projectron and projectron++ ---------------------------------------------------------------
 

@@ -66,7 +66,7 @@ def test_bpa_closed_forms_equal_a_numerical_solution(variant):
         oracle = BPAOracle(variant, C=C, budget=len(alpha) - 1, gamma=gamma)
         step = set_model(oracle, points[:-1], alpha[:-1]).learn_one(points[-1], y)
         assert step.objective == pytest.approx(min(numerical), rel=1e-10, abs=1e-10)
-        assert numerical[step.victim] == pytest.approx(min(numerical), rel=1e-10, abs=1e-10)
+        assert numerical[step.dropped] == pytest.approx(min(numerical), rel=1e-10, abs=1e-10)
         clipped += step.tau == C
     assert 30 < clipped < N_STATES - 30
 
@@ -136,7 +136,7 @@ def test_bpa_steps_along_a_stream(variant, kernel):
         objective = 0.5 * change @ gram @ change + 0.7 * max(0.0, 1.0 - after)
         assert step.objective == pytest.approx(objective, rel=1e-5, abs=1e-6)
         assert step.runner_up >= step.objective * (1.0 - 1e-9)
-        removals += step.victim is not None
+        removals += step.dropped is not None
     assert removals > 30
 
 
@@ -167,7 +167,7 @@ def test_bpa_simple_small_example():
     """Far apart, nothing can be projected: the smallest goes."""
     oracle = set_model(BPAOracle("simple", C=1.0, budget=2), FAR_APART[:2], [1.0, -0.5])
     step = oracle.learn_one(FAR_APART[2], 1)
-    assert (step.victim, step.tau, step.degradation) == (1, 1.0, 0.25)
+    assert (step.dropped, step.tau, step.degradation) == (1, 1.0, 0.25)
     assert step.objective == pytest.approx(0.5 + 0.125)
     assert step.runner_up == pytest.approx(0.5 + 0.5)
     np.testing.assert_allclose(oracle.coef[:, 0], [1.0, 1.0])
@@ -191,6 +191,6 @@ def test_bpa_nn_with_a_newcomer_on_the_neighbour():
     oracle = set_model(BPAOracle("nn", C=1.0, budget=2), [[0.0], [0.5]], [0.2, 0.8])
     # without r = 1 (at x_t itself) nothing is lost; r = 0 has n = 1, on top of x_t
     step = oracle.learn_one([0.5], -1)
-    assert step.victim == 1
+    assert step.dropped == 1
     np.testing.assert_allclose(oracle.coef[:, 0], [0.2, 0.8 - 1.0])
     assert step.runner_up == pytest.approx(step.objective + 0.5 * 0.2**2 * (1.0 - np.exp(-0.5)))

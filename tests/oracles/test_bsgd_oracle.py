@@ -83,7 +83,7 @@ def test_degradation_is_the_true_norm_of_what_maintenance_changed(learner, maint
         scale = true_squared_norm(oracle, rows, np.abs(delta))
         assert step.degradation == pytest.approx(true_squared_norm(oracle, rows, delta), abs=1e-12 * scale)
 
-        maintained += step.victim is not None
+        maintained += step.dropped is not None
         error_sum += np.sqrt(step.degradation) / step.eta
         assert len(oracle.rows) <= oracle.budget
         assert len(oracle.rows) == len(oracle.births) == len(oracle.coef) == len(oracle.average_coef)
@@ -140,10 +140,10 @@ def test_removal_with_pegasos_and_rbf_has_constant_gradient_error(n_outputs, exp
     for x, y in zip(*noisy_problem(n_outputs, n=200), strict=True):
         oldest = int(np.argmin(oracle.births)) if oracle.births else None
         step = oracle.learn_one(x, y)
-        if step.victim is not None:
+        if step.dropped is not None:
             maintained += 1
             assert np.sqrt(step.degradation) / step.eta == pytest.approx(expected, rel=1e-12)
-            assert step.victim == oldest  # all are tied in size
+            assert step.dropped == oldest  # all are tied in size
     assert maintained > 20
     assert oracle.gradient_error == pytest.approx(expected * maintained / 200)
 
@@ -152,14 +152,14 @@ def test_removal_takes_the_smallest_and_the_last_slot_moves():
     oracle = make_oracle("perceptron", "removal", budget=3, eta0=1.0)
     far_apart = 100.0 * np.arange(5)[:, None]  # so that f = 0 on each newcomer
     for x, weight in zip(far_apart[:3], [3.0, 1.0, 2.0], strict=True):
-        assert oracle.learn_one(x, 1, weight).victim is None
+        assert oracle.learn_one(x, 1, weight).dropped is None
     step = oracle.learn_one(far_apart[3], -1, 4.0)
-    assert (step.victim, step.degradation) == (1, 1.0)
+    assert (step.dropped, step.degradation) == (1, 1.0)
     assert [row[0] for row in oracle.rows] == [0.0, 300.0, 200.0]
     assert oracle.coef[:, 0].tolist() == [3.0, -4.0, 2.0]
     assert oracle.births == [1, 4, 3]
     # a newcomer smaller than all others goes itself, and nothing moves
-    assert oracle.learn_one(far_apart[4], 1, 0.5).victim == 3
+    assert oracle.learn_one(far_apart[4], 1, 0.5).dropped == 3
     assert oracle.births == [1, 4, 3]
 
 
@@ -169,7 +169,7 @@ def test_merging_writes_to_the_partner_and_frees_the_slot_of_m():
         oracle.learn_one([x], y, weight)
     step = oracle.learn_one([100.0], -1, 3.0)
     # slot 0 is the smallest, slot 2 of the same sign is near; then the newcomer moves into slot 0
-    assert (step.victim, step.partner) == (0, 2)
+    assert (step.dropped, step.partner) == (0, 2)
     assert [row[0] for row in oracle.rows] == pytest.approx([100.0, 50.0, 0.9 * (1 - step.h)])
     u, v = merge_factors(step.h, -0.81)
     assert oracle.coef[:, 0].tolist() == pytest.approx([-3.0, 2.0, 0.1 * u + 0.4 * v])
@@ -182,12 +182,12 @@ def test_binary_merging_takes_the_other_sign_only_if_it_must():
     for x, y in [(0.0, 1), (5.0, -1)]:
         oracle.learn_one([x], y)
     step = oracle.learn_one([0.1], -1)  # next to slot 0, but of the sign of slot 1
-    assert (step.victim, step.partner) == (2, 1)
+    assert (step.dropped, step.partner) == (2, 1)
     alone = make_oracle("perceptron", "merging", budget=1, eta0=1.0, gamma=1.0)
     alone.learn_one([0.0], 1)
     step = alone.learn_one([0.1], -1)
     # opposite signs: the best point of the segment is an end, and of two equal ends the smaller h
-    assert (step.victim, step.partner, step.h) == (1, 0, 0.0)
+    assert (step.dropped, step.partner, step.h) == (1, 0, 0.0)
     assert step.degradation == pytest.approx(-np.expm1(-0.02))
 
 
@@ -195,8 +195,8 @@ def test_projection_and_merging_prefer_a_newcomer_of_equal_size():
     for maintenance in ("projection", "merging"):
         oracle = make_oracle("pegasos", maintenance, budget=3)
         steps = [oracle.learn_one(x, y) for x, y in zip(*noisy_problem(1, n=12), strict=True)]
-        first = next(step for step in steps if step.victim is not None)
-        assert first.victim == 3  # all sizes are equal at the first maintenance, up to rounding
+        first = next(step for step in steps if step.dropped is not None)
+        assert first.dropped == 3  # all sizes are equal at the first maintenance, up to rounding
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
@@ -209,7 +209,7 @@ def test_projection_keeps_the_values_on_the_remaining_svs(kernel, n_outputs):
         rows_before, coef_before = list(oracle.rows), oracle.coef.copy()
         average_before = oracle.average_coef.copy()
         step = oracle.learn_one(x, y)
-        if step.victim is None:
+        if step.dropped is None:
             continue
         checked += 1
         full = np.vstack([(1 - step.eta * oracle.lam) * coef_before, expected_beta(oracle, y, step)])
@@ -231,7 +231,7 @@ def test_a_newcomer_in_the_span_is_projected_at_once(budget):
         step = oracle.learn_one(x, y)
         if step.violated:
             w += step.eta * y * x
-        assert step.dependent == (step.victim is not None)
+        assert step.dependent == (step.dropped is not None)
         assert step.degradation < 1e-8
         np.testing.assert_allclose(oracle.decision(np.eye(3)), w, atol=1e-9)
     assert len(oracle.rows) == 3
@@ -239,14 +239,14 @@ def test_a_newcomer_in_the_span_is_projected_at_once(budget):
     repeated = make_oracle("perceptron", "projection", budget=budget, eta0=1.0)
     repeated.learn_one([0.0], 1, 0.25)
     step = repeated.learn_one([0.0], 1, 0.5)
-    assert (step.victim, step.dependent, repeated.births) == (1, True, [1])
+    assert (step.dropped, step.dependent, repeated.births) == (1, True, [1])
     assert repeated.coef[0, 0] == pytest.approx(0.75)
 
 
 def test_a_newcomer_without_length_is_not_kept_by_projection():
     oracle = make_oracle("perceptron", "projection", kernel="linear")
     step = oracle.learn_one([0.0, 0.0], 1)
-    assert (step.violated, step.victim, step.degradation) == (True, 0, 0.0)
+    assert (step.violated, step.dropped, step.degradation) == (True, 0, 0.0)
     assert not oracle.rows
 
 
@@ -300,7 +300,7 @@ def test_average_without_maintenance_is_the_mean_of_the_iterates(learner):
 @pytest.mark.parametrize("n_outputs", [1, 3])
 @pytest.mark.parametrize("maintenance", ["removal", "merging"])
 def test_average_goes_through_the_same_maintenance(maintenance, n_outputs):
-    """Every SV keeps its share, a victim's is dropped, and a merged one gets its best share on z."""
+    """Every SV keeps its share, a dropped's is dropped, and a merged one gets its best share on z."""
     start = 20
     oracle = make_oracle("norma", maintenance, n_outputs=n_outputs, average_from=start)
     checked = 0
@@ -311,7 +311,7 @@ def test_average_goes_through_the_same_maintenance(maintenance, n_outputs):
         for row, coef, share in zip(oracle.rows, oracle.coef, oracle.average_coef, strict=True):
             before = shares.get(tuple(row), np.zeros(n_outputs))
             if step.partner is not None and tuple(row) not in map(tuple, rows_before):
-                pair = [tuple(rows_before[step.victim]), tuple(rows_before[step.partner])]
+                pair = [tuple(rows_before[step.dropped]), tuple(rows_before[step.partner])]
                 factors = oracle._kernel([row], pair)[0]
                 before = sum(
                     factor * shares.get(key, np.zeros(n_outputs)) for factor, key in zip(factors, pair, strict=True)
@@ -319,7 +319,7 @@ def test_average_goes_through_the_same_maintenance(maintenance, n_outputs):
                 checked += 1
             expected = before + (coef - before) / (step.t - start) if step.t > start else np.zeros(n_outputs)
             np.testing.assert_allclose(share, expected, rtol=1e-10, atol=1e-12)
-        checked += maintenance == "removal" and step.victim is not None
+        checked += maintenance == "removal" and step.dropped is not None
     assert checked > 10
 
 

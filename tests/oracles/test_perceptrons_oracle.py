@@ -66,7 +66,7 @@ def test_two_classes_are_the_binary_case(strategy):
     two_classes = any_oracle(strategy, budget=7, n_outputs=2)
     for x, y in zip(X, labels, strict=True):
         one, other = binary.learn_one(x, y), two_classes.learn_one(x, int(y > 0))
-        assert (one.violated, one.victim, one.projected) == (other.violated, other.victim, other.projected)
+        assert (one.violated, one.dropped, one.projected) == (other.violated, other.dropped, other.projected)
     np.testing.assert_allclose(two_classes.coef[:, 1], binary.coef[:, 0], rtol=1e-9)
     np.testing.assert_allclose(two_classes.coef[:, 0], -binary.coef[:, 0], rtol=1e-9)
 
@@ -176,19 +176,19 @@ def test_random_asks_for_an_old_one_and_the_last_moves_into_its_slot():
         asked.append(n_old)
         return 1
 
-    oracle = PerceptronOracle("random", 3, draw_victim=second)
+    oracle = PerceptronOracle("random", 3, draw_dropped=second)
     steps = learn(oracle, FAR_APART, [1, -1, 1, -1, 1])
     assert asked == [3, 3]
-    assert [step.victim for step in steps] == [None, None, None, 1, 1]
+    assert [step.dropped for step in steps] == [None, None, None, 1, 1]
     np.testing.assert_array_equal(oracle.rows, FAR_APART[[0, 4, 2]])
     np.testing.assert_array_equal(oracle.coef[:, 0], [1, 1, 1])
     assert oracle.births == [1, 5, 3]
 
 
 def test_random_is_uniform_over_the_old_ones():
-    oracle = PerceptronOracle("random", 4, draw_victim=np.random.default_rng(5))
+    oracle = PerceptronOracle("random", 4, draw_dropped=np.random.default_rng(5))
     steps = learn(oracle, 100.0 * np.arange(4004)[:, None], np.ones(4004))
-    counts = np.bincount([step.victim for step in steps[4:]], minlength=5)
+    counts = np.bincount([step.dropped for step in steps[4:]], minlength=5)
     assert counts[4] == 0
     assert np.all(np.abs(counts[:4] - 1000) < 120)  # four standard deviations
 
@@ -197,7 +197,7 @@ def test_budget_removes_the_best_classified_without_itself():
     oracle = set_model(PerceptronOracle("budget", 3), [[0.0], [0.1], [100.0]], [1, 1, -1])
     step = oracle.learn_one([200.0], -1)
     # the first two support each other equally: the first goes, and the newcomer takes its slot
-    assert step.victim == 0
+    assert step.dropped == 0
     assert step.score == pytest.approx(-np.exp(-0.01))
     np.testing.assert_array_equal(oracle.rows, [[200.0], [0.1], [100.0]])
     assert oracle.births == [4, 2, 3]
@@ -210,7 +210,7 @@ def test_budget_against_models_without_each():
     for x, y in zip(X, labels, strict=True):
         rows, alpha = [*oracle.rows, x], np.append(oracle.coef[:, 0], y)
         step = oracle.learn_one(x, y)
-        if step.victim is None:
+        if step.dropped is None:
             continue
         removals += 1
         confidences = []
@@ -218,7 +218,7 @@ def test_budget_against_models_without_each():
             others = np.delete(np.arange(len(rows)), j)
             k = kernel_matrix(rows[j], [rows[i] for i in others], kernel="rbf", gamma=0.5)[0]
             confidences.append(np.sign(alpha[j]) * (k @ alpha[others]))
-        assert confidences[step.victim] == pytest.approx(max(confidences), rel=1e-9)
+        assert confidences[step.dropped] == pytest.approx(max(confidences), rel=1e-9)
     assert removals > 20
 
 
@@ -254,9 +254,9 @@ def test_forgetron_small_example():
     """One SV, all far apart: mu = sigma, so Psi = 2 phi sigma - (phi sigma)^2."""
     oracle = PerceptronOracle("forgetron", 1)
     first, second, third = learn(oracle, FAR_APART[:3], [1, -1, 1])
-    assert first.victim is None
+    assert first.dropped is None
     # 2 phi - phi^2 <= 15/16 gives phi = 1 - 1/4
-    assert (second.victim, second.phi, second.psi) == (0, pytest.approx(0.75), pytest.approx(15 / 16))
+    assert (second.dropped, second.phi, second.psi) == (0, pytest.approx(0.75), pytest.approx(15 / 16))
     # with sigma = 3/4 and l = 3/4 phi: 2 l - l^2 <= 15/32 gives l = 1 - sqrt(17/32)
     assert third.phi == pytest.approx((1.0 - np.sqrt(17 / 32)) / 0.75)
     np.testing.assert_array_equal(oracle.rows, FAR_APART[2:3])
@@ -274,12 +274,12 @@ def test_forgetron_invariant(kernel, margin):
         rows, alpha, births = [*oracle.rows, x], np.append(oracle.coef[:, 0], y), [*oracle.births, oracle.t + 1]
         step = oracle.learn_one(x, y)
         updates += step.violated
-        if step.victim is not None:
+        if step.dropped is not None:
             oldest = int(np.argmin(births))
             gram = kernel_matrix(rows, rows, kernel=kernel, gamma=0.3, degree=2, coef0=0.5)
             sigma, mu = abs(alpha[oldest]), np.sign(alpha[oldest]) * (gram @ alpha)[oldest]
             spoiled += forgetron_psi(step.phi * sigma, step.phi * mu)
-            assert step.victim == oldest
+            assert step.dropped == oldest
             if step.phi < 1.0:
                 assert spoiled == pytest.approx(FORGETRON_SHARE * updates)
             phis.append(step.phi)
@@ -341,7 +341,7 @@ def test_tight_perceptrons_against_models_without_each(strategy):
         else:
             counts = [*oracle.counts, (y > 0, y < 0)]
         step = oracle.learn_one(x, y)
-        if step.victim is None:
+        if step.dropped is None:
             continue
         removals += 1
         validation = [(row, *count) for row, count in zip(rows, counts, strict=True)]
@@ -349,7 +349,7 @@ def test_tight_perceptrons_against_models_without_each(strategy):
         for r in range(len(rows)):
             others = [j for j in range(len(rows)) if j != r]
             errors.append(errors_of([rows[j] for j in others], alpha[others], validation))
-        assert step.victim == min(range(len(rows)), key=lambda r: (errors[r], births[r]))
+        assert step.dropped == min(range(len(rows)), key=lambda r: (errors[r], births[r]))
         assert step.score == min(errors)
     assert removals > 20
 
@@ -358,14 +358,14 @@ def test_tighter_small_example():
     """The pair at 0 supports each other. Removing the lone negative, which 0 would call positive, costs an error."""
     oracle = set_model(PerceptronOracle("tighter", 3), [[100.0], [0.0], [0.1]], [-1, 1, 1])
     step = oracle.learn_one([200.0], -1)
-    assert (step.victim, step.score, step.runner_up) == (1, 0, 0)
+    assert (step.dropped, step.score, step.runner_up) == (1, 0, 0)
 
 
 def test_tighter_takes_tiny_values_for_zero():
     """Without the positive at 6, f is -e^-36 there: less than the rounding errors of larger models, so no error."""
     oracle = set_model(PerceptronOracle("tighter", 2), [[0.0], [6.0]], [-1, 1])
     step = oracle.learn_one([100.0], -1)
-    assert (step.victim, step.score, step.runner_up) == (1, 0, 1)
+    assert (step.dropped, step.score, step.runner_up) == (1, 0, 1)
 
 
 def test_nearest_is_by_distance_in_feature_space():
@@ -394,7 +394,7 @@ def test_tightest_small_example():
     np.testing.assert_array_equal(oracle.counts, [[3, 0], [0, 1], [1, 0]])
     step = oracle.learn_one([8.5], -1)  # halfway between them: a mistake, too
     # at 8.0 the model says 1 - e^-1 - e^-0.25 < 0, an error; without the SV at 9.0 there is none
-    assert (step.victim, step.score, step.runner_up) == (1, 0, 1)
+    assert (step.dropped, step.score, step.runner_up) == (1, 0, 1)
     # its negative is counted by the SV at 8.5, which moves into its slot
     np.testing.assert_array_equal(oracle.rows, [[0.0], [8.5], [8.0]])
     np.testing.assert_array_equal(oracle.counts, [[3, 0], [0, 2], [1, 0]])
@@ -406,9 +406,9 @@ def test_tightest_weighs_what_tighter_counts_once():
     tighter = set_model(PerceptronOracle("tighter", 3), rows, alpha)
     tightest = set_model(PerceptronOracle("tightest", 3), rows, alpha)
     tightest.counts = np.array([[0.0, 9.0], [0.0, 2.0], [4.0, 5.0]])
-    assert tighter.learn_one([300.0], -1).victim == 0
+    assert tighter.learn_one([300.0], -1).dropped == 0
     step = tightest.learn_one([300.0], -1)
     # errors now: 4 at the third SV. Without it the place is called positive: 5. Without the newcomer: 4 + 1.
-    assert (step.victim, step.score, step.runner_up) == (2, 5, 5)
+    assert (step.dropped, step.score, step.runner_up) == (2, 5, 5)
     # nothing is nearer than anything else at this distance: the first SV takes the counts over
     np.testing.assert_array_equal(tightest.counts, [[4, 14], [0, 2], [0, 1]])

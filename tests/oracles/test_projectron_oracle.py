@@ -246,7 +246,7 @@ def test_silk_small_example():
     assert second.tau == pytest.approx(0.4)
     np.testing.assert_allclose(oracle.coef[:, 0], [0.32, 0.4])
     third = oracle.learn_one([100.0], -1)  # the first coefficient, 0.256, is the smallest
-    assert third.victim == 0
+    assert third.dropped == 0
     assert third.score == pytest.approx(0.256)
     np.testing.assert_allclose(oracle.coef[:, 0], [-0.4, 0.32])
     assert oracle.births == [3, 2]
@@ -260,5 +260,5 @@ def test_silk_shrinks_without_a_loss_and_drops_a_small_newcomer():
     # where y f = 1.28 exp(-x^2) = 0.9 after the shrinking: tau = 0.1
     newcomer = [np.sqrt(np.log(1.28 / 0.9))]
     step = oracle.learn_one(newcomer, 1)
-    assert (step.tau, step.victim, step.added) == (pytest.approx(0.1), 2, True)
+    assert (step.tau, step.dropped, step.added) == (pytest.approx(0.1), 2, True)
     np.testing.assert_allclose(oracle.coef[:, 0], [1.28, 1.92])

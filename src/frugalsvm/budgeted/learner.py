@@ -10,7 +10,7 @@ labels are 0 and 1, or indices of classes.
 from typing import NamedTuple
 
 from frugalsvm._stored import stored
-from frugalsvm.budgeted.model_averaging import combined, restarted, with_history
+from frugalsvm.budgeted.model_averaging import at_clock, combined, restarted, with_history
 from frugalsvm.budgeted.policy import has_room, renewed
 from frugalsvm.budgeted.projection import frozen
 from frugalsvm.budgeted.sgd import Parts, learn
@@ -56,6 +56,10 @@ class Learner(NamedTuple):
         if self.budget is not None:
             expansion = resized(expansion, self.budget + 1)
         return Learner(self.parts._replace(policy=renewed(self.parts.policy)), expansion)
+
+    def model_since(self, n_seen: int) -> Expansion:
+        """A copy of the model, as one that was learned from the examples since then alone."""
+        return at_clock(self.expansion, self.parts.schedule, self.n_seen - n_seen)
 
     def merged(self, models: list[Expansion], n_seen: int | None = None) -> Expansion:
         """The mean of models that learners like this one have learned, inside the budget.

@@ -1,7 +1,7 @@
 """What both Dask classifiers share: the client, partitions, stopping on held rows, predictions by partition."""
 
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any, NamedTuple
 
@@ -161,6 +161,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         n_held = _shares(overview.n_rows, min(HELD_ROWS, int(self.validation_fraction * n_rows)))
         n_train = overview.n_rows - n_held
         self._start(local, overview)
+        cluster.check_parts(self._parts_of(local))
         seed = int(rng.integers(2**31))
         plan = Plan(
             overview.classes, overview.dtype, class_weights_of(overview, self.class_weight), seed, local.origin_
@@ -178,6 +179,10 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
     def _start(self, local: Any, overview: Overview) -> None:
         """Tell the ordinary estimator what a look at all data found."""
         begin(local, overview)
+
+    def _parts_of(self, local: Any) -> Iterable[Any]:
+        """The parts of the model that may be somebody's own."""
+        return [local.kernel_]
 
     def _teller(self, callback):
         def tell(model, **figures):

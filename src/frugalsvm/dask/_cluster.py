@@ -5,9 +5,11 @@ broadcast, and trees follow the numbers of the partitions. So what a lost worker
 same bits.
 """
 
+import os
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError
+from importlib import import_module
 from typing import Any
 
 from dask import delayed
@@ -62,6 +64,20 @@ def opened(parcel: _Parcel) -> Any:
     return parcel.value
 
 
+def _missing(modules: list[str], process: int) -> list[str]:
+    """Which modules this process cannot import; what users type in is in the process of the client only."""
+    missing = []
+    for module in modules:
+        try:
+            if module == "__main__" and os.getpid() != process:
+                missing.append(module)
+            else:
+                import_module(module)
+        except ImportError:
+            missing.append(module)
+    return missing
+
+
 class Cluster:
     """Runs rounds of one training."""
 
@@ -69,6 +85,23 @@ class Cluster:
         self.client = client
         self._run = uuid.uuid4().hex[:12]
         self._n_rounds = 0
+
+    def check_parts(self, parts: Iterable[Any]) -> None:
+        """Refuse parts of somebody's own that workers cannot import: they could not read a task, and never answer."""
+        package = __name__.partition(".")[0]
+        modules = sorted(
+            {type(part).__module__ for part in parts if type(part).__module__.partition(".")[0] != package}
+        )
+        if not modules:
+            return
+        with self._answering():
+            answers = self.client.run(_missing, modules, os.getpid())
+        for worker, missing in answers.items():
+            if missing:
+                raise ValueError(
+                    f"Worker {worker} cannot import the module {missing[0]!r}, where a part of the model is defined. "
+                    "Put the part into a file of its own, and call client.upload_file with it before fit."
+                )
 
     def broadcast(self, value: Any) -> Any:
         """The future of a value for all workers; each gets its copy from the client or from another worker, once.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm.budgeted.learner import Learner
-from frugalsvm.budgeted.model_averaging import at_clock, mean_coefficients, with_coefficients
+from frugalsvm.budgeted.model_averaging import mean_coefficients, with_coefficients
 from frugalsvm.core.expansion import Expansion, averaged_coefficients
 from frugalsvm.dask._base import DaskClassifier, Training, Watch, held_accuracy
 from frugalsvm.dask._preparing import Rows, own
@@ -140,6 +140,9 @@ class DaskBSGDClassifier(DaskClassifier):
         super()._start(local, overview)
         local.set_learner(0, local.learners[0].restarted(0))  # averages are for the last round
 
+    def _parts_of(self, local):
+        return local.learners[0].parts
+
     def _rounds(self, local, training: Training):
         watch = Watch(self.n_iter_no_change, self.tol)
         clock, done, n_rounds = 0, False, 0
@@ -211,8 +214,7 @@ def _one_round(learner: Learner, training: Training, turn: Round) -> Learner:
 
 def learned(rows: Rows, learner: Learner, turn: Round) -> Expansion:
     """The model after the rows of a partition, as one of these examples alone."""
-    after = _after_pass(own(learner).restarted(turn.began), rows, turn)
-    return at_clock(after.expansion, after.parts.schedule, after.n_seen - turn.began)
+    return _after_pass(own(learner).restarted(turn.began), rows, turn).model_since(turn.began)
 
 
 def learned_coefficients(rows: Rows, learner: Learner, turn: Round) -> tuple[np.ndarray, int]:
