@@ -282,7 +282,7 @@ class CompiledStorage:
         return StoredRows(rows)
 
     def most_rows(self):
-        """Rows of a sample at the most, and of rows that are held apart."""
+        """Rows of a sample at the most, and validation rows."""
         room = self.memory // 8 // (4 * self.width)
         return int(min(_SAMPLE_ROWS * self.width, room)), int(room)
 

@@ -378,7 +378,7 @@ class TorchStorage:
         return StoredRows(self.backend, rows)
 
     def most_rows(self):
-        """Rows of a sample at the most, and of rows that are held apart."""
+        """Rows of a sample at the most, and validation rows."""
         room = self._most_sample_numbers // self.width
         return min(_SAMPLE_ROWS * self.width, room), room
 
