@@ -29,9 +29,9 @@ from benchmarks.limit import best_of, nanoseconds_per_value
 from benchmarks.tables import table
 from experiments.asset.data import digit_groups
 from frugalsvm import ASSETClassifier
-from frugalsvm.asset.nystroem import kernel_rows, new_nystroem
 from frugalsvm.core.kernels import RBF
 from frugalsvm.datasets import load, make_deformed_mnist, stream_deformed_mnist
+from frugalsvm.lowrank.nystroem import kernel_rows, new_nystroem
 
 SETS = ("a9a", "mnist", "ijcnn1", "covtype")
 

@@ -24,16 +24,17 @@ from distributed import Client, wait
 from benchmarks.asset_data import split_of
 from benchmarks.many_machines import cluster_of
 from frugalsvm import BSGDClassifier
-from frugalsvm.asset.curvature import SAMPLE
-from frugalsvm.asset.losses import Hinge
-from frugalsvm.asset.maps import raw_rows
-from frugalsvm.asset.nystroem import new_nystroem
-from frugalsvm.asset.rounds import moments_of, newton_step, summed
-from frugalsvm.asset.rows import StoredRows
-from frugalsvm.asset.task import Task
 from frugalsvm.budgeted.model_averaging import combined
 from frugalsvm.core.kernels import RBF
 from frugalsvm.dask._cluster import Cluster
+from frugalsvm.lowrank.backends.compiled import StoredRows
+from frugalsvm.lowrank.backends.partitions import PartitionedProblem, Place, moments_of, summed
+from frugalsvm.lowrank.losses import Hinge
+from frugalsvm.lowrank.maps import raw_rows
+from frugalsvm.lowrank.nystroem import new_nystroem
+from frugalsvm.lowrank.options import Options
+from frugalsvm.lowrank.problem import Problem
+from frugalsvm.lowrank.whitening import MatrixWhitening
 
 FOLDER = Path(__file__).parent.parent / "docs" / "measured"
 CONSTANTS = FOLDER / "cluster_constants.json"
@@ -74,8 +75,8 @@ def asset_constants(X, y):
     begun = seconds_of(lambda: new_nystroem(RBF(1.0), landmarks), 1)
     each = {"asset_features": seconds_of(lambda: raw_rows(feature_map, X, features)) / n}
     targets = np.where(y == y.max(), 1, -1).astype(np.float32)[None]
-    whitening, penalty = feature_map.whitening, 1.0 / (3.0 * n)
-    task = Task(StoredRows(features), targets, np.ones(n, np.float32), Hinge(), 0.0, whitening, True)
+    whitening, penalty = MatrixWhitening(feature_map.whitening), 1.0 / (3.0 * n)
+    task = Problem(StoredRows(features), targets, np.ones(n, np.float32), Hinge(), penalty, whitening, True)
     blocks = [
         task._replace(
             rows=StoredRows(features[i : i + 8192]),
@@ -84,19 +85,25 @@ def asset_constants(X, y):
         )
         for i in range(0, n, 8192)
     ]
-    unknowns = np.zeros((1, whitening.shape[1] + 1))
+    parameters = np.zeros((1, whitening.n_features + 1))
 
     def moments(n_sampled):
-        return moments_of(blocks, unknowns, 0.1, lambda rows: rows * n_sampled // n, np.random.default_rng(0))
+        place = Place(0, parameters, 0.1, Options(), n_sampled / n, True)
+        return moments_of(blocks, place, np.random.default_rng(0))
 
-    told, n_sampled = moments(SAMPLE * (S + 1)), SAMPLE * (S + 1)
+    def direction():
+        whole = PartitionedProblem(task, None, n, penalty)
+        preconditioner = whole.hessian(told, Options(), None).preconditioner(Options(), None)
+        return preconditioner.solve(-whole.gradient(parameters, told))
+
+    told, n_sampled = moments(Options().sample * (S + 1)), Options().sample * (S + 1)
     each["asset_gradient"] = seconds_of(lambda: moments(0)) / n
     curvature = seconds_of(lambda: moments(n_sampled)) - n * each["asset_gradient"]
     return each | {
         "asset_curvature_row": max(curvature, 0.0) / n_sampled,
         "asset_join": seconds_of(lambda: summed([told] * FAN_IN)),
         "asset_bytes": int(told.curvatures.nbytes + told.slopes.nbytes + 100),
-        "asset_client": seconds_of(lambda: newton_step(told, unknowns, penalty, True)),
+        "asset_client": seconds_of(direction),
         "asset_start": begun + 1.0,  # the map, and a second for the first steps on a sample (measured on Covertype)
     }
 
@@ -172,7 +179,7 @@ def asset_seconds(c, n_rows, n_workers):
     again = 0.0 if kept else own * c["asset_features"]  # features of a pass that were not kept
     n_passes = ASSET_ROUNDS + CERTIFYING
     passes = n_passes * c["asset_gradient"]
-    curvature = ASSET_ROUNDS * SAMPLE * (S + 1) * c["asset_curvature_row"] / n_workers
+    curvature = ASSET_ROUNDS * Options().sample * (S + 1) * c["asset_curvature_row"] / n_workers
     work = own * (passes + c["asset_features"]) + n_passes * again + curvature
     beside = ASSET_ROUNDS * overhead(c, n_partitions, c["asset_join"], c["asset_bytes"])
     beside += CERTIFYING * overhead(c, n_partitions, 1e-4, 8 * (S + 1))

@@ -15,8 +15,8 @@ from rich.console import Console
 
 from benchmarks.tables import table
 from frugalsvm import ASSETClassifier, BSGDClassifier
+from frugalsvm.arrays.namespace import available_devices, find_gpu
 from frugalsvm.datasets import load
-from frugalsvm.device.arrays import available_devices, find_gpu
 
 PARTS = ("equality", "covtype", "mnist", "many", "memory", "profile", "predict")
 COVTYPE_TRAIN, COVTYPE_TEST = 464_809, 58_101

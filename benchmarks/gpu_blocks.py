@@ -12,7 +12,7 @@ from rich.console import Console
 from benchmarks.gpu import error, plain_rows
 from benchmarks.tables import table
 from frugalsvm import BSGDClassifier
-from frugalsvm.device.arrays import available_devices
+from frugalsvm.arrays.namespace import available_devices
 
 BUDGETS = (512, 1024, 4096, 8192)
 FIRST, LEARNED = 20_000, 8192  # rows before the clock starts, and after

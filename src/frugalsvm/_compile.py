@@ -83,7 +83,10 @@ _ORDERED = {**_FAST, "fastmath": {"contract", "nnan", "ninf", "nsz"}}
 # Nothing that is compiled is here, or uses what is here: changes need no new machine code.
 NOT_COMPILED = (
     "_compile_notice.py",
+    "_homes.py",
     "_stored.py",
+    "arrays",
+    "budgeted/device_blocks.py",
     "checks.py",
     "cli",
     "compat",
@@ -91,21 +94,29 @@ NOT_COMPILED = (
     "core/capabilities.py",
     "core/moments.py",
     "core/origin.py",
-    "core/outputs.py",
     "dask",
     "demo.py",
-    "device",
     "estimators",
     "exceptions.py",
     "export",
+    "lowrank",
     "metrics.py",
     "persist",
     "pipelines",
     "plots",
     "streams",
 )
-# The files of those folders that are compiled after all.
-COMPILED_THERE = ("streams/number_parsing.py", "streams/parsing.py")
+# The files and folders in those folders that are compiled after all.
+COMPILED_THERE = (
+    "lowrank/backends/compiled.py",
+    "lowrank/fourier.py",
+    "lowrank/losses",
+    "lowrank/maps.py",
+    "lowrank/nystroem.py",
+    "lowrank/subgradient.py",
+    "streams/number_parsing.py",
+    "streams/parsing.py",
+)
 
 
 def sources_digest(root: Path | None = None) -> str:
@@ -114,11 +125,16 @@ def sources_digest(root: Path | None = None) -> str:
     digest = hashlib.blake2b(digest_size=16)
     for path in sorted(root.rglob("*.py")):
         name = path.relative_to(root).as_posix()
-        if {name, name.partition("/")[0]} & set(NOT_COMPILED) and name not in COMPILED_THERE:
+        if _is_in(name, NOT_COMPILED) and not _is_in(name, COMPILED_THERE):
             continue
         digest.update(name.encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def _is_in(name: str, listed: tuple[str, ...]) -> bool:
+    """Whether a file, or a folder that it is in, is listed."""
+    return any(name == each or name.startswith(f"{each}/") for each in listed)
 
 
 # Machine code that was made with other options is another one.

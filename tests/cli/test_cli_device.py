@@ -10,11 +10,11 @@ from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
 import frugalsvm
+from frugalsvm.arrays import namespace as device_arrays
 from frugalsvm.cli import train_in_memory
 from frugalsvm.cli.app import app
 from frugalsvm.cli.info import EXTRAS
 from frugalsvm.datasets import make_checkerboard
-from frugalsvm.device import arrays as device_arrays
 
 ASSET = ["-a", "asset", "--budget", "100", "--quiet"]
 

@@ -6,9 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from frugalsvm.asset.fourier import features, new_fourier
-from frugalsvm.asset.maps import linear_values, moved_map
-from frugalsvm.asset.nystroem import new_nystroem
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.expansion import exact_kernel, moved_rows, new_expansion
 from frugalsvm.core.kernels import RBF, Linear, Poly
@@ -23,6 +20,9 @@ from frugalsvm.core.origin import (
     relative,
     some_rows,
 )
+from frugalsvm.lowrank.fourier import features, new_fourier
+from frugalsvm.lowrank.maps import linear_values, moved_map
+from frugalsvm.lowrank.nystroem import new_nystroem
 
 
 @pytest.fixture

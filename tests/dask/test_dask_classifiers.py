@@ -14,10 +14,12 @@ from scipy.sparse import csr_matrix  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 
 from frugalsvm import ASSETClassifier, BSGDClassifier  # noqa: E402
-from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier, _asset_rounds  # noqa: E402
+from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier  # noqa: E402
 from frugalsvm.dask._base import Watch, _shares  # noqa: E402
 from frugalsvm.dask._cluster import Cluster  # noqa: E402
 from frugalsvm.datasets import make_checkerboard  # noqa: E402
+from frugalsvm.lowrank import newton  # noqa: E402
+from frugalsvm.lowrank.backends.partitions import PartitionedProblem  # noqa: E402
 
 ASSET = {"n_components": 64, "C": 10.0, "gamma": 8.0, "random_state": 0}
 BSGD = {"budget": 60, "gamma": 8.0, "alpha": 1e-4, "random_state": 0, "max_iter": 3}
@@ -93,8 +95,12 @@ def test_asset_is_as_good_as_on_one_machine(client, rows):
 def test_steps_that_go_too_far_are_taken_back(client, rows, monkeypatch):
     """A sample can be wrong about how far to go; the objective of all rows tells, and the end is the same."""
     usual = DaskASSETClassifier(client=client, **ASSET).fit(*divided(*rows)).to_local()
-    right = _asset_rounds.lengths_by_sample
-    monkeypatch.setattr(_asset_rounds, "lengths_by_sample", lambda *arguments: 5.0 * right(*arguments))
+    right = newton.line_search
+
+    def too_far(problem, *arguments):
+        return (5.0 if isinstance(problem, PartitionedProblem) else 1.0) * right(problem, *arguments)
+
+    monkeypatch.setattr(newton, "line_search", too_far)
     model = DaskASSETClassifier(client=client, **ASSET).fit(*divided(*rows))
     assert model.to_local().objective_ == pytest.approx(usual.objective_, rel=0.01)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from frugalsvm.device.arrays import arrays_on
+from frugalsvm.arrays.namespace import arrays_on
 
 
 @pytest.fixture(params=["cpu", "torch"], ids=["numpy", "torch"])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from frugalsvm.asset.losses import EpsilonInsensitive, Hinge, SquaredEpsilonInsensitive, SquaredHinge
+from frugalsvm.lowrank.losses import EpsilonInsensitive, Hinge, SquaredEpsilonInsensitive, SquaredHinge
 
 EPSILON = 0.1
 LOSSES = {

@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from frugalsvm.device import arrays as module
-from frugalsvm.device.arrays import DeviceError, arrays_on, available_devices, is_torch, on_host
+from frugalsvm.arrays import namespace as module
+from frugalsvm.arrays.namespace import DeviceError, arrays_on, available_devices, is_torch, on_host
 
 
 @pytest.fixture

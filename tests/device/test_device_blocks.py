@@ -5,8 +5,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from frugalsvm import BSGDClassifier
+from frugalsvm.budgeted import device_blocks as blocks
 from frugalsvm.datasets import make_checkerboard
-from frugalsvm.device import blocks
 
 
 def rows(n=700, n_features=12, n_classes=2, dtype=np.float32):

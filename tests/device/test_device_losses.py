@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from device_support import LOSSES
 
-from frugalsvm.asset import losses as compiled
-from frugalsvm.asset.losses import differentiate, loss_values
-from frugalsvm.device import losses
+from frugalsvm.lowrank.backends.torch import Torch
+from frugalsvm.lowrank.duality import balanced, conjugate_sums, sides_of
+from frugalsvm.lowrank.losses.base import differentiate
+from frugalsvm.lowrank.problem import Problem
+from frugalsvm.lowrank.targets import class_targets
 
 each_loss = pytest.mark.parametrize("name", LOSSES)
 
@@ -29,7 +31,7 @@ def rows():
 @pytest.mark.parametrize("width", [0.5, 0.03])
 def test_slopes_and_curvatures(arrays, rows, name, width):
     (targets, scores, _, _), there = rows(name, arrays)
-    found = [arrays.host(each) for each in losses.slopes_and_curvatures(arrays.xp, LOSSES[name], width, *there[:2])]
+    found = [arrays.host(each) for each in LOSSES[name].derivatives(arrays.xp, width, *there[:2])]
     for k in range(2):
         slopes, curvatures = np.empty((2, 400), np.float32)
         differentiate(LOSSES[name], width, 0.0, targets[k], scores[k], np.ones(400, np.float32), slopes, curvatures)
@@ -43,48 +45,53 @@ def test_far_from_the_kink_nothing_overflows(arrays, name):
         arrays.asarray(np.array([each], np.float32)) for each in ([1, 1, -1, -1], [1e6, -1e6, 1e6, -1e6])
     )
     with np.errstate(all="raise"):
-        for each in losses.slopes_and_curvatures(arrays.xp, LOSSES[name], 1e-3, targets, scores):
+        for each in LOSSES[name].derivatives(arrays.xp, 1e-3, targets, scores):
             assert np.isfinite(arrays.host(each)).all()
 
 
 @each_loss
 def test_totals_and_what_smoothing_adds(arrays, rows, name):
     (targets, scores, weights, _), there = rows(name, arrays)
-    found = arrays.host(losses.total_losses(arrays.xp, LOSSES[name], *there[:3]))
+    problem = Problem(None, there[0], there[2], LOSSES[name], 0.0, None, True)
+    found = arrays.host(Torch(arrays).total(problem, there[1]))
     assert found.dtype == np.float64
-    np.testing.assert_allclose(found, loss_values(LOSSES[name], targets, scores) @ weights, rtol=1e-5)
-    added = arrays.host(losses.smoothing_excess(arrays.xp, LOSSES[name], *there[:3], 0.2))
-    np.testing.assert_allclose(
-        added, compiled.smoothing_excess(LOSSES[name], targets, scores, 0.2) @ weights, rtol=1e-5
-    )
+    np.testing.assert_allclose(found, LOSSES[name].values(np, targets, scores) @ weights, rtol=1e-5)
+    added = arrays.host(Torch(arrays).excess(problem, there[1], 0.2))
+    expected = LOSSES[name].smoothing_excess(np, targets, scores, 0.2) @ weights
+    np.testing.assert_allclose(added, expected, rtol=1e-5)
 
 
 @each_loss
 def test_duals(arrays, rows, name):
-    (targets, _, weights, pulls), there = rows(name, arrays)
-    feasible = losses.feasible(arrays.xp, LOSSES[name], there[0], there[3], there[2])
-    expected = compiled.feasible(LOSSES[name], targets, pulls, weights)
+    (targets, _, weights, duals), there = rows(name, arrays)
+    feasible = LOSSES[name].feasible(arrays.xp, there[0], there[3], there[2])
+    expected = LOSSES[name].feasible(np, targets, duals, weights)
     np.testing.assert_allclose(arrays.host(feasible), expected, rtol=1e-6)
-    found = arrays.host(losses.conjugate_sums(arrays.xp, LOSSES[name], there[0], feasible, there[2]))
-    expected = compiled.conjugates(LOSSES[name], targets, expected.astype(np.float64), weights).sum(axis=1)
+    found = arrays.host(conjugate_sums(arrays.xp, LOSSES[name], there[0], feasible, there[2]))
+    expected = LOSSES[name].conjugates(np, targets, expected.astype(np.float64), weights).sum(axis=1)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-3)
 
 
-def test_balanced_pulls_sum_to_zero_and_stay_inside(arrays, rows):
-    (_, _, _, pulls), _ = rows("hinge", arrays)
-    pulls = pulls + np.array([[0.5], [-0.5]], np.float32)
-    found = arrays.host(losses.balanced(arrays.xp, arrays.asarray(pulls)))
+def balanced_by_themselves(arrays, duals):
+    duals = arrays.asarray(duals)
+    return arrays.host(balanced(arrays, duals, sides_of(arrays.xp, duals)))
+
+
+def test_balanced_dual_variables_sum_to_zero_and_stay_inside(arrays, rows):
+    (_, _, _, duals), _ = rows("hinge", arrays)
+    duals = duals + np.array([[0.5], [-0.5]], np.float32)
+    found = balanced_by_themselves(arrays, duals)
     np.testing.assert_allclose(found.sum(axis=1), 0, atol=1e-3)
-    assert (found * pulls >= 0).all()
-    assert (np.abs(found) <= np.abs(pulls) * (1 + 1e-6)).all()
-    assert (np.abs(found) == np.abs(pulls)).any(axis=1).all()  # one side is as it was
-    np.testing.assert_array_equal(arrays.host(losses.balanced(arrays.xp, arrays.asarray(np.abs(pulls)))), 0)
+    assert (found * duals >= 0).all()
+    assert (np.abs(found) <= np.abs(duals) * (1 + 1e-6)).all()
+    assert (np.abs(found) == np.abs(duals)).any(axis=1).all()  # one side is as it was
+    np.testing.assert_array_equal(balanced_by_themselves(arrays, np.abs(duals)), 0)
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_targets_of_classes(arrays, n_classes):
     labels = np.random.default_rng(0).integers(0, n_classes, 50)
-    found = arrays.host(losses.class_targets(arrays, labels, n_classes))
+    found = arrays.host(class_targets(arrays, labels, n_classes))
     expected = [labels == 1] if n_classes == 2 else [labels == k for k in range(4)]
     np.testing.assert_array_equal(found, np.where(expected, 1, -1))
     assert found.dtype == np.float32

@@ -5,12 +5,13 @@ import pytest
 from device_support import Wave
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 
-from frugalsvm.asset.fourier import features, new_fourier
-from frugalsvm.asset.nystroem import kernel_rows, new_nystroem
+from frugalsvm.arrays import maps
+from frugalsvm.arrays.expansion import expansion_values
+from frugalsvm.arrays.maps import fourier_map, kernel_map
 from frugalsvm.core.kernels import RBF, Linear, Poly
-from frugalsvm.device import factors, maps
-from frugalsvm.device.expansion import expansion_values
-from frugalsvm.device.maps import fourier_map, kernel_map
+from frugalsvm.lowrank import whitening
+from frugalsvm.lowrank.fourier import features, new_fourier
+from frugalsvm.lowrank.nystroem import kernel_rows, new_nystroem
 
 KERNELS = [RBF(0.5), Poly(0.3, 1.0, 3), Poly(0.3, 0.0, 1), Linear()]
 each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=["rbf", "cubic", "affine", "linear"])
@@ -75,10 +76,10 @@ class TestFactors:
         return arrays.host(factor.features(arrays.asarray(arrays.host(half).T)))
 
     def made(self, arrays, monkeypatch, kind, device_map, Z):
-        monkeypatch.setattr(factors, "_MOST_EIGEN", 0 if kind == "cholesky of many" else 1000)
+        monkeypatch.setattr(whitening, "_MOST_EIGEN", 0 if kind == "cholesky of many" else 1000)
         # A rank needs eigenvectors.
-        factor = factors.new_factor(arrays, device_map, Z, 1e-9, Z.shape[0] if kind == "eigen" else None)
-        assert type(factor) is (factors.EigenFactor if kind == "eigen" else factors.CholeskyFactor)
+        factor = whitening.new_whitening(arrays, device_map, Z, 1e-9, Z.shape[0] if kind == "eigen" else None)
+        assert factor.method == ("eigen" if kind == "eigen" else "cholesky")
         return factor
 
     @each_factor
@@ -93,19 +94,19 @@ class TestFactors:
     def test_rank_and_threshold(self, arrays):
         Z = arrays.asarray(Wave().X[:60])
         device_map = kernel_map(arrays, RBF(0.5), Z)
-        kept = [factors.new_factor(arrays, device_map, Z, t, r).n_features for t, r in ((1e-7, 10), (1e-2, None))]
+        kept = [whitening.new_whitening(arrays, device_map, Z, t, r).n_features for t, r in ((1e-7, 10), (1e-2, None))]
         eigenvalues = np.linalg.eigvalsh(expected(RBF(0.5), *2 * [arrays.host(Z)]))
         assert kept == [10, np.count_nonzero(eigenvalues > 1e-2 * eigenvalues[-1])]
 
     def test_nothing_to_learn_from(self, arrays):
         Z = arrays.asarray(np.zeros((5, 2), np.float32))
         with pytest.raises(ValueError, match="nothing to learn from"):
-            factors.new_factor(arrays, kernel_map(arrays, Linear(), Z), Z, 1e-7, None)
+            whitening.new_whitening(arrays, kernel_map(arrays, Linear(), Z), Z, 1e-7, None)
 
     def test_equal_rows_have_a_cholesky_factor_too(self, arrays, monkeypatch):
-        monkeypatch.setattr(factors, "_MOST_EIGEN", 0)
+        monkeypatch.setattr(whitening, "_MOST_EIGEN", 0)
         Z = arrays.asarray(np.repeat(Wave().X[:5], 4, axis=0))
-        factor = factors.new_factor(arrays, kernel_map(arrays, RBF(0.5), Z), Z, 1e-7, None)
+        factor = whitening.new_whitening(arrays, kernel_map(arrays, RBF(0.5), Z), Z, 1e-7, None)
         assert np.isfinite(arrays.host(factor.raw(arrays.ones((1, 20), "float64")))).all()
 
     def test_eigenvectors_where_some_must_go(self, arrays):
@@ -114,8 +115,8 @@ class TestFactors:
         device_map = kernel_map(arrays, RBF(0.5), Z)
         eigenvalues = np.linalg.eigvalsh(expected(RBF(0.5), *2 * [arrays.host(Z)]))
         least = eigenvalues[0] / eigenvalues[-1]
-        kinds = [type(factors.new_factor(arrays, device_map, Z, share * least, None)) for share in (1e-2, 1.1)]
-        assert kinds == [factors.CholeskyFactor, factors.EigenFactor]
+        kinds = [whitening.new_whitening(arrays, device_map, Z, share * least, None).method for share in (1e-2, 1.1)]
+        assert kinds == ["cholesky", "eigen"]
 
     @each_factor
     def test_raw_and_features_are_one_function(self, arrays, monkeypatch, kind):
@@ -144,5 +145,5 @@ class TestExpansion:
         X = Wave(n_rows=300).X
         device_map = kernel_map(arrays, RBF(0.5), arrays.asarray(X[:20]))
         whole = expansion_values(arrays, device_map, np.ones((1, 20)), X)
-        monkeypatch.setattr("frugalsvm.device.rows._BLOCK_NUMBERS", 20 * 7)
+        monkeypatch.setattr("frugalsvm.arrays.sources._BLOCK_NUMBERS", 20 * 7)
         np.testing.assert_allclose(expansion_values(arrays, device_map, np.ones((1, 20)), X), whole, rtol=1e-6)

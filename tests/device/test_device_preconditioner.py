@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from frugalsvm.device import preconditioner
-from frugalsvm.device.factors import NoFactor
-from frugalsvm.device.preconditioner import Preconditioner
+from frugalsvm.lowrank.backends import torch as preconditioner
+from frugalsvm.lowrank.backends.torch import OPTIONS, Preconditioner, Torch
+from frugalsvm.lowrank.whitening import NoWhitening
 
 N_ROWS, N_FEATURES, PENALTY = 300, 7, 1e-3
 
@@ -20,11 +20,15 @@ class Case:
         self.rows = rng.normal(size=(N_ROWS, N_FEATURES))
         self.weights = rng.random((n_outputs, N_ROWS)) / N_ROWS
         self.intercept, self.arrays = intercept, arrays
-        self.problem = SimpleNamespace(arrays=arrays, factor=NoFactor(N_FEATURES), penalty=PENALTY, intercept=intercept)
+        self.problem = SimpleNamespace(
+            arrays=arrays, backend=Torch(arrays), whitening=NoWhitening(N_FEATURES), n_features=N_FEATURES,
+            penalty=PENALTY, intercept=intercept,
+        )  # fmt: skip
 
-    def made(self, divisor=1):
+    def made(self):
         rows, weights = (self.arrays.asarray(each, "float32") for each in (self.rows, self.weights))
-        return Preconditioner(self.problem, rows, weights, divisor)
+        hessian = SimpleNamespace(problem=self.problem, rows=rows, weights=weights)
+        return Preconditioner(hessian, OPTIONS._replace(several=1), None)
 
     def hessian(self, weights):
         rows = np.column_stack([self.rows, np.ones(N_ROWS)])

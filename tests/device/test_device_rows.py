@@ -5,13 +5,16 @@ import pytest
 from device_support import Wave
 from scipy.sparse import csr_array
 
+from frugalsvm.arrays import sources
+from frugalsvm.arrays.maps import kernel_map
+from frugalsvm.arrays.sources import DeviceSource, HostSource
 from frugalsvm.core.kernels import RBF
-from frugalsvm.device import rows as device_rows
-from frugalsvm.device import training
-from frugalsvm.device.factors import new_factor
-from frugalsvm.device.maps import kernel_map
-from frugalsvm.device.rows import ComputedRows, DeviceSource, HostSource, stored_rows
-from frugalsvm.device.training import Rows, new_training
+from frugalsvm.lowrank.backends import torch as torch_backend
+from frugalsvm.lowrank.backends.torch import ComputedRows, Torch, TorchStorage, stored_rows
+from frugalsvm.lowrank.losses import Hinge
+from frugalsvm.lowrank.nystroem import bare_nystroem
+from frugalsvm.lowrank.training import Data, new_training
+from frugalsvm.lowrank.whitening import new_whitening
 
 WIDTH = 20
 
@@ -19,8 +22,8 @@ WIDTH = 20
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
     """Several blocks, the last of them shorter."""
-    monkeypatch.setattr(device_rows, "_BLOCK_NUMBERS", 64 * WIDTH)
-    monkeypatch.setattr(device_rows, "_SUM_ROWS", 70)
+    monkeypatch.setattr(sources, "_BLOCK_NUMBERS", 64 * WIDTH)
+    monkeypatch.setattr(torch_backend, "_SUM_ROWS", 70)
 
 
 X = Wave(n_rows=500).X
@@ -47,9 +50,9 @@ SOURCES = {
     "sparse batches": lambda arrays: HostSource(arrays, lambda: (csr_array(part) for part in batches()), 500),
 }
 KEPT = {
-    "stored": lambda arrays, source: stored_rows(arrays, map_of(arrays), source),
-    "float16": lambda arrays, source: stored_rows(arrays, map_of(arrays), source, dtype="float16"),
-    "computed": lambda arrays, source: ComputedRows(arrays, map_of(arrays), source),
+    "stored": lambda arrays, source: stored_rows(Torch(arrays), map_of(arrays), source),
+    "float16": lambda arrays, source: stored_rows(Torch(arrays), map_of(arrays), source, dtype="float16"),
+    "computed": lambda arrays, source: ComputedRows(Torch(arrays), map_of(arrays), source),
 }
 
 
@@ -75,11 +78,11 @@ def test_products(arrays, source, kept):
 
 def test_whitened_at_once(arrays):
     device_map, Z = map_of(arrays), arrays.asarray(X[:WIDTH])
-    factor = new_factor(arrays, device_map, Z, 1e-7, None)
-    rows = stored_rows(arrays, device_map, DeviceSource(arrays, arrays.asarray(X)), factor)
+    factor = new_whitening(arrays, device_map, Z, 1e-7, None)
+    rows = stored_rows(Torch(arrays), device_map, DeviceSource(arrays, arrays.asarray(X)), factor)
     V = arrays.host(rows.block).astype(np.float64)
     np.testing.assert_allclose(V[:WIDTH] @ V[:WIDTH].T, expected()[:WIDTH], atol=1e-3)
-    assert rows.head(30).n_rows == 30
+    assert rows.subsample(30).n_rows == 30
 
 
 def test_an_order_of_its_own(arrays):
@@ -96,32 +99,34 @@ def test_batches_that_change_between_passes(arrays):
         list(source.blocks(64))
 
 
+def is_stored(made):
+    return not isinstance(made.problem.rows, ComputedRows)
+
+
 class TestTraining:
     def made(self, arrays, X, memory, dtype="float32", batches=None):
-        Z = arrays.asarray(Wave(n_rows=500).X[:WIDTH])
-        data = Rows(X, np.ones((1, 500), np.float32), np.arange(500).astype(np.float32), batches)
-        return new_training(
-            arrays, kernel_map(arrays, RBF(0.5), Z), Z, data, threshold=1e-7, rank=None, intercept=True, memory=memory,
-            dtype=dtype, rng=np.random.default_rng(0),
-        )  # fmt: skip
+        feature_map = bare_nystroem(RBF(0.5), Wave(n_rows=500).X[:WIDTH])
+        storage = TorchStorage(arrays, feature_map, threshold=1e-7, rank=None, memory=memory, dtype=dtype)
+        data = Data(batches, X, np.ones((1, 500), np.float32), np.arange(500).astype(np.float32))
+        return new_training(storage, data, Hinge(), True, 0.0, np.random.default_rng(0))
 
     def moved_rows(self, monkeypatch):
         """What is sent block by block."""
         seen = []
-        moved = device_rows._moved
+        moved = sources._moved
 
         def watched(arrays, parts):
             for part in moved(arrays, parts):
                 seen.append(part.shape[0])
                 yield part
 
-        monkeypatch.setattr(device_rows, "_moved", watched)
+        monkeypatch.setattr(sources, "_moved", watched)
         return seen
 
     def test_what_fits_is_computed_once(self, arrays, monkeypatch):
         seen = self.moved_rows(monkeypatch)
         made = self.made(arrays, X, 2**20)
-        assert made.stored
+        assert is_stored(made)
         assert not seen  # all rows went to the device at once
         # weights went with their rows
         order = arrays.host(made.problem.weights).astype(int)
@@ -132,13 +137,13 @@ class TestTraining:
     def test_features_that_do_not_fit_are_computed_again(self, arrays, monkeypatch):
         seen = self.moved_rows(monkeypatch)
         made = self.made(arrays, X, 4 * 500 * WIDTH)
-        assert not made.stored
+        assert not is_stored(made)
         assert isinstance(made.problem.rows, ComputedRows)
         made.problem.rows.scores(arrays.zeros((1, WIDTH)))
         assert not seen
 
     def test_rows_that_do_not_fit_are_sent_again(self, arrays, monkeypatch):
-        monkeypatch.setattr(training, "_FOR_X", 0.0)
+        monkeypatch.setattr(torch_backend, "_FOR_X", 0.0)
         seen = self.moved_rows(monkeypatch)
         made = self.made(arrays, X, 4 * 500 * WIDTH)
         for n_passes in (1, 2):
@@ -147,8 +152,8 @@ class TestTraining:
 
     def test_half_precision_fits_twice_as_much(self, arrays):
         memory = 4 * 500 * WIDTH
-        assert self.made(arrays, X, memory, "float16").stored
-        assert not self.made(arrays, X, memory, "float32").stored
+        assert is_stored(self.made(arrays, X, memory, "float16"))
+        assert not is_stored(self.made(arrays, X, memory, "float32"))
 
     def test_batches_keep_their_order_and_samples_do_not(self, arrays):
         made = self.made(arrays, None, 2**20, batches=batches)

@@ -5,17 +5,18 @@ import pytest
 from device_support import EPSILON, LOSSES, Wave
 from oracles.low_rank import objective, optimum
 
-from frugalsvm.asset.nystroem import new_nystroem
-from frugalsvm.asset.rows import stored_rows
-from frugalsvm.asset.solve import Sample, Settings
-from frugalsvm.asset.solve import solve as compiled_solve
-from frugalsvm.asset.task import Task
 from frugalsvm.core.kernels import RBF
-from frugalsvm.device import factors, training
-from frugalsvm.device import solve as device_solve
-from frugalsvm.device.maps import kernel_map
-from frugalsvm.device.newton import Options, lower_bounds
-from frugalsvm.device.training import Rows, coefficients, new_training
+from frugalsvm.lowrank import whitening
+from frugalsvm.lowrank.backends import torch as torch_backend
+from frugalsvm.lowrank.backends.compiled import stored_rows
+from frugalsvm.lowrank.backends.torch import TorchStorage
+from frugalsvm.lowrank.continuation import solve
+from frugalsvm.lowrank.duality import lower_bounds
+from frugalsvm.lowrank.nystroem import bare_nystroem, new_nystroem
+from frugalsvm.lowrank.options import Options
+from frugalsvm.lowrank.problem import Problem, Sample
+from frugalsvm.lowrank.training import Data, new_training
+from frugalsvm.lowrank.whitening import MatrixWhitening
 
 KERNEL, N_LANDMARKS = RBF(0.5), 24
 each_loss = pytest.mark.parametrize("loss", LOSSES)
@@ -23,26 +24,30 @@ each_loss = pytest.mark.parametrize("loss", LOSSES)
 
 def on_device(arrays, wave, loss, *, C=1.0, intercept=True, tolerance=1e-4, memory=2**26, dtype="float32"):
     """The solution, and the coefficients of kernel values."""
-    Z = arrays.asarray(wave.X[:N_LANDMARKS])
-    rows = Rows(wave.X, wave.targets, wave.weights)
-    made = new_training(
-        arrays, kernel_map(arrays, KERNEL, Z), Z, rows, threshold=1e-7, rank=None, intercept=intercept, memory=memory,
-        dtype=dtype, rng=np.random.default_rng(0),
-    )  # fmt: skip
-    problem = made.problem._replace(loss=LOSSES[loss], penalty=1.0 / (C * len(wave.X)))
-    settings = device_solve.Settings(tolerance, 100, wave.unit, Options(most_sample_numbers=made.most_sample_numbers))
-    solution = device_solve.solve(problem, made.sample, settings)
-    return solution, *coefficients(made, solution.unknowns)
+    storage, made = trained_on(arrays, wave, loss, intercept, memory, dtype, X=wave.X)
+    problem = made.problem._replace(penalty=1.0 / (C * len(wave.X)))
+    options = made.options._replace(tolerance=tolerance, max_iter=100, unit=wave.unit)
+    solution = solve(problem, made.sample, options, np.random.default_rng(0))
+    published = storage.published(solution.parameters)
+    return solution, published[:, :-1], published[:, -1]
+
+
+def trained_on(arrays, wave, loss, intercept=True, memory=2**26, dtype="float32", X=None):
+    feature_map = bare_nystroem(KERNEL, wave.X[:N_LANDMARKS])
+    storage = TorchStorage(arrays, feature_map, threshold=1e-7, rank=None, memory=memory, dtype=dtype)
+    data = Data(lambda: iter((wave.X,)), X, wave.targets, wave.weights)
+    return storage, new_training(storage, data, LOSSES[loss], intercept, 0.0, np.random.default_rng(0))
 
 
 def compiled(wave, loss, *, C=1.0, intercept=True, tolerance=1e-4):
     nystroem = new_nystroem(KERNEL, wave.X[:N_LANDMARKS])
     rows = stored_rows(nystroem, wave.X, np.arange(len(wave.X)))
     penalty = 1.0 / (C * len(wave.X))
-    task = Task(rows, wave.targets, wave.weights, LOSSES[loss], penalty, nystroem.whitening, intercept)
-    settings = Settings(tolerance, 100, unit=wave.unit)
+    matrix = MatrixWhitening(nystroem.whitening)
+    problem = Problem(rows, wave.targets, wave.weights, LOSSES[loss], penalty, matrix, intercept)
+    options = Options(tolerance, 100, unit=wave.unit)
     sample = Sample(rows, wave.targets, wave.weights)
-    return compiled_solve(task, sample, settings, np.random.default_rng(0)), rows.block @ nystroem.whitening
+    return solve(problem, sample, options, np.random.default_rng(0)), rows.block @ nystroem.whitening
 
 
 @each_loss
@@ -97,7 +102,7 @@ def test_fewer_bits(arrays, dtype):
 def test_features_that_are_computed_again(arrays, loss, monkeypatch):
     wave = Wave(loss)
     expected, _, _ = on_device(arrays, wave, loss)
-    monkeypatch.setattr(training, "_FOR_FEATURES", 0.0)
+    monkeypatch.setattr(torch_backend, "_FOR_FEATURES", 0.0)
     found, _, _ = on_device(arrays, wave, loss)
     assert found.objectives[0] == pytest.approx(expected.objectives[0], rel=2e-4)
 
@@ -105,27 +110,22 @@ def test_features_that_are_computed_again(arrays, loss, monkeypatch):
 def test_both_factors_give_the_same_decisions(arrays, monkeypatch):
     wave = Wave("squared_hinge")
     _, expected, _ = on_device(arrays, wave, "squared_hinge", tolerance=1e-7)
-    monkeypatch.setattr(factors, "_MOST_EIGEN", 0)
+    monkeypatch.setattr(whitening, "_MOST_EIGEN", 0)
     _, found, _ = on_device(arrays, wave, "squared_hinge", tolerance=1e-7)
     K = np.exp(-0.5 * np.square(wave.X[:, None] - wave.X[None, :N_LANDMARKS]).sum(axis=2))
     np.testing.assert_allclose(K @ found[0], K @ expected[0], atol=5e-3)
 
 
 @each_loss
-def test_bounds_hold_for_any_pulls(arrays, loss):
-    """Whatever the pulls are, nothing is below their bound."""
+def test_bounds_hold_for_any_dual_variables(arrays, loss):
+    """Whatever the dual variables are, nothing is below their bound."""
     wave = Wave(loss, n_rows=300, weighted=True)
-    Z = arrays.asarray(wave.X[:N_LANDMARKS])
-    rows = Rows(None, wave.targets, wave.weights, lambda: iter((wave.X,)))
-    made = new_training(
-        arrays, kernel_map(arrays, KERNEL, Z), Z, rows, threshold=1e-7, rank=None, intercept=True, memory=2**26,
-        dtype="float32", rng=np.random.default_rng(0),
-    )  # fmt: skip
-    problem = made.problem._replace(loss=LOSSES[loss], penalty=1 / 300)
+    _, made = trained_on(arrays, wave, loss)
+    problem = made.problem._replace(penalty=1 / 300)
     expected, _ = compiled(wave, loss)
     rng = np.random.default_rng(1)
-    pulls = [scale * rng.normal(size=(1, 300)) for scale in (0.01, 0.1, 1.0)]
-    bounds = [lower_bounds(problem, arrays.asarray(each.astype(np.float32)))[0] for each in pulls]
+    duals = [scale * rng.normal(size=(1, 300)) for scale in (0.01, 0.1, 1.0)]
+    bounds = [lower_bounds(problem, arrays.asarray(each.astype(np.float32)))[0] for each in duals]
     assert max(bounds) <= expected.objectives[0]
     if "hinge" in loss:  # all towards the target: a bound that says something
         towards = arrays.asarray((0.3 * wave.targets).astype(np.float32))

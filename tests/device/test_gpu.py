@@ -7,12 +7,13 @@ from scipy.sparse import csr_array
 
 import frugalsvm
 from frugalsvm import ASSETClassifier, ASSETRegressor, BSGDClassifier
+from frugalsvm.arrays import sources
+from frugalsvm.arrays.maps import kernel_map
+from frugalsvm.arrays.namespace import arrays_on, available_devices
+from frugalsvm.arrays.sources import DeviceSource, HostSource
 from frugalsvm.core.kernels import RBF
-from frugalsvm.device import factors, training
-from frugalsvm.device import rows as device_rows
-from frugalsvm.device.arrays import arrays_on, available_devices
-from frugalsvm.device.maps import kernel_map
-from frugalsvm.device.rows import DeviceSource, HostSource
+from frugalsvm.lowrank import whitening
+from frugalsvm.lowrank.backends import torch as torch_backend
 
 SETTINGS = {"n_components": 100, "gamma": 0.5, "C": 10, "random_state": 0}
 
@@ -67,7 +68,7 @@ def test_settings_of_the_library_stay_as_they_were(torch):
 
 def test_blocks_that_travel_while_others_are_used(arrays, wave, monkeypatch):
     """Every block arrives as it left, in its turn, however long it is used."""
-    monkeypatch.setattr(device_rows, "_BLOCK_NUMBERS", 2**14)
+    monkeypatch.setattr(sources, "_BLOCK_NUMBERS", 2**14)
     parts = np.array_split(wave.X, 37)
     source = HostSource(arrays, lambda: iter(parts), len(wave.X))
     kept = []
@@ -105,7 +106,7 @@ def test_objectives(torch, wave, loss):
 
 def test_tensors_are_used_where_they_are(torch, wave, monkeypatch):
     rows, y, seen = torch.as_tensor(wave.X, device="cuda"), torch.as_tensor(labels_of(wave), device="cuda"), []
-    source = training._source
+    source = torch_backend._source
 
     def watched(arrays, given, memory, order):
         made = source(arrays, given, memory, order)
@@ -113,7 +114,7 @@ def test_tensors_are_used_where_they_are(torch, wave, monkeypatch):
         seen.append(made._X.data_ptr())
         return made
 
-    monkeypatch.setattr(training, "_source", watched)
+    monkeypatch.setattr(torch_backend, "_source", watched)
     model = ASSETClassifier(device="cuda", **SETTINGS).fit(rows, y)
     assert seen == [rows.data_ptr()]
     plain = ASSETClassifier(device="cuda", **SETTINGS).fit(wave.X, labels_of(wave))
@@ -129,7 +130,7 @@ def test_tensors_are_used_where_they_are(torch, wave, monkeypatch):
 def test_rows_of_the_host(torch, wave, form, limit, monkeypatch):
     """With a small limit features are computed again; without room for rows, these are sent again as well."""
     if limit is not None:
-        monkeypatch.setattr(training, "_FOR_X", 0.0)
+        monkeypatch.setattr(torch_backend, "_FOR_X", 0.0)
     X, y = wave.X, labels_of(wave)
     if form == "bytes":
         X = np.clip(np.round(30 * X + 128), 0, 255).astype(np.uint8)
@@ -158,7 +159,7 @@ def test_a_path_of_C(torch, wave):
 
 def test_many_landmarks(arrays, wave, monkeypatch):
     """Cholesky's method instead of eigenvectors."""
-    monkeypatch.setattr(factors, "_MOST_EIGEN", 0)
+    monkeypatch.setattr(whitening, "_MOST_EIGEN", 0)
     model = ASSETClassifier(device="cuda", loss="squared_hinge", tol=1e-6, **SETTINGS).fit(wave.X, labels_of(wave))
     reference = ASSETClassifier(loss="squared_hinge", tol=1e-6, **SETTINGS).fit(wave.X, labels_of(wave))
     assert model.objective_ == pytest.approx(reference.objective_, rel=1e-3)

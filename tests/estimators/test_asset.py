@@ -13,10 +13,10 @@ from sklearn.svm import SVC, SVR
 from support import blobs
 
 from frugalsvm import ASSETClassifier, ASSETRegressor
-from frugalsvm.asset.rows import ComputedRows
-from frugalsvm.asset.task import objectives, point_at
 from frugalsvm.datasets import load, make_waveform
-from frugalsvm.estimators import _asset, _low_rank
+from frugalsvm.estimators import _asset
+from frugalsvm.lowrank.backends.compiled import ComputedRows
+from frugalsvm.lowrank.training import new_training, validation_scores
 
 GAMMA = 0.5
 SETTINGS = {"n_components": 60, "gamma": GAMMA, "random_state": 0}
@@ -318,7 +318,7 @@ def trainings(monkeypatch):
     made = []
 
     def spy(*arguments, **keywords):
-        made.append(_low_rank.new_training(*arguments, **keywords))
+        made.append(new_training(*arguments, **keywords))
         return made[-1]
 
     monkeypatch.setattr(_asset, "new_training", spy)
@@ -351,7 +351,7 @@ class TestSelection:
         X, y = blobs(1500, 3, 3, seed=3)
         model = ASSETClassifier(C=[0.01, 1.0, 10.0], memory="64KB", n_components=60, gamma=0.2, random_state=0)
         assert model.fit(X, y).score(X, y) > 0.65
-        assert isinstance(trainings[0].task.rows, ComputedRows)
+        assert isinstance(trainings[0].problem.rows, ComputedRows)
         assert model.path_["C"][model.path_["validation_score"].argmax()] == model.C_
 
     def test_a_path_of_one(self, binary):
@@ -367,8 +367,7 @@ class TestSelection:
         )
         model.fit(X, y)
         (training,) = trainings
-        scores = _low_rank.scores_on(training, training.held, model._unknowns)
-        assert model.best_validation_score_ == model._quality(scores, training.held.targets, training.held.weights)
+        assert model.best_validation_score_ == model._quality(*validation_scores(training, model._weights))
         if solver != "asset*":  # whose first steps are as long as the penalty is small
             assert model.best_validation_score_ > 0.8
         # ASSET* takes ever smaller steps, which may gain a little for ever
@@ -378,9 +377,10 @@ class TestSelection:
         for solver in SOLVERS:
             model = ASSETClassifier(solver=solver, C=100, early_stopping=True, n_iter_no_change=1, **SETTINGS)
             model.fit(*binary)
-            task = trainings[-1].task
-            task = task._replace(penalty=1 / (100 * task.rows.n_rows))
-            assert model.objective_ == pytest.approx(objectives(task, point_at(task, model._unknowns))[0], rel=1e-4)
+            problem = trainings[-1].problem
+            problem = problem._replace(penalty=1 / (100 * problem.n_rows))
+            objectives = problem.objectives(problem.point_at(model._weights))
+            assert model.objective_ == pytest.approx(objectives[0], rel=1e-4)
 
     def test_a_fit_forgets_the_results_of_another(self, binary):
         model = ASSETClassifier(C=[1.0, 2.0], **SETTINGS).fit(*binary)
@@ -528,7 +528,7 @@ class TestBatches:
         X, y = task_of(kind, binary, smooth)
         model = kind(feature_map, solver=solver, C=10, memory="64KB", structured=False, **SETTINGS)
         by_batches = clone(model).fit_batches(in_batches(X, y, 7))
-        assert isinstance(trainings[0].task.rows, ComputedRows)
+        assert isinstance(trainings[0].problem.rows, ComputedRows)
         whole = clone(model).fit(X, y)
         assert by_batches.n_features_in_ == 2
         assert by_batches.t_ == 1500
@@ -591,7 +591,7 @@ class TestBatches:
         X, y = task_of(kind, binary, smooth)
         model = kind(C=5, memory=memory, **SETTINGS).fit(X, y)
         needed = 4 * 1500 * 60
-        assert isinstance(trainings[0].task.rows, ComputedRows) == (memory != "1MB")
+        assert isinstance(trainings[0].problem.rows, ComputedRows) == (memory != "1MB")
         assert needed < 2**20
         sample = trainings[0].sample
         assert memory == "1MB" or 4 * sample.rows.block.size <= {"20KB": 20, "1KB": 1}[memory] * 2**10 / 4

@@ -11,9 +11,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import frugalsvm
 from frugalsvm import ASSETClassifier, ASSETRegressor
-from frugalsvm.device import arrays as device_arrays
-from frugalsvm.device.arrays import DeviceError
-from frugalsvm.estimators._asset_device import restored_whitening
+from frugalsvm.arrays import namespace as device_arrays
+from frugalsvm.arrays.namespace import DeviceError
+from frugalsvm.lowrank.backends import torch as torch_backend
+from frugalsvm.lowrank.nystroem import with_whitening
 from frugalsvm.pipelines import StreamPipeline
 
 SETTINGS = {"n_components": 60, "gamma": 0.5, "C": 10, "random_state": 0}
@@ -202,20 +203,20 @@ class TestForms:
 
     def test_a_tensor_is_not_copied(self, torch, data, monkeypatch):
         rows, seen = torch.as_tensor(data.X), []
-        source = frugalsvm.device.training._source
+        source = torch_backend._source
 
         def watched(arrays, given, memory, order):
             made = source(arrays, given, memory, order)
             seen.append(made._X.data_ptr())
             return made
 
-        monkeypatch.setattr(frugalsvm.device.training, "_source", watched)
+        monkeypatch.setattr(torch_backend, "_source", watched)
         data.model("two", device="torch").fit(rows, data.y["two"])
         assert seen == [rows.data_ptr()]
 
     @pytest.mark.parametrize("limit", [None, "200KB"])
     def test_rows_that_stay_on_the_host(self, torch, data, limit, monkeypatch):
-        monkeypatch.setattr(frugalsvm.device.training, "_FOR_X", 0.0)
+        monkeypatch.setattr(torch_backend, "_FOR_X", 0.0)
         for rows in (data.X, torch.as_tensor(data.X), csr_array(data.X)):
             model = data.model("two", device="torch", memory_limit=limit, tol=1e-4).fit(rows, data.y["two"])
             assert model.objective_ == pytest.approx(data.fitted("two", tol=1e-5).objective_, rel=3e-3)
@@ -257,7 +258,7 @@ class TestGoingOn:
         """In terms of features instead of kernel values."""
         model = data.fitted("three", device="torch")
         before = model.decision_function(data.X)
-        model._map, model._unknowns = restored_whitening(model._map, model._unknowns, 1e-7, None)
+        model._map, model._weights = with_whitening(model._map, model._weights, 1e-7, None)
         assert model.coef_.shape[1] == model.rank_ <= 60
         for device in ("cpu", "torch"):
             values = model.decision_function(data.X, device=device)

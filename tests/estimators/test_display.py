@@ -29,7 +29,7 @@ SETTINGS = {
 def test_the_leave_one_out_error_is_shown_only_when_it_is_known(monkeypatch):
     model = IncrementalSVC().fit(X, Y)
     with monkeypatch.context() as forbidden:
-        forbidden.setattr(incremental, "left_out", None)  # what takes long
+        forbidden.setattr(incremental, "left_out_values", None)  # what takes long
         assert "loo_error_" not in estimator_html_repr(model)
         assert "loo_error_" not in dict(inspect.getmembers(model))
     error = model.loo_error_
@@ -45,7 +45,7 @@ def test_a_display_predicts_and_learns_nothing(name, monkeypatch):
     model.fit(X, Y)
     calls = []
     module = inspect.getmodule(type(model))
-    for function in ("decision_values", "left_out", "learn"):
+    for function in ("decision_values", "left_out_values", "learn"):
         if hasattr(module, function):
             monkeypatch.setattr(module, function, lambda *args: calls.append(args))
     for method in ("_scores", "_output", "_learn", "_fit_rows", "predict", "decision_function"):

@@ -41,7 +41,7 @@ def _warnings_in_lines():
 @contextmanager
 def reported(*, of_model: Path | None = None):
     """Turn the errors that users cause into a sentence and an exit code; rows may have to fit a model in a file."""
-    from frugalsvm.device.arrays import DeviceError
+    from frugalsvm.arrays.namespace import DeviceError
     from frugalsvm.exceptions import ParameterError
     from frugalsvm.persist import ModelFileError
     from frugalsvm.streams import StreamError

@@ -39,7 +39,7 @@ def info(as_json: Json = False) -> None:
 
 def _facts() -> dict[str, Any]:
     """Everything that a report of a problem should say about an installation."""
-    from frugalsvm.device.arrays import available_devices
+    from frugalsvm.arrays.namespace import available_devices
 
     return {
         "frugalsvm": __version__,

@@ -16,7 +16,7 @@ def device_arguments(device: str | None) -> dict[str, str]:
     """Arguments of predictions; a device that is not there is told of before anything is read."""
     if device is None:
         return {}
-    from frugalsvm.device.arrays import arrays_on
+    from frugalsvm.arrays.namespace import arrays_on
 
     arrays_on(device)
     return {"device": device}

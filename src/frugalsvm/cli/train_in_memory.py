@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.cli.console import Status, tell
 from frugalsvm.cli.data import labels_of, rows_of
 from frugalsvm.cli.data_report import SHOWN_BAD_LINES, counts_of, tell_end
@@ -20,7 +21,6 @@ from frugalsvm.cli.outcome import Outcome
 from frugalsvm.cli.parameter_search import grid_for, usual_gamma
 from frugalsvm.cli.progress import Progress
 from frugalsvm.cli.saved_run import save_run
-from frugalsvm.device.arrays import arrays_on
 from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.streams.batch import stacked
 

@@ -1,225 +1,133 @@
-"""What a partition does in a round of ASSET, and how a training begins."""
+"""What a partition does in a round of ASSET."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.asset.losses import Hinge, SquaredHinge
-from frugalsvm.asset.maps import raw_rows, whitening_of, width_of
-from frugalsvm.asset.newton import minimise
-from frugalsvm.asset.parted_bound import dual_of, sides_of
-from frugalsvm.asset.rounds import CUT, LAST_CUT, mean_iterates, moments_of, summed
-from frugalsvm.asset.rows import StoredRows
-from frugalsvm.asset.stages import HEADS, MAX_SHARE, ROUGH
-from frugalsvm.asset.subgradient import average_from, learn, new_state, no_average
-from frugalsvm.asset.task import Task, point_at
+from frugalsvm.arrays.namespace import HOST
 from frugalsvm.dask._preparing import Rows, own
-from frugalsvm.estimators._asset_steps import (
-    SCALE_ROWS,
-    Steps,
-    features_of,
-    new_rule,
-    started_at,
-    take_steps,
-    unknowns_of,
-)
 from frugalsvm.estimators._base import blas_threads
+from frugalsvm.lowrank.backends.compiled import StoredRows
+from frugalsvm.lowrank.backends.partitions import Place, mean_iterates
+from frugalsvm.lowrank.epochs import SCALE_ROWS, Steps, features_of, new_rule, parameters_of, started_at, take_steps
+from frugalsvm.lowrank.maps import raw_rows, whitening_of, width_of
+from frugalsvm.lowrank.problem import Problem
+from frugalsvm.lowrank.subgradient import average_from, learn, new_state, no_average
+from frugalsvm.lowrank.targets import class_targets
+from frugalsvm.lowrank.whitening import whitening_with
 
-__all__ = [
-    "LOSSES",
-    "Place",
-    "dual_told",
-    "features_kept",
-    "heads_of",
-    "mean_of_epochs",
-    "moments_told",
-    "one_epoch",
-    "rule_for",
-    "sides_told",
-    "started_on_sample",
-    "summed_told",
-    "task_of_sample",
-]
+__all__ = ["Shared", "features_kept", "mean_of_epochs", "one_epoch", "rule_for", "sample_problem", "told"]
 
 _BLOCK = 8192  # rows at a time
-_START_BYTES = 2**28  # of features at the client, in the beginning
-LOSSES = {"hinge": Hinge, "squared_hinge": SquaredHinge}
 
 
-class Place(NamedTuple):
-    """Where a round is: unknowns, where they are to go, and how."""
+class Shared(NamedTuple):
+    """What all partitions have to know of the model in the making, and nothing that changes."""
 
-    number: int
-    unknowns: np.ndarray
-    directions: np.ndarray | None
-    width: float
-    sampled: float  # share of the rows that make the curvature, at most
-    whole: bool  # whether held rows count
-    lengths: np.ndarray | None = None  # of the steps
-    sides: Any = None  # of the pulls of all partitions
+    feature_map: Any
+    loss: Any
+    intercept: bool
+    n_classes: int
 
 
-def _targets(local: Any, labels: np.ndarray) -> np.ndarray:
-    """+1 for the rows of an output's class, -1 for others."""
-    n_classes = len(local.classes_)
-    positive = labels[None] == (np.array([[1]]) if n_classes == 2 else np.arange(n_classes)[:, None])
-    return np.where(positive, np.float32(1), np.float32(-1))
+def _examples(rows: Rows, shared: Shared, first: int = 0) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Rows, targets and weights of a partition, from the first that counts."""
+    X, labels, weights = rows.part(slice(first, None))
+    weights = np.ones(len(labels), np.float32) if weights is None else weights.astype(np.float32)
+    return X, class_targets(HOST, labels, shared.n_classes), weights
 
 
-def _weights(weights: np.ndarray | None, n_rows: int) -> np.ndarray:
-    return np.ones(n_rows, np.float32) if weights is None else weights.astype(np.float32)
-
-
-def features_kept(rows: Rows, local: Any) -> np.ndarray:
+def features_kept(rows: Rows, shared: Shared) -> np.ndarray:
     """Raw features of all rows of a partition."""
+    feature_map = own(shared.feature_map)
     with blas_threads(None):
-        return raw_rows(own(local._map), own(rows.X), np.empty((rows.n_rows, width_of(local._map)), np.float32))
+        return raw_rows(feature_map, own(rows.X), np.empty((rows.n_rows, width_of(feature_map)), np.float32))
 
 
-def _blocks(rows: Rows, features: np.ndarray | None, local: Any, first: int) -> Iterator[Task]:
+def sample_problem(sample: Rows, shared: Shared) -> Problem:
+    """The problem on rows that the client has."""
+    _, targets, weights = _examples(sample, shared)
+    return _problem(features_kept(sample, shared), targets, weights, shared, _whitening(shared.feature_map))
+
+
+def _whitening(feature_map):
+    return whitening_with(own(whitening_of(feature_map)), width_of(feature_map))
+
+
+def _problem(table, targets, weights, shared, whitening) -> Problem:
+    """The problem on some rows, whose features are in a table."""
+    return Problem(StoredRows(table), targets, weights, shared.loss, 0.0, whitening, shared.intercept)
+
+
+def _blocks(rows: Rows, features: np.ndarray | None, shared: Shared, first: int) -> Iterator[Problem]:
     """The problem on the rows of a partition, from the first that counts: some rows at a time.
 
     Features are those that are kept, or they are computed for each block. A block of them stays in the cache of the
     processor while it is read several times.
     """
-    X, labels, weights = rows.part(slice(first, None))
-    feature_map, whitening = own(local._map), own(whitening_of(local._map))
+    X, targets, weights = _examples(rows, shared, first)
+    feature_map, whitening = own(shared.feature_map), _whitening(shared.feature_map)
     kept = None if features is None else own(features)[first:]
     scratch = np.empty((_BLOCK if kept is None else 0, width_of(feature_map)), np.float32)
-    for start in range(0, len(labels), _BLOCK):
+    for start in range(0, len(weights), _BLOCK):
         part = slice(start, start + _BLOCK)
-        chosen = labels[part]
-        table = raw_rows(feature_map, X[part], scratch[: len(chosen)]) if kept is None else kept[part]
-        yield _task(table, local, chosen, None if weights is None else weights[part], whitening)
+        n_rows = len(weights[part])
+        table = raw_rows(feature_map, X[part], scratch[:n_rows]) if kept is None else kept[part]
+        yield _problem(table, targets[:, part], weights[part], shared, whitening)
 
 
-def _task(table: np.ndarray, local: Any, labels: np.ndarray, weights: np.ndarray | None, whitening: Any) -> Task:
-    """The problem on some rows, whose features are in a table."""
-    return Task(
-        StoredRows(table),
-        _targets(local, labels),
-        _weights(weights, len(labels)),
-        LOSSES[local.loss](),
-        0.0,
-        whitening,
-        local.fit_intercept,
-    )
-
-
-def _blocks_at(rows: Rows, features: np.ndarray | None, local: Any, place: Place) -> Iterator[Task]:
-    return _blocks(rows, features, local, 0 if place.whole else rows.n_held)
-
-
-def moments_told(rows: Rows, features: np.ndarray | None, local: Any, place: Place) -> Any:
-    """Sums over the rows of a partition, at the unknowns."""
-    rng = np.random.default_rng([rows.number, place.number])
-    place = own(place)
+def told(rows: Rows, features: np.ndarray | None, shared: Shared, place: Place, function: Callable) -> Any:
+    """What a partition tells at a place; see `frugalsvm.lowrank.backends.partitions`."""
+    place, rng = own(place), np.random.default_rng([rows.number, place.number])
     with blas_threads(None):
-        blocks = _blocks_at(rows, features, local, place)
-        cut = LAST_CUT if place.whole else CUT
-        return moments_of(blocks, place.unknowns, place.width, lambda n: int(np.ceil(n * place.sampled)), rng, cut)
-
-
-def sides_told(rows: Rows, features: np.ndarray | None, local: Any, place: Place) -> Any:
-    """The two sides of the pulls of a partition."""
-    place = own(place)
-    with blas_threads(None):
-        return sides_of(_blocks_at(rows, features, local, place), place.unknowns, place.directions, place.width)
-
-
-def dual_told(rows: Rows, features: np.ndarray | None, local: Any, place: Place) -> Any:
-    """What a partition adds to the dual objective, and its loss after the step."""
-    place = own(place)
-    with blas_threads(None):
-        blocks = _blocks_at(rows, features, local, place)
-        return dual_of(blocks, place.unknowns, place.directions, place.width, place.sides, place.lengths)
-
-
-def summed_told(parts: list) -> Any:
-    """Sums of several partitions as one, in their order."""
-    return sum(parts[1:], start=parts[0]) if isinstance(parts[0], np.ndarray) else summed(parts)
-
-
-def heads_of(n_features: int, n_rows: int) -> list[tuple[int, float]]:
-    """Sizes of the samples that the client begins with, and widths of the loss: as far as its memory should go."""
-    most = min(_START_BYTES // (4 * n_features), MAX_SHARE * n_rows)
-    heads = [(n_each * n_features, width) for n_each, width in HEADS]
-    return [head for head in heads if head[0] <= most] or [(min(heads[0][0], n_rows), heads[0][1])]
-
-
-def task_of_sample(local: Any, sample: Rows) -> Task:
-    """The problem on rows that the client has."""
-    _, labels, weights = sample.part(slice(None))
-    return _task(features_kept(sample, local), local, labels, weights, whitening_of(local._map))
-
-
-def started_on_sample(whole: Task, penalty: float, n_rows: int, settings: Any, rng: Any) -> np.ndarray:
-    """Unknowns that are right for a sample of the rows: the first, long steps need no others."""
-    unknowns = np.zeros((len(whole.targets), whole.n_features + 1))
-    with blas_threads(None):
-        for most, width in heads_of(whole.rows.width, n_rows):
-            n = min(most, whole.rows.n_rows)
-            head = whole._replace(
-                rows=whole.rows.head(n),
-                targets=np.ascontiguousarray(whole.targets[:, :n]),
-                weights=whole.weights[:n],
-                penalty=penalty * n_rows / n,
-            )
-            point = point_at(head, unknowns)
-            minimise(head, point, width, max(ROUGH, settings.tolerance), settings.max_iter, rng)
-            unknowns = point.unknowns
-    return unknowns
+        return function(_blocks(rows, features, shared, 0 if place.whole else rows.n_held), place, rng)
 
 
 # --- subgradient steps ----------------------------------------------------------------------------------------
 
 
-def rule_for(local: Any, sample: Rows, penalty: float) -> Any:
+def rule_for(solver: str, sample: Rows, shared: Shared, penalty: float) -> Any:
     """The step rule, from a sample of the rows."""
-    X, labels, weights = sample.part(slice(None))
+    X, targets, weights = _examples(sample, shared)
     with blas_threads(None):
-        features = features_of(local._map, X[:SCALE_ROWS])
-    return new_rule(
-        local.solver,
-        LOSSES[local.loss](),
-        penalty,
-        local.fit_intercept,
-        features,
-        _targets(local, labels),
-        _weights(weights, len(labels)),
-    )
+        features = features_of(shared.feature_map, X[:SCALE_ROWS])
+    return new_rule(solver, shared.loss, penalty, shared.intercept, features, targets, weights)
 
 
 def one_epoch(
-    rows: Rows, features: np.ndarray | None, local: Any, rule: Any, unknowns: np.ndarray, n_steps: int, number: int
+    rows: Rows,
+    features: np.ndarray | None,
+    shared: Shared,
+    rule: Any,
+    parameters: np.ndarray,
+    n_steps: int,
+    number: int,
+    averages: bool,
 ) -> tuple[np.ndarray, int]:
-    """Unknowns after steps on all rows of a partition, from the common ones, and how many steps there were."""
-    X, labels, weights = rows.part(slice(rows.n_held, None))
-    n_rows, unknowns = len(labels), own(unknowns)
+    """Parameters after steps on all rows of a partition, from the common ones, and how many steps there were."""
+    X, targets, weights = _examples(rows, shared, rows.n_held)
+    n_rows, parameters, feature_map = len(weights), own(parameters), own(shared.feature_map)
     if not n_rows:
-        return unknowns, 0
+        return parameters, 0
     order = np.random.default_rng([rows.number, number]).permutation(n_rows)
-    averaging = no_average() if local.average is False else average_from(n_steps + n_rows // 2 + 1)
-    state = new_state(len(unknowns), unknowns.shape[1] - 1, averaging)
+    averaging = average_from(n_steps + n_rows // 2 + 1) if averages else no_average()
+    state = new_state(len(parameters), parameters.shape[1] - 1, averaging)
     if n_steps:
-        state = started_at(state, unknowns, n_steps, rule)
-    steps = Steps(LOSSES[local.loss](), rule, state)
-    targets, weights = _targets(local, labels), _weights(weights, n_rows)
+        state = started_at(state, parameters, n_steps, rule)
+    steps = Steps(shared.loss, rule, state)
     with blas_threads(None):
         if features is None:
-            take_steps(steps, local._map, X[order], targets[:, order], weights[order])
+            take_steps(steps, feature_map, X[order], targets[:, order], weights[order])
         else:
-            whitening = whitening_of(local._map)
             table = own(features)[rows.n_held :]
-            table = table if whitening is None else table @ whitening.astype(np.float32)
-            learn(steps.loss, rule, table, np.ascontiguousarray(targets), weights, order, state)
-    return unknowns_of(steps), n_rows
+            learn(steps.loss, rule, _whitening(feature_map).features(table), targets, weights, order, state)
+    return parameters_of(steps), n_rows
 
 
-def mean_of_epochs(told: list[tuple[np.ndarray, int]]) -> tuple[np.ndarray, int]:
+def mean_of_epochs(parts: list[tuple[np.ndarray, int]]) -> tuple[np.ndarray, int]:
     """The mean of what partitions have come to, by examples."""
-    numbers = [n for _, n in told]
+    numbers = [n for _, n in parts]
     if not sum(numbers):
-        return told[0]
-    return mean_iterates([unknowns for unknowns, _ in told], numbers), sum(numbers)
+        return parts[0]
+    return mean_iterates([parameters for parameters, _ in parts], numbers), sum(numbers)

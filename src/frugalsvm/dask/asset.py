@@ -2,14 +2,15 @@
 
 import numpy as np
 
-from frugalsvm.asset.maps import width_of
-from frugalsvm.core.outputs import n_outputs_for
-from frugalsvm.dask._asset_rounds import Epochs, NewtonRounds, n_features_of
-from frugalsvm.dask._asset_tasks import features_kept, heads_of
+from frugalsvm.arrays.sources import dense_rows
+from frugalsvm.dask._asset_rounds import Rounds, epochs, newton_rounds
+from frugalsvm.dask._asset_tasks import Shared, features_kept
 from frugalsvm.dask._base import DaskClassifier, Training
-from frugalsvm.estimators._asset import dense_rows
 from frugalsvm.estimators._validation import parsed_bytes
 from frugalsvm.estimators.asset import ASSETClassifier
+from frugalsvm.lowrank.backends.partitions import OPTIONS, rows_to_begin_with
+from frugalsvm.lowrank.continuation import subsample_sizes
+from frugalsvm.lowrank.maps import n_candidates, width_of
 
 __all__ = ["DaskASSETClassifier"]
 
@@ -150,30 +151,30 @@ eigenvalue_threshold, structured, average, class_weight, random_state
             raise ValueError("C must be one number: a list of them is for ASSETClassifier, on a sample of the rows.")
 
     def _n_sample(self, n_rows):
-        return max(self._new_local()._n_candidates(n_rows), heads_of(self.n_components, n_rows)[-1][0])
+        width = self.n_components
+        first_stages = subsample_sizes(width, n_rows, rows_to_begin_with(width), OPTIONS)
+        return max(self._n_candidates(n_rows), first_stages[-1][0])
+
+    def _n_candidates(self, n_rows):
+        return n_candidates(self.landmarks, self.n_components, n_rows)
 
     def _rounds(self, local, training: Training):
         n_rows = int(training.overview.n_rows.sum())
-        n_outputs = n_outputs_for(len(local.classes_))
-        kernel = local._kernel
-        local._begin(n_outputs, kernel, not isinstance(training.sample.X, np.ndarray), training.rng)
-        candidates = dense_rows(training.sample.X[: local._n_candidates(n_rows)])
-        local._map = local._new_map(kernel, candidates, local._is_sparse, training.rng)
-        local._first, local._n_fitted = None, n_rows
-        penalty = local._penalty(self.C, n_rows)
-        shared = training.cluster.broadcast(local)
-        sources = self._sources(training, shared, width_of(local._map))
-        local._unknowns = np.zeros((n_outputs, n_features_of(local._map) + 1))
-        rounds = NewtonRounds if self.solver == "newton" else Epochs
-        rounds(self, local, training, shared, sources, penalty).run()
-        local._n_iter = len(self.history_)
+        sparse = not isinstance(training.sample.X, np.ndarray)
+        local.begin(local._kernel, sparse, training.rng)
+        candidates = dense_rows(training.sample.X[: self._n_candidates(n_rows)])
+        feature_map = local.map_plan().new(candidates, training.rng, sparse=sparse)
+        shared = Shared(feature_map, local.new_loss(), local.fit_intercept, len(local.classes_))
+        sources = self._sources(training, shared)
+        rounds = Rounds(self, local, training, shared, sources, local.penalty_for(self.C, n_rows))
+        (newton_rounds if self.solver == "newton" else epochs)(rounds)
 
-    def _sources(self, training, shared, width):
+    def _sources(self, training, shared):
         """Partitions, with their features where these can be kept."""
-        needed = 4 * int(training.overview.n_rows.sum()) * width
+        needed = 4 * int(training.overview.n_rows.sum()) * width_of(shared.feature_map)
         memory, n_workers = training.cluster.memory(), training.cluster.n_workers()
         rows = [(part,) for part in training.rows]
         if needed > min(_FEATURES_SHARE * memory, n_workers * parsed_bytes("memory", self.memory)):
             return [(part, None) for (part,) in rows]
-        kept = training.cluster.kept(features_kept, rows, shared)
+        kept = training.cluster.kept(features_kept, rows, training.cluster.broadcast(shared))
         return [(part, features) for (part,), features in zip(rows, kept, strict=True)]

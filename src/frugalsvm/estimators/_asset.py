@@ -1,24 +1,22 @@
-"""What ASSET's classifier and regressor share: parameters, feature maps, training, scores."""
+"""What ASSET's classifier and regressor share: parameters, batch training, streams, scores."""
 
 import numbers
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.asset.fourier import new_fourier, prefers_structured
-from frugalsvm.asset.landmarks import SAMPLE_PER_LANDMARK, place_landmarks
-from frugalsvm.asset.maps import linear_values, map_bytes, whitening_of, width_of
-from frugalsvm.asset.nystroem import Nystroem, new_nystroem
-from frugalsvm.asset.solve import Settings, certified, solve_warm
-from frugalsvm.core.capabilities import check_kernel
-from frugalsvm.core.kernels import KERNELS, RBF
-from frugalsvm.device.arrays import arrays_on, best_device
-from frugalsvm.estimators._asset_device import DTYPES, device_values, host_rows, new_device_map, solve_on_device
-from frugalsvm.estimators._asset_steps import run_epochs
-from frugalsvm.estimators._base import blas_threads, new_kernel
-from frugalsvm.estimators._low_rank import Data, Watcher, new_training, scores_on, solve_path
+from frugalsvm.arrays.namespace import HOST, arrays_on, best_device, on_host
+from frugalsvm.arrays.sources import HostSource, dense_rows
+from frugalsvm.core.capabilities import check_kernel, offers
+from frugalsvm.core.kernels import KERNELS
+from frugalsvm.core.origin import origin_of_moments
+from frugalsvm.estimators._asset_saved import LOW_RANK
+from frugalsvm.estimators._base import blas_threads, new_kernel, unchanged_on_error
+from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators._origin import RelativeRows
 from frugalsvm.estimators._threads import thread_count
 from frugalsvm.estimators._validation import (
@@ -29,51 +27,52 @@ from frugalsvm.estimators._validation import (
     parsed_bytes,
 )
 from frugalsvm.estimators._warnings import warn_at_limit, warn_if_above
+from frugalsvm.estimators._writable import forget_learned
 from frugalsvm.exceptions import ParameterError
+from frugalsvm.lowrank.backends.compiled import CompiledStorage
+from frugalsvm.lowrank.backends.torch import STORED_AS, TorchStorage, device_values
+from frugalsvm.lowrank.continuation import certified, solve
+from frugalsvm.lowrank.epochs import parameters_of, run_epochs
+from frugalsvm.lowrank.losses import losses_for
+from frugalsvm.lowrank.maps import MapPlan, linear_values, map_bytes, moved_map, n_candidates, raw_weights, width_of
+from frugalsvm.lowrank.nystroem import Nystroem, with_whitening
+from frugalsvm.lowrank.stream import LENGTH, Learned, Method, Stream, learn_batch, nothing_yet, with_weight
+from frugalsvm.lowrank.subgradient import STEP
+from frugalsvm.lowrank.training import Data, Watcher, new_training, solve_path, validation_scores
 
-__all__ = ["FEATURE_MAPS", "SOLVERS", "LowRankMachine", "dense_rows", "with_weight"]
+__all__ = ["FEATURE_MAPS", "SOLVERS", "LowRankMachine"]
 
 FEATURE_MAPS = ("nystroem", "fourier")
 SOLVERS = ("newton", "asset", "asset*")
 LANDMARKS = ("uniform", "kmeans++", "kmeans")
 _NEWTON_STEPS, _EPOCHS = 30, 20  # unless max_iter says otherwise
 
-
-def dense_rows(X):
-    """Rows as a float32 array."""
-    return np.ascontiguousarray(X if isinstance(X, np.ndarray) else X.toarray(), np.float32)
+# What the last `fit` left behind
+_RESULTS = ("C_", "path_", "best_validation_score_", "objective_", "suboptimality_bound_", "_n_fitted", "_n_iter")
 
 
-def with_weight(X, targets, weights):
-    """Rows, targets and weights in float32, without the rows of weight 0; None stands for weights of 1."""
-    weights = np.ones(X.shape[0], np.float32) if weights is None else weights.astype(np.float32)
-    if weights.all():
-        return X, targets, weights
-    keep = np.flatnonzero(weights)
-    return X[keep], targets[:, keep], weights[keep]
-
-
-def _held_apart(data, share, rng):
-    """Data without some rows, and these rows."""
-    if data.X is None:
-        raise ValueError("A list of C needs rows that can be held apart: on a device, pass arrays to `fit`.")
-    n_held = int(np.ceil(share * data.n_rows))
-    if n_held >= data.n_rows:
-        raise ValueError(f"validation_fraction={share!r} leaves none of the {data.n_rows} rows to learn from.")
-    order = rng.permutation(data.n_rows)
-    parts = (np.sort(index) for index in (order[n_held:], order[:n_held]))
-    return [Data(iter, data.X[part], data.targets[:, part], data.weights[part]) for part in parts]
+def _generator(random_state):
+    return np.random.default_rng(random_state.randint(2**31))
 
 
 class LowRankMachine(RelativeRows, BaseEstimator):
-    """Base of estimators that are linear in Nystroem or Fourier features.
+    """Base of estimators that are linear in Nystroem or Fourier features, learned in batch or as a stream.
 
-    The model is ``_map`` and ``_unknowns``, an output's weights and intercept in each row.
+    The model is ``_map`` and ``_weights``, an output's weights and intercept in each row. Of a stream, ``_steps`` is
+    the run of subgradient steps and ``_first`` the examples that landmarks will be made of; see
+    `frugalsvm.lowrank.stream`.
+
+    Subclasses define ``_for_classes``, ``_examples`` (rows, labels or values, weights of `fit`), ``_surveyed`` (labels
+    or values and weights of `fit_batches`), ``_n_outputs``, ``_targets`` and ``_quality``.
     """
 
+    _saved = LOW_RANK
+    _for_classes: bool
     _map: Any
     _rng: np.random.Generator
-    _unknowns: np.ndarray
+    _weights: np.ndarray
+    _steps: Any
+    _first: tuple | None
     _n_iter: int
     _n_fitted: int
     _in_float32 = True
@@ -90,9 +89,12 @@ class LowRankMachine(RelativeRows, BaseEstimator):
         return best_device() if self.device == "auto" else self.device
 
     def _arrays(self):
-        return arrays_on(self._device(), tf32=self.dtype == "tf32")
+        return HOST if self._device() == "cpu" else arrays_on(self._device(), tf32=self.dtype == "tf32")
 
-    def _check_machine(self):
+    # --- parameters -----------------------------------------------------------------------------------------
+
+    def _check_params(self):
+        check_choice("loss", self.loss, losses_for(classes=self._for_classes))
         check_choice("feature_map", self.feature_map, FEATURE_MAPS)
         check_choice("solver", self.solver, SOLVERS)
         check_choice("landmarks", self.landmarks, LANDMARKS)
@@ -126,7 +128,7 @@ class LowRankMachine(RelativeRows, BaseEstimator):
             raise ValueError(f"A list of C needs solver='newton', not {self.solver!r}.")
 
     def _check_device(self):
-        check_choice("dtype", self.dtype, DTYPES)
+        check_choice("dtype", self.dtype, STORED_AS)
         if self.memory_limit is not None:
             parsed_bytes("memory_limit", self.memory_limit)
         if self._device() == "cpu":
@@ -154,146 +156,202 @@ class LowRankMachine(RelativeRows, BaseEstimator):
     def _holds_out(self):
         return self.early_stopping or self._is_path()
 
-    def _penalty(self, C, n_rows):
+    def penalty_for(self, C, n_rows):
+        """The penalty for a value of C and so many rows."""
         return float(self.alpha) if self.alpha is not None else 1.0 / (C * n_rows)
 
-    # --- feature maps ---------------------------------------------------------------------------------------
+    def new_loss(self):
+        """The loss; its fields get the parameters of the same names."""
+        part: Any = losses_for(classes=self._for_classes)[self.loss]
+        return part(**{name: float(getattr(self, name)) for name in part._fields})
 
-    def _n_candidates(self, n_rows):
-        """How many rows landmarks are made from."""
-        per_landmark = 1 if self.landmarks == "uniform" else SAMPLE_PER_LANDMARK
-        return min(n_rows, per_landmark * self.n_components)
+    def _unit(self, targets, weights):
+        """In units of which losses are smoothed."""
+        return 1.0
 
-    def _new_map(self, kernel, candidates, sparse, rng):
-        """A map for a kernel; ``candidates`` are dense rows from which landmarks are made."""
-        if self.feature_map == "nystroem":
-            landmarks = place_landmarks(self.landmarks, candidates, self.n_components, rng)
-            return new_nystroem(kernel, landmarks, self.eigenvalue_threshold, self.rank)
-        assert isinstance(kernel, RBF)
-        n_features = self.n_features_in_
-        structured = self.structured
-        if structured == "auto":
-            structured = prefers_structured(n_features, self.n_components, sparse)
-        return new_fourier(n_features, self.n_components, kernel.gamma, rng, structured)
+    def map_plan(self):
+        """How the feature map is made."""
+        names = ("feature_map", "n_components", "landmarks", "eigenvalue_threshold", "rank", "structured")
+        values = {name: getattr(self, name) for name in names}
+        return MapPlan(kernel=self._kernel, n_features=self.n_features_in_, **values)
 
-    def _kernel_for(self, X):
-        return new_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
+    # --- what subclasses know -------------------------------------------------------------------------------
+
+    def _examples(self, X, y, sample_weight):
+        raise NotImplementedError
+
+    def _surveyed(self, survey):
+        raise NotImplementedError
+
+    def _n_outputs(self):
+        raise NotImplementedError
+
+    def _targets(self, y, arrays):
+        raise NotImplementedError
+
+    def _quality(self, scores, targets, weights):
+        raise NotImplementedError
+
+    def _look_back(self, X, y, weights):
+        """What there is to say after `fit`."""
 
     # --- batch training -------------------------------------------------------------------------------------
 
-    def _fit_rows(self, X, targets, weights, loss, unit):
+    def fit(self, X, y, sample_weight=None):
+        """Learn from all rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the examples; one of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            self._check_params()
+            X, y, weights = self._examples(X, y, sample_weight)
+            self._begin_with(X)
+            X = self._with_origin(X, whole=True)
+            self._fit_rows(X, self._targets(y, self._arrays()), weights)
+            self._look_back(X, y, weights)
+        return self
+
+    def fit_batches(self, batches):
+        """Learn from data that does not fit into memory, read batch by batch, several times.
+
+        Features are computed again in every pass, and what is kept at a time is within ``memory``.
+
+        Parameters
+        ----------
+        batches : iterable or callable
+            Batches ``(X, y)`` or ``(X, y, sample_weight)``: a list, any object that can be iterated again and again, or
+            a function that returns a new iterator. They are the same rows in the same order every time.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from frugalsvm import ASSETClassifier
+        >>> X = np.random.default_rng(0).normal(size=(5000, 3))
+        >>> y = np.sin(3 * X[:, 0]) > 0
+        >>> def batches():  # a file would be read here
+        ...     for start in range(0, 5000, 1000):
+        ...         yield X[start : start + 1000], y[start : start + 1000]
+        >>> model = ASSETClassifier(n_components=64, C=10, memory="1MB", random_state=0).fit_batches(batches)
+        >>> model.score(X, y) > 0.9
+        True
+        """
+        with unchanged_on_error(self):
+            self._check_params()
+            batches = Batches(batches)
+            survey = batches.survey(self)
+            y, weights = self._surveyed(survey)
+            kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, survey.moments)
+            self.begin(kernel, False, _generator(check_random_state(self.random_state)))
+            self._origin = origin_of_moments(survey.moments, np.float32) if offers(kernel, "shift_invariant") else None
+            targets = self._targets(y, self._arrays())
+            del survey, y  # as long as all targets
+            self._fit_batches(batches.relative_to(self._origin), targets, weights)
+        return self
+
+    def _begin_with(self, X, random_state=None):
+        """A machine for rows like these that has learned nothing."""
+        kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
+        rng = _generator(random_state or check_random_state(self.random_state))
+        self.begin(kernel, not isinstance(X, np.ndarray), rng)
+
+    def begin(self, kernel, sparse, rng):
+        """Forget all, and be ready to learn rows with a kernel."""
+        forget_learned(self)
+        for name in _RESULTS:
+            if hasattr(self, name):
+                delattr(self, name)
+        n_outputs = self._n_outputs()
+        self._kernel, self._rng, self._is_sparse = kernel, rng, sparse
+        self._steps, self._map, self._weights = None, None, np.zeros((n_outputs, 1))
+        self._first = nothing_yet(n_outputs, self.n_features_in_) if self.feature_map == "nystroem" else None
+
+    def adopt(self, feature_map, parameters, n_rows):
+        """Be a model that was found elsewhere, from so many rows."""
+        self._map, self._weights, self._first, self._n_fitted = feature_map, parameters, None, n_rows
+
+    def _fit_rows(self, X, targets, weights):
         """Learn rows in memory."""
+        unit = self._unit(targets, weights)
         X, targets, weights = with_weight(X, targets, weights)
         n_rows = X.shape[0]
         if not n_rows:
             raise ValueError("All weights are zero: there is nothing to learn.")
-        candidates = self._rng.choice(n_rows, self._n_candidates(n_rows), replace=False)
-        self._fit_data(Data(lambda: iter((X,)), X, targets, weights), host_rows(X, candidates), loss, unit)
+        candidates = self._rng.choice(n_rows, n_candidates(self.landmarks, self.n_components, n_rows), replace=False)
+        self._fit_data(Data(lambda: iter((X,)), X, targets, weights), dense_rows(X[candidates]), unit)
 
-    def _fit_data(self, data, candidates, loss, unit):
-        if self._device() != "cpu":
-            self._n_iter = self._fit_on_device(data, candidates, loss, unit)
-            self._n_fitted = data.n_rows
-            return
-        sparse = data.X is not None and not isinstance(data.X, np.ndarray)
-        with blas_threads(self.n_jobs):
-            self._map = self._new_map(self._kernel, candidates, sparse, self._rng)
-            self._n_iter = self._train(data, loss, unit, self._rng)
-        self._n_fitted = data.n_rows
+    def _fit_batches(self, batches, targets, weights):
+        """Learn rows that are read again in every pass."""
+        n_rows, unit = targets.shape[1], self._unit(targets, weights)
+        if self._device() != "cpu" and self._is_path():
+            raise ValueError("A list of C needs rows that can be held apart: on a device, pass arrays to `fit`.")
+        weights = np.ones(n_rows, np.float32) if weights is None else weights.astype(np.float32)
+        index = np.sort(
+            self._rng.choice(n_rows, n_candidates(self.landmarks, self.n_components, n_rows), replace=False)
+        )
+        candidates = self._rng.permutation(dense_rows(HostSource(HOST, batches.rows, n_rows).take(index)))
+        self._fit_data(Data(batches.rows, None, targets, weights), candidates, unit)
 
-    def _fit_on_device(self, data, candidates, loss, unit):
-        """The same on a device; returns the number of Newton steps."""
-        arrays, rng = self._arrays(), self._rng
-        device_map = new_device_map(self, arrays, candidates, rng)
-        memory = arrays.free_bytes() if self.memory_limit is None else parsed_bytes("memory_limit", self.memory_limit)
-        settings = Settings(self.tol, self.max_iter or _NEWTON_STEPS, unit)
+    def _fit_data(self, data, candidates, unit):
+        arrays = self._arrays()
+        with blas_threads(self.n_jobs) if arrays is HOST else nullcontext(), arrays.products():
+            sparse = data.X is not None and not isinstance(data.X, np.ndarray)
+            self._map = self.map_plan().new(candidates, self._rng, sparse=sparse, for_device=arrays is not HOST)
+            self._n_iter = self._train(self._storage(arrays), data, unit)
+        self._n_fitted, self.n_iter_ = data.n_rows, self._n_iter
 
-        def solved(part, values_of_C, start=None):
-            penalties = [self._penalty(C, part.n_rows) for C in values_of_C]
-            return solve_on_device(self, arrays, device_map, part, loss, unit, penalties, settings, memory, rng, start)
+    def _storage(self, arrays):
+        """Where features are kept in training."""
+        if arrays is HOST:
+            return CompiledStorage(self._map, parsed_bytes("memory", self.memory), whiten=self.solver != "newton")
+        limit = self.memory_limit
+        memory = arrays.free_bytes() if limit is None else parsed_bytes("memory_limit", limit)
+        threshold, rank, dtype = self.eigenvalue_threshold, self.rank, self.dtype
+        return TorchStorage(arrays, self._map, threshold=threshold, rank=rank, memory=memory, dtype=dtype)
 
-        self._map = device_map.kept
-        if not self._is_path():
-            solutions, _ = solved(data, self._all_C())
-            self._publish(solutions[0])
-            return solutions[0].n_iter
-        known, held = _held_apart(data, self.validation_fraction, rng)
-        solutions, unknowns = solved(known, self._all_C())
-        scores = []
-        for solution in solutions:
-            self._unknowns = solution.unknowns
-            values = device_values(self, arrays, held.X).T
-            scores.append(self._quality(values, arrays.host(held.targets), held.weights))
-        best = self._tell_path(scores, solutions)
-        final, _ = solved(data, [self.C_], unknowns[best])
-        self._publish(final[0])
-        return sum(each.n_iter for each in (*solutions, *final))
-
-    def _train(self, data, loss, unit, rng):
+    def _train(self, storage, data, unit):
         """Learn rows in batch; returns the number of Newton steps or epochs."""
-        memory = parsed_bytes("memory", self.memory)
         share = self.validation_fraction if self._holds_out() else 0.0
-        by_newton = self.solver == "newton"
-        training = new_training(self._map, data, loss, self.fit_intercept, memory, share, rng, whiten=not by_newton)
-        watcher = Watcher(training, self._quality, self.n_iter_no_change) if self.early_stopping else None
-        train = self._train_newton if by_newton else self._train_steps
-        return train(training, unit, watcher, rng)
-
-    def _train_newton(self, training, unit, watcher, rng):
-        """Solve for all values of C, and keep the best."""
-        settings = Settings(self.tol, self.max_iter or _NEWTON_STEPS, unit)
-        penalties = [self._penalty(C, training.task.rows.n_rows) for C in self._all_C()]
+        training = new_training(storage, data, self.new_loss(), self.fit_intercept, share, self._rng)
+        options = training.options._replace(tolerance=self.tol, max_iter=self.max_iter or _NEWTON_STEPS, unit=unit)
+        training = training._replace(options=options)
         if self._is_path():
-            solutions = solve_path(training, penalties, settings, rng)
-            self._publish(self._best_of_path(training, solutions, settings, rng))
+            return self._train_path(storage, training)
+        problem = training.problem._replace(penalty=self.penalty_for(self.C, training.problem.n_rows))
+        watcher = Watcher(training, self._quality, self.n_iter_no_change) if self.early_stopping else None
+        if self.solver == "newton":
+            solution = solve(problem, training.sample, options, self._rng, watch=watcher)
+            n_iter, ended, n_most = solution.n_iter, solution.converged, options.max_iter
         else:
-            solutions = solve_path(training, penalties, settings, rng, watcher)
-            task = training.task._replace(penalty=penalties[0])
-            self._warn_if_watched_in_vain(watcher, solutions[0].converged, settings.max_iter)
-            self._publish(solutions[0] if watcher is None else self._best_watched(watcher, task, unit, rng))
-        return sum(each.n_iter for each in solutions)
+            n_most = self.max_iter or _EPOCHS
+            parameters, n_iter = run_epochs(self.solver, self.average, problem, self._map, n_most, watcher, self._rng)
+            ended = n_iter < n_most
+            if watcher is None:
+                solution = certified(problem, parameters, options, self._rng)
+        if watcher is not None:
+            self._warn_if_watched_in_vain(watcher, ended, n_most)
+            self.best_validation_score_ = watcher.best
+            solution = certified(problem, watcher.best_parameters, options, self._rng)
+        self._publish(storage, solution)
+        return n_iter
 
-    def _train_steps(self, training, unit, watcher, rng):
-        """Epochs of subgradient steps."""
-        task = training.task._replace(penalty=self._penalty(self.C, training.task.rows.n_rows))
-        n_epochs = self.max_iter or _EPOCHS
-        unknowns, n_taken = run_epochs(self.solver, self.average, task, self._map, n_epochs, watcher, rng)
-        self._warn_if_watched_in_vain(watcher, n_taken < n_epochs, n_epochs)
-        if watcher is None:
-            self._publish(certified(task, unknowns, unit, rng))
-        else:
-            self._publish(self._best_watched(watcher, task, unit, rng))
-        return n_taken
-
-    def _warn_if_watched_in_vain(self, watcher, ended, n_most):
-        """Tell if early stopping did not come to stop."""
-        if watcher is not None and not (watcher.is_done or ended):
-            rising = f"the score on the validation rows still rose within the last {self.n_iter_no_change} steps"
-            advice = f"{rising}; raise max_iter"
-            warn_at_limit(self, f"max_iter={n_most}", advice)
-
-    def _best_watched(self, watcher, task, unit, rng):
-        """The solution that did best on the held rows."""
-        self.best_validation_score_ = watcher.best
-        return certified(task, watcher.unknowns, unit, rng)
-
-    def _publish(self, solution):
-        """Keep a solution; tell its objective, and how far above the optimum it may be at most."""
-        self._unknowns = solution.unknowns
-        self.objective_ = float(solution.objectives.sum())
-        self.suboptimality_bound_ = float((solution.objectives - solution.bounds).sum())
-        warn_if_above(self, solution.converged, self.max_iter or _NEWTON_STEPS)
-
-    def _best_of_path(self, training, solutions, settings, rng):
-        """The solution on all rows for the value of C that does best on the held ones."""
-        held = training.held
-        scores = [self._quality(scores_on(training, held, s.unknowns), held.targets, held.weights) for s in solutions]
-        best = self._tell_path(scores, solutions)
-        whole = training.whole._replace(penalty=self._penalty(self.C_, training.whole.rows.n_rows))
-        return solve_warm(whole, solutions[best].unknowns, settings, rng)
-
-    def _tell_path(self, scores, solutions):
-        """Publish how all values of C did; returns the number of the best."""
+    def _train_path(self, storage, training):
+        """Solve for all values of C; for the one that does best on the validation rows, once more with all rows."""
+        penalties = [self.penalty_for(C, training.problem.n_rows) for C in self._all_C()]
+        solutions = solve_path(training, penalties, self._rng)
+        scores = [self._quality(*validation_scores(training, solution.parameters)) for solution in solutions]
         best = int(np.argmax(scores))
         self.C_ = self._all_C()[best]
         self.path_ = {
@@ -302,36 +360,104 @@ class LowRankMachine(RelativeRows, BaseEstimator):
             "objective": np.array([s.objectives.sum() for s in solutions]),
             "suboptimality_bound": np.array([(s.objectives - s.bounds).sum() for s in solutions]),
         }
-        return best
+        whole = training.whole._replace(penalty=self.penalty_for(self.C_, training.whole.n_rows))
+        start = solutions[best].parameters
+        self._publish(storage, solve(whole, training.sample, training.options, self._rng, start=start))
+        return sum(each.n_iter for each in solutions)
+
+    def _warn_if_watched_in_vain(self, watcher, ended, n_most):
+        """Tell if early stopping did not come to stop."""
+        if not (watcher.is_done or ended):
+            rising = f"the score on the validation rows still rose within the last {self.n_iter_no_change} steps"
+            advice = f"{rising}; raise max_iter"
+            warn_at_limit(self, f"max_iter={n_most}", advice)
+
+    def _publish(self, storage, solution):
+        """Keep a solution; tell its objective, and how far above the optimum it may be at most."""
+        self._weights = storage.published(solution.parameters)
+        self.objective_ = float(solution.objectives.sum())
+        self.suboptimality_bound_ = float((solution.objectives - solution.bounds).sum())
+        warn_if_above(self, solution.converged, self.max_iter or _NEWTON_STEPS)
+
+    # --- streams --------------------------------------------------------------------------------------------
+
+    def _learn_rows(self, X, targets, weights):
+        """Learn a batch in its order."""
+        # One step after the other: that is for the CPU, whatever `fit` is for.
+        X, targets, weights = with_weight(on_host(X), targets, weights)
+        with blas_threads(self.n_jobs):
+            learned = self._learned()
+            stream = learn_batch(
+                Stream(self._map, self._steps, self._first), self._method(learned), X, targets, weights
+            )
+            self._map, self._steps, self._first = stream
+        if self._steps is not None:
+            self._weights = parameters_of(self._steps)
+
+    def _learned(self):
+        """What `fit` found, in terms of features; None where there was none."""
+        if not hasattr(self, "_n_fitted"):
+            return None
+        self._first = None  # the map is that of `fit`
+        if isinstance(self._map, Nystroem) and self._map.whitening is None:  # which was on a device
+            self._map, self._weights = with_whitening(self._map, self._weights, self.eigenvalue_threshold, self.rank)
+        return Learned(self._weights, self._n_fitted)
+
+    def _method(self, learned):
+        """How the stream learns."""
+        C, n_rows = getattr(self, "C_", self._all_C()[-1]), LENGTH if learned is None else learned.n_rows
+        plan, rng, sparse = self.map_plan(), self._rng, self._is_sparse
+        return Method(
+            solver="asset" if self.solver == "newton" else self.solver,
+            average=self.average,
+            loss=self.new_loss(),
+            penalty=self.penalty_for(C, n_rows),
+            intercept=self.fit_intercept,
+            n_components=self.n_components,
+            new_map=lambda rows: plan.new(rows, rng, sparse=sparse and rows is None),
+            learned=learned,
+        )
+
+    def _move_rows(self, shift):
+        if self._map is not None:
+            self._map = moved_map(self._map, shift)
+        if self._first is not None:
+            self._first = (self._first[0] - np.float32(shift), *self._first[1:])
+
+    @property
+    def t_(self):
+        """Number of examples learned from; those of `fit` count once."""
+        check_is_fitted(self)
+        return int(self._steps.state.clock[STEP]) if self._steps is not None else getattr(self, "_n_fitted", 0)
 
     # --- scores ---------------------------------------------------------------------------------------------
 
     def _raw_coefficients(self):
         """Coefficients of raw features, one column per output."""
-        weights, whitening = self._unknowns[:, :-1], whitening_of(self._map)
-        return (weights if whitening is None else weights @ whitening.T).T
+        return raw_weights(self._map, self._weights[:, :-1]).T
 
     def _output(self, X, arrays=None):
         """Decision values, one column per output; computed on a given device, or on the machine's own."""
         check_is_fitted(self)
-        arrays = arrays or (self._arrays() if self._device() != "cpu" else None)
-        if arrays is not None and arrays.is_torch:
-            return device_values(self, arrays, self._known_rows(X, AS_IT_IS))
+        arrays = arrays or self._arrays()
+        if arrays.is_torch:
+            X = self._known_rows(X, AS_IT_IS)
+            return device_values(arrays, self._map, self._raw_coefficients().T, X) + self._weights[:, -1]
         X = self._known_rows(X, None)
         with blas_threads(self.n_jobs):
-            return linear_values(self._map, X, self._raw_coefficients()) + self._unknowns[:, -1]
+            return linear_values(self._map, X, self._raw_coefficients()) + self._weights[:, -1]
 
     @property
     def coef_(self):
         """Weights of the features, shape (n_outputs, n_features of the map)."""
         check_is_fitted(self)
-        return self._unknowns[:, :-1].copy()
+        return self._weights[:, :-1].copy()
 
     @property
     def intercept_(self):
         """Intercepts, shape (n_outputs,)."""
         check_is_fitted(self)
-        return self._unknowns[:, -1].copy()
+        return self._weights[:, -1].copy()
 
     @property
     def landmarks_(self):
@@ -355,10 +481,10 @@ class LowRankMachine(RelativeRows, BaseEstimator):
     def rank_(self):
         """Number of features: eigenvalues that were kept, or Fourier components."""
         check_is_fitted(self)
-        return self._unknowns.shape[1] - 1
+        return self._weights.shape[1] - 1
 
     @property
     def model_bytes_(self):
         """Bytes that prediction needs: the map and one coefficient for each raw feature and output."""
         check_is_fitted(self)
-        return map_bytes(self._map) + 4 * (width_of(self._map) + 1) * len(self._unknowns)
+        return map_bytes(self._map) + 4 * (width_of(self._map) + 1) * len(self._weights)

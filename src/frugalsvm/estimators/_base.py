@@ -9,12 +9,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
+from frugalsvm.arrays.expansion import expansion_values
+from frugalsvm.arrays.maps import kernel_map
+from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.predict import decision_values
-from frugalsvm.device.arrays import arrays_on
-from frugalsvm.device.expansion import expansion_values
-from frugalsvm.device.maps import kernel_map
 from frugalsvm.estimators._origin import RelativeRows
 from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators._threads import thread_count

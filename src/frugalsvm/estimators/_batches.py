@@ -1,19 +1,18 @@
 """Data that does not fit into memory: batches that can be read again and again."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 
+from frugalsvm.arrays.namespace import on_host
 from frugalsvm.core.moments import Moments, joined_moments, moments_of
 from frugalsvm.core.origin import Origin, relative
-from frugalsvm.device.arrays import on_host
-from frugalsvm.estimators._asset import dense_rows
 from frugalsvm.estimators._origin import check_size
 from frugalsvm.estimators._validation import validated_rows
 
-__all__ = ["Batches", "Survey", "rows_numbered"]
+__all__ = ["Batches", "Survey"]
 
 
 class Survey(NamedTuple):
@@ -80,14 +79,3 @@ class Batches:
         if weights and len(weights) != len(labels):
             raise ValueError("Some batches have sample weights and some have none.")
         return Survey(np.concatenate(labels), np.concatenate(weights) if weights else None, moments)
-
-
-def rows_numbered(batches: Batches, index: np.ndarray) -> Any:
-    """Dense rows with the given numbers, which are in increasing order."""
-    found, start = [], 0
-    for X in batches.rows():
-        first, last = np.searchsorted(index, (start, start + X.shape[0]))
-        if first < last:
-            found.append(dense_rows(X[index[first:last] - start]))
-        start += X.shape[0]
-    return np.concatenate(found)

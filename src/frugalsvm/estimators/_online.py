@@ -5,8 +5,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from frugalsvm.arrays.namespace import on_host
 from frugalsvm.core.predict import confidence
-from frugalsvm.device.arrays import on_host
 from frugalsvm.estimators._base import KernelExpansionClassifier, ScoringClassifier, unchanged_on_error
 from frugalsvm.estimators._origin import RelativeRows
 from frugalsvm.estimators._validation import (
@@ -18,16 +18,16 @@ from frugalsvm.estimators._validation import (
 from frugalsvm.estimators._warnings import warn_after_fit
 from frugalsvm.estimators._writable import forget_learned, prepare_to_learn
 
-__all__ = ["FIRST_SLOTS", "OnlineClassifier", "OnlineLearner"]
+__all__ = ["FIRST_SLOTS", "OnlineClassifier", "OnlineLearner", "StreamLearner"]
 
 FIRST_SLOTS = 256  # room to begin with where there is no budget
 
 
-class OnlineLearner(RelativeRows, ScoringClassifier):
-    """Base of classifiers with ``fit`` in passes and ``partial_fit`` in batches, whatever their model is.
+class StreamLearner(RelativeRows, ScoringClassifier):
+    """Base of classifiers with ``partial_fit`` in batches, whatever their model is.
 
     Subclasses define ``_check_params``, ``_start`` (an empty model), ``_learn`` (rows in an order) and, where they can
-    meet new classes, ``_set_classes`` and the parameter ``new_classes``; ``_finish`` comes after the passes of ``fit``.
+    meet new classes, ``_set_classes`` and the parameter ``new_classes``.
     """
 
     _first_dtype: type | None = None  # the type of the rows; None is that of the first ones
@@ -41,10 +41,6 @@ class OnlineLearner(RelativeRows, ScoringClassifier):
     def _grows(self):
         return self._may_grow and self.new_classes == "grow"
 
-    @property
-    def _n_passes(self):
-        return self.max_iter
-
     def _start(self, X, classes, random_state):
         raise NotImplementedError
 
@@ -53,56 +49,6 @@ class OnlineLearner(RelativeRows, ScoringClassifier):
 
     def _set_classes(self, classes):
         """Give the model outputs for new classes, if there are any."""
-
-    def _finish(self, X, labels, weights, random_state):
-        """What ``fit`` does after its passes."""
-
-    def fit(self, X, y, sample_weight=None):
-        """Learn from all rows, in ``max_iter`` passes.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples; one of weight 0 is as if it were not there.
-
-        Returns
-        -------
-        self
-        """
-        with unchanged_on_error(self):
-            self._fit(X, y, sample_weight)
-        return self
-
-    def _fit(self, X, y, sample_weight):
-        self._check_params()
-        y, sample_weight = on_host(y), on_host(sample_weight)
-        random_state = check_random_state(self.random_state)
-        goes_on = getattr(self, "warm_start", False) and hasattr(self, "classes_")
-        X, y, seen = self._validated(X, y, reset=not goes_on)
-        if len(seen) < 2 and not goes_on:
-            raise ValueError(
-                f"Learning needs two classes at least, but all labels are {seen[:1].tolist()[0]!r}: one class."
-            )
-        classes = self._known_classes(seen) if goes_on else seen
-        labels = encoded_labels(y, seen, classes, may_grow=self._may_grow)
-        weights = example_weights(sample_weight, self.class_weight, X, classes, labels)
-        if goes_on:
-            prepare_to_learn(self)
-            self._set_classes(classes)
-        else:
-            forget_learned(self)
-            self._start(X, classes, random_state)
-            X = self._with_origin(X, whole=True)
-        self._passes(X, labels, weights, random_state)
-        self.n_iter_ = self._n_passes
-        self._finish(X, labels, weights, random_state)
-        warn_after_fit(self, X, labels, weights)
-
-    def _passes(self, X, labels, weights, random_state):
-        for _ in range(self._n_passes):
-            self._learn(X, labels, weights, self._order(X.shape[0], random_state))
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from a batch of rows, in the given order, once.
@@ -229,6 +175,64 @@ class OnlineLearner(RelativeRows, ScoringClassifier):
         if (self.classes_.dtype.kind in "biuf") != (seen.dtype.kind in "biuf"):
             raise ValueError(f"Labels like {seen[:1].tolist()[0]!r} do not mix with the classes {self.classes_!r}.")
         return np.union1d(self.classes_, seen)
+
+
+class OnlineLearner(StreamLearner):
+    """Base of classifiers whose ``fit`` is passes over all rows; ``_finish`` comes after them."""
+
+    @property
+    def _n_passes(self):
+        return self.max_iter
+
+    def _finish(self, X, labels, weights, random_state):
+        """What ``fit`` does after its passes."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from all rows, in ``max_iter`` passes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the examples; one of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            self._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X, y, sample_weight):
+        self._check_params()
+        y, sample_weight = on_host(y), on_host(sample_weight)
+        random_state = check_random_state(self.random_state)
+        goes_on = getattr(self, "warm_start", False) and hasattr(self, "classes_")
+        X, y, seen = self._validated(X, y, reset=not goes_on)
+        if len(seen) < 2 and not goes_on:
+            raise ValueError(
+                f"Learning needs two classes at least, but all labels are {seen[:1].tolist()[0]!r}: one class."
+            )
+        classes = self._known_classes(seen) if goes_on else seen
+        labels = encoded_labels(y, seen, classes, may_grow=self._may_grow)
+        weights = example_weights(sample_weight, self.class_weight, X, classes, labels)
+        if goes_on:
+            prepare_to_learn(self)
+            self._set_classes(classes)
+        else:
+            forget_learned(self)
+            self._start(X, classes, random_state)
+            X = self._with_origin(X, whole=True)
+        self._passes(X, labels, weights, random_state)
+        self.n_iter_ = self._n_passes
+        self._finish(X, labels, weights, random_state)
+        warn_after_fit(self, X, labels, weights)
+
+    def _passes(self, X, labels, weights, random_state):
+        for _ in range(self._n_passes):
+            self._learn(X, labels, weights, self._order(X.shape[0], random_state))
 
     def _order(self, n_rows, random_state):
         if not self.shuffle:

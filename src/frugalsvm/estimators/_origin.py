@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from frugalsvm.arrays.namespace import is_torch, on_host
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.origin import (
     FAR_ROWS,
@@ -17,7 +18,6 @@ from frugalsvm.core.origin import (
     relative,
     some_rows,
 )
-from frugalsvm.device.arrays import is_torch, on_host
 from frugalsvm.estimators._tensors import relative_tensor
 from frugalsvm.estimators._validation import AS_IT_IS, validated_rows
 from frugalsvm.estimators._warn import warn_caller

@@ -10,8 +10,8 @@ from scipy.sparse import issparse
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from frugalsvm.arrays.namespace import is_torch
 from frugalsvm.core.moments import Moments, moments_of, scale_gamma
-from frugalsvm.device.arrays import is_torch
 from frugalsvm.estimators._tensors import moments_of_tensor, validated_tensor
 from frugalsvm.exceptions import ParameterError
 

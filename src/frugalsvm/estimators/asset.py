@@ -1,28 +1,21 @@
 """ASSET as a scikit-learn classifier."""
 
-import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from frugalsvm.asset.losses import Hinge, SquaredHinge
+from frugalsvm.arrays.namespace import HOST, on_host
 from frugalsvm.core.outputs import n_outputs_for
-from frugalsvm.device.losses import class_targets
-from frugalsvm.estimators._asset_stream import StreamingMachine
-from frugalsvm.estimators._base import unchanged_on_error
-from frugalsvm.estimators._batches import Batches
-from frugalsvm.estimators._online import OnlineLearner
-from frugalsvm.estimators._validation import (
-    check_choice,
-    distinct_labels,
-    encoded_labels,
-    example_weights,
-)
+from frugalsvm.estimators._asset import LowRankMachine
+from frugalsvm.estimators._asset_saved import LOW_RANK
+from frugalsvm.estimators._online import StreamLearner
+from frugalsvm.estimators._validation import distinct_labels, encoded_labels, example_weights
+from frugalsvm.estimators._warnings import warn_after_fit
+from frugalsvm.lowrank.targets import accuracy, class_targets
+from frugalsvm.persist.values import is_classes
 
 __all__ = ["ASSETClassifier"]
 
-_HINGES = {"hinge": Hinge, "squared_hinge": SquaredHinge}
 
-
-class ASSETClassifier(StreamingMachine, OnlineLearner):
+class ASSETClassifier(LowRankMachine, StreamLearner):
     """Low-rank kernel SVM: the fast one for large data, in batch or as a stream with an intercept.
 
     The kernel is replaced by the inner product of ``n_components`` features, Nystroem or random Fourier. On them `fit`
@@ -213,91 +206,50 @@ class ASSETClassifier(StreamingMachine, OnlineLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _check_params(self):
-        self._check_machine()
-        check_choice("loss", self.loss, _HINGES)
+    _for_classes = True
+    _saved = LOW_RANK._replace(required={**LOW_RANK.required, "classes_": is_classes})
+
+    def _examples(self, X, y, sample_weight):
+        X, y, classes = self._validated(X, on_host(y), reset=True)
+        return X, *self._labeled(y, classes, X, on_host(sample_weight))
+
+    def _surveyed(self, survey):
+        if survey.y.dtype.kind not in "iub":
+            check_classification_targets(survey.y)
+        return self._labeled(survey.y, distinct_labels(survey.y), survey.y[:, None], survey.sample_weight)
+
+    def _labeled(self, y, classes, X, sample_weight):
+        """Indices of classes, and weights, of all rows; the classes are these."""
+        if len(classes) < 2:
+            raise ValueError(
+                f"Learning needs two classes at least, but all labels are {classes[:1].tolist()[0]!r}: one class."
+            )
+        labels = encoded_labels(y, classes, classes, may_grow=False)
+        weights = example_weights(sample_weight, self.class_weight, X, classes, labels)
+        self.classes_ = classes
+        return labels, weights
+
+    def _look_back(self, X, y, weights):
+        warn_after_fit(self, X, y, weights)
+
+    def _n_outputs(self):
+        return n_outputs_for(len(self.classes_))
+
+    def _targets(self, y, arrays):
+        return class_targets(arrays, y, len(self.classes_))
+
+    _quality = staticmethod(accuracy)
+
+    # --- streams --------------------------------------------------------------------------------------------
 
     def _start(self, X, classes, random_state):
         self.classes_ = classes
-        rng = np.random.default_rng(random_state.randint(2**31))
-        self._begin(n_outputs_for(len(classes)), self._kernel_for(X), not isinstance(X, np.ndarray), rng)
-
-    def _device_targets(self, labels):
-        """The targets of `fit`, made where it is computed."""
-        if self._device() == "cpu":
-            return self._targets(labels)
-        return class_targets(self._arrays(), labels, len(self.classes_))
-
-    def _targets(self, labels):
-        """+1 for the rows of an output's class, -1 for others; shape (n_outputs, n_rows)."""
-        n_classes = len(self.classes_)
-        positive = labels[None] == (np.array([[1]]) if n_classes == 2 else np.arange(n_classes)[:, None])
-        return np.where(positive, np.float32(1), np.float32(-1))
-
-    def _passes(self, X, labels, weights, random_state):
-        self._fit_rows(X, self._device_targets(labels), weights, _HINGES[self.loss](), 1.0)
-
-    def fit_batches(self, batches):
-        """Learn from data that does not fit into memory, read batch by batch, several times.
-
-        Features are computed again in every pass, and what is kept at a time is within ``memory``.
-
-        Parameters
-        ----------
-        batches : iterable or callable
-            Batches ``(X, y)`` or ``(X, y, sample_weight)``: a list, any object that can be iterated again and again, or
-            a function that returns a new iterator. They are the same rows in the same order every time.
-
-
-        Returns
-        -------
-        self
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from frugalsvm import ASSETClassifier
-        >>> X = np.random.default_rng(0).normal(size=(5000, 3))
-        >>> y = np.sin(3 * X[:, 0]) > 0
-        >>> def batches():  # a file would be read here
-        ...     for start in range(0, 5000, 1000):
-        ...         yield X[start : start + 1000], y[start : start + 1000]
-        >>> model = ASSETClassifier(n_components=64, C=10, memory="1MB", random_state=0).fit_batches(batches)
-        >>> model.score(X, y) > 0.9
-        True
-        """
-        with unchanged_on_error(self):
-            self._check_params()
-            batches = Batches(batches)
-            survey = batches.survey(self)
-            if survey.y.dtype.kind not in "iub":
-                check_classification_targets(survey.y)
-            seen = distinct_labels(survey.y)
-            if len(seen) < 2:
-                raise ValueError(f"Learning needs two classes at least, but all labels are {seen.tolist()[0]!r}.")
-            self.classes_ = seen
-            self._begin_survey(survey, n_outputs_for(len(seen)))
-            labels = encoded_labels(survey.y, seen, seen, may_grow=False)
-            weights = example_weights(survey.sample_weight, self.class_weight, survey.y[:, None], seen, labels)
-            targets = self._device_targets(labels)
-            del survey, labels  # as long as all targets
-            self._fit_batches(batches, targets, weights, _HINGES[self.loss](), 1.0)
-        return self
-
-    @property
-    def _n_passes(self):
-        return self._n_iter
+        self._begin_with(X, random_state)
 
     def _learn(self, X, labels, weights, order):
-        self._learn_rows(X, self._targets(labels), weights, _HINGES[self.loss]())
+        self._learn_rows(X, self._targets(labels, HOST), weights)
 
-    def _quality(self, scores, targets, weights):
-        """Accuracy."""
-        if len(scores) == 1:
-            right = (scores[0] >= 0) == (targets[0] > 0)
-        else:
-            right = scores.argmax(axis=0) == targets.argmax(axis=0)
-        return float(np.average(right, weights=weights)) if weights.any() else 0.0
+    # --- scores ---------------------------------------------------------------------------------------------
 
     def _scores(self, X):
         return self._output(X)

@@ -2,23 +2,19 @@
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
 
-from frugalsvm.asset.losses import EpsilonInsensitive, SquaredEpsilonInsensitive
-from frugalsvm.device.arrays import arrays_on, on_host
-from frugalsvm.estimators._asset_stream import StreamingMachine
+from frugalsvm.arrays.namespace import arrays_on, on_host
+from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._base import unchanged_on_error
-from frugalsvm.estimators._batches import Batches
-from frugalsvm.estimators._validation import check_choice, check_positive
+from frugalsvm.estimators._validation import check_positive
 from frugalsvm.estimators._writable import prepare_to_learn
+from frugalsvm.lowrank.targets import r_squared, spread
 
 __all__ = ["ASSETRegressor"]
 
-_TUBES = {"epsilon_insensitive": EpsilonInsensitive, "squared_epsilon_insensitive": SquaredEpsilonInsensitive}
 
-
-class ASSETRegressor(RegressorMixin, StreamingMachine):
+class ASSETRegressor(RegressorMixin, LowRankMachine):
     """Low-rank kernel regression with the losses of support vector regression, in batch or as a stream.
 
     The same features and solvers as `ASSETClassifier`, for targets that are numbers.
@@ -206,13 +202,11 @@ class ASSETRegressor(RegressorMixin, StreamingMachine):
         tags.input_tags.sparse = True
         return tags
 
-    def _check_params(self):
-        self._check_machine()
-        check_choice("loss", self.loss, _TUBES)
-        check_positive("epsilon", self.epsilon, zero=True)
+    _for_classes = False
 
-    def _loss(self):
-        return _TUBES[self.loss](float(self.epsilon))
+    def _check_params(self):
+        super()._check_params()
+        check_positive("epsilon", self.epsilon, zero=True)
 
     def _checked(self, X, y, sample_weight, *, reset):
         """Rows, targets of the one output, and weights or None."""
@@ -222,39 +216,31 @@ class ASSETRegressor(RegressorMixin, StreamingMachine):
         y, sample_weight = on_host(y), on_host(sample_weight)
         y = column_or_1d(y, warn=True, dtype=np.float64)
         check_consistent_length(X, y)
+        return X, *self._finite(y, sample_weight, X)
+
+    def _finite(self, y, sample_weight, X):
         if not np.isfinite(y).all():
             raise ValueError("Input y contains NaN or infinity.")
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        return X, y.astype(np.float32)[None], sample_weight
+        return y.astype(np.float32)[None], sample_weight
 
-    def _start(self, X):
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        self._begin(1, self._kernel_for(X), not isinstance(X, np.ndarray), rng)
+    def _examples(self, X, y, sample_weight):
+        return self._checked(X, y, sample_weight, reset=True)
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn from all rows.
+    def _surveyed(self, survey):
+        return self._finite(survey.y, survey.sample_weight, survey.y[:, None])
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples; one of weight 0 is as if it were not there.
+    def _n_outputs(self):
+        return 1
 
-        Returns
-        -------
-        self
-        """
-        with unchanged_on_error(self):
-            self._check_params()
-            X, targets, weights = self._checked(X, y, sample_weight, reset=True)
-            self._start(X)
-            X = self._with_origin(X, whole=True)
-            # Losses are smoothed in units of the spread of the targets.
-            self._fit_rows(X, targets, weights, self._loss(), _spread(targets, weights))
-            self.n_iter_ = self._n_iter
-        return self
+    def _targets(self, y, arrays):
+        return y
+
+    def _unit(self, targets, weights):
+        return spread(targets, weights)
+
+    _quality = staticmethod(r_squared)
 
     def partial_fit(self, X, y, sample_weight=None):
         """Learn from a batch of rows, in the given order, once.
@@ -271,73 +257,17 @@ class ASSETRegressor(RegressorMixin, StreamingMachine):
         """
         with unchanged_on_error(self):
             self._check_params()
-            first = not hasattr(self, "_unknowns")
+            first = not hasattr(self, "_weights")
             X, targets, weights = self._checked(X, y, sample_weight, reset=first)
             if first:
-                self._start(X)
+                self._begin_with(X)
                 X = self._with_origin(X, whole=False)
             else:
                 prepare_to_learn(self)
-            X = self._follow(X)
-            self._learn_rows(X, targets, weights, self._loss())
-        return self
-
-    def fit_batches(self, batches):
-        """Learn from data that does not fit into memory, read batch by batch, several times.
-
-        Features are computed again in every pass, and what is kept at a time is within ``memory``.
-
-        Parameters
-        ----------
-        batches : iterable or callable
-            Batches ``(X, y)`` or ``(X, y, sample_weight)``: a list, any object that can be iterated again and again, or
-            a function that returns a new iterator. They are the same rows in the same order every time.
-
-
-        Returns
-        -------
-        self
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from frugalsvm import ASSETRegressor
-        >>> X = np.random.default_rng(0).normal(size=(5000, 3))
-        >>> y = np.sin(3 * X[:, 0])
-        >>> def batches():  # a file would be read here
-        ...     for start in range(0, 5000, 1000):
-        ...         yield X[start : start + 1000], y[start : start + 1000]
-        >>> model = ASSETRegressor(n_components=256, C=10, memory="1MB", random_state=0).fit_batches(batches)
-        >>> model.score(X, y) > 0.9
-        True
-        """
-        with unchanged_on_error(self):
-            self._check_params()
-            batches = Batches(batches)
-            survey = batches.survey(self)
-            targets = survey.y.astype(np.float32)[None]
-            if not np.isfinite(targets).all():
-                raise ValueError("Input y contains NaN or infinity.")
-            self._begin_survey(survey, 1)
-            weights = survey.sample_weight
-            if weights is not None:
-                weights = _check_sample_weight(weights, survey.y[:, None], dtype=np.float64, ensure_non_negative=True)
-            self._fit_batches(batches, targets, weights, self._loss(), _spread(targets, weights))
+            self._learn_rows(self._follow(X), targets, weights)
         return self
 
     def predict(self, X, *, device=None):
         """Predicted values of the rows of ``X``, computed on a device if one is given."""
         check_is_fitted(self)
         return self._output(X, None if device is None else arrays_on(device))[:, 0]
-
-    def _quality(self, scores, targets, weights):
-        """R^2."""
-        spread = np.average(np.square(targets[0] - np.average(targets[0], weights=weights)), weights=weights)
-        return 1.0 - float(np.average(np.square(scores[0] - targets[0]), weights=weights) / (spread or 1.0))
-
-
-def _spread(targets, weights):
-    """How far apart the middle half of the targets with a weight is; outliers do not count."""
-    seen = targets if weights is None or not np.any(weights) else targets[:, weights > 0]
-    low, high = np.percentile(seen, [25, 75])
-    return float(high - low) / 1.35 or float(seen.std()) or 1.0

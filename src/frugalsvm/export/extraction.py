@@ -8,13 +8,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.asset.fourier import DenseFourier, StructuredFourier, hadamard
-from frugalsvm.asset.nystroem import Nystroem
 from frugalsvm.core.kernels import RBF, Linear, Poly
 from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._base import KernelExpansionClassifier
 from frugalsvm.estimators._exact import ExactClassifier
 from frugalsvm.export.models import PlainModel
+from frugalsvm.lowrank.fourier import DenseFourier, StructuredFourier, hadamard
+from frugalsvm.lowrank.nystroem import Nystroem
 from frugalsvm.pipelines import StreamPipeline
 
 __all__ = ["plain_model"]

@@ -1,1 +1,0 @@
-"""ASSET: low-rank kernel machines over Nystroem or random Fourier features."""

@@ -1,0 +1,125 @@
+"""Newton directions: the Hessian of a sample of rows, and conjugate gradients with a factor of a smaller sample.
+
+Only rows near the margin have curvature. At most 40 of them for each feature make the Hessian that conjugate gradients
+multiply with, and at most 6 for each feature the one that is factorized, whitened, as their preconditioner.
+"""
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+__all__ = ["Cholesky", "Hessian", "conjugate_gradients", "thinned", "with_ridge"]
+
+_TINY = 1e-300
+
+
+def _divisor(weights, options):
+    return 1 if weights.shape[0] == 1 else options.several
+
+
+def _scaled_up(xp, part, whole):
+    """A part of some curvatures, scaled to the sum of all."""
+    scale = xp.sum(whole, axis=1, dtype=xp.float64) / xp.clip(xp.sum(part, axis=1), _TINY, None)
+    return part * scale[:, None]
+
+
+class Hessian:
+    """The Hessian of the objective, from a sample of the rows near the margin of some output.
+
+    ``rows`` are raw, and ``weights`` (n_outputs, n_rows) their curvatures over the number of all rows.
+    """
+
+    def __init__(self, problem, second, options, rng):
+        arrays, xp = problem.arrays, problem.arrays.xp
+        self.problem = problem
+        near = xp.nonzero(xp.any(second > options.near * xp.max(second, axis=1, keepdims=True), axis=0))[0]
+        limit = options.sample * (problem.n_features + 1) // _divisor(second, options)
+        limit = max(1, min(limit, options.most_sample_numbers // problem.rows.width))
+        if near.shape[0] > limit:
+            near = near[problem.backend.choose(near.shape[0], limit, rng)]
+        self.rows = problem.rows.take(near)
+        self.weights = _scaled_up(xp, arrays.double(second[:, near]), second) / problem.n_rows
+        self._single = arrays.single(self.weights)
+
+    def times(self, directions):
+        """The Hessian times vectors ``(n_outputs, d + 1)``, in their type."""
+        problem, arrays = self.problem, self.problem.arrays
+        changes = arrays.single(problem.whitening.raw(directions[:, :-1])) @ self.rows.T
+        if problem.intercept:
+            changes += arrays.single(directions[:, -1:])
+        changes *= self._single
+        sums = problem.whitening.features(arrays.cast(changes @ self.rows, directions.dtype))
+        return problem.with_intercept(sums + problem.penalty * directions[:, :-1], changes)
+
+    def preconditioner(self, options, rng):
+        return self.problem.backend.preconditioner(self, options, rng)
+
+
+def thinned(hessian, per_feature, options, rng):
+    """Rows and weights of a Hessian, fewer of them, with the same sums of weights."""
+    problem, rows, weights = hessian.problem, hessian.rows, hessian.weights
+    limit = per_feature * (problem.n_features + 1) // _divisor(weights, options)
+    if rows.shape[0] <= limit:
+        return rows, weights
+    part = problem.backend.choose(rows.shape[0], limit, rng)
+    return rows[part], _scaled_up(problem.arrays.xp, weights[:, part], weights)
+
+
+class Cholesky:
+    """Preconditioner: Cholesky factors of Hessians ``(n, d + 1, d + 1)``, one for each output or one for all.
+
+    ``patience``: how many steps more than when it was new conjugate gradients may take before a new one is made.
+    """
+
+    def __init__(self, matrices, patience):
+        self.patience = patience
+        self._factors = [_factorized(matrix) for matrix in matrices]
+
+    def solve(self, vectors):
+        """An output's vector in each row."""
+        if len(self._factors) == 1:
+            return cho_solve(self._factors[0], vectors.T, check_finite=False).T
+        each = zip(self._factors, vectors, strict=True)
+        return np.array([cho_solve(factor, vector, check_finite=False) for factor, vector in each])
+
+
+def _factorized(matrix):
+    def attempt(ridge):
+        shifted = matrix.copy()
+        np.fill_diagonal(shifted, matrix.diagonal() + ridge)
+        try:
+            return cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            return None
+
+    return with_ridge(attempt, float(matrix.diagonal().max()))
+
+
+def with_ridge(attempt, largest):
+    """A factor, with as much added to the diagonal as it takes: sums in float32 are not exact."""
+    ridge = 1e-7 * max(largest, _TINY)
+    while (factor := attempt(ridge)) is None:
+        ridge *= 10.0
+    return factor
+
+
+def conjugate_gradients(xp, hessian, preconditioner, gradients, forcing, max_steps):
+    """Directions that solve ``Hessian direction = -gradient`` for each output, and the number of steps taken."""
+    tiny = float(xp.finfo(gradients.dtype).tiny)
+    directions = xp.zeros_like(gradients)
+    residuals = -gradients
+    search = solved = preconditioner.solve(residuals)
+    sizes = first_sizes = xp.sum(residuals * solved, axis=1)
+    steps = 0
+    while steps < max_steps:
+        steps += 1
+        products = hessian.times(search)
+        lengths = sizes / xp.clip(xp.sum(search * products, axis=1), tiny, None)
+        directions = directions + lengths[:, None] * search
+        residuals = residuals - lengths[:, None] * products
+        solved = preconditioner.solve(residuals)
+        new_sizes = xp.sum(residuals * solved, axis=1)
+        if bool(xp.all(new_sizes <= forcing**2 * first_sizes)):
+            break
+        search = solved + (new_sizes / xp.clip(sizes, tiny, None))[:, None] * search
+        sizes = new_sizes
+    return directions, steps

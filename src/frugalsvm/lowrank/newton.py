@@ -1,0 +1,109 @@
+"""Truncated Newton on a smoothed loss, directly on raw kernel rows.
+
+A step is one pass over the rows that have a slope (the gradient), conjugate gradients on a sample of those near the
+margin (`hessian`), one pass over all rows (how far the direction moves each score), and an exact line search on these
+changes, which needs no rows at all. All outputs move together. On a device, nothing is read back but a few numbers a
+step: whether conjugate gradients and line searches are done.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frugalsvm.lowrank.hessian import conjugate_gradients
+
+__all__ = ["Step", "line_search", "minimize", "newton_step"]
+
+_TINY = 1e-300
+
+
+class Step(NamedTuple):
+    slopes: Any  # before the step
+    directions: Any  # (n_outputs, d + 1)
+    changes: Any  # of the scores, for a step of length 1
+    lengths: Any  # (n_outputs,)
+    decrements: np.ndarray  # twice the reduction that the quadratic model promises
+    smoothing: float
+
+
+def minimize(problem, point, smoothing, tolerance, options, rng, *, preconditioner=None, watch=None):
+    """Move ``point`` until a step promises a relative reduction below ``tolerance``.
+
+    ``watch``, if given, is called with the parameters and the step after each one; what it returns tells whether to
+    stop. Without a preconditioner, one is made. Returns the number of steps, and the preconditioner as it is then.
+    """
+    n_steps, done = 0, False
+    while n_steps < options.max_iter and not done:
+        step, preconditioner = newton_step(problem, point, smoothing, preconditioner, options, rng)
+        n_steps += 1
+        done = _promises_little(0.5 * step.decrements, tolerance * problem.objectives(point), options)
+        if watch is not None:
+            done = watch(point.parameters, step) or done
+    return n_steps, preconditioner
+
+
+def _promises_little(reductions, limits, options):
+    return bool(reductions.sum() <= limits.sum() if options.together else (reductions <= limits).all())
+
+
+def newton_step(problem, point, smoothing, preconditioner, options, rng):
+    """Move a point by one step; returns the step, and the preconditioner, None where it did not serve well."""
+    arrays, xp, backend = problem.arrays, problem.arrays.xp, problem.backend
+    slopes = problem.slopes(point, smoothing, options)
+    gradients = problem.gradient(point.parameters, slopes)
+    hessian = problem.hessian(slopes, options, rng)
+    if preconditioner is None:
+        preconditioner = _Fresh(hessian.preconditioner(options, rng))
+    forcing = options.forcing if gradients.shape[0] == 1 else options.forcing_several
+    # Gradients become small: in units of their own, nothing vanishes in float32.
+    units = backend.units(gradients)
+    scaled = arrays.cast(gradients / units, backend.direction_dtype)
+    directions, n_steps = conjugate_gradients(xp, hessian, preconditioner, scaled, forcing, options.cg_steps)
+    directions = arrays.double(directions) * units
+    changes = problem.scores(directions)
+    start = xp.sum(gradients * directions, axis=1)
+    lengths = line_search(problem, point, smoothing, directions, changes, start, options)
+    step = Step(slopes, directions, changes, lengths, arrays.host(-start), smoothing)
+    problem.move(point, step)
+    return step, None if preconditioner.is_stale(n_steps) else preconditioner
+
+
+class _Fresh:
+    """A preconditioner that remembers how many steps conjugate gradients took when it was new."""
+
+    def __init__(self, made):
+        self.solve, self._patience, self._first_steps = made.solve, made.patience, None
+
+    def is_stale(self, n_steps):
+        if self._first_steps is None:
+            self._first_steps = n_steps
+        return n_steps > self._first_steps + self._patience
+
+
+def line_search(problem, point, smoothing, directions, changes, start, options):
+    """Lengths that minimize the smoothed objective along the directions, whose slopes at the beginning are ``start``.
+
+    Newton's method in one variable for each output, kept inside an interval that has the minimum.
+    """
+    xp, n_rows = problem.arrays.xp, problem.n_rows
+    linear = problem.penalty * xp.vecdot(point.parameters[:, :-1], directions[:, :-1])
+    quadratic = problem.penalty * xp.vecdot(directions[:, :-1], directions[:, :-1])
+    risk = n_rows * (start - linear)
+    active = start < 0  # otherwise rounding alone is left
+    low, high = xp.zeros_like(linear), xp.full_like(linear, float("inf"))
+    lengths = xp.where(active, xp.ones_like(linear), low)
+    for _ in range(options.line_steps):
+        slope, curvature = problem.along(point, changes, smoothing, risk, lengths, active)
+        slope, curvature = slope / n_rows + linear + lengths * quadratic, curvature / n_rows + quadratic
+        low, high = xp.where(slope < 0, lengths, low), xp.where(slope < 0, high, lengths)
+        guess = lengths - slope / xp.clip(curvature, _TINY, None)
+        bounded = xp.where(high < float("inf"), 0.5 * (low + high), 2.0 * lengths)
+        guess = xp.where((guess > low) & (guess < high), guess, bounded)
+        near = xp.abs(guess - lengths) <= options.line_tolerance * lengths
+        flat = xp.abs(slope) <= options.line_slope * xp.abs(start)
+        lengths = xp.where(active & ~flat, guess, lengths)
+        active = active & ~(flat | near)
+        if not bool(xp.any(active)):
+            break
+    # What is not there yet goes as far as is known to be downhill.
+    return xp.clip(xp.where(active, low, lengths), None, options.longest)

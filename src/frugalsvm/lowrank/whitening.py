@@ -1,0 +1,117 @@
+"""From kernel values with landmarks to features with the kernel as inner product, and back.
+
+With ``K_SS = F F'`` features of a row k are ``F^-1 k``, and the function with weights w of them is the expansion with
+coefficients ``F^-T w``. On the CPU, F comes from eigenvectors, without those whose eigenvalues are rounding errors
+(`frugalsvm.lowrank.nystroem`). Where there are none of these, Cholesky's factor gives the same models in a tenth of the
+time; where there are, it is eigenvectors on devices too, for up to a few thousand landmarks. For more, it is Cholesky's
+method with a little added to the diagonal.
+"""
+
+from typing import Any
+
+from frugalsvm.arrays.namespace import HOST
+
+__all__ = ["MatrixWhitening", "NoWhitening", "new_whitening", "whitening_with"]
+
+_MOST_EIGEN = 4096  # landmarks
+
+
+class NoWhitening:
+    """For rows that are features with the kernel as inner product already."""
+
+    def __init__(self, width: int):
+        self.n_features = width
+
+    def raw(self, vectors: Any) -> Any:
+        return vectors
+
+    def features(self, sums: Any) -> Any:
+        return sums
+
+
+class MatrixWhitening:
+    """Features are ``k W``, for a matrix W ``(n_landmarks, n_features)``.
+
+    ``double`` may be None, for lack of memory; all products are in float32 then. ``method`` is how it was found.
+    """
+
+    def __init__(self, double: Any, method: str = "eigen", *, single: Any = None, arrays=HOST):
+        self._arrays, self._double, self._single, self.method = arrays, double, single, method
+        self.n_features = (single if double is None else double).shape[1]
+
+    def _is_double(self, array):
+        return self._double is not None and array.dtype == self._double.dtype
+
+    def _in_single(self):
+        if self._single is None:
+            self._single = self._arrays.single(self._double)
+        return self._single
+
+    def raw(self, vectors: Any) -> Any:
+        """Coefficients of raw rows for vectors (n, n_features), in the type of these."""
+        if self._is_double(vectors):
+            return vectors @ self._double.T
+        return self._arrays.cast(self._arrays.single(vectors) @ self._in_single().T, vectors.dtype)
+
+    def features(self, sums: Any) -> Any:
+        """Raw rows, or sums of them (n, n_landmarks), in feature space, in their type."""
+        if self._is_double(sums):
+            return sums @ self._double
+        made = self._arrays.product(self._arrays.single(sums), self._in_single())
+        return self._arrays.cast(made, sums.dtype)
+
+
+def whitening_with(matrix, width: int):
+    """For features of the CPU; ``matrix`` is None where rows of that width are features already."""
+    return NoWhitening(width) if matrix is None else MatrixWhitening(matrix)
+
+
+def new_whitening(arrays, device_map, landmarks, threshold: float, rank: int | None) -> MatrixWhitening:
+    """For kernel values with landmarks, which are on the device."""
+    matrix = arrays.double(device_map.rows(landmarks, exact=True))
+    if matrix.shape[0] > _MOST_EIGEN and rank is None:
+        return _by_cholesky(arrays, matrix, _share_of_largest(arrays, matrix, threshold))
+    matrix = (matrix + matrix.T) / 2
+    if rank is None and _all_are_larger(arrays, matrix, threshold):
+        return _by_cholesky(arrays, matrix, 1e-300)
+    return _by_eigenvectors(arrays, matrix, threshold, rank)
+
+
+def _share_of_largest(arrays, matrix, threshold) -> float:
+    """At least a share of the largest eigenvalue, which is at most the largest sum of a row."""
+    return max(threshold * float(arrays.xp.max(arrays.xp.sum(arrays.xp.abs(matrix), axis=1))), 1e-300)
+
+
+def _all_are_larger(arrays, matrix, threshold) -> bool:
+    """Whether no eigenvalue is below a share of the largest: true only if so."""
+    shift = _share_of_largest(arrays, matrix, threshold)
+    shifted = arrays.xp.asarray(matrix, copy=True)
+    arrays.add_to_diagonal(shifted, -shift)
+    return arrays.cholesky(shifted) is not None
+
+
+def _by_eigenvectors(arrays, matrix, threshold, rank) -> MatrixWhitening:
+    """``K_SS = Q D Q'``: features are ``D^-1/2 Q' k`` for the eigenvalues that are above a share of the largest."""
+    values, vectors = arrays.xp.linalg.eigh(matrix)
+    n_kept = int((values > threshold * max(float(values[-1]), 0.0)).sum())
+    n_kept = n_kept if rank is None else min(n_kept, rank)
+    if not n_kept:
+        raise ValueError("All kernel values between landmarks are zero: there is nothing to learn from.")
+    # Eigenvalues come in increasing order.
+    return MatrixWhitening(vectors[:, -n_kept:] / arrays.xp.sqrt(values[-n_kept:]), arrays=arrays)
+
+
+def _by_cholesky(arrays, matrix, ridge: float) -> MatrixWhitening:
+    """``K_SS + ridge I = L L'``: features are ``L^-1 k``. Changes the matrix.
+
+    For many landmarks, the factor is in float64, but its inverse in float32: two more would not fit.
+    """
+    arrays.add_to_diagonal(matrix, ridge)
+    while (factor := arrays.cholesky(matrix)) is None:
+        arrays.add_to_diagonal(matrix, 9.0 * ridge)
+        ridge *= 10.0
+    del matrix
+    # An explicit inverse: its products are limited by memory alone, solutions of triangular systems are not.
+    if factor.shape[0] <= _MOST_EIGEN:
+        return MatrixWhitening(arrays.inverse_of_lower(factor).T, "cholesky", arrays=arrays)
+    return MatrixWhitening(None, "cholesky", single=arrays.inverse_of_lower(arrays.single(factor)).T, arrays=arrays)
