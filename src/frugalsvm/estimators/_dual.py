@@ -1,7 +1,6 @@
 """What `LASVMClassifier` and `TrackingSVC` share: a solver in the dual, selective sampling, duality gaps."""
 
 import warnings
-from typing import ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -15,9 +14,41 @@ from frugalsvm.dual.selective_sampling import SELECTIONS, PackedSupport, most_in
 from frugalsvm.dual.state import support_of, trimmed
 from frugalsvm.estimators._base import blas_threads, new_kernel
 from frugalsvm.estimators._online import OnlineClassifier
+from frugalsvm.estimators._saved import (
+    CLASSIFIER,
+    OPTIONAL,
+    as_predictor,
+    check_loaded_parameters,
+    expansion_is_sound,
+    predictor_saved,
+)
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, encoded_labels, example_weights
+from frugalsvm.persist.savable import Saved
+from frugalsvm.persist.values import array, or_none, part
 
 __all__ = ["DualClassifier"]
+
+
+def _is_sound(model):
+    (state, cache), learner = model._solver, model._learner
+    n_outputs, rows = n_outputs_for(len(model.classes_)), state.working_set.rows
+    right = state.working_set.n_outputs == n_outputs and cache.place.size == rows.shape[0]
+    right = right and cache.values.dtype == rows.dtype and learner.kernel == model._kernel
+    if hasattr(learner, "lag"):
+        right = right and learner.lag.shape[0] == n_outputs
+        right = right and int(learner.moved.max(initial=-1)) < rows.shape[0]
+    return bool(right) and expansion_is_sound(model)
+
+
+def with_learner(*names):
+    """How model files hold a classifier whose algorithm is one of these parts."""
+    return Saved(
+        {
+            **CLASSIFIER, "_solver": part("dual-machine"), "_slot_of_row": or_none(array("i", 1)),
+            "_learner": part(*names),
+        },
+        OPTIONAL, _is_sound, check_loaded_parameters, as_predictor, predictor_saved(), renamed={"_machine": "_solver"},
+    )  # fmt: skip
 
 
 class DualClassifier(OnlineClassifier):
@@ -29,7 +60,6 @@ class DualClassifier(OnlineClassifier):
     """
 
     _solver: DualSolver
-    _renamed_attributes: ClassVar = {"_machine": "_solver"}  # in files of version 1
 
     def _new_learner(self, kernel, random_state):
         raise NotImplementedError

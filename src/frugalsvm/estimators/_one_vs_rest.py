@@ -11,15 +11,45 @@ from frugalsvm.core.losses import hinge_for
 from frugalsvm.core.outputs import binary_labels, joined, n_outputs_for
 from frugalsvm.estimators._base import blas_threads, bytes_per_slot, expansion_bytes
 from frugalsvm.estimators._online import FIRST_SLOTS
+from frugalsvm.estimators._saved import (
+    CLASSIFIER,
+    HAS_BUDGET,
+    OPTIONAL,
+    check_loaded_parameters,
+    expansion_is_sound,
+    kept_for_prediction,
+    trimmed_learner,
+)
 from frugalsvm.estimators._validation import slots_for_budget
 from frugalsvm.estimators.learner import BudgetedClassifier
+from frugalsvm.persist.savable import Saved
+from frugalsvm.persist.values import parts
 
 __all__ = ["OneVsRestLearners"]
+
+
+def _is_sound(model):
+    n_outputs, learners = n_outputs_for(len(model.classes_)), model._machines
+    own = [learner.expansion.n_outputs for learner in learners]
+    losses = [getattr(learner.parts.loss, "n_outputs", 1) for learner in learners]
+    kernels = {learner.parts.kernel for learner in learners}
+    types = {learner.expansion.rows.dtype for learner in learners}
+    if sum(own) != n_outputs or own != losses or kernels != {model._kernel} or len(types) != 1:
+        return False
+    return expansion_is_sound(model)
+
+
+def _prediction_state(model):
+    return {**kept_for_prediction(model), "_machines": list(map(trimmed_learner, model._machines))}
 
 
 class OneVsRestLearners(BudgetedClassifier):
     """Base of budgeted classifiers; subclasses define ``_new_parts`` and ``_is_native``."""
 
+    _saved = Saved(
+        {**CLASSIFIER, **HAS_BUDGET, "_machines": parts("budgeted-machine")},
+        OPTIONAL, _is_sound, check_loaded_parameters, _prediction_state,
+    )  # fmt: skip
     _machines: list[Learner]  # the list stays the same while a model learns row by row
 
     @property

@@ -11,7 +11,7 @@ from frugalsvm.dual.lasvm import LASVM
 from frugalsvm.dual.lasvm_nc import HINGE_LOSS, LASVMNC, RAMP_FILTER, RAMP_LOSS
 from frugalsvm.dual.online import finish
 from frugalsvm.estimators._base import blas_threads
-from frugalsvm.estimators._dual import DualClassifier
+from frugalsvm.estimators._dual import DualClassifier, with_learner
 from frugalsvm.estimators._renamed import RenamedParameters, takes_old_names
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive
 from frugalsvm.estimators._warnings import warn_at_limit
@@ -152,6 +152,8 @@ class LASVMClassifier(RenamedParameters, DualClassifier):
     """
 
     _renamed_parameters: ClassVar = {"steps": "step_type"}  # an attribute `steps` is the mark of a Pipeline
+
+    _saved = with_learner("lasvm-without-bias", "lasvm")
 
     @takes_old_names
     def __init__(

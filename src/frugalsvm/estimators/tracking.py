@@ -7,7 +7,7 @@ from frugalsvm.core.rng import new_rng
 from frugalsvm.dual.online import new_work
 from frugalsvm.dual.tracking import make_rounds, mean_of_round, new_tracking
 from frugalsvm.estimators._base import blas_threads
-from frugalsvm.estimators._dual import DualClassifier
+from frugalsvm.estimators._dual import DualClassifier, with_learner
 from frugalsvm.estimators._validation import check_choice, check_count
 
 __all__ = ["TrackingSVC"]
@@ -107,6 +107,8 @@ class TrackingSVC(DualClassifier):
     >>> model.score(X[2_000:], y[2_000:]) > 0.95
     True
     """
+
+    _saved = with_learner("tracking")
 
     def __init__(
         self,
