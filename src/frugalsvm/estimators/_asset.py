@@ -161,9 +161,9 @@ class LowRankMachine(RelativeRows, BaseEstimator):
         return float(self.alpha) if self.alpha is not None else 1.0 / (C * n_rows)
 
     def new_loss(self):
-        """The loss; its fields get the parameters of the same names."""
+        """The loss; its fields get the parameters of the same names, others have defaults."""
         part: Any = losses_for(classes=self._for_classes)[self.loss]
-        return part(**{name: float(getattr(self, name)) for name in part._fields})
+        return part(**{name: float(getattr(self, name)) for name in part._fields if hasattr(self, name)})
 
     def _unit(self, targets, weights):
         """In units of which losses are smoothed."""
