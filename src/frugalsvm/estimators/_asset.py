@@ -279,7 +279,7 @@ class LowRankMachine(RelativeRows, BaseEstimator):
         """Learn rows that are read again in every pass."""
         n_rows, unit = targets.shape[1], self._unit(targets, weights)
         if self._device() != "cpu" and self._is_path():
-            raise ValueError("A list of C needs rows that can be held apart: on a device, pass arrays to `fit`.")
+            raise ValueError("A list of C needs validation rows: on a device, pass arrays to `fit`.")
         weights = np.ones(n_rows, np.float32) if weights is None else weights.astype(np.float32)
         index = np.sort(
             self._rng.choice(n_rows, n_candidates(self.landmarks, self.n_components, n_rows), replace=False)

@@ -18,7 +18,7 @@ Where this is not the paper
     * Any of four losses, weights of examples, and several outputs, each of which takes its own step on every example.
     * An example of weight 0 is no example: the count j stays.
     * ASSET* has no intercept. Here it may have one, as the weight of a constant feature 1: strong convexity needs it
-      penalised like the others, and it is part of the ball.
+      penalized like the others, and it is part of the ball.
     * The paper's ball holds the optimum of the hinge with weights of mean 1. ``enclosing_radius`` is the one for all
       losses, targets and weights.
     * ``D_G^2`` is a mean: the printed ``1 / M^2`` is a misprint.

@@ -81,9 +81,9 @@ def _with_sample(storage, whole, n_validation, options, rng) -> Training:
     n_sample = min(most_sample, n_rows - n_validation)
     index = np.sort(rng.choice(n_rows, n_sample + n_validation, replace=False))
     # Subsamples are taken from the front, so that their order must be random; validation rows are the last ones.
-    places = rng.permutation(len(index))
-    taken = storage.kept(whole.rows.take(arrays.asarray(index), arrays.asarray(places)))
-    index[places] = index.copy()
+    positions = rng.permutation(len(index))
+    taken = storage.kept(whole.rows.take(arrays.asarray(index), arrays.asarray(positions)))
+    index[positions] = index.copy()
     there = arrays.asarray(index)
     sample = Sample(taken, whole.targets[:, there], whole.weights[there])
     if not n_validation:

@@ -236,14 +236,14 @@ class ComputedRows:
                 total += own[:, active] @ self._raw(part[active])
         return total
 
-    def take(self, index, places=None):
-        """Copy of some rows; their numbers are in increasing order, and they go to given places of the copy."""
+    def take(self, index, positions=None):
+        """Copy of some rows; their numbers are in increasing order, and they go to given positions of the copy."""
         rows = np.empty((len(index), self.width), np.float32)
         for start, part in self.parts():
             first, last = np.searchsorted(index, (start, start + part.shape[0]))
             if first < last:
                 raw = self._raw(part[index[first:last] - start])
-                rows[slice(first, last) if places is None else places[first:last]] = raw
+                rows[slice(first, last) if positions is None else positions[first:last]] = raw
         return rows
 
 
