@@ -70,11 +70,12 @@ class Torch:
 
     def along(self, problem, scores, changes, smoothing, lengths, active):
         xp = self.arrays.xp
-        scores = scores + self.arrays.single(lengths)[:, None] * changes
+        scores = scores + self.arrays.asarray(lengths, "float32")[:, None] * changes
         first, second = problem.loss.derivatives(xp, smoothing, problem.targets, scores)
         weighted = changes * problem.weights
         slopes = xp.sum(first * weighted, axis=1, dtype=xp.float64)
-        return slopes, xp.sum(second * weighted * changes, axis=1, dtype=xp.float64)
+        curvatures = xp.sum(second * weighted * changes, axis=1, dtype=xp.float64)
+        return self.arrays.host(xp.stack((slopes, curvatures)))
 
     def add_scaled(self, scores, lengths, changes):
         scores += lengths[:, None] * changes
