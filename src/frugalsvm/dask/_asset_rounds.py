@@ -37,9 +37,9 @@ class Rounds:
         self.n_rows, self.penalty = int(training.overview.n_rows.sum()), penalty
         # Newton steps may be near the end without a better accuracy; what ends them is the objective.
         self._watch = Watch(estimator.n_iter_no_change, 0.0)
-        self._held, self.is_done = training.held, False
+        self._validation, self.is_done = training.validation, False
         # Features of the validation rows stay the same from round to round.
-        self._features = features_kept(training.held, shared) if training.held.n_rows else None
+        self._features = features_kept(training.validation, shared) if training.validation.n_rows else None
 
     def problem(self) -> tuple[PartitionedProblem, Sample]:
         """The problem on all rows, and a sample of them."""
@@ -75,7 +75,7 @@ class Rounds:
         coefficients = raw_weights(self.shared.feature_map, parameters[:, :-1]).T.astype(np.float32)
         values = self._features @ coefficients + parameters[:, -1]
         predicted = values[:, 0] >= 0 if values.shape[1] == 1 else values.argmax(axis=1)
-        return float(np.average(predicted == self._held.labels, weights=self._held.weights))
+        return float(np.average(predicted == self._validation.labels, weights=self._validation.weights))
 
     def publish(self, solution: Solution) -> None:
         self.local.adopt(self.shared.feature_map, solution.parameters, self.n_rows)
