@@ -1,4 +1,4 @@
-"""From partitions as users have them to rows that learners take: checks, classes, weights, validation rows, samples."""
+"""From partitions as users have them to rows that learners take: checks, classes, weights, samples."""
 
 from functools import reduce
 from typing import Any, NamedTuple
@@ -59,11 +59,11 @@ class Plan(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """A partition in random order; its first rows are for validation."""
+    """A partition in random order; its first rows are validation rows."""
 
     number: int
     X: Any
-    labels: np.ndarray  # places in the classes
+    labels: np.ndarray  # indices of classes
     weights: np.ndarray | None
     n_validation: int
 

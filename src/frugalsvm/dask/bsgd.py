@@ -24,8 +24,8 @@ class DaskBSGDClassifier(DaskClassifier):
 
     In a round, every partition learns its rows once, from the model of the round before. The models are averaged, by
     the examples that they have learned from, and merged down to the budget; the result goes to all workers. Rounds end
-    when the accuracy on validation rows stops growing, and the model that did best on them is kept. A last round is for
-    its coefficients alone.
+    when the accuracy on validation rows does not grow any more, and the model that did best on them is kept. A last
+    round is for its coefficients alone.
 
     The result does not depend on the number of workers, nor on which of them does what, but it does on the partitions:
     fewer and larger ones need fewer rounds. Choose about as many as there are cores.
@@ -45,7 +45,7 @@ class DaskBSGDClassifier(DaskClassifier):
     n_iter_no_change : int, default=2
         Rounds without a gain after which training ends.
     validation_fraction : float, default=0.05
-        Share of rows for validation, 10 000 at most. With 0 there are ``max_iter`` rounds.
+        Share of validation rows, 10 000 at most. With 0 there are ``max_iter`` rounds.
     persist : {"auto", True, False}, default="auto"
         Whether prepared partitions stay in the memory of the workers between rounds; otherwise they are computed, or
         read, in each of them. "auto" keeps them if they take less than 30 % of the memory of all workers.

@@ -126,8 +126,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):
         scores = self._scores_on(X, device)
         if len(self.classes_) == 1:
             return np.repeat(self.classes_, len(scores))
-        places = (scores[:, 0] >= 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return self.classes_[places]
+        indices = (scores[:, 0] >= 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return self.classes_[indices]
 
 
 class KernelExpansionClassifier(RelativeRows, ScoringClassifier):

@@ -245,7 +245,7 @@ class ExactClassifier(OnlineClassifier):
 
     @property
     def dual_objective_(self):
-        """The dual objective, which is maximised, summed over all pairs."""
+        """The dual objective, which is maximized, summed over all pairs."""
         return sum(self._of_solvers(dual_objective))
 
     @property

@@ -98,7 +98,7 @@ class StreamLearner(RelativeRows, ScoringClassifier):
             self._learn(X, labels, weights, np.arange(X.shape[0]))
 
     def query(self, X, n=1):
-        """Which rows of an unlabelled pool to label next: those that the model is least sure of.
+        """Which rows of an unlabeled pool to label next: those that the model is least sure of.
 
         Parameters
         ----------
@@ -110,11 +110,11 @@ class StreamLearner(RelativeRows, ScoringClassifier):
         Returns
         -------
         ndarray of int
-            Their places, the least sure first. A model that has learned nothing yet takes the first rows.
+            Their indices, the least sure first. A model that has learned nothing yet takes the first rows.
 
         See Also
         --------
-        teach : Learn the rows that were labelled.
+        teach : Learn the rows that were labeled.
         """
         check_count("n", n)
         if not hasattr(self, "classes_"):
@@ -122,7 +122,7 @@ class StreamLearner(RelativeRows, ScoringClassifier):
         return np.argsort(confidence(self._scores(X)), kind="stable")[:n]
 
     def teach(self, X, y, classes=None, sample_weight=None):
-        """Learn rows that were labelled after `query`: the same as `partial_fit`.
+        """Learn rows that were labeled after `query`: the same as `partial_fit`.
 
         Parameters
         ----------
