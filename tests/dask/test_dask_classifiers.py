@@ -80,7 +80,7 @@ def test_the_ordinary_estimator_and_lazy_predictions(client, rows):
         assert isinstance(score, da.Array)
         assert client.compute(score).result() == pytest.approx(local.score(X, y))
         assert local.score(X, y) > 0.9
-        assert local.t_ >= 0.95 * len(y)  # all but the held rows
+        assert local.t_ >= 0.95 * len(y)  # all but the validation rows
         assert model.n_iter_ == len(model.history_) == local.n_iter_
 
 

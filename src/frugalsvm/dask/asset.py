@@ -161,7 +161,7 @@ eigenvalue_threshold, structured, average, class_weight, random_state
     def _rounds(self, local, training: Training):
         n_rows = int(training.overview.n_rows.sum())
         sparse = not isinstance(training.sample.X, np.ndarray)
-        local.begin(local._kernel, sparse, training.rng)
+        local.begin(local.kernel_, sparse, training.rng)
         candidates = dense_rows(training.sample.X[: self._n_candidates(n_rows)])
         feature_map = local.map_plan().new(candidates, training.rng, sparse=sparse)
         shared = Shared(feature_map, local.new_loss(), local.fit_intercept, len(local.classes_))

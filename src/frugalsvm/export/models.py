@@ -120,7 +120,7 @@ class PlainModel(NamedTuple):
         """What the estimator's `decision_function` returns, or `predict` of a regressor, computed in float64."""
         values = self.values(X)
         if self.decision == "votes":
-            values = _votes(values, len(self._known_classes()))
+            values = _votes(values, len(self.known_classes()))
         return values[:, 0] if values.shape[1] == 1 else values
 
     def predict(self, X) -> NDArray:
@@ -129,9 +129,9 @@ class PlainModel(NamedTuple):
         if self.decision == "value":
             return scores
         indices = (scores >= 0).astype(int) if self.decision == "sign" else scores.argmax(axis=1)
-        return self._known_classes()[indices]
+        return self.known_classes()[indices]
 
-    def _known_classes(self) -> NDArray:
+    def known_classes(self) -> NDArray:
         if self.classes is None:
             raise ValueError(f"A model that decides by {self.decision!r} needs classes.")
         return self.classes
@@ -155,7 +155,7 @@ def _votes(values, n_classes):
 
 def labels_of(model: PlainModel) -> tuple[str, list]:
     """The kind of the labels ("bool", "int", "float" or "str") and the labels as Python's own values."""
-    classes = np.asarray(model._known_classes())
+    classes = np.asarray(model.known_classes())
     if classes.dtype == object and all(isinstance(label, str) for label in classes):
         classes = classes.astype(str)
     if classes.dtype.kind not in _KINDS:
