@@ -7,10 +7,10 @@ import numpy as np
 from frugalsvm.budgeted.policy import Unlimited
 from frugalsvm.core.expansion import Expansion, coefficients, new_expansion
 from frugalsvm.estimators._asset import LowRankMachine
-from frugalsvm.estimators._one_vs_rest import OneVsRestLearners
 from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators._writable import FOR_PREDICTION
 from frugalsvm.estimators.bsgd import BSGDClassifier
+from frugalsvm.estimators.learner import OneVsRestLearners
 
 __all__ = ["prediction_state"]
 

@@ -5,7 +5,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from frugalsvm.arrays.namespace import HOST, on_host
 from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.estimators._asset import LowRankMachine
-from frugalsvm.estimators._online import StreamLearner
+from frugalsvm.estimators._base import StreamClassifier
 from frugalsvm.estimators._validation import distinct_labels, encoded_labels, example_weights
 from frugalsvm.estimators._warnings import warn_after_fit
 from frugalsvm.lowrank.targets import accuracy, class_targets
@@ -13,7 +13,7 @@ from frugalsvm.lowrank.targets import accuracy, class_targets
 __all__ = ["ASSETClassifier"]
 
 
-class ASSETClassifier(LowRankMachine, StreamLearner):
+class ASSETClassifier(LowRankMachine, StreamClassifier):
     """Low-rank kernel SVM: the fast one for large data, in batch or as a stream with an intercept.
 
     The kernel is replaced by the inner product of ``n_components`` features, Nystroem or random Fourier. On them `fit`

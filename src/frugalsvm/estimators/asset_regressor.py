@@ -6,7 +6,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from frugalsvm.arrays.namespace import arrays_on, on_host
 from frugalsvm.estimators._asset import LowRankMachine
-from frugalsvm.estimators._base import unchanged_on_error
+from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_positive
 from frugalsvm.estimators._writable import prepare_to_learn
 from frugalsvm.lowrank.targets import r_squared, spread
@@ -196,11 +196,6 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     _for_classes = False
 

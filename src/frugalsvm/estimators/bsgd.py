@@ -23,10 +23,10 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.losses import MARGIN, hinge_for
 from frugalsvm.core.outputs import n_outputs_for, with_classes
 from frugalsvm.core.schedules import LEARNERS, new_schedule
-from frugalsvm.estimators._base import blas_threads, bytes_per_slot
-from frugalsvm.estimators._online import FIRST_SLOTS
+from frugalsvm.estimators._base import bytes_per_slot
+from frugalsvm.estimators._threads import blas_threads
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
-from frugalsvm.estimators.learner import BudgetedClassifier
+from frugalsvm.estimators.learner import FIRST_SLOTS, BudgetedClassifier
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["BSGDClassifier"]

@@ -7,9 +7,10 @@ from frugalsvm.core.capabilities import check_kernel
 from frugalsvm.core.expansion import coefficients
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.outputs import joined, n_outputs_for, signs
-from frugalsvm.estimators._base import blas_threads, new_kernel
-from frugalsvm.estimators._online import OnlineClassifier
-from frugalsvm.estimators._validation import check_choice, check_count, check_positive
+from frugalsvm.estimators._base import OnlineClassifier
+from frugalsvm.estimators._origin import absolute_rows
+from frugalsvm.estimators._threads import blas_threads
+from frugalsvm.estimators._validation import check_choice, check_count, check_positive, new_kernel
 from frugalsvm.exact.kkt import violation
 from frugalsvm.exact.tvm import learn, new_cache
 from frugalsvm.exact.twins import TVM, new_twins
@@ -242,7 +243,7 @@ class TVMClassifier(OnlineClassifier):
     @property
     def twin_vectors_(self):
         """The twins, for each output if there are several."""
-        return self._of_each(lambda twins, n: self._absolute(twins.state.points.rows[:n]))
+        return self._of_each(lambda twins, n: absolute_rows(twins.state.points.rows[:n], self._origin))
 
     @property
     def twin_weights_(self):

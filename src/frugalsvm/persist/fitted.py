@@ -15,9 +15,9 @@ from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.kernels import RBF
 from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.core.records import as_numbers
-from frugalsvm.estimators._base import new_kernel
 from frugalsvm.estimators._origin import largest_size
 from frugalsvm.estimators._threads import thread_count
+from frugalsvm.estimators._validation import new_kernel
 from frugalsvm.exact.one_vs_one import pairs_of
 from frugalsvm.persist.attributes import DECLARED, FOR_PREDICTION, PREDICTORS
 from frugalsvm.persist.errors import ModelFileError, malformed

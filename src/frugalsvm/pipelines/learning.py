@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.multiclass import unique_labels
 
-from frugalsvm.estimators._base import unchanged_on_error
+from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_choice, check_count, distinct_labels, encoded_labels
 from frugalsvm.pipelines.calibration import Calibration, settled, updated
 from frugalsvm.pipelines.encoder import joined
