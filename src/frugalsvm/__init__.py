@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from frugalsvm._homes import ESTIMATORS
 from frugalsvm._version import __version__
 
 if TYPE_CHECKING:
@@ -41,20 +42,7 @@ __all__ = [
 ]
 
 # Loaded when first used, so that importing the package (a command line's --help, say) is quick.
-_HOMES = {
-    "describe": "frugalsvm.persist",
-    "load": "frugalsvm.persist",
-    "save": "frugalsvm.persist",
-    "ASSETClassifier": "frugalsvm.estimators.asset",
-    "ASSETRegressor": "frugalsvm.estimators.asset_regressor",
-    "BPAClassifier": "frugalsvm.estimators.bpa",
-    "BSGDClassifier": "frugalsvm.estimators.bsgd",
-    "BudgetedPerceptron": "frugalsvm.estimators.perceptron",
-    "IncrementalSVC": "frugalsvm.estimators.incremental",
-    "LASVMClassifier": "frugalsvm.estimators.lasvm",
-    "TVMClassifier": "frugalsvm.estimators.tvm",
-    "TrackingSVC": "frugalsvm.estimators.tracking",
-}
+_HOMES = {"describe": "frugalsvm.persist", "load": "frugalsvm.persist", "save": "frugalsvm.persist", **ESTIMATORS}
 
 
 def __getattr__(name: str):

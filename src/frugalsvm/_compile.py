@@ -83,6 +83,7 @@ _ORDERED = {**_FAST, "fastmath": {"contract", "nnan", "ninf", "nsz"}}
 # Nothing that is compiled is here, or uses what is here: changes need no new machine code.
 NOT_COMPILED = (
     "_compile_notice.py",
+    "_homes.py",
     "_stored.py",
     "arrays",
     "budgeted/device_blocks.py",

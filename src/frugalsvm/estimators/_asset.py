@@ -2,7 +2,7 @@
 
 import numbers
 from contextlib import nullcontext
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -13,6 +13,7 @@ from frugalsvm.arrays.sources import HostSource, dense_rows
 from frugalsvm.core.capabilities import check_kernel, offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.origin import origin_of_moments
+from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._base import KernelEstimator
 from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators._origin import absolute_rows
@@ -66,6 +67,7 @@ class LowRankMachine(KernelEstimator):
     or values and weights of `fit_batches`), ``_n_outputs``, ``_targets`` and ``_quality``.
     """
 
+    _saved = LOW_RANK
     _for_classes: bool
     _map: Any
     _rng: np.random.Generator
@@ -75,7 +77,6 @@ class LowRankMachine(KernelEstimator):
     _n_iter: int
     _n_fitted: int
     _in_float32 = True
-    _renamed_parameters: ClassVar = {"_unknowns": "_weights"}  # in older files
 
     @property
     def _dtype(self) -> Any:

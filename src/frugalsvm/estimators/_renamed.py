@@ -8,13 +8,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["takes_old_names", "warned", "with_new_names"]
+from frugalsvm.persist.savable import with_new_names
 
-
-def with_new_names(cls: Any, state: dict[str, Any]) -> dict[str, Any]:
-    """The attributes of an object of a class, under the names that they have now: for files of older versions."""
-    names = {**getattr(cls, "_renamed_parameters", {}), **getattr(cls, "_renamed_attributes", {})}
-    return {names.get(name, name): value for name, value in state.items()}
+__all__ = ["takes_old_names", "warned"]
 
 
 def warned(estimator: Any, parameters: dict[str, Any]) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FOR_PREDICTION", "forget_learned", "prepare_to_learn"]
+from frugalsvm.persist.savable import FOR_PREDICTION
 
-FOR_PREDICTION = "_for_prediction"  # the attribute of models that cannot learn on
+__all__ = ["forget_learned", "prepare_to_learn"]
 
 
 def prepare_to_learn(estimator: Any) -> None:

@@ -5,10 +5,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from frugalsvm.arrays.namespace import HOST, on_host
 from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.estimators._asset import LowRankMachine
+from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._base import StreamClassifier
 from frugalsvm.estimators._validation import distinct_labels, encoded_labels, example_weights
 from frugalsvm.estimators._warnings import warn_after_fit
 from frugalsvm.lowrank.targets import accuracy, class_targets
+from frugalsvm.persist.values import is_classes
 
 __all__ = ["ASSETClassifier"]
 
@@ -205,6 +207,7 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         self.random_state = random_state
 
     _for_classes = True
+    _saved = LOW_RANK._replace(required={**LOW_RANK.required, "classes_": is_classes})
 
     def _examples(self, X, y, sample_weight):
         X, y, classes = self._validated(X, on_host(y), reset=True)

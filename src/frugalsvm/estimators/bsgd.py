@@ -8,7 +8,7 @@ from frugalsvm.budgeted.device_blocks import learn_by_blocks
 from frugalsvm.budgeted.learner import Learner
 from frugalsvm.budgeted.maintenance import POLICIES, new_policy
 from frugalsvm.budgeted.norm_constraint import Ball, Unconstrained
-from frugalsvm.budgeted.policy import few_slots
+from frugalsvm.budgeted.policy import Unlimited, few_slots, has_room
 from frugalsvm.budgeted.projection import frozen
 from frugalsvm.budgeted.sgd import Parts, learn
 from frugalsvm.core.capabilities import check_kernel, kernels_that_offer, needs_of
@@ -24,12 +24,32 @@ from frugalsvm.core.losses import MARGIN, hinge_for
 from frugalsvm.core.outputs import n_outputs_for, with_classes
 from frugalsvm.core.schedules import LEARNERS, new_schedule
 from frugalsvm.estimators._base import bytes_per_slot
+from frugalsvm.estimators._saved import (
+    CLASSIFIER,
+    HAS_BUDGET,
+    OPTIONAL,
+    check_loaded_parameters,
+    expansion_is_sound,
+    kept_for_prediction,
+    trimmed,
+)
 from frugalsvm.estimators._threads import blas_threads
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
 from frugalsvm.estimators.learner import FIRST_SLOTS, BudgetedClassifier
 from frugalsvm.exceptions import ParameterError
+from frugalsvm.persist.savable import Saved
+from frugalsvm.persist.values import part
 
 __all__ = ["BSGDClassifier"]
+
+
+def _is_sound(model):
+    return has_room(model._policy, model._expansion) and expansion_is_sound(model)
+
+
+def _prediction_state(model):
+    expansion = trimmed(model._expansion, model._coefficients())
+    return {**kept_for_prediction(model), "_expansion": expansion, "_policy": Unlimited()}
 
 
 class BSGDClassifier(BudgetedClassifier):
@@ -135,6 +155,11 @@ class BSGDClassifier(BudgetedClassifier):
     >>> model.score(X[15_000:], y[15_000:]) > 0.95
     True
     """
+
+    _saved = Saved(
+        {**CLASSIFIER, **HAS_BUDGET, "_expansion": part("expansion"), "_policy": part("policy")},
+        OPTIONAL, _is_sound, check_loaded_parameters, _prediction_state,
+    )  # fmt: skip
 
     def __init__(
         self,

@@ -2,13 +2,13 @@
 
 import math
 from contextlib import contextmanager
-from typing import ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators._base import OnlineClassifier
+from frugalsvm.estimators._incremental_saved import INCREMENTAL
 from frugalsvm.estimators._lookup import indices_of_ids, indices_of_rows
 from frugalsvm.estimators._threads import blas_threads
 from frugalsvm.estimators._unchanged import unchanged_on_error
@@ -158,7 +158,7 @@ class IncrementalSVC(OnlineClassifier):
 
     _solvers: list[ExactSolver]  # changed in place, so that it is the same list after `unchanged_on_error`
     _examples: Examples
-    _renamed_attributes: ClassVar = {"_machines": "_solvers"}  # in files of version 1
+    _saved = INCREMENTAL
 
     # Everything is in float64. The result does not depend on the order: there is one pass, in the order of the rows.
     _first_dtype = np.float64

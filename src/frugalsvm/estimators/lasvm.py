@@ -22,7 +22,8 @@ from frugalsvm.dual.online import DualSolver, finish, learn, new_solver, remembe
 from frugalsvm.dual.selective_sampling import SELECTIONS, PackedSupport, most_informative, selected_rows
 from frugalsvm.dual.state import support_of, trimmed
 from frugalsvm.estimators._base import OnlineClassifier
-from frugalsvm.estimators._renamed import takes_old_names, warned, with_new_names
+from frugalsvm.estimators._dual_saved import with_learner
+from frugalsvm.estimators._renamed import takes_old_names, warned
 from frugalsvm.estimators._threads import blas_threads
 from frugalsvm.estimators._validation import (
     check_choice,
@@ -34,6 +35,7 @@ from frugalsvm.estimators._validation import (
 )
 from frugalsvm.estimators._warnings import warn_at_limit
 from frugalsvm.exceptions import ParameterError
+from frugalsvm.persist.savable import with_new_names
 
 __all__ = ["DualClassifier", "LASVMClassifier"]
 
@@ -52,7 +54,6 @@ class DualClassifier(OnlineClassifier):
     """
 
     _solver: DualSolver
-    _renamed_attributes: ClassVar = {"_machine": "_solver"}  # in files of version 1
 
     def _new_learner(self, kernel, random_state):
         raise NotImplementedError
@@ -377,6 +378,8 @@ class LASVMClassifier(DualClassifier):
     """
 
     _renamed_parameters: ClassVar = {"steps": "step_type"}  # an attribute `steps` is the mark of a Pipeline
+
+    _saved = with_learner("lasvm-without-bias", "lasvm")
 
     @takes_old_names
     def __init__(

@@ -29,8 +29,19 @@ from frugalsvm.core.moments import Moments
 from frugalsvm.core.origin import origin_of_moments
 from frugalsvm.core.outputs import binary_labels, joined, n_outputs_for
 from frugalsvm.estimators._base import OnlineClassifier, bytes_per_slot, expansion_bytes
+from frugalsvm.estimators._saved import (
+    CLASSIFIER,
+    HAS_BUDGET,
+    OPTIONAL,
+    check_loaded_parameters,
+    expansion_is_sound,
+    kept_for_prediction,
+    trimmed_learner,
+)
 from frugalsvm.estimators._threads import blas_threads
 from frugalsvm.estimators._validation import new_kernel, slots_for_budget
+from frugalsvm.persist.savable import Saved
+from frugalsvm.persist.values import parts
 
 __all__ = ["FIRST_SLOTS", "BudgetedClassifier", "OneVsRestLearners", "Survey", "begin"]
 
@@ -93,6 +104,21 @@ class BudgetedClassifier(OnlineClassifier):
         self._empty(X.shape[1], X.dtype, classes, random_state)
 
 
+def _is_sound(model):
+    n_outputs, learners = n_outputs_for(len(model.classes_)), model._machines
+    own = [learner.expansion.n_outputs for learner in learners]
+    losses = [getattr(learner.parts.loss, "n_outputs", 1) for learner in learners]
+    kernels = {learner.parts.kernel for learner in learners}
+    types = {learner.expansion.rows.dtype for learner in learners}
+    if sum(own) != n_outputs or own != losses or kernels != {model._kernel} or len(types) != 1:
+        return False
+    return expansion_is_sound(model)
+
+
+def _prediction_state(model):
+    return {**kept_for_prediction(model), "_machines": list(map(trimmed_learner, model._machines))}
+
+
 class OneVsRestLearners(BudgetedClassifier):
     """Base of classifiers made of one learner, or of one for each class against the rest.
 
@@ -100,6 +126,10 @@ class OneVsRestLearners(BudgetedClassifier):
     define ``_new_parts`` and, where one learner may learn several classes together, ``_is_native``.
     """
 
+    _saved = Saved(
+        {**CLASSIFIER, **HAS_BUDGET, "_machines": parts("budgeted-machine")},
+        OPTIONAL, _is_sound, check_loaded_parameters, _prediction_state,
+    )  # fmt: skip
     _machines: list[Learner]  # the list stays the same while a model learns row by row
 
     @property

@@ -9,15 +9,44 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.outputs import joined, n_outputs_for, signs
 from frugalsvm.estimators._base import OnlineClassifier
 from frugalsvm.estimators._origin import absolute_rows
+from frugalsvm.estimators._saved import (
+    CLASSIFIER,
+    OPTIONAL,
+    as_predictor,
+    check_loaded_parameters,
+    expansion_is_sound,
+    predictor_saved,
+)
 from frugalsvm.estimators._threads import blas_threads
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, new_kernel
 from frugalsvm.exact.kkt import violation
 from frugalsvm.exact.tvm import learn, new_cache
 from frugalsvm.exact.twins import TVM, new_twins
+from frugalsvm.persist.savable import Saved
+from frugalsvm.persist.values import parts
 
 __all__ = ["TVMClassifier"]
 
 MERGE_SPACES = ("input", "feature")
+
+
+def _is_sound(model):
+    n_outputs = n_outputs_for(len(model.classes_))
+    if len(model._twins) != n_outputs or len(model._caches) != n_outputs:
+        return False
+    pairs = zip(model._twins, model._caches, strict=True)
+    sound = all(_twins_are_sound(twins, cache, int(model.budget)) for twins, cache in pairs)
+    return sound and expansion_is_sound(model)
+
+
+def _twins_are_sound(twins, cache, budget):
+    """Whether there is room for the budget, and no weight is negative."""
+    points = twins.state.points
+    capacity, n = points.rows.shape[0], int(points.counts[0]["n_slots"])
+    right = cache.place.size == capacity and cache.values.dtype == np.float64 and twins.state.margin_slots.size > budget
+    right = right and n <= budget <= capacity and int(twins.partner[:n].max(initial=-1)) < capacity
+    weights = (twins.plus[:n], twins.minus[:n], twins.sums["C"])
+    return bool(right) and all(bool((each >= 0).all()) for each in weights)
 
 
 class TVMClassifier(OnlineClassifier):
@@ -124,6 +153,11 @@ class TVMClassifier(OnlineClassifier):
     """
 
     _first_dtype = np.float64
+
+    _saved = Saved(
+        {**CLASSIFIER, "_twins": parts("twins"), "_caches": parts("kernel-rows")},
+        OPTIONAL, _is_sound, check_loaded_parameters, as_predictor, predictor_saved(),
+    )  # fmt: skip
 
     def __init__(
         self,

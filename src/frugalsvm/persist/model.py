@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm._version import __version__
-from frugalsvm.estimators._renamed import with_new_names
 from frugalsvm.persist.archive import MAX_JSON, Archive, Buffer, write_archive
 from frugalsvm.persist.arrays import description_of, npy_pieces, read_array
 from frugalsvm.persist.atomic import write_atomically
@@ -25,6 +24,7 @@ from frugalsvm.persist.document import FORMAT_NAME, FORMAT_VERSION, metadata_of,
 from frugalsvm.persist.errors import ModelFileError, file_errors
 from frugalsvm.persist.readable import readable
 from frugalsvm.persist.registry import class_named
+from frugalsvm.persist.savable import with_new_names
 from frugalsvm.persist.state import parameter_names
 
 __all__ = ["ModelInfo", "describe", "digest_of", "load", "read_model", "save"]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from frugalsvm import _HOMES as _PACKAGE_HOMES
+from frugalsvm._homes import ESTIMATORS, PIPELINES
 from frugalsvm._stored import stored_as, stored_under
 from frugalsvm.persist.errors import ModelFileError
 from frugalsvm.persist.legacy import PARTS_OF_VERSION_1
@@ -18,11 +18,8 @@ __all__ = ["HOMES", "Adapter", "adapter_of", "class_named", "name_of_part", "par
 
 # Where classes are defined: all estimators, and classes of the edges that files hold
 HOMES = {
-    **{name: home for name, home in _PACKAGE_HOMES.items() if home.startswith("frugalsvm.estimators.")},
-    "ColumnEncoder": "frugalsvm.pipelines.encoder",
-    "MissingValueFiller": "frugalsvm.pipelines.imputer",
-    "StreamPipeline": "frugalsvm.pipelines.pipeline",
-    "StreamingScaler": "frugalsvm.pipelines.scaler",
+    **ESTIMATORS,
+    **PIPELINES,
     # Feature maps of pipelines: plain attributes, of which nothing is run before somebody predicts
     "AdditiveChi2Sampler": "sklearn.kernel_approximation",
     "Nystroem": "sklearn.kernel_approximation",

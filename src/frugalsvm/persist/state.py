@@ -6,12 +6,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from frugalsvm.estimators._predicting import prediction_state
-from frugalsvm.estimators._renamed import with_new_names
-from frugalsvm.persist.attributes import DECLARED
 from frugalsvm.persist.errors import ModelFileError, file_errors, malformed
-from frugalsvm.persist.fitted import check_object, check_parts
 from frugalsvm.persist.registry import Adapter
+from frugalsvm.persist.savable import Saved, check_object, check_parts, with_new_names
 from frugalsvm.persist.sklearn_steps import PIPELINE, check_pipeline, check_transformer
 
 __all__ = ["parameter_names", "restored", "state_of"]
@@ -29,16 +26,16 @@ def state_of(
 
     Without ``caches``, or for classes other than the estimators here, it is what ``__getstate__`` tells.
     """
-    if for_prediction and getattr(value, "_held", None) is not None:
-        raise ModelFileError(
-            f"This {adapter.name} holds {value.n_held_} rows back and cannot be saved for prediction yet: "
-            "call flush() first, or save it with for_prediction=False."
-        )
-    if for_prediction and _is_own(adapter) and len(vars(value)) > len(parameter_names(adapter.cls)):
-        return prediction_state(value), True
+    saved = _saved_of(adapter)
+    if for_prediction and saved is not None:
+        why = saved.not_ready(value)
+        if why is not None:
+            raise ModelFileError(f"This {adapter.name} {why}, or save it with for_prediction=False.")
+        if saved.prediction_state is not None and len(vars(value)) > len(parameter_names(adapter.cls)):
+            return saved.prediction_state(value), True
     if adapter.get_state is not None:
         return adapter.get_state(value), False
-    if not _defines_state(adapter.cls) or (caches and _is_own(adapter)):
+    if not _defines_state(adapter.cls) or (caches and saved is not None and saved.prediction_state is not None):
         return vars(value), True
     state = value.__getstate__()
     if type(state) is not dict:
@@ -73,15 +70,15 @@ def _check(adapter: Adapter, value: Any) -> None:
         check_pipeline(value)
     elif module.startswith("sklearn."):
         check_transformer(adapter.name, value, names)
-    elif adapter.name in DECLARED and module.startswith("frugalsvm."):
+    elif _saved_of(adapter) is not None:
         check_object(adapter.name, value, names)
     else:
         check_parts(adapter.name, vars(value))
 
 
-def _is_own(adapter: Adapter) -> bool:
-    """Whether it is an estimator of this package, all of whose attributes can be saved."""
-    return adapter.cls.__module__.startswith("frugalsvm.estimators.")
+def _saved_of(adapter: Adapter) -> Saved | None:
+    """What a class of this package says about its objects in files; subclasses of others have their own rules."""
+    return getattr(adapter.cls, "_saved", None) if adapter.cls.__module__.startswith("frugalsvm.") else None
 
 
 def _defines_state(cls: type) -> bool:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.estimators._validation import check_choice, check_count
 from frugalsvm.pipelines.frames import columns_of
+from frugalsvm.pipelines.saved import ENCODER
 
 __all__ = ["ColumnEncoder", "joined"]
 
@@ -52,6 +53,8 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
 
     names_: list[str]
     categories_: list[np.ndarray]
+
+    _saved = ENCODER
 
     def __init__(self, method="onehot", *, n_features=256):
         self.method = method

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.estimators._validation import check_choice, validated_rows
+from frugalsvm.pipelines.saved import FILLER
 
 __all__ = ["STRATEGIES", "MissingValueFiller"]
 
@@ -39,6 +40,8 @@ class MissingValueFiller(TransformerMixin, BaseEstimator):
     """
 
     statistics_: np.ndarray
+
+    _saved = FILLER
 
     def __init__(self, strategy="median"):
         self.strategy = strategy

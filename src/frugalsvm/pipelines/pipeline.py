@@ -11,6 +11,7 @@ from frugalsvm.pipelines.calibration import Calibration, probabilities, updated_
 from frugalsvm.pipelines.learning import LearningPipeline, decision_values
 from frugalsvm.pipelines.one_row import row_path_for
 from frugalsvm.pipelines.rows import check_lengths, matrix_of, split_input
+from frugalsvm.pipelines.saved import PIPELINE
 
 __all__ = ["StreamPipeline"]
 
@@ -96,6 +97,8 @@ class StreamPipeline(LearningPipeline):
     >>> model.predict_proba(1000 * X[15_000:]).shape
     (5000, 2)
     """
+
+    _saved = PIPELINE
 
     def __init__(
         self,

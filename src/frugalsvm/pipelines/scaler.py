@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm.core.moments import Moments, joined_moments, moments_of
 from frugalsvm.estimators._validation import check_choice, check_positive, validated_rows
 from frugalsvm.pipelines.sampling import RowSample, sampled
+from frugalsvm.pipelines.saved import SCALER
 from frugalsvm.pipelines.statistics import Statistics, robust_statistics, standard_statistics
 from frugalsvm.pipelines.watching import RangeWatch, bounds_of, copied, end_block, new_watch, take
 
@@ -105,6 +106,8 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
     constant_: np.ndarray | None = None
     _watch: RangeWatch | None = None
     _sample: RowSample | None = None
+
+    _saved = SCALER
 
     def __init__(self, method="robust", *, clip=3.0, renew=True):
         self.method = method

@@ -1,0 +1,21 @@
+"""Where public classes are defined: they are imported when somebody asks for them, or when a model file names them."""
+
+__all__ = ["ESTIMATORS", "PIPELINES"]
+
+ESTIMATORS = {
+    "ASSETClassifier": "frugalsvm.estimators.asset",
+    "ASSETRegressor": "frugalsvm.estimators.asset_regressor",
+    "BPAClassifier": "frugalsvm.estimators.bpa",
+    "BSGDClassifier": "frugalsvm.estimators.bsgd",
+    "BudgetedPerceptron": "frugalsvm.estimators.perceptron",
+    "IncrementalSVC": "frugalsvm.estimators.incremental",
+    "LASVMClassifier": "frugalsvm.estimators.lasvm",
+    "TVMClassifier": "frugalsvm.estimators.tvm",
+    "TrackingSVC": "frugalsvm.estimators.tracking",
+}
+PIPELINES = {
+    "ColumnEncoder": "frugalsvm.pipelines.encoder",
+    "MissingValueFiller": "frugalsvm.pipelines.imputer",
+    "StreamPipeline": "frugalsvm.pipelines.pipeline",
+    "StreamingScaler": "frugalsvm.pipelines.scaler",
+}

@@ -1,0 +1,161 @@
+"""What estimators have in common in model files: attributes, checks of parameters, and scores that stay finite."""
+
+import math
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from frugalsvm.budgeted.policy import Unlimited
+from frugalsvm.core.capabilities import offers
+from frugalsvm.core.expansion import Expansion, coefficients, new_expansion
+from frugalsvm.core.kernels import RBF
+from frugalsvm.core.outputs import n_outputs_for
+from frugalsvm.core.records import as_numbers
+from frugalsvm.estimators._origin import largest_size
+from frugalsvm.estimators._predictor import Predictor
+from frugalsvm.estimators._threads import thread_count
+from frugalsvm.estimators._validation import new_kernel
+from frugalsvm.persist.savable import FOR_PREDICTION, Saved
+from frugalsvm.persist.values import are_names, integer, is_classes, is_number, or_none, part
+
+__all__ = [
+    "CLASSIFIER",
+    "HAS_BUDGET",
+    "LARGEST_SCORE",
+    "OPTIONAL",
+    "as_predictor",
+    "check_loaded_parameters",
+    "expansion_is_sound",
+    "kept_for_prediction",
+    "origin_is_sound",
+    "predictor_saved",
+    "scores_are_bounded",
+    "trimmed",
+    "trimmed_learner",
+]
+
+CLASSIFIER = {"classes_": is_classes, "n_features_in_": integer(1), "_kernel": part("kernel")}
+HAS_BUDGET = {"budget_": or_none(integer(2))}
+OPTIONAL = {"n_iter_": integer(1), "feature_names_in_": are_names, "_origin": or_none(part("origin"))}
+
+_SWITCHES = (
+    "shuffle", "warm_start", "fit_intercept", "early_stopping", "process", "cached", "batch", "calibrate",
+)  # fmt: skip
+_ROOMS, _LARGEST_ROOM = ("budget", "n_components", "n_steps"), 2**26  # parameters that memory is reserved for
+# Scores stay finite for rows as they come: |f(x)| is at most this times sqrt(K(x, x)).
+LARGEST_SCORE = {"f4": 1e30, "f8": 1e250}
+_LARGEST_GAMMA = {"f4": 1e36, "f8": 1e100}
+# Attributes besides parameters that say something about a model without its learning state
+_KEPT = ("classes_", "n_features_in_", "feature_names_in_", "_kernel", "n_iter_", "budget_", "C_")
+
+
+# --- parameters ---------------------------------------------------------------------------------------------------
+
+
+def check_loaded_parameters(probe: Any) -> None:
+    """Check the parameters of an estimator that comes from a file; whether its device is at hand is for later."""
+    if not isinstance(getattr(probe, "device", "cpu"), str):
+        raise ValueError(f"device cannot be {str(probe.device)[:40]!r}")
+    if hasattr(probe, "device"):
+        probe.device = "cpu"
+    for key, each in vars(probe).items():
+        if isinstance(each, int) and abs(each) > (_LARGEST_ROOM if key in _ROOMS else 2**62):
+            raise ValueError(f"{key} cannot be {str(each)[:40]!r}")
+    for key in _SWITCHES:
+        if not isinstance(getattr(probe, key, False), bool | int | np.bool_):
+            raise ValueError(f"{key} cannot be {str(getattr(probe, key))[:40]!r}")
+    thread_count(getattr(probe, "n_jobs", None))
+    check_random_state(getattr(probe, "random_state", None))
+    new_kernel(probe.kernel, probe.gamma, probe.degree, probe.coef0, np.ones((1, 1)))
+    weights: Any = getattr(probe, "class_weight", None)
+    values = [] if weights is None or isinstance(weights, str) else weights.values()
+    if (isinstance(weights, str) and weights != "balanced") or not all(0 <= float(each) < math.inf for each in values):
+        raise ValueError(f"class_weight cannot be {str(weights)[:40]!r}")
+    probe._check_params()
+
+
+# --- scores -------------------------------------------------------------------------------------------------------
+
+
+def scores_are_bounded(kernel: Any, rows: np.ndarray, coef: np.ndarray, intercept: Any = 0.0) -> bool:
+    """Whether scores of a kernel expansion, coefficients (n_outputs, n), cannot overflow."""
+    code = rows.dtype.str[1:]
+    gamma = getattr(kernel, "gamma", 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        norms = np.square(rows, dtype=np.float64).sum(axis=1)
+        if isinstance(kernel, RBF):
+            sizes, largest = np.ones(len(rows)), gamma * norms
+        else:
+            inner = gamma * norms + getattr(kernel, "coef0", 0.0)
+            sizes = largest = inner ** (getattr(kernel, "degree", 1) / 2)
+        bound = np.abs(coef) @ sizes + np.abs(intercept)
+    right = gamma <= _LARGEST_GAMMA[code] and (largest.size == 0 or largest.max() <= _LARGEST_GAMMA[code])
+    return bool(right and (bound <= LARGEST_SCORE[code]).all())
+
+
+def origin_is_sound(model: Any) -> bool:
+    """Whether rows relative to the origin do not overflow; kernels of other kinds have none."""
+    origin = getattr(model, "_origin", None)
+    if origin is None:
+        return True
+    dtype = np.float32 if model._in_float32 else model._dtype
+    most = largest_size(len(origin.point), dtype) / 2
+    right = offers(model._kernel, "shift_invariant") and np.abs(origin.point).max(initial=0.0) <= most
+    return bool(right) and origin.far_squares <= origin.n_far * most**2 * len(origin.point)
+
+
+def expansion_is_sound(model: Any, n_outputs: int | None = None) -> bool:
+    """Whether a model has the right number of outputs, one-vs-rest unless told, and scores that stay finite."""
+    n_outputs = n_outputs_for(len(model.classes_)) if n_outputs is None else n_outputs
+    with np.errstate(over="ignore", invalid="ignore"):
+        coef, rows = model._coefficients().T, model.support_rows()
+    if model._expansion.n_outputs != n_outputs or not np.isfinite(coef).all() or not origin_is_sound(model):
+        return False
+    return scores_are_bounded(model._kernel, rows, coef, np.abs(model.intercept_).max())
+
+
+# --- models that only predict -------------------------------------------------------------------------------------
+
+
+def kept_for_prediction(model: Any) -> dict[str, Any]:
+    """Parameters, and attributes that are not the learning state."""
+    own = {name: value for name, value in vars(model).items() if name in (*_KEPT, *model._get_param_names())}
+    return {**own, FOR_PREDICTION: True}
+
+
+def as_predictor(model: Any) -> dict[str, Any]:
+    """The attributes of a model whose learning state is replaced by its support vectors and coefficients."""
+    expansion = model._expansion
+    n = int(expansion.counts[0]["n_slots"])
+    coef = np.ascontiguousarray(model._coefficients().T)
+    rows, norms = expansion.rows[:n].copy(), expansion.norms[:n].copy()
+    predictor = Predictor(rows, norms, coef, model.intercept_, expansion.counts.copy())
+    return {**kept_for_prediction(model), "_predictor": predictor}
+
+
+def predictor_saved(n_outputs: Any = n_outputs_for) -> Saved:
+    """How a model from `as_predictor` is held; ``n_outputs`` is a function of the number of classes."""
+
+    def is_sound(model: Any) -> bool:
+        rows, _, coef, intercept, counts = model._predictor
+        right = len(coef) == n_outputs(len(model.classes_)) and as_numbers(counts).min() >= 0
+        return bool(right) and scores_are_bounded(model._kernel, rows, coef, np.abs(intercept).max())
+
+    return Saved({**CLASSIFIER, "_predictor": part("predictor")}, {**OPTIONAL, **HAS_BUDGET, "C_": is_number}, is_sound)
+
+
+def trimmed(expansion: Expansion, coef: np.ndarray) -> Expansion:
+    """The slots in use alone, with the coefficients (n, n_outputs) that predict."""
+    n = int(expansion.counts[0]["n_slots"])
+    smaller = new_expansion(n, expansion.rows.shape[1], expansion.n_outputs, expansion.rows.dtype)
+    smaller.rows[:n], smaller.norms[:n], smaller.coef[:, :n] = expansion.rows[:n], expansion.norms[:n], coef.T
+    smaller.weights[:, :n] = coef.T
+    smaller.counts[:] = expansion.counts
+    return smaller
+
+
+def trimmed_learner(learner: Any) -> Any:
+    """A budgeted learner that scores like another one, without a policy and what belongs to it."""
+    expansion = trimmed(learner.expansion, coefficients(learner.expansion))
+    return learner._replace(parts=learner.parts._replace(policy=Unlimited()), expansion=expansion)

@@ -1,0 +1,170 @@
+"""Pipelines and their parts in model files: attributes, and whether they fit together."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
+
+from frugalsvm._homes import ESTIMATORS
+from frugalsvm.persist.savable import Saved, check_parameters
+from frugalsvm.persist.sklearn_steps import check_mapped, probe_rows
+from frugalsvm.persist.values import (
+    IS_BOOL,
+    IS_FLOATS,
+    are_names,
+    array,
+    integer,
+    is_classes,
+    object_of,
+    or_none,
+    part,
+)
+
+__all__ = ["ENCODER", "FILLER", "PIPELINE", "SCALER"]
+
+_LARGEST_HELD = 1e100  # of values from which means and variances are to be taken
+_LARGEST_LIMIT, _LEAST_SCALE = 1e9, 1e-30  # of scaled values, and of what they are divided by without a limit
+
+
+def _are_batches(value: Any) -> bool:
+    """Batches of rows that wait for the statistics of a pipeline."""
+    return type(value) is tuple and all(map(part("rows"), value))
+
+
+def _is_list_of_text(value: Any) -> bool:
+    return type(value) is list and all(type(each) is str for each in value)
+
+
+def _are_categories(value: Any) -> bool:
+    return type(value) is list and all(
+        type(each) is np.ndarray and each.ndim == 1 and each.dtype.kind == "U" and bool((each[:-1] < each[1:]).all())
+        for each in value
+    )
+
+
+def _is_row_dtype(value: Any) -> bool:
+    return isinstance(value, np.dtype) and value.str[1:] in ("f4", "f8")
+
+
+def _scaler(scaler: Any) -> bool:
+    state = vars(scaler)
+    arrays = [state.get(name) for name in ("mean_", "var_", "median_", "scale_", "limit_", "constant_")]
+    if any(array is not None and array.shape != (scaler.n_features_in_,) for array in arrays):
+        return False
+    mean, var, median, scale, limit, constant = arrays
+    is_robust = median is not None
+    if (median if is_robust else mean) is None or (scale <= 0).any() or (not is_robust and var is None):
+        return False
+    if limit is not None:  # scaled values are within it
+        return constant is not None and bool(((limit >= 0) & (limit <= _LARGEST_LIMIT * scale)).all())
+    return bool((scale >= _LEAST_SCALE).all()) if is_robust else _standard_scaler(mean, var, scale, scaler.n_seen_)
+
+
+def _standard_scaler(mean: np.ndarray, var: np.ndarray, scale: np.ndarray, n_seen: int) -> bool:
+    if (var < 0).any():
+        return False
+    spread = np.sqrt(var)
+    # Features that do not vary have the scale 1; for others, means beyond this leave no digits.
+    usual = np.where(spread > 0, np.minimum(spread, 1.0), 1.0)
+    far = np.abs(mean) > 1e16 * np.maximum(scale, spread)
+    constant = spread <= n_seen * np.finfo(np.float64).eps * np.abs(mean)
+    return bool((scale >= 0.999 * usual).all() and not (far & ~constant).any())
+
+
+def _filler(filler: Any) -> bool:
+    return filler.statistics_.shape == (filler.n_features_in_,)
+
+
+def _encoder(encoder: Any) -> bool:
+    n_expected = len(encoder.names_) if encoder.method == "onehot" else 0
+    right = encoder.names_ == sorted(set(encoder.names_)) and encoder.method in ("onehot", "hash")
+    n_features = encoder.n_features
+    right = right and isinstance(n_features, int | np.integer) and 1 <= n_features < 2**31
+    return bool(right) and len(encoder.categories_) == n_expected
+
+
+def _pipeline(pipeline: Any) -> bool:
+    state = vars(pipeline)
+    estimator, fitted = state["estimator"], state.get("estimator_")
+    if not isinstance(estimator, BaseEstimator) or not isinstance(state["encoder"], BaseEstimator | None):
+        return False
+    for step in (estimator, state["encoder"]):
+        if step is not None and hasattr(step, "_saved"):
+            check_parameters(type(step).__name__, step, list(type(step)._get_param_names()))
+    if state["_held"] is not None:
+        return fitted is None and len(state["_held"]) > 0 and _held_fits(pipeline)
+    scaler, encoder = state.get("scaler_"), state.get("encoder_")
+    right = fitted is not None and type(fitted) is type(estimator) and "encoder_" in state and "scaler_" in state
+    right = right and (encoder is None) == (state["encoder"] is None)
+    right = right and (not pipeline.calibrate or "calibration_" in state)
+    right = right and (scaler is None) == (not pipeline.scale or state["n_features_in_"] == 0)
+    right = right and (state.get("feature_map_") is None) == (state["feature_map"] is None)
+    if not right or (scaler is not None and getattr(scaler, "n_features_in_", None) != state["n_features_in_"]):
+        return False
+    if scaler is not None and bool(scaler.centres_) == bool(state["_is_sparse"]):
+        return False
+    width = state["n_features_in_"] + (0 if encoder is None else encoder.n_encoded_)
+    if state.get("feature_map_") is not None:
+        width = check_mapped(state["feature_map_"], probe_rows(width)).shape[1]
+    return not hasattr(fitted, "_saved") or getattr(fitted, "n_features_in_", None) == width
+
+
+def _held_fits(pipeline: Any) -> bool:
+    widths = {rows.X.shape[1] for rows in pipeline._held}
+    types = {rows.X.dtype for rows in pipeline._held}
+    sparse = {not isinstance(rows.X, np.ndarray) for rows in pipeline._held}
+    kinds = {rows.y.dtype.kind in "biuf" for rows in pipeline._held}
+    for rows in pipeline._held:
+        if pipeline._classifies:
+            check_classification_targets(rows.y)
+        elif rows.y.dtype.kind not in "iuf":
+            return False
+    names = {None if rows.columns is None else tuple(sorted(rows.columns)) for rows in pipeline._held}
+    text = {rows.columns is not None for rows in pipeline._held}
+    values = (rows.X if isinstance(rows.X, np.ndarray) else rows.X.data for rows in pipeline._held)
+    for each in values:
+        is_nan = np.isnan(each)
+        if np.abs(each[~is_nan]).max(initial=0.0) > _LARGEST_HELD or (is_nan.any() and pipeline.impute is None):
+            return False
+    return (
+        widths == {pipeline.n_features_in_} and types == {pipeline._dtype} and sparse == {bool(pipeline._is_sparse)}
+        and len(kinds) == len(names) == 1 and text == {pipeline.encoder is not None}
+    )  # fmt: skip
+
+
+def _check_pipeline_parameters(pipeline: Any) -> None:
+    if not isinstance(pipeline.calibrate, bool | int | np.bool_):
+        raise ValueError(f"calibrate cannot be {str(pipeline.calibrate)[:40]!r}")
+    pipeline._check_params()
+
+
+def _why_not_ready(pipeline: Any) -> str | None:
+    if getattr(pipeline, "_held", None) is None:
+        return None
+    return f"holds {pipeline.n_held_} rows back and cannot be saved for prediction yet: call flush() first"
+
+
+SCALER = Saved(
+    {"n_features_in_": integer(1), "n_seen_": integer(1), "centres_": IS_BOOL, "frozen_": IS_BOOL, "scale_": IS_FLOATS},
+    {
+        "feature_names_in_": are_names, "mean_": IS_FLOATS, "var_": IS_FLOATS, "median_": IS_FLOATS,
+        "limit_": or_none(IS_FLOATS), "constant_": or_none(array("b", 1)), "_watch": or_none(part("range-watch")),
+        "_sample": or_none(part("row-sample")),
+    },
+    _scaler, lambda scaler: scaler._check_params(),
+)  # fmt: skip
+FILLER = Saved({"n_features_in_": integer(1), "statistics_": IS_FLOATS}, {"feature_names_in_": are_names}, _filler)
+ENCODER = Saved({"names_": _is_list_of_text, "categories_": _are_categories}, {}, _encoder)
+PIPELINE = Saved(
+    {
+        "n_features_in_": integer(), "_held": or_none(_are_batches), "_dtype": _is_row_dtype, "_is_sparse": IS_BOOL,
+        "_announced": or_none(is_classes),
+    },
+    {
+        "feature_names_in_": are_names, "encoder_": or_none(object_of("ColumnEncoder")),
+        "filler_": or_none(object_of("MissingValueFiller")), "scaler_": or_none(object_of("StreamingScaler")),
+        "feature_map_": or_none(object_of()), "estimator_": object_of(*ESTIMATORS), "calibration_": part("calibration"),
+    },
+    _pipeline, _check_pipeline_parameters, not_ready=_why_not_ready,
+)  # fmt: skip
