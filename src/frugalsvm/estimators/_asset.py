@@ -77,6 +77,7 @@ class LowRankMachine(KernelEstimator):
     _n_iter: int
     _n_fitted: int
     _in_float32 = True
+    _changed_in_place = ("_steps", "_rng")
 
     @property
     def _dtype(self) -> Any:

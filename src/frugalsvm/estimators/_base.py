@@ -5,7 +5,7 @@
 `OnlineClassifier`    a kernel expansion, learned one example after the other in passes: all but the low-rank ones
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -22,7 +22,7 @@ from frugalsvm.core.predict import confidence, decision_values
 from frugalsvm.estimators._origin import absolute_rows, check_size, first_origin, relative_rows
 from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators._threads import blas_threads
-from frugalsvm.estimators._unchanged import unchanged_on_error
+from frugalsvm.estimators._unchanged import learn_on_copies, unchanged_on_error
 from frugalsvm.estimators._validation import (
     AS_IT_IS,
     check_count,
@@ -48,6 +48,7 @@ class KernelEstimator(BaseEstimator):
     _origin: Origin | None = None
     _in_float32 = False  # whether kernels are computed in float32 whatever type the rows have
     _stays = False  # whether the origin is that of the first rows for ever
+    _changed_in_place: ClassVar[tuple[str, ...]] = ()  # attributes with arrays that learning writes to
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -121,12 +122,16 @@ class KernelEstimator(BaseEstimator):
                 UserWarning,
             )
             return X
+        learn_on_copies(self)  # what is moved may share arrays with what was there before
         self._move_rows(shift)
         return relative(X, origin_at(shift), X.dtype)
 
     def _move_rows(self, shift):
         """Subtract a vector from all rows that the model has, in new arrays."""
         raise NotImplementedError
+
+    def _empty_caches(self):
+        """Forget kernel values that are kept, because they may not be those of the model any more."""
 
 
 class StreamClassifier(ClassifierMixin, KernelEstimator):
@@ -216,11 +221,11 @@ class StreamClassifier(ClassifierMixin, KernelEstimator):
         frugalsvm.pipelines.StreamPipeline.learn_one_row : For rows that come one by one: a call of `partial_fit` takes
             about a millisecond for its checks, however few its rows are.
         """
-        with unchanged_on_error(self):
-            self._partial_fit(X, y, classes, sample_weight)
+        with unchanged_on_error(self) as attempt:
+            self._partial_fit(attempt, X, y, classes, sample_weight)
         return self
 
-    def _partial_fit(self, X, y, classes, sample_weight):
+    def _partial_fit(self, attempt, X, y, classes, sample_weight):
         self._check_params()
         if isinstance(self.class_weight, str):
             raise ValueError(
@@ -238,6 +243,7 @@ class StreamClassifier(ClassifierMixin, KernelEstimator):
             X = self._with_origin(X, whole=False)
         else:
             prepare_to_learn(self)
+            attempt.begin(X.shape[0] if len(known) == len(self.classes_) else None)
             self._set_classes(known)
         X = self._follow(X)
         if len(known) > 1:  # until then there is nothing to tell apart
@@ -352,11 +358,11 @@ class OnlineClassifier(StreamClassifier):
         -------
         self
         """
-        with unchanged_on_error(self):
-            self._fit(X, y, sample_weight)
+        with unchanged_on_error(self) as attempt:
+            self._fit(attempt, X, y, sample_weight)
         return self
 
-    def _fit(self, X, y, sample_weight):
+    def _fit(self, attempt, X, y, sample_weight):
         self._check_params()
         y, sample_weight = on_host(y), on_host(sample_weight)
         random_state = check_random_state(self.random_state)
@@ -371,6 +377,7 @@ class OnlineClassifier(StreamClassifier):
         weights = example_weights(sample_weight, self.class_weight, X, classes, labels)
         if goes_on:
             prepare_to_learn(self)
+            attempt.begin()
             self._set_classes(classes)
         else:
             forget_learned(self)

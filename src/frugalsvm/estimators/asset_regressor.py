@@ -250,7 +250,7 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
         -------
         self
         """
-        with unchanged_on_error(self):
+        with unchanged_on_error(self) as attempt:
             self._check_params()
             first = not hasattr(self, "_weights")
             X, targets, weights = self._checked(X, y, sample_weight, reset=first)
@@ -259,6 +259,7 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
                 X = self._with_origin(X, whole=False)
             else:
                 prepare_to_learn(self)
+                attempt.begin(X.shape[0])
             self._learn_rows(self._follow(X), targets, weights)
         return self
 

@@ -160,6 +160,7 @@ class BSGDClassifier(BudgetedClassifier):
         {**CLASSIFIER, **HAS_BUDGET, "_expansion": part("expansion"), "_policy": part("policy")},
         OPTIONAL, _is_sound, check_loaded_parameters, _prediction_state,
     )  # fmt: skip
+    _changed_in_place = ("_expansion", "_policy")
 
     def __init__(
         self,

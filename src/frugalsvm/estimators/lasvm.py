@@ -54,6 +54,7 @@ class DualClassifier(OnlineClassifier):
     """
 
     _solver: DualSolver
+    _changed_in_place = ("_solver", "_learner")
 
     def _new_learner(self, kernel, random_state):
         raise NotImplementedError
@@ -108,6 +109,10 @@ class DualClassifier(OnlineClassifier):
         super().__setstate__(attributes)
         if "_solver" in attributes:
             self._solver = solver_of(attributes["_solver"], self._cache_bytes)
+
+    def _empty_caches(self):
+        state, cache = self._solver
+        self._solver = solver_of(state, self._cache_bytes, cache.buffer)
 
     # --- learning -----------------------------------------------------------------------------------------
 

@@ -130,6 +130,7 @@ class OneVsRestLearners(BudgetedClassifier):
         {**CLASSIFIER, **HAS_BUDGET, "_machines": parts("budgeted-machine")},
         OPTIONAL, _is_sound, check_loaded_parameters, _prediction_state,
     )  # fmt: skip
+    _changed_in_place = ("_machines",)
     _machines: list[Learner]  # the list stays the same while a model learns row by row
 
     @property

@@ -153,6 +153,7 @@ class TVMClassifier(OnlineClassifier):
     """
 
     _first_dtype = np.float64
+    _changed_in_place = ("_twins",)
 
     _saved = Saved(
         {**CLASSIFIER, "_twins": parts("twins"), "_caches": parts("kernel-rows")},
@@ -223,7 +224,7 @@ class TVMClassifier(OnlineClassifier):
     def _start(self, X, classes, random_state):
         self._kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
         self._twins = [new_twins(int(self.budget), X.shape[1]) for _ in range(n_outputs_for(len(classes)))]
-        self._caches = [new_cache(twins) for twins in self._twins]
+        self._empty_caches()
         self.classes_ = classes
 
     def _learn(self, X, labels, weights, order):
@@ -241,7 +242,10 @@ class TVMClassifier(OnlineClassifier):
     def __setstate__(self, state):
         super().__setstate__(state)
         if "_twins" in state:
-            self._caches = [new_cache(twins) for twins in self._twins]
+            self._empty_caches()
+
+    def _empty_caches(self):
+        self._caches = [new_cache(twins) for twins in self._twins]
 
     # --- what was learned ---------------------------------------------------------------------------------
 
