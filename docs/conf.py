@@ -40,7 +40,7 @@ html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_css_files = ["formulas.css"]
 # Pages without pages below them have nothing to show at the side.
-html_sidebars = {page: [] for page in ("index", "start", "choosing", "extending", "performance")}
+html_sidebars = {page: [] for page in ("index", "start", "choosing", "extending", "walk", "performance")}
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",

@@ -18,12 +18,12 @@ X_test, y_test = make_checkerboard(2_000, random_state=1)
 
 def curve(asks):
     """Numbers of labels and accuracies of a model that asks, or does not."""
-    model, unlabelled = LASVMClassifier(C=100.0, gamma=5.0, random_state=0), np.arange(len(pool))
+    model, unlabeled = LASVMClassifier(C=100.0, gamma=5.0, random_state=0), np.arange(len(pool))
     n_labels, accuracies = [], []
     for round_ in range(40):
-        chosen = model.query(pool[unlabelled], n=10) if asks and round_ >= 5 else np.arange(10)
-        rows = unlabelled[chosen]
-        unlabelled = np.delete(unlabelled, chosen)
+        chosen = model.query(pool[unlabeled], n=10) if asks and round_ >= 5 else np.arange(10)
+        rows = unlabeled[chosen]
+        unlabeled = np.delete(unlabeled, chosen)
         model.teach(pool[rows], hidden[rows], classes=[-1, 1])
         n_labels.append(model.t_)
         accuracies.append(model.score(X_test, y_test))

@@ -76,7 +76,7 @@ _COUNTING = known_options({"_nrt": True})
 # For functions that only compiled code calls: without the wrapper that unpacks Python objects.
 _INNER = known_options({"no_cpython_wrapper": True})
 _INLINED, _SEPARATE = known_options({"forceinline": True}), known_options({"forceinline": False})
-# Without re-association and reciprocals: for code that relies on rounding, such as the vectorised exponential.
+# Without re-association and reciprocals: for code that relies on rounding, such as the vectorized exponential.
 _ORDERED = {**_FAST, "fastmath": {"contract", "nnan", "ninf", "nsz"}}
 
 
@@ -334,7 +334,7 @@ def generic(declaration: Callable) -> Any:
 
 
 def _select(predicate: str) -> Any:
-    """An intrinsic ``a if a <predicate> b else b`` that LLVM vectorises inside reductions."""
+    """An intrinsic ``a if a <predicate> b else b`` that LLVM vectorizes inside reductions."""
 
     @intrinsic
     def choose(typing_context, a, b):

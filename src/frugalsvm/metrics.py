@@ -39,8 +39,8 @@ def precision_recall_breakeven(y_true: ArrayLike, scores: ArrayLike, *, pos_labe
 
     Notes
     -----
-    **Ties.** Rows with equal scores have no order, and no threshold may part them. If the P-th place falls among m such
-    rows, k of which belong to the P highest, the result is the mean over all orders: these k places hold k/m of the
+    **Ties.** Rows with equal scores have no order, and no threshold may part them. If the P-th rank falls among m such
+    rows, k of which belong to the P highest, the result is the mean over all orders: these k ranks hold k/m of the
     positives among the m rows. That is where precision and recall meet on the straight line of counts between the
     thresholds before and after the tie, and it does not depend on the order of the rows. If all scores are equal, it is
     the share of the positives.
@@ -65,7 +65,7 @@ def precision_recall_breakeven(y_true: ArrayLike, scores: ArrayLike, *, pos_labe
     check_consistent_length(labels, values)
     is_positive = labels == _positive_class(labels, pos_label)
     n_positive = int(is_positive.sum())
-    threshold = np.partition(values, -n_positive)[-n_positive]  # the score at the P-th place
+    threshold = np.partition(values, -n_positive)[-n_positive]  # the score at the P-th rank
     above, tied = values > threshold, values == threshold
     share = (n_positive - int(above.sum())) / int(tied.sum())
     found = int(is_positive[above].sum()) + share * int(is_positive[tied].sum())

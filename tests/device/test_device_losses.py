@@ -6,7 +6,7 @@ from device_support import LOSSES
 
 from frugalsvm.lowrank.backends.torch import Torch
 from frugalsvm.lowrank.duality import balanced, conjugate_sums, sides_of
-from frugalsvm.lowrank.losses.base import differentiate
+from frugalsvm.lowrank.losses.compiled import differentiate
 from frugalsvm.lowrank.problem import Problem
 from frugalsvm.lowrank.targets import class_targets
 

@@ -10,11 +10,14 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import frugalsvm
-from frugalsvm import BSGDClassifier, LASVMClassifier
+from frugalsvm import ASSETRegressor, BSGDClassifier, LASVMClassifier
 from frugalsvm._compile import INTERPRETED
 from frugalsvm.budgeted.sgd import run
+from frugalsvm.checks import check_estimator
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.export import to_c
+from frugalsvm.lowrank.losses.compiled import differentiate, total_loss
+from frugalsvm.persist import register
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "extending"
 
@@ -28,7 +31,7 @@ def imported(name):
     return sys.modules[name]
 
 
-def places_of(vectors, X):
+def indices_of(vectors, X):
     """Which rows of X these are."""
     return {int(np.flatnonzero((vector == X).all(axis=1))[0]) for vector in vectors}
 
@@ -79,7 +82,7 @@ class TestKernelAndPolicy:
         # What a model of a part of the stream held and the later one lost is older than all that stayed.
         X, y = board
         earlier = clone(sliding).fit(X[:3_990], y[:3_990])
-        before, after = (places_of(model.support_vectors_, X) for model in (earlier, sliding))
+        before, after = (indices_of(model.support_vectors_, X) for model in (earlier, sliding))
         lost, stayed = before - after, before & after
         assert lost
         assert stayed
@@ -107,6 +110,73 @@ class TestKernelAndPolicy:
         assert model.score(X[2_000:], y[2_000:]) > 0.95
 
 
+@pytest.fixture(scope="module")
+def huber():
+    """The loss, by its name in the registry, for the tests of this file only."""
+    from frugalsvm.lowrank.losses import LOSSES
+
+    loss = imported("huber_loss").Huber
+    assert LOSSES["huber"] is loss
+    yield loss
+    del LOSSES["huber"], sys.modules["huber_loss"]
+
+
+@pytest.fixture(scope="module")
+def outliers():
+    """A curve, one of six points of which is far above it; rows, targets, and the curve itself."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, size=(3_000, 1))
+    curve = np.sin(2 * X[:, 0])
+    y = curve + 0.1 * rng.normal(size=len(X))
+    y[::6] += rng.uniform(2, 10, len(y[::6]))
+    return X, y, curve
+
+
+class TestLoss:
+    REGRESSOR = ASSETRegressor(n_components=64, C=10.0, gamma=1.0, epsilon=0.2, random_state=0)
+
+    def fitted(self, loss, outliers):
+        X, y, _ = outliers
+        return clone(self.REGRESSOR).set_params(loss=loss).fit(X, y)
+
+    def test_both_forms_are_the_formula(self, huber):
+        errors = np.linspace(-1, 1, 41, dtype=np.float32)
+        scores, weights = errors + np.float32(0.5), np.ones(41, np.float32)
+        targets = np.full(41, 0.5, np.float32)
+        expected = np.where(np.abs(errors) < 0.2, errors**2 / 2, 0.2 * (np.abs(errors) - 0.1))
+        loss = huber(0.2)
+        np.testing.assert_allclose(loss.values(np, targets, scores), expected, atol=1e-6)
+        assert total_loss(loss, targets, scores, weights) == pytest.approx(expected.sum(), rel=1e-6)
+        slopes, curvatures = np.empty(41, np.float32), np.empty(41, np.float32)
+        differentiate(loss, 0.1, 0.0, targets, scores, weights, slopes, curvatures)
+        for found in ((slopes, curvatures), loss.derivatives(np, 0.1, targets, scores)):
+            np.testing.assert_allclose(found[0], np.clip(errors, -0.2, 0.2), atol=1e-6)
+            inside = np.abs(np.abs(errors) - 0.2) > 1e-3  # at the ends, rounding decides
+            np.testing.assert_array_equal(found[1][inside], (np.abs(errors) < 0.2)[inside])
+
+    def test_outliers_count_little(self, huber, outliers):
+        X, _, curve = outliers
+        robust, squares = (self.fitted(loss, outliers) for loss in ("huber", "squared_epsilon_insensitive"))
+        assert np.abs(robust.predict(X) - curve).mean() < 0.1
+        assert np.abs(squares.predict(X) - curve).mean() > 0.5
+
+    def test_duality_tells_that_it_is_solved(self, huber, outliers):
+        model = self.fitted("huber", outliers)
+        assert 0 <= model.suboptimality_bound_ < 0.01 * model.objective_
+
+    def test_it_learns_streams_and_is_saved(self, huber, outliers, tmp_path):
+        X, y, curve = outliers
+        model = self.fitted("huber", outliers).partial_fit(X, y)
+        assert np.abs(model.predict(X) - curve).mean() < 0.2
+        register(huber)
+        frugalsvm.save(model, tmp_path / "model.frugal")
+        np.testing.assert_array_equal(frugalsvm.load(tmp_path / "model.frugal").predict(X), model.predict(X))
+
+    def test_classifiers_refuse_it(self, huber, board):
+        with pytest.raises(ValueError, match="is not one of 'hinge', 'squared_hinge'"):
+            frugalsvm.ASSETClassifier(loss="huber").fit(*board)
+
+
 class TestAlgorithm:
     def test_it_learns(self, model):
         assert model.support_vectors_.shape == (50, 2)
@@ -120,6 +190,10 @@ class TestAlgorithm:
         frugalsvm.save(model, tmp_path / "model.frugal")
         again = frugalsvm.load(tmp_path / "model.frugal")
         np.testing.assert_array_equal(again.decision_function(board[0]), model.decision_function(board[0]))
+
+    @pytest.mark.slow
+    def test_it_keeps_the_promises_of_all_estimators(self):
+        check_estimator(imported("passive_aggressive_two").PA2Classifier(20, gamma=0.5, random_state=0))
 
     @pytest.mark.slow
     def test_sparse_rows(self, model, board):

@@ -28,7 +28,7 @@ from frugalsvm.lowrank.fourier import new_fourier
 from frugalsvm.lowrank.hessian import Hessian, conjugate_gradients
 from frugalsvm.lowrank.landmarks import place_landmarks
 from frugalsvm.lowrank.losses import EpsilonInsensitive, Hinge, SquaredEpsilonInsensitive, SquaredHinge
-from frugalsvm.lowrank.losses.base import along_line, differentiate
+from frugalsvm.lowrank.losses.compiled import along_line, differentiate
 from frugalsvm.lowrank.nystroem import kernel_rows, new_nystroem
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Problem, Sample, Slopes

@@ -202,7 +202,7 @@ def test_registered_classes(tmp_path):
     assert describe(path).parameters["model"] == {"class": "Labelled", "note": {"part": "Note", "text": "hello"}}
     with pytest.raises(ValueError, match="registered for another class"):
         register(type("Pipeline", (), {"__module__": "elsewhere"}))
-    with pytest.raises(ValueError, match="belongs to a class of|registered for another class"):
+    with pytest.raises(ValueError, match=r"belongs to a class of|registered for another class"):
         register(Labelled, name="TVMClassifier")
 
 

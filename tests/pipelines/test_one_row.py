@@ -67,6 +67,23 @@ def test_a_store_that_grows(rows):
         assert len(model.estimator_.support_vectors_) > 256
 
 
+def test_a_store_that_grows_between_predictions(rows):
+    X, y = rows
+    if X.shape[1] != 4:  # one of the two is enough: compiling takes long
+        return
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(700, 4)), rng.integers(0, 2, 700)  # nothing to learn: most rows are mistakes
+    estimator = BudgetedPerceptron("stop", budget=None, gamma=5.0, random_state=0)
+    fast, slow = (StreamPipeline(estimator, scale=False, warmup_rows=20) for _ in range(2))
+    slow.partial_fit(X, y, classes=[0, 1])
+    fast.partial_fit(X[:20], y[:20], classes=[0, 1])
+    for x, label in zip(X[20:], y[20:], strict=True):
+        fast.predict_one_row(x)
+        fast.learn_one_row(x, label)
+    assert len(fast.estimator_.support_vectors_) > 300
+    assert [fast.predict_one_row(x) for x in X] == slow.predict(X).tolist()
+
+
 def test_one_against_the_rest(rows):
     X, y = rows
     if X.shape[1] == 4:

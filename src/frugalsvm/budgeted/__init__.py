@@ -1,1 +1,1 @@
-"""Floor 2: learners that keep a fixed number of support vectors."""
+"""Learners that keep a fixed number of support vectors."""

@@ -11,7 +11,7 @@ class Algorithm(NamedTuple):
     cost: str
     memory: str
     build: Callable[..., Any]
-    strength: str  # the parameter that regularises: "alpha" or "C"
+    strength: str  # the parameter that regularizes: "alpha" or "C"
     budgeted: bool
 
 

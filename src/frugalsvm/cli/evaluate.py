@@ -39,7 +39,7 @@ def evaluate(
     thousands: Thousands = None,
     as_json: Json = False,
 ) -> None:
-    """Measure a model on labelled rows."""
+    """Measure a model on labeled rows."""
     options = data_options(locals())
     with reported(of_model=model):
         from frugalsvm.cli.data import labels_of, rows_of

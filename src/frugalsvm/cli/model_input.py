@@ -25,7 +25,7 @@ def device_arguments(device: str | None) -> dict[str, str]:
 def open_for(model: Any, model_file: Path, options: DataOptions, *, has_labels: bool | None = None) -> Opened:
     """Data that a model is to predict; with labels that matter, by default (see `open_data`)."""
     opened = open_data(_as_learned(options, model_file, model), has_labels=has_labels)
-    return opened._replace(batches=_checked(model, opened.batches, opened.stream.name, labelled=has_labels is None))
+    return opened._replace(batches=_checked(model, opened.batches, opened.stream.name, labeled=has_labels is None))
 
 
 def _as_learned(options: DataOptions, model_file: Path, model: Any) -> DataOptions:
@@ -42,11 +42,11 @@ def _as_learned(options: DataOptions, model_file: Path, model: Any) -> DataOptio
     )
 
 
-def _checked(model: Any, batches: Iterable, source: str, *, labelled: bool) -> Iterator:
+def _checked(model: Any, batches: Iterable, source: str, *, labeled: bool) -> Iterator:
     """The batches, unless they have other columns of text than a model, or other labels (if these matter)."""
     for batch in batches:
         _check_columns(model, batch, source)
-        if labelled and batch.y is not None:
+        if labeled and batch.y is not None:
             _check_labels(model, labels_of(batch), source)
         yield batch
 

@@ -1,1 +1,1 @@
-"""Floor 4: adapters to other libraries; each needs the library that it is named after."""
+"""Adapters to other libraries; each needs the library that it is named after."""

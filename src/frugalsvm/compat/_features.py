@@ -41,10 +41,10 @@ class NamedFeatures:
     def matrix(self, frame: Any) -> np.ndarray:
         """The features of a data frame; columns that lack are 0."""
         whole = np.zeros((len(frame), len(self.names)))
-        for place, name in enumerate(self.names):
+        for index, name in enumerate(self.names):
             if name in frame.columns:
                 try:
-                    whole[:, place] = frame[name].to_numpy(dtype=np.float64)
+                    whole[:, index] = frame[name].to_numpy(dtype=np.float64)
                 except (TypeError, ValueError):
                     raise ValueError(f"Column {name!r} is no column of numbers; n_features= hashes text.") from None
         return whole
@@ -56,16 +56,16 @@ class HashedFeatures:
     def __init__(self, n_features: int):
         self.n_features = n_features
         self._row = np.zeros(n_features)
-        self._places: dict[str, tuple[int, float]] = {}
+        self._indices: dict[str, tuple[int, float]] = {}
 
-    def _place(self, name: str) -> tuple[int, float]:
-        place = self._places.get(name)
-        if place is None:
-            if len(self._places) >= REMEMBERED:
-                self._places.clear()
+    def _index(self, name: str) -> tuple[int, float]:
+        index = self._indices.get(name)
+        if index is None:
+            if len(self._indices) >= REMEMBERED:
+                self._indices.clear()
             value = murmurhash3_32(name, seed=0)
-            place = self._places[name] = (abs(value) % self.n_features, 1.0 if value >= 0 else -1.0)
-        return place
+            index = self._indices[name] = (abs(value) % self.n_features, 1.0 if value >= 0 else -1.0)
+        return index
 
     def row(self, x: dict) -> np.ndarray:
         """The features of an example, in an array that is used again."""
@@ -73,11 +73,11 @@ class HashedFeatures:
         row[:] = 0.0
         for key, value in sorted(x.items(), key=lambda item: str(item[0])):  # sums are rounded in the same order
             if isinstance(value, str):
-                place, sign = self._place(f"{key}={value}")
-                row[place] += sign
+                index, sign = self._index(f"{key}={value}")
+                row[index] += sign
             else:
-                place, sign = self._place(str(key))
-                row[place] += sign * _number(key, value)
+                index, sign = self._index(str(key))
+                row[index] += sign * _number(key, value)
         return row
 
     def matrix(self, frame: Any) -> np.ndarray:

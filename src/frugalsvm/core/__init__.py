@@ -1,1 +1,1 @@
-"""Floor 1: compiled parts. NumPy arrays in and out; nothing here knows scikit-learn."""
+"""Compiled parts. NumPy arrays in and out; nothing here knows scikit-learn."""

@@ -36,7 +36,7 @@ __all__ = [
 FEWEST_ROWS = 4  # a step looks at two at the same time
 NONE = -1
 MUCH = 0.25  # part of a row that is lacking
-FREE = -1.0  # when a place without a row was used
+FREE = -1.0  # when an index without a row was used
 
 ROWS_STATE = integer_record("clock", "n_logged")  # uses of rows; slots that were filled
 
@@ -169,7 +169,7 @@ def _place_for(rows, slot):
 
 @inlined
 def row_of_slot(rows, kernel, expansion, slot):
-    """The place in ``rows.values`` of the complete row of a slot."""
+    """The index in ``rows.values`` of the complete row of a slot."""
     r = rows.place[slot]
     if r == NONE or rows.synced[r] < rows.state[0]["n_logged"]:
         r = _completed(rows, kernel, expansion, slot)
@@ -180,7 +180,7 @@ def row_of_slot(rows, kernel, expansion, slot):
 
 @separate
 def _completed(rows, kernel, expansion, slot):
-    """The place of a row that was completed, or brought back."""
+    """The index of a row that was completed, or brought back."""
     r = rows.place[slot]
     if r == NONE:
         r = _place_for(rows, slot)

@@ -268,7 +268,7 @@ def first_argmax(values, n):
 
 @compiled
 def nth_smallest(values, n, k):
-    """The value at place k, from 0, of the first n in increasing order; reorders them (Hoare's selection)."""
+    """The value of rank k, from 0, of the first n in increasing order; reorders them (Hoare's selection)."""
     low, high = 0, n - 1
     while low < high:
         pivot = values[(low + high) // 2]

@@ -1,7 +1,6 @@
 """Rounds of ASSET: Newton steps on all rows, or epochs of subgradient steps with means between them."""
 
 from copy import copy
-from typing import Any
 
 import numpy as np
 
@@ -23,13 +22,13 @@ from frugalsvm.lowrank.maps import raw_weights
 from frugalsvm.lowrank.newton import newton_step
 from frugalsvm.lowrank.problem import Sample
 
-__all__ = ["epochs", "newton_rounds"]
+__all__ = ["Rounds", "epochs", "newton_rounds"]
 
 _ROUNDS, _EPOCHS = 30, 20  # unless max_iter says otherwise
 
 
 class Rounds:
-    """Rounds of one training: ``local`` always has the parameters of the last one."""
+    """Rounds of one training: ``local`` always has the parameters of the last one. Watches the solver."""
 
     def __init__(self, estimator, local, training: Training, shared: Shared, sources, penalty):
         self.estimator, self.local, self.training, self.shared = estimator, local, training, shared
@@ -37,14 +36,12 @@ class Rounds:
         self.n_rows, self.penalty = int(training.overview.n_rows.sum()), penalty
         # Newton steps may be near the end without a better accuracy; what ends them is the objective.
         self._watch = Watch(estimator.n_iter_no_change, 0.0)
-        self._held, self.is_done = training.held, False
+        self._validation, self.is_done = training.validation, False
         # Features of the validation rows stay the same from round to round.
-        self._features = features_kept(training.held, shared) if training.held.n_rows else None
-
-    def problem(self) -> tuple[PartitionedProblem, Sample]:
-        """The problem on all rows, and a sample of them."""
-        sample = sample_problem(self.training.sample, self.shared)
-        return PartitionedProblem(sample, self._ask, self.n_rows, self.penalty), Sample(*sample[:3])
+        self._features = features_kept(training.validation, shared) if training.validation.n_rows else None
+        with blas_threads(None):
+            sample = sample_problem(training.sample, shared)
+        self.sample, self.problem = Sample(*sample[:3]), PartitionedProblem(sample, self._ask, self.n_rows, penalty)
 
     def _ask(self, function, place):
         place = self.training.cluster.broadcast(place)
@@ -53,6 +50,12 @@ class Rounds:
     def reduced(self, function, join, *arguments):
         """What all partitions tell, as one."""
         return self.training.cluster.reduced(function, join, self.sources, self._broadcast, *arguments)
+
+    def __call__(self, parameters, step) -> bool:
+        """The end of a Newton step, as `end`."""
+        self.local.objective_ = float(self.problem.measured.sum())  # before the step: it is a little less after
+        promised = float(0.5 * step.decrements.sum())
+        return self.end(parameters, objective=self.local.objective_, promised=promised, smoothing=step.smoothing)
 
     def end(self, parameters, **figures) -> bool:
         """The end of a round; returns whether the validation rows say that it is time to stop."""
@@ -75,36 +78,12 @@ class Rounds:
         coefficients = raw_weights(self.shared.feature_map, parameters[:, :-1]).T.astype(np.float32)
         values = self._features @ coefficients + parameters[:, -1]
         predicted = values[:, 0] >= 0 if values.shape[1] == 1 else values.argmax(axis=1)
-        return float(np.average(predicted == self._held.labels, weights=self._held.weights))
+        return float(np.average(predicted == self._validation.labels, weights=self._validation.weights))
 
     def publish(self, solution: Solution) -> None:
         self.local.adopt(self.shared.feature_map, solution.parameters, self.n_rows)
         self.local.objective_ = float(solution.objectives.sum())
         self.local.suboptimality_bound_ = float((solution.objectives - solution.bounds).sum())
-
-
-class _Watching:
-    """Tells the end of each Newton step."""
-
-    def __init__(self, rounds: Rounds, problem: PartitionedProblem):
-        self._rounds, self._problem = rounds, problem
-
-    def __call__(self, parameters, step) -> bool:
-        promised = float(0.5 * step.decrements.sum())
-        self._rounds.local.objective_ = float(
-            self._problem.measured.sum()
-        )  # before the step: it is a little less after
-        return self._rounds.end(
-            parameters, objective=self._rounds.local.objective_, promised=promised, smoothing=step.smoothing
-        )
-
-    @property
-    def is_done(self) -> bool:
-        return self._rounds.is_done
-
-    @property
-    def best_parameters(self) -> Any:
-        return self._rounds.best_parameters
 
 
 def newton_rounds(rounds: Rounds) -> None:
@@ -115,8 +94,7 @@ def newton_rounds(rounds: Rounds) -> None:
         # Where rows are read and features computed in every pass, there are no more of them than steps need.
         options = options._replace(careful_steps=1)
     with blas_threads(None):
-        problem, sample = rounds.problem()
-        solution = solve(problem, sample, options, rounds.training.rng, watch=_Watching(rounds, problem))
+        solution = solve(rounds.problem, rounds.sample, options, rounds.training.rng, watch=rounds)
     rounds.publish(solution)
     warn_if_above(rounds.local, solution.converged, n_most)
 
@@ -126,7 +104,7 @@ def epochs(rounds: Rounds) -> None:
     estimator, training = rounds.estimator, rounds.training
     rule = rule_for(estimator.solver, training.sample, rounds.shared, rounds.penalty)
     n_steps, mean_rows = 0, int(np.average(training.n_train, weights=training.n_train))
-    averages, (problem, _) = estimator.average is not False, rounds.problem()
+    averages, problem = estimator.average is not False, rounds.problem
     parameters = np.zeros((problem.n_outputs, problem.n_features + 1))
     for number in range(estimator.max_iter or _EPOCHS):
         sent = training.cluster.broadcast(parameters)

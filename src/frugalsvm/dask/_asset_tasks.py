@@ -81,7 +81,7 @@ def told(rows: Rows, features: np.ndarray | None, shared: Shared, place: Place, 
     """What a partition tells at a place; see `frugalsvm.lowrank.backends.partitions`."""
     place, rng = own(place), np.random.default_rng([rows.number, place.number])
     with blas_threads(None):
-        return function(_blocks(rows, features, shared, 0 if place.whole else rows.n_held), place, rng)
+        return function(_blocks(rows, features, shared, 0 if place.whole else rows.n_validation), place, rng)
 
 
 # --- subgradient steps ----------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def one_epoch(
     averages: bool,
 ) -> tuple[np.ndarray, int]:
     """Parameters after steps on all rows of a partition, from the common ones, and how many steps there were."""
-    X, targets, weights = _examples(rows, shared, rows.n_held)
+    X, targets, weights = _examples(rows, shared, rows.n_validation)
     n_rows, parameters, feature_map = len(weights), own(parameters), own(shared.feature_map)
     if not n_rows:
         return parameters, 0
@@ -120,7 +120,7 @@ def one_epoch(
         if features is None:
             take_steps(steps, feature_map, X[order], targets[:, order], weights[order])
         else:
-            table = own(features)[rows.n_held :]
+            table = own(features)[rows.n_validation :]
             learn(steps.loss, rule, _whitening(feature_map).features(table), targets, weights, order, state)
     return parameters_of(steps), n_rows
 

@@ -1,4 +1,4 @@
-"""What both Dask classifiers share: the client, partitions, stopping on held rows, predictions by partition."""
+"""What both Dask classifiers share: the client, partitions, stopping on validation rows, predictions by partition."""
 
 import numbers
 from collections.abc import Callable, Iterable
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm.dask._cluster import Cluster, SchedulerLostError, client_for
 from frugalsvm.dask._collections import as_array, sources_of
 from frugalsvm.dask._preparing import (
-    HELD_ROWS,
+    VALIDATION_ROWS,
     Overview,
     Plan,
     Rows,
@@ -43,15 +43,15 @@ class Training(NamedTuple):
     cluster: Cluster
     overview: Overview
     rows: list[Any]  # partitions, as futures where they are kept and as delayed objects where they are not
-    held: Rows
+    validation: Rows
     sample: Rows  # of other rows, in random order
-    n_train: np.ndarray  # rows of each partition that are not held
+    n_train: np.ndarray  # rows of each partition that are not for validation
     rng: np.random.Generator
     tell: Callable[..., None]  # the end of a round
 
 
 class Watch:
-    """Keeps the model that did best on the held rows, and tells when it is time to stop."""
+    """Keeps the model that did best on the validation rows, and tells when it is time to stop."""
 
     def __init__(self, patience: int, least_gain: float):
         self._patience, self._least_gain = patience, least_gain
@@ -134,8 +134,8 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
             error.model = self.last_model_
             raise
         local.n_iter_ = len(self.history_)
-        held = training.held
-        warn_if_poor(local, held.X, held.labels, held.weights)
+        validation = training.validation
+        warn_if_poor(local, validation.X, validation.labels, validation.weights)
         self._local = local
         self.classes_, self.n_features_in_, self.n_iter_ = local.classes_, local.n_features_in_, len(self.history_)
         self.last_model_ = local
@@ -158,23 +158,23 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         overview = overview_of(cluster.each(examined, sources, local))
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         n_rows = int(overview.n_rows.sum())
-        n_held = _shares(overview.n_rows, min(HELD_ROWS, int(self.validation_fraction * n_rows)))
-        n_train = overview.n_rows - n_held
+        n_validation = _shares(overview.n_rows, min(VALIDATION_ROWS, int(self.validation_fraction * n_rows)))
+        n_train = overview.n_rows - n_validation
         self._start(local, overview)
         cluster.check_parts(self._parts_of(local))
         seed = int(rng.integers(2**31))
         plan = Plan(
             overview.classes, overview.dtype, class_weights_of(overview, self.class_weight), seed, local.origin_
         )
-        chosen = [(*sources[number], int(n)) for number, n in zip(overview.numbers, n_held, strict=True)]
+        chosen = [(*sources[number], int(n)) for number, n in zip(overview.numbers, n_validation, strict=True)]
         keep = self.persist is True or (self.persist == "auto" and overview.n_bytes <= _KEPT_SHARE * cluster.memory())
         rows = (cluster.kept if keep else cluster.lazy)(prepared, chosen, local, plan)
         n_sample = _shares(n_train, min(self._n_sample(n_rows), int(n_train.sum())))
         drawn = cluster.each(sampled, [(part, int(n)) for part, n in zip(rows, n_sample, strict=True)])
-        held, sample = (stacked(list(parts)) for parts in zip(*drawn, strict=True))
+        validation, sample = (stacked(list(parts)) for parts in zip(*drawn, strict=True))
         order = rng.permutation(sample.n_rows)
         sample = Rows(-1, *sample.part(order), 0)
-        return Training(cluster, overview, rows, held, sample, n_train, rng, self._teller(callback))
+        return Training(cluster, overview, rows, validation, sample, n_train, rng, self._teller(callback))
 
     def _start(self, local: Any, overview: Overview) -> None:
         """Tell the ordinary estimator what a look at all data found."""
@@ -297,9 +297,9 @@ def _share_of_right(counts: list[tuple[float, float]]) -> np.ndarray:
     return np.array(right / total)
 
 
-def held_accuracy(local: Any, held: Rows) -> float:
-    """Accuracy on the held rows; NaN where there are none."""
-    if not held.n_rows:
+def validation_accuracy(local: Any, validation: Rows) -> float:
+    """Accuracy on the validation rows; NaN where there are none."""
+    if not validation.n_rows:
         return float("nan")
-    right = for_known_rows(local).predict(held.X) == local.classes_[held.labels]
-    return float(np.average(right, weights=held.weights))
+    right = for_known_rows(local).predict(validation.X) == local.classes_[validation.labels]
+    return float(np.average(right, weights=validation.weights))

@@ -1,4 +1,4 @@
-"""From partitions as users have them to rows that learners take: checks, classes, weights, a held part, samples."""
+"""From partitions as users have them to rows that learners take: checks, classes, weights, samples."""
 
 from functools import reduce
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from frugalsvm.estimators._validation import distinct_labels, encoded_labels, va
 
 __all__ = ["Overview", "Plan", "Rows", "examined", "overview_of", "own", "prepared", "sampled", "stacked"]
 
-HELD_ROWS = 10_000  # at most; they are kept with the client
+VALIDATION_ROWS = 10_000  # at most; they are kept with the client
 
 
 class Survey(NamedTuple):
@@ -59,13 +59,13 @@ class Plan(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """A partition in random order; its first rows are held out."""
+    """A partition in random order; its first rows are validation rows."""
 
     number: int
     X: Any
-    labels: np.ndarray  # places in the classes
+    labels: np.ndarray  # indices of classes
     weights: np.ndarray | None
-    n_held: int
+    n_validation: int
 
     @property
     def n_rows(self) -> int:
@@ -190,7 +190,7 @@ def class_weights_of(overview: Overview, class_weight: Any) -> np.ndarray | None
     return compute_class_weight(class_weight, classes=overview.classes, y=overview.classes)
 
 
-def prepared(number: int, X: Any, y: Any, weight: Any, n_held: int, estimator: Any, plan: Plan) -> Rows:
+def prepared(number: int, X: Any, y: Any, weight: Any, n_validation: int, estimator: Any, plan: Plan) -> Rows:
     """Rows in random order, with a type, labels and weights that learners take."""
     X, y, weight, _ = _checked(number, X, y, weight, estimator)
     seen = np.arange(len(y)) if weight is None else np.flatnonzero(weight)
@@ -202,14 +202,14 @@ def prepared(number: int, X: Any, y: Any, weight: Any, n_held: int, estimator: A
     weights = None if weight is None else weight[order]
     if plan.class_weights is not None:
         weights = plan.class_weights[labels] * (1.0 if weights is None else weights)
-    return Rows(number, relative(X[order], plan.origin, plan.dtype), labels, weights, n_held)
+    return Rows(number, relative(X[order], plan.origin, plan.dtype), labels, weights, n_validation)
 
 
 def sampled(rows: Rows, n_sample: int) -> tuple[Rows, Rows]:
-    """The held rows of a partition, and some of the others."""
-    parts = (slice(rows.n_held), slice(rows.n_held, rows.n_held + n_sample))
-    held, sample = (Rows(rows.number, *rows.part(part), 0) for part in parts)
-    return held, sample
+    """The validation rows of a partition, and some of the others."""
+    parts = (slice(rows.n_validation), slice(rows.n_validation, rows.n_validation + n_sample))
+    validation, sample = (Rows(rows.number, *rows.part(part), 0) for part in parts)
+    return validation, sample
 
 
 def stacked(parts: list[Rows]) -> Rows:

@@ -22,8 +22,8 @@ class DaskASSETClassifier(DaskClassifier):
 
     Landmarks are drawn from all partitions, and the feature map goes to all workers once. A round is then a Newton step
     on all rows: every partition tells sums of the size of the model, slopes and curvature of its own loss, and the
-    client makes one step of them. Rounds end when a step promises little, or when the accuracy on held rows does not
-    grow any more; a last step is made with the held rows.
+    client makes one step of them. Rounds end when a step promises little, or when the accuracy on validation rows
+    does not grow any more; a last step is made with the validation rows.
 
     With ``solver="asset"`` or ``"asset*"`` a round is an epoch of subgradient steps in every partition by itself, from
     the mean of the round before, and the results are averaged by examples.
@@ -45,9 +45,9 @@ eigenvalue_threshold, structured, average, class_weight, random_state
     tol : float, default=5e-3
         Newton steps end when the next would reduce the objective by a smaller share than this.
     n_iter_no_change : int, default=5
-        Rounds without a better accuracy on the held rows after which training ends.
+        Rounds without a better accuracy on the validation rows after which training ends.
     validation_fraction : float, default=0.05
-        Share of rows that are held, 10 000 at most. With 0 only ``tol`` and ``max_iter`` end the training.
+        Share of validation rows, 10 000 at most. With 0 only ``tol`` and ``max_iter`` end the training.
     memory : str, default="4GB"
         Limit for features that a worker keeps between rounds, and never more than 30 % of its memory. If all features
         take more, they are computed again in every round.

@@ -8,7 +8,7 @@ import numpy as np
 from frugalsvm.budgeted.learner import Learner
 from frugalsvm.budgeted.model_averaging import mean_coefficients, with_coefficients
 from frugalsvm.core.expansion import Expansion, averaged_coefficients
-from frugalsvm.dask._base import DaskClassifier, Training, Watch, held_accuracy
+from frugalsvm.dask._base import DaskClassifier, Training, Watch, validation_accuracy
 from frugalsvm.dask._preparing import Rows, own
 from frugalsvm.estimators._threads import blas_threads
 from frugalsvm.estimators._validation import check_positive
@@ -24,8 +24,8 @@ class DaskBSGDClassifier(DaskClassifier):
 
     In a round, every partition learns its rows once, from the model of the round before. The models are averaged, by
     the examples that they have learned from, and merged down to the budget; the result goes to all workers. Rounds end
-    when the accuracy on held rows does not grow any more, and the model that did best on them is kept. A last round is
-    for its coefficients alone.
+    when the accuracy on validation rows does not grow any more, and the model that did best on them is kept. A last
+    round is for its coefficients alone.
 
     The result does not depend on the number of workers, nor on which of them does what, but it does on the partitions:
     fewer and larger ones need fewer rounds. Choose about as many as there are cores.
@@ -41,11 +41,11 @@ class DaskBSGDClassifier(DaskClassifier):
     max_iter : int, default=10
         Rounds at most.
     tol : float, default=1e-3
-        Gain of accuracy on the held rows that counts as one.
+        Gain of accuracy on the validation rows that counts as one.
     n_iter_no_change : int, default=2
         Rounds without a gain after which training ends.
     validation_fraction : float, default=0.05
-        Share of rows that are held, 10 000 at most. With 0 there are ``max_iter`` rounds.
+        Share of validation rows, 10 000 at most. With 0 there are ``max_iter`` rounds.
     persist : {"auto", True, False}, default="auto"
         Whether prepared partitions stay in the memory of the workers between rounds; otherwise they are computed, or
         read, in each of them. "auto" keeps them if they take less than 30 % of the memory of all workers.
@@ -152,8 +152,8 @@ class DaskBSGDClassifier(DaskClassifier):
             clock += mean_rows
             learner = _one_round(local.learners[0], training, Round(n_rounds, clock - mean_rows, clock))
             accuracy = self._told(local, learner, training)
-            done = watch(accuracy, learner) if training.held.n_rows else False
-        if training.held.n_rows and not done:
+            done = watch(accuracy, learner) if training.validation.n_rows else False
+        if training.validation.n_rows and not done:
             rising = f"the accuracy on the validation rows still rose within the last {self.n_iter_no_change} rounds"
             advice = f"{rising}; raise max_iter"
             warn_at_limit(self, f"max_iter={self.max_iter}", advice)
@@ -163,9 +163,9 @@ class DaskBSGDClassifier(DaskClassifier):
             self._post_round(local, training, Round(n_rounds + 1, clock, clock))
 
     def _told(self, local, learner, training: Training):
-        """Tell of a round; returns the accuracy on the held rows."""
+        """Tell of a round; returns the accuracy on the validation rows."""
         local.set_learner(0, learner)
-        accuracy = held_accuracy(local, training.held)
+        accuracy = validation_accuracy(local, training.validation)
         training.tell(copy(local), accuracy=accuracy, gradient_error=local.gradient_error_)
         return accuracy
 
@@ -220,11 +220,11 @@ def learned(rows: Rows, learner: Learner, turn: Round) -> Expansion:
 def learned_coefficients(rows: Rows, learner: Learner, turn: Round) -> tuple[np.ndarray, int]:
     """Coefficients of fixed support vectors, averaged over a pass over the rows of a partition."""
     after = _after_pass(own(learner).restarted(turn.began).averaging(), rows, turn)
-    return averaged_coefficients(after.expansion), rows.n_rows - rows.n_held
+    return averaged_coefficients(after.expansion), rows.n_rows - rows.n_validation
 
 
 def _after_pass(learner: Learner, rows: Rows, turn: Round) -> Learner:
-    X, labels, weights = rows.part(slice(rows.n_held, None))
+    X, labels, weights = rows.part(slice(rows.n_validation, None))
     with blas_threads(None):
         return learner.learn(X, labels, weights, _order(rows, turn, len(labels))) if len(labels) else learner
 

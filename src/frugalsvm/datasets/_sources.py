@@ -117,7 +117,7 @@ SOURCES: dict[str, Source] = {
         remark="Classes 1 (exon to intron), 2 (intron to exon) and 3 (neither). Contains duplicate rows.",
     ),
     "elec2": Source(
-        title="Electricity, New South Wales market (Harries 1999), normalised by Gama",
+        title="Electricity, New South Wales market (Harries 1999), normalized by Gama",
         license=_NO_LICENSE,
         urls=_at(
             "https://api.openml.org/data/v1/download/2419/electricity-normalized.arff",
@@ -224,7 +224,7 @@ SOURCES: dict[str, Source] = {
         "original files repeat within a row are kept once.",
     ),
     "satimage": Source(
-        title="Landsat satellite image (Statlog), 3 x 3 neighbourhoods in four spectral bands",
+        title="Landsat satellite image (Statlog), 3 x 3 neighborhoods in four spectral bands",
         license=_UCI_LICENSE,
         urls=_at(f"{_UCI}/146/statlog+landsat+satellite.zip"),
         parse=partial(
@@ -236,7 +236,7 @@ SOURCES: dict[str, Source] = {
             dtype=np.uint8,
         ),
         sha256="a31997f8179b8e611ad60966d6c549abb84b7f02b0ed970002b91f42eb02f1db",
-        remark="Classes 1, 2, 3, 4, 5 and 7. Neighbouring rows are neighbouring pixels: shuffle them.",
+        remark="Classes 1, 2, 3, 4, 5 and 7. Neighboring rows are neighboring pixels: shuffle them.",
     ),
     "shuttle": Source(
         title="Space shuttle radiators (Statlog), nine integer features",
@@ -254,7 +254,7 @@ SOURCES: dict[str, Source] = {
         remark="Classes 1 to 7, very unbalanced: class 1 has four rows in five, classes 6 and 7 a handful.",
     ),
     "usps": Source(
-        title="USPS zip code digits (Le Cun et al. 1990), 16 x 16 grey values from -1 to 1",
+        title="USPS zip code digits (Le Cun et al. 1990), 16 x 16 gray values from -1 to 1",
         license=_NO_LICENSE,
         urls=_at(
             *(

@@ -36,7 +36,7 @@ _SIDE = 28
 _N_PIXELS = _SIDE * _SIDE
 _WHITE = np.float32(255.0)
 # The image in a frame of zeros, one pixel above and to the left, two below and to the right: the interpolation
-# reads a pixel and the next one, for places that reach one pixel out of the image on either side.
+# reads a pixel and the next one, for positions that reach one pixel out of the image on either side.
 _FRAMED_SIDE = _SIDE + 3
 _LAST_PLACE = np.float32(_SIDE + 1)
 

@@ -2,7 +2,7 @@
 
 The examples of a stream are drawn in internal blocks of fixed size, and block ``b`` has its own random
 generator, seeded by ``(random_state, b)``. Example ``i`` is therefore the same whatever the chunk size, the
-number of samples asked for, or the place where reading starts; any example can be reached in constant time.
+number of samples asked for, or the row where reading starts; any example can be reached in constant time.
 
 The populations are those of the budgeted SVM literature: Wang, Crammer & Vucetic (JMLR 2012) for the
 checkerboard, the two Gaussians and the waveform; Wang & Vucetic (SDM 2009) for the noisy checkerboard. Both
@@ -63,7 +63,7 @@ def make_checkerboard(
     X : ndarray of shape (n_samples, 2)
         Points.
     y : ndarray of shape (n_samples,), int64
-        Labels, +1 in the cell at the origin and -1 in its neighbours.
+        Labels, +1 in the cell at the origin and -1 in its neighbors.
 
     References
     ----------

@@ -1,1 +1,1 @@
-"""Floor 2: online SVMs that work in the dual, with gradients and a duality gap."""
+"""Online SVMs that work in the dual, with gradients and a duality gap."""

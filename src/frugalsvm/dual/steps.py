@@ -2,7 +2,7 @@
 
 LASVM-NC paper (Ertekin, Bottou & Giles 2011), sections 4 and 5, without a bias. Notation of ``state.py``.
 
-* A **coordinate step** moves one alpha by ``lambda = g / K`` clipped to its box, which maximises the dual along it.
+* A **coordinate step** moves one alpha by ``lambda = g / K`` clipped to its box, which maximizes the dual along it.
 * A **pair step** moves two: i, the worst violator, and the j that promises the largest gain together with it. With
   lambda_i the clipped step of i alone, the gain of j is that of its own best step at the gradient ``r = g_j - K_ij
   lambda_i`` with the curvature ``K_jj - K_ij^2 / K_ii`` (K_jj if i was clipped: then i stays where it is). The
@@ -22,7 +22,7 @@ __all__ = ["change_alpha", "coordinate_step", "move_one", "step_on_worst"]
 SINGULAR = 1e-12
 
 
-# Passes over all slots go by chunks and leave the largest value of each, so that the place of the largest one is found
+# Passes over all slots go by chunks and leave the largest value of each, so that the index of the largest one is found
 # without another pass.
 
 

@@ -1,1 +1,1 @@
-"""Floor 3: scikit-learn estimators. They validate, call the compiled floors, and publish attributes."""
+"""The scikit-learn estimators. They validate, call the compiled floors, and publish attributes."""

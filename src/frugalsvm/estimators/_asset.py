@@ -163,9 +163,9 @@ class LowRankMachine(KernelEstimator):
         return float(self.alpha) if self.alpha is not None else 1.0 / (C * n_rows)
 
     def new_loss(self):
-        """The loss; its fields get the parameters of the same names."""
+        """The loss; its fields get the parameters of the same names, others have defaults."""
         part: Any = losses_for(classes=self._for_classes)[self.loss]
-        return part(**{name: float(getattr(self, name)) for name in part._fields})
+        return part(**{name: float(getattr(self, name)) for name in part._fields if hasattr(self, name)})
 
     def _unit(self, targets, weights):
         """In units of which losses are smoothed."""
@@ -176,23 +176,6 @@ class LowRankMachine(KernelEstimator):
         names = ("feature_map", "n_components", "landmarks", "eigenvalue_threshold", "rank", "structured")
         values = {name: getattr(self, name) for name in names}
         return MapPlan(kernel=self._kernel, n_features=self.n_features_in_, **values)
-
-    # --- what subclasses know -------------------------------------------------------------------------------
-
-    def _examples(self, X, y, sample_weight):
-        raise NotImplementedError
-
-    def _surveyed(self, survey):
-        raise NotImplementedError
-
-    def _n_outputs(self):
-        raise NotImplementedError
-
-    def _targets(self, y, arrays):
-        raise NotImplementedError
-
-    def _quality(self, scores, targets, weights):
-        raise NotImplementedError
 
     def _look_back(self, X, y, weights):
         """What there is to say after `fit`."""
@@ -298,7 +281,7 @@ class LowRankMachine(KernelEstimator):
         """Learn rows that are read again in every pass."""
         n_rows, unit = targets.shape[1], self._unit(targets, weights)
         if self._device() != "cpu" and self._is_path():
-            raise ValueError("A list of C needs rows that can be held apart: on a device, pass arrays to `fit`.")
+            raise ValueError("A list of C needs validation rows: on a device, pass arrays to `fit`.")
         weights = np.ones(n_rows, np.float32) if weights is None else weights.astype(np.float32)
         index = np.sort(
             self._rng.choice(n_rows, n_candidates(self.landmarks, self.n_components, n_rows), replace=False)

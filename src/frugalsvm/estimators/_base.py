@@ -178,8 +178,8 @@ class StreamClassifier(ClassifierMixin, KernelEstimator):
         scores = self._scores_on(X, device)
         if len(self.classes_) == 1:
             return np.repeat(self.classes_, len(scores))
-        places = (scores[:, 0] >= 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return self.classes_[places]
+        indices = (scores[:, 0] >= 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return self.classes_[indices]
 
     # --- learning -----------------------------------------------------------------------------------------
 
@@ -250,7 +250,7 @@ class StreamClassifier(ClassifierMixin, KernelEstimator):
             self._learn(X, labels, weights, np.arange(X.shape[0]))
 
     def query(self, X, n=1):
-        """Which rows of an unlabelled pool to label next: those that the model is least sure of.
+        """Which rows of an unlabeled pool to label next: those that the model is least sure of.
 
         Parameters
         ----------
@@ -266,7 +266,7 @@ class StreamClassifier(ClassifierMixin, KernelEstimator):
 
         See Also
         --------
-        teach : Learn the rows that were labelled.
+        teach : Learn the rows that were labeled.
         """
         check_count("n", n)
         if not hasattr(self, "classes_"):
@@ -274,7 +274,7 @@ class StreamClassifier(ClassifierMixin, KernelEstimator):
         return np.argsort(confidence(self._scores(X)), kind="stable")[:n]
 
     def teach(self, X, y, classes=None, sample_weight=None):
-        """Learn rows that were labelled after `query`: the same as `partial_fit`.
+        """Learn rows that were labeled after `query`: the same as `partial_fit`.
 
         Parameters
         ----------

@@ -115,13 +115,13 @@ def distinct_labels(y) -> np.ndarray:
 def encoded_labels(y, seen, classes, *, may_grow: bool) -> np.ndarray:
     """Positions of the labels in ``classes``, all of which must be there; ``seen`` are the distinct labels."""
     try:
-        places = np.searchsorted(classes, seen)
+        indices = np.searchsorted(classes, seen)
     except TypeError:  # text and numbers have no order
         raise ValueError(
             f"Labels like {seen[:1].tolist()[0]!r} do not mix with the classes {_listed(classes)}."
         ) from None
-    places[places == len(classes)] = 0
-    unknown = np.flatnonzero(classes[places] != seen)
+    indices[indices == len(classes)] = 0
+    unknown = np.flatnonzero(classes[indices] != seen)
     if unknown.size:
         row = np.flatnonzero(y == seen[unknown[0]])[0]
         label = seen[unknown].tolist()[0]
@@ -132,9 +132,9 @@ def encoded_labels(y, seen, classes, *, may_grow: bool) -> np.ndarray:
         )
     bounds = _integer_range(seen)
     if bounds is None:
-        return places[np.searchsorted(seen, y)].astype(np.int64, copy=False)
+        return indices[np.searchsorted(seen, y)].astype(np.int64, copy=False)
     table = np.zeros(bounds[1] - bounds[0] + 1, np.int64)
-    table[seen.astype(np.int64, copy=False) - bounds[0]] = places
+    table[seen.astype(np.int64, copy=False) - bounds[0]] = indices
     return table[y.astype(np.int64, copy=False) - bounds[0]]
 
 

@@ -29,7 +29,7 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
         a cubic part that shows from a few thousand on.
     C : float or list of float, default=1.0
         As in `sklearn.svm.SVR`: the penalty is ``lambda = 1 / (C n)``. A list is a path: all values are solved for,
-        each from the one before, on the same kernel values; the one that does best on held rows
+        each from the one before, on the same kernel values; the one that does best on validation rows
         (``validation_fraction`` of them) is solved for again with all rows. Ten values cost two or three single fits.
         Streams take ``n = 10 000`` unless ``alpha`` is given.
     epsilon : float, default=0.1
@@ -45,8 +45,8 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
     solver : {"newton", "asset", "asset*"}, default="newton"
         How `fit` solves the problem: truncated Newton, by far the fastest and the only one that comes near the
         optimum; or the stochastic subgradient steps of the paper, ``"asset"`` with steps that fall like
-        ``1 / sqrt(t)`` and an unpenalised intercept, ``"asset*"`` with steps of ``1 / (lambda t)``, where an
-        intercept is penalised. `partial_fit` takes subgradient steps always, those of "asset" for "newton".
+        ``1 / sqrt(t)`` and an unpenalized intercept, ``"asset*"`` with steps of ``1 / (lambda t)``, where an
+        intercept is penalized. `partial_fit` takes subgradient steps always, those of "asset" for "newton".
     fit_intercept : bool, default=True
     alpha : float, default=None
         The penalty lambda itself; takes the place of C. Set it for streams.
@@ -70,10 +70,10 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
         What subgradient steps return: the mean of the last half of all iterates; of so many last ones (the paper has
         100, which is far less accurate); or the last.
     early_stopping : bool, default=False
-        Whether to stop when the score on held rows has not risen for ``n_iter_no_change`` steps or epochs, and take the
-        model that did best on them.
+        Whether to stop when the score on validation rows has not risen for ``n_iter_no_change`` steps or epochs, and
+        take the model that did best on them.
     validation_fraction : float, default=0.1
-        Share of rows that are held for early stopping and for choosing C.
+        Share of validation rows, for early stopping and for choosing C.
     n_iter_no_change : int, default=5
     memory : str, default="4GB"
         On the CPU: limit for features and what is computed from them. If all features take more, they are computed
@@ -97,7 +97,7 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
     ----------
     objective_ : float
         ``lambda / 2 ||w||^2 + mean loss`` of the last `fit`, summed over outputs. The mean is that of weight times loss
-        over the rows with a weight; with early stopping, over those that were not held.
+        over the rows with a weight; with early stopping, over those that are not for validation.
     suboptimality_bound_ : float
         How far it may be above the optimum of the same features, by duality: the truth is often a tenth of that. A
         smaller ``tol`` makes both smaller.

@@ -60,7 +60,7 @@ class BSGDClassifier(BudgetedClassifier):
     are learned together by the Crammer-Singer loss.
 
     Choose it for large or endless data, for small models, and when the data must be seen once only. It is
-    sensitive to ``alpha``, ``gamma`` and the scale of the features: standardise them, and tune the two.
+    sensitive to ``alpha``, ``gamma`` and the scale of the features: standardize them, and tune the two.
 
     Parameters
     ----------

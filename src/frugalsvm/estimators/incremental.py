@@ -110,7 +110,7 @@ class IncrementalSVC(OnlineClassifier):
         plus by how much the coefficients do not sum to zero. It trusts the decision values that the solver keeps,
         which rounding limits where kernel values are far above 1: scale the features.
     dual_objective_ : float
-        The dual objective, to be maximised, summed over the pairs.
+        The dual objective, to be maximized, summed over the pairs.
     drift_ : float
         The largest error of a decision value that rounding had led to when all was computed anew, every 5000 changes.
     loo_error_ : float
@@ -454,7 +454,7 @@ class IncrementalSVC(OnlineClassifier):
 
     @property
     def dual_objective_(self):
-        """The dual objective, which is maximised, summed over all pairs."""
+        """The dual objective, which is maximized, summed over all pairs."""
         return sum(self._of_solvers(dual_objective))
 
     @property

@@ -259,7 +259,7 @@ class DualClassifier(OnlineClassifier):
 class LASVMClassifier(DualClassifier):
     """Online kernel SVM, nearly as accurate as a batch solver after one pass, with a duality gap to tell how near.
 
-    Reads examples one at a time, keeps those that may matter as members, and makes a few exact optimisation steps for
+    Reads examples one at a time, keeps those that may matter as members, and makes a few exact optimization steps for
     each. The number of support vectors is not limited: it grows like that of an SVM, or slower with the ramp loss,
     which leaves out examples that are far on the wrong side.
 
@@ -289,7 +289,7 @@ class LASVMClassifier(DualClassifier):
     coef0 : float, default=1.0
         Constant of the polynomial kernel.
     step_type : {"pair", "single"}, default="pair"
-        Optimisation steps on two coefficients chosen by second order information, or the published ones: on a single
+        Optimization steps on two coefficients chosen by second order information, or the published ones: on a single
         coefficient ("lasvm": on the pair with the largest violation). Pairs need far fewer steps.
     tol : float, default=1e-3
         Violations of the optimality conditions below this are left alone.
@@ -337,7 +337,7 @@ class LASVMClassifier(DualClassifier):
         the model is from the optimum of the whole training problem, unless all examples are members ("full"): see
         `duality_gap`.
     n_members_, n_admitted_, n_reprocess_ : ndarray of int
-        Present members, examples that became members, and optimisation steps beyond the first of an example, per
+        Present members, examples that became members, and optimization steps beyond the first of an example, per
         output.
     admitted_left_, admitted_right_, cleaned_left_, cleaned_right_ : ndarray of int
         Members that were left (margin below ``s``) or right (above 1) of the ramp when they came, and how many of

@@ -50,7 +50,7 @@ def _twins_are_sound(twins, cache, budget):
 
 
 class TVMClassifier(OnlineClassifier):
-    """Twin Vector Machine: an SVM on a fixed number of summarising vectors, exactly optimal on them at every moment.
+    """Twin Vector Machine: an SVM on a fixed number of summarizing vectors, exactly optimal on them at every moment.
 
     Keeps ``budget`` *twin vectors*. Each stands for a number of positive and a number of negative examples near it, and
     the SVM on these weighted vectors, bias included, satisfies its optimality conditions after every example. Only

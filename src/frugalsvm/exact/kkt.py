@@ -1,6 +1,6 @@
 """The Karush-Kuhn-Tucker conditions, from the state alone: the bias, the worst violation, the objective.
 
-Given f without its bias, all biases are optimal that minimise the hinge loss
+Given f without its bias, all biases are optimal that minimize the hinge loss
 
     sum_i upper_i max(0, 1 - g_i - b)  +  sum_i -lower_i max(0, 1 + g_i + b).
 
@@ -80,7 +80,7 @@ def violation(state, bias):
 
 
 def dual_objective(state):
-    """The dual objective, which is to be maximised."""
+    """The dual objective, which is to be maximized."""
     lower, _, upper = _boxes(state)
     beta, g = state.points.coef[0, : len(lower)], state.scores[: len(lower)]
     return float(np.minimum(beta - 2.0 * lower, 2.0 * upper - beta).sum() - 0.5 * (beta @ g))

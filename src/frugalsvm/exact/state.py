@@ -3,7 +3,7 @@
 A point stands for s+ positive and s- negative examples at the same place (a *twin vector*; an ordinary example has s- =
 0 or s+ = 0). Its two dual coefficients are one number ``beta = alpha+ - alpha-``: at an optimum one of the two is at an
 end of its box, for they are never both on the margin. With ``f = K beta + b`` and ``sum beta = 0``, the dual objective
-to be minimised is
+to be minimized is
 
     beta' K beta / 2 - sum_i gain_i(beta_i),
 

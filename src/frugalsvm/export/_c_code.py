@@ -23,7 +23,7 @@ NUMBERS_IN_A_LINE = 8
 # What C promises of its types: a label has the smallest that holds all of them on every machine.
 _INTEGERS = {"int": 2**15 - 1, "long": 2**31 - 1, "long long": 2**63 - 1}
 _MEANS = ("mean", "rest_of_mean")  # see `mean_parts`
-_OF_A_CLASS = "The place of the predicted class in {prefix}_labels."
+_OF_A_CLASS = "The index of the predicted class in {prefix}_labels."
 WHAT_PREDICT_RETURNS = {
     "sign": _OF_A_CLASS,
     "argmax": _OF_A_CLASS,

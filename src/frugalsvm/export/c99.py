@@ -29,7 +29,7 @@ def to_c(
 ) -> tuple[Path, Path]:
     """Write the model as C99: ``<name>.h`` and ``<name>.c``.
 
-    They define ``int <name>_predict(const float *x)``, the place of the predicted class in the table ``<name>_labels``,
+    They define ``int <name>_predict(const float *x)``, the index of the predicted class in the table ``<name>_labels``,
     and ``void <name>_decision(const float *x, float *scores)``, what `decision_function` returns. For a regressor
     ``<name>_predict`` returns the predicted number. The functions take no memory but a few numbers of the stack, and
     may be called from several threads.

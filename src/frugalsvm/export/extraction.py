@@ -160,8 +160,8 @@ def _frequencies(fourier: DenseFourier | StructuredFourier):
     for start in range(0, n_components, FREQUENCIES_AT_A_TIME):
         end = min(start + FREQUENCIES_AT_A_TIME, n_components)  # a block is a power of two: parts of one or whole ones
         for first in range(start, end, p):
-            places = np.arange(first, min(first + p, end))
-            out[places] = _structured_rows(fourier.factors[first // p], places % p)[:, : fourier.n_features]
+            indices = np.arange(first, min(first + p, end))
+            out[indices] = _structured_rows(fourier.factors[first // p], indices % p)[:, : fourier.n_features]
     return out
 
 

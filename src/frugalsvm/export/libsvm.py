@@ -140,8 +140,8 @@ def _header(model, shape):
 
 def _line(coefficients, vector):
     """A support vector: its coefficients, and its features that are not zero, numbered from 1."""
-    places = np.flatnonzero(vector)
-    features = (f"{k + 1}:{value!r}" for k, value in zip(places.tolist(), vector[places].tolist(), strict=True))
+    indices = np.flatnonzero(vector)
+    features = (f"{k + 1}:{value!r}" for k, value in zip(indices.tolist(), vector[indices].tolist(), strict=True))
     return _joined(coefficients) + " " + "".join(f"{feature} " for feature in features)
 
 

@@ -128,8 +128,8 @@ class PlainModel(NamedTuple):
         scores = self.decision_function(X)
         if self.decision == "value":
             return scores
-        places = (scores >= 0).astype(int) if self.decision == "sign" else scores.argmax(axis=1)
-        return self._known_classes()[places]
+        indices = (scores >= 0).astype(int) if self.decision == "sign" else scores.argmax(axis=1)
+        return self._known_classes()[indices]
 
     def _known_classes(self) -> NDArray:
         if self.classes is None:

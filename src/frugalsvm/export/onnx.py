@@ -220,7 +220,7 @@ def _write_label(graph, model):
     table = graph.constant(onnx.helper.make_tensor("labels", tensor_type, [len(labels)], labels))
     if model.decision == "sign":
         positive = graph.node("GreaterOrEqual", "scores", graph.number("boundary", 0.0))
-        places = graph.node("Cast", positive, to=onnx.TensorProto.INT64)
+        indices = graph.node("Cast", positive, to=onnx.TensorProto.INT64)
     else:
-        places = graph.node("ArgMax", "scores", axis=1, keepdims=0)
-    graph.node("Gather", table, places, name="label", axis=0)
+        indices = graph.node("ArgMax", "scores", axis=1, keepdims=0)
+    graph.node("Gather", table, indices, name="label", axis=0)

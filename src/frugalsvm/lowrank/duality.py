@@ -54,7 +54,7 @@ def balanced(arrays, duals, sides):
 
 
 def conjugate_sums(xp, loss, targets, duals, weights):
-    """What dual variables add to the bound besides the penalty, ``min_f (weight loss(f) - dual f)``, summed."""
+    """What dual variables add to the bound besides the penalty, ``min_f (weight loss(f) + dual f)``, summed."""
     return xp.sum(loss.conjugates(xp, targets, duals, weights), axis=1, dtype=xp.float64)
 
 

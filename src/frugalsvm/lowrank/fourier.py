@@ -68,7 +68,7 @@ class StructuredFourier(NamedTuple):
     """What a row of p padded features is multiplied with before, between and after the three transforms.
 
     ``factors`` is (n_blocks, 4, p): the signs D3, D2, D1, and the lengths of the frequencies in turns with all that
-    normalises the transforms. ``offsets`` are d, in turns.
+    normalizes the transforms. ``offsets`` are d, in turns.
     """
 
     n_features: int

@@ -20,10 +20,10 @@ def place_landmarks(how, rows, n_landmarks, rng):
         return rows[:n_landmarks]
     if how == "kmeans++":
         return rows[_spread_out(rows, n_landmarks, rng)]
-    centres = rows[:n_landmarks]
+    centers = rows[:n_landmarks]
     for _ in range(_LLOYD_ITERATIONS):
-        centres = _means(rows, centres)
-    return centres
+        centers = _means(rows, centers)
+    return centers
 
 
 def _spread_out(rows, n_landmarks, rng):
@@ -42,19 +42,19 @@ def _spread_out(rows, n_landmarks, rng):
     return chosen
 
 
-def _means(rows, centres):
-    """The mean of the rows that are nearest to each centre; a centre without rows stays."""
-    half_norms = 0.5 * np.einsum("ij,ij->i", centres, centres)
-    sums = np.zeros(centres.shape)
-    counts = np.zeros(len(centres))
+def _means(rows, centers):
+    """The mean of the rows that are nearest to each center; a center without rows stays."""
+    half_norms = 0.5 * np.einsum("ij,ij->i", centers, centers)
+    sums = np.zeros(centers.shape)
+    counts = np.zeros(len(centers))
     for start in range(0, len(rows), _ASSIGNED):
         part = rows[start : start + _ASSIGNED]
-        nearest = (part @ centres.T - half_norms).argmax(axis=1)
+        nearest = (part @ centers.T - half_norms).argmax(axis=1)
         order = np.argsort(nearest, kind="stable")
         present, firsts = np.unique(nearest[order], return_index=True)
         sums[present] += np.add.reduceat(part[order], firsts, axis=0, dtype=np.float64)
-        counts += np.bincount(nearest, minlength=len(centres))
+        counts += np.bincount(nearest, minlength=len(centers))
     filled = counts > 0
-    means = centres.copy()
+    means = centers.copy()
     means[filled] = sums[filled] / counts[filled, None]
     return means

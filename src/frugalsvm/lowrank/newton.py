@@ -2,8 +2,8 @@
 
 A step is one pass over the rows that have a slope (the gradient), conjugate gradients on a sample of those near the
 margin (`hessian`), one pass over all rows (how far the direction moves each score), and an exact line search on these
-changes, which needs no rows at all. All outputs move together. On a device, nothing is read back but a few numbers a
-step: whether conjugate gradients and line searches are done.
+changes, which needs no rows at all. All outputs move together. From a device, nothing is read back but a few numbers
+for each output; the line search computes with them on the host, where that takes less time than launching operations.
 """
 
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ class Step(NamedTuple):
     slopes: Any  # before the step
     directions: Any  # (n_outputs, d + 1)
     changes: Any  # of the scores, for a step of length 1
-    lengths: Any  # (n_outputs,)
+    lengths: np.ndarray  # (n_outputs,)
     decrements: np.ndarray  # twice the reduction that the quadratic model promises
     smoothing: float
 
@@ -61,9 +61,9 @@ def newton_step(problem, point, smoothing, preconditioner, options, rng):
     directions, n_steps = conjugate_gradients(xp, hessian, preconditioner, scaled, forcing, options.cg_steps)
     directions = arrays.double(directions) * units
     changes = problem.scores(directions)
-    start = xp.sum(gradients * directions, axis=1)
+    start = arrays.host(xp.sum(gradients * directions, axis=1))
     lengths = line_search(problem, point, smoothing, directions, changes, start, options)
-    step = Step(slopes, directions, changes, lengths, arrays.host(-start), smoothing)
+    step = Step(slopes, directions, changes, lengths, -start, smoothing)
     problem.move(point, step)
     return step, None if preconditioner.is_stale(n_steps) else preconditioner
 
@@ -85,25 +85,25 @@ def line_search(problem, point, smoothing, directions, changes, start, options):
 
     Newton's method in one variable for each output, kept inside an interval that has the minimum.
     """
-    xp, n_rows = problem.arrays.xp, problem.n_rows
-    linear = problem.penalty * xp.vecdot(point.parameters[:, :-1], directions[:, :-1])
-    quadratic = problem.penalty * xp.vecdot(directions[:, :-1], directions[:, :-1])
+    arrays, n_rows = problem.arrays, problem.n_rows
+    weights, moves = point.parameters[:, :-1], directions[:, :-1]
+    linear, quadratic = (problem.penalty * arrays.host(arrays.xp.vecdot(each, moves)) for each in (weights, moves))
     risk = n_rows * (start - linear)
     active = start < 0  # otherwise rounding alone is left
-    low, high = xp.zeros_like(linear), xp.full_like(linear, float("inf"))
-    lengths = xp.where(active, xp.ones_like(linear), low)
+    low, high = np.zeros_like(linear), np.full_like(linear, np.inf)
+    lengths = np.where(active, 1.0, low)
     for _ in range(options.line_steps):
         slope, curvature = problem.along(point, changes, smoothing, risk, lengths, active)
         slope, curvature = slope / n_rows + linear + lengths * quadratic, curvature / n_rows + quadratic
-        low, high = xp.where(slope < 0, lengths, low), xp.where(slope < 0, high, lengths)
-        guess = lengths - slope / xp.clip(curvature, _TINY, None)
-        bounded = xp.where(high < float("inf"), 0.5 * (low + high), 2.0 * lengths)
-        guess = xp.where((guess > low) & (guess < high), guess, bounded)
-        near = xp.abs(guess - lengths) <= options.line_tolerance * lengths
-        flat = xp.abs(slope) <= options.line_slope * xp.abs(start)
-        lengths = xp.where(active & ~flat, guess, lengths)
+        low, high = np.where(slope < 0, lengths, low), np.where(slope < 0, high, lengths)
+        guess = lengths - slope / np.clip(curvature, _TINY, None)
+        bounded = np.where(high < np.inf, 0.5 * (low + high), 2.0 * lengths)
+        guess = np.where((guess > low) & (guess < high), guess, bounded)
+        near = np.abs(guess - lengths) <= options.line_tolerance * lengths
+        flat = np.abs(slope) <= options.line_slope * np.abs(start)
+        lengths = np.where(active & ~flat, guess, lengths)
         active = active & ~(flat | near)
-        if not bool(xp.any(active)):
+        if not active.any():
             break
     # What is not there yet goes as far as is known to be downhill.
-    return xp.clip(xp.where(active, low, lengths), None, options.longest)
+    return np.clip(np.where(active, low, lengths), None, options.longest)

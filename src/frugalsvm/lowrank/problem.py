@@ -131,7 +131,7 @@ class Problem(NamedTuple):
     # --- steps ----------------------------------------------------------------------------------------------------
 
     def along(self, point, changes, smoothing, start, lengths, active):
-        """Sums, over all rows, of slopes and curvatures of the losses along a step, one for each output.
+        """Sums, over all rows, of slopes and curvatures of the losses along a step, one for each output, on the host.
 
         Outputs that are not ``active`` may be left out. ``start``, the sum at the beginning, is for back ends that see
         some rows only.
@@ -140,8 +140,9 @@ class Problem(NamedTuple):
 
     def move(self, point, step):
         """Take a step."""
-        point.parameters[:] += step.lengths[:, None] * step.directions
-        self.backend.add_scaled(point.scores, self.arrays.single(step.lengths), step.changes)
+        lengths = self.arrays.asarray(step.lengths)
+        point.parameters[:] += lengths[:, None] * step.directions
+        self.backend.add_scaled(point.scores, self.arrays.single(lengths), step.changes)
 
     def gains(self, before, reached, step):
         """What a step has made of the objectives."""

@@ -18,7 +18,7 @@ Where this is not the paper
     * Any of four losses, weights of examples, and several outputs, each of which takes its own step on every example.
     * An example of weight 0 is no example: the count j stays.
     * ASSET* has no intercept. Here it may have one, as the weight of a constant feature 1: strong convexity needs it
-      penalised like the others, and it is part of the ball.
+      penalized like the others, and it is part of the ball.
     * The paper's ball holds the optimum of the hinge with weights of mean 1. ``enclosing_radius`` is the one for all
       losses, targets and weights.
     * ``D_G^2`` is a mean: the printed ``1 / M^2`` is a misprint.
@@ -37,7 +37,7 @@ import numpy as np
 
 from frugalsvm._compile import entry, generic, inlined
 from frugalsvm._stored import POSITIVE, stored, within
-from frugalsvm.lowrank.losses.base import slope_of
+from frugalsvm.lowrank.losses.compiled import slope_of
 
 __all__ = [
     "Averaging",

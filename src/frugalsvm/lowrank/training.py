@@ -40,8 +40,8 @@ class Training(NamedTuple):
 def new_training(storage, data, loss, intercept, validation_share, rng) -> Training:
     """Compute all features if a storage has room for them; otherwise those of a sample, to begin with."""
     arrays, n_rows = storage.backend.arrays, data.n_rows
-    n_held = int(np.ceil(validation_share * n_rows))
-    if n_held >= n_rows:
+    n_validation = int(np.ceil(validation_share * n_rows))
+    if n_validation >= n_rows:
         raise ValueError(f"validation_fraction={validation_share!r} leaves none of the {n_rows} rows to learn from.")
     targets, weights = arrays.asarray(data.targets, "float32"), arrays.asarray(data.weights, "float32")
     fits = storage.fits(data)
@@ -50,13 +50,13 @@ def new_training(storage, data, loss, intercept, validation_share, rng) -> Train
     rows, whitening = storage.stored(data, order) if fits else storage.computed(data)
     if order is None:
         whole = Problem(rows, targets, weights, loss, 0.0, whitening, intercept)
-        return _with_sample(storage, whole, n_held, options, rng)
+        return _with_sample(storage, whole, n_validation, options, rng)
     order = arrays.asarray(order)
     whole = Problem(rows, targets[:, order], weights[order], loss, 0.0, whitening, intercept)
     sample = Sample(*whole[:3])
-    if not n_held:
+    if not n_validation:
         return Training(whole, sample, None, whole, options)
-    sample, validation = _divided(storage, sample, n_rows - n_held)
+    sample, validation = _divided(storage, sample, n_rows - n_validation)
     return Training(whole._replace(**sample._asdict()), sample, validation, whole, options)
 
 
@@ -67,26 +67,26 @@ def _divided(storage, sample, n):
     return first, Sample(storage.kept(rows.block[n:]), targets[:, n:], weights[n:])
 
 
-def _with_sample(storage, whole, n_held, options, rng) -> Training:
+def _with_sample(storage, whole, n_validation, options, rng) -> Training:
     """Of rows in an order that is not random: features of some of them."""
     arrays, n_rows = whole.arrays, whole.n_rows
-    most_sample, most_held = storage.most_rows()
-    if n_held:
-        n_held = min(n_held, most_held)
-        if not n_held:
+    most_sample, most_validation = storage.most_rows()
+    if n_validation:
+        n_validation = min(n_validation, most_validation)
+        if not n_validation:
             row_bytes = 4 * whole.rows.width
             raise ValueError(
                 f"memory is too small to hold rows out: a row takes {row_bytes} bytes, and an eighth is for them."
             )
-    n_sample = min(most_sample, n_rows - n_held)
-    index = np.sort(rng.choice(n_rows, n_sample + n_held, replace=False))
+    n_sample = min(most_sample, n_rows - n_validation)
+    index = np.sort(rng.choice(n_rows, n_sample + n_validation, replace=False))
     # Subsamples are taken from the front, so that their order must be random; validation rows are the last ones.
-    places = rng.permutation(len(index))
-    taken = storage.kept(whole.rows.take(arrays.asarray(index), arrays.asarray(places)))
-    index[places] = index.copy()
+    positions = rng.permutation(len(index))
+    taken = storage.kept(whole.rows.take(arrays.asarray(index), arrays.asarray(positions)))
+    index[positions] = index.copy()
     there = arrays.asarray(index)
     sample = Sample(taken, whole.targets[:, there], whole.weights[there])
-    if not n_held:
+    if not n_validation:
         return Training(whole, sample, None, whole, options)
     sample, validation = _divided(storage, sample, n_sample)
     others = arrays.xp.asarray(whole.weights, copy=True)

@@ -131,7 +131,7 @@ def _keep(target: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name durable, where folders can be synchronised."""
+    """Make the new name durable, where folders can be synchronized."""
     if os.name == "posix":
         # Some network file systems refuse, and so do folders that may not be listed; the file itself is on the disk.
         with suppress(OSError):

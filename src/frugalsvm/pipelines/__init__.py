@@ -1,4 +1,4 @@
-"""Floor 4: from raw rows to a model and back, by batches or rows: encoder, scaler, map, estimator, calibration."""
+"""From raw rows to a model and back, by batches or rows: encoder, scaler, map, estimator, calibration."""
 
 from frugalsvm.pipelines.encoder import ColumnEncoder
 from frugalsvm.pipelines.imputer import MissingValueFiller

@@ -45,8 +45,8 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> from frugalsvm.pipelines import ColumnEncoder
-    >>> encoder = ColumnEncoder().fit({"colour": ["red", "blue", "red"]})
-    >>> encoder.transform({"colour": ["blue", "green"]}).toarray()
+    >>> encoder = ColumnEncoder().fit({"color": ["red", "blue", "red"]})
+    >>> encoder.transform({"color": ["blue", "green"]}).toarray()
     array([[1., 0.],
            [0., 0.]], dtype=float32)
     """

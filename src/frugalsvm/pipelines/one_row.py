@@ -72,7 +72,7 @@ class RowPath:
 
     def __init__(self, estimator, scaler):
         self._estimator, self._scaler, self._classes = estimator, scaler, estimator.classes_
-        self._places = {label: place for place, label in enumerate(self._classes.tolist())}
+        self._indices = {label: index for index, label in enumerate(self._classes.tolist())}
         self._settings_of = attrgetter(*estimator.get_params(deep=False))
         self._settings = self._settings_of(estimator)
         self._state = estimator.state
@@ -166,17 +166,17 @@ class RowPath:
         # Neither NaN nor infinite, nor so far from the origin that it may have to move.
         return float(row.dot(row)) <= self._limit
 
-    def place_of(self, y) -> int | None:
-        """The place of a label among the classes; None if it is not there."""
+    def index_of(self, y) -> int | None:
+        """The index of a label among the classes; None if it is not there."""
         try:
-            return self._places.get(y)
+            return self._indices.get(y)
         except TypeError:  # something that cannot be hashed
             return None
 
     def learn(self, x, y) -> bool:
         """Learn a row; False if it was not, and must be learned with all checks."""
-        place = self.place_of(y)
-        if place is None or not self._load(x):
+        index = self.index_of(y)
+        if index is None or not self._load(x):
             return False
         if self._counts[0]["n_seen"] != self._n_seen:  # batches were learned in between: columns are out of date
             for learner in self._learners:
@@ -184,7 +184,7 @@ class RowPath:
         several = len(self._learners) > 1
         with self._threads():
             for k, learner in enumerate(self._learners):
-                self._label[0] = place == k if several else place
+                self._label[0] = index == k if several else index
                 code, parts, source, block_rows, expansion, work = learner
                 if code(parts, source, self._label, NO_WEIGHTS, 0, block_rows, expansion, work) == 0:
                     self._learn_and_grow(k)

@@ -194,7 +194,7 @@ class StreamPipeline(LearningPipeline):
             scores = path.scores(x) if self.calibrate else None
             if path.learn(x, y):
                 if scores is not None:
-                    self.calibration_ = updated_by_one(self.calibration_, scores, path.place_of(y))
+                    self.calibration_ = updated_by_one(self.calibration_, scores, path.index_of(y))
                 left = path.watched()
                 if left is not None:
                     self._tell_left(left)

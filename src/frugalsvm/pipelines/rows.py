@@ -1,4 +1,4 @@
-"""Labelled rows on their way to a model: numbers, columns of text, labels, weights."""
+"""Labeled rows on their way to a model: numbers, columns of text, labels, weights."""
 
 from typing import Any, NamedTuple
 

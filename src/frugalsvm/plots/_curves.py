@@ -70,11 +70,11 @@ def draw_curves(
 ) -> tuple[list[Any], list[Any]]:
     """Draw lines, with bands of one standard deviation where there are several runs; returns both kinds of artists."""
     lines, bands = [], []
-    for place, (name, x) in enumerate(xs.items()):
+    for index, (name, x) in enumerate(xs.items()):
         runs = np.atleast_2d(ys[name])
         known = np.isfinite(runs).all(axis=0)
         x, runs = x[known], runs[:, known]
-        style = {**line_styles(place, len(x)), "label": (labels or {}).get(name, name), **kwargs}
+        style = {**line_styles(index, len(x)), "label": (labels or {}).get(name, name), **kwargs}
         middle = runs.mean(axis=0)
         (line,) = ax.plot(x, middle, **style)
         lines.append(line)

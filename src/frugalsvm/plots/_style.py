@@ -1,4 +1,4 @@
-"""Colours, numbers on axes and figures, the same in all displays."""
+"""Colors, numbers on axes and figures, the same in all displays."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ __all__ = [
     "VERMILLION",
     "axes_for",
     "bytes_text",
-    "class_colours",
+    "class_colors",
     "compact",
     "label_axis",
     "legend_below",
@@ -19,7 +19,7 @@ __all__ = [
     "tinted",
 ]
 
-# The palette of Okabe and Ito (2008), told apart in every kind of colour vision; yellow is too pale for lines.
+# The palette of Okabe and Ito (2008), told apart in every kind of color vision; yellow is too pale for lines.
 BLUE, VERMILLION = "#0072B2", "#D55E00"
 PALETTE = (BLUE, VERMILLION, "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
@@ -42,8 +42,8 @@ def axes_for(ax: Any, size: tuple[float, float] = (5.2, 3.8)) -> Any:
     return pyplot.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
 
 
-def class_colours(n_classes: int) -> list[Any]:
-    """A colour for each class; of two, the second is the positive one and blue."""
+def class_colors(n_classes: int) -> list[Any]:
+    """A color for each class; of two, the second is the positive one and blue."""
     if n_classes == 2:
         return [VERMILLION, BLUE]
     if n_classes < len(PALETTE):
@@ -55,17 +55,17 @@ def class_colours(n_classes: int) -> list[Any]:
     return [matplotlib_part("cm").turbo(share) for share in np.linspace(0.02, 0.98, n_classes)]
 
 
-def tinted(colour: Any, strength: float) -> tuple[float, ...]:
-    """A colour mixed with white: opaque, because transparent areas leave seams in printed files."""
-    rgb = np.array(matplotlib_part("colors").to_rgb(colour))
+def tinted(color: Any, strength: float) -> tuple[float, ...]:
+    """A color mixed with white: opaque, because transparent areas leave seams in printed files."""
+    rgb = np.array(matplotlib_part("colors").to_rgb(color))
     return tuple(1 - strength * (1 - rgb))
 
 
-def line_styles(place: int, n_points: int) -> dict[str, Any]:
-    """How the curve in some place of a plot is drawn: told apart in grey print, too."""
-    marker = MARKERS[place % len(MARKERS)] if n_points <= 25 else None
-    colour, dashes = PALETTE[place % len(PALETTE)], DASHES[place % len(DASHES)]
-    return {"color": colour, "linestyle": dashes, "marker": marker, "markersize": 4.5, "linewidth": 1.6}
+def line_styles(index: int, n_points: int) -> dict[str, Any]:
+    """How the curve of an index in a plot is drawn: told apart in gray print, too."""
+    marker = MARKERS[index % len(MARKERS)] if n_points <= 25 else None
+    color, dashes = PALETTE[index % len(PALETTE)], DASHES[index % len(DASHES)]
+    return {"color": color, "linestyle": dashes, "marker": marker, "markersize": 4.5, "linewidth": 1.6}
 
 
 def compact(value: float, largest: float = 0.0) -> str:
@@ -89,10 +89,10 @@ def bytes_text(value: float, largest: float = 0.0) -> str:
 
 
 def _in_units(value, units, step):
-    place = 0
-    while abs(value) >= step and place < len(units) - 1:
-        value, place = value / step, place + 1
-    return f"{value:.4g}{units[place]}"
+    index = 0
+    while abs(value) >= step and index < len(units) - 1:
+        value, index = value / step, index + 1
+    return f"{value:.4g}{units[index]}"
 
 
 def label_axis(axis: Any, *, log: bool = False, text: Any = compact) -> None:

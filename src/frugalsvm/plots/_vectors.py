@@ -18,7 +18,7 @@ class ModelVectors(NamedTuple):
     name: str  # in the plural
     points: NDArray  # (n, n_features)
     coefficients: NDArray  # (n,) of the class that each is counted to; with two classes negative for the first
-    places: NDArray  # (n,) places of these classes in classes_
+    places: NDArray  # (n,) indices of these classes in classes_
     are_examples: bool  # whether their classes are those of examples, or only what they speak for
 
 

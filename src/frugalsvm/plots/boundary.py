@@ -15,7 +15,7 @@ from frugalsvm.plots._grid import (
     response_on,
     vectors_or_note,
 )
-from frugalsvm.plots._style import MARKERS, axes_for, class_colours, legend_below, matplotlib_part, tinted
+from frugalsvm.plots._style import MARKERS, axes_for, class_colors, legend_below, matplotlib_part, tinted
 from frugalsvm.plots._vectors import ModelVectors
 
 __all__ = ["DecisionBoundaryDisplay"]
@@ -37,8 +37,8 @@ class DecisionBoundaryDisplay:
         Decision values on the grid.
     classes : array-like of shape (n_classes,)
     vectors : ModelVectors or tuple, default=None
-        Name, points, coefficients, places of their classes in ``classes``, and whether these are classes of examples:
-        landmarks, which have none, are drawn in grey.
+        Name, points, coefficients, indices of their classes in ``classes``, and whether these are classes of examples:
+        landmarks, which have none, are drawn in gray.
     vectors_note : str, default=None
         Why there are no vectors; the legend says it.
     X, y : array-like, default=None
@@ -186,14 +186,14 @@ class DecisionBoundaryDisplay:
         """
         self.ax_ = axes_for(ax, (5.6, 4.8))
         self.figure_ = self.ax_.figure
-        colours = class_colours(len(self.classes))
+        colors = class_colors(len(self.classes))
         if self.response.ndim == 2:
-            self._draw_shades(colours, colorbar, kwargs)
+            self._draw_shades(colors, colorbar, kwargs)
         else:
-            self._draw_regions(colours, kwargs)
-        handles = self._draw_points(colours, point_kw or {})
+            self._draw_regions(colors, kwargs)
+        handles = self._draw_points(colors, point_kw or {})
         if show_vectors:
-            handles += self._draw_vectors(colours, vector_kw or {})
+            handles += self._draw_vectors(colors, vector_kw or {})
         self.ax_.set(xlabel=self.feature_names[0], ylabel=self.feature_names[1])
         self.ax_.set(xlim=(self.xx0.min(), self.xx0.max()), ylim=(self.xx1.min(), self.xx1.max()))
         if legend:
@@ -201,8 +201,8 @@ class DecisionBoundaryDisplay:
             legend_below(self.ax_, handles=handles, ncols=n_columns, columnspacing=1.2, handletextpad=0.4)
         return self
 
-    def _draw_shades(self, colours, colorbar, options):
-        ends = [tinted(colours[0], 0.75), (1.0, 1.0, 1.0), tinted(colours[1], 0.75)]
+    def _draw_shades(self, colors, colorbar, options):
+        ends = [tinted(colors[0], 0.75), (1.0, 1.0, 1.0), tinted(colors[1], 0.75)]
         shades = matplotlib_part("colors").LinearSegmentedColormap.from_list("classes", ends)
         limit = _shade_limit(self.response)
         chosen = {"levels": np.linspace(-limit, limit, N_SHADES + 1), "cmap": shades, "extend": "both", **options}
@@ -223,35 +223,35 @@ class DecisionBoundaryDisplay:
             ticks = ticks[(ticks >= low) & (ticks <= high)]
             self.figure_.colorbar(self.surface_, ax=self.ax_, label="Decision value", ticks=ticks)
 
-    def _draw_regions(self, colours, options):
+    def _draw_regions(self, colors, options):
         self.surface_, self.lines_ = [], []
-        for place, colour in enumerate(colours):
-            others = np.delete(self.response, place, axis=2).max(axis=2)
-            lead = self.response[..., place] - others  # its zeros are smoother than those of the predicted classes
+        for index, color in enumerate(colors):
+            others = np.delete(self.response, index, axis=2).max(axis=2)
+            lead = self.response[..., index] - others  # its zeros are smoother than those of the predicted classes
             if lead.max() <= 0:
                 continue
             levels = [0.0, max(2 * lead.max(), 1e-300)]
-            chosen = {"levels": levels, "colors": [tinted(colour, 0.35)], **options}
+            chosen = {"levels": levels, "colors": [tinted(color, 0.35)], **options}
             self.surface_.append(self.ax_.contourf(self.xx0, self.xx1, lead, **chosen))
             if lead.min() < 0:
                 self.lines_.append(self.ax_.contour(self.xx0, self.xx1, lead, levels=[0.0], colors="k", linewidths=1.2))
 
-    def _draw_points(self, colours, options):
+    def _draw_points(self, colors, options):
         """Examples; returns the entries of the classes in the legend."""
         line = matplotlib_part("lines").Line2D
         entries = []
-        for place, (name, colour) in enumerate(zip(self.classes.tolist(), colours, strict=True)):
-            marker = MARKERS[place % len(MARKERS)]
-            entries.append(line([], [], linestyle="", marker=marker, color=colour, label=f"class {name}"))
+        for index, (name, color) in enumerate(zip(self.classes.tolist(), colors, strict=True)):
+            marker = MARKERS[index % len(MARKERS)]
+            entries.append(line([], [], linestyle="", marker=marker, color=color, label=f"class {name}"))
             if self.X is not None and self.y is not None:
                 x0, x1 = self.X[self.y == name].T
-                style = {"s": 9, "color": colour, "marker": marker, "alpha": 0.55, "linewidths": 0, **options}
+                style = {"s": 9, "color": color, "marker": marker, "alpha": 0.55, "linewidths": 0, **options}
                 self.ax_.scatter(x0, x1, **style)
         if self.X is not None and self.y is None:
             self.ax_.scatter(*self.X.T, **{"s": 7, "color": "0.25", "alpha": 0.5, "linewidths": 0, **options})
         return entries
 
-    def _draw_vectors(self, colours, options):
+    def _draw_vectors(self, colors, options):
         """Vectors; returns their entry in the legend."""
         line = matplotlib_part("lines").Line2D
         if self.vectors is None:
@@ -261,10 +261,10 @@ class DecisionBoundaryDisplay:
             self.ax_.scatter(*self.vectors.points.T, **{"s": 26, "c": "0.15", "marker": "x", "lw": 1.1, **options})
             return [line([], [], linestyle="", marker="x", color="0.15", label=label)]
         shrink = min(1.0, (150 / len(self.vectors.points)) ** 0.5)  # many vectors would hide each other
-        for place, colour in enumerate(colours):
-            x0, x1 = self.vectors.points[self.vectors.places == place].T
-            marker = MARKERS[place % len(MARKERS)]
-            style = {"s": 28 * shrink, "color": colour, "marker": marker, "edgecolors": "k", **options}
+        for index, color in enumerate(colors):
+            x0, x1 = self.vectors.points[self.vectors.places == index].T
+            marker = MARKERS[index % len(MARKERS)]
+            style = {"s": 28 * shrink, "color": color, "marker": marker, "edgecolors": "k", **options}
             self.ax_.scatter(x0, x1, zorder=3, **{"linewidths": 0.9 * shrink, **style})
         return [line([], [], linestyle="", marker="o", markerfacecolor="w", markeredgecolor="k", label=label)]
 

@@ -105,8 +105,8 @@ class SupportImagesDisplay:
         vectors = vectors_of(estimator)
         shape = _image_shape(vectors.points.shape[1], image_shape)
         chosen = []
-        for place in range(len(estimator.classes_)):
-            own = np.flatnonzero(vectors.places == place)
+        for index in range(len(estimator.classes_)):
+            own = np.flatnonzero(vectors.places == index)
             strength = np.abs(vectors.coefficients[own])
             chosen.append(own[np.argsort(-strength, kind="stable")[:n_columns]])
         rows = np.concatenate(chosen)
@@ -125,7 +125,7 @@ class SupportImagesDisplay:
         ax : matplotlib Axes, default=None
             The images fill these axes, of which nothing else is seen; None is a new figure.
         **kwargs
-            For every image, as in `Axes.imshow`. All have one range of grey; dark is large.
+            For every image, as in `Axes.imshow`. All have one range of gray; dark is large.
 
         Returns
         -------
@@ -142,15 +142,15 @@ class SupportImagesDisplay:
         self.ax_.set_title(f"{self.name.capitalize()} with the largest coefficients", fontsize="medium")
         style = {"vmin": self.images.min(), "vmax": self.images.max(), "cmap": "gray_r", **kwargs}
         self.axes_ = np.full((len(rows), n_columns), None)
-        for r, (label, places) in enumerate(zip(classes, rows, strict=True)):
-            for c, place in enumerate(places):
+        for r, (label, indices) in enumerate(zip(classes, rows, strict=True)):
+            for c, index in enumerate(indices):
                 box = (
                     c / n_columns,
                     1 - (r + 1) / len(rows),
                     0.94 / n_columns,
                     0.97 * (cell - TITLE_SHARE) / cell / len(rows),
                 )
-                self.axes_[r, c] = self._draw_image(box, place, style)
+                self.axes_[r, c] = self._draw_image(box, index, style)
             self.axes_[r, 0].set_ylabel(f"{self._row_text} {label}", fontsize="small")
         return self
 
@@ -158,11 +158,11 @@ class SupportImagesDisplay:
     def _row_text(self):
         return "towards" if self.name == "landmarks" else "class"
 
-    def _draw_image(self, box, place, style):
+    def _draw_image(self, box, index, style):
         inner = self.ax_.inset_axes(box)
-        inner.imshow(self.images[place], **style)
+        inner.imshow(self.images[index], **style)
         inner.set(xticks=[], yticks=[])
-        coefficient = f"{self.coefficients[place]:+#.3g}".replace("-", "\N{MINUS SIGN}")
+        coefficient = f"{self.coefficients[index]:+#.3g}".replace("-", "\N{MINUS SIGN}")
         inner.set_title(coefficient, fontsize="x-small", pad=2)
         for side in inner.spines.values():
             side.set(linewidth=0.5, color="0.6")

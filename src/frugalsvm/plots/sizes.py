@@ -127,9 +127,9 @@ class ErrorVsSupportDisplay:
         self.ax_ = axes_for(ax)
         self.figure_ = self.ax_.figure
         self.lines_ = []
-        for place, name in enumerate(self.sizes):
+        for index, name in enumerate(self.sizes):
             x, mean, spread = _by_size(self.sizes[name], self.errors[name])
-            style = {**line_styles(place, 1), "capsize": 2.5, "elinewidth": 1.0, "label": name, **kwargs}
+            style = {**line_styles(index, 1), "capsize": 2.5, "elinewidth": 1.0, "label": name, **kwargs}
             self.lines_.append(self.ax_.errorbar(x, mean, yerr=spread, **style))
         self.ax_.set(xscale="log", yscale=yscale, xlabel=self.size_name, ylabel="Error")
         label_axis(self.ax_.xaxis, log=True, text=bytes_text if self.size_name == BYTES else compact)

@@ -26,7 +26,7 @@ class Plan(NamedTuple):
 
 
 def planned(schema: Schema) -> Plan:
-    """Give each column of a schema its place in a row."""
+    """Give each column of a schema its index in a row."""
     kinds, targets, counts = [], [], [0, 0, 0]
     strings: list[str] = []
     index_of = {name: index for index, name in enumerate(schema.numbers)}

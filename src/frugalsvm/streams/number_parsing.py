@@ -116,14 +116,14 @@ def read_number(text, at, top):
 
 
 @inlined
-def note_hard(text, begin, end, place, state, hard_text, hard_at):
-    """Keep the text of a hard number and its place; false if there is no room for it."""
+def note_hard(text, begin, end, index, state, hard_text, hard_at):
+    """Keep the text of a hard number and its index; false if there is no room for it."""
     hard = state[HARD]
     if end - begin > HARD_BYTES or hard >= hard_at.size:
         return False
     for i in range(HARD_BYTES):
         hard_text[hard, i] = text[begin + i] if begin + i < end else 0
-    hard_at[hard] = place
+    hard_at[hard] = index
     state[HARD] = hard + 1
     return True
 

@@ -44,7 +44,7 @@ def _begins_with_feature(text, at):
 
 
 @entry
-def parse_rows(text, state, base, width, labelled, top, labels, ends, indices, values, lines, hard_text, hard_at):
+def parse_rows(text, state, base, width, labeled, top, labels, ends, indices, values, lines, hard_text, hard_at):
     """Parse LIBSVM rows from where ``state`` stands; false if a line is not plain, with ``state`` before that line.
 
     Places of hard numbers: that of the value, or -1 - row for a label.
@@ -57,7 +57,7 @@ def parse_rows(text, state, base, width, labelled, top, labels, ends, indices, v
             continue
         row, count, hard = state[ROW], state[COUNT], state[HARD]
         good = True
-        if labelled or not _begins_with_feature(text, at):
+        if labeled or not _begins_with_feature(text, at):
             begin = at
             at, value, kind = read_number(text, at, 308)
             good = kind != BAD and (is_blank(text[at]) or text[at] == NEWLINE)
@@ -145,16 +145,16 @@ def parse_table(text, state, delimiter, plain, kinds, targets, top, numbers, ext
             elif kinds[column] == 1:
                 at, value, kind = read_number(text, at, 308)
                 extras[row, target] = value
-                place = -1 - (row * extras.shape[1] + target)
+                index = -1 - (row * extras.shape[1] + target)
                 good = kind == EASY or (
-                    kind == IS_HARD and note_hard(text, begin, at, place, state, hard_text, hard_at)
+                    kind == IS_HARD and note_hard(text, begin, at, index, state, hard_text, hard_at)
                 )
             else:
                 at, value, kind = read_number(text, at, top)
                 numbers[row, target] = value
-                place = row * numbers.shape[1] + target
+                index = row * numbers.shape[1] + target
                 good = kind == EASY or (
-                    kind == IS_HARD and note_hard(text, begin, at, place, state, hard_text, hard_at)
+                    kind == IS_HARD and note_hard(text, begin, at, index, state, hard_text, hard_at)
                 )
             if good and quoted:
                 good = text[at] == QUOTE

@@ -10,7 +10,7 @@ import numpy as np
 from frugalsvm._compile import entry
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.lowrank.hessian import Cholesky, thinned
-from frugalsvm.lowrank.losses.base import along_line, differentiate, total_loss
+from frugalsvm.lowrank.losses.compiled import along_line, differentiate, total_loss
 from frugalsvm.lowrank.maps import raw_rows, whitening_of, width_of
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.whitening import whitening_with
@@ -236,14 +236,14 @@ class ComputedRows:
                 total += own[:, active] @ self._raw(part[active])
         return total
 
-    def take(self, index, places=None):
-        """Copy of some rows; their numbers are in increasing order, and they go to given places of the copy."""
+    def take(self, index, positions=None):
+        """Copy of some rows; their numbers are in increasing order, and they go to given positions of the copy."""
         rows = np.empty((len(index), self.width), np.float32)
         for start, part in self.parts():
             first, last = np.searchsorted(index, (start, start + part.shape[0]))
             if first < last:
                 raw = self._raw(part[index[first:last] - start])
-                rows[slice(first, last) if places is None else places[first:last]] = raw
+                rows[slice(first, last) if positions is None else positions[first:last]] = raw
         return rows
 
 
@@ -282,7 +282,7 @@ class CompiledStorage:
         return StoredRows(rows)
 
     def most_rows(self):
-        """Rows of a sample at the most, and of rows that are held apart."""
+        """Rows of a sample at the most, and validation rows."""
         room = self.memory // 8 // (4 * self.width)
         return int(min(_SAMPLE_ROWS * self.width, room)), int(room)
 

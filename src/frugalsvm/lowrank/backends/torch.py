@@ -70,11 +70,12 @@ class Torch:
 
     def along(self, problem, scores, changes, smoothing, lengths, active):
         xp = self.arrays.xp
-        scores = scores + self.arrays.single(lengths)[:, None] * changes
+        scores = scores + self.arrays.asarray(lengths, "float32")[:, None] * changes
         first, second = problem.loss.derivatives(xp, smoothing, problem.targets, scores)
         weighted = changes * problem.weights
         slopes = xp.sum(first * weighted, axis=1, dtype=xp.float64)
-        return slopes, xp.sum(second * weighted * changes, axis=1, dtype=xp.float64)
+        curvatures = xp.sum(second * weighted * changes, axis=1, dtype=xp.float64)
+        return self.arrays.host(xp.stack((slopes, curvatures)))
 
     def add_scaled(self, scores, lengths, changes):
         scores += lengths[:, None] * changes
@@ -230,8 +231,8 @@ class StoredRows:
             part = slice(start, start + step)
             yield part, self._arrays.single(self.block[part])
 
-    def take(self, index: Any, places: Any = None) -> Any:
-        return _placed(self._arrays, self._arrays.single(self.block[index]), places)
+    def take(self, index: Any, positions: Any = None) -> Any:
+        return _positioned(self._arrays, self._arrays.single(self.block[index]), positions)
 
     def subsample(self, n_rows: int) -> "StoredRows":
         return StoredRows(self.backend, self.block[:n_rows])
@@ -269,14 +270,14 @@ class ComputedRows:
     def gradient(self, weights: Any) -> Any:
         return _weighted_sums(self, weights, self._parts())
 
-    def take(self, index: Any, places: Any = None) -> Any:
+    def take(self, index: Any, positions: Any = None) -> Any:
         """Features of some rows, whose numbers are in increasing order."""
         out = self._arrays.empty((index.shape[0], self.width))
         step = block_rows(self.width)
         for start in range(0, index.shape[0], step):
             part = index[start : start + step]
             out[start : start + step] = self._map.rows(self._source.take(part))
-        return _placed(self._arrays, out, places)
+        return _positioned(self._arrays, out, positions)
 
 
 def _weighted_sums(rows, weights, parts):
@@ -287,12 +288,12 @@ def _weighted_sums(rows, weights, parts):
     return total
 
 
-def _placed(arrays, rows, places):
-    """Rows at given places."""
-    if places is None:
+def _positioned(arrays, rows, positions):
+    """Rows at given positions."""
+    if positions is None:
         return rows
     out = arrays.empty(rows.shape)
-    out[places] = rows
+    out[positions] = rows
     return out
 
 
@@ -378,7 +379,7 @@ class TorchStorage:
         return StoredRows(self.backend, rows)
 
     def most_rows(self):
-        """Rows of a sample at the most, and of rows that are held apart."""
+        """Rows of a sample at the most, and validation rows."""
         room = self._most_sample_numbers // self.width
         return min(_SAMPLE_ROWS * self.width, room), room
 

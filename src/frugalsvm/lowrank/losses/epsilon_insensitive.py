@@ -5,16 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._stored import NOT_NEGATIVE, stored
-from frugalsvm.lowrank.losses.base import (
-    log_excess,
-    loss_of,
-    slope_and_curvature,
-    slope_of,
-    smooth_excess,
-    smooth_step,
-    square_step,
-    squares_by_weight,
-)
+from frugalsvm.lowrank.losses.base import log_excess, smooth_step, square_step, squares_by_weight
+from frugalsvm.lowrank.losses.compiled import loss_of, slope_and_curvature, slope_of, smooth_excess
 
 __all__ = ["EpsilonInsensitive", "SquaredEpsilonInsensitive"]
 
