@@ -14,7 +14,7 @@ from frugalsvm.dask._asset_tasks import (
     told,
 )
 from frugalsvm.dask._base import Training, Watch
-from frugalsvm.estimators._base import blas_threads
+from frugalsvm.estimators._threads import blas_threads
 from frugalsvm.estimators._warnings import warn_if_above
 from frugalsvm.lowrank.backends.partitions import OPTIONS, PartitionedProblem, summed
 from frugalsvm.lowrank.continuation import Solution, solve

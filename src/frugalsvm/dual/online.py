@@ -152,12 +152,12 @@ def new_solver(n_features, n_outputs, dtype, cache_bytes, n_slots=FIRST_SLOTS):
     return DualSolver(state, new_rows(cache_bytes, state.working_set.rows.shape[0], dtype))
 
 
-def solver_of(state, cache_bytes):
-    """A solver with the state of another one, and an empty cache."""
+def solver_of(state, cache_bytes, buffer=None):
+    """A solver with the state of another one, and an empty cache, in the memory of another cache if there is one."""
     n = int(state.working_set.counts[0]["n_slots"])
     filled = np.flatnonzero((state.bound[:, :n] != 0.0).any(axis=0))
     capacity, dtype = state.working_set.rows.shape[0], state.working_set.rows.dtype
-    return DualSolver(state, new_rows(cache_bytes, capacity, dtype, filled=filled))
+    return DualSolver(state, new_rows(cache_bytes, capacity, dtype, buffer, filled))
 
 
 def grown(solver):

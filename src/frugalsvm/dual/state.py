@@ -126,7 +126,9 @@ def resized_state(state, capacity):
         old = getattr(state, name)
         getattr(larger, name)[..., : old.shape[-1]] = old
     larger.worst[:, : state.worst.shape[1]] = state.worst
-    return larger._replace(working_set=working_set, pool=state.pool, counts=state.counts, sums=state.sums)
+    for name in ("pool", "counts", "sums"):
+        getattr(larger, name)[:] = getattr(state, name)
+    return larger._replace(working_set=working_set)
 
 
 def trimmed(state):

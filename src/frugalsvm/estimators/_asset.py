@@ -5,7 +5,6 @@ from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,15 +14,17 @@ from frugalsvm.core.capabilities import check_kernel, offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.origin import origin_of_moments
 from frugalsvm.estimators._asset_saved import LOW_RANK
-from frugalsvm.estimators._base import blas_threads, new_kernel, unchanged_on_error
+from frugalsvm.estimators._base import KernelEstimator
 from frugalsvm.estimators._batches import Batches
-from frugalsvm.estimators._origin import RelativeRows
-from frugalsvm.estimators._threads import thread_count
+from frugalsvm.estimators._origin import absolute_rows
+from frugalsvm.estimators._threads import blas_threads, thread_count
+from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import (
     AS_IT_IS,
     check_choice,
     check_count,
     check_positive,
+    new_kernel,
     parsed_bytes,
 )
 from frugalsvm.estimators._warnings import warn_at_limit, warn_if_above
@@ -55,7 +56,7 @@ def _generator(random_state):
     return np.random.default_rng(random_state.randint(2**31))
 
 
-class LowRankMachine(RelativeRows, BaseEstimator):
+class LowRankMachine(KernelEstimator):
     """Base of estimators that are linear in Nystroem or Fourier features, learned in batch or as a stream.
 
     The model is ``_map`` and ``_weights``, an output's weights and intercept in each row. Of a stream, ``_steps`` is
@@ -76,6 +77,7 @@ class LowRankMachine(RelativeRows, BaseEstimator):
     _n_iter: int
     _n_fitted: int
     _in_float32 = True
+    _changed_in_place = ("_steps", "_rng")
 
     @property
     def _dtype(self) -> Any:
@@ -446,7 +448,7 @@ class LowRankMachine(RelativeRows, BaseEstimator):
     def landmarks_(self):
         """Landmarks of the Nystroem map, shape (n_landmarks, n_features); None with a Fourier map."""
         check_is_fitted(self)
-        return self._absolute(self._map.landmarks) if isinstance(self._map, Nystroem) else None
+        return absolute_rows(self._map.landmarks, self._origin) if isinstance(self._map, Nystroem) else None
 
     @property
     def dual_coef_(self):

@@ -1,86 +1,54 @@
-"""What all classifiers share whose model is a kernel expansion: predictions and published attributes."""
+"""The base classes of the estimators, from the most general one to that of online learners.
 
-from contextlib import contextmanager
-from functools import cache
-from typing import Any
+`KernelEstimator`     a kernel, and rows relative to an origin: all of them
+`StreamClassifier`    predictions from scores, and ``partial_fit`` in batches: all classifiers
+`OnlineClassifier`    a kernel expansion, learned one example after the other in passes: all but the low-rank ones
+"""
+
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import ThreadpoolController
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from frugalsvm.arrays.expansion import expansion_values
 from frugalsvm.arrays.maps import kernel_map
-from frugalsvm.arrays.namespace import arrays_on
+from frugalsvm.arrays.namespace import arrays_on, is_torch, on_host
 from frugalsvm.core.expansion import Expansion
-from frugalsvm.core.kernels import KERNELS
-from frugalsvm.core.predict import decision_values
-from frugalsvm.estimators._origin import RelativeRows
+from frugalsvm.core.origin import Origin, followed, origin_at, relative
+from frugalsvm.core.predict import confidence, decision_values
+from frugalsvm.estimators._origin import absolute_rows, check_size, first_origin, relative_rows
 from frugalsvm.estimators._predictor import Predictor
-from frugalsvm.estimators._threads import thread_count
-from frugalsvm.estimators._validation import AS_IT_IS, check_choice, check_positive, gamma_value
-from frugalsvm.exceptions import ParameterError
+from frugalsvm.estimators._threads import blas_threads
+from frugalsvm.estimators._unchanged import learn_on_copies, unchanged_on_error
+from frugalsvm.estimators._validation import (
+    AS_IT_IS,
+    check_count,
+    distinct_labels,
+    encoded_labels,
+    example_weights,
+    validated_rows,
+)
+from frugalsvm.estimators._warn import warn_caller
+from frugalsvm.estimators._warnings import warn_after_fit
+from frugalsvm.estimators._writable import forget_learned, prepare_to_learn
 
-__all__ = [
-    "KernelExpansionClassifier",
-    "ScoringClassifier",
-    "blas_threads",
-    "bytes_per_slot",
-    "expansion_bytes",
-    "new_kernel",
-    "unchanged_on_error",
-]
-
-
-@cache
-def _thread_controller() -> ThreadpoolController:
-    return ThreadpoolController()
+__all__ = ["KernelEstimator", "OnlineClassifier", "StreamClassifier", "bytes_per_slot", "expansion_bytes"]
 
 
-def blas_threads(n_jobs):
-    """Context in which matrix products use ``n_jobs`` threads, counted as in joblib; None is one.
+class KernelEstimator(BaseEstimator):
+    """Base of all estimators: a kernel, and rows relative to an origin if it is a kernel of differences.
 
-    Blocks are small: a second thread gains little on an idle machine and loses much on a busy one.
+    Subclasses define ``_check_params`` and, where the origin may move, ``_move_rows``.
     """
-    return _thread_controller().limit(limits=thread_count(n_jobs), user_api="blas")
 
-
-@contextmanager
-def unchanged_on_error(estimator):
-    """Give an estimator back all its attributes if what is done to it fails."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
-
-
-def new_kernel(name, gamma, degree, coef0, X):
-    """The kernel part for the parameters of an estimator; its fields get the parameters of the same names.
-
-    ``X`` are rows from which gamma is taken, or their `Moments`.
-    """
-    check_choice("kernel", name, KERNELS)
-    part: Any = KERNELS[name]
-    fields, values = part._fields, {}
-    if "gamma" in fields:
-        values["gamma"] = gamma_value(gamma, X)
-    if "coef0" in fields:
-        check_positive("coef0", coef0, zero=True)
-        values["coef0"] = float(coef0)
-    if "degree" in fields:
-        if not isinstance(degree, int | np.integer) or degree < 1:
-            raise ParameterError("degree", degree, "an integer of at least 1")
-        values["degree"] = int(degree)
-    return part(**values)
-
-
-class ScoringClassifier(ClassifierMixin, BaseEstimator):
-    """Base of classifiers that predict from scores: subclasses define ``_scores``, one column per output."""
-
-    classes_: np.ndarray
+    _kernel: Any
+    _origin: Origin | None = None
+    _in_float32 = False  # whether kernels are computed in float32 whatever type the rows have
+    _stays = False  # whether the origin is that of the first rows for ever
+    _changed_in_place: ClassVar[tuple[str, ...]] = ()  # attributes with arrays that learning writes to
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -93,6 +61,90 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_params(self):
         raise NotImplementedError
+
+    @property
+    def kernel_(self):
+        """The kernel, a part with its parameters as numbers (`frugalsvm.core.kernels`)."""
+        return self._kernel
+
+    @property
+    def origin_(self) -> Origin | None:
+        """What rows are relative to before the kernel sees them (`frugalsvm.core.origin`); None is zero, for good."""
+        return self._origin
+
+    def check_size(self, X) -> None:
+        """Refuse rows whose squared norms are too large for the type in which kernels are computed."""
+        check_size(X, self._type_of(X))
+
+    def _type_of(self, X):
+        """The type in which kernels of rows are computed."""
+        return np.dtype(np.float32) if self._in_float32 or is_torch(X) or X.dtype.kind != "f" else X.dtype
+
+    def _new_rows(self, X, dtype):
+        """Validated rows of an estimator that is to be fitted; their origin is not known yet."""
+        X = validated_rows(self, X, reset=True, dtype=dtype)
+        self.check_size(X)
+        return X
+
+    def _known_rows(self, X, dtype):
+        """Validated rows of a fitted estimator, relative to its origin and of its type."""
+        origin = self._origin
+        if origin is None or origin.is_zero:
+            X = validated_rows(self, X, reset=False, dtype=dtype)
+        else:
+            # Rounding comes after the subtraction.
+            X = validated_rows(self, X, reset=False, dtype=AS_IT_IS if dtype == AS_IT_IS else None)
+            X = relative_rows(X, origin, self._type_of(X) if dtype in (None, AS_IT_IS) else dtype)
+        self.check_size(X)
+        return X
+
+    def _with_origin(self, X, *, whole):
+        """Take the origin from the first rows (``whole`` if no more will come); returns them relative to it."""
+        self.__dict__.pop("_origin", None)
+        names = getattr(self, "feature_names_in_", None)
+        origin = first_origin(X, self._kernel, self._type_of(X), whole=whole, names=names)
+        if origin is not None:
+            self._origin = origin
+        return relative_rows(X, origin, self._type_of(X))
+
+    def _follow(self, X):
+        """Move the origin if the rows of a stream, relative to it, have moved away; returns the rows."""
+        if self._origin is None or is_torch(X):
+            return X
+        before = self._origin
+        self._origin, shift = followed(before, X, self._kernel, self._type_of(X))
+        if shift is None:
+            return X
+        if self._stays:
+            self._origin = origin_at(before.point)
+            warn_caller(
+                "The rows have moved so far away from the first ones that kernel values lose digits: call fit again.",
+                UserWarning,
+            )
+            return X
+        learn_on_copies(self)  # what is moved may share arrays with what was there before
+        self._move_rows(shift)
+        return relative(X, origin_at(shift), X.dtype)
+
+    def _move_rows(self, shift):
+        """Subtract a vector from all rows that the model has, in new arrays."""
+        raise NotImplementedError
+
+    def _empty_caches(self):
+        """Forget kernel values that are kept, because they may not be those of the model any more."""
+
+
+class StreamClassifier(ClassifierMixin, KernelEstimator):
+    """Base of classifiers that predict from scores and learn batch by batch, whatever their model is.
+
+    Subclasses define ``_scores`` (one column per output), ``_device_scores``, ``_start`` (an empty model), ``_learn``
+    (rows in an order) and, where they can meet new classes, ``_set_classes`` and the parameter ``new_classes``.
+    """
+
+    classes_: np.ndarray
+    _first_dtype: type | None = None  # the type of the rows; None is that of the first ones
+
+    # --- predictions --------------------------------------------------------------------------------------
 
     def _scores(self, X) -> np.ndarray:
         raise NotImplementedError
@@ -129,16 +181,224 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):
         indices = (scores[:, 0] >= 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
         return self.classes_[indices]
 
+    # --- learning -----------------------------------------------------------------------------------------
 
-class KernelExpansionClassifier(RelativeRows, ScoringClassifier):
-    """Base of classifiers with a kernel ``_kernel`` and an expansion ``_expansion``.
+    @property
+    def _may_grow(self):
+        """Whether there is a parameter ``new_classes``."""
+        return hasattr(self, "new_classes")
 
-    Subclasses set both in their fitting methods and define ``_coefficients`` (the true coefficients, one column
-    per output).
+    @property
+    def _grows(self):
+        return self._may_grow and self.new_classes == "grow"
+
+    def _start(self, X, classes, random_state):
+        raise NotImplementedError
+
+    def _learn(self, X, labels, weights, order):
+        raise NotImplementedError
+
+    def _set_classes(self, classes):
+        """Give the model outputs for new classes, if there are any."""
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from a batch of rows, in the given order, once.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, default=None
+            All classes that will ever come. Needed in the first call if that batch does not have all of them.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+
+        See Also
+        --------
+        frugalsvm.pipelines.StreamPipeline.learn_one_row : For rows that come one by one: a call of `partial_fit` takes
+            about a millisecond for its checks, however few its rows are.
+        """
+        with unchanged_on_error(self) as attempt:
+            self._partial_fit(attempt, X, y, classes, sample_weight)
+        return self
+
+    def _partial_fit(self, attempt, X, y, classes, sample_weight):
+        self._check_params()
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                "class_weight='balanced' needs all labels beforehand; "
+                "for partial_fit pass a dict of weights or sample_weight."
+            )
+        y, sample_weight = on_host(y), on_host(sample_weight)
+        first = not hasattr(self, "classes_")
+        X, y, seen = self._validated(X, y, reset=first)
+        known = self._classes_after(first, seen, classes)
+        labels = encoded_labels(y, seen, known, may_grow=self._may_grow)
+        weights = example_weights(sample_weight, self.class_weight, X, known, labels)
+        if first:
+            self._start(X, known, check_random_state(self.random_state))
+            X = self._with_origin(X, whole=False)
+        else:
+            prepare_to_learn(self)
+            attempt.begin(X.shape[0] if len(known) == len(self.classes_) else None)
+            self._set_classes(known)
+        X = self._follow(X)
+        if len(known) > 1:  # until then there is nothing to tell apart
+            self._learn(X, labels, weights, np.arange(X.shape[0]))
+
+    def query(self, X, n=1):
+        """Which rows of an unlabeled pool to label next: those that the model is least sure of.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The pool.
+        n : int, default=1
+            Number of rows.
+
+        Returns
+        -------
+        ndarray of int
+            Their indices, the least sure first. A model that has learned nothing yet takes the first rows.
+
+        See Also
+        --------
+        teach : Learn the rows that were labeled.
+        """
+        check_count("n", n)
+        if not hasattr(self, "classes_"):
+            return np.arange(min(n, X.shape[0]))
+        return np.argsort(confidence(self._scores(X)), kind="stable")[:n]
+
+    def teach(self, X, y, classes=None, sample_weight=None):
+        """Learn rows that were labeled after `query`: the same as `partial_fit`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, default=None
+            All classes that will ever come, needed in the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        return self.partial_fit(X, y, classes, sample_weight)
+
+    def _validated(self, X, y, *, reset):
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        X = self._new_rows(X, self._first_dtype) if reset else self._known_rows(X, self._dtype)
+        y = column_or_1d(y, warn=True)
+        if X.shape[0] != y.shape[0]:
+            raise ValueError(
+                f"X has {X.shape[0]} rows, but y has {y.shape[0]} labels: inconsistent numbers of samples."
+            )
+        if y.dtype.kind not in "iub":  # whole numbers need no look at every one of them
+            check_classification_targets(y)
+        return X, y, distinct_labels(y)
+
+    def _classes_after(self, first, seen, announced):
+        """The sorted classes that the model will know after a batch with the labels ``seen``."""
+        if not first:
+            if announced is None or np.array_equal(np.unique(announced), self.classes_):
+                return self._known_classes(seen)
+            if not self._grows:
+                raise ValueError(f"classes={announced!r} is not what the first call was told: {self.classes_!r}.")
+            return self._known_classes(np.union1d(announced, seen))
+        classes = seen if announced is None else unique_labels(announced)
+        if self._grows:
+            return np.union1d(classes, seen)
+        if len(classes) < 2:
+            raise ValueError(
+                f"The first batch has one class only, {classes[:1].tolist()[0]!r}; pass all classes as `classes`"
+                f"{', or set new_classes=' + repr('grow') if self._may_grow else ''}."
+            )
+        return classes
+
+    def _known_classes(self, seen):
+        if not self._grows:
+            return self.classes_  # encoded_labels refuses what is not there
+        if (self.classes_.dtype.kind in "biuf") != (seen.dtype.kind in "biuf"):
+            raise ValueError(f"Labels like {seen[:1].tolist()[0]!r} do not mix with the classes {self.classes_!r}.")
+        return np.union1d(self.classes_, seen)
+
+
+class OnlineClassifier(StreamClassifier):
+    """Base of classifiers that learn a kernel expansion one example after the other; ``fit`` is passes over all rows.
+
+    Subclasses set ``_kernel`` in ``_start``, have an ``_expansion``, and define ``_coefficients`` (the true
+    coefficients, one column per output) and, where it applies, ``_finish`` (what ``fit`` does after its passes).
     """
 
     _expansion: Expansion
     _predictor: Predictor | None = None  # of a model that was saved for prediction, and has no other state
+
+    # --- learning -----------------------------------------------------------------------------------------
+
+    def _finish(self, X, labels, weights, random_state):
+        """What ``fit`` does after its passes."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from all rows, in ``max_iter`` passes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the examples; one of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self) as attempt:
+            self._fit(attempt, X, y, sample_weight)
+        return self
+
+    def _fit(self, attempt, X, y, sample_weight):
+        self._check_params()
+        y, sample_weight = on_host(y), on_host(sample_weight)
+        random_state = check_random_state(self.random_state)
+        goes_on = getattr(self, "warm_start", False) and hasattr(self, "classes_")
+        X, y, seen = self._validated(X, y, reset=not goes_on)
+        if len(seen) < 2 and not goes_on:
+            raise ValueError(
+                f"Learning needs two classes at least, but all labels are {seen[:1].tolist()[0]!r}: one class."
+            )
+        classes = self._known_classes(seen) if goes_on else seen
+        labels = encoded_labels(y, seen, classes, may_grow=self._may_grow)
+        weights = example_weights(sample_weight, self.class_weight, X, classes, labels)
+        if goes_on:
+            prepare_to_learn(self)
+            attempt.begin()
+            self._set_classes(classes)
+        else:
+            forget_learned(self)
+            self._start(X, classes, random_state)
+            X = self._with_origin(X, whole=True)
+        self._passes(X, labels, weights, random_state)
+        self.n_iter_ = self.max_iter
+        self._finish(X, labels, weights, random_state)
+        warn_after_fit(self, X, labels, weights)
+
+    def _passes(self, X, labels, weights, random_state):
+        for _ in range(self.max_iter):
+            self._learn(X, labels, weights, self._order(X.shape[0], random_state))
+
+    def _order(self, n_rows, random_state):
+        if not self.shuffle:
+            return np.arange(n_rows)
+        # A generator permutes twice as fast as the RandomState that seeds it.
+        return np.random.default_rng(random_state.randint(np.iinfo(np.int32).max)).permutation(n_rows)
+
+    # --- what was learned ---------------------------------------------------------------------------------
 
     @property
     def _dtype(self):
@@ -194,7 +454,7 @@ class KernelExpansionClassifier(RelativeRows, ScoringClassifier):
     def support_vectors_(self):
         """Support vectors, shape (n_support_vectors, n_features)."""
         check_is_fitted(self)
-        return self._absolute(self.support_rows())
+        return absolute_rows(self.support_rows(), self._origin)
 
     @property
     def dual_coef_(self):
@@ -231,6 +491,18 @@ class KernelExpansionClassifier(RelativeRows, ScoringClassifier):
         """Bytes that prediction needs: support vectors, their squared norms and coefficients."""
         check_is_fitted(self)
         return expansion_bytes(self._expansion)
+
+    @property
+    def n_updates_(self):
+        """Number of examples that changed the model."""
+        check_is_fitted(self)
+        return int(self._expansion.counts[0]["n_updates"])
+
+    @property
+    def n_maintenance_(self):
+        """Number of support vectors that were removed, projected or merged."""
+        check_is_fitted(self)
+        return int(self._expansion.counts[0]["n_maintenance"])
 
 
 def bytes_per_slot(n_features: int, n_outputs: int, dtype) -> int:

@@ -12,10 +12,10 @@ from frugalsvm.core.expansion import Expansion, coefficients, new_expansion
 from frugalsvm.core.kernels import RBF
 from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.core.records import as_numbers
-from frugalsvm.estimators._base import new_kernel
 from frugalsvm.estimators._origin import largest_size
 from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators._threads import thread_count
+from frugalsvm.estimators._validation import new_kernel
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
 from frugalsvm.persist.values import are_names, integer, is_classes, is_number, or_none, part
 

@@ -1,12 +1,15 @@
-"""How many threads ``n_jobs`` stands for."""
+"""How many threads ``n_jobs`` stands for, and matrix products with so many."""
 
 import numbers
 import os
+from functools import cache
 from typing import Any
+
+from threadpoolctl import ThreadpoolController
 
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["thread_count"]
+__all__ = ["blas_threads", "thread_count"]
 
 
 def thread_count(n_jobs: Any) -> int:
@@ -25,3 +28,16 @@ def _n_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+@cache
+def _thread_controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def blas_threads(n_jobs):
+    """Context in which matrix products use ``n_jobs`` threads, counted as in joblib; None is one.
+
+    Blocks are small: a second thread gains little on an idle machine and loses much on a busy one.
+    """
+    return _thread_controller().limit(limits=thread_count(n_jobs), user_api="blas")

@@ -11,6 +11,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from frugalsvm.arrays.namespace import is_torch
+from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.moments import Moments, moments_of, scale_gamma
 from frugalsvm.estimators._tensors import moments_of_tensor, validated_tensor
 from frugalsvm.exceptions import ParameterError
@@ -24,6 +25,7 @@ __all__ = [
     "encoded_labels",
     "example_weights",
     "gamma_value",
+    "new_kernel",
     "parsed_bytes",
     "slots_for_budget",
     "validated_rows",
@@ -152,6 +154,26 @@ def example_weights(sample_weight, class_weight, X, classes, labels):
             raise ParameterError("class_weight", class_weight, "non-negative numbers")
         weights = weights * per_class[labels]
     return np.ascontiguousarray(weights)
+
+
+def new_kernel(name, gamma, degree, coef0, X):
+    """The kernel part for the parameters of an estimator; its fields get the parameters of the same names.
+
+    ``X`` are rows from which gamma is taken, or their `Moments`.
+    """
+    check_choice("kernel", name, KERNELS)
+    part: Any = KERNELS[name]
+    fields, values = part._fields, {}
+    if "gamma" in fields:
+        values["gamma"] = gamma_value(gamma, X)
+    if "coef0" in fields:
+        check_positive("coef0", coef0, zero=True)
+        values["coef0"] = float(coef0)
+    if "degree" in fields:
+        if not isinstance(degree, int | np.integer) or degree < 1:
+            raise ParameterError("degree", degree, "an integer of at least 1")
+        values["degree"] = int(degree)
+    return part(**values)
 
 
 def gamma_value(gamma, X) -> float:

@@ -6,7 +6,7 @@ from frugalsvm.arrays.namespace import HOST, on_host
 from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._asset_saved import LOW_RANK
-from frugalsvm.estimators._online import StreamLearner
+from frugalsvm.estimators._base import StreamClassifier
 from frugalsvm.estimators._validation import distinct_labels, encoded_labels, example_weights
 from frugalsvm.estimators._warnings import warn_after_fit
 from frugalsvm.lowrank.targets import accuracy, class_targets
@@ -15,7 +15,7 @@ from frugalsvm.persist.values import is_classes
 __all__ = ["ASSETClassifier"]
 
 
-class ASSETClassifier(LowRankMachine, StreamLearner):
+class ASSETClassifier(LowRankMachine, StreamClassifier):
     """Low-rank kernel SVM: the fast one for large data, in batch or as a stream with an intercept.
 
     The kernel is replaced by the inner product of ``n_components`` features, Nystroem or random Fourier. On them `fit`

@@ -6,7 +6,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from frugalsvm.arrays.namespace import arrays_on, on_host
 from frugalsvm.estimators._asset import LowRankMachine
-from frugalsvm.estimators._base import unchanged_on_error
+from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_positive
 from frugalsvm.estimators._writable import prepare_to_learn
 from frugalsvm.lowrank.targets import r_squared, spread
@@ -197,11 +197,6 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     _for_classes = False
 
     def _check_params(self):
@@ -255,7 +250,7 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
         -------
         self
         """
-        with unchanged_on_error(self):
+        with unchanged_on_error(self) as attempt:
             self._check_params()
             first = not hasattr(self, "_weights")
             X, targets, weights = self._checked(X, y, sample_weight, reset=first)
@@ -264,6 +259,7 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
                 X = self._with_origin(X, whole=False)
             else:
                 prepare_to_learn(self)
+                attempt.begin(X.shape[0])
             self._learn_rows(self._follow(X), targets, weights)
         return self
 

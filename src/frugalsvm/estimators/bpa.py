@@ -5,8 +5,8 @@ from frugalsvm.budgeted.sgd import Parts
 from frugalsvm.budgeted.strategies import VARIANTS, new_variant
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.schedules import PassiveAggressive
-from frugalsvm.estimators._one_vs_rest import OneVsRestLearners
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
+from frugalsvm.estimators.learner import OneVsRestLearners
 
 __all__ = ["BPAClassifier"]
 

@@ -23,8 +23,7 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.losses import MARGIN, hinge_for
 from frugalsvm.core.outputs import n_outputs_for, with_classes
 from frugalsvm.core.schedules import LEARNERS, new_schedule
-from frugalsvm.estimators._base import blas_threads, bytes_per_slot
-from frugalsvm.estimators._online import FIRST_SLOTS
+from frugalsvm.estimators._base import bytes_per_slot
 from frugalsvm.estimators._saved import (
     CLASSIFIER,
     HAS_BUDGET,
@@ -34,8 +33,9 @@ from frugalsvm.estimators._saved import (
     kept_for_prediction,
     trimmed,
 )
+from frugalsvm.estimators._threads import blas_threads
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
-from frugalsvm.estimators.learner import BudgetedClassifier
+from frugalsvm.estimators.learner import FIRST_SLOTS, BudgetedClassifier
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import part
@@ -160,6 +160,7 @@ class BSGDClassifier(BudgetedClassifier):
         {**CLASSIFIER, **HAS_BUDGET, "_expansion": part("expansion"), "_policy": part("policy")},
         OPTIONAL, _is_sound, check_loaded_parameters, _prediction_state,
     )  # fmt: skip
+    _changed_in_place = ("_expansion", "_policy")
 
     def __init__(
         self,

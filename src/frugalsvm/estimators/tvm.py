@@ -7,8 +7,8 @@ from frugalsvm.core.capabilities import check_kernel
 from frugalsvm.core.expansion import coefficients
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.outputs import joined, n_outputs_for, signs
-from frugalsvm.estimators._base import blas_threads, new_kernel
-from frugalsvm.estimators._online import OnlineClassifier
+from frugalsvm.estimators._base import OnlineClassifier
+from frugalsvm.estimators._origin import absolute_rows
 from frugalsvm.estimators._saved import (
     CLASSIFIER,
     OPTIONAL,
@@ -17,7 +17,8 @@ from frugalsvm.estimators._saved import (
     expansion_is_sound,
     predictor_saved,
 )
-from frugalsvm.estimators._validation import check_choice, check_count, check_positive
+from frugalsvm.estimators._threads import blas_threads
+from frugalsvm.estimators._validation import check_choice, check_count, check_positive, new_kernel
 from frugalsvm.exact.kkt import violation
 from frugalsvm.exact.tvm import learn, new_cache
 from frugalsvm.exact.twins import TVM, new_twins
@@ -152,6 +153,7 @@ class TVMClassifier(OnlineClassifier):
     """
 
     _first_dtype = np.float64
+    _changed_in_place = ("_twins",)
 
     _saved = Saved(
         {**CLASSIFIER, "_twins": parts("twins"), "_caches": parts("kernel-rows")},
@@ -222,7 +224,7 @@ class TVMClassifier(OnlineClassifier):
     def _start(self, X, classes, random_state):
         self._kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
         self._twins = [new_twins(int(self.budget), X.shape[1]) for _ in range(n_outputs_for(len(classes)))]
-        self._caches = [new_cache(twins) for twins in self._twins]
+        self._empty_caches()
         self.classes_ = classes
 
     def _learn(self, X, labels, weights, order):
@@ -240,7 +242,10 @@ class TVMClassifier(OnlineClassifier):
     def __setstate__(self, state):
         super().__setstate__(state)
         if "_twins" in state:
-            self._caches = [new_cache(twins) for twins in self._twins]
+            self._empty_caches()
+
+    def _empty_caches(self):
+        self._caches = [new_cache(twins) for twins in self._twins]
 
     # --- what was learned ---------------------------------------------------------------------------------
 
@@ -276,7 +281,7 @@ class TVMClassifier(OnlineClassifier):
     @property
     def twin_vectors_(self):
         """The twins, for each output if there are several."""
-        return self._of_each(lambda twins, n: self._absolute(twins.state.points.rows[:n]))
+        return self._of_each(lambda twins, n: absolute_rows(twins.state.points.rows[:n], self._origin))
 
     @property
     def twin_weights_(self):

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.core.kernels import RBF, Linear, Poly
 from frugalsvm.estimators._asset import LowRankMachine
-from frugalsvm.estimators._base import KernelExpansionClassifier
-from frugalsvm.estimators._exact import ExactClassifier
+from frugalsvm.estimators._base import OnlineClassifier
+from frugalsvm.estimators.incremental import IncrementalSVC
 from frugalsvm.export.models import PlainModel
 from frugalsvm.lowrank.fourier import DenseFourier, StructuredFourier, hadamard
 from frugalsvm.lowrank.nystroem import Nystroem
@@ -54,7 +54,7 @@ def plain_model(estimator: Any) -> PlainModel:
         return _of_stream_pipeline(estimator)
     if isinstance(estimator, LowRankMachine):
         return _of_low_rank(estimator)
-    if isinstance(estimator, KernelExpansionClassifier):
+    if isinstance(estimator, OnlineClassifier):
         return _of_expansion(estimator)
     what = type(estimator).__name__ if isinstance(estimator, BaseEstimator) else repr(estimator)
     raise TypeError(f"Only fitted estimators of frugalsvm can be exported, not {what}.")
@@ -99,7 +99,7 @@ def _of_expansion(estimator):
         raise ValueError(f"The model has seen one class only, {classes.tolist()[0]!r}: there is nothing to export yet.")
     vectors, coefficients = estimator.support_rows().copy(), estimator.dual_coef_
     decision = _decision_for(classes)
-    if isinstance(estimator, ExactClassifier) and decision == "argmax":
+    if isinstance(estimator, IncrementalSVC) and decision == "argmax":
         decision = "votes"
     dtype = estimator.row_dtype_
     model = _of_kernel(estimator.kernel_, vectors, coefficients, estimator.intercept_, decision, classes, dtype)

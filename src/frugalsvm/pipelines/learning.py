@@ -2,6 +2,7 @@
 
 import copy
 import warnings
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.multiclass import unique_labels
 
-from frugalsvm.estimators._base import unchanged_on_error
+from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_choice, check_count, distinct_labels, encoded_labels
 from frugalsvm.pipelines.calibration import Calibration, settled, updated
 from frugalsvm.pipelines.encoder import joined
@@ -150,13 +151,16 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         if self.scaler_ is None or not self.scaler_.watches:
             self._learn_part(rows, classes)
             return left
-        while len(rows.y):
-            scaler, n_rows, due = self.scaler_.after(rows.X)
-            if n_rows < len(rows.y):  # parts that were learned cannot be taken back
-                self._check_known(rows.y)
-            self._learn_part(part_of(rows, 0, n_rows), classes)
-            self.scaler_.become(scaler)
-            rows, classes, left = part_of(rows, n_rows, len(rows.y)), None, np.union1d(left, due)
+        with ExitStack() as stack:
+            stack.enter_context(unchanged_on_error(self.scaler_))
+            while len(rows.y):
+                scaler, n_rows, due = self.scaler_.after(rows.X)
+                if n_rows < len(rows.y):  # this part is taken back if a later one fails
+                    self._check_known(rows.y)
+                    stack.enter_context(unchanged_on_error(self.estimator_)).begin()
+                self._learn_part(part_of(rows, 0, n_rows), classes)
+                self.scaler_.become(scaler)
+                rows, classes, left = part_of(rows, n_rows, len(rows.y)), None, np.union1d(left, due)
         return left
 
     def _learn_part(self, rows, classes):

@@ -6,7 +6,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.estimators._base import unchanged_on_error
+from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.pipelines.calibration import Calibration, probabilities, updated_by_one
 from frugalsvm.pipelines.learning import LearningPipeline, decision_values
 from frugalsvm.pipelines.one_row import row_path_for

@@ -80,13 +80,13 @@ def _dense(matrix):
 
 def _class_coefficients(model, coefficients):
     """One row of coefficients with two classes, else one per class."""
-    from frugalsvm.estimators._exact import ExactClassifier
+    from frugalsvm.estimators.incremental import IncrementalSVC
     from frugalsvm.exact.one_vs_one import pairs_of
 
     n_classes = len(model.classes_)
     if n_classes <= 2:
         return coefficients[:1]
-    if isinstance(model, ExactClassifier):  # a row per pair, in which the second class is positive
+    if isinstance(model, IncrementalSVC):  # a row per pair, in which the second class is positive
         own = np.zeros((n_classes, coefficients.shape[1]))
         for (first, second), row in zip(pairs_of(n_classes), coefficients, strict=True):
             own[first] -= row

@@ -1,0 +1,79 @@
+"""An estimator that fails to learn stays as it was: after wrong input, Ctrl-C, or where memory runs out.
+
+It gets back all its attributes. Arrays that learning changes in place (support vectors, coefficients, counters) are
+protected by learning on copies of them, where that takes little time compared with the learning:
+
+- ``fit`` and the first ``partial_fit`` make new arrays anyway.
+- ``fit`` with ``warm_start`` and ``partial_fit`` of more than `LONG_BATCH` rows learn on copies. So do batches with new
+  classes, batches that move the origin, and those that a pipeline learns in several parts.
+- Shorter batches are learned in place: a copy of the model for every row would cost more than the row. Compiled code
+  cannot be interrupted, and such a batch is one call of it for each learner, so that Ctrl-C leaves a model that has
+  learned all of it. (With several learners the last ones may lack it, and where there was no memory for a store without
+  a budget to grow, the model has learned the rows until then.)
+
+Kernel values that are kept may take hundreds of megabytes and are never copied: after an error their cache is empty.
+`IncrementalSVC` saves what it needs to undo any change, however small.
+"""
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from frugalsvm.core.cache import KernelRows
+
+__all__ = ["LONG_BATCH", "Attempt", "learn_on_copies", "unchanged_on_error"]
+
+# The longest block of any learner. To learn a row is to multiply it with all support vectors, to copy these takes as
+# long as a few rows: a small part of so many.
+LONG_BATCH = 256
+
+
+class Attempt:
+    """What an estimator was before it tried to learn."""
+
+    def __init__(self, estimator: Any):
+        self._estimator, self._attributes, self._has_begun = estimator, dict(vars(estimator)), False
+
+    def begin(self, n_rows: int | None = None) -> None:
+        """From now on arrays may change: by a batch of so many rows, or by several (None)."""
+        self._has_begun = True
+        if n_rows is None or n_rows > LONG_BATCH:
+            learn_on_copies(self._estimator)
+
+    def undo(self) -> None:
+        """Give the estimator back what it had."""
+        vars(self._estimator).clear()
+        vars(self._estimator).update(self._attributes)
+        if self._has_begun and hasattr(self._estimator, "_empty_caches"):
+            self._estimator._empty_caches()
+
+
+@contextmanager
+def unchanged_on_error(estimator: Any) -> Iterator[Attempt]:
+    """Context in which an estimator learns; if that fails, it is as before (see above for arrays of short batches)."""
+    attempt = Attempt(estimator)
+    try:
+        yield attempt
+    except BaseException:
+        attempt.undo()
+        raise
+
+
+def learn_on_copies(estimator: Any) -> None:
+    """Exchange arrays that learning changes, those in ``_changed_in_place``, for copies; the old ones stay as is."""
+    for name in getattr(estimator, "_changed_in_place", ()):
+        vars(estimator)[name] = _copied(vars(estimator)[name])
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return np.array(value)
+    if isinstance(value, np.random.Generator):
+        return copy.deepcopy(value)
+    if isinstance(value, KernelRows) or not isinstance(value, list | tuple):
+        return value
+    parts = [_copied(each) for each in value]
+    return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
