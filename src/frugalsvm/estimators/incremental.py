@@ -162,7 +162,7 @@ class IncrementalSVC(OnlineClassifier):
 
     # Everything is in float64. The result does not depend on the order: there is one pass, in the order of the rows.
     _first_dtype = np.float64
-    max_iter, shuffle, warm_start, random_state = 1, False, False, None
+    shuffle, warm_start, random_state = False, False, None
     _stays = True  # examples are found again by their rows, bit for bit; and float64 has room
 
     @property
