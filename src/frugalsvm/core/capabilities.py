@@ -11,6 +11,8 @@ A part that works with some kernels only has ``needs``, the names of what it nee
 that a kernel or a policy of somebody's own is refused, or not, like those of the library.
 """
 
+from collections.abc import Callable
+
 from frugalsvm.core.kernels import KERNELS
 
 __all__ = ["check_kernel", "kernels_that_offer", "needs_of", "offers"]
@@ -33,12 +35,13 @@ def kernels_that_offer(needs) -> list[str]:
     return [name for name, kernel in KERNELS.items() if all(offers(kernel, need) for need in needs)]
 
 
-def check_kernel(parameter: str, value: str, needs, kernel: str, instead: str) -> None:
+def check_kernel(parameter: str, value: str, needs, kernel: str, instead: str | Callable[[], str]) -> None:
     """Refuse a registered kernel that does not offer what ``parameter=value`` needs; ``instead`` says what to do."""
     for need in needs:
         if not offers(KERNELS[kernel], need):
             able = " or ".join(f"kernel={name!r}" for name in kernels_that_offer(needs)) or "no kernel"
+            advice = instead if isinstance(instead, str) else instead()
             raise ValueError(
-                f"{parameter}={value!r} works with {able} only, not with {kernel!r}; {instead} "
+                f"{parameter}={value!r} works with {able} only, not with {kernel!r}; {advice} "
                 f"({value} needs {_WORDS[need]})."
             )

@@ -237,15 +237,17 @@ class BSGDClassifier(BudgetedClassifier):
     def _check_policy(self):
         """Refuse a policy that the kernel does not go with, or the device."""
         policy = POLICIES[self.maintenance]
-        able = [name for name, part in POLICIES.items() if self.kernel in kernels_that_offer(needs_of(part))]
-        instead = f"use maintenance={_either(able)}, or budget=None"
-        check_kernel("maintenance", self.maintenance, needs_of(policy), self.kernel, instead)
+        check_kernel("maintenance", self.maintenance, needs_of(policy), self.kernel, self._other_policies)
         if arrays_on(self.device).is_torch and not few_slots(policy):
             able = [name for name, part in POLICIES.items() if few_slots(part)]
             raise ValueError(
                 f"maintenance={self.maintenance!r} is for device='cpu', not {self.device!r}; "
                 f"use maintenance={_either(able)}."
             )
+
+    def _other_policies(self):
+        able = [name for name, part in POLICIES.items() if self.kernel in kernels_that_offer(needs_of(part))]
+        return f"use maintenance={_either(able)}, or budget=None"
 
     def _empty(self, n_features, dtype, classes, random_state):
         n_outputs = n_outputs_for(len(classes))

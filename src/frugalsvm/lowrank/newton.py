@@ -6,6 +6,7 @@ changes, which needs no rows at all. All outputs move together. From a device, n
 for each output; the line search computes with them on the host, where that takes less time than launching operations.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,30 +81,52 @@ class _Fresh:
         return n_steps > self._first_steps + self._patience
 
 
+class _Search:
+    """Newton's method for the length of one output's step, kept inside an interval that has the minimum."""
+
+    def __init__(self, start):
+        self.start, self.is_active = start, start < 0  # otherwise rounding alone is left
+        self.length, self.low, self.high = float(self.is_active), 0.0, math.inf
+
+    def advance(self, slope, curvature, options):
+        """Go on from the slope and the curvature of the objective at the present length."""
+        length = self.length
+        if slope < 0:
+            self.low = length
+        else:
+            self.high = length
+        if abs(slope) <= options.line_slope * abs(self.start):
+            self.is_active = False
+            return
+        guess = length - slope / max(curvature, _TINY)
+        if not self.low < guess < self.high:
+            guess = 0.5 * (self.low + self.high) if self.high < math.inf else 2.0 * length
+        self.length, self.is_active = guess, abs(guess - length) > options.line_tolerance * length
+
+    def found(self, options):
+        """What is not there yet goes as far as is known to be downhill."""
+        return min(self.low if self.is_active else self.length, options.longest)
+
+
 def line_search(problem, point, smoothing, directions, changes, start, options):
     """Lengths that minimize the smoothed objective along the directions, whose slopes at the beginning are ``start``.
 
-    Newton's method in one variable for each output, kept inside an interval that has the minimum.
+    Outputs are searched side by side, in plain numbers: there are too few of them for arrays.
     """
     arrays, n_rows = problem.arrays, problem.n_rows
     weights, moves = point.parameters[:, :-1], directions[:, :-1]
     linear, quadratic = (problem.penalty * arrays.host(arrays.xp.vecdot(each, moves)) for each in (weights, moves))
     risk = n_rows * (start - linear)
-    active = start < 0  # otherwise rounding alone is left
-    low, high = np.zeros_like(linear), np.full_like(linear, np.inf)
-    lengths = np.where(active, 1.0, low)
+    searches = [_Search(each) for each in start.tolist()]
     for _ in range(options.line_steps):
-        slope, curvature = problem.along(point, changes, smoothing, risk, lengths, active)
-        slope, curvature = slope / n_rows + linear + lengths * quadratic, curvature / n_rows + quadratic
-        low, high = np.where(slope < 0, lengths, low), np.where(slope < 0, high, lengths)
-        guess = lengths - slope / np.clip(curvature, _TINY, None)
-        bounded = np.where(high < np.inf, 0.5 * (low + high), 2.0 * lengths)
-        guess = np.where((guess > low) & (guess < high), guess, bounded)
-        near = np.abs(guess - lengths) <= options.line_tolerance * lengths
-        flat = np.abs(slope) <= options.line_slope * np.abs(start)
-        lengths = np.where(active & ~flat, guess, lengths)
-        active = active & ~(flat | near)
-        if not active.any():
+        active = [search.is_active for search in searches]
+        if not any(active):
             break
-    # What is not there yet goes as far as is known to be downhill.
-    return np.clip(np.where(active, low, lengths), None, options.longest)
+        lengths = np.array([search.length for search in searches])
+        slopes, curvatures = problem.along(point, changes, smoothing, risk, lengths, active)
+        slopes = slopes / n_rows + linear + lengths * quadratic
+        curvatures = curvatures / n_rows + quadratic
+        for search, slope, curvature in zip(searches, slopes.tolist(), curvatures.tolist(), strict=True):
+            if search.is_active:
+                search.advance(slope, curvature, options)
+    return np.array([search.found(options) for search in searches])
