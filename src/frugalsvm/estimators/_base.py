@@ -341,6 +341,11 @@ class OnlineClassifier(StreamClassifier):
 
     # --- learning -----------------------------------------------------------------------------------------
 
+    @property
+    def _n_passes(self):
+        """Passes of ``fit`` over all rows."""
+        return self.max_iter
+
     def _finish(self, X, labels, weights, random_state):
         """What ``fit`` does after its passes."""
 
@@ -384,12 +389,12 @@ class OnlineClassifier(StreamClassifier):
             self._start(X, classes, random_state)
             X = self._with_origin(X, whole=True)
         self._passes(X, labels, weights, random_state)
-        self.n_iter_ = self.max_iter
+        self.n_iter_ = self._n_passes
         self._finish(X, labels, weights, random_state)
         warn_after_fit(self, X, labels, weights)
 
     def _passes(self, X, labels, weights, random_state):
-        for _ in range(self.max_iter):
+        for _ in range(self._n_passes):
             self._learn(X, labels, weights, self._order(X.shape[0], random_state))
 
     def _order(self, n_rows, random_state):
