@@ -341,11 +341,6 @@ class OnlineClassifier(StreamClassifier):
 
     # --- learning -----------------------------------------------------------------------------------------
 
-    @property
-    def _n_passes(self):
-        """Passes of ``fit`` over all rows."""
-        return self.max_iter
-
     def _finish(self, X, labels, weights, random_state):
         """What ``fit`` does after its passes."""
 
@@ -392,6 +387,11 @@ class OnlineClassifier(StreamClassifier):
         self.n_iter_ = self._n_passes
         self._finish(X, labels, weights, random_state)
         warn_after_fit(self, X, labels, weights)
+
+    @property
+    def _n_passes(self):
+        """One where there is no such parameter, since the result does not depend on the order."""
+        return getattr(self, "max_iter", 1)
 
     def _passes(self, X, labels, weights, random_state):
         for _ in range(self._n_passes):

@@ -161,7 +161,7 @@ class IncrementalSVC(OnlineClassifier):
     _saved = INCREMENTAL
 
     # Everything is in float64. The result does not depend on the order: there is one pass, in the order of the rows.
-    _first_dtype, _n_passes = np.float64, 1  # no attribute max_iter: scikit-learn would take it for a parameter
+    _first_dtype = np.float64
     shuffle, warm_start, random_state = False, False, None
     _stays = True  # examples are found again by their rows, bit for bit; and float64 has room
 

@@ -83,7 +83,7 @@ class BudgetedClassifier(OnlineClassifier):
 
     @property
     def state(self) -> Any:
-        """What learning changes. It is another object if the model was replaced, not if it learned on."""
+        """What learning changes: another object if the model was replaced, or learned a batch of several blocks."""
         raise NotImplementedError
 
     @property
