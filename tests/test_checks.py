@@ -21,11 +21,9 @@ from frugalsvm.pipelines import StreamPipeline
 SEED = {"gamma": 0.5, "random_state": 0}
 ESTIMATORS = [
     BSGDClassifier(budget=10, **SEED),
-    BSGDClassifier("norma", "project", budget=10, **SEED),
-    BSGDClassifier("perceptron", "remove", budget=10, kernel="poly", degree=2, **SEED),
-    *(BudgetedPerceptron(strategy, 10, **SEED) for strategy in ("random", "forgetron", "tightest", "projectron++")),
+    BudgetedPerceptron("random", 10, **SEED),
     BPAClassifier("nn", budget=10, **SEED),
-    *(LASVMClassifier(variant, cache_size=1, **SEED) for variant in ("g", "nc", "lasvm")),
+    LASVMClassifier("g", cache_size=1, **SEED),
     TrackingSVC(cache_size=1, **SEED),
     IncrementalSVC(gamma=0.5, cache_size=1),
     TVMClassifier(10, **SEED),
@@ -34,7 +32,16 @@ ESTIMATORS = [
     # Scaling centers dense rows and not sparse ones, so that they are learned otherwise.
     StreamPipeline(BSGDClassifier(budget=10, **SEED), scale=False, warmup_rows=64),
 ]
-CASES = [(estimator, check) for estimator in ESTIMATORS for check in checks_of(estimator)]
+VARIANTS = [
+    BSGDClassifier("norma", "project", budget=10, **SEED),
+    BSGDClassifier("perceptron", "remove", budget=10, kernel="poly", degree=2, **SEED),
+    *(BudgetedPerceptron(strategy, 10, **SEED) for strategy in ("forgetron", "tightest", "projectron++")),
+    *(LASVMClassifier(variant, cache_size=1, **SEED) for variant in ("nc", "lasvm")),
+]
+
+
+def cases(estimators):
+    return [(estimator, check) for estimator in estimators for check in checks_of(estimator)]
 
 
 def name_of(case):
@@ -45,8 +52,15 @@ def name_of(case):
     return "-".join(filter(None, (type(estimator).__name__, kind, check_name(check))))
 
 
-@pytest.mark.parametrize("case", CASES, ids=name_of)
+@pytest.mark.parametrize("case", cases(ESTIMATORS), ids=name_of)
 def test_our_estimators(case):
+    estimator, check = case
+    check(estimator)
+
+
+@pytest.mark.slow  # each of them is compiled for several types of rows
+@pytest.mark.parametrize("case", cases(VARIANTS), ids=name_of)
+def test_variants(case):
     estimator, check = case
     check(estimator)
 
