@@ -2,7 +2,7 @@
 
 `sklearn.utils.estimator_checks` tests what scikit-learn asks of an estimator. These test what a learner on a budget
 owes besides: that the budget holds at every moment, that the size of batches does not matter, that a sparse matrix is
-learned like a dense one, that a saved model goes on where it stopped, that bad input changes nothing, and that an
+learned like a dense one, that a saved model resumes where it stopped, that bad input changes nothing, and that an
 example which is unlearned is forgotten.
 
 With pytest::

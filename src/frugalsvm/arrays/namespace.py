@@ -59,7 +59,7 @@ class Device(NamedTuple):
     kind: str  # "cpu" or "cuda"
     name: str = ""
     memory_bytes: int | None = None
-    library: str = ""  # what computes there, with its version
+    software: str = ""  # what computes there, with its version
     problem: str = ""  # why it cannot be used
 
     @property
@@ -71,7 +71,7 @@ class Device(NamedTuple):
         if not self.is_available:
             return f"not available: {self.problem}"
         memory = None if self.memory_bytes is None else f"{self.memory_bytes / 2**30:.0f} GiB"
-        return ", ".join(filter(None, (self.name, memory, self.library)))
+        return ", ".join(filter(None, (self.name, memory, self.software)))
 
 
 def is_torch(array: Any) -> bool:
@@ -95,7 +95,7 @@ def find_gpu() -> Device:
     torch = import_module("torch")
     library = f"PyTorch {torch.__version__}"
     if not torch.cuda.is_available():
-        return Device("cuda", library=library, problem=f"{library} sees no GPU")
+        return Device("cuda", software=library, problem=f"{library} sees no GPU")
     properties = torch.cuda.get_device_properties(0)
     return Device("cuda", properties.name, properties.total_memory, library)
 
@@ -107,7 +107,7 @@ def best_device() -> str:
 
 def available_devices() -> dict[str, str]:
     """For people: names of devices, and what they are, or why they cannot be used."""
-    return {device.kind: str(device) for device in (Device("cpu", library="NumPy and compiled code"), find_gpu())}
+    return {device.kind: str(device) for device in (Device("cpu", software="NumPy and compiled code"), find_gpu())}
 
 
 def arrays_on(device: str, *, tf32: bool = False) -> "Arrays":

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from frugalsvm._stored import stored_as
+from frugalsvm.core.records import as_numbers
 
 __all__ = ["plain_fields", "todays_fields"]
 
@@ -13,13 +14,7 @@ def plain_fields(part: Any) -> dict[str, Any]:
     """The fields of a part, declared arrays of records as arrays of numbers."""
     declared = stored_as(type(part))
     records = [] if declared is None else [name for name, how in declared.arrays.items() if isinstance(how, tuple)]
-    return {**part._asdict(), **{name: _plain(getattr(part, name)) for name in records}}
-
-
-def _plain(records: np.ndarray) -> np.ndarray:
-    """An array of records as one of numbers, with a dimension more for the fields of a record."""
-    fields = records.dtype.names or ()
-    return np.ascontiguousarray(records).view(records.dtype[0]).reshape(*records.shape, len(fields))
+    return {**part._asdict(), **{name: as_numbers(np.ascontiguousarray(getattr(part, name))) for name in records}}
 
 
 def _as_records(array: Any, dtype: np.dtype, n_dimensions: int) -> Any:
