@@ -85,6 +85,7 @@ NOT_COMPILED = (
     "_compile_notice.py",
     "_homes.py",
     "_stored.py",
+    "_threads.py",
     "arrays",
     "budgeted/device_blocks.py",
     "checks.py",

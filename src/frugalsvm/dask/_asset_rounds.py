@@ -4,6 +4,7 @@ from copy import copy
 
 import numpy as np
 
+from frugalsvm._threads import blas_threads
 from frugalsvm.dask._asset_tasks import (
     Shared,
     features_kept,
@@ -14,7 +15,6 @@ from frugalsvm.dask._asset_tasks import (
     told,
 )
 from frugalsvm.dask._base import Training, Watch
-from frugalsvm.estimators._threads import blas_threads
 from frugalsvm.estimators._warnings import warn_if_above
 from frugalsvm.lowrank.backends.partitions import OPTIONS, PartitionedProblem, summed
 from frugalsvm.lowrank.continuation import Solution, solve

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.dask._preparing import Rows, own
-from frugalsvm.estimators._threads import blas_threads
 from frugalsvm.lowrank.backends.compiled import StoredRows
 from frugalsvm.lowrank.backends.partitions import Place, mean_iterates
 from frugalsvm.lowrank.epochs import SCALE_ROWS, Steps, features_of, new_rule, parameters_of, started_at, take_steps

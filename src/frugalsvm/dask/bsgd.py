@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from frugalsvm._threads import blas_threads
 from frugalsvm.budgeted.learner import Learner
 from frugalsvm.budgeted.model_averaging import mean_coefficients, with_coefficients
 from frugalsvm.core.expansion import Expansion, averaged_coefficients
 from frugalsvm.dask._base import DaskClassifier, Training, Watch, validation_accuracy
 from frugalsvm.dask._preparing import Rows, own
-from frugalsvm.estimators._threads import blas_threads
 from frugalsvm.estimators._validation import check_positive
 from frugalsvm.estimators._warnings import warn_at_limit
 from frugalsvm.estimators.bsgd import BSGDClassifier

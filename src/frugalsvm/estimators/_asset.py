@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm._threads import blas_threads, thread_count
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device, on_host
 from frugalsvm.arrays.sources import HostSource, dense_rows
 from frugalsvm.core.capabilities import check_kernel, offers
@@ -17,7 +18,6 @@ from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._base import KernelEstimator
 from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators._origin import absolute_rows
-from frugalsvm.estimators._threads import blas_threads, thread_count
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import (
     AS_IT_IS,

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.expansion import expansion_values
 from frugalsvm.arrays.maps import kernel_map
 from frugalsvm.arrays.namespace import arrays_on, is_torch, on_host
@@ -21,7 +22,6 @@ from frugalsvm.core.origin import Origin, followed, origin_at, relative
 from frugalsvm.core.predict import confidence, decision_values
 from frugalsvm.estimators._origin import absolute_rows, check_size, first_origin, relative_rows
 from frugalsvm.estimators._predictor import Predictor
-from frugalsvm.estimators._threads import blas_threads
 from frugalsvm.estimators._unchanged import learn_on_copies, unchanged_on_error
 from frugalsvm.estimators._validation import (
     AS_IT_IS,

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from frugalsvm._threads import thread_count
 from frugalsvm.budgeted.policy import Unlimited
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.expansion import Expansion, coefficients, new_expansion
@@ -14,7 +15,6 @@ from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.core.records import as_numbers
 from frugalsvm.estimators._origin import largest_size
 from frugalsvm.estimators._predictor import Predictor
-from frugalsvm.estimators._threads import thread_count
 from frugalsvm.estimators._validation import new_kernel
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
 from frugalsvm.persist.values import are_names, integer, is_classes, is_number, or_none, part

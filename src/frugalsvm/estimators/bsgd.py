@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.budgeted.device_blocks import learn_by_blocks
 from frugalsvm.budgeted.learner import Learner
@@ -33,7 +34,6 @@ from frugalsvm.estimators._saved import (
     kept_for_prediction,
     trimmed,
 )
-from frugalsvm.estimators._threads import blas_threads
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
 from frugalsvm.estimators.learner import FIRST_SLOTS, BudgetedClassifier
 from frugalsvm.exceptions import ParameterError

@@ -6,11 +6,11 @@ from contextlib import contextmanager
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
+from frugalsvm._threads import blas_threads
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators._base import OnlineClassifier
 from frugalsvm.estimators._incremental_saved import INCREMENTAL
 from frugalsvm.estimators._lookup import indices_of_ids, indices_of_rows
-from frugalsvm.estimators._threads import blas_threads
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import (
     check_choice,

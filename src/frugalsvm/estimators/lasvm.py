@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm._threads import blas_threads
 from frugalsvm.core.expansion import moved_rows
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.outputs import n_outputs_for, signs
@@ -24,7 +25,6 @@ from frugalsvm.dual.state import support_of, trimmed
 from frugalsvm.estimators._base import OnlineClassifier
 from frugalsvm.estimators._dual_saved import with_learner
 from frugalsvm.estimators._renamed import takes_old_names, warned
-from frugalsvm.estimators._threads import blas_threads
 from frugalsvm.estimators._validation import (
     check_choice,
     check_count,

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm._threads import blas_threads
 from frugalsvm.budgeted.learner import Learner
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.expansion import coefficients, moved_rows, new_expansion
@@ -38,7 +39,6 @@ from frugalsvm.estimators._saved import (
     kept_for_prediction,
     trimmed_learner,
 )
-from frugalsvm.estimators._threads import blas_threads
 from frugalsvm.estimators._validation import new_kernel, slots_for_budget
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import parts

@@ -2,12 +2,12 @@
 
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm._threads import blas_threads
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.rng import new_rng
 from frugalsvm.dual.online import new_work
 from frugalsvm.dual.tracking import make_rounds, mean_of_round, new_tracking
 from frugalsvm.estimators._dual_saved import with_learner
-from frugalsvm.estimators._threads import blas_threads
 from frugalsvm.estimators._validation import check_choice, check_count
 from frugalsvm.estimators.lasvm import DualClassifier
 

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm._threads import blas_threads
 from frugalsvm.core.capabilities import check_kernel
 from frugalsvm.core.expansion import coefficients
 from frugalsvm.core.kernels import KERNELS
@@ -17,7 +18,6 @@ from frugalsvm.estimators._saved import (
     expansion_is_sound,
     predictor_saved,
 )
-from frugalsvm.estimators._threads import blas_threads
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, new_kernel
 from frugalsvm.exact.kkt import violation
 from frugalsvm.exact.tvm import learn, new_cache

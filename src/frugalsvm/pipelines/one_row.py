@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm._compile import machine_code_for
+from frugalsvm._threads import blas_threads
 from frugalsvm.budgeted.learner import Learner
 from frugalsvm.budgeted.sgd import run
 from frugalsvm.core.expansion import Expansion
@@ -21,7 +22,6 @@ from frugalsvm.core.origin import far_limit
 from frugalsvm.core.predict import _score_all
 from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
-from frugalsvm.estimators._threads import blas_threads
 from frugalsvm.estimators._writable import prepare_to_learn
 from frugalsvm.estimators.learner import BudgetedClassifier
 from frugalsvm.persist.savable import FOR_PREDICTION
