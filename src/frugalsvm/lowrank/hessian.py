@@ -38,17 +38,17 @@ class Hessian:
             near = near[problem.backend.choose(near.shape[0], limit, rng)]
         self.rows = problem.rows.take(near)
         self.weights = _scaled_up(xp, arrays.double(second[:, near]), second) / problem.n_rows
-        self._single = arrays.single(self.weights)
+        self._curved_sums = problem.backend.curved_sums(self.rows, arrays.single(self.weights))
 
     def times(self, directions):
         """The Hessian times vectors ``(n_outputs, d + 1)``, in their type."""
         problem, arrays = self.problem, self.problem.arrays
-        changes = arrays.single(problem.whitening.raw(directions[:, :-1])) @ self.rows.T
-        if problem.intercept:
-            changes += arrays.single(directions[:, -1:])
-        changes *= self._single
-        sums = problem.whitening.features(arrays.cast(changes @ self.rows, directions.dtype))
-        return problem.with_intercept(sums + problem.penalty * directions[:, :-1], changes)
+        shifts = directions[:, -1] if problem.intercept else 0 * directions[:, -1]
+        vectors = problem.whitening.raw(directions[:, :-1])
+        sums, totals = self._curved_sums(arrays.single(vectors), arrays.single(shifts))
+        sums, totals = arrays.cast(sums, directions.dtype), arrays.cast(totals, directions.dtype)
+        sums = problem.whitening.features(sums) + problem.penalty * directions[:, :-1]
+        return arrays.xp.concat((sums, totals if problem.intercept else 0 * totals), axis=1)
 
     def preconditioner(self, options, rng):
         return self.problem.backend.preconditioner(self, options, rng)

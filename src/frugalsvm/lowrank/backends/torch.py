@@ -80,8 +80,17 @@ class Torch:
     def add_scaled(self, scores, lengths, changes):
         scores += lengths[:, None] * changes
 
-    def parts(self, n_rows):
-        return [slice(None)]
+    def over_parts(self, function, scores):
+        return [function(slice(None))]
+
+    def curved_sums(self, rows, weights):
+        def sums(vectors, shifts):
+            changes = vectors @ rows.T
+            changes += shifts[:, None]
+            changes *= weights
+            return changes @ rows, self.arrays.xp.sum(changes, axis=1, keepdims=True)
+
+        return sums
 
     def choose(self, n, count, rng):
         return self.arrays.strided(n, count)  # rows are in random order

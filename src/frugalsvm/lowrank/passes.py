@@ -1,0 +1,136 @@
+"""Passes over rows on the CPU: blocks of them side by side, on the threads of a fit.
+
+How rows are cut into blocks depends on their number and size alone, and sums of blocks are added in their order: a
+fit gives the same numbers, bit for bit, on however many threads it runs. Matrix products in a pass use one thread
+each; what is no pass over rows, such as a factorization, is left to the threads of the library (`dense`).
+"""
+
+from contextlib import nullcontext
+
+import numpy as np
+
+from frugalsvm._threads import ONE_THREAD, Threads, blas_threads, row_blocks
+from frugalsvm.lowrank.row_products import TILE, row_pass
+
+__all__ = ["CurvedSums", "Passes"]
+
+_BLOCKS = 32  # of a pass, unless there is a limit for their size
+_LEAST_NUMBERS = 2**15  # in a block
+_WORTH_A_THREAD = 2**17  # numbers: with fewer for each thread, waking it takes longer than it saves
+
+
+class Passes:
+    """Passes over rows, on so many threads."""
+
+    def __init__(self, threads: Threads = ONE_THREAD):
+        self.threads = threads
+
+    def run(self, function, n_rows, cost, most=None):
+        """What a function makes of each block of rows, in their order.
+
+        ``cost``: numbers that are read for each row, or what takes as long. ``most``: rows of a block.
+        """
+        blocks = row_blocks(n_rows, _BLOCKS, least=-(-_LEAST_NUMBERS // cost), most=most)
+        count = min(self.threads.count, n_rows * cost // _WORTH_A_THREAD)
+        return Threads(max(count, 1)).run(function, blocks)
+
+    def dense(self):
+        """Context in which matrix products and factorizations use all threads by themselves."""
+        return blas_threads(self.threads.count) if self.threads.count > 1 else nullcontext()
+
+    def scores(self, rows, vectors):
+        """``vectors @ rows.T`` in float32."""
+        (n_rows, width), n_outputs = rows.shape, len(vectors)
+        out = np.empty((n_outputs, n_rows), np.float32)
+
+        def one(block):
+            np.matmul(rows[block], vectors[0], out=out[0, block])
+
+        def several(block):
+            _Work(rows, 0, n_outputs).scores(block, vectors, out)
+
+        self.run(one if n_outputs == 1 else several, n_rows, width * _shared(n_outputs))
+        return out
+
+    def weighted_sums(self, rows, weights):
+        """``weights @ rows`` in float64; rows without weight are not even read."""
+        (n_rows, width), n_outputs = rows.shape, len(weights)
+
+        def sums(block):
+            work = _Work(rows, n_outputs, 0)
+            work.weighted_sums(block, weights)
+            return work.totals
+
+        return _in_order(self.run(sums, n_rows, width * _shared(n_outputs)))
+
+    def take(self, rows, index):
+        """Copy of some rows."""
+        out = np.empty((len(index), rows.shape[1]), rows.dtype)
+        self.run(lambda block: rows.take(index[block], 0, out[block], "clip"), len(index), rows.shape[1])
+        return out
+
+
+class CurvedSums:
+    """``(weights * (vectors @ rows.T + shifts)) @ rows`` and the sums of what is multiplied with the rows.
+
+    For many vectors and the same rows and weights: memory is kept.
+    """
+
+    def __init__(self, passes, rows, weights):
+        self._passes, self._rows, self._weights = passes, rows, np.ascontiguousarray(weights, np.float32)
+        self._work: dict[int, _Work] = {}
+
+    def __call__(self, vectors, shifts):
+        """Both in float64, ``(n_outputs, width)`` and ``(n_outputs, 1)``; vectors and shifts are float32."""
+        (n_rows, width), n_outputs = self._rows.shape, len(vectors)
+
+        def sums(block):
+            work = self._work.get(block.start)
+            if work is None:
+                work = self._work[block.start] = _Work(self._rows, n_outputs, n_outputs)
+            work.curved_sums(block, vectors, shifts, self._weights)
+            return work
+
+        parts = self._passes.run(sums, n_rows, width * _shared(n_outputs))
+        return _in_order([part.totals for part in parts]), _in_order([part.weight_totals for part in parts])[:, None]
+
+
+def _shared(n_outputs):
+    """How many times as long several outputs take as one, which is limited by memory."""
+    return -(-n_outputs // 4)
+
+
+def _in_order(parts):
+    total = parts[0].copy()
+    for part in parts[1:]:
+        total += part
+    return total
+
+
+class _Work:
+    """What a thread needs for a pass over a block of rows."""
+
+    def __init__(self, rows, n_summed, n_scored):
+        width = rows.shape[1]
+        self._rows, self._places = rows, np.empty(TILE, np.int64)
+        self._tile = np.empty((max(n_summed, n_scored), TILE), np.float32)
+        self._sums = np.empty((n_summed, width), np.float32)
+        self.totals, self.weight_totals = np.empty((n_summed, width)), np.empty(n_summed)
+
+    def _pass(self, block, vectors, shifts, weights, scores):
+        row_pass(
+            self._rows, vectors, shifts, weights, block.start, block.stop, self._places, self._tile, scores, self._sums,
+            self.totals, self.weight_totals,
+        )  # fmt: skip
+
+    def scores(self, block, vectors, out):
+        self._pass(block, vectors, np.zeros(len(vectors), np.float32), _NONE, out)
+
+    def weighted_sums(self, block, weights):
+        self._pass(block, _NONE, _NOBODY, weights, _NONE)
+
+    def curved_sums(self, block, vectors, shifts, weights):
+        self._pass(block, vectors, shifts, weights, _NONE)
+
+
+_NONE, _NOBODY = np.zeros((0, 0), np.float32), np.zeros(0, np.float32)
