@@ -56,9 +56,10 @@ def slope_of(loss, target, score):
 def total_losses(loss, targets, scores, weights, first, last, totals):
     """Weighted sums of the losses of rows ``first <= i < last``, one for each output, in float64."""
     for o in range(scores.shape[0]):
-        own_targets, own_scores, total = targets[o], scores[o], 0.0
-        for i in range(first, last):
-            total += np.float64(weights[i] * loss_of(loss, own_targets[i], own_scores[i]))
+        own_targets, own_scores, own_weights = targets[o, first:last], scores[o, first:last], weights[first:last]
+        total = 0.0
+        for i in range(own_scores.size):
+            total += np.float64(own_weights[i] * loss_of(loss, own_targets[i], own_scores[i]))
         totals[o] = total
 
 
@@ -83,12 +84,13 @@ def along_lines(loss, smoothing, targets, scores, changes, weights, steps, activ
     """
     smoothing = np.float32(smoothing)
     for o in range(scores.shape[0]):
-        own_targets, own_scores, own_changes = targets[o], scores[o], changes[o]
+        own_targets, own_scores = targets[o, first:last], scores[o, first:last]
+        own_changes, own_weights = changes[o, first:last], weights[first:last]
         step, total_slope, total_curvature = np.float32(steps[o]), 0.0, 0.0
-        for i in range(first, last if active[o] else first):
-            change = own_changes[i]
-            slope, curvature = slope_and_curvature(loss, smoothing, own_targets[i], own_scores[i] + step * change)
-            change *= weights[i]
-            total_slope += np.float64(slope * change)
-            total_curvature += np.float64(curvature * change * own_changes[i])
+        for i in range(own_scores.size if active[o] else 0):
+            slope, curvature = slope_and_curvature(
+                loss, smoothing, own_targets[i], own_scores[i] + step * own_changes[i]
+            )
+            total_slope += np.float64(own_weights[i] * slope * own_changes[i])
+            total_curvature += np.float64(own_weights[i] * curvature * own_changes[i] * own_changes[i])
         sums[0, o], sums[1, o] = total_slope, total_curvature
