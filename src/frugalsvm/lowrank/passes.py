@@ -12,10 +12,10 @@ import numpy as np
 from frugalsvm._threads import ONE_THREAD, Threads, blas_threads, row_blocks
 from frugalsvm.lowrank.row_products import TILE, row_pass
 
-__all__ = ["CurvedSums", "Passes"]
+__all__ = ["ONE_AFTER_ANOTHER", "CurvedSums", "Passes"]
 
 _BLOCKS = 32  # of a pass, unless there is a limit for their size
-_LEAST_NUMBERS = 2**15  # in a block
+_LEAST_NUMBERS = 2**16  # in a block
 _WORTH_A_THREAD = 2**17  # numbers: with fewer for each thread, waking it takes longer than it saves
 
 
@@ -31,8 +31,16 @@ class Passes:
         ``cost``: numbers that are read for each row, or what takes as long. ``most``: rows of a block.
         """
         blocks = row_blocks(n_rows, _BLOCKS, least=-(-_LEAST_NUMBERS // cost), most=most)
-        count = min(self.threads.count, n_rows * cost // _WORTH_A_THREAD)
-        return Threads(max(count, 1)).run(function, blocks)
+        return self._worthwhile(n_rows * cost).run(function, blocks)
+
+    def each(self, function, n_rows, cost):
+        """The same for what does not depend on how rows are cut, without results: in as few blocks as there may be."""
+        threads = self._worthwhile(n_rows * cost)
+        threads.run(function, row_blocks(n_rows, threads.count))
+
+    def _worthwhile(self, numbers):
+        """As many threads as help."""
+        return Threads(max(1, min(self.threads.count, numbers // _WORTH_A_THREAD)))
 
     def dense(self):
         """Context in which matrix products and factorizations use all threads by themselves."""
@@ -43,13 +51,16 @@ class Passes:
         (n_rows, width), n_outputs = rows.shape, len(vectors)
         out = np.empty((n_outputs, n_rows), np.float32)
 
-        def one(block):
+        def one(block):  # the library's way of reading a matrix once is the best there is
             np.matmul(rows[block], vectors[0], out=out[0, block])
 
         def several(block):
             _Work(rows, 0, n_outputs).scores(block, vectors, out)
 
-        self.run(one if n_outputs == 1 else several, n_rows, width * _shared(n_outputs))
+        if n_outputs == 1:
+            self.run(one, n_rows, width)
+        else:
+            self.each(several, n_rows, width * _shared(n_outputs))
         return out
 
     def weighted_sums(self, rows, weights):
@@ -63,10 +74,24 @@ class Passes:
 
         return _in_order(self.run(sums, n_rows, width * _shared(n_outputs)))
 
+    def mirrored(self, lower):
+        """The symmetric matrix of a lower triangle, in float32."""
+        size = len(lower)
+        out = np.empty((size, size), np.float32)
+
+        def fill(rows):
+            before, after = slice(rows.start), slice(rows.stop, None)
+            out[rows, before], out[rows, after] = lower[rows, before], lower[after, rows].T
+            corner = np.tril(lower[rows, rows])
+            out[rows, rows] = corner + np.tril(corner, -1).T
+
+        self.each(fill, size, size)
+        return out
+
     def take(self, rows, index):
         """Copy of some rows."""
         out = np.empty((len(index), rows.shape[1]), rows.dtype)
-        self.run(lambda block: rows.take(index[block], 0, out[block], "clip"), len(index), rows.shape[1])
+        self.each(lambda block: rows.take(index[block], 0, out[block], "clip"), len(index), rows.shape[1])
         return out
 
 
@@ -93,6 +118,9 @@ class CurvedSums:
 
         parts = self._passes.run(sums, n_rows, width * _shared(n_outputs))
         return _in_order([part.totals for part in parts]), _in_order([part.weight_totals for part in parts])[:, None]
+
+
+ONE_AFTER_ANOTHER = Passes()
 
 
 def _shared(n_outputs):

@@ -8,10 +8,11 @@ a few rows, ``subsample`` is the first ones.
 from contextlib import contextmanager
 
 import numpy as np
+from scipy.linalg.lapack import dpotri
 
 from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.arrays.namespace import HOST
-from frugalsvm.lowrank.hessian import Cholesky, thinned
+from frugalsvm.lowrank.hessian import factorized, thinned
 from frugalsvm.lowrank.losses.compiled import along_lines, differentiate, total_losses
 from frugalsvm.lowrank.maps import raw_rows, whitening_of, width_of
 from frugalsvm.lowrank.options import Options
@@ -30,7 +31,7 @@ _SAMPLE_ROWS = 64  # rows of a sample for each landmark
 class Compiled:
     """What the solver asks for beside products with rows; arrays are (n_outputs, n_rows), in float32."""
 
-    arrays, direction_dtype = HOST, np.dtype(np.float64)
+    arrays, direction_dtype = HOST, np.dtype(np.float32)
 
     def __init__(self, threads: Threads = ONE_THREAD):
         self.passes = Passes(threads)
@@ -45,7 +46,7 @@ class Compiled:
                 problem.loss, smoothing, cut, targets, scores, problem.weights, rows.start, rows.stop, first, second
             )
 
-        self._over_losses(fill, scores)
+        self.passes.each(fill, scores.shape[1], _LOSS_COST * len(scores))
         return first, second
 
     def total(self, problem, scores):
@@ -84,8 +85,7 @@ class Compiled:
         return sum(self._over_losses(sums, scores))
 
     def _over_losses(self, function, scores):
-        n_outputs, n_rows = scores.shape
-        return self.passes.run(function, n_rows, _LOSS_COST * n_outputs)
+        return self.passes.run(function, scores.shape[1], _LOSS_COST * len(scores))
 
     def add_scaled(self, scores, lengths, changes):
         def add(part):
@@ -106,11 +106,8 @@ class Compiled:
         """Some of n numbers, in increasing order."""
         return np.sort(rng.choice(n, count, replace=False))
 
-    def units(self, gradients):
-        return 1.0  # float64 needs none
-
     def preconditioner(self, hessian, options, rng):
-        """Cholesky factor of the Hessian of fewer rows; several outputs share the mean of theirs."""
+        """The inverse of the Hessian of fewer rows; several outputs share the mean of theirs."""
         problem, d = hessian.problem, hessian.problem.n_features
         rows, weights = thinned(hessian, options.factor_sample, options, rng)
         # With the ones of the intercept as one more column, rounding keeps the product positive semi-definite.
@@ -123,7 +120,22 @@ class Compiled:
         self.passes.run(fill, len(rows), d)
         with self.passes.dense():
             matrix = (roots.T @ roots).astype(np.float64)
-            return Cholesky([regularized_hessian(problem, matrix)], options.patience)
+            inverse, _ = dpotri(factorized(regularized_hessian(problem, matrix))[0], lower=1, overwrite_c=1)
+        return _Inverse(self.passes, self.passes.mirrored(inverse), options.patience)
+
+
+class _Inverse:
+    """Preconditioner: the inverse of a Hessian, for all outputs.
+
+    A matrix as such: products with it are divided among threads, solutions of triangular systems are not.
+    """
+
+    def __init__(self, passes, matrix, patience):
+        self._passes, self._matrix, self.patience = passes, matrix, patience
+
+    def solve(self, vectors):
+        """An output's vector in each row."""
+        return self._passes.scores(self._matrix, vectors.astype(np.float32, copy=False))
 
 
 COMPILED = Compiled()
@@ -306,12 +318,15 @@ class CompiledStorage:
         if matrix is not None and (self.whiten or matrix.shape[1] < _NARROW * matrix.shape[0]):
             rows = stored_rows(self.feature_map, data.X, order, matrix, backend=self.backend)
             return rows, whitening_with(None, rows.width)
-        return stored_rows(self.feature_map, data.X, order, backend=self.backend), whitening_with(matrix, self.width)
+        return stored_rows(self.feature_map, data.X, order, backend=self.backend), self._whitening()
+
+    def _whitening(self):
+        return whitening_with(whitening_of(self.feature_map), self.width, self.backend.passes)
 
     def computed(self, data):
         """Features that are computed again in every pass."""
         rows = ComputedRows(self.feature_map, data.blocks, data.n_rows, self.backend)
-        return rows, whitening_with(whitening_of(self.feature_map), self.width)
+        return rows, self._whitening()
 
     def kept(self, rows):
         return StoredRows(rows, self.backend)

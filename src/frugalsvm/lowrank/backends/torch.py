@@ -95,10 +95,6 @@ class Torch:
     def choose(self, n, count, rng):
         return self.arrays.strided(n, count)  # rows are in random order
 
-    def units(self, gradients):
-        xp = self.arrays.xp
-        return xp.sqrt(xp.sum(gradients * gradients, axis=1, keepdims=True)) + 1e-300
-
     def preconditioner(self, hessian, options, rng):
         return Preconditioner(hessian, options, rng)
 
