@@ -31,13 +31,16 @@ class Hessian:
     def __init__(self, problem, second, options, rng):
         arrays, xp = problem.arrays, problem.arrays.xp
         self.problem = problem
-        near = xp.nonzero(xp.any(second > options.near * xp.max(second, axis=1, keepdims=True), axis=0))[0]
+        is_near = second > options.near * xp.max(second, axis=1, keepdims=True)
+        near = xp.nonzero(xp.any(is_near, axis=0))[0]
         limit = options.sample * (problem.n_features + 1) // _divisor(second, options)
         limit = max(1, min(limit, options.most_sample_numbers // problem.rows.width))
         if near.shape[0] > limit:
             near = near[problem.backend.choose(near.shape[0], limit, rng)]
-        self.rows = problem.rows.take(near)
-        self.weights = _scaled_up(xp, arrays.double(second[:, near]), second) / problem.n_rows
+        self.rows = problem.rows.chosen(near)
+        # A row is near the margin of some output, rarely of all.
+        own = arrays.double(xp.where(is_near[:, near], second[:, near], xp.zeros_like(second[:, near])))
+        self.weights = _scaled_up(xp, own, second) / problem.n_rows
         self._curved_sums = problem.backend.curved_sums(self.rows, arrays.single(self.weights))
 
     def times(self, directions):

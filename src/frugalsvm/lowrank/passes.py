@@ -10,12 +10,13 @@ from contextlib import nullcontext
 import numpy as np
 
 from frugalsvm._threads import ONE_THREAD, Threads, blas_threads, row_blocks
-from frugalsvm.lowrank.row_products import TILE, row_pass
+from frugalsvm.lowrank.row_products import TILE, add_up, write_scores
 
-__all__ = ["ONE_AFTER_ANOTHER", "CurvedSums", "Passes"]
+__all__ = ["ONE_AFTER_ANOTHER", "ChosenRows", "CurvedSums", "Passes"]
 
 _BLOCKS = 32  # of a pass, unless there is a limit for their size
 _LEAST_NUMBERS = 2**16  # in a block
+_NO_INDEX, _NO_VECTORS, _NO_SHIFTS = np.zeros(0, np.int64), np.zeros((0, 0), np.float32), np.zeros(0, np.float32)
 _WORTH_A_THREAD = 2**17  # numbers: with fewer for each thread, waking it takes longer than it saves
 
 
@@ -55,7 +56,7 @@ class Passes:
             np.matmul(rows[block], vectors[0], out=out[0, block])
 
         def several(block):
-            _Work(rows, 0, n_outputs).scores(block, vectors, out)
+            write_scores(rows, vectors, block.start, block.stop, out)
 
         if n_outputs == 1:
             self.run(one, n_rows, width)
@@ -68,9 +69,7 @@ class Passes:
         (n_rows, width), n_outputs = rows.shape, len(weights)
 
         def sums(block):
-            work = _Work(rows, n_outputs, 0)
-            work.weighted_sums(block, weights)
-            return work.totals
+            return _Work(rows, n_outputs).add_up(block, weights).totals
 
         return _in_order(self.run(sums, n_rows, width * _shared(n_outputs)))
 
@@ -88,17 +87,11 @@ class Passes:
         self.each(fill, size, size)
         return out
 
-    def take(self, rows, index):
-        """Copy of some rows."""
-        out = np.empty((len(index), rows.shape[1]), rows.dtype)
-        self.each(lambda block: rows.take(index[block], 0, out[block], "clip"), len(index), rows.shape[1])
-        return out
-
 
 class CurvedSums:
     """``(weights * (vectors @ rows.T + shifts)) @ rows`` and the sums of what is multiplied with the rows.
 
-    For many vectors and the same rows and weights: memory is kept.
+    For many vectors and the same rows and weights: memory is kept. ``rows`` are `ChosenRows`.
     """
 
     def __init__(self, passes, rows, weights):
@@ -112,12 +105,29 @@ class CurvedSums:
         def sums(block):
             work = self._work.get(block.start)
             if work is None:
-                work = self._work[block.start] = _Work(self._rows, n_outputs, n_outputs)
-            work.curved_sums(block, vectors, shifts, self._weights)
-            return work
+                work = self._work[block.start] = _Work(self._rows.block, n_outputs, self._rows.index)
+            return work.add_up(block, self._weights, vectors, shifts)
 
         parts = self._passes.run(sums, n_rows, width * _shared(n_outputs))
         return _in_order([part.totals for part in parts]), _in_order([part.weight_totals for part in parts])[:, None]
+
+
+class ChosenRows:
+    """Some rows of a matrix, where they are."""
+
+    def __init__(self, block, index):
+        self.block, self.index = block, index
+        self.shape = len(index), block.shape[1]
+
+    def __len__(self):
+        return len(self.index)
+
+    def __getitem__(self, part):
+        return ChosenRows(self.block, self.index[part])
+
+    def copied(self, part):
+        """Some of them, in a matrix of their own."""
+        return self.block.take(self.index[part], 0, mode="clip")
 
 
 ONE_AFTER_ANOTHER = Passes()
@@ -136,29 +146,18 @@ def _in_order(parts):
 
 
 class _Work:
-    """What a thread needs for a pass over a block of rows."""
+    """What a thread needs to add up a block of rows."""
 
-    def __init__(self, rows, n_summed, n_scored):
+    def __init__(self, rows, n_outputs, index=_NO_INDEX):
         width = rows.shape[1]
-        self._rows, self._places = rows, np.empty(TILE, np.int64)
-        self._tile = np.empty((max(n_summed, n_scored), TILE), np.float32)
-        self._sums = np.empty((n_summed, width), np.float32)
-        self.totals, self.weight_totals = np.empty((n_summed, width)), np.empty(n_summed)
+        self._rows, self._index = rows, index
+        self._places, self._tile = np.empty(2 * TILE, np.int64), np.empty(TILE, np.float32)
+        self._sums = np.empty((n_outputs, width), np.float32)
+        self.totals, self.weight_totals = np.empty((n_outputs, width)), np.empty(n_outputs)
 
-    def _pass(self, block, vectors, shifts, weights, scores):
-        row_pass(
-            self._rows, vectors, shifts, weights, block.start, block.stop, self._places, self._tile, scores, self._sums,
-            self.totals, self.weight_totals,
+    def add_up(self, block, weights, vectors=_NO_VECTORS, shifts=_NO_SHIFTS):
+        add_up(
+            self._rows, self._index, vectors, shifts, weights, block.start, block.stop, self._places, self._tile,
+            self._sums, self.totals, self.weight_totals,
         )  # fmt: skip
-
-    def scores(self, block, vectors, out):
-        self._pass(block, vectors, np.zeros(len(vectors), np.float32), _NONE, out)
-
-    def weighted_sums(self, block, weights):
-        self._pass(block, _NONE, _NOBODY, weights, _NONE)
-
-    def curved_sums(self, block, vectors, shifts, weights):
-        self._pass(block, vectors, shifts, weights, _NONE)
-
-
-_NONE, _NOBODY = np.zeros((0, 0), np.float32), np.zeros(0, np.float32)
+        return self

@@ -16,7 +16,7 @@ from frugalsvm.lowrank.hessian import factorized, thinned
 from frugalsvm.lowrank.losses.compiled import along_lines, differentiate, total_losses
 from frugalsvm.lowrank.maps import raw_rows, whitening_of, width_of
 from frugalsvm.lowrank.options import Options
-from frugalsvm.lowrank.passes import CurvedSums, Passes
+from frugalsvm.lowrank.passes import ChosenRows, CurvedSums, Passes
 from frugalsvm.lowrank.whitening import whitening_with
 
 __all__ = ["BLOCK_ROWS", "COMPILED", "Compiled", "CompiledStorage", "ComputedRows", "StoredRows", "stored_rows"]
@@ -115,7 +115,7 @@ class Compiled:
         roots[:, d] = np.sqrt(weights.mean(axis=0))
 
         def fill(part):
-            np.multiply(problem.whitening.features(rows[part]), roots[part, d:], out=roots[part, :d])
+            np.multiply(problem.whitening.features(rows.copied(part)), roots[part, d:], out=roots[part, :d])
 
         self.passes.run(fill, len(rows), d)
         with self.passes.dense():
@@ -172,7 +172,11 @@ class StoredRows:
 
     def take(self, index):
         """Copy of some rows."""
-        return self.backend.passes.take(self.block, index)
+        return self.block[index]
+
+    def chosen(self, index):
+        """Some rows, for a Hessian."""
+        return ChosenRows(self.block, index)
 
     def subsample(self, n_rows):
         """The first rows."""
@@ -279,6 +283,9 @@ class ComputedRows:
             if part is not None:
                 total += part
         return total
+
+    def chosen(self, index):
+        return ChosenRows(self.take(index), np.arange(len(index)))
 
     def take(self, index, positions=None):
         """Copy of some rows; their numbers are in increasing order, and they go to given positions of the copy."""

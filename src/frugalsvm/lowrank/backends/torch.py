@@ -239,6 +239,8 @@ class StoredRows:
     def take(self, index: Any, positions: Any = None) -> Any:
         return _positioned(self._arrays, self._arrays.single(self.block[index]), positions)
 
+    chosen = take
+
     def subsample(self, n_rows: int) -> "StoredRows":
         return StoredRows(self.backend, self.block[:n_rows])
 
@@ -283,6 +285,8 @@ class ComputedRows:
             part = index[start : start + step]
             out[start : start + step] = self._map.rows(self._source.take(part))
         return _positioned(self._arrays, out, positions)
+
+    chosen = take
 
 
 def _weighted_sums(rows, weights, parts):
