@@ -84,6 +84,7 @@ _ORDERED = {**_FAST, "fastmath": {"contract", "nnan", "ninf", "nsz"}}
 NOT_COMPILED = (
     "_compile_notice.py",
     "_homes.py",
+    "_scikit_learn.py",
     "_stored.py",
     "_threads.py",
     "arrays",
