@@ -19,6 +19,7 @@ from frugalsvm.lowrank.products import steady_product
 
 __all__ = ["Nystroem", "bare_nystroem", "kernel_rows", "moved_landmarks", "new_nystroem", "with_whitening"]
 
+_NOTHING = 1e-16
 BLOCK_ROWS = 256  # a block of kernel values stays in the cache between the product and the exponential
 
 
@@ -57,9 +58,15 @@ def new_nystroem(kernel, landmarks, threshold=1e-7, rank=None):
         kernel,
         landmarks,
         norms.astype(np.float32),
-        np.ascontiguousarray(vectors / np.sqrt(eigenvalues)),
+        _without_rounding_errors(np.ascontiguousarray(vectors / np.sqrt(eigenvalues))),
         eigenvalues,
     )
+
+
+def _without_rounding_errors(whitening):
+    """Zeros for what is nothing beside the other numbers; in products it would become subnormal numbers."""
+    whitening[np.abs(whitening) < _NOTHING * np.abs(whitening).max()] = 0.0
+    return whitening
 
 
 def bare_nystroem(kernel, landmarks):
