@@ -8,9 +8,10 @@ cold     first fits of new processes, with and without machine code on disk
 peers    boosted trees (and ``--svc``) beside ASSET, BSGD and LASVM-NC
 ======== =====================================================================================================
 
-"product" is the limit: the matrix product that kernel values need, in the same shape, on as many threads. Results go to
-``output/cores.json``; parts that are measured later are added to it, so that a long measurement can be made in pieces
-(``--names`` has those of the problems or estimators in whose name one of the words is).
+"limit" is the time of the kernel values alone, computed in blocks on as many threads; that of BSGD, which learns one
+example after the other, is for one thread, and its "limit ratio" the time over it. Results go to ``output/cores.json``;
+parts that are measured later are added to it, so that a long measurement can be made in pieces (``--names`` has those
+of the problems or estimators in whose name one of the words is).
 """
 
 import argparse
@@ -21,10 +22,10 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.__main__ import machine
+from benchmarks.cores_cold import cold_rows
 from benchmarks.cores_fits import asset_rows, bsgd_rows
 from benchmarks.cores_peers import peer_rows
 from benchmarks.cores_predict import predict_rows
-from benchmarks.cores_cold import cold_rows
 from benchmarks.tables import table
 from benchmarks.threads_limit import thread_counts
 from frugalsvm._threads import thread_count

@@ -4,7 +4,7 @@ import numpy as np
 
 from benchmarks.cases import Case, split_of
 from benchmarks.limit import best_of
-from benchmarks.threads_limit import product_seconds
+from benchmarks.threads_limit import kernel_seconds
 from frugalsvm import (
     ASSETClassifier,
     ASSETRegressor,
@@ -36,7 +36,7 @@ MODELS = {
 
 
 def predict_rows(options):
-    """Seconds, and those of the product of all rows with all vectors on as many threads."""
+    """Seconds, and the limit: the kernel values of all rows with all vectors on as many threads."""
     split = split_of(DATA)
     X = np.ascontiguousarray(np.resize(split.X_test, (N_ROWS, split.X_test.shape[1])))
     for name, (model, n_learned) in MODELS.items():
@@ -47,6 +47,6 @@ def predict_rows(options):
         for n_threads in options.threads:
             model.set_params(n_jobs=n_threads)
             seconds = best_of(lambda model=model: model.predict(X), repeats=3)
-            product = product_seconds(N_ROWS, X.shape[1], n_vectors, n_threads)
-            row = {"problem": name, "vectors": n_vectors, "threads": n_threads, "seconds": seconds, "product": product}
+            limit = kernel_seconds(N_ROWS, X.shape[1], n_vectors, n_threads)
+            row = {"problem": name, "vectors": n_vectors, "threads": n_threads, "seconds": seconds, "limit": limit}
             yield {**row, "rows_per_second": N_ROWS / seconds}
