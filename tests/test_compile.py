@@ -7,17 +7,20 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 import scipy.sparse
+from numba.core.caching import IndexDataCacheFile
 from numba.core.errors import TypingError
 from support import Setting, blobs
 
 import frugalsvm
-from frugalsvm._compile import COMPILED_THERE, NOT_COMPILED, compiled, generic, sources_digest
+from frugalsvm._compile import COMPILED_THERE, NOT_COMPILED, _save_one_at_a_time, compiled, generic, sources_digest
 from frugalsvm.core.expansion import coefficients
 
 TESTS = Path(__file__).parent
@@ -128,6 +131,7 @@ print(total(numpy.arange(4.0)))
         ("", "set()"),
         ("mixin = CPUTargetOptions.__bases__[0]; del mixin._nrt, mixin.forceinline", "no option"),
         ("Dispatcher.enable_caching = lambda self: setattr(self, '_cache', object())", "compiles anew"),
+        ("from numba.core.caching import CacheImpl; CacheImpl._locator_classes = []", "set NUMBA_CACHE_DIR"),
     ],
 )
 def test_other_versions_of_numba_are_slower_with_a_warning(change, told, tmp_path):
@@ -138,6 +142,32 @@ def test_other_versions_of_numba_are_slower_with_a_warning(change, told, tmp_pat
     said, result = python(code, script, path=[source], NUMBA_CACHE_DIR=str(tmp_path)).splitlines()
     assert told in said
     assert float(result) == 12.0
+
+
+def test_processes_that_save_at_the_same_time_lose_nothing(tmp_path):
+    # Threads stand for processes: each has an object of its own, and both have read the index before one writes it.
+    barrier = threading.Barrier(2)
+
+    def save(signature):
+        index = IndexDataCacheFile(tmp_path, "some_function", "stamp")
+        write = index._save_index
+
+        def write_later(overloads):
+            with suppress(threading.BrokenBarrierError):
+                barrier.wait(0.2)
+            write(overloads)
+
+        index._save_index = write_later
+        _save_one_at_a_time(index)
+        index.save(signature, f"code for {signature}")
+
+    threads = [threading.Thread(target=save, args=(signature,)) for signature in ("float32", "float64")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = IndexDataCacheFile(tmp_path, "some_function", "stamp")
+    assert [found.load(key) for key in ("float32", "float64")] == ["code for float32", "code for float64"]
 
 
 def test_digest_sees_names_and_contents(tmp_path):

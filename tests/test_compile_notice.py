@@ -4,7 +4,9 @@ import io
 import logging
 import subprocess
 import sys
+import threading
 import time
+from types import ModuleType
 
 import pytest
 
@@ -71,15 +73,80 @@ def test_all_go_to_the_logger(caplog):
     ]
 
 
-def test_the_line_on_a_terminal(monkeypatch):
+def test_compilations_in_several_threads_are_shown_as_one(told, caplog):
+    notice = CompileNotice(patience=0.0)
+    began, may_end = threading.Barrier(3), threading.Event()
+
+    def compile_slowly(name):
+        notice.begin(name)
+        notice.begin("kernels.kernel_row")
+        began.wait()
+        notice.end("kernels.kernel_row")
+        if name == "online._run":
+            may_end.wait()
+        notice.end(name)
+
+    with caplog.at_level(logging.INFO, logger="frugalsvm"):
+        threads = [threading.Thread(target=compile_slowly, args=(name,)) for name in ("sgd.run", "online._run")]
+        for thread in threads:
+            thread.start()
+        began.wait()
+        wait_for(told, 1)
+        threads[0].join()
+        assert [seconds for _, seconds in told] == [None]  # the other one still compiles
+        may_end.set()
+        threads[1].join()
+    assert len(told) == 2
+    assert told[1][0] == "online._run"
+    messages = {record.getMessage().partition(" in ")[0] for record in caplog.records}
+    assert messages == {"Compiling sgd.run.", "Compiling online._run.", "Compiled sgd.run", "Compiled online._run"}
+    assert notice.n_compiled == 2
+
+
+def test_a_timer_that_comes_too_late_does_not_tell_of_the_next_compilation(told):
+    notice = CompileNotice(patience=3600.0)
+    notice.begin("sgd.run")
+    began = notice._began
+    notice.end("sgd.run")
+    notice.begin("online._run")
+    notice._tell("sgd.run", began - 1.0)
+    assert told == []
+    notice.end("online._run")
+
+
+def new_terminal(monkeypatch):
+    """A terminal on which nothing was shown yet."""
     monkeypatch.delenv(_compile_notice.QUIET, raising=False)
+    monkeypatch.setattr(_compile_notice, "_lines", iter([_compile_notice.FIRST_LINE, _compile_notice.NEXT_LINE]))
     monkeypatch.setattr(sys, "stderr", Terminal())
+    return sys.stderr
+
+
+def test_the_line_on_a_terminal(monkeypatch):
+    terminal = new_terminal(monkeypatch)
     show_on_terminal("sgd.run", None)
     show_on_terminal("sgd.run", 12.3)
-    line = sys.stderr.getvalue()
+    line = terminal.getvalue()
     assert line.count("\n") == 1
     assert line.startswith("frugalsvm compiles")
+    assert "`frugalsvm warm-up`" in line
     assert line.endswith("... 12 s\n")
+
+
+def test_the_next_line_is_short(monkeypatch):
+    terminal = new_terminal(monkeypatch)
+    for _ in range(2):
+        show_on_terminal("sgd.run", None)
+        show_on_terminal("sgd.run", 3.0)
+    assert terminal.getvalue().splitlines()[1] == "frugalsvm compiles more of it ... 3 s"
+
+
+def test_notebooks_see_the_line_too(monkeypatch):
+    monkeypatch.delenv(_compile_notice.QUIET, raising=False)
+    monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    show_on_terminal("sgd.run", None)
+    assert sys.stderr.getvalue().startswith("frugalsvm compiles")
 
 
 def test_no_line_where_nobody_looks_or_wants_it(monkeypatch):

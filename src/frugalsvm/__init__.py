@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from frugalsvm.estimators.tracking import TrackingSVC
     from frugalsvm.estimators.tvm import TVMClassifier
     from frugalsvm.persist import describe, load, save
+    from frugalsvm.warming import warm_up
 
 __all__ = [
     "ASSETClassifier",
@@ -39,10 +40,17 @@ __all__ = [
     "plots",
     "save",
     "streams",
+    "warm_up",
 ]
 
 # Loaded when first used, so that importing the package (a command line's --help, say) is quick.
-_HOMES = {"describe": "frugalsvm.persist", "load": "frugalsvm.persist", "save": "frugalsvm.persist", **ESTIMATORS}
+_HOMES = {
+    "describe": "frugalsvm.persist",
+    "load": "frugalsvm.persist",
+    "save": "frugalsvm.persist",
+    "warm_up": "frugalsvm.warming",
+    **ESTIMATORS,
+}
 
 
 def __getattr__(name: str):

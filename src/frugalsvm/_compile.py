@@ -24,6 +24,7 @@ import inspect
 import pickle
 import warnings
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +38,12 @@ from numba.np.numpy_support import as_dtype
 
 from frugalsvm._compile_notice import CompileNotice
 from frugalsvm._compile_pipeline import EntryCompiler, InnerCompiler
+from frugalsvm._one_writer import one_writer
 
 __all__ = [
     "INTERPRETED",
+    "code_folder",
+    "compile_notice",
     "compiled",
     "counted",
     "entry",
@@ -85,6 +89,8 @@ _ORDERED = {**_FAST, "fastmath": {"contract", "nnan", "ninf", "nsz"}}
 NOT_COMPILED = (
     "_compile_notice.py",
     "_homes.py",
+    "_one_writer.py",
+    "_scikit_learn.py",
     "_stored.py",
     "_threads.py",
     "arrays",
@@ -107,6 +113,7 @@ NOT_COMPILED = (
     "pipelines",
     "plots",
     "streams",
+    "warming",
 )
 # The files and folders in those folders that are compiled after all.
 COMPILED_THERE = (
@@ -145,11 +152,16 @@ _DIGEST = (sources_digest(), *sorted((*_FAST, *_INNER, *_INLINED)))
 
 def _stamp_cache(dispatcher: Any) -> None:
     """Make the on-disk cache of a dispatcher depend on all sources of the package."""
-    dispatcher.enable_caching()
+    try:
+        dispatcher.enable_caching()
+    except RuntimeError:
+        _warn_of_no_folder()
+        return
     try:
         cache_file = dispatcher._cache._cache_file
         cache_file._source_stamp = (cache_file._source_stamp, _DIGEST)
         _forgive_old_index(cache_file)
+        _save_one_at_a_time(cache_file)
         _leave_out_foreign_parts(dispatcher._cache)
     except AttributeError:
         warnings.warn(
@@ -159,6 +171,32 @@ def _stamp_cache(dispatcher: Any) -> None:
             stacklevel=3,
         )
         dispatcher._cache = numba.core.caching.NullCache()
+
+
+@cache
+def _warn_of_no_folder() -> None:
+    """Say once that Numba found no folder for its cache that it can write."""
+    warnings.warn(
+        "frugalsvm compiles anew in every process: neither its own folder nor the user's cache folder can be written; "
+        "set NUMBA_CACHE_DIR to a folder that can.",
+        RuntimeWarning,
+        stacklevel=5,
+    )
+
+
+def _save_one_at_a_time(cache_file: Any) -> None:
+    """Keep processes that compile other signatures of the same function from writing its index at the same time.
+
+    Each would add its signature to the index that it has read, with the next free number for the file of its code: one
+    signature would be lost, and the other might get its code.
+    """
+    save = cache_file.save
+
+    def save_alone(key: Any, code: Any) -> None:
+        with one_writer(cache_file._index_path):
+            save(key, code)
+
+    cache_file.save = save_alone
 
 
 def _forgive_old_index(cache_file: Any) -> None:
@@ -250,6 +288,11 @@ def entry(function: Callable) -> Callable:
     return dispatcher
 
 
+def code_folder(function: Callable) -> str | None:
+    """Where the machine code of an `entry` is on disk; None if it is not kept."""
+    return getattr(getattr(function, "_cache", None), "cache_path", None)
+
+
 def machine_code_for(function: Callable, *arguments: Any) -> Callable:
     """What to call instead of an `entry` that is called again and again with the very same arrays.
 
@@ -300,7 +343,8 @@ class _CompileListener(_event.Listener):
         return f"{module.removeprefix(package)}.{function.__name__}" if module.startswith(package) else None
 
 
-_event.register("numba:compile", _CompileListener(CompileNotice()))
+compile_notice = CompileNotice()
+_event.register("numba:compile", _CompileListener(compile_notice))
 
 
 def _part_of(numba_type: Any) -> type | None:

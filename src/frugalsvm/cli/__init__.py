@@ -1,4 +1,4 @@
-"""The command line: train, predict, evaluate, tune, inspect, export, algorithms, info, demo."""
+"""The command line: train, predict, evaluate, tune, inspect, export, algorithms, info, demo, warm-up."""
 
 import os
 import sys

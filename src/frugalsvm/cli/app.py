@@ -24,6 +24,7 @@ COMMANDS = (
     "algorithms",
     "info",
     "demo",
+    "warm_up",
 )
 
 app = typer.Typer(

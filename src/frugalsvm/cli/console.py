@@ -132,7 +132,10 @@ def compiling_shown(*, quiet: bool = False):
     def show(name: str, seconds: float | None) -> None:
         if not quiet and not told:
             told.append(name)
-            tell("Compiling machine code for this model and type of data; later runs find it on the disk ...")
+            tell(
+                "Compiling machine code for this model and type of data; later runs find it on disk "
+                "(`frugalsvm warm-up` makes it ahead) ..."
+            )
 
     before = show_compiling(show)
     try:

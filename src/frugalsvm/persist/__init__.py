@@ -18,6 +18,7 @@ True
 ('BSGDClassifier', {'examples': 200})
 """
 
+import frugalsvm._scikit_learn  # noqa: F401
 from frugalsvm.persist.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from frugalsvm.persist.document import FORMAT_VERSION
 from frugalsvm.persist.errors import ModelFileError

@@ -1,5 +1,6 @@
 """From raw rows to a model and back, by batches or rows: encoder, scaler, map, estimator, calibration."""
 
+import frugalsvm._scikit_learn  # noqa: F401
 from frugalsvm.pipelines.encoder import ColumnEncoder
 from frugalsvm.pipelines.imputer import MissingValueFiller
 from frugalsvm.pipelines.pipeline import StreamPipeline

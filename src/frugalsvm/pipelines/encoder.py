@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, hstack, issparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.feature_extraction import FeatureHasher
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.estimators._validation import check_choice, check_count
@@ -120,6 +119,8 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         return hstack(parts, format="csr", dtype=np.float32)
 
     def _hashed(self, columns):
+        from sklearn.feature_extraction import FeatureHasher  # takes a while
+
         hasher = FeatureHasher(self.n_features, input_type="string", dtype=np.float32)
         total: Any = None
         for name in self.names_:

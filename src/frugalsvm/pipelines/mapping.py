@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 from sklearn.base import clone
-from sklearn.kernel_approximation import Nystroem
 
 __all__ = ["check_enough_rows", "check_map", "fitted_map", "mapped"]
 
@@ -23,11 +22,19 @@ def check_map(feature_map: Any) -> None:
 
 def check_enough_rows(feature_map: Any, n_rows: int) -> None:
     """Refuse a map whose landmarks are to be more than the rows they come from; scikit-learn would take fewer."""
-    if isinstance(feature_map, Nystroem) and feature_map.n_components > n_rows:
+    if _has_landmarks(feature_map) and feature_map.n_components > n_rows:
         raise ValueError(
             f"feature_map takes its n_components={feature_map.n_components} landmarks from the first rows, which are "
             f"{n_rows} only: make warmup_rows (or the first batch) larger, or n_components smaller."
         )
+
+
+def _has_landmarks(feature_map: Any) -> bool:
+    if feature_map is None:
+        return False
+    from sklearn.kernel_approximation import Nystroem  # takes a while
+
+    return isinstance(feature_map, Nystroem)
 
 
 def fitted_map(feature_map: Any, X: Any, y: Any, *, may_shrink: bool = False) -> Any:
@@ -47,7 +54,7 @@ def fitted_map(feature_map: Any, X: Any, y: Any, *, may_shrink: bool = False) ->
     transformer
     """
     made = clone(feature_map)
-    if may_shrink and isinstance(made, Nystroem):
+    if may_shrink and _has_landmarks(made):
         made.set_params(n_components=min(made.n_components, X.shape[0]))
     check_enough_rows(made, X.shape[0])
     try:

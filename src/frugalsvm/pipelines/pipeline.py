@@ -1,7 +1,6 @@
 """Encoder, scaler, feature map, estimator and calibration as one estimator that learns from a stream."""
 
 import numpy as np
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -266,6 +265,8 @@ class StreamPipeline(LearningPipeline):
 
     def score(self, X, y, sample_weight=None):
         """Accuracy of a classifier, R^2 of a regressor."""
+        from sklearn.metrics import accuracy_score, r2_score  # takes a while
+
         measure = accuracy_score if self._classifies else r2_score
         return measure(y, self.predict(X), sample_weight=sample_weight)
 

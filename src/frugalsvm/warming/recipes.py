@@ -1,0 +1,129 @@
+"""What is run to have machine code made: tiny fits and predictions, one for each kind of rows.
+
+Machine code depends on types only, so sixteen rows are as good as a million. Rows with few and with many features are
+different types here (``core/dense_sources.py``), and so are float32 and float64, dense and CSR, two and more classes.
+"""
+
+import tempfile
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from frugalsvm._homes import ESTIMATORS
+
+__all__ = ["KINDS", "RECIPES", "SHARED", "Kind", "Recipe", "run"]
+
+N_ROWS = 16
+N_FEATURES = (3, 24)  # few, many
+
+
+class Kind(NamedTuple):
+    """A kind of rows and labels."""
+
+    dtype: str
+    n_classes: int  # 0 for numbers instead of labels
+    is_sparse: bool
+
+
+KINDS = tuple(Kind(dtype, n, sparse) for dtype in ("float64", "float32") for n in (2, 3) for sparse in (False, True))
+
+
+class Recipe(NamedTuple):
+    """How machine code for an algorithm is made."""
+
+    seconds: float  # about, on a slow core, for a kind of rows: who takes longest begins first
+    run: Callable[[Kind], Any]
+    kinds: tuple[Kind, ...] = KINDS
+    estimator: str = ""
+    family: str = ""  # recipes that share functions
+    needs: str = ""  # one of `SHARED`, to be there before
+    is_by_dtype: bool = True  # whether rows of another type take other machine code
+
+
+def _fit(name: str, settings: Mapping[str, Any], kind: Kind) -> None:
+    """Fit, predict and learn on, with an estimator."""
+    estimator = getattr(import_module(ESTIMATORS[name]), name)
+    for n_features in N_FEATURES:
+        X, y = _data(kind, n_features)
+        estimator(**settings).fit(X, y).predict(X)
+        learner = estimator(**settings)
+        if hasattr(learner, "partial_fit"):
+            learner.partial_fit(X, y, **({"classes": sorted(set(y))} if kind.n_classes else {})).predict(X)
+
+
+def _data(kind: Kind, n_features: int) -> tuple[Any, Any]:
+    import numpy as np
+    from scipy.sparse import csr_matrix
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N_ROWS, n_features)).astype(kind.dtype)
+    y = np.arange(N_ROWS) % kind.n_classes if kind.n_classes else X[:, 0].astype(float)
+    return (csr_matrix(X) if kind.is_sparse else X), y
+
+
+def _predict(kind: Kind) -> None:
+    """Decision values of an RBF kernel expansion, which several families have in common."""
+    from frugalsvm.core.expansion import new_expansion
+    from frugalsvm.core.kernels import RBF
+    from frugalsvm.core.predict import decision_values
+
+    for n_features in N_FEATURES:
+        X, _ = _data(kind, n_features)
+        empty = new_expansion(1, n_features, 1, X.dtype)
+        decision_values(RBF(1.0), empty, X)
+        decision_values(RBF(1.0), empty, X, in_float64=True)
+
+
+def _read(kind: Kind) -> None:
+    """Text files, as the command line reads them."""
+    from frugalsvm.streams import open_stream
+
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in (("rows.csv", "a,b,label\n1,2.5,yes\n3,4e2,no\n"), ("rows.svm", "1 1:2 3:4\n-1 2:1\n")):
+            path = Path(folder) / name
+            path.write_text(text)
+            for _ in open_stream(path):
+                pass
+
+
+def _learner(estimator: str, seconds: float, *settings: Mapping[str, Any], family: str = "") -> Recipe:
+    def run_all(kind: Kind) -> None:
+        for each in settings:
+            _fit(estimator, each, kind)
+
+    return Recipe(seconds, run_all, KINDS, estimator, family, needs="prediction")
+
+
+def _lowrank(estimator: str, kinds: tuple[Kind, ...]) -> Recipe:
+    """These compute in float32, whatever the rows are."""
+    settings = {"n_components": 4}
+    return Recipe(3, lambda kind: _fit(estimator, settings, kind), kinds, estimator, "lowrank", is_by_dtype=False)
+
+
+_BINARY = tuple(kind for kind in KINDS if kind.n_classes == 2)
+_NUMBERS = tuple(kind._replace(n_classes=0) for kind in _BINARY)
+
+# What several others use.
+SHARED = {"prediction": Recipe(2, _predict, _BINARY)}
+# Names are those of `frugalsvm algorithms`, where there are such.
+RECIPES = {
+    "bsgd": _learner("BSGDClassifier", 12, {"budget": 4}),
+    # The default of the class, and that of the command line
+    "perceptron": _learner("BudgetedPerceptron", 16, {"budget": 4}, {"budget": 4, "strategy": "projectron++"}),
+    "bpa": _learner("BPAClassifier", 13, {"budget": 4}),
+    "lasvm": _learner("LASVMClassifier", 22, {"variant": "g"}, family="lasvm"),
+    "lasvm-nc": _learner("LASVMClassifier", 22, {"variant": "nc"}, family="lasvm"),
+    "lasvm-i": _learner("LASVMClassifier", 22, {"variant": "i"}, family="lasvm"),
+    "tracking": _learner("TrackingSVC", 15, {}),
+    "incremental": _learner("IncrementalSVC", 30, {}),
+    "tvm": _learner("TVMClassifier", 45, {"budget": 4}),
+    "asset": _lowrank("ASSETClassifier", KINDS),
+    "asset-regressor": _lowrank("ASSETRegressor", _NUMBERS),
+    "text": Recipe(5, _read, KINDS[:1]),
+}
+
+
+def run(name: str, kind: Kind) -> None:
+    """Have the machine code of a recipe made, or found."""
+    {**SHARED, **RECIPES}[name].run(kind)
