@@ -18,7 +18,7 @@ MEASURED_ROWS = 8192
 
 
 @entry
-def _to_kernel_values(kernel, products, norms, row_norms, n_rows, row, width):
+def to_kernel_values(kernel, products, norms, row_norms, n_rows, row, width):
     for i in range(n_rows):
         kernel_row(kernel, products[i], norms, row_norms[i], row, width)
 
@@ -54,7 +54,7 @@ def _with_block(kernel, X, support_vectors, n_outputs, block):
     def all_blocks():
         for start in range(0, len(X), block):
             np.dot(X[start : start + block], transposed, out=products)
-            _to_kernel_values(kernel, products, norms, row_norms[start : start + block], block, row, n_slots)
+            to_kernel_values(kernel, products, norms, row_norms[start : start + block], block, row, n_slots)
             if n_outputs > 1:
                 np.dot(products, weights, out=scores)
 

@@ -2,12 +2,15 @@
 
 ``.. benchmark-tables:: measured/benchmarks.json`` shows all cases; ``.. measured-with:: FILE`` is a
 sentence on when, on what kind of machine and with which versions a file was measured.
+``.. core-tables:: FILE FILE`` shows results of ``benchmarks.cores`` on several machines side by side; files that are
+not there are left out.
 """
 
 import json
 from pathlib import Path
 from typing import Any
 
+from core_tables import core_tables
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
@@ -87,7 +90,24 @@ class MeasuredWith(FromJson):
     text_of = staticmethod(origin_text)
 
 
+class CoreTables(SphinxDirective):
+    """Tables with columns for each machine; arguments are JSON files, relative to the folder of the documentation."""
+
+    required_arguments, optional_arguments = 1, 9
+
+    def run(self) -> list[nodes.Node]:
+        paths = [Path(self.env.srcdir) / argument for argument in self.arguments]
+        machines = [json.loads(path.read_text()) for path in paths if path.exists()]
+        lines = [line for table in core_tables(machines) for line in list_table(*table)]
+        place = nodes.container()
+        self.state.nested_parse(StringList(lines or ["Not measured yet."], self.arguments[0]), 0, place)
+        for path in paths:
+            self.env.note_dependency(str(path))
+        return place.children
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("benchmark-tables", BenchmarkTables)
+    app.add_directive("core-tables", CoreTables)
     app.add_directive("measured-with", MeasuredWith)
     return {"parallel_read_safe": True}

@@ -56,8 +56,9 @@ def test_no_two_processes_compile_the_same():
         owners = {}
         for i, group in enumerate(wave):
             for name, kind in group:
-                family = {**SHARED, **RECIPES}[name].family or name
-                assert owners.setdefault((family, kind.dtype), i) == i
+                recipe = {**SHARED, **RECIPES}[name]
+                what = (recipe.family or name, kind.dtype if recipe.is_by_dtype else None)
+                assert owners.setdefault(what, i) == i
 
 
 def test_what_others_need_comes_first_then_the_longest():

@@ -125,7 +125,7 @@ def _groups(recipes: dict[str, Recipe], dtypes: Sequence[str], *, sparse: bool) 
     for name, recipe in recipes.items():
         for kind in recipe.kinds:
             if kind.dtype in dtypes and (sparse or not kind.is_sparse):
-                group = (recipe.family or name, kind.dtype)
+                group = (recipe.family or name, kind.dtype if recipe.is_by_dtype else None)
                 groups[group].append(Task(name, kind))
                 seconds[group] += recipe.seconds
     return [groups[group] for group, _ in seconds.most_common()]

@@ -38,6 +38,7 @@ class Recipe(NamedTuple):
     estimator: str = ""
     family: str = ""  # recipes that share functions
     needs: str = ""  # one of `SHARED`, to be there before
+    is_by_dtype: bool = True  # whether rows of another type take other machine code
 
 
 def _fit(name: str, settings: Mapping[str, Any], kind: Kind) -> None:
@@ -86,12 +87,18 @@ def _read(kind: Kind) -> None:
                 pass
 
 
-def _learner(estimator: str, seconds: float, family: str = "", **settings: Any) -> Recipe:
-    return Recipe(seconds, lambda kind: _fit(estimator, settings, kind), KINDS, estimator, family, needs="prediction")
+def _learner(estimator: str, seconds: float, *settings: Mapping[str, Any], family: str = "") -> Recipe:
+    def run_all(kind: Kind) -> None:
+        for each in settings:
+            _fit(estimator, each, kind)
+
+    return Recipe(seconds, run_all, KINDS, estimator, family, needs="prediction")
 
 
 def _lowrank(estimator: str, kinds: tuple[Kind, ...]) -> Recipe:
-    return Recipe(3, lambda kind: _fit(estimator, {"n_components": 4}, kind), kinds, estimator, family="lowrank")
+    """These compute in float32, whatever the rows are."""
+    settings = {"n_components": 4}
+    return Recipe(3, lambda kind: _fit(estimator, settings, kind), kinds, estimator, "lowrank", is_by_dtype=False)
 
 
 _BINARY = tuple(kind for kind in KINDS if kind.n_classes == 2)
@@ -101,15 +108,16 @@ _NUMBERS = tuple(kind._replace(n_classes=0) for kind in _BINARY)
 SHARED = {"prediction": Recipe(2, _predict, _BINARY)}
 # Names are those of `frugalsvm algorithms`, where there are such.
 RECIPES = {
-    "bsgd": _learner("BSGDClassifier", 12, budget=4),
-    "perceptron": _learner("BudgetedPerceptron", 8, budget=4),
-    "bpa": _learner("BPAClassifier", 13, budget=4),
-    "lasvm": _learner("LASVMClassifier", 22, "lasvm", variant="g"),
-    "lasvm-nc": _learner("LASVMClassifier", 22, "lasvm", variant="nc"),
-    "lasvm-i": _learner("LASVMClassifier", 22, "lasvm", variant="i"),
-    "tracking": _learner("TrackingSVC", 15),
-    "incremental": _learner("IncrementalSVC", 30),
-    "tvm": _learner("TVMClassifier", 45, budget=4),
+    "bsgd": _learner("BSGDClassifier", 12, {"budget": 4}),
+    # The default of the class, and that of the command line
+    "perceptron": _learner("BudgetedPerceptron", 16, {"budget": 4}, {"budget": 4, "strategy": "projectron++"}),
+    "bpa": _learner("BPAClassifier", 13, {"budget": 4}),
+    "lasvm": _learner("LASVMClassifier", 22, {"variant": "g"}, family="lasvm"),
+    "lasvm-nc": _learner("LASVMClassifier", 22, {"variant": "nc"}, family="lasvm"),
+    "lasvm-i": _learner("LASVMClassifier", 22, {"variant": "i"}, family="lasvm"),
+    "tracking": _learner("TrackingSVC", 15, {}),
+    "incremental": _learner("IncrementalSVC", 30, {}),
+    "tvm": _learner("TVMClassifier", 45, {"budget": 4}),
     "asset": _lowrank("ASSETClassifier", KINDS),
     "asset-regressor": _lowrank("ASSETRegressor", _NUMBERS),
     "text": Recipe(5, _read, KINDS[:1]),
