@@ -64,6 +64,16 @@ class Passes:
             self.each(several, n_rows, width * _shared(n_outputs))
         return out
 
+    def products(self, rows, vectors):
+        """The same by the library, in the type of both."""
+        out = np.empty((len(vectors), len(rows)), rows.dtype)
+
+        def fill(block):
+            np.matmul(vectors, rows[block].T, out=out[:, block])
+
+        self.run(fill, *rows.shape, least=_LEAST_PRODUCTS // 2)
+        return out
+
     def weighted_sums(self, rows, weights):
         """``weights @ rows`` in float64; rows without weight are not even read."""
         (n_rows, width), n_outputs = rows.shape, len(weights)

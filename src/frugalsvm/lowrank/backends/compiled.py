@@ -31,7 +31,7 @@ _SAMPLE_ROWS = 64  # rows of a sample for each landmark
 class Compiled:
     """What the solver asks for beside products with rows; arrays are (n_outputs, n_rows), in float32."""
 
-    arrays, direction_dtype = HOST, np.dtype(np.float32)
+    arrays, direction_dtype = HOST, np.dtype(np.float64)
 
     def __init__(self, threads: Threads = ONE_THREAD):
         self.passes = Passes(threads)
@@ -140,7 +140,8 @@ class _Inverse:
 
     def solve(self, vectors):
         """An output's vector in each row."""
-        return self._passes.scores(self._matrix, vectors.astype(np.float32, copy=False))
+        # In float32: what it makes better need not be exact. Directions are in float64, or bounds would suffer.
+        return self._passes.scores(self._matrix, vectors.astype(np.float32)).astype(vectors.dtype)
 
 
 COMPILED = Compiled()
