@@ -1,4 +1,4 @@
-"""How this library compiles: the only file that names Numba.
+"""How this library compiles: the only file, beside ``_compile_pipeline``, that names Numba.
 
 * ``compiled`` turns a plain function into machine code; ``entry`` does the same for the few functions that
   Python calls, and keeps the machine code on disk between processes.
@@ -37,6 +37,7 @@ from numba.extending import intrinsic, overload
 from numba.np.numpy_support import as_dtype
 
 from frugalsvm._compile_notice import CompileNotice
+from frugalsvm._compile_pipeline import EntryCompiler, InnerCompiler
 from frugalsvm._one_writer import one_writer
 
 __all__ = [
@@ -77,8 +78,8 @@ _FAST = known_options(
     {"fastmath": True, "error_model": "numpy", "nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
 )
 _COUNTING = known_options({"_nrt": True})
-# For functions that only compiled code calls: without the wrapper that unpacks Python objects.
-_INNER = known_options({"no_cpython_wrapper": True})
+# For functions that only compiled code calls: without the wrapper that unpacks Python objects, or machine code.
+_INNER = {**known_options({"no_cpython_wrapper": True}), "pipeline_class": InnerCompiler}
 _INLINED, _SEPARATE = known_options({"forceinline": True}), known_options({"forceinline": False})
 # Without re-association and reciprocals: for code that relies on rounding, such as the vectorized exponential.
 _ORDERED = {**_FAST, "fastmath": {"contract", "nnan", "ninf", "nsz"}}
@@ -232,12 +233,12 @@ def _is_foreign(numba_type: Any) -> bool:
 
 def compiled(function: Callable) -> Callable:
     """Compile a function that other compiled functions call: for leaves with few arguments."""
-    return numba.njit(**_FAST)(function)
+    return _inner(function, _FAST)
 
 
 def counted(function: Callable) -> Callable:
     """Like ``compiled``, with reference counting: for NumPy routines that return arrays."""
-    return numba.njit(**{**_FAST, **_COUNTING})(function)
+    return _inner(function, {**_FAST, **_COUNTING})
 
 
 def inlined(function: Callable) -> Callable:
@@ -246,7 +247,7 @@ def inlined(function: Callable) -> Callable:
     For functions on the way from an entry to the leaves: a call that passes a model is a call with a hundred
     arguments. LLVM does it; Numba's own ``inline="always"`` miscompiled conditional expressions (version 0.68).
     """
-    return numba.njit(**_FAST, **_INNER, **_INLINED)(function)
+    return _inner(function, {**_FAST, **_INLINED})
 
 
 def separate(function: Callable) -> Callable:
@@ -255,12 +256,33 @@ def separate(function: Callable) -> Callable:
     Numba hands ``forceinline`` down from callers to callees that do not set it, so ``compiled`` functions are copied
     into those that call them from an ``inlined`` one; with functions this large, that takes minutes.
     """
-    return numba.njit(**_FAST, **_INNER, **_SEPARATE)(function)
+    return _inner(function, {**_FAST, **_SEPARATE})
+
+
+def _inner(function: Callable, options: dict[str, Any]) -> Callable:
+    dispatcher = numba.njit(**options, **_INNER)(function)
+    if not INTERPRETED:
+        _compile_twin_for_python(dispatcher, options)
+    return dispatcher
+
+
+def _compile_twin_for_python(dispatcher: Any, options: dict[str, Any]) -> None:
+    """Where Python calls an inner function after all, as tests do, compile it once more, as an entry.
+
+    An inner function has no machine code. Numba's dispatcher therefore must not learn of its overloads: then it asks
+    for machine code to be compiled in every call.
+    """
+    twin = numba.njit(**options, pipeline_class=EntryCompiler)(dispatcher.py_func)
+
+    def note(code: Any) -> None:
+        dispatcher.overloads[tuple(code.signature.args)] = code
+
+    dispatcher.add_overload, dispatcher._compile_for_args = note, twin._compile_for_args
 
 
 def entry(function: Callable) -> Callable:
     """Compile a function that Python calls, and keep the machine code on disk."""
-    dispatcher = numba.njit(**_FAST)(function)
+    dispatcher = numba.njit(**_FAST, pipeline_class=EntryCompiler)(function)
     if not INTERPRETED:
         _stamp_cache(dispatcher)
     return dispatcher
@@ -351,25 +373,30 @@ def generic(declaration: Callable) -> Any:
     dispatch.__doc__ = declaration.__doc__
     dispatch.__module__ = declaration.__module__
     signature = inspect.signature(declaration)
+    # One overload for all bodies that are compiled alike: Numba tries overloads one after another.
+    options_of: dict[type | None, tuple[bool, bool]] = {}
+    declared: set[tuple[bool, bool]] = set()
 
-    def resolver_for(selected: type | None):
+    def declare(ordered: bool, inline: bool) -> None:
         def resolve(part, *rest):
             own = _part_of(part)
-            return bodies[selected] if (own if own in bodies else None) is selected else None
+            own = own if own in bodies else None
+            return bodies[own] if options_of.get(own) == (ordered, inline) else None
 
-        # Numba compares the signatures of the resolver and of the body.
-        resolve.__signature__ = signature  # type: ignore[attr-defined]
-        return resolve
+        resolve.__signature__ = signature  # type: ignore[attr-defined]  # Numba calls it by these names
+        options = {**(_ORDERED if ordered else _FAST), **_INNER, **(_INLINED if inline else _SEPARATE)}
+        overload(dispatch, jit_options=options, strict=False)(resolve)
+        declared.add((ordered, inline))
 
     def implement(*part_types: type, ordered: bool = False, inline: bool = True):
         def add(body: Callable) -> Callable:
             if inspect.signature(body) != signature:
                 names = ", ".join(part_type.__name__ for part_type in part_types)
                 raise TypeError(f"{name} for {names or 'all'}: expected the signature {signature}")
-            flags = {**(_ORDERED if ordered else _FAST), **_INNER, **(_INLINED if inline else _SEPARATE)}
+            if (ordered, inline) not in declared:
+                declare(ordered, inline)
             for part_type in part_types or (None,):
-                bodies[part_type] = body
-                overload(dispatch, jit_options=flags)(resolver_for(part_type))
+                bodies[part_type], options_of[part_type] = body, (ordered, inline)
             return body
 
         return add

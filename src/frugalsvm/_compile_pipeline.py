@@ -1,0 +1,146 @@
+"""How functions become machine code: once, in the function that Python calls.
+
+Left alone, Numba optimizes every function on its own and turns it into machine code, and then does so again in each
+function that it is copied into. Here a function that only compiled code calls is kept in LLVM's language until the code
+of an *entry*, which Python calls, is complete. Then all of it is optimized and translated together, once. The passes
+that Numba makes over a function before, for features that this library does not use (closures, generators, dynamic
+exceptions, parallel loops), are left out as well.
+
+``pipeline_class`` is an option of ``numba.njit``, and passes are documented; libraries of code are not, and were looked
+at in Numba 0.61 to 0.69.
+"""
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from numba.core import typed_passes, untyped_passes
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, Flags
+from numba.core.compiler_machinery import PassManager
+
+__all__ = ["EntryCompiler", "InnerCompiler"]
+
+_PASSES = (
+    untyped_passes.TranslateByteCode,
+    untyped_passes.FixupArgs,
+    untyped_passes.IRProcessing,
+    untyped_passes.RewriteSemanticConstants,
+    untyped_passes.DeadBranchPrune,
+    untyped_passes.GenericRewrites,
+    untyped_passes.ReconstructSSA,
+    typed_passes.NopythonTypeInference,
+    typed_passes.PreLowerStripPhis,
+    typed_passes.InlineOverloads,
+    typed_passes.IRLegalization,
+    typed_passes.AnnotateTypes,
+    typed_passes.NativeLowering,
+    typed_passes.NoPythonBackend,
+)
+
+
+class _Linked(JITCodeLibrary):
+    """Code that knows all that it is linked with, also through others."""
+
+    def add_linking_library(self, library: Any) -> None:
+        """Link with a library, and with what it is linked with.
+
+        Callers come before what they call: LLVM leaves out functions that nobody has asked for yet.
+        """
+        library._ensure_finalized()
+        beyond = library._linking_libraries if isinstance(library, InnerLibrary) else ()
+        for each in (library, *beyond):
+            if each not in self._linking_libraries:
+                self._linking_libraries.append(each)
+
+
+class InnerLibrary(_Linked):
+    """The code of a function that is copied into its callers: never optimized as a whole, never machine code."""
+
+    @property
+    def codegen(self) -> Any:
+        return _WithoutEnvironment(self._codegen)
+
+    def finalize(self) -> None:
+        for library in self._linking_libraries:
+            self._reload_init.update(library._reload_init)
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Ask for the address of machine code: there is none."""
+        self._ensure_finalized()
+        return 0
+
+
+class _WithoutEnvironment:
+    """The generator of code, for a library that has no machine code in which an environment could be set."""
+
+    def __init__(self, codegen: Any):
+        self._codegen = codegen
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._codegen, name)
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Do nothing."""
+
+
+class _Flags(Flags):
+    """Numba's options of a compilation; it asks for their hash a hundred times for each line of code."""
+
+    __slots__ = ("_hash",)
+
+    def __hash__(self) -> int:
+        values = tuple(self._values.items())
+        known, result = getattr(self, "_hash", (None, 0))
+        if known != values:
+            result = super().__hash__()
+            self._hash = values, result
+        return result
+
+    def __eq__(self, other: object) -> bool:
+        return (isinstance(other, Flags) and self._values == other._values) or super().__eq__(other)
+
+
+class InnerCompiler(CompilerBase):
+    """For functions that only compiled code calls."""
+
+    library_class: type[JITCodeLibrary] = InnerLibrary
+
+    def __init__(self, typingctx, targetctx, library, args, return_type, flags, locals):
+        super().__init__(typingctx, targetctx, library, args, return_type, _Flags(flags), locals)
+
+    def define_pipelines(self) -> list[PassManager]:
+        state = self.state
+        if state.library is None:
+            state.library = self.library_class(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.library.enable_object_caching()
+        passes = PassManager("frugalsvm")
+        for each in _PASSES:
+            passes.add_pass(each, each.__name__)
+        passes.finalize()
+        return [passes]
+
+
+class EntryCompiler(InnerCompiler):
+    """For functions that Python calls."""
+
+    library_class = _Linked
+
+    def compile_extra(self, func: Any) -> Any:
+        with _without_garbage_collection():
+            return super().compile_extra(func)
+
+
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Do not look for cycles among the many objects of a compilation: a tenth of its time goes there."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,0 +1,110 @@
+"""Functions become machine code once, in the one that Python calls."""
+
+import gc
+
+import numpy as np
+import pytest
+from numba.core.compiler import Flags
+from numba.core.errors import TypingError
+
+from frugalsvm._compile import INTERPRETED, compiled, counted, entry, inlined, separate
+from frugalsvm._compile_pipeline import InnerLibrary, _Flags
+
+if INTERPRETED:
+    pytest.skip("nothing is compiled", allow_module_level=True)
+
+
+@counted
+def multiply(left, right, out):
+    np.dot(left, right, out)
+
+
+@compiled
+def increment(x):
+    return x + 1.0
+
+
+@separate
+def square_of_increment(x):
+    return increment(x) * increment(x)
+
+
+@inlined
+def both(x):
+    return square_of_increment(x) - increment(x)
+
+
+@entry
+def difference(x):
+    return both(x)
+
+
+@entry
+def first_of_product(matrix, out):
+    multiply(matrix, matrix, out)
+    return both(out[0, 0])
+
+
+def test_code_of_callees_is_linked_whatever_calls_them():
+    assert difference(2.0) == 6.0
+    out = np.empty((2, 2))
+    assert first_of_product(np.ones((2, 2)), out) == 6.0
+    np.testing.assert_array_equal(out, 2.0)
+
+
+@pytest.mark.parametrize("function", [increment, square_of_increment, both])
+def test_only_entries_are_machine_code(function):
+    difference(2.0)
+    (code,) = function.overloads.values()
+    assert isinstance(code.library, InnerLibrary)
+    assert code.library.get_pointer_to_function(code.fndesc.llvm_func_name) == 0
+    (code,) = difference.overloads.values()
+    assert code.library.get_pointer_to_function(code.fndesc.llvm_func_name) > 0
+
+
+def test_python_may_call_inner_functions_before_and_after_others_do():
+    @inlined
+    def twice(x):
+        return x + x
+
+    @entry
+    def four_times(x):
+        return twice(twice(x))
+
+    assert [twice(3.0), four_times(3.0), twice(4.0), twice(1)] == [6.0, 12.0, 8.0, 2]
+
+
+def test_garbage_is_collected_again_after_a_compilation_also_a_failed_one():
+    def wrong(x):
+        return x.nothing
+
+    assert gc.isenabled()
+    assert entry(lambda x: x + 1)(1) == 2
+    assert gc.isenabled()
+    with pytest.raises(TypingError):
+        entry(wrong)(1)
+    assert gc.isenabled()
+
+
+def test_hashes_of_options_are_those_of_numba_also_after_changes():
+    options = _Flags()
+    for value in ("always", "never"):
+        options.inline = value
+        assert hash(options) == hash(Flags(options))
+        assert options == Flags(options)
+    assert options.copy() == options
+    options.nrt = not options.nrt
+    assert options != Flags()
+
+
+def test_passes_that_are_left_out_are_for_what_is_not_used_here():
+    """What `_PASSES` cannot do must be refused, and not be compiled to something else."""
+
+    def closure(x):
+        def inner(y):
+            return x + y
+
+        return inner(x)
+
+    with pytest.raises(Exception, match=r"make_function|closure|Failed"):
+        entry(closure)(1.0)
