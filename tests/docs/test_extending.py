@@ -16,7 +16,7 @@ from frugalsvm.budgeted.sgd import run
 from frugalsvm.checks import check_estimator
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.export import to_c
-from frugalsvm.lowrank.losses.compiled import differentiate, total_loss
+from frugalsvm.lowrank.losses.compiled import differentiate, total_losses
 from frugalsvm.persist import register
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "extending"
@@ -146,10 +146,11 @@ class TestLoss:
         expected = np.where(np.abs(errors) < 0.2, errors**2 / 2, 0.2 * (np.abs(errors) - 0.1))
         loss = huber(0.2)
         np.testing.assert_allclose(loss.values(np, targets, scores), expected, atol=1e-6)
-        assert total_loss(loss, targets, scores, weights) == pytest.approx(expected.sum(), rel=1e-6)
-        slopes, curvatures = np.empty(41, np.float32), np.empty(41, np.float32)
-        differentiate(loss, 0.1, 0.0, targets, scores, weights, slopes, curvatures)
-        for found in ((slopes, curvatures), loss.derivatives(np, 0.1, targets, scores)):
+        total, (slopes, curvatures) = np.empty(1), np.empty((2, 1, 41), np.float32)
+        total_losses(loss, targets[None], scores[None], weights, 0, 41, total)
+        assert total[0] == pytest.approx(expected.sum(), rel=1e-6)
+        differentiate(loss, 0.1, 0.0, targets[None], scores[None], weights, 0, 41, slopes, curvatures)
+        for found in ((slopes[0], curvatures[0]), loss.derivatives(np, 0.1, targets, scores)):
             np.testing.assert_allclose(found[0], np.clip(errors, -0.2, 0.2), atol=1e-6)
             inside = np.abs(np.abs(errors) - 0.2) > 1e-3  # at the ends, rounding decides
             np.testing.assert_array_equal(found[1][inside], (np.abs(errors) < 0.2)[inside])

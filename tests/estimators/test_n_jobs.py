@@ -6,8 +6,8 @@ import pytest
 from support import blobs
 
 import frugalsvm
+from frugalsvm import _threads
 from frugalsvm._threads import thread_count
-from frugalsvm.estimators import _threads
 
 X, Y = blobs(60, 2, 2, seed=0)
 ESTIMATORS = [name for name in frugalsvm.__all__ if name.endswith(("Classifier", "Regressor", "SVC", "Perceptron"))]

@@ -28,7 +28,7 @@ from frugalsvm.lowrank.fourier import new_fourier
 from frugalsvm.lowrank.hessian import Hessian, conjugate_gradients
 from frugalsvm.lowrank.landmarks import place_landmarks
 from frugalsvm.lowrank.losses import EpsilonInsensitive, Hinge, SquaredEpsilonInsensitive, SquaredHinge
-from frugalsvm.lowrank.losses.compiled import along_line, differentiate
+from frugalsvm.lowrank.losses.compiled import along_lines, differentiate
 from frugalsvm.lowrank.nystroem import kernel_rows, new_nystroem
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Problem, Sample, Slopes
@@ -147,10 +147,12 @@ class TestDerivatives:
         return values + LOSSES[loss].smoothing_excess(np, a.targets, scores, width)
 
     def differentiated(self, loss, a, width, cut=0.0):
-        as32 = [x.astype(np.float32) for x in (a.targets, a.scores, a.weights)]
-        slopes, curvatures = np.empty((2, len(a.scores)), np.float32)
-        differentiate(LOSSES[loss], width, cut, *as32, slopes, curvatures)
-        return slopes, curvatures
+        n = len(a.scores)
+        targets, scores, weights = (x.astype(np.float32) for x in (a.targets, a.scores, a.weights))
+        slopes, curvatures = np.empty((2, 1, n), np.float32)
+        for rows in ((0, n // 3), (n // 3, n)):
+            differentiate(LOSSES[loss], width, cut, targets[None], scores[None], weights, *rows, slopes, curvatures)
+        return slopes[0], curvatures[0]
 
     @each_loss
     def test_values(self, loss):
@@ -195,8 +197,12 @@ class TestDerivatives:
     def test_along_a_line(self, loss, step):
         a, width = self.arrays(loss), 0.1
         changes = a.rng.normal(size=len(a.scores))
-        as32 = [x.astype(np.float32) for x in (a.targets, a.scores, changes, a.weights)]
-        found = along_line(LOSSES[loss], width, *as32, step)
+        targets, scores, moves = (np.tile(x.astype(np.float32), (2, 1)) for x in (a.targets, a.scores, changes))
+        sums, steps, active = np.empty((2, 2)), np.array([step, np.nan]), np.array([True, False])
+        weights, n = a.weights.astype(np.float32), len(a.scores)
+        along_lines(LOSSES[loss], width, targets, scores, moves, weights, steps, active, 0, n, sums)
+        assert not sums[:, 1].any()
+        found = tuple(sums[:, 0])
         a.scores = a.scores + step * changes
         slopes, curvatures = (each.astype(np.float64) for each in self.differentiated(loss, a, width))
         assert found == pytest.approx((slopes @ changes, curvatures @ changes**2), rel=1e-4, abs=1e-2)
@@ -278,7 +284,7 @@ class TestOptimum:
         task = problem.task(C, intercept)
         best, found = problem.optimum(task).value, problem.solve(task)
         reached = problem.objective(task, found.parameters)
-        assert best * (1 - 1e-6) <= reached <= best * (1 + 3e-3)
+        assert best * (1 - 1e-6) <= reached <= best * (1 + 1 / 300)
         assert found.objectives[0] == pytest.approx(reached, rel=1e-5)
         assert best * 0.98 <= found.bounds[0] <= best * (1 + 1e-5)
         assert intercept or found.parameters[0, -1] == 0.0

@@ -24,6 +24,10 @@ from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive, row_weighted_sum
 __all__ = ["KERNELS", "RBF", "Linear", "Poly", "kernel_block", "kernel_row", "kernel_value", "scored_row", "self_value"]
 
 
+_SMALLEST = float(np.finfo(np.float32).tiny)
+_BESIDE_ONE = 2.0**-60  # what is nothing beside the largest value of a kernel that is 1 at most
+
+
 @stored("rbf", kind="kernel", ranges={"gamma": POSITIVE})
 class RBF(NamedTuple):
     """``exp(-gamma ||x - z||^2)``"""
@@ -68,12 +72,34 @@ def scored_row(kernel, products, norms, norm_x, weights, out, n):
     """``kernel_row`` and, in the same pass over memory, ``sum_j weights[0, j] out[j]``."""
 
 
+@generic
+def negligible_value(kernel):
+    """Kernel values up to this size are zero in blocks.
+
+    Products with smaller ones would be subnormal numbers, each of which takes most processors a hundred times as long.
+    """
+
+
 @entry
 def kernel_block(kernel, products, norms, row_norms, out):
     """``out[i, j] = K(x_i, z_j)`` from ``products[i, j] = <x_i, z_j>`` and the squared norms: for callers in Python."""
+    nothing, zero = out.dtype.type(negligible_value(kernel)), out.dtype.type(0.0)
     # Not in place: a loop that may overwrite what it reads next is not vectorized.
     for i in range(len(out)):
-        kernel_row(kernel, products[i], norms, row_norms[i], out[i], norms.size)
+        row = out[i]
+        kernel_row(kernel, products[i], norms, row_norms[i], row, norms.size)
+        for j in range(row.size):
+            row[j] = row[j] if abs(row[j]) > nothing else zero
+
+
+@negligible_value.implement()
+def _negligible_value(kernel):
+    return _SMALLEST
+
+
+@negligible_value.implement(RBF)
+def _rbf_negligible_value(kernel):
+    return _BESIDE_ONE
 
 
 @self_value.implement()

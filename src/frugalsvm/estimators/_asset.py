@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm._threads import blas_threads, thread_count
+from frugalsvm._threads import Threads, blas_threads, thread_count
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device, on_host
 from frugalsvm.arrays.sources import HostSource, dense_rows
 from frugalsvm.core.capabilities import check_kernel, offers
@@ -291,16 +291,25 @@ class LowRankMachine(KernelEstimator):
 
     def _fit_data(self, data, candidates, unit):
         arrays = self._arrays()
-        with blas_threads(self.n_jobs) if arrays is HOST else nullcontext(), arrays.products():
-            sparse = data.X is not None and not isinstance(data.X, np.ndarray)
-            self._map = self.map_plan().new(candidates, self._rng, sparse=sparse, for_device=arrays is not HOST)
+        is_host, sparse = arrays is HOST, data.X is not None and not isinstance(data.X, np.ndarray)
+        self._map = self._new_map(candidates, sparse, for_device=not is_host)
+        with blas_threads(None) if is_host else nullcontext(), arrays.products():
             self._n_iter = self._train(self._storage(arrays), data, unit)
         self._n_fitted, self.n_iter_ = data.n_rows, self._n_iter
+
+    def _new_map(self, candidates, sparse, *, for_device=False):
+        # Eigenvectors are found by the library's own threads; passes over rows have others.
+        with blas_threads(self.n_jobs):
+            return self.map_plan().new(candidates, self._rng, sparse=sparse, for_device=for_device)
+
+    def _threads(self):
+        return Threads(thread_count(self.n_jobs))
 
     def _storage(self, arrays):
         """Where features are kept in training."""
         if arrays is HOST:
-            return CompiledStorage(self._map, parsed_bytes("memory", self.memory), whiten=self.solver != "newton")
+            memory, whiten = parsed_bytes("memory", self.memory), self.solver != "newton"
+            return CompiledStorage(self._map, memory, whiten=whiten, threads=self._threads())
         limit = self.memory_limit
         memory = arrays.free_bytes() if limit is None else parsed_bytes("memory_limit", limit)
         threshold, rank, dtype = self.eigenvalue_threshold, self.rank, self.dtype
@@ -370,7 +379,7 @@ class LowRankMachine(KernelEstimator):
         """Learn a batch in its order."""
         # One step after the other: that is for the CPU, whatever `fit` is for.
         X, targets, weights = with_weight(on_host(X), targets, weights)
-        with blas_threads(self.n_jobs):
+        with blas_threads(None):
             learned = self._learned()
             stream = learn_batch(
                 Stream(self._map, self._steps, self._first), self._method(learned), X, targets, weights
@@ -391,7 +400,6 @@ class LowRankMachine(KernelEstimator):
     def _method(self, learned):
         """How the stream learns."""
         C, n_rows = getattr(self, "C_", self._all_C()[-1]), LENGTH if learned is None else learned.n_rows
-        plan, rng, sparse = self.map_plan(), self._rng, self._is_sparse
         return Method(
             solver="asset" if self.solver == "newton" else self.solver,
             average=self.average,
@@ -399,8 +407,9 @@ class LowRankMachine(KernelEstimator):
             penalty=self.penalty_for(C, n_rows),
             intercept=self.fit_intercept,
             n_components=self.n_components,
-            new_map=lambda rows: plan.new(rows, rng, sparse=sparse and rows is None),
+            new_map=lambda rows: self._new_map(rows, self._is_sparse and rows is None),
             learned=learned,
+            threads=self._threads(),
         )
 
     def _move_rows(self, shift):
@@ -429,8 +438,8 @@ class LowRankMachine(KernelEstimator):
             X = self._known_rows(X, AS_IT_IS)
             return device_values(arrays, self._map, self._raw_coefficients().T, X) + self._weights[:, -1]
         X = self._known_rows(X, None)
-        with blas_threads(self.n_jobs):
-            return linear_values(self._map, X, self._raw_coefficients()) + self._weights[:, -1]
+        with blas_threads(None):
+            return linear_values(self._map, X, self._raw_coefficients(), self._threads()) + self._weights[:, -1]
 
     @property
     def coef_(self):

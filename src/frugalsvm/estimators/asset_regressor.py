@@ -89,7 +89,8 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
         On a GPU: limit for rows, features and what is computed from them; None is most of the free memory. What does
         not fit is computed again in every pass, and rows that do not fit are sent again.
     n_jobs : int, default=None
-        Threads for matrix products; None is one, -1 all cores.
+        Threads; None is one, -1 all cores. `fit`, predictions and the features of `partial_fit` go through rows in
+        blocks, side by side; subgradient steps are taken one after another. Results do not depend on the number.
     random_state : int, RandomState instance or None, default=None
         For landmarks, frequencies, samples of rows and the order of steps.
 

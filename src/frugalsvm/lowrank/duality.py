@@ -24,16 +24,25 @@ class Sides(NamedTuple):
 def lower_bounds(problem, duals) -> np.ndarray:
     """What the objective of each output cannot be below; changes the dual variables into feasible ones."""
     loss, arrays, xp = problem.loss, problem.arrays, problem.arrays.xp
-    # Several arrays of the length of a part take less memory than one of all rows.
-    parts = problem.backend.parts(problem.n_rows)
-    for part in parts:
-        duals[:, part] = loss.feasible(xp, problem.targets[:, part], duals[:, part], problem.weights[part])
-    if problem.intercept:
-        up = sum(sides_of(xp, duals[:, part]).up for part in parts)
-        sides = Sides(up, xp.sum(duals, axis=1, dtype=xp.float64))
-        for part in parts:
+
+    def over_parts(function):
+        # Several arrays of the length of a part take less memory than one of all rows.
+        def of_part(part):
+            return function(part, problem.targets[:, part], problem.weights[part])
+
+        return problem.backend.over_parts(of_part, duals)
+
+    def make_feasible(part, targets, weights):
+        duals[:, part] = loss.feasible(xp, targets, duals[:, part], weights)
+        return sides_of(xp, duals[:, part])
+
+    def conjugates(part, targets, weights):
+        if problem.intercept:
             duals[:, part] = balanced(arrays, duals[:, part], sides)
-    linear = sum(conjugate_sums(xp, loss, problem.targets[:, p], duals[:, p], problem.weights[p]) for p in parts)
+        return conjugate_sums(xp, loss, targets, duals[:, part], weights)
+
+    sides = Sides(*(sum(each) for each in zip(*over_parts(make_feasible), strict=True)))
+    linear = sum(over_parts(conjugates))
     sums = problem.whitening.features(problem.rows.gradient(duals)) / problem.n_rows
     squares = xp.sum(sums * sums, axis=1)
     return best_bounds(arrays.host(linear) / problem.n_rows, arrays.host(squares) / (2.0 * problem.penalty))

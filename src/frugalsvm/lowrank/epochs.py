@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm._stored import stored
+from frugalsvm._threads import ONE_THREAD, row_blocks
 from frugalsvm.lowrank.backends.compiled import BLOCK_ROWS, StoredRows
 from frugalsvm.lowrank.maps import raw_rows, whitening_of, width_of
 from frugalsvm.lowrank.products import steady_product
@@ -38,6 +39,7 @@ __all__ = [
     "take_steps",
 ]
 
+_LEAST_ROWS = 256  # whose features are worth a thread
 SCALE_ROWS = 1000  # rows from which the size of subgradients is estimated
 
 
@@ -93,18 +95,28 @@ def started_at(state, parameters, n_steps, rule):
     return state
 
 
-def features_of(feature_map, X):
+def features_of(feature_map, X, threads=ONE_THREAD):
     """Features of rows with the kernel as inner product; those of a row are the same in every batch."""
-    raw = raw_rows(feature_map, X, np.empty((X.shape[0], width_of(feature_map)), np.float32), steady=True)
-    whitening = whitening_of(feature_map)
-    return raw if whitening is None else steady_product(raw, whitening.astype(np.float32))
+    whitening, width = whitening_of(feature_map), width_of(feature_map)
+    whitening = None if whitening is None else whitening.astype(np.float32)
+    out = np.empty((X.shape[0], width if whitening is None else whitening.shape[1]), np.float32)
+
+    def fill(rows):
+        if whitening is None:
+            raw_rows(feature_map, X[rows], out[rows], steady=True)
+        else:
+            raw = np.empty((rows.stop - rows.start, width), np.float32)
+            steady_product(raw_rows(feature_map, X[rows], raw, steady=True), whitening, out[rows])
+
+    threads.run(fill, row_blocks(X.shape[0], threads.count, least=_LEAST_ROWS))
+    return out
 
 
-def take_steps(steps, feature_map, X, targets, weights):
+def take_steps(steps, feature_map, X, targets, weights, threads=ONE_THREAD):
     """Learn rows in their order."""
     for start in range(0, X.shape[0], BLOCK_ROWS):
         part = slice(start, start + BLOCK_ROWS)
-        features = features_of(feature_map, X[part])
+        features = features_of(feature_map, X[part], threads)
         order = np.arange(len(features))
         learn(
             steps.loss, steps.rule, features, np.ascontiguousarray(targets[:, part]), weights[part], order, steps.state
@@ -145,7 +157,8 @@ def _epoch_by_parts(steps, problem, feature_map, rng):
         own = slice(start, start + part.shape[0])
         order = rng.permutation(part.shape[0])
         targets = np.ascontiguousarray(problem.targets[:, own])
-        learn(steps.loss, steps.rule, features_of(feature_map, part), targets, problem.weights[own], order, steps.state)
+        features = features_of(feature_map, part, problem.backend.passes.threads)
+        learn(steps.loss, steps.rule, features, targets, problem.weights[own], order, steps.state)
 
 
 def parameters_of(steps):

@@ -7,7 +7,7 @@ multiply with, and at most 6 for each feature the one that is factorized, whiten
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-__all__ = ["Cholesky", "Hessian", "conjugate_gradients", "thinned", "with_ridge"]
+__all__ = ["Cholesky", "Hessian", "conjugate_gradients", "factorized", "thinned", "with_ridge"]
 
 _TINY = 1e-300
 
@@ -31,24 +31,27 @@ class Hessian:
     def __init__(self, problem, second, options, rng):
         arrays, xp = problem.arrays, problem.arrays.xp
         self.problem = problem
-        near = xp.nonzero(xp.any(second > options.near * xp.max(second, axis=1, keepdims=True), axis=0))[0]
+        is_near = second > options.near * xp.max(second, axis=1, keepdims=True)
+        near = xp.nonzero(xp.any(is_near, axis=0))[0]
         limit = options.sample * (problem.n_features + 1) // _divisor(second, options)
         limit = max(1, min(limit, options.most_sample_numbers // problem.rows.width))
         if near.shape[0] > limit:
             near = near[problem.backend.choose(near.shape[0], limit, rng)]
-        self.rows = problem.rows.take(near)
-        self.weights = _scaled_up(xp, arrays.double(second[:, near]), second) / problem.n_rows
-        self._single = arrays.single(self.weights)
+        self.rows = problem.rows.chosen(near)
+        # A row is near the margin of some output, rarely of all.
+        own = arrays.double(xp.where(is_near[:, near], second[:, near], xp.zeros_like(second[:, near])))
+        self.weights = _scaled_up(xp, own, second) / problem.n_rows
+        self._curved_sums = problem.backend.curved_sums(self.rows, arrays.single(self.weights))
 
     def times(self, directions):
         """The Hessian times vectors ``(n_outputs, d + 1)``, in their type."""
         problem, arrays = self.problem, self.problem.arrays
-        changes = arrays.single(problem.whitening.raw(directions[:, :-1])) @ self.rows.T
-        if problem.intercept:
-            changes += arrays.single(directions[:, -1:])
-        changes *= self._single
-        sums = problem.whitening.features(arrays.cast(changes @ self.rows, directions.dtype))
-        return problem.with_intercept(sums + problem.penalty * directions[:, :-1], changes)
+        shifts = directions[:, -1] if problem.intercept else 0 * directions[:, -1]
+        vectors = problem.whitening.raw(directions[:, :-1])
+        sums, totals = self._curved_sums(arrays.single(vectors), arrays.single(shifts))
+        sums, totals = arrays.cast(sums, directions.dtype), arrays.cast(totals, directions.dtype)
+        sums = problem.whitening.features(sums) + problem.penalty * directions[:, :-1]
+        return arrays.xp.concat((sums, totals if problem.intercept else 0 * totals), axis=1)
 
     def preconditioner(self, options, rng):
         return self.problem.backend.preconditioner(self, options, rng)
@@ -72,7 +75,7 @@ class Cholesky:
 
     def __init__(self, matrices, patience):
         self.patience = patience
-        self._factors = [_factorized(matrix) for matrix in matrices]
+        self._factors = [factorized(matrix) for matrix in matrices]
 
     def solve(self, vectors):
         """An output's vector in each row."""
@@ -82,7 +85,9 @@ class Cholesky:
         return np.array([cho_solve(factor, vector, check_finite=False) for factor, vector in each])
 
 
-def _factorized(matrix):
+def factorized(matrix):
+    """The lower factor of a matrix, as `scipy.linalg.cho_factor` gives it; a little is added to the diagonal."""
+
     def attempt(ridge):
         shifted = matrix.copy()
         np.fill_diagonal(shifted, matrix.diagonal() + ridge)

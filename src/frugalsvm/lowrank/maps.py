@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm._compile import entry
+from frugalsvm._threads import ONE_THREAD, row_blocks
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.lowrank.fourier import features, moved_phases, new_fourier, prefers_structured
 from frugalsvm.lowrank.landmarks import SAMPLE_PER_LANDMARK, place_landmarks
@@ -23,6 +24,7 @@ __all__ = [
 ]
 
 BLOCK_ROWS = 1024
+_LEAST_ROWS, _MOST_ROWS = 256, 8192  # of a thread at a time
 
 
 def n_candidates(landmarks, n_components, n_rows):
@@ -85,18 +87,22 @@ def raw_rows(feature_map, X, out, *, steady=False):
     return features(feature_map, X, out, steady=steady)
 
 
-def linear_values(feature_map, X, coefficients):
+def linear_values(feature_map, X, coefficients, threads=ONE_THREAD):
     """Linear functions of raw features, ``(n_rows, n_outputs)``; coefficients are ``(width, n_outputs)``.
 
     Sums are made in one order, in float64: the value of a row is the same in every batch.
     """
-    weights = np.ascontiguousarray(coefficients.T, np.float64)
+    weights, width = np.ascontiguousarray(coefficients.T, np.float64), width_of(feature_map)
     out = np.empty((X.shape[0], len(weights)))
-    raw = np.empty((min(BLOCK_ROWS, X.shape[0]), width_of(feature_map)), np.float32)
-    for start in range(0, X.shape[0], BLOCK_ROWS):
-        part = X[start : start + BLOCK_ROWS]
-        rows = raw_rows(feature_map, part, raw[: part.shape[0]], steady=True)
-        _weighted_sums(weights, rows, out[start : start + BLOCK_ROWS])
+
+    def fill(block):
+        raw = np.empty((min(BLOCK_ROWS, block.stop - block.start), width), np.float32)
+        for start in range(block.start, block.stop, BLOCK_ROWS):
+            part = slice(start, min(start + BLOCK_ROWS, block.stop))
+            rows = raw_rows(feature_map, X[part], raw[: part.stop - start], steady=True)
+            _weighted_sums(weights, rows, out[part])
+
+    threads.run(fill, row_blocks(X.shape[0], threads.count, least=_LEAST_ROWS, most=_MOST_ROWS))
     return out
 
 

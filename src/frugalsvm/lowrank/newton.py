@@ -57,7 +57,7 @@ def newton_step(problem, point, smoothing, preconditioner, options, rng):
         preconditioner = _Fresh(hessian.preconditioner(options, rng))
     forcing = options.forcing if gradients.shape[0] == 1 else options.forcing_several
     # Gradients become small: in units of their own, nothing vanishes in float32.
-    units = backend.units(gradients)
+    units = xp.sqrt(xp.sum(gradients * gradients, axis=1, keepdims=True)) + _TINY
     scaled = arrays.cast(gradients / units, backend.direction_dtype)
     directions, n_steps = conjugate_gradients(xp, hessian, preconditioner, scaled, forcing, options.cg_steps)
     directions = arrays.double(directions) * units

@@ -19,6 +19,7 @@ from frugalsvm.lowrank.products import steady_product
 
 __all__ = ["Nystroem", "bare_nystroem", "kernel_rows", "moved_landmarks", "new_nystroem", "with_whitening"]
 
+_NOTHING = 1e-16
 BLOCK_ROWS = 256  # a block of kernel values stays in the cache between the product and the exponential
 
 
@@ -57,9 +58,15 @@ def new_nystroem(kernel, landmarks, threshold=1e-7, rank=None):
         kernel,
         landmarks,
         norms.astype(np.float32),
-        np.ascontiguousarray(vectors / np.sqrt(eigenvalues)),
+        _without_rounding_errors(np.ascontiguousarray(vectors / np.sqrt(eigenvalues))),
         eigenvalues,
     )
+
+
+def _without_rounding_errors(whitening):
+    """Zeros for what is nothing beside the other numbers; in products it would become subnormal numbers."""
+    whitening[np.abs(whitening) < _NOTHING * np.abs(whitening).max()] = 0.0
+    return whitening
 
 
 def bare_nystroem(kernel, landmarks):
@@ -90,7 +97,8 @@ def kernel_rows(nystroem, X, out, *, steady=False):
     product = steady_product if steady else np.matmul
     kernel, landmarks, norms = nystroem.kernel, nystroem.landmarks, nystroem.norms
     is_dense = isinstance(X, np.ndarray)
-    scratch = np.empty((BLOCK_ROWS, len(landmarks)), np.float32) if is_dense else None
+    scratch = np.empty((min(BLOCK_ROWS, X.shape[0]), len(landmarks)), np.float32) if is_dense else None
+    all_norms = np.empty(len(scratch), np.float32) if is_dense else None
     for start in range(0, X.shape[0], BLOCK_ROWS):
         rows = X[start : start + BLOCK_ROWS].astype(np.float32, copy=False)
         block = out[start : start + BLOCK_ROWS]
@@ -98,7 +106,7 @@ def kernel_rows(nystroem, X, out, *, steady=False):
             rows = np.ascontiguousarray(rows).view()
             rows.flags.writeable = False  # one compiled type for arrays that are and that are not
             products = product(rows, landmarks.T, out=scratch[: len(rows)])
-            row_norms = np.empty(len(rows), np.float32)
+            row_norms = all_norms[: len(rows)]
             _squared_norms(rows, row_norms)  # not by NumPy, whose order of summation depends on the batch
         else:
             products = rows @ landmarks.T

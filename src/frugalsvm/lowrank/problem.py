@@ -74,7 +74,8 @@ class Problem(NamedTuple):
         """The problem on the first rows of a sample; the same C makes for a larger penalty on fewer rows."""
         return self._replace(
             rows=sample.rows.subsample(n_rows),
-            targets=sample.targets[:, :n_rows],
+            # A copy: those of an output lie together then, and so do the outputs.
+            targets=self.arrays.xp.asarray(sample.targets[:, :n_rows], copy=True),
             weights=sample.weights[:n_rows],
             penalty=self.penalty * self.n_rows / n_rows,
         )

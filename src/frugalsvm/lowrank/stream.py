@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.lowrank.epochs import (
     SCALE_ROWS,
@@ -53,6 +54,7 @@ class Method(NamedTuple):
     n_components: int
     new_map: Callable  # from dense rows, or None for a map that needs no rows
     learned: Learned | None = None
+    threads: Threads = ONE_THREAD  # that features are computed on
 
 
 def nothing_yet(n_outputs, n_features):
@@ -110,7 +112,7 @@ def _learn(stream, method, examples):
         return stream
     if stream.steps is None:
         stream = stream._replace(steps=_new_steps(stream.feature_map, method, *examples))
-    take_steps(stream.steps, stream.feature_map, *examples)
+    take_steps(stream.steps, stream.feature_map, *examples, method.threads)
     return stream
 
 

@@ -60,6 +60,7 @@ __all__ = [
 
 # Beyond these, a scale is moved into its vector: long before anything under- or overflows, and rarely.
 _SMALL, _LARGE = 1e-12, 1e12
+_VANISHED = 1e-200  # numbers of a vector that are nothing beside any others
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -319,7 +320,8 @@ def _absorb_scale(state, k):
     _add_waiting(state, k)
     u, scale = state.directions[k], state.scales[k]
     for j in range(u.size):
-        u[j] *= scale
+        # Rows that came long ago: zero before they are subnormal numbers, which are slow
+        u[j] = u[j] * scale if abs(u[j]) > _VANISHED else 0.0
     state.squared_norms[k] *= scale * scale
     state.scales[k] = 1.0
 

@@ -63,8 +63,9 @@ def new_training(storage, data, loss, intercept, validation_share, rng) -> Train
 def _divided(storage, sample, n):
     """The first rows of a sample, and the others."""
     rows, targets, weights = sample
-    first = Sample(rows.subsample(n), targets[:, :n], weights[:n])
-    return first, Sample(storage.kept(rows.block[n:]), targets[:, n:], weights[n:])
+    # Copies of targets: those of all outputs lie together then.
+    first, rest = (storage.backend.arrays.xp.asarray(each, copy=True) for each in (targets[:, :n], targets[:, n:]))
+    return Sample(rows.subsample(n), first, weights[:n]), Sample(storage.kept(rows.block[n:]), rest, weights[n:])
 
 
 def _with_sample(storage, whole, n_validation, options, rng) -> Training:

@@ -9,10 +9,14 @@ method with a little added to the diagonal.
 
 from typing import Any
 
+import numpy as np
+
 from frugalsvm.arrays.namespace import HOST
+from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER, Passes
 
-__all__ = ["MatrixWhitening", "NoWhitening", "new_whitening", "whitening_with"]
+__all__ = ["HostWhitening", "MatrixWhitening", "NoWhitening", "new_whitening", "whitening_with"]
 
+_FEW = 64  # vectors: products with more of them are left to the library
 _MOST_EIGEN = 4096  # landmarks
 
 
@@ -61,9 +65,38 @@ class MatrixWhitening:
         return self._arrays.cast(made, sums.dtype)
 
 
-def whitening_with(matrix, width: int):
+class HostWhitening(MatrixWhitening):
+    """On the CPU: products with a few vectors are passes over the rows of the matrix, on threads."""
+
+    def __init__(self, double: Any, passes: Passes):
+        super().__init__(double)
+        self._passes, self._transposed = passes, None
+
+    def raw(self, vectors: Any) -> Any:
+        if vectors.dtype == np.float32:
+            return self._passes.scores(self._in_single(), vectors)
+        out = np.empty((len(vectors), len(self._double)))
+        self._over(self._double, lambda rows: np.matmul(vectors, self._double[rows].T, out=out[:, rows]))
+        return out
+
+    def features(self, sums: Any) -> Any:
+        if len(sums) > _FEW:
+            return super().features(sums)
+        if sums.dtype == np.float32:
+            if self._transposed is None:
+                self._transposed = np.ascontiguousarray(self._in_single().T)
+            return self._passes.scores(self._transposed, sums)
+        out = np.empty((len(sums), self.n_features))
+        self._over(self._double.T, lambda columns: np.matmul(sums, self._double[:, columns], out=out[:, columns]))
+        return out
+
+    def _over(self, matrix, function):
+        self._passes.run(function, *matrix.shape)
+
+
+def whitening_with(matrix, width: int, passes: Passes = ONE_AFTER_ANOTHER):
     """For features of the CPU; ``matrix`` is None where rows of that width are features already."""
-    return NoWhitening(width) if matrix is None else MatrixWhitening(matrix)
+    return NoWhitening(width) if matrix is None else HostWhitening(matrix, passes)
 
 
 def new_whitening(arrays, device_map, landmarks, threshold: float, rank: int | None) -> MatrixWhitening:

@@ -1,138 +1,149 @@
-"""The back end of the CPU: NumPy, and compiled loops over losses and sparse sums of rows.
+"""The back end of the CPU: compiled loops over blocks of rows, on the threads of a fit.
 
 Rows are raw (kernel values with the landmarks, or Fourier features), kept in memory or computed again block by block.
 Both kinds have the same verbs: ``scores`` and ``gradient`` are the two products with the whole matrix, ``take`` copies
 a few rows, ``subsample`` is the first ones.
 """
 
-import numpy as np
+from contextlib import contextmanager
 
-from frugalsvm._compile import entry
+import numpy as np
+from scipy.linalg.lapack import dpotri
+
+from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.arrays.namespace import HOST
-from frugalsvm.lowrank.hessian import Cholesky, thinned
-from frugalsvm.lowrank.losses.compiled import along_line, differentiate, total_loss
+from frugalsvm.lowrank.hessian import factorized, thinned
+from frugalsvm.lowrank.losses.compiled import along_lines, differentiate, total_losses
 from frugalsvm.lowrank.maps import raw_rows, whitening_of, width_of
 from frugalsvm.lowrank.options import Options
+from frugalsvm.lowrank.passes import ChosenRows, CurvedSums, Passes
 from frugalsvm.lowrank.whitening import whitening_with
 
-__all__ = ["BLOCK_ROWS", "COMPILED", "CompiledStorage", "ComputedRows", "StoredRows", "stored_rows"]
+__all__ = ["BLOCK_ROWS", "COMPILED", "Compiled", "CompiledStorage", "ComputedRows", "StoredRows", "stored_rows"]
 
-BLOCK_ROWS = 4096  # rows of X that are at hand at a time
+BLOCK_ROWS = 4096  # rows of X that a thread has at hand at a time
 
-_FLUSH = 256  # rows summed in float32 before the sum goes to float64
-_PART = 2**16  # rows at a time, where that saves memory
+_LOSS_COST = 8  # a loss and its derivatives take as long as reading so many numbers
 _NARROW = 1 / 3  # with fewer features than this share of the landmarks, rows are whitened once and for all
 _SAMPLE_ROWS = 64  # rows of a sample for each landmark
-_FEW = 0.5  # with fewer rows than that share, copying them is cheaper than multiplying with all
-
-
-@entry
-def _weighted_row_sum(rows, weights, partial, total):
-    """``total = sum_i weights[i] rows[i]``; rows without weight are not even read."""
-    width = rows.shape[1]
-    for j in range(width):
-        partial[j] = 0
-        total[j] = 0
-    pending = 0
-    for i in range(rows.shape[0]):
-        weight = weights[i]
-        if weight == 0:
-            continue
-        row = rows[i]
-        for j in range(width):
-            partial[j] += weight * row[j]
-        pending += 1
-        if pending == _FLUSH:
-            for j in range(width):
-                total[j] += np.float64(partial[j])
-                partial[j] = 0
-            pending = 0
-    for j in range(width):
-        total[j] += np.float64(partial[j])
-
-
-def weighted_row_sums(rows, weights):
-    """``weights @ rows`` in float64 for weights (n_outputs, n_rows), many of which are zero."""
-    n_outputs, width = len(weights), rows.shape[1]
-    total = np.zeros((n_outputs, width))
-    if n_outputs == 1:
-        _weighted_row_sum(rows, weights[0], np.empty(width, np.float32), total[0])
-        return total
-    active = np.flatnonzero(weights.any(axis=0))
-    if len(active) > _FEW * len(rows):
-        for start in range(0, len(rows), BLOCK_ROWS):
-            total += weights[:, start : start + BLOCK_ROWS] @ rows[start : start + BLOCK_ROWS]
-        return total
-    for start in range(0, len(active), BLOCK_ROWS):
-        part = active[start : start + BLOCK_ROWS]
-        total += weights[:, part] @ rows[part]
-    return total
 
 
 class Compiled:
     """What the solver asks for beside products with rows; arrays are (n_outputs, n_rows), in float32."""
 
-    arrays, direction_dtype = HOST, np.dtype(np.float64)
+    arrays, direction_dtype = HOST, np.dtype(np.float32)
+
+    def __init__(self, threads: Threads = ONE_THREAD):
+        self.passes = Passes(threads)
 
     def slopes(self, problem, scores, smoothing, cut):
         """Weighted slopes and curvatures of all smoothed losses."""
         first, second = np.empty_like(scores), np.empty_like(scores)
-        for o in range(len(scores)):
+        targets, scores = _packed(problem.targets, scores)
+
+        def fill(rows):
             differentiate(
-                problem.loss, smoothing, cut, problem.targets[o], scores[o], problem.weights, first[o], second[o]
+                problem.loss, smoothing, cut, targets, scores, problem.weights, rows.start, rows.stop, first, second
             )
+
+        self.passes.each(fill, scores.shape[1], _LOSS_COST * len(scores))
         return first, second
 
     def total(self, problem, scores):
         """Weighted sum of the losses of each output, as they are."""
-        each = zip(problem.targets, scores, strict=True)
-        return np.array([total_loss(problem.loss, targets, own, problem.weights) for targets, own in each])
+        targets, scores = _packed(problem.targets, scores)
+
+        def total(rows):
+            sums = np.empty(len(scores))
+            total_losses(problem.loss, targets, scores, problem.weights, rows.start, rows.stop, sums)
+            return sums
+
+        return sum(self._over_losses(total, scores))
 
     def excess(self, problem, scores, smoothing):
         """Weighted sum of what smoothing adds, for each output."""
-        total = np.zeros(len(scores))
-        for part in self.parts(scores.shape[1]):
+
+        def total(part):
             added = problem.loss.smoothing_excess(np, problem.targets[:, part], scores[:, part], smoothing)
-            total += added @ problem.weights[part]
-        return total
+            return (added @ problem.weights[part]).astype(np.float64)
+
+        return sum(self.over_parts(total, scores))
 
     def along(self, problem, scores, changes, smoothing, lengths, active):
         """Slopes and curvatures of the sum of losses along a step, for the outputs that are active."""
-        found = np.zeros((2, len(lengths)))
-        for o in np.flatnonzero(active):
-            found[:, o] = along_line(
-                problem.loss, smoothing, problem.targets[o], scores[o], changes[o], problem.weights, lengths[o]
-            )
-        return found
+        targets, scores, changes = _packed(problem.targets, scores, changes)
+        active = np.array(active, bool)
+
+        def sums(rows):
+            found = np.empty((2, len(lengths)))
+            along_lines(
+                problem.loss, smoothing, targets, scores, changes, problem.weights, lengths, active, rows.start,
+                rows.stop, found,
+            )  # fmt: skip
+            return found
+
+        return sum(self._over_losses(sums, scores))
+
+    def _over_losses(self, function, scores):
+        return self.passes.run(function, scores.shape[1], _LOSS_COST * len(scores))
 
     def add_scaled(self, scores, lengths, changes):
-        for own, length, change in zip(scores, lengths, changes, strict=True):
-            own += length * change
+        def add(part):
+            for own, length, change in zip(scores, lengths, changes, strict=True):
+                own[part] += length * change[part]
 
-    def parts(self, n_rows):
-        """Slices that cover all rows."""
-        return [slice(start, start + _PART) for start in range(0, n_rows, _PART)]
+        self.over_parts(add, scores)
+
+    def over_parts(self, function, scores):
+        """What a function makes of parts of all rows, in their order; ``scores`` are an array as long as they are."""
+        return self.passes.run(function, scores.shape[1], 2 * len(scores))
+
+    def curved_sums(self, rows, weights):
+        """Products with a Hessian, see `CurvedSums`."""
+        return CurvedSums(self.passes, rows, weights)
 
     def choose(self, n, count, rng):
         """Some of n numbers, in increasing order."""
         return np.sort(rng.choice(n, count, replace=False))
 
-    def units(self, gradients):
-        return 1.0  # float64 needs none
-
     def preconditioner(self, hessian, options, rng):
-        """Cholesky factor of the Hessian of fewer rows; several outputs share the mean of theirs."""
+        """The inverse of the Hessian of fewer rows; several outputs share the mean of theirs."""
         problem, d = hessian.problem, hessian.problem.n_features
         rows, weights = thinned(hessian, options.factor_sample, options, rng)
         # With the ones of the intercept as one more column, rounding keeps the product positive semi-definite.
-        roots = np.ones((len(rows), d + 1), np.float32)
-        roots[:, :d] = problem.whitening.features(rows)
-        roots *= np.sqrt(weights.mean(axis=0).astype(np.float32))[:, None]
-        matrix = (roots.T @ roots).astype(np.float64)
-        return Cholesky([regularized_hessian(problem, matrix)], options.patience)
+        roots = np.empty((len(rows), d + 1), np.float32)
+        roots[:, d] = np.sqrt(weights.mean(axis=0))
+
+        def fill(part):
+            np.multiply(problem.whitening.features(rows.copied(part)), roots[part, d:], out=roots[part, :d])
+
+        self.passes.run(fill, len(rows), d)
+        with self.passes.dense():
+            matrix = (roots.T @ roots).astype(np.float64)
+            inverse, _ = dpotri(factorized(regularized_hessian(problem, matrix))[0], lower=1, overwrite_c=1)
+        return _Inverse(self.passes, self.passes.mirrored(inverse), options.patience)
+
+
+class _Inverse:
+    """Preconditioner: the inverse of a Hessian, for all outputs.
+
+    A matrix as such: products with it are divided among threads, solutions of triangular systems are not.
+    """
+
+    def __init__(self, passes, matrix, patience):
+        self._passes, self._matrix, self.patience = passes, matrix, patience
+
+    def solve(self, vectors):
+        """An output's vector in each row."""
+        return self._passes.scores(self._matrix, vectors.astype(np.float32, copy=False))
 
 
 COMPILED = Compiled()
+
+
+def _packed(*arrays):
+    """Arrays whose rows lie one after another: compiled code is made for these alone."""
+    return tuple(map(np.ascontiguousarray, arrays))
 
 
 def regularized_hessian(problem, matrix):
@@ -147,49 +158,67 @@ def regularized_hessian(problem, matrix):
 class StoredRows:
     """All rows in memory."""
 
-    backend = COMPILED
-
-    def __init__(self, block):
-        self.block = block
+    def __init__(self, block, backend=COMPILED):
+        self.block, self.backend = block, backend
         self.n_rows, self.width = block.shape
 
     def scores(self, coefficients):
         """``coefficients @ rows.T`` in float32, an output in each row."""
-        return coefficients.astype(np.float32) @ self.block.T
+        return self.backend.passes.scores(self.block, coefficients.astype(np.float32))
 
     def gradient(self, weights):
         """``weights @ rows`` in float64."""
-        return weighted_row_sums(self.block, weights)
+        return self.backend.passes.weighted_sums(self.block, *_packed(weights))
 
     def take(self, index):
         """Copy of some rows."""
         return self.block[index]
 
+    def chosen(self, index):
+        """Some rows, for a Hessian."""
+        return ChosenRows(self.block, index)
+
     def subsample(self, n_rows):
         """The first rows."""
-        return StoredRows(self.block[:n_rows])
+        return StoredRows(self.block[:n_rows], self.backend)
 
 
-def stored_rows(feature_map, X, order, whitening=None, out=None):
+def stored_rows(feature_map, X, order, whitening=None, out=None, backend=COMPILED):
     """The rows of X in an order, all in memory; whitened at once if a matrix for it is given.
 
     ``out``: memory to use, as far as it is large enough. New memory costs several times what writing to it does.
     """
-    width = width_of(feature_map) if whitening is None else whitening.shape[1]
+    raw_width = width_of(feature_map)
+    width = raw_width if whitening is None else whitening.shape[1]
     if out is None or out.size < len(order) * width:
         out = np.empty(len(order) * width, np.float32)
     block = out[: len(order) * width].reshape(len(order), width)
-    if whitening is not None:
-        raw = np.empty((BLOCK_ROWS, width_of(feature_map)), np.float32)
-        whitening = whitening.astype(np.float32)
-    for start in range(0, len(order), BLOCK_ROWS):
-        part = X[order[start : start + BLOCK_ROWS]]
-        target = block[start : start + BLOCK_ROWS]
+    whitening, scratch = None if whitening is None else whitening.astype(np.float32), _Scratch(raw_width)
+
+    def fill(rows):
+        X_part, target = X[order[rows]], block[rows]
         if whitening is None:
-            raw_rows(feature_map, part, target)
-        else:
-            np.matmul(raw_rows(feature_map, part, raw[: len(target)]), whitening, out=target)
-    return StoredRows(block)
+            raw_rows(feature_map, X_part, target)
+            return
+        with scratch.rows(len(target)) as raw:
+            np.matmul(raw_rows(feature_map, X_part, raw), whitening, out=target)
+
+    backend.passes.run(fill, len(order), raw_width, most=BLOCK_ROWS)
+    return StoredRows(block, backend)
+
+
+class _Scratch:
+    """Memory for blocks of rows, one for each thread that asks; used again and again."""
+
+    def __init__(self, width):
+        self._width, self._free = width, []
+
+    @contextmanager
+    def rows(self, n_rows):
+        # Taking from a list is atomic.
+        block = self._free.pop() if self._free else np.empty((BLOCK_ROWS, self._width), np.float32)
+        yield block[:n_rows]
+        self._free.append(block)
 
 
 class ComputedRows:
@@ -198,13 +227,26 @@ class ComputedRows:
     ``blocks()`` goes through X in a fixed order, in blocks of any size; only one block at a time is looked at.
     """
 
-    backend = COMPILED
-
-    def __init__(self, feature_map, blocks, n_rows):
+    def __init__(self, feature_map, blocks, n_rows, backend=COMPILED):
         self._map = feature_map
         self._blocks = blocks
-        self.n_rows, self.width = n_rows, width_of(feature_map)
-        self._scratch = np.empty((BLOCK_ROWS, self.width), np.float32)
+        self.n_rows, self.width, self.backend = n_rows, width_of(feature_map), backend
+        self._scratch = _Scratch(self.width)
+
+    def _over_parts(self, function):
+        """``function(first row, part of X)`` of all parts of X, in their order."""
+        start, results = 0, []
+        for X in self._blocks():
+            n_rows = X.shape[0]
+
+            def of_part(rows, X=X, start=start):
+                return function(start + rows.start, X[rows])
+
+            results += self.backend.passes.run(of_part, n_rows, self.width, most=BLOCK_ROWS)
+            start += n_rows
+        if start != self.n_rows:
+            raise ValueError(f"The batches had {self.n_rows} rows at first, but {start} in a later pass.")
+        return results
 
     def parts(self):
         """Parts of X with the number of their first row."""
@@ -217,34 +259,47 @@ class ComputedRows:
         if start != self.n_rows:
             raise ValueError(f"The batches had {self.n_rows} rows at first, but {start} in a later pass.")
 
-    def _raw(self, X):
-        return raw_rows(self._map, X, self._scratch[: X.shape[0]])
-
     def scores(self, coefficients):
-        coefficients = coefficients.astype(np.float32)
+        vectors = coefficients.T.astype(np.float32)
         out = np.empty((len(coefficients), self.n_rows), np.float32)
-        for start, part in self.parts():
-            np.matmul(coefficients, self._raw(part).T, out=out[:, start : start + part.shape[0]])
+
+        def fill(first, X):
+            with self._scratch.rows(X.shape[0]) as rows:
+                out[:, first : first + X.shape[0]] = (raw_rows(self._map, X, rows) @ vectors).T
+
+        self._over_parts(fill)
         return out
 
     def gradient(self, weights):
         total = np.zeros((len(weights), self.width))
-        for start, part in self.parts():
-            own = weights[:, start : start + part.shape[0]]
+
+        def sums(first, X):
+            own = weights[:, first : first + X.shape[0]]
             active = np.flatnonzero(own.any(axis=0))
-            if active.size:
-                total += own[:, active] @ self._raw(part[active])
+            with self._scratch.rows(len(active)) as rows:
+                return own[:, active] @ raw_rows(self._map, X[active], rows) if active.size else None
+
+        for part in self._over_parts(sums):
+            if part is not None:
+                total += part
         return total
+
+    def chosen(self, index):
+        return ChosenRows(self.take(index), np.arange(len(index)))
 
     def take(self, index, positions=None):
         """Copy of some rows; their numbers are in increasing order, and they go to given positions of the copy."""
-        rows = np.empty((len(index), self.width), np.float32)
-        for start, part in self.parts():
-            first, last = np.searchsorted(index, (start, start + part.shape[0]))
+        out = np.empty((len(index), self.width), np.float32)
+
+        def fill(start, X):
+            first, last = np.searchsorted(index, (start, start + X.shape[0]))
             if first < last:
-                raw = self._raw(part[index[first:last] - start])
-                rows[slice(first, last) if positions is None else positions[first:last]] = raw
-        return rows
+                with self._scratch.rows(last - first) as rows:
+                    raw_rows(self._map, X[index[first:last] - start], rows)
+                    out[slice(first, last) if positions is None else positions[first:last]] = rows
+
+        self._over_parts(fill)
+        return out
 
 
 class CompiledStorage:
@@ -253,10 +308,9 @@ class CompiledStorage:
     ``whiten``: make features with the kernel as inner product, even where that is slow.
     """
 
-    backend = COMPILED
-
-    def __init__(self, feature_map, memory, *, whiten=False):
+    def __init__(self, feature_map, memory, *, whiten=False, threads=ONE_THREAD):
         self.feature_map, self.memory, self.whiten = feature_map, memory, whiten
+        self.backend = Compiled(threads)
         self.width = width_of(feature_map)
 
     def fits(self, data):
@@ -269,17 +323,20 @@ class CompiledStorage:
         """All features, of rows in an order."""
         matrix = whitening_of(self.feature_map)
         if matrix is not None and (self.whiten or matrix.shape[1] < _NARROW * matrix.shape[0]):
-            rows = stored_rows(self.feature_map, data.X, order, matrix)
+            rows = stored_rows(self.feature_map, data.X, order, matrix, backend=self.backend)
             return rows, whitening_with(None, rows.width)
-        return stored_rows(self.feature_map, data.X, order), whitening_with(matrix, self.width)
+        return stored_rows(self.feature_map, data.X, order, backend=self.backend), self._whitening()
+
+    def _whitening(self):
+        return whitening_with(whitening_of(self.feature_map), self.width, self.backend.passes)
 
     def computed(self, data):
         """Features that are computed again in every pass."""
-        rows = ComputedRows(self.feature_map, data.blocks, data.n_rows)
-        return rows, whitening_with(whitening_of(self.feature_map), self.width)
+        rows = ComputedRows(self.feature_map, data.blocks, data.n_rows, self.backend)
+        return rows, self._whitening()
 
     def kept(self, rows):
-        return StoredRows(rows)
+        return StoredRows(rows, self.backend)
 
     def most_rows(self):
         """Rows of a sample at the most, and validation rows."""

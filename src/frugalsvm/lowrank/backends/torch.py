@@ -80,15 +80,20 @@ class Torch:
     def add_scaled(self, scores, lengths, changes):
         scores += lengths[:, None] * changes
 
-    def parts(self, n_rows):
-        return [slice(None)]
+    def over_parts(self, function, scores):
+        return [function(slice(None))]
+
+    def curved_sums(self, rows, weights):
+        def sums(vectors, shifts):
+            changes = vectors @ rows.T
+            changes += shifts[:, None]
+            changes *= weights
+            return changes @ rows, self.arrays.xp.sum(changes, axis=1, keepdims=True)
+
+        return sums
 
     def choose(self, n, count, rng):
         return self.arrays.strided(n, count)  # rows are in random order
-
-    def units(self, gradients):
-        xp = self.arrays.xp
-        return xp.sqrt(xp.sum(gradients * gradients, axis=1, keepdims=True)) + 1e-300
 
     def preconditioner(self, hessian, options, rng):
         return Preconditioner(hessian, options, rng)
@@ -234,6 +239,8 @@ class StoredRows:
     def take(self, index: Any, positions: Any = None) -> Any:
         return _positioned(self._arrays, self._arrays.single(self.block[index]), positions)
 
+    chosen = take
+
     def subsample(self, n_rows: int) -> "StoredRows":
         return StoredRows(self.backend, self.block[:n_rows])
 
@@ -278,6 +285,8 @@ class ComputedRows:
             part = index[start : start + step]
             out[start : start + step] = self._map.rows(self._source.take(part))
         return _positioned(self._arrays, out, positions)
+
+    chosen = take
 
 
 def _weighted_sums(rows, weights, parts):

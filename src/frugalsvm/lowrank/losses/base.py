@@ -19,7 +19,7 @@ Dual variables are negated slopes of weighted losses.
 
 __all__ = ["log_excess", "smooth_step", "square_step", "squares_by_weight"]
 
-_STEEP = 60.0  # exp of this times minus one is nothing beside one, and exp of it is no infinity
+_STEEP = 40.0  # exp of this times minus one is nothing beside one, and far from what becomes subnormal in products
 
 
 def smooth_step(xp, excess, smoothing):
@@ -36,7 +36,7 @@ def square_step(xp, excess):
 
 def log_excess(xp, distance, smoothing):
     """By how much a smoothed kink is larger than the kink itself, so far from it."""
-    return smoothing * xp.log1p(xp.exp(-xp.abs(distance) / smoothing))
+    return smoothing * xp.log1p(xp.exp(xp.clip(-xp.abs(distance) / smoothing, -_STEEP, None)))
 
 
 def squares_by_weight(xp, duals, weights):

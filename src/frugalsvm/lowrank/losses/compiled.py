@@ -1,4 +1,4 @@
-"""Losses in compiled code: what one of them has to say of one example, and sums over the rows of one output."""
+"""Losses in compiled code: what one of them has to say of one example, and loops over blocks of rows."""
 
 import numpy as np
 
@@ -6,16 +6,19 @@ from frugalsvm._compile import entry, generic
 from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive
 
 __all__ = [
-    "along_line",
+    "along_lines",
     "differentiate",
     "loss_of",
     "slope_and_curvature",
     "slope_of",
     "smooth_excess",
-    "total_loss",
+    "total_losses",
 ]
 
 _LOG2E, _ONE, _ZERO = (np.float32(x) for x in (LOG2E, 1.0, 0.0))
+# Binary logarithm of what is nothing beside one. Left as they are, curvatures far from the margin become subnormal
+# numbers in products, and most processors take a hundred times as long for each of these.
+_NOTHING = np.float32(-40.0)
 
 
 @generic
@@ -27,7 +30,8 @@ def smooth_excess(excess, smoothing):
 def _smooth_excess(excess, smoothing):
     u = excess / smoothing
     # exp(-|u|) cannot overflow; both halves of the sigmoid come from it
-    e = exp2_nonpositive(-abs(u) * _LOG2E)
+    t = -abs(u) * _LOG2E
+    e = exp2_nonpositive(t) if t > _NOTHING else _ZERO
     inverse = _ONE / (_ONE + e)
     upper = inverse if u >= _ZERO else e * inverse
     return upper, e * inverse * inverse / smoothing
@@ -49,31 +53,44 @@ def slope_of(loss, target, score):
 
 
 @entry
-def total_loss(loss, targets, scores, weights):
-    """Weighted sum of the losses of one output, in float64."""
-    total = 0.0
-    for i in range(scores.size):
-        total += np.float64(weights[i] * loss_of(loss, targets[i], scores[i]))
-    return total
+def total_losses(loss, targets, scores, weights, first, last, totals):
+    """Weighted sums of the losses of rows ``first <= i < last``, one for each output, in float64."""
+    for o in range(scores.shape[0]):
+        own_targets, own_scores, own_weights = targets[o, first:last], scores[o, first:last], weights[first:last]
+        total = 0.0
+        for i in range(own_scores.size):
+            total += np.float64(own_weights[i] * loss_of(loss, own_targets[i], own_scores[i]))
+        totals[o] = total
 
 
 @entry
-def differentiate(loss, smoothing, cut, targets, scores, weights, slopes, curvatures):
-    """Weighted slopes and curvatures of the smoothed losses of one output; slopes up to ``cut`` count as zero."""
+def differentiate(loss, smoothing, cut, targets, scores, weights, first, last, slopes, curvatures):
+    """Weighted slopes and curvatures of the smoothed losses of some rows; slopes up to ``cut`` count as zero."""
     smoothing, cut = np.float32(smoothing), np.float32(cut)
-    for i in range(scores.size):
-        slope, curvature = slope_and_curvature(loss, smoothing, targets[i], scores[i])
-        slopes[i] = weights[i] * (slope if abs(slope) > cut else _ZERO)
-        curvatures[i] = weights[i] * curvature
+    for o in range(scores.shape[0]):
+        own_targets, own_scores = targets[o, first:last], scores[o, first:last]
+        own_slopes, own_curvatures, own_weights = slopes[o, first:last], curvatures[o, first:last], weights[first:last]
+        for i in range(own_scores.size):
+            slope, curvature = slope_and_curvature(loss, smoothing, own_targets[i], own_scores[i])
+            own_slopes[i] = own_weights[i] * (slope if abs(slope) > cut else _ZERO)
+            own_curvatures[i] = own_weights[i] * curvature
 
 
 @entry
-def along_line(loss, smoothing, targets, scores, changes, weights, step):
-    """Slope and curvature, at ``step``, of the weighted sum of smoothed losses of ``scores + step * changes``."""
-    smoothing, step = np.float32(smoothing), np.float32(step)
-    total_slope = total_curvature = 0.0
-    for i in range(scores.size):
-        slope, curvature = slope_and_curvature(loss, smoothing, targets[i], scores[i] + step * changes[i])
-        total_slope += np.float64(weights[i] * slope * changes[i])
-        total_curvature += np.float64(weights[i] * curvature * changes[i] * changes[i])
-    return total_slope, total_curvature
+def along_lines(loss, smoothing, targets, scores, changes, weights, steps, active, first, last, sums):
+    """Sums of slopes and curvatures, over some rows, of the smoothed losses of ``scores + steps * changes``.
+
+    ``sums`` (2, n_outputs) are those of the outputs that are active, and zero for others.
+    """
+    smoothing = np.float32(smoothing)
+    for o in range(scores.shape[0]):
+        own_targets, own_scores = targets[o, first:last], scores[o, first:last]
+        own_changes, own_weights = changes[o, first:last], weights[first:last]
+        step, total_slope, total_curvature = np.float32(steps[o]), 0.0, 0.0
+        for i in range(own_scores.size if active[o] else 0):
+            slope, curvature = slope_and_curvature(
+                loss, smoothing, own_targets[i], own_scores[i] + step * own_changes[i]
+            )
+            total_slope += np.float64(own_weights[i] * slope * own_changes[i])
+            total_curvature += np.float64(own_weights[i] * curvature * own_changes[i] * own_changes[i])
+        sums[0, o], sums[1, o] = total_slope, total_curvature

@@ -1,0 +1,163 @@
+"""Passes over rows on the CPU: blocks of them side by side, on the threads of a fit.
+
+How rows are cut into blocks depends on their number and size alone, and sums of blocks are added in their order: a
+fit gives the same numbers, bit for bit, on however many threads it runs. Matrix products in a pass use one thread
+each; what is no pass over rows, such as a factorization, is left to the threads of the library (`dense`).
+"""
+
+from contextlib import nullcontext
+
+import numpy as np
+
+from frugalsvm._threads import ONE_THREAD, Threads, blas_threads, row_blocks
+from frugalsvm.lowrank.row_products import TILE, add_up, write_scores
+
+__all__ = ["ONE_AFTER_ANOTHER", "ChosenRows", "CurvedSums", "Passes"]
+
+_BLOCKS = 32  # of a pass, unless there is a limit for their size
+_LEAST_NUMBERS = 2**16  # in a block
+_NO_INDEX, _NO_VECTORS, _NO_SHIFTS = np.zeros(0, np.int64), np.zeros((0, 0), np.float32), np.zeros(0, np.float32)
+_WORTH_A_THREAD = 2**17  # numbers: with fewer for each thread, waking it takes longer than it saves
+
+
+class Passes:
+    """Passes over rows, on so many threads."""
+
+    def __init__(self, threads: Threads = ONE_THREAD):
+        self.threads = threads
+
+    def run(self, function, n_rows, cost, most=None):
+        """What a function makes of each block of rows, in their order.
+
+        ``cost``: numbers that are read for each row, or what takes as long. ``most``: rows of a block.
+        """
+        blocks = row_blocks(n_rows, _BLOCKS, least=-(-_LEAST_NUMBERS // cost), most=most)
+        return self._worthwhile(n_rows * cost).run(function, blocks)
+
+    def each(self, function, n_rows, cost):
+        """The same for what does not depend on how rows are cut, without results: in as few blocks as there may be."""
+        threads = self._worthwhile(n_rows * cost)
+        threads.run(function, row_blocks(n_rows, threads.count))
+
+    def _worthwhile(self, numbers):
+        """As many threads as help."""
+        return Threads(max(1, min(self.threads.count, numbers // _WORTH_A_THREAD)))
+
+    def dense(self):
+        """Context in which matrix products and factorizations use all threads by themselves."""
+        return blas_threads(self.threads.count) if self.threads.count > 1 else nullcontext()
+
+    def scores(self, rows, vectors):
+        """``vectors @ rows.T`` in float32."""
+        (n_rows, width), n_outputs = rows.shape, len(vectors)
+        out = np.empty((n_outputs, n_rows), np.float32)
+
+        def one(block):  # the library's way of reading a matrix once is the best there is
+            np.matmul(rows[block], vectors[0], out=out[0, block])
+
+        def several(block):
+            write_scores(rows, vectors, block.start, block.stop, out)
+
+        if n_outputs == 1:
+            self.run(one, n_rows, width)
+        else:
+            self.each(several, n_rows, width * _shared(n_outputs))
+        return out
+
+    def weighted_sums(self, rows, weights):
+        """``weights @ rows`` in float64; rows without weight are not even read."""
+        (n_rows, width), n_outputs = rows.shape, len(weights)
+
+        def sums(block):
+            return _Work(rows, n_outputs).add_up(block, weights).totals
+
+        return _in_order(self.run(sums, n_rows, width * _shared(n_outputs)))
+
+    def mirrored(self, lower):
+        """The symmetric matrix of a lower triangle, in float32."""
+        size = len(lower)
+        out = np.empty((size, size), np.float32)
+
+        def fill(rows):
+            before, after = slice(rows.start), slice(rows.stop, None)
+            out[rows, before], out[rows, after] = lower[rows, before], lower[after, rows].T
+            corner = np.tril(lower[rows, rows])
+            out[rows, rows] = corner + np.tril(corner, -1).T
+
+        self.each(fill, size, size)
+        return out
+
+
+class CurvedSums:
+    """``(weights * (vectors @ rows.T + shifts)) @ rows`` and the sums of what is multiplied with the rows.
+
+    For many vectors and the same rows and weights: memory is kept. ``rows`` are `ChosenRows`.
+    """
+
+    def __init__(self, passes, rows, weights):
+        self._passes, self._rows, self._weights = passes, rows, np.ascontiguousarray(weights, np.float32)
+        self._work: dict[int, _Work] = {}
+
+    def __call__(self, vectors, shifts):
+        """Both in float64, ``(n_outputs, width)`` and ``(n_outputs, 1)``; vectors and shifts are float32."""
+        (n_rows, width), n_outputs = self._rows.shape, len(vectors)
+
+        def sums(block):
+            work = self._work.get(block.start)
+            if work is None:
+                work = self._work[block.start] = _Work(self._rows.block, n_outputs, self._rows.index)
+            return work.add_up(block, self._weights, vectors, shifts)
+
+        parts = self._passes.run(sums, n_rows, width * _shared(n_outputs))
+        return _in_order([part.totals for part in parts]), _in_order([part.weight_totals for part in parts])[:, None]
+
+
+class ChosenRows:
+    """Some rows of a matrix, where they are."""
+
+    def __init__(self, block, index):
+        self.block, self.index = block, index
+        self.shape = len(index), block.shape[1]
+
+    def __len__(self):
+        return len(self.index)
+
+    def __getitem__(self, part):
+        return ChosenRows(self.block, self.index[part])
+
+    def copied(self, part):
+        """Some of them, in a matrix of their own."""
+        return self.block.take(self.index[part], 0, mode="clip")
+
+
+ONE_AFTER_ANOTHER = Passes()
+
+
+def _shared(n_outputs):
+    """How many times as long several outputs take as one, which is limited by memory."""
+    return -(-n_outputs // 4)
+
+
+def _in_order(parts):
+    total = parts[0].copy()
+    for part in parts[1:]:
+        total += part
+    return total
+
+
+class _Work:
+    """What a thread needs to add up a block of rows."""
+
+    def __init__(self, rows, n_outputs, index=_NO_INDEX):
+        width = rows.shape[1]
+        self._rows, self._index = rows, index
+        self._places, self._tile = np.empty(2 * TILE, np.int64), np.empty(TILE, np.float32)
+        self._sums = np.empty((n_outputs, width), np.float32)
+        self.totals, self.weight_totals = np.empty((n_outputs, width)), np.empty(n_outputs)
+
+    def add_up(self, block, weights, vectors=_NO_VECTORS, shifts=_NO_SHIFTS):
+        add_up(
+            self._rows, self._index, vectors, shifts, weights, block.start, block.stop, self._places, self._tile,
+            self._sums, self.totals, self.weight_totals,
+        )  # fmt: skip
+        return self

@@ -1,0 +1,126 @@
+"""Products of a tall matrix of rows with a few vectors, in compiled code: a tile of a few rows at a time.
+
+Libraries are made for products of large matrices. With one to a few dozen vectors they copy the rows to multiply them
+in another order, use a fraction of the processor, and divide the work among threads badly. They also know no zeros:
+with several classes, a row is near the margin of one or two of them. Here some rows stay in the cache while each
+output takes those that have a weight for it; scores and weighted sums of rows come from the same visit.
+
+Rows are independent: a score is the same whatever rows are computed with it. Sums are in float32 over ``FLUSH`` rows,
+then in float64.
+"""
+
+import numpy as np
+
+from frugalsvm._compile import entry, inlined
+
+__all__ = ["TILE", "add_up", "write_scores"]
+
+TILE = 4  # rows
+FLUSH = 256  # rows summed in float32 before the sum goes to float64
+CACHED = 2**17  # numbers that stay in the cache
+
+_ZERO = np.float32(0.0)
+
+
+@inlined
+def _tile_scores(rows, places, vector, scores):
+    """``scores[k] = vector . rows[places[k]]`` for the rows of a tile."""
+    a, b, c, d = rows[places[0]], rows[places[1]], rows[places[2]], rows[places[3]]
+    at_a = at_b = at_c = at_d = _ZERO
+    for j in range(vector.size):
+        x = vector[j]
+        at_a += x * a[j]
+        at_b += x * b[j]
+        at_c += x * c[j]
+        at_d += x * d[j]
+    scores[0], scores[1], scores[2], scores[3] = at_a, at_b, at_c, at_d
+
+
+@inlined
+def _add_tile(rows, places, weights, sums):
+    """``sums += sum_k weights[k] rows[places[k]]`` over a tile."""
+    a, b, c, d = rows[places[0]], rows[places[1]], rows[places[2]], rows[places[3]]
+    at_a, at_b, at_c, at_d = weights[0], weights[1], weights[2], weights[3]
+    for j in range(sums.size):
+        sums[j] += at_a * a[j] + at_b * b[j] + at_c * c[j] + at_d * d[j]
+
+
+@inlined
+def _flush(sums, totals):
+    for o in range(sums.shape[0]):
+        own, total = sums[o], totals[o]
+        for j in range(own.size):
+            total[j] += np.float64(own[j])
+            own[j] = _ZERO
+
+
+@entry
+def write_scores(rows, vectors, first, last, scores):
+    """``scores[o, i] = vectors[o] . rows[i]`` for rows ``first <= i < last``."""
+    n_vectors = vectors.shape[0]
+    for i in range(first, last, TILE):
+        # The last row again where there are no four, and the last vector where there are no two.
+        at_b, at_c, at_d = min(i + 1, last - 1), min(i + 2, last - 1), min(i + 3, last - 1)
+        a, b, c, d = rows[i], rows[at_b], rows[at_c], rows[at_d]
+        # Two vectors at a time: each number that is loaded is used more than once, and all sums fit into registers.
+        for o in range(0, n_vectors, 2):
+            p = min(o + 1, n_vectors - 1)
+            u, v = vectors[o], vectors[p]
+            ua = ub = uc = ud = _ZERO
+            va = vb = vc = vd = _ZERO
+            for j in range(u.size):
+                x, y = u[j], v[j]
+                ua += x * a[j]
+                ub += x * b[j]
+                uc += x * c[j]
+                ud += x * d[j]
+                va += y * a[j]
+                vb += y * b[j]
+                vc += y * c[j]
+                vd += y * d[j]
+            scores[o, i], scores[o, at_b], scores[o, at_c], scores[o, at_d] = ua, ub, uc, ud
+            scores[p, i], scores[p, at_b], scores[p, at_c], scores[p, at_d] = va, vb, vc, vd
+
+
+@entry
+def add_up(rows, index, vectors, shifts, weights, first, last, places, tile, sums, totals, weight_totals):
+    """Sums over rows ``index[i]``, ``first <= i < last``.
+
+    ``totals[o]`` becomes the sum of ``weights[o, i] (vectors[o] . row + shifts[o]) row``, or of ``weights[o, i] row``
+    where there are no vectors, and ``weight_totals[o]`` that of what rows are multiplied with. Rows without a weight
+    for an output are not even read. Without an index, rows are numbered as they are. ``places``, ``tile`` and ``sums``
+    are for work.
+    """
+    n_outputs, n_vectors = weights.shape[0], vectors.shape[0]
+    for o in range(n_outputs):
+        weight_totals[o] = 0.0
+        for j in range(sums.shape[1]):
+            sums[o, j] = _ZERO
+            totals[o, j] = 0.0
+    step, pending = max(TILE, min(FLUSH, CACHED // rows.shape[1])), 0
+    for start in range(first, last, step):
+        stop = min(start + step, last)
+        for o in range(n_outputs):
+            in_tile = 0
+            for i in range(start, stop):
+                if weights[o, i] != _ZERO:
+                    places[in_tile] = i if index.size == 0 else index[i]
+                    places[TILE + in_tile] = i
+                    in_tile += 1
+                if in_tile < TILE and (i < stop - 1 or in_tile == 0):
+                    continue
+                for k in range(in_tile, TILE):
+                    places[k] = places[0]
+                if n_vectors > 0:
+                    _tile_scores(rows, places, vectors[o], tile)
+                for k in range(TILE):
+                    weight = weights[o, places[TILE + k]] if k < in_tile else _ZERO
+                    tile[k] = weight * (tile[k] + shifts[o]) if n_vectors > 0 else weight
+                    weight_totals[o] += np.float64(tile[k])
+                _add_tile(rows, places, tile, sums[o])
+                in_tile = 0
+        pending += step
+        if pending >= FLUSH:
+            _flush(sums, totals)
+            pending = 0
+    _flush(sums, totals)

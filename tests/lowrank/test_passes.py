@@ -1,0 +1,105 @@
+"""Passes over rows: products with a few vectors, and the same numbers on any number of threads."""
+
+import numpy as np
+import pytest
+from support import blobs
+
+from frugalsvm import ASSETClassifier, ASSETRegressor
+from frugalsvm._threads import Threads
+from frugalsvm.lowrank.passes import ChosenRows, CurvedSums, Passes
+
+N_ROWS = 3001
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return np.random.default_rng(0).normal(size=(N_ROWS, 150)).astype(np.float32)
+
+
+def few(n_outputs, n, seed=1):
+    return np.random.default_rng(seed).normal(size=(n_outputs, n)).astype(np.float32)
+
+
+def rarely_nonzero(n_outputs, n):
+    weights = few(n_outputs, n)
+    return weights * (np.random.default_rng(2).random(weights.shape) < 0.2)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2, 5])
+class TestProducts:
+    def test_scores(self, rows, n_outputs):
+        vectors = few(n_outputs, rows.shape[1])
+        np.testing.assert_allclose(Passes().scores(rows, vectors), vectors @ rows.T.astype(np.float64), atol=1e-4)
+
+    def test_scores_of_a_part(self, rows, n_outputs):
+        vectors = few(n_outputs, rows.shape[1])
+        whole = Passes().scores(rows, vectors)
+        np.testing.assert_allclose(Passes().scores(rows[5:24], vectors), whole[:, 5:24], atol=1e-5)
+
+    def test_weighted_sums(self, rows, n_outputs):
+        weights = rarely_nonzero(n_outputs, N_ROWS)
+        expected = weights.astype(np.float64) @ rows
+        np.testing.assert_allclose(Passes().weighted_sums(rows, weights), expected, atol=1e-4)
+
+    def test_rows_without_weight_are_not_read(self, rows, n_outputs):
+        weights, spoiled = rarely_nonzero(n_outputs, N_ROWS), rows.copy()
+        spoiled[~weights.any(axis=0)] = np.nan
+        assert np.array_equal(Passes().weighted_sums(spoiled, weights), Passes().weighted_sums(rows, weights))
+
+    def test_curved_sums(self, rows, n_outputs):
+        index = np.random.default_rng(3).permutation(N_ROWS)[:1999]
+        weights, vectors, shifts = rarely_nonzero(n_outputs, 1999), few(n_outputs, 150), few(n_outputs, 1)[:, 0]
+        chosen = rows[index].astype(np.float64)
+        changes = weights * (vectors @ chosen.T + shifts[:, None])
+        times = CurvedSums(Passes(), ChosenRows(rows, index), weights)
+        for _ in range(2):  # memory is used again
+            sums, totals = times(vectors, shifts)
+            np.testing.assert_allclose(sums, changes @ chosen, rtol=1e-4, atol=1e-2)
+            np.testing.assert_allclose(totals[:, 0], changes.sum(axis=1), rtol=1e-4, atol=1e-2)
+
+    @pytest.mark.parametrize("count", [2, 5])
+    def test_threads_change_nothing(self, rows, n_outputs, count):
+        many, one = Passes(Threads(count)), Passes()
+        vectors, weights = few(n_outputs, 150), rarely_nonzero(n_outputs, N_ROWS)
+        assert np.array_equal(many.scores(rows, vectors), one.scores(rows, vectors))
+        assert np.array_equal(many.weighted_sums(rows, weights), one.weighted_sums(rows, weights))
+        chosen, shifts = ChosenRows(rows, np.arange(N_ROWS)), np.ones(n_outputs, np.float32)
+        both = [CurvedSums(passes, chosen, weights)(vectors, shifts) for passes in (many, one)]
+        assert all(np.array_equal(*each) for each in zip(*both, strict=True))
+
+
+def test_no_rows_at_all(rows):
+    assert Passes().scores(rows[:0], few(2, 150)).shape == (2, 0)
+    assert not Passes().weighted_sums(rows[:0], few(2, 0)).any()
+
+
+def test_a_triangle_becomes_a_matrix():
+    matrix = np.random.default_rng(0).normal(size=(700, 700))
+    matrix += matrix.T
+    mirrored = Passes(Threads(3)).mirrored(np.tril(matrix))
+    np.testing.assert_array_equal(mirrored, matrix.astype(np.float32))
+
+
+MODELS = {
+    "binary": lambda: ASSETClassifier(n_components=64, C=10.0, gamma=0.2, random_state=0),
+    "several classes": lambda: ASSETClassifier(n_components=64, C=10.0, gamma=0.2, random_state=0),
+    "whitened rows": lambda: ASSETClassifier(n_components=64, rank=16, gamma=0.2, random_state=0),
+    "fourier": lambda: ASSETClassifier("fourier", 64, gamma=0.2, random_state=0),
+    "computed rows": lambda: ASSETClassifier(n_components=64, gamma=0.2, memory="400KB", random_state=0),
+    "subgradient steps": lambda: ASSETClassifier(
+        n_components=64, solver="asset", gamma=0.2, max_iter=2, random_state=0
+    ),
+    "regression": lambda: ASSETRegressor(n_components=64, C=10.0, gamma=0.2, random_state=0),
+}
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_fit_is_the_same_on_any_number_of_threads(kind):
+    X, y = blobs(12_000, 4, 4 if kind == "several classes" else 2, seed=0)
+    X = X + np.random.default_rng(0).normal(scale=3.0, size=X.shape)  # there are errors
+    fits = [MODELS[kind]().set_params(n_jobs=n_jobs).fit(X, y) for n_jobs in (None, 2, 5)]
+    for other in fits[1:]:
+        np.testing.assert_array_equal(other.coef_, fits[0].coef_)
+        assert other.objective_ == fits[0].objective_
+        values = [model.predict(X[:3000]) for model in (other, fits[0])]
+        np.testing.assert_array_equal(*values)
