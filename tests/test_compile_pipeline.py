@@ -74,6 +74,23 @@ def test_python_may_call_inner_functions_before_and_after_others_do():
     assert [twice(3.0), four_times(3.0), twice(4.0), twice(1)] == [6.0, 12.0, 8.0, 2]
 
 
+def test_constants_and_options_of_callers_do_not_make_more_code():
+    @inlined
+    def add(x, y):
+        return x + y
+
+    @separate
+    def apart(x):
+        return add(x, 2) + add(x, 3)
+
+    @entry
+    def all_of_them(x):
+        return add(x, 1) + add(x, x) + apart(x)
+
+    assert all_of_them(1) == 11
+    assert len(add.overloads) == 1
+
+
 def test_garbage_is_collected_again_after_a_compilation_also_a_failed_one():
     def wrong(x):
         return x.nothing

@@ -262,8 +262,19 @@ def separate(function: Callable) -> Callable:
 def _inner(function: Callable, options: dict[str, Any]) -> Callable:
     dispatcher = numba.njit(**options, **_INNER)(function)
     if not INTERPRETED:
+        _compile_once_for_constants(dispatcher)
         _compile_twin_for_python(dispatcher, options)
     return dispatcher
+
+
+def _compile_once_for_constants(dispatcher: Any) -> None:
+    """Let calls with a constant use the code for all numbers: Numba compiles a function again for each constant."""
+    choose = dispatcher.get_call_template
+
+    def choose_for_any(args: Any, kws: Any) -> Any:
+        return choose(tuple(map(types.unliteral, args)), {name: types.unliteral(each) for name, each in kws.items()})
+
+    dispatcher.get_call_template = choose_for_any
 
 
 def _compile_twin_for_python(dispatcher: Any, options: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ at in Numba 0.61 to 0.69.
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from numba.core import typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
@@ -108,9 +108,17 @@ class InnerCompiler(CompilerBase):
     """For functions that only compiled code calls."""
 
     library_class: type[JITCodeLibrary] = InnerLibrary
+    _known: ClassVar[dict[Any, Any]] = {}
 
     def __init__(self, typingctx, targetctx, library, args, return_type, flags, locals):
         super().__init__(typingctx, targetctx, library, args, return_type, _Flags(flags), locals)
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile, unless it was done: Numba asks again where a caller has other options."""
+        key = (func, self.state.args, self.state.return_type, self.state.flags.copy())
+        if key not in self._known:
+            self._known[key] = super().compile_extra(func)
+        return self._known[key]._replace(metadata={})  # in which each of them notes its time
 
     def define_pipelines(self) -> list[PassManager]:
         state = self.state
@@ -131,7 +139,7 @@ class EntryCompiler(InnerCompiler):
 
     def compile_extra(self, func: Any) -> Any:
         with _without_garbage_collection():
-            return super().compile_extra(func)
+            return CompilerBase.compile_extra(self, func)
 
 
 @contextmanager

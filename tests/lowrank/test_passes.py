@@ -7,6 +7,7 @@ from support import blobs
 from frugalsvm import ASSETClassifier, ASSETRegressor
 from frugalsvm._threads import Threads
 from frugalsvm.lowrank.passes import ChosenRows, CurvedSums, Passes
+from frugalsvm.lowrank.symmetric import cholesky, gram, inverse_of_lower
 
 N_ROWS = 3001
 
@@ -73,11 +74,35 @@ def test_no_rows_at_all(rows):
     assert not Passes().weighted_sums(rows[:0], few(2, 0)).any()
 
 
-def test_a_triangle_becomes_a_matrix():
-    matrix = np.random.default_rng(0).normal(size=(700, 700))
-    matrix += matrix.T
-    mirrored = Passes(Threads(3)).mirrored(np.tril(matrix))
-    np.testing.assert_array_equal(mirrored, matrix.astype(np.float32))
+class TestSymmetric:
+    SIZES = (3, 64, 700)
+
+    @pytest.mark.parametrize("size", SIZES)
+    def test_gram(self, size):
+        rows = np.random.default_rng(0).normal(size=(900, size))
+        np.testing.assert_allclose(gram(Passes(Threads(3)), rows), rows.T @ rows, atol=1e-10)
+
+    @pytest.mark.parametrize("size", SIZES)
+    def test_factor_and_inverse(self, size):
+        rows, passes = np.random.default_rng(0).normal(size=(2 * size, size)), Passes(Threads(3))
+        matrix = rows.T @ rows
+        factor = cholesky(passes, matrix)
+        np.testing.assert_allclose(factor, np.linalg.cholesky(matrix), atol=1e-9)
+        inverse = inverse_of_lower(passes, factor)
+        np.testing.assert_allclose(gram(passes, inverse, lower=True) @ matrix, np.eye(size), atol=1e-9)
+
+    def test_not_positive_definite(self):
+        matrix = np.eye(200)
+        matrix[150, 150] = -1e-3
+        assert cholesky(Passes(), matrix) is None
+
+    def test_threads_change_nothing(self):
+        rows = np.random.default_rng(0).normal(size=(900, 700))
+        results = []
+        for passes in (Passes(), Passes(Threads(4))):
+            factor = cholesky(passes, gram(passes, rows))
+            results.append(inverse_of_lower(passes, factor))
+        np.testing.assert_array_equal(*results)
 
 
 MODELS = {

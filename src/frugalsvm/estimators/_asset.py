@@ -47,6 +47,7 @@ FEATURE_MAPS = ("nystroem", "fourier")
 SOLVERS = ("newton", "asset", "asset*")
 LANDMARKS = ("uniform", "kmeans++", "kmeans")
 _NEWTON_STEPS, _EPOCHS = 30, 20  # unless max_iter says otherwise
+_MOST_ALONE = 512  # landmarks whose eigenvectors one thread finds as fast as several
 
 # What the last `fit` left behind
 _RESULTS = ("C_", "path_", "best_validation_score_", "objective_", "suboptimality_bound_", "_n_fitted", "_n_iter")
@@ -298,8 +299,8 @@ class LowRankMachine(KernelEstimator):
         self._n_fitted, self.n_iter_ = data.n_rows, self._n_iter
 
     def _new_map(self, candidates, sparse, *, for_device=False):
-        # Eigenvectors are found by the library's own threads; passes over rows have others.
-        with blas_threads(self.n_jobs):
+        # Eigenvectors are found by the library's own threads, where these help; passes over rows have others.
+        with blas_threads(self.n_jobs if self.n_components > _MOST_ALONE else None):
             return self.map_plan().new(candidates, self._rng, sparse=sparse, for_device=for_device)
 
     def _threads(self):

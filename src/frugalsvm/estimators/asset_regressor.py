@@ -90,7 +90,7 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
         not fit is computed again in every pass, and rows that do not fit are sent again.
     n_jobs : int, default=None
         Threads; None is one, -1 all cores. `fit`, predictions and the features of `partial_fit` go through rows in
-        blocks, side by side; subgradient steps are taken one after another. Results do not depend on the number.
+        blocks, side by side; subgradient steps are taken one after another. Results are the same up to rounding.
     random_state : int, RandomState instance or None, default=None
         For landmarks, frequencies, samples of rows and the order of steps.
 

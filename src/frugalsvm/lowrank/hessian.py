@@ -7,7 +7,7 @@ multiply with, and at most 6 for each feature the one that is factorized, whiten
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-__all__ = ["Cholesky", "Hessian", "conjugate_gradients", "factorized", "thinned", "with_ridge"]
+__all__ = ["Cholesky", "Hessian", "conjugate_gradients", "thinned", "with_ridge"]
 
 _TINY = 1e-300
 
@@ -75,7 +75,7 @@ class Cholesky:
 
     def __init__(self, matrices, patience):
         self.patience = patience
-        self._factors = [factorized(matrix) for matrix in matrices]
+        self._factors = [_factorized(matrix) for matrix in matrices]
 
     def solve(self, vectors):
         """An output's vector in each row."""
@@ -85,9 +85,7 @@ class Cholesky:
         return np.array([cho_solve(factor, vector, check_finite=False) for factor, vector in each])
 
 
-def factorized(matrix):
-    """The lower factor of a matrix, as `scipy.linalg.cho_factor` gives it; a little is added to the diagonal."""
-
+def _factorized(matrix):
     def attempt(ridge):
         shifted = matrix.copy()
         np.fill_diagonal(shifted, matrix.diagonal() + ridge)

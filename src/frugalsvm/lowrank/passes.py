@@ -1,21 +1,20 @@
 """Passes over rows on the CPU: blocks of them side by side, on the threads of a fit.
 
 How rows are cut into blocks depends on their number and size alone, and sums of blocks are added in their order: a
-fit gives the same numbers, bit for bit, on however many threads it runs. Matrix products in a pass use one thread
-each; what is no pass over rows, such as a factorization, is left to the threads of the library (`dense`).
+pass gives the same numbers, bit for bit, on however many threads it runs. Matrix products in a pass use one thread
+each.
 """
-
-from contextlib import nullcontext
 
 import numpy as np
 
-from frugalsvm._threads import ONE_THREAD, Threads, blas_threads, row_blocks
+from frugalsvm._threads import ONE_THREAD, Threads, row_blocks
 from frugalsvm.lowrank.row_products import TILE, add_up, write_scores
 
 __all__ = ["ONE_AFTER_ANOTHER", "ChosenRows", "CurvedSums", "Passes"]
 
 _BLOCKS = 32  # of a pass, unless there is a limit for their size
 _LEAST_NUMBERS = 2**16  # in a block
+_LEAST_PRODUCTS = 2**18  # likewise, where a number takes next to no time
 _NO_INDEX, _NO_VECTORS, _NO_SHIFTS = np.zeros(0, np.int64), np.zeros((0, 0), np.float32), np.zeros(0, np.float32)
 _WORTH_A_THREAD = 2**17  # numbers: with fewer for each thread, waking it takes longer than it saves
 
@@ -26,12 +25,13 @@ class Passes:
     def __init__(self, threads: Threads = ONE_THREAD):
         self.threads = threads
 
-    def run(self, function, n_rows, cost, most=None):
+    def run(self, function, n_rows, cost, *, most=None, least=_LEAST_NUMBERS):
         """What a function makes of each block of rows, in their order.
 
-        ``cost``: numbers that are read for each row, or what takes as long. ``most``: rows of a block.
+        ``cost``: numbers that are read for each row, or what takes as long. ``most``: rows of a block. ``least``:
+        numbers of a block.
         """
-        blocks = row_blocks(n_rows, _BLOCKS, least=-(-_LEAST_NUMBERS // cost), most=most)
+        blocks = row_blocks(n_rows, _BLOCKS, least=-(-least // cost), most=most)
         return self._worthwhile(n_rows * cost).run(function, blocks)
 
     def each(self, function, n_rows, cost):
@@ -43,9 +43,9 @@ class Passes:
         """As many threads as help."""
         return Threads(max(1, min(self.threads.count, numbers // _WORTH_A_THREAD)))
 
-    def dense(self):
-        """Context in which matrix products and factorizations use all threads by themselves."""
-        return blas_threads(self.threads.count) if self.threads.count > 1 else nullcontext()
+    def over(self, function, items, numbers):
+        """A function of each item, without results; all together they take as long as reading so many numbers."""
+        self._worthwhile(numbers).run(function, items)
 
     def scores(self, rows, vectors):
         """``vectors @ rows.T`` in float32."""
@@ -59,9 +59,19 @@ class Passes:
             write_scores(rows, vectors, block.start, block.stop, out)
 
         if n_outputs == 1:
-            self.run(one, n_rows, width)
+            self.run(one, n_rows, width, least=_LEAST_PRODUCTS)
         else:
             self.each(several, n_rows, width * _shared(n_outputs))
+        return out
+
+    def products(self, rows, vectors):
+        """The same by the library, in the type of both."""
+        out = np.empty((len(vectors), len(rows)), rows.dtype)
+
+        def fill(block):
+            np.matmul(vectors, rows[block].T, out=out[:, block])
+
+        self.run(fill, *rows.shape, least=_LEAST_PRODUCTS // 2)
         return out
 
     def weighted_sums(self, rows, weights):
@@ -72,20 +82,6 @@ class Passes:
             return _Work(rows, n_outputs).add_up(block, weights).totals
 
         return _in_order(self.run(sums, n_rows, width * _shared(n_outputs)))
-
-    def mirrored(self, lower):
-        """The symmetric matrix of a lower triangle, in float32."""
-        size = len(lower)
-        out = np.empty((size, size), np.float32)
-
-        def fill(rows):
-            before, after = slice(rows.start), slice(rows.stop, None)
-            out[rows, before], out[rows, after] = lower[rows, before], lower[after, rows].T
-            corner = np.tril(lower[rows, rows])
-            out[rows, rows] = corner + np.tril(corner, -1).T
-
-        self.each(fill, size, size)
-        return out
 
 
 class CurvedSums:
@@ -108,7 +104,7 @@ class CurvedSums:
                 work = self._work[block.start] = _Work(self._rows.block, n_outputs, self._rows.index)
             return work.add_up(block, self._weights, vectors, shifts)
 
-        parts = self._passes.run(sums, n_rows, width * _shared(n_outputs))
+        parts = self._passes.run(sums, n_rows, width * _shared(n_outputs), least=_LEAST_PRODUCTS)
         return _in_order([part.totals for part in parts]), _in_order([part.weight_totals for part in parts])[:, None]
 
 

@@ -23,9 +23,16 @@ _ZERO = np.float32(0.0)
 
 
 @inlined
-def _tile_scores(rows, places, vector, scores):
-    """``scores[k] = vector . rows[places[k]]`` for the rows of a tile."""
-    a, b, c, d = rows[places[0]], rows[places[1]], rows[places[2]], rows[places[3]]
+def _add_tile(a, b, c, d, weights, sums):
+    """``sums += weights[0] a + weights[1] b + weights[2] c + weights[3] d``"""
+    at_a, at_b, at_c, at_d = weights[0], weights[1], weights[2], weights[3]
+    for j in range(sums.size):
+        sums[j] += at_a * a[j] + at_b * b[j] + at_c * c[j] + at_d * d[j]
+
+
+@inlined
+def _tile_scores(a, b, c, d, vector, scores):
+    """Products of a vector with four rows."""
     at_a = at_b = at_c = at_d = _ZERO
     for j in range(vector.size):
         x = vector[j]
@@ -34,24 +41,6 @@ def _tile_scores(rows, places, vector, scores):
         at_c += x * c[j]
         at_d += x * d[j]
     scores[0], scores[1], scores[2], scores[3] = at_a, at_b, at_c, at_d
-
-
-@inlined
-def _add_tile(rows, places, weights, sums):
-    """``sums += sum_k weights[k] rows[places[k]]`` over a tile."""
-    a, b, c, d = rows[places[0]], rows[places[1]], rows[places[2]], rows[places[3]]
-    at_a, at_b, at_c, at_d = weights[0], weights[1], weights[2], weights[3]
-    for j in range(sums.size):
-        sums[j] += at_a * a[j] + at_b * b[j] + at_c * c[j] + at_d * d[j]
-
-
-@inlined
-def _flush(sums, totals):
-    for o in range(sums.shape[0]):
-        own, total = sums[o], totals[o]
-        for j in range(own.size):
-            total[j] += np.float64(own[j])
-            own[j] = _ZERO
 
 
 @entry
@@ -111,16 +100,21 @@ def add_up(rows, index, vectors, shifts, weights, first, last, places, tile, sum
                     continue
                 for k in range(in_tile, TILE):
                     places[k] = places[0]
+                a, b, c, d = rows[places[0]], rows[places[1]], rows[places[2]], rows[places[3]]
                 if n_vectors > 0:
-                    _tile_scores(rows, places, vectors[o], tile)
+                    _tile_scores(a, b, c, d, vectors[o], tile)
                 for k in range(TILE):
                     weight = weights[o, places[TILE + k]] if k < in_tile else _ZERO
                     tile[k] = weight * (tile[k] + shifts[o]) if n_vectors > 0 else weight
                     weight_totals[o] += np.float64(tile[k])
-                _add_tile(rows, places, tile, sums[o])
+                _add_tile(a, b, c, d, tile, sums[o])
                 in_tile = 0
         pending += step
-        if pending >= FLUSH:
-            _flush(sums, totals)
-            pending = 0
-    _flush(sums, totals)
+        if pending < FLUSH and stop < last:
+            continue
+        pending = 0
+        for o in range(n_outputs):
+            own, total = sums[o], totals[o]
+            for j in range(own.size):
+                total[j] += np.float64(own[j])
+                own[j] = _ZERO

@@ -52,7 +52,8 @@ def new_training(storage, data, loss, intercept, validation_share, rng) -> Train
         whole = Problem(rows, targets, weights, loss, 0.0, whitening, intercept)
         return _with_sample(storage, whole, n_validation, options, rng)
     order = arrays.asarray(order)
-    whole = Problem(rows, targets[:, order], weights[order], loss, 0.0, whitening, intercept)
+    targets = arrays.xp.take(targets, order, axis=1)  # not by an index, which may leave outputs between each other
+    whole = Problem(rows, targets, weights[order], loss, 0.0, whitening, intercept)
     sample = Sample(*whole[:3])
     if not n_validation:
         return Training(whole, sample, None, whole, options)

@@ -73,25 +73,14 @@ class HostWhitening(MatrixWhitening):
         self._passes, self._transposed = passes, None
 
     def raw(self, vectors: Any) -> Any:
-        if vectors.dtype == np.float32:
-            return self._passes.scores(self._in_single(), vectors)
-        out = np.empty((len(vectors), len(self._double)))
-        self._over(self._double, lambda rows: np.matmul(vectors, self._double[rows].T, out=out[:, rows]))
-        return out
+        return self._passes.products(self._double, vectors) if self._is_double(vectors) else super().raw(vectors)
 
     def features(self, sums: Any) -> Any:
-        if len(sums) > _FEW:
+        if len(sums) > _FEW or not self._is_double(sums):
             return super().features(sums)
-        if sums.dtype == np.float32:
-            if self._transposed is None:
-                self._transposed = np.ascontiguousarray(self._in_single().T)
-            return self._passes.scores(self._transposed, sums)
-        out = np.empty((len(sums), self.n_features))
-        self._over(self._double.T, lambda columns: np.matmul(sums, self._double[:, columns], out=out[:, columns]))
-        return out
-
-    def _over(self, matrix, function):
-        self._passes.run(function, *matrix.shape)
+        if self._transposed is None:
+            self._transposed = np.ascontiguousarray(self._double.T)
+        return self._passes.products(self._transposed, sums)
 
 
 def whitening_with(matrix, width: int, passes: Passes = ONE_AFTER_ANOTHER):

@@ -8,15 +8,15 @@ a few rows, ``subsample`` is the first ones.
 from contextlib import contextmanager
 
 import numpy as np
-from scipy.linalg.lapack import dpotri
 
 from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.arrays.namespace import HOST
-from frugalsvm.lowrank.hessian import factorized, thinned
+from frugalsvm.lowrank.hessian import thinned, with_ridge
 from frugalsvm.lowrank.losses.compiled import along_lines, differentiate, total_losses
 from frugalsvm.lowrank.maps import raw_rows, whitening_of, width_of
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.passes import ChosenRows, CurvedSums, Passes
+from frugalsvm.lowrank.symmetric import cholesky, gram, inverse_of_lower
 from frugalsvm.lowrank.whitening import whitening_with
 
 __all__ = ["BLOCK_ROWS", "COMPILED", "Compiled", "CompiledStorage", "ComputedRows", "StoredRows", "stored_rows"]
@@ -31,7 +31,7 @@ _SAMPLE_ROWS = 64  # rows of a sample for each landmark
 class Compiled:
     """What the solver asks for beside products with rows; arrays are (n_outputs, n_rows), in float32."""
 
-    arrays, direction_dtype = HOST, np.dtype(np.float32)
+    arrays, direction_dtype = HOST, np.dtype(np.float64)
 
     def __init__(self, threads: Threads = ONE_THREAD):
         self.passes = Passes(threads)
@@ -118,10 +118,15 @@ class Compiled:
             np.multiply(problem.whitening.features(rows.copied(part)), roots[part, d:], out=roots[part, :d])
 
         self.passes.run(fill, len(rows), d)
-        with self.passes.dense():
-            matrix = (roots.T @ roots).astype(np.float64)
-            inverse, _ = dpotri(factorized(regularized_hessian(problem, matrix))[0], lower=1, overwrite_c=1)
-        return _Inverse(self.passes, self.passes.mirrored(inverse), options.patience)
+        matrix = regularized_hessian(problem, gram(self.passes, roots).astype(np.float64))
+        factor = with_ridge(lambda ridge: self._cholesky(matrix, ridge), float(matrix.diagonal().max()))
+        inverse = inverse_of_lower(self.passes, factor).astype(np.float32)
+        return _Inverse(self.passes, gram(self.passes, inverse, lower=True), options.patience)
+
+    def _cholesky(self, matrix, ridge):
+        shifted = matrix.copy()
+        np.fill_diagonal(shifted, matrix.diagonal() + ridge)
+        return cholesky(self.passes, shifted)
 
 
 class _Inverse:
@@ -135,7 +140,8 @@ class _Inverse:
 
     def solve(self, vectors):
         """An output's vector in each row."""
-        return self._passes.scores(self._matrix, vectors.astype(np.float32, copy=False))
+        # In float32: what it makes better need not be exact. Directions are in float64, or bounds would suffer.
+        return self._passes.scores(self._matrix, vectors.astype(np.float32)).astype(vectors.dtype)
 
 
 COMPILED = Compiled()

@@ -1,0 +1,77 @@
+"""Symmetric matrices in blocks, on threads: products of a matrix with itself, Cholesky factors, inverses.
+
+Libraries that are given several threads for a factorization of a thousand rows often take longer than with one, and
+longer still while others' threads are about. Here all work is in products of blocks, each with one thread; blocks
+depend on the size alone, and so does every bit of the result.
+"""
+
+import numpy as np
+
+from frugalsvm._threads import row_blocks
+
+__all__ = ["cholesky", "gram", "inverse_of_lower"]
+
+_BLOCKS, _LEAST = 16, 64  # rows and columns are divided into so many blocks, of so many at least
+_WIDE = 8  # blocks of a product: there are many pairs of them
+
+
+def _blocks(size, count=_BLOCKS):
+    return row_blocks(size, count, least=_LEAST)
+
+
+def gram(passes, rows, *, lower=False):
+    """``rows.T @ rows``; ``lower``: of a lower triangular matrix."""
+    size = rows.shape[1]
+    out, blocks = np.empty((size, size), rows.dtype), _blocks(size, _WIDE)
+
+    def fill(pair):
+        a, b = pair
+        first = a.start if lower else 0  # above, there are zeros
+        out[a, b] = rows[first:, a].T @ rows[first:, b]
+        if a != b:
+            out[b, a] = out[a, b].T
+
+    pairs = [(a, b) for k, a in enumerate(blocks) for b in blocks[: k + 1]]
+    passes.over(fill, pairs, len(rows) * size)
+    return out
+
+
+def cholesky(passes, matrix):
+    """The lower factor; None if a matrix is not positive definite."""
+    factor, blocks = np.tril(matrix), _blocks(len(matrix))
+    for k, own in enumerate(blocks):
+        try:
+            factor[own, own] = corner = np.linalg.cholesky(factor[own, own])
+        except np.linalg.LinAlgError:
+            return None
+        _eliminate(passes, factor, own, np.linalg.inv(corner).T, blocks[k + 1 :])
+    return factor
+
+
+def _eliminate(passes, factor, own, inverse, below):
+    """Take the columns of one block out of those after it."""
+    numbers = (len(factor) - own.stop) * (own.stop - own.start)
+
+    def solve(rows):
+        factor[rows, own] = factor[rows, own] @ inverse
+
+    def update(rows):
+        after = slice(own.stop, rows.stop)
+        factor[rows, after] -= factor[rows, own] @ factor[after, own].T
+
+    passes.over(solve, below, numbers)
+    passes.over(update, below[::-1], 4 * numbers)  # the longest first
+
+
+def inverse_of_lower(passes, factor):
+    """The inverse of a lower triangular matrix."""
+    inverse, blocks = np.zeros_like(factor), _blocks(len(factor))
+    for k, own in enumerate(blocks):
+        inverse[own, own] = corner = np.linalg.inv(factor[own, own])
+        left = corner @ factor[own, : own.start]
+
+        def fill(columns, own=own, left=left):
+            inverse[own, columns] = -(left[:, columns.start :] @ inverse[columns.start : own.start, columns])
+
+        passes.over(fill, blocks[:k], 4 * left.size)
+    return inverse
