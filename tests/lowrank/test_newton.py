@@ -29,7 +29,7 @@ from frugalsvm.lowrank.hessian import Hessian, conjugate_gradients
 from frugalsvm.lowrank.landmarks import place_landmarks
 from frugalsvm.lowrank.losses import EpsilonInsensitive, Hinge, SquaredEpsilonInsensitive, SquaredHinge
 from frugalsvm.lowrank.losses.compiled import along_lines, differentiate
-from frugalsvm.lowrank.nystroem import kernel_rows, new_nystroem
+from frugalsvm.lowrank.nystroem import bare_nystroem, kernel_rows, new_nystroem, with_whitening
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Problem, Sample, Slopes
 from frugalsvm.lowrank.training import Data, new_training
@@ -564,6 +564,24 @@ class TestNystroem:
         np.testing.assert_allclose(few.eigenvalues, eigenvalues[-5:], rtol=1e-6)
         assert few.whitening.shape == (50, 5)
         assert new_nystroem(RBF(0.1), X, 1e-2, rank=1000).whitening.shape[1] < 50
+
+    def test_many_landmarks(self):
+        """By Cholesky's factor where no eigenvalue is small: other features, with the same inner products."""
+        X = np.random.default_rng(0).normal(size=(600, 6))
+        matrix = rbf_kernel(X, gamma=2.0)
+        for threshold, by_factor in ((1e-7, True), (0.1, False)):
+            feature_map = new_nystroem(RBF(2.0), X, threshold)
+            assert (feature_map.eigenvalues is None) == by_factor
+            V = matrix @ feature_map.whitening
+            values, vectors = np.linalg.eigh(matrix)
+            kept = values > threshold * values[-1]
+            assert V.shape[1] == kept.sum()
+            exact = (vectors[:, kept] * values[kept]) @ vectors[:, kept].T
+            np.testing.assert_allclose(V @ V.T, exact, atol=1e-9)
+        bare, coefficients = bare_nystroem(RBF(2.0), X), np.random.default_rng(1).normal(size=(1, 601))
+        whole, parameters = with_whitening(bare, coefficients, 1e-7, None)
+        back = parameters[:, :-1] @ whole.whitening.T
+        np.testing.assert_allclose(back, coefficients[:, :-1], atol=1e-6)
 
     def test_duplicates_share_a_direction(self):
         X = np.random.default_rng(0).normal(size=(6, 3))

@@ -37,6 +37,7 @@ from frugalsvm.lowrank.epochs import parameters_of, run_epochs
 from frugalsvm.lowrank.losses import losses_for
 from frugalsvm.lowrank.maps import MapPlan, linear_values, map_bytes, moved_map, n_candidates, raw_weights, width_of
 from frugalsvm.lowrank.nystroem import Nystroem, with_whitening
+from frugalsvm.lowrank.passes import Passes
 from frugalsvm.lowrank.stream import LENGTH, Learned, Method, Stream, learn_batch, nothing_yet, with_weight
 from frugalsvm.lowrank.subgradient import STEP
 from frugalsvm.lowrank.training import Data, Watcher, new_training, solve_path, validation_scores
@@ -47,7 +48,6 @@ FEATURE_MAPS = ("nystroem", "fourier")
 SOLVERS = ("newton", "asset", "asset*")
 LANDMARKS = ("uniform", "kmeans++", "kmeans")
 _NEWTON_STEPS, _EPOCHS = 30, 20  # unless max_iter says otherwise
-_MOST_ALONE = 512  # landmarks whose eigenvectors one thread finds as fast as several
 
 # What the last `fit` left behind
 _RESULTS = ("C_", "path_", "best_validation_score_", "objective_", "suboptimality_bound_", "_n_fitted", "_n_iter")
@@ -299,9 +299,9 @@ class LowRankMachine(KernelEstimator):
         self._n_fitted, self.n_iter_ = data.n_rows, self._n_iter
 
     def _new_map(self, candidates, sparse, *, for_device=False):
-        # Eigenvectors are found by the library's own threads, where these help; passes over rows have others.
-        with blas_threads(self.n_jobs if self.n_components > _MOST_ALONE else None):
-            return self.map_plan().new(candidates, self._rng, sparse=sparse, for_device=for_device)
+        with blas_threads(None):
+            passes = Passes(self._threads())
+            return self.map_plan().new(candidates, self._rng, sparse=sparse, for_device=for_device, passes=passes)
 
     def _threads(self):
         return Threads(thread_count(self.n_jobs))

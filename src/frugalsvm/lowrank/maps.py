@@ -10,6 +10,7 @@ from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.lowrank.fourier import features, moved_phases, new_fourier, prefers_structured
 from frugalsvm.lowrank.landmarks import SAMPLE_PER_LANDMARK, place_landmarks
 from frugalsvm.lowrank.nystroem import Nystroem, bare_nystroem, kernel_rows, moved_landmarks, new_nystroem
+from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER
 
 __all__ = [
     "MapPlan",
@@ -44,7 +45,7 @@ class MapPlan(NamedTuple):
     rank: int | None
     structured: Any  # True, False or "auto"
 
-    def new(self, candidates, rng, *, sparse=False, for_device=False):
+    def new(self, candidates, rng, *, sparse=False, for_device=False, passes=ONE_AFTER_ANOTHER):
         """A map; ``candidates`` are dense rows from which landmarks are made, ``sparse`` tells whether X is.
 
         For a device, landmarks have no whitening: what whitens them stays there.
@@ -53,7 +54,7 @@ class MapPlan(NamedTuple):
             landmarks = place_landmarks(self.landmarks, candidates, self.n_components, rng)
             if for_device:
                 return bare_nystroem(self.kernel, landmarks)
-            return new_nystroem(self.kernel, landmarks, self.eigenvalue_threshold, self.rank)
+            return new_nystroem(self.kernel, landmarks, self.eigenvalue_threshold, self.rank, passes)
         structured = self.structured
         if structured == "auto":
             structured = prefers_structured(self.n_features, self.n_components, sparse)

@@ -1,7 +1,8 @@
 """The Nystroem map: kernel values with s landmarks, whitened by the eigenvectors of their kernel matrix.
 
 With ``K_SS = Q D Q'`` the features of x are ``K(x, S) Q D^-1/2`` (16), and a linear function of them with weights w
-is the kernel expansion ``K(x, S) a``, ``a = Q D^-1/2 w``: prediction needs kernel values with the landmarks only.
+is the kernel expansion ``K(x, S) a``, ``a = Q D^-1/2 w``: prediction needs kernel values with the landmarks only. For
+many landmarks without small eigenvalues, Cholesky's factor takes the place of ``Q D^1/2``.
 
 The eigenvalues kept are those above ``1e-7`` of the largest. Kernel values are float32: far below that is noise, and
 the threshold 1e-16 of the paper fits directions that are rounding errors (20 % test error on Adult).
@@ -13,13 +14,17 @@ import numpy as np
 
 from frugalsvm._compile import entry
 from frugalsvm._stored import are_squared_norms, stored
+from frugalsvm._threads import blas_threads
 from frugalsvm.core.fastmath import rows_dot
 from frugalsvm.core.kernels import kernel_block
+from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER
 from frugalsvm.lowrank.products import steady_product
+from frugalsvm.lowrank.symmetric import cholesky, inverse_of_lower
 
 __all__ = ["Nystroem", "bare_nystroem", "kernel_rows", "moved_landmarks", "new_nystroem", "with_whitening"]
 
 _NOTHING = 1e-16
+_MANY = 512  # landmarks: eigenvectors of fewer are found at once, and by one thread as fast as by several
 BLOCK_ROWS = 256  # a block of kernel values stays in the cache between the product and the exponential
 
 
@@ -32,35 +37,62 @@ class Nystroem(NamedTuple):
     landmarks: np.ndarray  # (s, n_features) float32
     norms: np.ndarray  # (s,) their squared norms
     whitening: np.ndarray | None  # (s, d) float64: Q D^-1/2; None where coefficients are those of kernel values
-    eigenvalues: np.ndarray | None  # (d,) those that were kept
+    eigenvalues: np.ndarray | None  # (d,) those that were kept; None where none had to be found
 
     def is_sound(self, sizes) -> bool:
         """Whether the norms are those of the landmarks."""
-        both = (self.whitening is None) == (self.eigenvalues is None)
-        return both and are_squared_norms(self.norms, self.landmarks)
+        whitened = self.whitening is not None or self.eigenvalues is None
+        return whitened and are_squared_norms(self.norms, self.landmarks)
 
 
-def new_nystroem(kernel, landmarks, threshold=1e-7, rank=None):
+def new_nystroem(kernel, landmarks, threshold=1e-7, rank=None, passes=ONE_AFTER_ANOTHER):
     """The map for landmarks (dense rows); keeps eigenvalues above ``threshold`` of the largest, ``rank`` at most."""
+    matrix, norms = _kernel_matrix(kernel, landmarks, passes)
+    whitening = eigenvalues = None
+    if rank is None and len(matrix) > _MANY:
+        whitening = _whitened_by_cholesky(matrix, threshold, passes)
+    if whitening is None:
+        with blas_threads(passes.threads.count if len(matrix) > _MANY else None):
+            whitening, eigenvalues = _whitened_by_eigenvectors(matrix, threshold, rank)
+    landmarks = np.ascontiguousarray(landmarks, np.float32)
+    return Nystroem(kernel, landmarks, norms.astype(np.float32), _without_rounding_errors(whitening), eigenvalues)
+
+
+def _kernel_matrix(kernel, landmarks, passes):
+    """Kernel values between landmarks, and the squared norms of these, in float64."""
     exact = np.ascontiguousarray(landmarks, np.float64)
-    norms = np.square(exact).sum(axis=1)
-    matrix = np.empty((len(exact), len(exact)))
-    kernel_block(kernel, exact @ exact.T, norms, norms, matrix)
-    eigenvalues, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    norms, products = np.square(exact).sum(axis=1), exact @ exact.T
+    matrix = np.empty_like(products)
+
+    def fill(rows):
+        kernel_block(kernel, products[rows], norms, norms[rows], matrix[rows])
+
+    passes.each(fill, *matrix.shape)
+    return matrix, norms
+
+
+def _whitened_by_cholesky(matrix, threshold, passes):
+    """The inverse of the transposed factor; None where an eigenvalue may be below a share of the largest.
+
+    The same models as with eigenvectors in a fraction of the time: features are rotated, no more.
+    """
+    shifted = matrix.copy()
+    # The largest eigenvalue is at most the largest sum of a row.
+    np.fill_diagonal(shifted, matrix.diagonal() - threshold * np.abs(matrix).sum(axis=1).max())
+    if cholesky(passes, shifted) is None:
+        return None
+    return np.ascontiguousarray(inverse_of_lower(passes, cholesky(passes, matrix)).T)
+
+
+def _whitened_by_eigenvectors(matrix, threshold, rank):
+    eigenvalues, vectors = np.linalg.eigh(matrix)
     keep = eigenvalues > threshold * max(eigenvalues[-1], 0.0)
     if rank is not None:
         keep[:-rank] = False
     if not keep.any():
         raise ValueError("All kernel values between landmarks are zero: there is nothing to learn from.")
     eigenvalues, vectors = eigenvalues[keep], vectors[:, keep]
-    landmarks = np.ascontiguousarray(landmarks, np.float32)
-    return Nystroem(
-        kernel,
-        landmarks,
-        norms.astype(np.float32),
-        _without_rounding_errors(np.ascontiguousarray(vectors / np.sqrt(eigenvalues))),
-        eigenvalues,
-    )
+    return np.ascontiguousarray(vectors / np.sqrt(eigenvalues)), eigenvalues
 
 
 def _without_rounding_errors(whitening):
@@ -118,6 +150,7 @@ def kernel_rows(nystroem, X, out, *, steady=False):
 def with_whitening(nystroem, parameters, threshold, rank):
     """A map without a whitening, which a device has left, with one; and the same model in terms of features."""
     whole = new_nystroem(nystroem.kernel, nystroem.landmarks, threshold, rank)
-    # With coefficients a of kernel values, weights are D^1/2 Q' a, and the whitening is Q D^-1/2.
-    weights = parameters[:, :-1] @ (whole.whitening * whole.eigenvalues)
+    matrix, _ = _kernel_matrix(nystroem.kernel, nystroem.landmarks, ONE_AFTER_ANOTHER)
+    # With K = F F', the whitening is F^-T, and a function with coefficients a of kernel values has weights F' a.
+    weights = parameters[:, :-1] @ matrix @ whole.whitening
     return whole, np.column_stack([weights, parameters[:, -1]])

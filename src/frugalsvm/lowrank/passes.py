@@ -31,8 +31,12 @@ class Passes:
         ``cost``: numbers that are read for each row, or what takes as long. ``most``: rows of a block. ``least``:
         numbers of a block.
         """
-        blocks = row_blocks(n_rows, _BLOCKS, least=-(-least // cost), most=most)
-        return self._worthwhile(n_rows * cost).run(function, blocks)
+        return self._worthwhile(n_rows * cost).run(function, self.blocks(n_rows, cost, least, most))
+
+    @staticmethod
+    def blocks(n_rows, cost, least, most=None):
+        """How rows are cut."""
+        return row_blocks(n_rows, _BLOCKS, least=-(-least // cost), most=most)
 
     def each(self, function, n_rows, cost):
         """The same for what does not depend on how rows are cut, without results: in as few blocks as there may be."""
@@ -71,7 +75,7 @@ class Passes:
         def fill(block):
             np.matmul(vectors, rows[block].T, out=out[:, block])
 
-        self.run(fill, *rows.shape, least=_LEAST_PRODUCTS // 2)
+        self.run(fill, *rows.shape, least=_LEAST_PRODUCTS)
         return out
 
     def weighted_sums(self, rows, weights):
@@ -79,7 +83,9 @@ class Passes:
         (n_rows, width), n_outputs = rows.shape, len(weights)
 
         def sums(block):
-            return _Work(rows, n_outputs).add_up(block, weights).totals
+            work = _Work(rows, n_outputs)
+            add_up(*work.arguments(block, weights))
+            return work.totals
 
         return _in_order(self.run(sums, n_rows, width * _shared(n_outputs)))
 
@@ -92,20 +98,27 @@ class CurvedSums:
 
     def __init__(self, passes, rows, weights):
         self._passes, self._rows, self._weights = passes, rows, np.ascontiguousarray(weights, np.float32)
-        self._work: dict[int, _Work] = {}
+        n_outputs, (n_rows, width) = len(weights), rows.shape
+        self._vectors, self._shifts = np.empty((n_outputs, width), np.float32), np.empty(n_outputs, np.float32)
+        self._numbers = n_rows * width * _shared(n_outputs)
+        # All that can be done beforehand: while many threads wait for Python's lock, each call counts.
+        blocks = passes.blocks(n_rows, width * _shared(n_outputs), _LEAST_PRODUCTS)
+        self._work = [_Work(rows.block, n_outputs, rows.index) for _ in blocks]
+        self._arguments = [
+            work.arguments(block, self._weights, self._vectors, self._shifts)
+            for work, block in zip(self._work, blocks, strict=True)
+        ]
 
     def __call__(self, vectors, shifts):
-        """Both in float64, ``(n_outputs, width)`` and ``(n_outputs, 1)``; vectors and shifts are float32."""
-        (n_rows, width), n_outputs = self._rows.shape, len(vectors)
+        """Both in float64, ``(n_outputs, width)`` and ``(n_outputs, 1)``."""
+        self._vectors[:], self._shifts[:] = vectors, shifts
+        self._passes.over(_add_up, self._arguments, self._numbers)
+        totals, weight_totals = zip(*((work.totals, work.weight_totals) for work in self._work), strict=True)
+        return _in_order(totals), _in_order(weight_totals)[:, None]
 
-        def sums(block):
-            work = self._work.get(block.start)
-            if work is None:
-                work = self._work[block.start] = _Work(self._rows.block, n_outputs, self._rows.index)
-            return work.add_up(block, self._weights, vectors, shifts)
 
-        parts = self._passes.run(sums, n_rows, width * _shared(n_outputs), least=_LEAST_PRODUCTS)
-        return _in_order([part.totals for part in parts]), _in_order([part.weight_totals for part in parts])[:, None]
+def _add_up(arguments):
+    add_up(*arguments)
 
 
 class ChosenRows:
@@ -151,9 +164,9 @@ class _Work:
         self._sums = np.empty((n_outputs, width), np.float32)
         self.totals, self.weight_totals = np.empty((n_outputs, width)), np.empty(n_outputs)
 
-    def add_up(self, block, weights, vectors=_NO_VECTORS, shifts=_NO_SHIFTS):
-        add_up(
+    def arguments(self, block, weights, vectors=_NO_VECTORS, shifts=_NO_SHIFTS):
+        """Those of `add_up`."""
+        return (
             self._rows, self._index, vectors, shifts, weights, block.start, block.stop, self._places, self._tile,
             self._sums, self.totals, self.weight_totals,
         )  # fmt: skip
-        return self
