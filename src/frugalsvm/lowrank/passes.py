@@ -75,7 +75,8 @@ class Passes:
         def fill(block):
             np.matmul(vectors, rows[block].T, out=out[:, block])
 
-        self.run(fill, *rows.shape, least=_LEAST_PRODUCTS)
+        n_rows, width = rows.shape
+        self.run(fill, n_rows, 2 * width * _shared(len(vectors)), least=_LEAST_PRODUCTS)
         return out
 
     def weighted_sums(self, rows, weights):
