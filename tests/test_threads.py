@@ -2,10 +2,13 @@
 
 import os
 import threading
+import time
+from types import SimpleNamespace
 
 import pytest
 
-from frugalsvm._threads import ONE_THREAD, Threads, row_blocks
+from frugalsvm import _threads
+from frugalsvm._threads import ONE_THREAD, Threads, blas_threads, row_blocks
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
@@ -29,6 +32,47 @@ def test_an_error_in_a_block_reaches_the_caller_and_the_threads_go_on():
     with pytest.raises(ValueError, match="block"):
         Threads(2).run(fail, range(10))
     assert Threads(2).run(str, range(3)) == ["0", "1", "2"]
+
+
+def test_nobody_works_any_more_after_an_error():
+    """Somebody may take back what was changed."""
+    at_work, together = set(), threading.Barrier(2, timeout=30)
+
+    def work(x):
+        at_work.add(x)
+        together.wait()
+        if x == 0:
+            raise KeyboardInterrupt
+        time.sleep(0.1)
+        at_work.remove(x)
+
+    with pytest.raises(KeyboardInterrupt):
+        Threads(2).run(work, range(10))
+    assert at_work == {0}
+
+
+def test_an_interrupted_caller_waits_for_the_others(monkeypatch):
+    """Ctrl-C reaches the calling thread while it waits."""
+    ends, end, begun = [], _threads._Job.end, threading.Event()
+
+    def interrupted(job):
+        if not ends:
+            ends.append("interrupted")
+            raise KeyboardInterrupt
+        end(job)
+
+    def work(x):
+        if threading.current_thread() is threading.main_thread():
+            begun.wait(30)
+            return
+        begun.set()
+        time.sleep(0.1)
+        ends.append(x)
+
+    monkeypatch.setattr(_threads._Job, "end", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Threads(2).run(work, range(2))
+    assert len(ends) == 2
 
 
 def test_blocks_within_a_block_run_on_its_thread():
@@ -62,3 +106,24 @@ def test_row_blocks_cover_all_rows(n_rows, n_threads, least, most, sizes):
     blocks = row_blocks(n_rows, n_threads, least, most)
     assert [block.stop - block.start for block in blocks] == sizes
     assert [i for block in blocks for i in range(n_rows)[block]] == list(range(n_rows))
+
+
+def test_blocks_are_whole_numbers_of_steps():
+    blocks = row_blocks(1000, 3, step=64)
+    assert [block.start % 64 for block in blocks] == [0, 0, 0]
+    assert [i for block in blocks for i in range(1000)[block]] == list(range(1000))
+    assert len(row_blocks(63, 3, step=64)) == 1
+    assert all(block.stop > block.start for n in range(1, 500) for block in row_blocks(n, 7, step=64))
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "work", "expected"), [(4, 1e6, 1), (4, 9e6, 2), (4, 1e9, 4), (1, 1e9, 1), (None, 1e9, 1), (3, None, 3)]
+)
+def test_products_use_as_many_threads_as_pay(monkeypatch, n_jobs, work, expected):
+    used = []
+    monkeypatch.setattr(_threads, "WORTH_A_THREAD", 4e6)
+    monkeypatch.setattr(
+        _threads, "_thread_controller", lambda: SimpleNamespace(limit=lambda limits, user_api: used.append(limits))
+    )
+    blas_threads(n_jobs) if work is None else blas_threads(n_jobs, work)
+    assert used == [expected]

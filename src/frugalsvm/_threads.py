@@ -7,9 +7,12 @@ calls at a time (its own work queue). While blocks run side by side, each matrix
 """
 
 import itertools
+import math
+import multiprocessing
 import numbers
 import os
 import queue
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -22,8 +25,14 @@ from frugalsvm.exceptions import ParameterError
 __all__ = ["ONE_THREAD", "Threads", "blas_threads", "row_blocks", "thread_count"]
 
 
+WORTH_A_THREAD = 4e6  # multiplications, about 0.1 ms: a product that waits for several threads takes 0.02 ms longer
+
+
 def thread_count(n_jobs: Any) -> int:
-    """The number of threads, as in joblib: None is one, -1 all cores, -2 all but one."""
+    """The number of threads, as in joblib: None is one, -1 all cores, -2 all but one.
+
+    All cores are those that are there for this task: where tasks run side by side already, there are fewer.
+    """
     if n_jobs is None:
         return 1
     if not isinstance(n_jobs, numbers.Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
@@ -34,10 +43,50 @@ def thread_count(n_jobs: Any) -> int:
 
 
 def _n_cores() -> int:
-    """The cores that this process may use."""
+    """The cores that are there for this task.
+
+    ``OMP_NUM_THREADS`` counts as it does in scikit-learn: joblib gives its worker processes their share by it.
+    """
+    if _has_one_core():
+        return 1
+    cores = _usable_cores(os.environ.get("LOKY_MAX_CPU_COUNT"))
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        cores = min(cores, len(os.sched_getaffinity(0)))
+    share = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()  # "4,2" is for nested regions
+    return min(cores, int(share)) if share.isdecimal() and int(share) > 0 else cores
+
+
+@cache  # joblib reads files of the system for it
+def _usable_cores(limit: str | None) -> int:
+    """The cores that this process may use by affinity, the limits of its container and ``LOKY_MAX_CPU_COUNT``."""
+    import joblib
+
+    return joblib.cpu_count()
+
+
+def _has_one_core() -> bool:
+    """Whether this is one of the tasks that take a core each: of a process pool, joblib's threads, or Dask."""
+    if multiprocessing.current_process().daemon:
+        return True
+    return _is_thread_of_joblib() or _is_task_of_dask()
+
+
+def _is_thread_of_joblib() -> bool:
+    joblib = sys.modules.get("joblib.parallel")
+    if joblib is None or threading.current_thread() is threading.main_thread():
+        return False  # worker processes of joblib run their tasks in the main thread
+    return (joblib.get_active_backend()[0].nesting_level or 0) > 0
+
+
+def _is_task_of_dask() -> bool:
+    distributed = sys.modules.get("distributed.worker")
+    if distributed is None:
+        return False
+    try:
+        distributed.get_worker()
+    except ValueError:
+        return False
+    return True
 
 
 @cache
@@ -45,20 +94,26 @@ def _thread_controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def blas_threads(n_jobs):
-    """Context in which matrix products use ``n_jobs`` threads, counted as in joblib; None is one."""
-    return _thread_controller().limit(limits=thread_count(n_jobs), user_api="blas")
+def blas_threads(n_jobs, work: float = math.inf):
+    """Context in which matrix products use ``n_jobs`` threads, counted as in joblib; None is one.
+
+    With ``work``, the number of multiplications in a product, they use as many as pay and no more.
+    """
+    count = max(1, min(thread_count(n_jobs), work // WORTH_A_THREAD))
+    return _thread_controller().limit(limits=int(count), user_api="blas")
 
 
-def row_blocks(n_rows: int, n_threads: int, least: int = 1, most: int | None = None) -> list[slice]:
+def row_blocks(n_rows: int, n_threads: int, least: int = 1, most: int | None = None, step: int = 1) -> list[slice]:
     """Slices of about the same size that cover all rows: one for each thread, but of at least ``least`` rows.
 
-    With ``most``, blocks have no more rows than that, so there may be more blocks than threads.
+    With ``most``, blocks have no more rows than that, so there may be more blocks than threads. All begin at multiples
+    of ``step``.
     """
-    count = max(1, min(n_threads, n_rows // max(least, 1)))
+    count = max(1, min(n_threads, n_rows // max(least, step)))
     if most is not None:
         count = max(count, -(-n_rows // most))
-    edges = [n_rows * i // count for i in range(count + 1)]
+    n_steps = -(-n_rows // step)
+    edges = [min(n_steps * i // count * step, n_rows) for i in range(count + 1)]
     return [slice(start, stop) for start, stop in itertools.pairwise(edges)]
 
 
@@ -68,36 +123,38 @@ class _Job:
     def __init__(self, function: Callable, items: Sequence):
         self._function, self._items = function, items
         self.results: list[Any] = [None] * len(items)
-        self._next = itertools.count()  # taking from it is atomic
-        self._left, self._lock = len(items), threading.Lock()
-        self._done = threading.Event()
         self.error: BaseException | None = None
+        self._next = itertools.count()  # taking from it is atomic
+        self._changed = threading.Condition()
+        self._n_working, self._is_over = 0, False
 
     def work(self) -> None:
         """Take items until there are none."""
+        with self._changed:
+            if self._is_over:
+                return
+            self._n_working += 1
         _here.is_working = True
         try:
-            self._work()
+            self._take_items()
         finally:
             _here.is_working = False
+            with self._changed:
+                self._n_working -= 1
+                self._changed.notify_all()
 
-    def _work(self) -> None:
-        while (i := next(self._next)) < len(self._items):
+    def _take_items(self) -> None:
+        while self.error is None and (i := next(self._next)) < len(self._items):
             try:
-                if self.error is None:
-                    self.results[i] = self._function(self._items[i])
+                self.results[i] = self._function(self._items[i])
             except BaseException as error:
                 self.error = error
-            with self._lock:
-                self._left -= 1
-                if not self._left:
-                    self._done.set()
 
-    def wait(self) -> list:
-        self._done.wait()
-        if self.error is not None:
-            raise self.error
-        return self.results
+    def end(self) -> None:
+        """Wait for those that work; nobody begins any more."""
+        with self._changed:
+            self._is_over = True
+            self._changed.wait_for(lambda: self._n_working == 0)
 
 
 class _Pool:
@@ -146,8 +203,15 @@ class Threads:
             return [function(item) for item in items]
         job = _Job(function, items)
         _pool.offer(job, n_helpers)
-        job.work()
-        return job.wait()
+        try:
+            job.work()
+            job.end()
+        except BaseException as error:  # Ctrl-C: what other threads change must not change any more after this
+            job.error = job.error or error
+            job.end()
+        if job.error is not None:
+            raise job.error
+        return job.results
 
 
 ONE_THREAD = Threads(1)

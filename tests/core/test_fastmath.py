@@ -16,8 +16,8 @@ from frugalsvm.core.fastmath import (
 )
 
 TYPES = [np.float32, np.float64]
-# Relative error, and the logarithm of the smallest normal number
-ACCURACY = {np.float32: (2e-7, -126), np.float64: (1e-15, -1022)}
+# Relative error, and the logarithm of the smallest result
+ACCURACY = {np.float32: (2e-7, -100), np.float64: (1e-15, -500)}
 
 
 @entry
@@ -79,10 +79,10 @@ class TestExp2:
         t = -np.geomspace(1e-38, 1e-3, 10_000).astype(dtype)
         assert exp2(t).max() <= 1.0
 
-    def test_underflow_stops_at_the_smallest_normal_number(self, dtype):
+    def test_underflow_stops_far_above_the_smallest_normal_number(self, dtype):
         lowest = ACCURACY[dtype][1]
         t = np.array([lowest, lowest - 0.5, lowest - 1, -2000.0, -1e9, -1e30], dtype)
-        np.testing.assert_array_equal(exp2(t), np.full(6, np.finfo(dtype).tiny))
+        np.testing.assert_array_equal(exp2(t), np.full(6, 2.0**lowest, dtype))
 
 
 class TestCosTurns:

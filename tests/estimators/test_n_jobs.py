@@ -1,13 +1,10 @@
 """``n_jobs`` counts threads as joblib does, and what is no number of threads is refused."""
 
-import joblib
 import numpy as np
 import pytest
 from support import blobs
 
 import frugalsvm
-from frugalsvm import _threads
-from frugalsvm._threads import thread_count
 
 X, Y = blobs(60, 2, 2, seed=0)
 ESTIMATORS = [name for name in frugalsvm.__all__ if name.endswith(("Classifier", "Regressor", "SVC", "Perceptron"))]
@@ -27,13 +24,3 @@ def test_what_is_no_number_of_threads_is_refused(name, n_jobs):
 def test_all_cores(name):
     model = getattr(frugalsvm, name)(n_jobs=-1).fit(X, Y)
     assert np.isfinite(model.predict(X)).all()
-
-
-def test_counting(monkeypatch):
-    monkeypatch.setattr(_threads, "_n_cores", lambda: 8)
-    assert [thread_count(n) for n in (None, 1, 3, np.int64(4), -1, -2, -8, -9)] == [1, 1, 3, 4, 8, 7, 1, 1]
-
-
-def test_cores_are_those_of_joblib():
-    assert thread_count(-1) >= 1
-    assert joblib.cpu_count() <= thread_count(-1)  # which also knows the limits of containers

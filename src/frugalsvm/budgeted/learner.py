@@ -47,8 +47,7 @@ class Learner(NamedTuple):
         expansion = self.expansion
         weights = expansion.weights.copy()
         weights[:, : expansion.counts[0]["n_slots"]] = coefficients(expansion).T
-        model = expansion._replace(weights=weights, counts=expansion.counts.copy())
-        return decision_values(self.parts.kernel, model, X)
+        return decision_values(self.parts.kernel, expansion._replace(weights=weights), X)
 
     def restarted(self, n_seen: int) -> "Learner":
         """A copy that goes on from the model after ``n_seen`` examples, with all other counters at zero."""

@@ -46,6 +46,7 @@ COUNTS = integer_record("n_slots", "n_seen", "n_updates", "n_maintenance", "n_ke
 SCALARS = float_record("scale", "scale_sum", "error_sum", "raw_norm", "averaged_from")
 
 SLOT_MULTIPLE = 16
+NEGLIGIBLE = 1e-30  # of coefficients, beside those of new examples
 
 
 @stored(
@@ -197,6 +198,12 @@ def free_slot(expansion, slot):
     return moved
 
 
+@inlined
+def _unless_negligible(value, least):
+    """What shrinks for ever ends at zero, not among the subnormal numbers, which are slow."""
+    return value if abs(value) >= least else 0.0
+
+
 @compiled
 def fold_scale(coef, weights, sizes, n, scalars):
     """Multiply the scale into the raw coefficients, before one of them under- or overflows."""
@@ -207,9 +214,9 @@ def fold_scale(coef, weights, sizes, n, scalars):
         for o in range(n_outputs):
             if averaged:  # the second half takes over the whole sum, so that S can start again
                 coef[n_outputs + o, j] -= scalars[0]["scale_sum"] * coef[o, j]
-            coef[o, j] *= scale
+            coef[o, j] = _unless_negligible(coef[o, j] * scale, NEGLIGIBLE)
             weights[o, j] = coef[o, j]
-        sizes[j] *= scale * scale
+        sizes[j] = _unless_negligible(sizes[j] * scale * scale, NEGLIGIBLE * NEGLIGIBLE)
     scalars[0]["scale"] = 1.0
     scalars[0]["scale_sum"] = 0.0
     scalars[0]["raw_norm"] *= scale * scale

@@ -23,6 +23,8 @@ from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive, row_weighted_sum
 
 __all__ = ["KERNELS", "RBF", "Linear", "Poly", "kernel_block", "kernel_row", "kernel_value", "scored_row", "self_value"]
 
+_LOWEST = -500.0 / LOG2E  # of an exponent, as in `exp2_nonpositive`
+
 
 _SMALLEST = float(np.finfo(np.float32).tiny)
 _BESIDE_ONE = 2.0**-60  # what is nothing beside the largest value of a kernel that is 1 at most
@@ -116,7 +118,7 @@ def _rbf_self_value(kernel, norm):
 @kernel_value.implement(RBF)
 def _rbf_value(kernel, product, norm_x, norm_z):
     squared_distance = norm_x + norm_z - 2.0 * product
-    return np.exp(-kernel.gamma * max(squared_distance, 0.0))
+    return np.exp(max(-kernel.gamma * max(squared_distance, 0.0), _LOWEST))  # not a subnormal number
 
 
 @kernel_row.implement(RBF)

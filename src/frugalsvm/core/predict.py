@@ -68,8 +68,9 @@ def decision_values(kernel, expansion, X, *, in_float64=False):
     """Scores ``sum_j weights[o, j] K(x_j, x)`` of the rows of ``X``, ``(n_rows, n_outputs)`` in float64.
 
     With ``in_float64`` they are summed in float64 over ``coef`` instead: for thousands of large coefficients, which
-    cancel.
+    cancel. Several threads may do so with the same expansion: it stays as it is, its counters included.
     """
+    expansion = expansion._replace(counts=expansion.counts.copy())
     n_rows = X.shape[0]
     out = np.empty((n_rows, expansion.n_outputs))
     source = new_source(X, np.arange(n_rows), expansion)

@@ -18,10 +18,12 @@ from frugalsvm.arrays.expansion import expansion_values
 from frugalsvm.arrays.maps import kernel_map
 from frugalsvm.arrays.namespace import arrays_on, is_torch, on_host
 from frugalsvm.core.expansion import Expansion
+from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.core.origin import Origin, followed, origin_at, relative
 from frugalsvm.core.predict import confidence, decision_values
 from frugalsvm.estimators._origin import absolute_rows, check_size, first_origin, relative_rows
 from frugalsvm.estimators._predictor import Predictor
+from frugalsvm.estimators._scoring import Scorer, best_columns, scores_by_blocks
 from frugalsvm.estimators._unchanged import learn_on_copies, unchanged_on_error
 from frugalsvm.estimators._validation import (
     AS_IT_IS,
@@ -178,8 +180,8 @@ class StreamClassifier(ClassifierMixin, KernelEstimator):
         scores = self._scores_on(X, device)
         if len(self.classes_) == 1:
             return np.repeat(self.classes_, len(scores))
-        indices = (scores[:, 0] >= 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        return self.classes_[indices]
+        is_binary = scores.shape[1] == 1
+        return self.classes_[(scores[:, 0] >= 0).astype(int) if is_binary else best_columns(scores, self.n_jobs)]
 
     # --- learning -----------------------------------------------------------------------------------------
 
@@ -344,6 +346,10 @@ class OnlineClassifier(StreamClassifier):
     def _finish(self, X, labels, weights, random_state):
         """What ``fit`` does after its passes."""
 
+    def _products_with(self, n_slots, n_rows=BLOCK_ROWS):
+        """Context in which the products of blocks of rows with so many vectors use the threads that pay."""
+        return blas_threads(self.n_jobs, min(n_rows, BLOCK_ROWS) * self.n_features_in_ * n_slots)
+
     def fit(self, X, y, sample_weight=None):
         """Learn from all rows, in ``max_iter`` passes.
 
@@ -434,9 +440,12 @@ class OnlineClassifier(StreamClassifier):
 
     def _scores(self, X) -> np.ndarray:
         check_is_fitted(self)
-        X = self._known_rows(X, self._dtype)
-        with blas_threads(self.n_jobs):
-            return decision_values(self._kernel, self.scoring_expansion(), X)
+        return scores_by_blocks(self, X, self._scorer())
+
+    def _scorer(self) -> Scorer:
+        """The model, ready to score rows: what does not depend on them is done once."""
+        kernel, expansion = self._kernel, self.scoring_expansion()
+        return Scorer(expansion, lambda rows: decision_values(kernel, expansion, rows))
 
     def _device_scores(self, X, arrays) -> np.ndarray:
         check_is_fitted(self)

@@ -29,6 +29,7 @@ __all__ = [
     "parsed_bytes",
     "slots_for_budget",
     "validated_rows",
+    "without_duplicates",
 ]
 
 _UNITS = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30}
@@ -89,7 +90,12 @@ def validated_rows(estimator, X, *, reset: bool, dtype=None, allow_nan: bool = F
         order="C",
         ensure_all_finite="allow-nan" if allow_nan and not issparse(X) else True,
     )
-    if not isinstance(X, np.ndarray) and not X.has_canonical_format:
+    return X if isinstance(X, np.ndarray) else without_duplicates(X)
+
+
+def without_duplicates(X):
+    """A CSR matrix that has every entry once, in the order of the features: itself, if it is one."""
+    if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     return X

@@ -49,7 +49,7 @@ class BPAClassifier(OneVsRestLearners):
     warm_start : bool, default=False
         Whether `fit` goes on from the present model.
     n_jobs : int, default=None
-        Threads for matrix products; None is one, -1 all cores; blocks are too small for more than one to gain much.
+        Threads for predictions, and for learning classes side by side; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         For shuffling.
 

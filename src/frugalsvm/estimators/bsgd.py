@@ -3,7 +3,6 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.budgeted.device_blocks import learn_by_blocks
 from frugalsvm.budgeted.learner import Learner
@@ -104,7 +103,7 @@ class BSGDClassifier(BudgetedClassifier):
     new_classes : {"error", "grow"}, default="error"
         What `partial_fit` does with labels that it was not told of.
     n_jobs : int, default=None
-        Threads for matrix products; None is one, -1 all cores; blocks are too small for more than one to gain much.
+        Threads for predictions, and for learning with budgets of thousands; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         For shuffling.
     device : {"cpu", "cuda", "auto"}, default="cpu"
@@ -294,7 +293,7 @@ class BSGDClassifier(BudgetedClassifier):
 
     def _learn(self, X, labels, weights, order, policy=None):
         parts, arrays = self._parts(policy), arrays_on(self.device)
-        with blas_threads(self.n_jobs):
+        with self._products_with(len(self._expansion.rows)):
             # The last pass of average="post" changes the coefficients of all vectors, too.
             if arrays.is_torch and few_slots(parts.policy):
                 _, self._expansion = learn_by_blocks(arrays, parts, self._expansion, X, labels, weights, order)

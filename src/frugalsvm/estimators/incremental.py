@@ -6,11 +6,12 @@ from contextlib import contextmanager
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from frugalsvm._threads import blas_threads
+from frugalsvm._threads import ONE_THREAD, Threads, blas_threads, thread_count
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators._base import OnlineClassifier
 from frugalsvm.estimators._incremental_saved import INCREMENTAL
 from frugalsvm.estimators._lookup import indices_of_ids, indices_of_rows
+from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import (
     check_choice,
@@ -34,7 +35,7 @@ from frugalsvm.exact.one_vs_one import (
     support_of,
     votes,
 )
-from frugalsvm.exact.solver import ExactSolver, new_solver, saved, solver_of
+from frugalsvm.exact.solver import ExactSolver, capacity_of, new_solver, saved, solver_of
 from frugalsvm.exact.state import trimmed
 
 __all__ = ["IncrementalSVC"]
@@ -84,7 +85,7 @@ class IncrementalSVC(OnlineClassifier):
     class_weight : dict, "balanced" or None, default=None
         Factors of ``C`` for the classes, for the examples learned from now on ("balanced" in `fit` only).
     n_jobs : int, default=None
-        Threads for matrix products; None is one, -1 all cores.
+        Threads for predictions, and for learning pairs of classes side by side; None is one, -1 all cores.
 
     Attributes
     ----------
@@ -243,10 +244,21 @@ class IncrementalSVC(OnlineClassifier):
         """How the margin set of solver m grows when it is full."""
         return self._memory.next_room(self._solvers, m)
 
+    @property
+    def _threads(self):
+        """Threads for solvers side by side. Within a limit, how much room one gets depends on the others."""
+        threads = Threads(thread_count(self.n_jobs))
+        return threads if self.max_memory is None else ONE_THREAD
+
+    def _products(self):
+        """Context for the matrix products of all solvers."""
+        capacity = max(map(capacity_of, self._solvers))
+        return blas_threads(1) if len(self._solvers) > 1 else self._products_with(capacity)
+
     @contextmanager
     def _changing(self):
         """Context in which the solvers change; if that fails, they are as before."""
-        with _solver_errors(), self._memory_errors(), unchanged_on_error(self), blas_threads(self.n_jobs):
+        with _solver_errors(), self._memory_errors(), unchanged_on_error(self), self._products():
             prepare_to_learn(self)
             before = [saved(solver) for solver in self._solvers]
             self._left_out = None
@@ -263,7 +275,9 @@ class IncrementalSVC(OnlineClassifier):
         with self._changing():
             self._move_to(float(self.C))
             boxes = np.full(len(labels), self.C_) if weights is None else self.C_ * weights
-            slots = learn_pairs(self._kernel, self._solvers, X, labels, boxes, len(self.classes_), self._next_room)
+            slots = learn_pairs(
+                self._kernel, self._solvers, X, labels, boxes, len(self.classes_), self._next_room, self._threads
+            )
             ids = np.arange(self._n_learned, self._n_learned + len(labels))
             self._examples = self._examples.and_also(Examples(ids, labels, slots))
             self._n_learned += len(labels)
@@ -271,8 +285,12 @@ class IncrementalSVC(OnlineClassifier):
     def _move_to(self, C):
         """The solution for another C."""
         if C != self.C_:
-            for m, solver in enumerate(self._solvers):
-                self._solvers[m] = change_C(self._kernel, solver, C / self.C_, self._next_room(m))
+            factor = C / self.C_
+
+            def change(m):
+                self._solvers[m] = change_C(self._kernel, self._solvers[m], factor, self._next_room(m))
+
+            self._threads.run(change, range(len(self._solvers)))
             self.C_ = C
 
     def fit(self, X, y, sample_weight=None):
@@ -364,9 +382,9 @@ class IncrementalSVC(OnlineClassifier):
         check_is_fitted(self)
         prepare_to_learn(self)  # examples are taken out and put back
         if self._left_out is None:
-            with self._memory_errors(), blas_threads(self.n_jobs):
+            with self._memory_errors(), self._products():
                 self._left_out = self._class_scores(
-                    left_out_values(self._kernel, self._examples, self._solvers, self._next_room)
+                    left_out_values(self._kernel, self._examples, self._solvers, self._next_room, self._threads)
                 )
         scores = self._left_out
         return self.classes_[(scores[:, 0] >= 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)]
@@ -397,11 +415,9 @@ class IncrementalSVC(OnlineClassifier):
     def _coefficients(self):
         return (self._supporting()[1] if self._predictor is None else self._predictor.coef).T
 
-    def _scores(self, X):
-        check_is_fitted(self)
-        X = self._known_rows(X, self._dtype)
-        with blas_threads(self.n_jobs):
-            return self._class_scores(pair_values(self._kernel, self._expansion, self.intercept_, X))
+    def _scorer(self):
+        kernel, expansion, bias = self._kernel, self._expansion, self.intercept_
+        return Scorer(expansion, lambda rows: self._class_scores(pair_values(kernel, expansion, bias, rows)))
 
     def _class_scores(self, values):
         return values if values.shape[1] == 1 else votes(values, len(self.classes_))

@@ -25,6 +25,7 @@ from frugalsvm.dual.state import support_of, trimmed
 from frugalsvm.estimators._base import OnlineClassifier
 from frugalsvm.estimators._dual_saved import with_learner
 from frugalsvm.estimators._renamed import takes_old_names, warned
+from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators._validation import (
     check_choice,
     check_count,
@@ -117,7 +118,8 @@ class DualClassifier(OnlineClassifier):
     # --- learning -----------------------------------------------------------------------------------------
 
     def _learn(self, X, labels, weights, order):
-        with blas_threads(self.n_jobs):
+        n_slots = int(self._solver.state.working_set.counts[0]["n_slots"])
+        with self._products_with(n_slots + X.shape[0] // 4):  # about so many become members
             self._learn_rows(X, labels, self._boxes(X, weights), order)
 
     def _boxes(self, X, weights):
@@ -132,7 +134,7 @@ class DualClassifier(OnlineClassifier):
         if self.selection == "random":
             super()._passes(X, labels, weights, random_state)
         else:
-            with blas_threads(self.n_jobs):
+            with blas_threads(1):  # of a small pool, and of single rows
                 for _ in range(self.max_iter):
                     self._learn_selected(X, labels, weights, random_state)
         self._slot_of_row = None  # the next rows are other rows
@@ -177,11 +179,9 @@ class DualClassifier(OnlineClassifier):
         expansion = self._expansion
         return expansion.coef[:, : expansion.counts[0]["n_slots"]].T
 
-    def _scores(self, X):
-        check_is_fitted(self)
-        X = self._known_rows(X, self._dtype)
-        with blas_threads(self.n_jobs):
-            return decision_values(self._kernel, self._expansion, X, in_float64=True) + self.intercept_
+    def _scorer(self):
+        kernel, expansion, bias = self._kernel, self._expansion, self.intercept_
+        return Scorer(expansion, lambda rows: decision_values(kernel, expansion, rows, in_float64=True) + bias)
 
     @property
     def intercept_(self):
@@ -319,7 +319,7 @@ class LASVMClassifier(DualClassifier):
     warm_start : bool, default=False
         Whether `fit` goes on from the present model.
     n_jobs : int, default=None
-        Threads for matrix products; None is one, -1 all cores.
+        Threads for predictions, and for matrix products in learning that are large; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         For shuffling and selection.
 

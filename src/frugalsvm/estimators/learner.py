@@ -21,7 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm._threads import blas_threads
+from frugalsvm._threads import Threads, blas_threads, thread_count
 from frugalsvm.budgeted.learner import Learner
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.expansion import coefficients, moved_rows, new_expansion
@@ -182,11 +182,15 @@ class OneVsRestLearners(BudgetedClassifier):
         self.classes_ = classes
 
     def _learn(self, X, labels, weights, order):
-        with blas_threads(self.n_jobs):
-            self._machines = [
-                learner.learn(X, binary_labels(labels, k, len(self._machines)), weights, order)
-                for k, learner in enumerate(self._machines)
-            ]
+        learners = self._machines
+
+        def learned(k):
+            return learners[k].learn(X, binary_labels(labels, k, len(learners)), weights, order)
+
+        threads = Threads(thread_count(self.n_jobs))
+        # Learners side by side, or the products of the only one on several threads.
+        with blas_threads(1) if len(learners) > 1 else self._products_with(len(learners[0].expansion.rows)):
+            self._machines = threads.run(learned, range(len(learners)))
 
     @property
     def model_bytes_(self):

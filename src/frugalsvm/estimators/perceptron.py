@@ -71,7 +71,8 @@ class BudgetedPerceptron(OneVsRestLearners):
     warm_start : bool, default=False
         Whether `fit` goes on from the present model.
     n_jobs : int, default=None
-        Threads for matrix products; None is one, -1 all cores; blocks are too small for more than one to gain much.
+        Threads for predictions, and for learning classes side by side where each has a learner of its own; None is one,
+        -1 all cores.
     random_state : int, RandomState instance or None, default=None
         For shuffling and for the strategy "random".
 

@@ -67,7 +67,7 @@ class TrackingSVC(DualClassifier):
     warm_start : bool, default=False
         Whether `fit` goes on from the present model.
     n_jobs : int, default=None
-        Threads for matrix products; None is one, -1 all cores.
+        Threads for predictions, and for matrix products in learning that are large; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         For shuffling, selection and the steps.
 

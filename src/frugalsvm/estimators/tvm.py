@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm._threads import blas_threads
+from frugalsvm._threads import Threads, blas_threads, thread_count
 from frugalsvm.core.capabilities import check_kernel
 from frugalsvm.core.expansion import coefficients
 from frugalsvm.core.kernels import KERNELS
@@ -96,7 +96,7 @@ class TVMClassifier(OnlineClassifier):
     warm_start : bool, default=False
         Whether `fit` goes on from the present model.
     n_jobs : int, default=None
-        Threads for matrix products; None is one, -1 all cores.
+        Threads for predictions, and for learning outputs side by side; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
         For shuffling.
 
@@ -229,9 +229,13 @@ class TVMClassifier(OnlineClassifier):
 
     def _learn(self, X, labels, weights, order):
         weights = np.ones(X.shape[0]) if weights is None else weights
-        with blas_threads(self.n_jobs):
-            for twins, cache, own in zip(self._twins, self._caches, signs(labels, len(self._twins)), strict=True):
-                learn(self._parameters(), twins, cache, X, own, weights, order)
+        tvm, own = self._parameters(), signs(labels, len(self._twins))
+
+        def learn_output(o):
+            learn(tvm, self._twins[o], self._caches[o], X, own[o], weights, order)
+
+        with blas_threads(1):  # outputs side by side, and budgets are small
+            Threads(thread_count(self.n_jobs)).run(learn_output, range(len(self._twins)))
 
     def __getstate__(self):
         """Everything but the kernel values, which are computed again when they are needed."""
@@ -262,8 +266,9 @@ class TVMClassifier(OnlineClassifier):
     def _coefficients(self):
         return coefficients(self._expansion)
 
-    def _scores(self, X):
-        return super()._scores(X) + self.intercept_
+    def _scorer(self):
+        without, bias = super()._scorer(), self.intercept_
+        return without._replace(scores=lambda rows: without.scores(rows) + bias)
 
     @property
     def intercept_(self):

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._stored import stored
+from frugalsvm._threads import ONE_THREAD
 from frugalsvm.core.expansion import new_expansion
 from frugalsvm.core.predict import decision_values
 from frugalsvm.exact.incremental import learn, left_out
@@ -89,19 +90,23 @@ def no_examples(n_classes):
     return Examples(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, n_classes - 1), np.int64))
 
 
-def learn_pairs(kernel, solvers, X, labels, boxes, n_classes, next_room):
+def learn_pairs(kernel, solvers, X, labels, boxes, n_classes, next_room, threads=ONE_THREAD):
     """Learn rows, each in the solvers of its class; returns their slots there, ``(n_rows, n_classes - 1)``.
 
     ``next_room(m)`` is how the margin set of solver m grows (see `frugalsvm.exact.incremental.learn`).
     """
-    slots = np.zeros((len(labels), n_classes - 1), np.int64)
-    for m, (first, second) in enumerate(pairs_of(n_classes)):
+    slots, pairs = np.zeros((len(labels), n_classes - 1), np.int64), pairs_of(n_classes)
+
+    def learn_pair(m):
+        first, second = pairs[m]
         rows = np.flatnonzero((labels == first) | (labels == second))
         if len(rows) > 0:
             here, positive = X if len(rows) == len(labels) else X[rows], labels[rows] == second
             signs, taken = np.where(positive, 1, -1), np.zeros(len(rows), np.int64)
             solvers[m] = learn(kernel, solvers[m], here, signs, boxes[rows], taken, next_room(m))
             slots[rows, np.where(positive, first, second - 1)] = taken
+
+    threads.run(learn_pair, range(len(pairs)))
     return slots
 
 
@@ -134,18 +139,25 @@ def pair_values(kernel, expansion, bias, X):
     return decision_values(kernel, expansion, X, in_float64=True) + bias
 
 
-def left_out_values(kernel, examples, solvers, next_room):
+def left_out_values(kernel, examples, solvers, next_room, threads=ONE_THREAD):
     """The decision values of all pairs for each example, by the model that has learned all but this one."""
     values = np.zeros((len(examples.ids), len(solvers)))
     if len(solvers) > 1:  # those that do not know the class of an example
         expansion, bias = expansion_of(examples, solvers, 0), [optimal_bias(solver.state) for solver in solvers]
         for m, indices, slots in examples.at_home():
             values[indices] = pair_values(kernel, expansion, bias, solvers[m].state.points.rows[slots])
+    both_classes = [[] for _ in solvers]
     for m, indices, slots in examples.by_solver():
+        both_classes[m].append((indices, slots))
+
+    def leave_out(m):
         solver, room = solvers[m], next_room(m)
         state = solver.state
-        values[indices, m] = state.scores[slots] + state.scalars[0]["bias"]
-        matters = (state.points.coef[0, slots] != 0.0) | (not is_pinned(state))
-        for index, slot in zip(indices[matters], slots[matters], strict=True):
-            values[index, m] = left_out(kernel, solver, slot, room)
+        for indices, slots in both_classes[m]:
+            values[indices, m] = state.scores[slots] + state.scalars[0]["bias"]
+            matters = (state.points.coef[0, slots] != 0.0) | (not is_pinned(state))
+            for index, slot in zip(indices[matters], slots[matters], strict=True):
+                values[index, m] = left_out(kernel, solver, slot, room)
+
+    threads.run(leave_out, range(len(solvers)))
     return values

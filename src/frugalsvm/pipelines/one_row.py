@@ -95,8 +95,8 @@ class RowPath:
         self._scoring: _Prepared | None = None
         self._scored_at = -1
         self._out = np.empty((1, len(learners) if len(learners) > 1 else learners[0].expansion.n_outputs))
-        is_small = shape[0] * shape[1] <= ONE_THREAD
-        self._threads = (lambda: _NOTHING) if is_small else (lambda: blas_threads(estimator.n_jobs))
+        size = shape[0] * shape[1]
+        self._threads = (lambda: _NOTHING) if size <= ONE_THREAD else (lambda: blas_threads(estimator.n_jobs, size))
 
     def _to_learn(self, learner):
         parts, expansion = learner
