@@ -68,8 +68,8 @@ class TestTrain:
         strength = ["--alpha", "1e-5"] if algorithm in ("bsgd", "asset") else ["--C", "10"]
         budget = [] if algorithm == "lasvm" else ["--budget", "50"]  # which has none
         output = tmp_path / "model.frugal"
-        run("train", folder / "test.libsvm", "-a", algorithm, *budget, "--gamma", 8, *strength, "-o", output, "-q")
-        assert json.loads(run("evaluate", output, folder / "test.libsvm", "--json"))["accuracy"] > 0.7
+        run("train", folder / "test.csv", "-a", algorithm, *budget, "--gamma", 8, *strength, "-o", output, "-q")
+        assert json.loads(run("evaluate", output, folder / "test.csv", "--json"))["accuracy"] > 0.7
 
     def test_configuration_file(self, folder, tmp_path):
         config = tmp_path / "flags.toml"
