@@ -19,7 +19,7 @@ from frugalsvm.core.schedules import Norma, Pegasos, Perceptron
 COVERING = (
     ("pegasos", "remove", 1), ("pegasos", "remove", 4), ("pegasos", "project", 1),
     ("pegasos", "merge", 1), ("pegasos", "merge", 4),
-    ("norma", "remove", 1), ("norma", "remove", 4), ("norma", "project", 4), ("norma", "merge", 1),
+    ("norma", "remove", 1), ("norma", "remove", 4), ("norma", "project", 4), ("norma", "merge", 4),
     ("perceptron", "remove", 4), ("perceptron", "project", 1), ("perceptron", "merge", 4),
 )  # fmt: skip
 ORACLE_NAMES = {"remove": "removal", "project": "projection", "merge": "merging"}

@@ -15,7 +15,7 @@ SETTINGS = [
     Setting(n_outputs=3),
     Setting("norma", "project", kernel="poly"),
     Setting(maintenance="remove"),
-    Setting(learner="norma"),
+    Setting("norma", n_outputs=3),
 ]
 
 

@@ -54,7 +54,7 @@ def test_budget_is_never_exceeded(learner, maintenance, seed, budget, n_features
     [
         *(("norma", "remove", n_outputs) for n_outputs in (1, 4)),
         *(("pegasos", "project", 1), ("norma", "project", 4)),
-        *(("norma", "merge", 1), ("pegasos", "merge", 4)),
+        *(("pegasos", "merge", 1), ("norma", "merge", 4)),
     ],
 )
 def test_degradation_is_the_norm_of_the_difference(learner, maintenance, n_outputs, seed, n_features):

@@ -154,7 +154,7 @@ def test_rows_with_many_features_in_blocks(budget):
     "setting",
     [
         Setting("pegasos", "merge", 1, budget=15, alpha=0.003),
-        Setting("norma", "merge", 1, budget=8, eta0=2.0),
+        Setting("norma", "merge", 4, budget=8, eta0=2.0),
         Setting("norma", "project", 4, budget=12, alpha=0.1),
         Setting("perceptron", "remove", 4, budget=9),
     ],
