@@ -36,15 +36,14 @@ X, _ = blobs(1000, 12, 3, seed=1)
 def small_blocks(monkeypatch):
     """Blocks for other threads, however little there is to do; the blocks that were scored, with their threads."""
     monkeypatch.setattr(_scoring, "_WORTH_A_THREAD", 1)
-    monkeypatch.setattr(_scoring, "_WORTH_SEVERAL", 1)
     monkeypatch.setattr(_scoring, "_ROWS_OF_SCORES", 1)
-    scored, whole = [], _scoring._Rows.checked
+    scored, whole = [], _scoring._Rows.at
 
-    def checked(rows, block):
+    def at(rows, block):
         scored.append((block, threading.get_ident()))
         return whole(rows, block)
 
-    monkeypatch.setattr(_scoring._Rows, "checked", checked)
+    monkeypatch.setattr(_scoring._Rows, "at", at)
     return scored
 
 
@@ -56,7 +55,7 @@ def test_scores_do_not_depend_on_the_number_of_threads(name, sparse, small_block
     alone = model.set_params(n_jobs=1).decision_function(rows)
     small_blocks.clear()
     together = model.set_params(n_jobs=3).decision_function(rows)
-    assert len(small_blocks) == (3 if sparse else 12)
+    assert len(small_blocks) == 6
     assert model.n_kernel_evals_ == counts  # of training
     np.testing.assert_array_equal(together, alone)
     np.testing.assert_array_equal(model.predict(rows), model.classes_[alone.argmax(axis=1)])
