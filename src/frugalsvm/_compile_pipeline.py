@@ -63,7 +63,7 @@ class InnerLibrary(_Linked):
         return _WithoutEnvironment(self._codegen)
 
     def finalize(self) -> None:
-        for library in self._linking_libraries:
+        for library in self._linking_libraries if hasattr(self, "_reload_init") else ():  # since Numba 0.62
             self._reload_init.update(library._reload_init)
         self._finalize_dynamic_globals()
         self._finalized = True
