@@ -9,6 +9,7 @@ import scipy.sparse
 from support import blobs
 
 from frugalsvm import (
+    ASSETClassifier,
     BPAClassifier,
     BSGDClassifier,
     BudgetedPerceptron,
@@ -133,3 +134,24 @@ def test_other_numbers_of_features_and_names(model):
         named.predict(pd.DataFrame(X).add_prefix("z"))
     with pytest.warns(UserWarning, match="valid feature names"):
         named.predict(X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_low_rank_machines_check_rows_in_one_pass(dtype, n_jobs, monkeypatch):
+    monkeypatch.setattr(_scoring, "_VALUES_TO_CHECK", 1)
+    low_rank = ASSETClassifier(n_components=20, n_jobs=n_jobs, random_state=0).fit(X_TRAIN, Y_TRAIN)
+    rows = X.astype(dtype)
+    expected = low_rank.decision_function(rows)
+    np.testing.assert_array_equal(low_rank.decision_function(np.asfortranarray(rows)), expected)
+    np.testing.assert_array_equal(low_rank.decision_function(rows.tolist()), low_rank.decision_function(rows * 1.0))
+    for value, message in ((np.nan, "contains NaN"), (-np.inf, "infinity"), (1e30, "too large for float32")):
+        bad = rows.copy()
+        bad[700, 3] = value
+        with pytest.raises(ValueError, match=message):
+            low_rank.predict(bad)
+    with pytest.raises(ValueError, match="11 features"):
+        low_rank.predict(rows[:, 1:])
+    large = rows.copy()
+    large[:, 0] = 2e17  # each is within the limits, and so large that the sum of their squares is not
+    assert np.isfinite(low_rank.decision_function(large)).all()

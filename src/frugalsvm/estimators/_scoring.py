@@ -16,10 +16,10 @@ from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.core.origin import relative
 from frugalsvm.core.outputs import n_outputs_for
-from frugalsvm.core.predict import UnfitRowsError
+from frugalsvm.core.predict import UnfitRowsError, largest_size
 from frugalsvm.estimators._validation import without_duplicates
 
-__all__ = ["Scorer", "best_columns", "scores_by_blocks"]
+__all__ = ["Scorer", "best_columns", "rows_to_score", "scores_by_blocks"]
 
 # Work is counted in multiplications: about 30 take a nanosecond.
 _WORTH_A_THREAD = 1e7  # to wake one up, and to wait for Python's lock, takes a tenth of the time for this
@@ -27,6 +27,7 @@ _FIRST_SHARE = 0.75
 _KERNEL_VALUE = 16  # what it takes besides the product
 _MOST_ROWS = 2**14
 _ROWS_OF_SCORES = 2**13
+_VALUES_TO_CHECK = 2**21  # about a millisecond
 
 
 class Scorer(NamedTuple):
@@ -53,6 +54,26 @@ def scores_by_blocks(estimator: Any, X: Any, scorer: Scorer) -> np.ndarray:
     except UnfitRowsError:
         return scorer.scores(estimator._known_rows(X, rows.dtype))  # which says what is wrong with them
     return out
+
+
+def rows_to_score(estimator: Any, X: Any, threads: Threads) -> Any:
+    """Rows as ``estimator._known_rows(X, None)`` gives them, but checked in one pass, on several threads if it is long.
+
+    For models that compute with rows of any type. Each matrix product must use one thread only.
+    """
+    origin = estimator._origin
+    if not (isinstance(X, np.ndarray) and X.dtype.kind == "f") or not (origin is None or origin.is_zero):
+        return estimator._known_rows(X, None)
+    rows = validate_data(estimator, X, reset=False, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False)
+    largest = largest_size(rows.shape[1], estimator._type_of(rows))
+
+    def is_good(block):
+        values = rows[block].ravel()
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool(values.dot(values) <= largest**2)  # then each of them is at most the largest; NaN is not
+
+    blocks = row_blocks(len(rows), threads.count, _VALUES_TO_CHECK // rows.shape[1])
+    return rows if all(threads.run(is_good, blocks)) else estimator._known_rows(X, None)
 
 
 class _Rows:
