@@ -185,6 +185,7 @@ def test_kernels_without_merging(setting, n_features):
 @pytest.mark.parametrize(
     "setting",
     [
+        pytest.param(Setting("perceptron", "remove", 1, radius=1.5), marks=pytest.mark.slow),
         Setting("perceptron", "remove", 4, radius=1.5),
         Setting("norma", "project", 1, radius=0.8),
         Setting("pegasos", "merge", 4, radius=2.0),
