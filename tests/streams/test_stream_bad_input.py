@@ -5,7 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from stream_files import FORMATS, compressed, encoded, joined, table
 
@@ -255,6 +255,7 @@ GOOD = {format: encoded(*table(20, 3), format) for format in FORMATS}
     ),
     st.sampled_from(["fail", "skip"]),
 )
+@example("npz", [(918, "replace", b"\x02")], "fail")  # a longer name in the header, which zipfile cites
 def test_mutations_never_crash(format, changes, on_bad_line):
     data = GOOD[format]
     for place, kind, new in changes:

@@ -1,22 +1,24 @@
 """Passes over rows on the CPU: blocks of them side by side, on the threads of a fit.
 
-How rows are cut into blocks depends on their number and size alone, and sums of blocks are added in their order: a
-pass gives the same numbers, bit for bit, on however many threads it runs. Matrix products in a pass use one thread
-each.
+How rows are cut into blocks that are summed depends on their number and size alone, and the sums are added in their
+order, so that they are the same on however many threads they are made. Matrix products in a pass use one thread each.
 """
+
+from math import isqrt
 
 import numpy as np
 
 from frugalsvm._threads import ONE_THREAD, Threads, row_blocks
 from frugalsvm.lowrank.row_products import TILE, add_up, write_scores
 
-__all__ = ["ONE_AFTER_ANOTHER", "ChosenRows", "CurvedSums", "Passes"]
+__all__ = ["ONE_AFTER_ANOTHER", "PRODUCTS_PER_NUMBER", "ChosenRows", "CurvedSums", "Passes"]
 
 _BLOCKS = 32  # of a pass, unless there is a limit for their size
-_LEAST_NUMBERS = 2**16  # in a block
+_LEAST_NUMBERS = 2**19  # in a block
 _LEAST_PRODUCTS = 2**18  # likewise, where a number takes next to no time
-_NO_INDEX, _NO_VECTORS, _NO_SHIFTS = np.zeros(0, np.int64), np.zeros((0, 0), np.float32), np.zeros(0, np.float32)
-_WORTH_A_THREAD = 2**17  # numbers: with fewer for each thread, waking it takes longer than it saves
+_NO_INDEX = np.zeros(0, np.int64)
+PRODUCTS_PER_NUMBER = 8  # products in matrices, in the time that it takes to read a number from memory
+_WORTH_A_THREAD = 2**17  # numbers that are read while a thread is woken, or waits for Python's lock
 
 
 class Passes:
@@ -31,25 +33,21 @@ class Passes:
         ``cost``: numbers that are read for each row, or what takes as long. ``most``: rows of a block. ``least``:
         numbers of a block.
         """
-        return self._worthwhile(n_rows * cost).run(function, self.blocks(n_rows, cost, least, most))
-
-    @staticmethod
-    def blocks(n_rows, cost, least, most=None):
-        """How rows are cut."""
-        return row_blocks(n_rows, _BLOCKS, least=-(-least // cost), most=most)
+        blocks = row_blocks(n_rows, _BLOCKS, least=-(-least // cost), most=most)
+        return self.worthwhile(n_rows * cost).run(function, blocks)
 
     def each(self, function, n_rows, cost):
         """The same for what does not depend on how rows are cut, without results: in as few blocks as there may be."""
-        threads = self._worthwhile(n_rows * cost)
+        threads = self.worthwhile(n_rows * cost)
         threads.run(function, row_blocks(n_rows, threads.count))
 
-    def _worthwhile(self, numbers):
-        """As many threads as help."""
-        return Threads(max(1, min(self.threads.count, numbers // _WORTH_A_THREAD)))
+    def worthwhile(self, numbers):
+        """As many threads as help: each one more takes a share of the work, and a while to be woken and heard."""
+        return Threads(max(1, min(self.threads.count, isqrt(numbers // _WORTH_A_THREAD))))
 
-    def over(self, function, items, numbers):
-        """A function of each item, without results; all together they take as long as reading so many numbers."""
-        self._worthwhile(numbers).run(function, items)
+    def over(self, function, items, n_products):
+        """A function of each item, without results; all together they are so many products of two numbers."""
+        self.worthwhile(n_products // PRODUCTS_PER_NUMBER).run(function, items)
 
     def scores(self, rows, vectors):
         """``vectors @ rows.T`` in float32."""
@@ -62,10 +60,7 @@ class Passes:
         def several(block):
             write_scores(rows, vectors, block.start, block.stop, out)
 
-        if n_outputs == 1:
-            self.run(one, n_rows, width, least=_LEAST_PRODUCTS)
-        else:
-            self.each(several, n_rows, width * _shared(n_outputs))
+        self.each(one if n_outputs == 1 else several, n_rows, width * _shared(n_outputs))
         return out
 
     def products(self, rows, vectors):
@@ -75,50 +70,68 @@ class Passes:
         def fill(block):
             np.matmul(vectors, rows[block].T, out=out[:, block])
 
-        self.run(fill, *rows.shape, least=_LEAST_PRODUCTS)
+        n_rows, width = rows.shape
+        self.each(fill, n_rows, 2 * width * _shared(len(vectors)))
         return out
 
     def weighted_sums(self, rows, weights):
         """``weights @ rows`` in float64; rows without weight are not even read."""
-        (n_rows, width), n_outputs = rows.shape, len(weights)
+        n_outputs = len(weights)
+        vectors, shifts = np.zeros((n_outputs, 0), np.float32), np.zeros(n_outputs, np.float32)
+        return _Sums(self, rows, _NO_INDEX, weights, vectors, shifts)()[0]
 
-        def sums(block):
-            work = _Work(rows, n_outputs)
-            add_up(*work.arguments(block, weights))
-            return work.totals
 
-        return _in_order(self.run(sums, n_rows, width * _shared(n_outputs)))
+class _Sums:
+    """Sums over blocks of rows, see `add_up`; memory and arguments are made once, for many sums of the same rows.
+
+    Blocks are as many as they are for any number of threads. A thread takes several of them in one call: while many
+    threads wait for Python's lock, each call counts.
+    """
+
+    def __init__(self, passes, rows, index, weights, vectors, shifts):
+        n_outputs, n_rows = weights.shape
+        width = rows.shape[1]
+        blocks = row_blocks(n_rows, _BLOCKS, least=-(-_LEAST_PRODUCTS // width))
+        edges = np.array([0, *(block.stop for block in blocks)])
+        self._totals, self._weight_totals = (
+            np.empty((len(blocks), n_outputs, width)),
+            np.empty((len(blocks), n_outputs)),
+        )
+        self._threads = passes.worthwhile(n_rows * width * _shared(n_outputs))
+        self._arguments = [
+            (
+                rows, index, vectors, shifts, weights, edges, part.start, part.stop, np.empty(2 * TILE, np.int64),
+                np.empty(TILE, np.float32), np.empty((n_outputs, width), np.float32), self._totals, self._weight_totals,
+            )
+            for part in row_blocks(len(blocks), self._threads.count)
+        ]  # fmt: skip
+
+    def __call__(self):
+        """Both in float64, ``(n_outputs, width)`` and ``(n_outputs, 1)``."""
+        self._threads.run(_add_up, self._arguments)
+        return self._totals.sum(axis=0), self._weight_totals.sum(axis=0)[:, None]
+
+
+def _add_up(arguments):
+    add_up(*arguments)
 
 
 class CurvedSums:
     """``(weights * (vectors @ rows.T + shifts)) @ rows`` and the sums of what is multiplied with the rows.
 
-    For many vectors and the same rows and weights: memory is kept. ``rows`` are `ChosenRows`.
+    ``rows`` are `ChosenRows`.
     """
 
     def __init__(self, passes, rows, weights):
-        self._passes, self._rows, self._weights = passes, rows, np.ascontiguousarray(weights, np.float32)
-        n_outputs, (n_rows, width) = len(weights), rows.shape
+        weights = np.ascontiguousarray(weights, np.float32)
+        n_outputs, width = len(weights), rows.shape[1]
         self._vectors, self._shifts = np.empty((n_outputs, width), np.float32), np.empty(n_outputs, np.float32)
-        self._numbers = n_rows * width * _shared(n_outputs)
-        # All that can be done beforehand: while many threads wait for Python's lock, each call counts.
-        blocks = passes.blocks(n_rows, width * _shared(n_outputs), _LEAST_PRODUCTS)
-        self._work = [_Work(rows.block, n_outputs, rows.index) for _ in blocks]
-        self._arguments = [
-            work.arguments(block, self._weights, self._vectors, self._shifts)
-            for work, block in zip(self._work, blocks, strict=True)
-        ]
+        self._sums = _Sums(passes, rows.block, rows.index, weights, self._vectors, self._shifts)
 
     def __call__(self, vectors, shifts):
         """Both in float64, ``(n_outputs, width)`` and ``(n_outputs, 1)``."""
         self._vectors[:], self._shifts[:] = vectors, shifts
-        self._passes.over(_add_up, self._arguments, self._numbers)
-        totals, weight_totals = zip(*((work.totals, work.weight_totals) for work in self._work), strict=True)
-        return _in_order(totals), _in_order(weight_totals)[:, None]
-
-
-def _add_up(arguments):
-    add_up(*arguments)
+        return self._sums()
 
 
 class ChosenRows:
@@ -145,28 +158,3 @@ ONE_AFTER_ANOTHER = Passes()
 def _shared(n_outputs):
     """How many times as long several outputs take as one, which is limited by memory."""
     return -(-n_outputs // 4)
-
-
-def _in_order(parts):
-    total = parts[0].copy()
-    for part in parts[1:]:
-        total += part
-    return total
-
-
-class _Work:
-    """What a thread needs to add up a block of rows."""
-
-    def __init__(self, rows, n_outputs, index=_NO_INDEX):
-        width = rows.shape[1]
-        self._rows, self._index = rows, index
-        self._places, self._tile = np.empty(2 * TILE, np.int64), np.empty(TILE, np.float32)
-        self._sums = np.empty((n_outputs, width), np.float32)
-        self.totals, self.weight_totals = np.empty((n_outputs, width)), np.empty(n_outputs)
-
-    def arguments(self, block, weights, vectors=_NO_VECTORS, shifts=_NO_SHIFTS):
-        """Those of `add_up`."""
-        return (
-            self._rows, self._index, vectors, shifts, weights, block.start, block.stop, self._places, self._tile,
-            self._sums, self.totals, self.weight_totals,
-        )  # fmt: skip

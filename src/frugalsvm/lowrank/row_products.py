@@ -71,50 +71,60 @@ def write_scores(rows, vectors, first, last, scores):
             scores[p, i], scores[p, at_b], scores[p, at_c], scores[p, at_d] = va, vb, vc, vd
 
 
-@entry
-def add_up(rows, index, vectors, shifts, weights, first, last, places, tile, sums, totals, weight_totals):
-    """Sums over rows ``index[i]``, ``first <= i < last``.
-
-    ``totals[o]`` becomes the sum of ``weights[o, i] (vectors[o] . row + shifts[o]) row``, or of ``weights[o, i] row``
-    where there are no vectors, and ``weight_totals[o]`` that of what rows are multiplied with. Rows without a weight
-    for an output are not even read. Without an index, rows are numbered as they are. ``places``, ``tile`` and ``sums``
-    are for work.
-    """
-    n_outputs, n_vectors = weights.shape[0], vectors.shape[0]
-    for o in range(n_outputs):
-        weight_totals[o] = 0.0
-        for j in range(sums.shape[1]):
-            sums[o, j] = _ZERO
-            totals[o, j] = 0.0
-    step, pending = max(TILE, min(FLUSH, CACHED // rows.shape[1])), 0
-    for start in range(first, last, step):
-        stop = min(start + step, last)
-        for o in range(n_outputs):
-            in_tile = 0
-            for i in range(start, stop):
-                if weights[o, i] != _ZERO:
-                    places[in_tile] = i if index.size == 0 else index[i]
-                    places[TILE + in_tile] = i
-                    in_tile += 1
-                if in_tile < TILE and (i < stop - 1 or in_tile == 0):
-                    continue
-                for k in range(in_tile, TILE):
-                    places[k] = places[0]
-                a, b, c, d = rows[places[0]], rows[places[1]], rows[places[2]], rows[places[3]]
-                if n_vectors > 0:
-                    _tile_scores(a, b, c, d, vectors[o], tile)
-                for k in range(TILE):
-                    weight = weights[o, places[TILE + k]] if k < in_tile else _ZERO
-                    tile[k] = weight * (tile[k] + shifts[o]) if n_vectors > 0 else weight
-                    weight_totals[o] += np.float64(tile[k])
-                _add_tile(a, b, c, d, tile, sums[o])
-                in_tile = 0
-        pending += step
-        if pending < FLUSH and stop < last:
+@inlined
+def _add_block(rows, index, vector, shift, weights, first, last, places, tile, sums):
+    """Add one output's sum over some rows; returns the sum of what they are multiplied with."""
+    in_tile, total = 0, 0.0
+    for i in range(first, last):
+        if weights[i] != _ZERO:
+            places[in_tile] = i if index.size == 0 else index[i]
+            places[TILE + in_tile] = i
+            in_tile += 1
+        if in_tile < TILE and (i < last - 1 or in_tile == 0):
             continue
-        pending = 0
-        for o in range(n_outputs):
-            own, total = sums[o], totals[o]
+        for k in range(in_tile, TILE):
+            places[k] = places[0]
+        a, b, c, d = rows[places[0]], rows[places[1]], rows[places[2]], rows[places[3]]
+        if vector.size > 0:
+            _tile_scores(a, b, c, d, vector, tile)
+        for k in range(TILE):
+            weight = weights[places[TILE + k]] if k < in_tile else _ZERO
+            tile[k] = weight * (tile[k] + shift) if vector.size > 0 else weight
+            total += np.float64(tile[k])
+        _add_tile(a, b, c, d, tile, sums)
+        in_tile = 0
+    return total
+
+
+@entry
+def add_up(rows, index, vectors, shifts, weights, edges, first, last, places, tile, sums, totals, weight_totals):
+    """Sums over rows ``index[i]``, ``edges[k] <= i < edges[k + 1]``, for blocks ``first <= k < last``.
+
+    ``totals[k, o]`` becomes the sum of ``weights[o, i] (vectors[o] . row + shifts[o]) row``, or of ``weights[o, i]
+    row`` where vectors have no numbers, and ``weight_totals[k, o]`` that of what rows are multiplied with. Rows without
+    a weight for an output are not even read. Without an index, rows are numbered as they are. ``places``, ``tile`` and
+    ``sums`` are for work.
+    """
+    step = max(TILE, min(FLUSH, CACHED // rows.shape[1]))
+    for k in range(first, last):
+        for o in range(weights.shape[0]):
+            weight_totals[k, o] = 0.0
+            own, total = sums[o], totals[k, o]
             for j in range(own.size):
-                total[j] += np.float64(own[j])
-                own[j] = _ZERO
+                own[j], total[j] = _ZERO, 0.0
+        pending = 0
+        for start in range(edges[k], edges[k + 1], step):
+            stop = min(start + step, edges[k + 1])
+            for o in range(weights.shape[0]):
+                weight_totals[k, o] += _add_block(
+                    rows, index, vectors[o], shifts[o], weights[o], start, stop, places, tile, sums[o]
+                )
+            pending += step
+            if pending < FLUSH and stop < edges[k + 1]:
+                continue
+            pending = 0
+            for o in range(weights.shape[0]):
+                own, total = sums[o], totals[k, o]
+                for j in range(own.size):
+                    total[j] += np.float64(own[j])
+                    own[j] = _ZERO

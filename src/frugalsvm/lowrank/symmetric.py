@@ -32,7 +32,7 @@ def gram(passes, rows, *, lower=False):
             out[b, a] = out[a, b].T
 
     pairs = [(a, b) for k, a in enumerate(blocks) for b in blocks[: k + 1]]
-    passes.over(fill, pairs, len(rows) * size)
+    passes.over(fill, pairs, len(rows) * size * size // 2)
     return out
 
 
@@ -50,7 +50,7 @@ def cholesky(passes, matrix):
 
 def _eliminate(passes, factor, own, inverse, below):
     """Take the columns of one block out of those after it."""
-    numbers = (len(factor) - own.stop) * (own.stop - own.start)
+    n_below, width = len(factor) - own.stop, own.stop - own.start
 
     def solve(rows):
         factor[rows, own] = factor[rows, own] @ inverse
@@ -59,8 +59,8 @@ def _eliminate(passes, factor, own, inverse, below):
         after = slice(own.stop, rows.stop)
         factor[rows, after] -= factor[rows, own] @ factor[after, own].T
 
-    passes.over(solve, below, numbers)
-    passes.over(update, below[::-1], 4 * numbers)  # the longest first
+    passes.over(solve, below, n_below * width**2)
+    passes.over(update, below[::-1], n_below**2 * width // 2)  # the longest first
 
 
 def inverse_of_lower(passes, factor):
@@ -73,5 +73,5 @@ def inverse_of_lower(passes, factor):
         def fill(columns, own=own, left=left):
             inverse[own, columns] = -(left[:, columns.start :] @ inverse[columns.start : own.start, columns])
 
-        passes.over(fill, blocks[:k], 4 * left.size)
+        passes.over(fill, blocks[:k], left.size * own.start // 2)
     return inverse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from frugalsvm.exceptions import Sentence
 
-__all__ = ["BadLines", "StreamError", "shown"]
+__all__ = ["BadLines", "StreamError", "first_line_of", "shown"]
 
 _MAX_EXAMPLES = 10
 
@@ -69,3 +69,8 @@ def shown(value: str | bytes, longest: int = 40) -> str:
     """The value in quotes, cut where it is long and with unprintable characters escaped."""
     text = value[: 4 * longest].decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
     return repr(text if len(text) <= longest else text[:longest] + "...")
+
+
+def first_line_of(error: Exception) -> str:
+    """What another library says of a damaged file; some cite all of what they found there."""
+    return str(error).split("\n", 1)[0][:300]

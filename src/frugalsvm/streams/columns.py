@@ -40,7 +40,8 @@ class Schema(NamedTuple):
 
     def _named(self, kind: str) -> tuple[str, ...]:
         found = [c.name for c in self.columns if c.role == "feature" and c.kind == kind]
-        return tuple(sorted(found, key=self.order.index) if self.order else found)
+        place = {name: index for index, name in enumerate(self.order)}
+        return tuple(sorted(found, key=place.__getitem__) if self.order else found)
 
     def _of_role(self, role: str) -> str | None:
         return next((column.name for column in self.columns if column.role == role), None)
@@ -178,7 +179,8 @@ def _assigned_like(names: Sequence[str], kinds: Sequence[str], roles: Roles, lik
     known = {column.name: column for column in like.columns}
     if not by_name:
         known = _by_order(names, roles, like, source)
-    lacking = [name for name in (*like.numbers, *like.strings) if by_name and name not in names]
+    there = set(names)
+    lacking = [name for name in (*like.numbers, *like.strings) if by_name and name not in there]
     if lacking:
         raise StreamError(f"{source} has no column {shown(lacking[0])}, which the model has learned from.")
     label = None
@@ -205,7 +207,8 @@ def _assigned_like(names: Sequence[str], kinds: Sequence[str], roles: Roles, lik
     if unknown:
         raise StreamError(f"{source} has a column {shown(unknown[0])} of text, which the model has not learned from.")
     order = (*like.numbers, *like.strings) if by_name else ()
-    extra = [c.name for c in columns if c.role == "feature" and c.name not in order] if by_name else []
+    ordered = set(order)
+    extra = [c.name for c in columns if c.role == "feature" and c.name not in ordered] if by_name else []
     return Schema(tuple(columns), (*order, *extra)), ()
 
 

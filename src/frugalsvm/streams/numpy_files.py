@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frugalsvm.exceptions import Sentence
-from frugalsvm.streams.bad_lines import BadLines, StreamError, shown
+from frugalsvm.streams.bad_lines import BadLines, StreamError, first_line_of, shown
 from frugalsvm.streams.batch import Batch, dropped
 from frugalsvm.streams.columns import Layout, Roles, Schema, assigned
 from frugalsvm.streams.row_checks import without_bad_rows
@@ -127,7 +127,7 @@ class _ArrayReader:
             raise
         # NumPy and zipfile raise a dozen kinds of errors for damaged files.
         except Exception as error:
-            raise StreamError(f"{self.name} cannot be read: {error}") from error
+            raise StreamError(f"{self.name} cannot be read: {first_line_of(error)}") from error
 
     def _layout_of(self, X: ArrayRows, y: ArrayRows | None, weights: ArrayRows | None) -> Layout:
         if len(X.shape) != 2 or X.dtype.kind not in "biuf":

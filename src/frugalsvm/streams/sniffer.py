@@ -273,8 +273,9 @@ def check_text_columns(sniffed: Sniffed, schema: Schema, roles: Roles, block: Bl
         what = f"two columns are called {shown(schema.label or '')}; give the label by number"
         raise StreamError(f"{block.where(0)}: {what}.")
     wanted = {sniffed.names[index] if isinstance(index, int) else index for index in roles.categorical}
+    texts = set(schema.strings) - wanted
     for index, name in enumerate(sniffed.names):
-        if name not in schema.strings or name in wanted:
+        if name not in texts:
             continue
         values = [(number, fields[index]) for number, fields in sniffed.sample if not is_missing(fields[index])]
         odd = [(number, value) for number, value in values if looks_numeric(value)]

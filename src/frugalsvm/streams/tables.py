@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frugalsvm.exceptions import Sentence
-from frugalsvm.streams.bad_lines import BadLines, StreamError, shown
+from frugalsvm.streams.bad_lines import BadLines, StreamError, first_line_of, shown
 from frugalsvm.streams.batch import Batch, dropped, rows_taken
 from frugalsvm.streams.columns import Layout, Roles, Schema, assigned
 from frugalsvm.streams.row_checks import without_bad_rows
@@ -59,8 +59,7 @@ class TableReader:
             raise
         # pyarrow raises its own errors, and OSError, KeyError, TypeError and more where files are damaged.
         except Exception as error:
-            first_line = str(error).split("\n", 1)[0][:300]
-            raise StreamError(f"{self.name} cannot be read as {self.format}: {first_line}") from error
+            raise StreamError(f"{self.name} cannot be read as {self.format}: {first_line_of(error)}") from error
 
     def _opened_schema(self) -> tuple[Any, int | None]:
         if self._is_ipc_stream():

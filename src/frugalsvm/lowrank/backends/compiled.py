@@ -15,7 +15,7 @@ from frugalsvm.lowrank.hessian import thinned, with_ridge
 from frugalsvm.lowrank.losses.compiled import along_lines, differentiate, total_losses
 from frugalsvm.lowrank.maps import raw_rows, whitening_of, width_of
 from frugalsvm.lowrank.options import Options
-from frugalsvm.lowrank.passes import ChosenRows, CurvedSums, Passes
+from frugalsvm.lowrank.passes import PRODUCTS_PER_NUMBER, ChosenRows, CurvedSums, Passes
 from frugalsvm.lowrank.symmetric import cholesky, gram, inverse_of_lower
 from frugalsvm.lowrank.whitening import whitening_with
 
@@ -24,6 +24,7 @@ __all__ = ["BLOCK_ROWS", "COMPILED", "Compiled", "CompiledStorage", "ComputedRow
 BLOCK_ROWS = 4096  # rows of X that a thread has at hand at a time
 
 _LOSS_COST = 8  # a loss and its derivatives take as long as reading so many numbers
+_KERNEL_COST = 16  # likewise a kernel value
 _NARROW = 1 / 3  # with fewer features than this share of the landmarks, rows are whitened once and for all
 _SAMPLE_ROWS = 64  # rows of a sample for each landmark
 
@@ -117,7 +118,7 @@ class Compiled:
         def fill(part):
             np.multiply(problem.whitening.features(rows.copied(part)), roots[part, d:], out=roots[part, :d])
 
-        self.passes.run(fill, len(rows), d)
+        self.passes.run(fill, len(rows), d * rows.shape[1] // PRODUCTS_PER_NUMBER + d)
         matrix = regularized_hessian(problem, gram(self.passes, roots).astype(np.float64))
         factor = with_ridge(lambda ridge: self._cholesky(matrix, ridge), float(matrix.diagonal().max()))
         inverse = inverse_of_lower(self.passes, factor).astype(np.float32)
@@ -209,7 +210,7 @@ def stored_rows(feature_map, X, order, whitening=None, out=None, backend=COMPILE
         with scratch.rows(len(target)) as raw:
             np.matmul(raw_rows(feature_map, X_part, raw), whitening, out=target)
 
-    backend.passes.run(fill, len(order), raw_width, most=BLOCK_ROWS)
+    backend.passes.run(fill, len(order), _KERNEL_COST * raw_width, most=BLOCK_ROWS)
     return StoredRows(block, backend)
 
 
@@ -248,7 +249,7 @@ class ComputedRows:
             def of_part(rows, X=X, start=start):
                 return function(start + rows.start, X[rows])
 
-            results += self.backend.passes.run(of_part, n_rows, self.width, most=BLOCK_ROWS)
+            results += self.backend.passes.run(of_part, n_rows, _KERNEL_COST * self.width, most=BLOCK_ROWS)
             start += n_rows
         if start != self.n_rows:
             raise ValueError(f"The batches had {self.n_rows} rows at first, but {start} in a later pass.")
