@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, counted
-from frugalsvm.core.expansion import SLOT_MULTIPLE, whole_groups
+from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import ADJACENT, copy_row, row_products, rows_dot
 from frugalsvm.core.lookahead import (
     LONG_BLOCK_ROWS,
@@ -25,6 +25,7 @@ from frugalsvm.core.lookahead import (
 
 __all__ = [
     "FEW_FEATURES",
+    "ODD_SLOTS",
     "DenseBlocks",
     "DenseColumns",
     "add_one",
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 FEW_FEATURES = 8  # up to here DenseColumns is faster than DenseBlocks
+ODD_SLOTS = 8  # between the products of two rows
 FEW_ROWS = 16  # for fewer, transposing the support vectors takes longer than the products
 
 
@@ -76,8 +78,8 @@ def new_dense_source(X, order, expansion, block_rows):
         order,
         block=np.zeros((block_rows, n_features), X.dtype),
         norms=np.zeros(block_rows, X.dtype),
-        columns=np.zeros(n_features * (capacity + SLOT_MULTIPLE), X.dtype),
-        products=np.zeros(block_rows * (capacity + SLOT_MULTIPLE), X.dtype),
+        columns=np.zeros(n_features * (capacity + ODD_SLOTS), X.dtype),
+        products=np.zeros(block_rows * (capacity + ODD_SLOTS), X.dtype),
         state=np.zeros(1, SOURCE_STATE),
     )
 
@@ -169,10 +171,10 @@ def _blocks_load(source, start, count, expansion):
     _gather(source.X, source.order, start, count, source.block, source.norms)
     # Room for some new slots, if the store has it: a growing model ends its blocks early rather than multiply with
     # slots that are still empty.
-    capacity, enough = expansion.rows.shape[0], whole_groups(n + 1 + n // 8)
+    capacity, enough = expansion.rows.shape[0], whole_groups(n + 1 + n // 16)
     room = enough if enough < capacity else capacity
-    # An odd number of groups: with a power of two, all values of a slot would compete for the same places in the cache.
-    stride = room + SLOT_MULTIPLE * (1 - room // SLOT_MULTIPLE % 2)
+    # No power of two, nor a multiple of one: all values of a slot would compete for a few places in the cache.
+    stride = room + ODD_SLOTS
     if stride != state[0]["stride"]:
         state[0]["is_filled"] = 0
     state[0]["count"], state[0]["row"], state[0]["room"], state[0]["stride"] = count, 0, room, stride

@@ -21,7 +21,6 @@ from frugalsvm.core.records import as_numbers, float_record, integer_record
 __all__ = [
     "COUNTS",
     "SCALARS",
-    "SLOT_MULTIPLE",
     "Expansion",
     "averaged_coefficients",
     "averaging",
