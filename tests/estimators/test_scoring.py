@@ -9,6 +9,7 @@ import scipy.sparse
 from support import blobs
 
 from frugalsvm import (
+    ASSETClassifier,
     BPAClassifier,
     BSGDClassifier,
     BudgetedPerceptron,
@@ -36,15 +37,14 @@ X, _ = blobs(1000, 12, 3, seed=1)
 def small_blocks(monkeypatch):
     """Blocks for other threads, however little there is to do; the blocks that were scored, with their threads."""
     monkeypatch.setattr(_scoring, "_WORTH_A_THREAD", 1)
-    monkeypatch.setattr(_scoring, "_WORTH_SEVERAL", 1)
     monkeypatch.setattr(_scoring, "_ROWS_OF_SCORES", 1)
-    scored, whole = [], _scoring._Rows.checked
+    scored, whole = [], _scoring._Rows.at
 
-    def checked(rows, block):
+    def at(rows, block):
         scored.append((block, threading.get_ident()))
         return whole(rows, block)
 
-    monkeypatch.setattr(_scoring._Rows, "checked", checked)
+    monkeypatch.setattr(_scoring._Rows, "at", at)
     return scored
 
 
@@ -56,7 +56,7 @@ def test_scores_do_not_depend_on_the_number_of_threads(name, sparse, small_block
     alone = model.set_params(n_jobs=1).decision_function(rows)
     small_blocks.clear()
     together = model.set_params(n_jobs=3).decision_function(rows)
-    assert len(small_blocks) == (3 if sparse else 12)
+    assert len(small_blocks) == 6
     assert model.n_kernel_evals_ == counts  # of training
     np.testing.assert_array_equal(together, alone)
     np.testing.assert_array_equal(model.predict(rows), model.classes_[alone.argmax(axis=1)])
@@ -134,3 +134,24 @@ def test_other_numbers_of_features_and_names(model):
         named.predict(pd.DataFrame(X).add_prefix("z"))
     with pytest.warns(UserWarning, match="valid feature names"):
         named.predict(X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_low_rank_machines_check_rows_in_one_pass(dtype, n_jobs, monkeypatch):
+    monkeypatch.setattr(_scoring, "_VALUES_TO_CHECK", 1)
+    low_rank = ASSETClassifier(n_components=20, n_jobs=n_jobs, random_state=0).fit(X_TRAIN, Y_TRAIN)
+    rows = X.astype(dtype)
+    expected = low_rank.decision_function(rows)
+    np.testing.assert_array_equal(low_rank.decision_function(np.asfortranarray(rows)), expected)
+    np.testing.assert_array_equal(low_rank.decision_function(rows.tolist()), low_rank.decision_function(rows * 1.0))
+    for value, message in ((np.nan, "contains NaN"), (-np.inf, "infinity"), (1e30, "too large for float32")):
+        bad = rows.copy()
+        bad[700, 3] = value
+        with pytest.raises(ValueError, match=message):
+            low_rank.predict(bad)
+    with pytest.raises(ValueError, match="11 features"):
+        low_rank.predict(rows[:, 1:])
+    large = rows.copy()
+    large[:, 0] = 2e17  # each is within the limits, and so large that the sum of their squares is not
+    assert np.isfinite(low_rank.decision_function(large)).all()

@@ -29,6 +29,7 @@ __all__ = [
     "first_tied",
     "float64_sum",
     "fold_turns",
+    "magnitude_bits",
     "maximum",
     "minimum",
     "nth_smallest",
@@ -50,6 +51,7 @@ _ROUND_32 = np.float32(1.5 * 2**23)
 # coefficients are not subnormal numbers, with which Intel and AMD processors compute many times more slowly.
 _LOWEST_32 = np.float32(-100.0)
 _SHIFT_32 = np.int32(23)
+_NO_SIGN_32 = np.int32(2**31 - 1)
 _C1, _C2, _C3, _C4, _C5 = (
     np.float32(c)
     for c in (
@@ -78,6 +80,7 @@ _ONE_64 = np.float64(1.0)
 _ROUND_64 = np.float64(1.5 * 2**52)
 _LOWEST_64 = np.float64(-500.0)  # products of two are not subnormal either
 _SHIFT_64 = np.int64(52)
+_NO_SIGN_64 = np.int64(2**63 - 1)
 _D1, _D2, _D3, _D4, _D5, _D6, _D7, _D8, _D9, _D10, _D11 = (
     np.float64(c)
     for c in (
@@ -123,6 +126,24 @@ def _exp2_float64(t):
     p = _ONE_64 + f * (_D1 + f * (_D2 + f * (_D3 + f * (_D4 + f * (_D5 + f * high)))))
     exponent = np.int64(np.float64(rounded).view(np.int64) << _SHIFT_64)
     return np.int64(np.float64(p).view(np.int64) + exponent).view(np.float64)
+
+
+@generic
+def magnitude_bits(x):
+    """The bits of ``|x|`` as an integer: larger ones for larger numbers, and the largest for infinity and NaN.
+
+    Compiled code may assume that there is neither (see `frugalsvm._compile`), and comparisons of numbers would do so.
+    """
+
+
+@magnitude_bits.implement(np.float32)
+def _magnitude_bits_float32(x):
+    return np.int32(np.float32(x).view(np.int32) & _NO_SIGN_32)
+
+
+@magnitude_bits.implement(np.float64)
+def _magnitude_bits_float64(x):
+    return np.int64(np.float64(x).view(np.int64) & _NO_SIGN_64)
 
 
 @generic

@@ -18,6 +18,7 @@ from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._base import KernelEstimator
 from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators._origin import absolute_rows
+from frugalsvm.estimators._scoring import rows_to_score
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import (
     AS_IT_IS,
@@ -438,9 +439,10 @@ class LowRankMachine(KernelEstimator):
         if arrays.is_torch:
             X = self._known_rows(X, AS_IT_IS)
             return device_values(arrays, self._map, self._raw_coefficients().T, X) + self._weights[:, -1]
-        X = self._known_rows(X, None)
         with blas_threads(None):
-            return linear_values(self._map, X, self._raw_coefficients(), self._threads()) + self._weights[:, -1]
+            threads = self._threads()
+            X = rows_to_score(self, X, threads)
+            return linear_values(self._map, X, self._raw_coefficients(), threads) + self._weights[:, -1]
 
     @property
     def coef_(self):

@@ -17,10 +17,11 @@ from frugalsvm.core.origin import (
     relative,
     some_rows,
 )
+from frugalsvm.core.predict import largest_size
 from frugalsvm.estimators._tensors import relative_tensor
 from frugalsvm.estimators._warn import warn_caller
 
-__all__ = ["absolute_rows", "check_size", "first_origin", "for_known_rows", "largest_size", "relative_rows"]
+__all__ = ["absolute_rows", "check_size", "first_origin", "for_known_rows", "relative_rows"]
 
 _TENSOR_ROWS = 2**16
 _CANCELS = 1e-4  # errors of squared distances, relative to their size, of which users should know
@@ -90,11 +91,6 @@ def check_gamma(gamma, dtype) -> None:
             f"gamma is {gamma:.1e}, which is too large for {np.dtype(dtype)}: features are that small. Scale them, for "
             "example with sklearn.preprocessing.StandardScaler."
         )
-
-
-def largest_size(n_features, dtype) -> float:
-    """The largest value that rows may have: squared norms, and their sums with others, do not overflow."""
-    return (float(np.finfo(dtype).max) / (4 * n_features)) ** 0.5
 
 
 def check_size(X, dtype) -> None:

@@ -12,8 +12,8 @@ from frugalsvm.core.capabilities import offers
 from frugalsvm.core.expansion import Expansion, coefficients, new_expansion
 from frugalsvm.core.kernels import RBF
 from frugalsvm.core.outputs import n_outputs_for
+from frugalsvm.core.predict import largest_size
 from frugalsvm.core.records import as_numbers
-from frugalsvm.estimators._origin import largest_size
 from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators._validation import new_kernel
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved

@@ -258,12 +258,13 @@ class IncrementalSVC(OnlineClassifier):
     @contextmanager
     def _changing(self):
         """Context in which the solvers change; if that fails, they are as before."""
-        with _solver_errors(), self._memory_errors(), unchanged_on_error(self), self._products():
+        with _solver_errors(), self._memory_errors(), unchanged_on_error(self):
             prepare_to_learn(self)
             before = [saved(solver) for solver in self._solvers]
             self._left_out = None
             try:
-                yield
+                with self._products():
+                    yield
             except BaseException:
                 for m, solver in enumerate(self._solvers):
                     self._solvers[m] = restored(self._kernel, solver, before[m])

@@ -19,7 +19,7 @@ from frugalsvm.budgeted.learner import Learner
 from frugalsvm.budgeted.sgd import run
 from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.origin import far_limit
-from frugalsvm.core.predict import _score_all
+from frugalsvm.core.predict import ANY_SIZE, _score_all
 from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
 from frugalsvm.estimators._writable import prepare_to_learn
@@ -209,7 +209,7 @@ class RowPath:
             self._scored_at = n_seen
         code, kernel, source, block_rows, expansion, work = self._scoring
         with self._threads():
-            code(kernel, source, 1, block_rows, expansion, work, self._out)
+            code(kernel, source, 1, block_rows, expansion, work, self._out, ANY_SIZE)
         return self._out[0]
 
     def _to_score(self):
@@ -222,7 +222,7 @@ class RowPath:
         expansion = estimator.scoring_expansion()
         source, block_rows, work = _arrays_for(self._matrix, expansion)
         kernel = estimator.kernel_
-        code = machine_code_for(_score_all, kernel, source, 0, block_rows, expansion, work, self._out)
+        code = machine_code_for(_score_all, kernel, source, 0, block_rows, expansion, work, self._out, ANY_SIZE)
         return _Prepared(code, kernel, source, block_rows, expansion, work)
 
 
