@@ -8,6 +8,9 @@ import pytest
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
+# Whatever is compiled first, and for however long, commands print what they are asked for.
+os.environ.setdefault("FRUGALSVM_QUIET", "1")
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 # No doctests here; and there are more files of this name, of which only one can be imported as a module.

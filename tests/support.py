@@ -14,6 +14,14 @@ from frugalsvm.core.losses import MARGIN, hinge_for
 from frugalsvm.core.predict import decision_values
 from frugalsvm.core.schedules import Norma, Pegasos, Perceptron
 
+# Every pair of a learner, a maintenance and a number of outputs: each of them is machine code of its own, which takes
+# seconds to compile. What they are tested on is chosen among these; the combinations that are left are slow tests.
+COVERING = (
+    ("pegasos", "remove", 1), ("pegasos", "remove", 4), ("pegasos", "project", 1),
+    ("pegasos", "merge", 1), ("pegasos", "merge", 4),
+    ("norma", "remove", 1), ("norma", "remove", 4), ("norma", "project", 4), ("norma", "merge", 4),
+    ("perceptron", "remove", 4), ("perceptron", "project", 1), ("perceptron", "merge", 4),
+)  # fmt: skip
 ORACLE_NAMES = {"remove": "removal", "project": "projection", "merge": "merging"}
 
 

@@ -56,7 +56,7 @@ def test_a_restart_is_a_copy_of_the_model_with_other_counters(stream):
 def test_parts_learned_apart_are_one_model_with_all_counters(stream):
     X, labels = stream
     start = new_model().partial_fit(X[:100], labels[:100]).learners[0]
-    parts = [start.restarted(100).learn(X[k:300:2], labels[k:300:2]) for k in (100, 101)]
+    parts = [start.restarted(100).learn(X[k : k + 100], labels[k : k + 100]) for k in (100, 200)]
     whole = start.advanced(start.merged([part.model_since(100) for part in parts], 200))
     assert whole.n_seen == 300
     assert whole.expansion.counts[0]["n_slots"] == 12

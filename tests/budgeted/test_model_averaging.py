@@ -13,9 +13,9 @@ from frugalsvm.core.schedules import advance
 SETTINGS = [
     Setting(n_outputs=1),
     Setting(n_outputs=3),
-    Setting(maintenance="project", kernel="poly"),
+    Setting("norma", "project", kernel="poly"),
     Setting(maintenance="remove"),
-    Setting(learner="norma"),
+    Setting("norma", n_outputs=3),
 ]
 
 

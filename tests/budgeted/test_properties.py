@@ -31,9 +31,11 @@ def squared_norm(setting, rows, coef):
 
 @few_examples
 @given(seed=seeds, budget=st.integers(2, 20), n_features=st.integers(1, 8), batch_rows=st.integers(1, 120))
-@pytest.mark.parametrize("maintenance", ["remove", "project", "merge"])
-def test_budget_is_never_exceeded(maintenance, seed, budget, n_features, batch_rows):
-    setting = Setting("pegasos", maintenance, 4, budget=budget, gamma=1.0 / n_features)
+@pytest.mark.parametrize(
+    ("learner", "maintenance"), [("pegasos", "remove"), ("norma", "project"), ("pegasos", "merge")]
+)
+def test_budget_is_never_exceeded(learner, maintenance, seed, budget, n_features, batch_rows):
+    setting = Setting(learner, maintenance, 4, budget=budget, gamma=1.0 / n_features)
     X, labels = blobs(120, n_features, 4, seed)
     parts, model = setting.parts(), setting.empty_model(X)
     for start in range(0, 120, batch_rows):
@@ -47,11 +49,17 @@ def test_budget_is_never_exceeded(maintenance, seed, budget, n_features, batch_r
 
 @few_examples
 @given(seed=seeds, n_features=st.integers(2, 8))
-@pytest.mark.parametrize("maintenance", ["remove", "project", "merge"])
-@pytest.mark.parametrize("n_outputs", [1, 4])
-def test_degradation_is_the_norm_of_the_difference(n_outputs, maintenance, seed, n_features):
+@pytest.mark.parametrize(
+    ("learner", "maintenance", "n_outputs"),
+    [
+        *(("norma", "remove", n_outputs) for n_outputs in (1, 4)),
+        *(("pegasos", "project", 1), ("norma", "project", 4)),
+        *(("pegasos", "merge", 1), ("norma", "merge", 4)),
+    ],
+)
+def test_degradation_is_the_norm_of_the_difference(learner, maintenance, n_outputs, seed, n_features):
     """Learn until the budget is maintained for the first time, with and without it."""
-    setting = Setting("norma", maintenance, n_outputs, budget=6, gamma=0.5 / n_features)
+    setting = Setting(learner, maintenance, n_outputs, budget=6, gamma=0.5 / n_features)
     X, labels = blobs(40, n_features, setting.n_classes, seed)
     for k in range(7, 40):
         model = setting.trained(X[:k], labels[:k])
@@ -64,7 +72,7 @@ def test_degradation_is_the_norm_of_the_difference(n_outputs, maintenance, seed,
 
     rows, coef = zip(rows_and_coefficients(before), rows_and_coefficients(model), strict=True)
     lost = squared_norm(setting, np.concatenate(rows), np.concatenate([coef[0], -coef[1]]))
-    eta = setting.eta0 / np.sqrt(k)
+    eta = setting.eta0 / np.sqrt(k) if learner == "norma" else 1.0 / (setting.alpha * k)
     # The reported norm comes from differences of sizes, the one computed here from differences of models
     size = squared_norm(setting, rows[0], coef[0])
     condition = np.linalg.cond(kernel_matrix(rows[0], rows[0], kernel="rbf", gamma=setting.gamma))
@@ -129,10 +137,9 @@ class TestKeptQuantitiesHeal:
     """What is updated from step to step is computed afresh now and then, so that rounding errors cannot add up."""
 
     def test_norm(self):
-        setting = Setting(
-            "perceptron", "remove", 1, radius=1e6
-        )  # at a radius that is reached, errors fade by themselves
-        X, labels = blobs(600, 3, 2, seed=0)
+        # At a radius that is reached, errors fade by themselves.
+        setting = Setting("perceptron", "remove", 4, radius=1e6)
+        X, labels = blobs(600, 3, 4, seed=0)
         parts = setting.parts()
         _, model = learn(parts, setting.empty_model(X), X[:200], labels[:200])
         model.scalars[0]["raw_norm"] *= 1.1

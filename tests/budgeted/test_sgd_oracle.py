@@ -5,11 +5,12 @@ example is seen, and the rows still come in blocks, with their products computed
 """
 
 from dataclasses import replace
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 import pytest
-from support import Setting, blobs
+from support import COVERING, Setting, blobs
 
 from frugalsvm.core.expansion import (
     coefficients,
@@ -117,12 +118,25 @@ def assert_follows_the_oracle(setting, n_features, seed, weights=None):
     return states, steps
 
 
-@pytest.mark.parametrize("n_outputs", [1, 4])
-@pytest.mark.parametrize("maintenance", ["remove", "project", "merge"])
-@pytest.mark.parametrize("learner", ["pegasos", "norma", "perceptron"])
+def by_speed(*combination):
+    return pytest.param(*combination, marks=() if combination in COVERING else pytest.mark.slow)
+
+
+ALL = list(product(("pegasos", "norma", "perceptron"), ("remove", "project", "merge"), (1, 4)))
+
+
+@pytest.mark.parametrize(("learner", "maintenance", "n_outputs"), [by_speed(*each) for each in ALL])
 def test_learners_and_maintenances(learner, maintenance, n_outputs):
     setting = Setting(learner, maintenance, n_outputs)
     assert_follows_the_oracle(setting, n_features=3, seed=1)
+
+
+@pytest.mark.parametrize("left_out", range(3))
+def test_every_pair_is_compared(left_out):
+    def pairs(combinations):
+        return {each[:left_out] + each[left_out + 1 :] for each in combinations}
+
+    assert pairs(COVERING) == pairs(ALL)
 
 
 # From here on, few combinations of parts that are compiled for this module alone: compiling takes seconds.
@@ -142,7 +156,7 @@ def test_rows_with_many_features_in_blocks(budget):
         Setting("pegasos", "merge", 1, budget=15, alpha=0.003),
         Setting("norma", "merge", 4, budget=8, eta0=2.0),
         Setting("norma", "project", 4, budget=12, alpha=0.1),
-        Setting("perceptron", "remove", 1, budget=9),
+        Setting("perceptron", "remove", 4, budget=9),
     ],
     ids=str,
 )
@@ -171,7 +185,6 @@ def test_kernels_without_merging(setting, n_features):
 @pytest.mark.parametrize(
     "setting",
     [
-        Setting("perceptron", "remove", 1, radius=1.5),
         Setting("perceptron", "remove", 4, radius=1.5),
         Setting("norma", "project", 1, radius=0.8),
         Setting("pegasos", "merge", 4, radius=2.0),
@@ -203,8 +216,8 @@ def test_average(setting, average_from):
     "setting",
     [
         Setting("pegasos", "merge", 4),
-        Setting("norma", "project", 1),
-        Setting("perceptron", "remove", 1, radius=1.5),
+        Setting("norma", "project", 4),
+        Setting("perceptron", "remove", 4, radius=1.5),
     ],
     ids=str,
 )

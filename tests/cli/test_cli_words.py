@@ -141,9 +141,11 @@ def test_names_of_users_stay(name, content, options, words, tmp_path):
 
 
 class TestWhatTakesAWhile:
-    @pytest.mark.parametrize("quiet", [False, True])
-    def test_compilations_are_shown_once(self, quiet, capsys):
-        with reported(), compiling_shown(quiet=quiet):
+    @pytest.mark.parametrize(("flag", "variable"), [(False, ""), (True, ""), (False, "1")])
+    def test_compilations_are_shown_once(self, flag, variable, capsys, monkeypatch):
+        monkeypatch.setenv(_compile_notice.QUIET, variable)
+        quiet = flag or bool(variable)
+        with reported(), compiling_shown(quiet=flag):
             for name in ("sgd.run", "predict.run"):
                 _compile_notice._show(name, None)
                 _compile_notice._show(name, 3.0)

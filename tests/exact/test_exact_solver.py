@@ -25,6 +25,9 @@ KERNELS = {
     "rbf": (RBF(0.7), {"kernel": "rbf", "gamma": 0.7}),
 }
 NAMES = list(KERNELS)
+# The solver knows kernels by their values only. Polynomials are compared with LIBSVM in test_incremental.py, and here
+# where there is time to compile them.
+by_speed = [pytest.param(name, marks=pytest.mark.slow) if name == "poly" else name for name in NAMES]
 
 
 @dataclass
@@ -141,7 +144,9 @@ class Model:
         assert np.count_nonzero(state.points.coef[0, :n]) == np.count_nonzero(self.beta)
 
 
-@pytest.mark.parametrize("seed", range(51))
+@pytest.mark.parametrize(
+    "seed", [pytest.param(seed, marks=pytest.mark.slow) if NAMES[seed % 3] == "poly" else seed for seed in range(51)]
+)
 class TestRandomProblems:
     def test_every_step_is_optimal(self, seed):
         problem = random_problem(seed, NAMES[seed % 3])
@@ -279,7 +284,7 @@ class TestBias:
 
 
 class TestDegenerate:
-    @pytest.mark.parametrize("kernel", NAMES)
+    @pytest.mark.parametrize("kernel", by_speed)
     @pytest.mark.parametrize("shares", [(6, 6), (9, 3), (1, 11)])
     def test_all_examples_are_one_point(self, kernel, shares):
         y = np.repeat([1, -1], shares)
@@ -307,7 +312,7 @@ class TestDegenerate:
         assert model.solver.state.counts[0]["n_margin"] <= n_features + 1
         np.testing.assert_allclose(model.values(), y, atol=1e-9)
 
-    @pytest.mark.parametrize("kernel", NAMES)
+    @pytest.mark.parametrize("kernel", by_speed)
     def test_empty_margin_set(self, kernel):
         """Pairs of opposite labels at one place: all are at their bounds."""
         X = np.repeat(np.random.default_rng(0).normal(size=(10, 2)), 2, axis=0)
@@ -317,7 +322,7 @@ class TestDegenerate:
             model.learn([row]).check()
         np.testing.assert_allclose(model.values(), 0.0, atol=1e-9)
 
-    @pytest.mark.parametrize("kernel", NAMES)
+    @pytest.mark.parametrize("kernel", by_speed)
     def test_sorted_by_class(self, kernel):
         problem = clean_problem(2, kernel)
         model = Model(problem)
@@ -325,7 +330,7 @@ class TestDegenerate:
             model.learn([row]).check()
         np.testing.assert_allclose(model.values(), Model(problem, np.arange(40)).values(), atol=EQUAL)
 
-    @pytest.mark.parametrize("kernel", NAMES)
+    @pytest.mark.parametrize("kernel", by_speed)
     def test_tiny_cache(self, kernel):
         problem = random_problem(5, kernel)
         small, large = Model(problem, cache=1, n_slots=16), Model(problem, np.arange(len(problem)))

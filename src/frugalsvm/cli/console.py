@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
-from frugalsvm._compile_notice import show_compiling
+from frugalsvm._compile_notice import QUIET, show_compiling
 
 __all__ = [
     "Exit",
@@ -128,6 +128,7 @@ def tell_wrong(kind: str, style: str, text: str) -> None:
 def compiling_shown(*, quiet: bool = False):
     """Show, once, that machine code is compiled, if that takes a while; or nothing at all."""
     told: list[str] = []
+    quiet = quiet or bool(os.environ.get(QUIET))
 
     def show(name: str, seconds: float | None) -> None:
         if not quiet and not told:
