@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 from oracles.bsgd import kernel_matrix
 from support import blobs
 
+from frugalsvm._compile import entry
 from frugalsvm.budgeted.budget_perceptrons import REFRESH
 from frugalsvm.budgeted.norm_constraint import Unconstrained
 from frugalsvm.budgeted.perceptrons import FORGETRON_SHARE
+from frugalsvm.budgeted.policy import oldest, weakest
 from frugalsvm.budgeted.sgd import Parts, learn
 from frugalsvm.budgeted.strategies import MULTI_CLASS, STRATEGIES, VARIANTS, new_strategy, new_variant
 from frugalsvm.core.expansion import coefficients, new_expansion
@@ -294,3 +296,17 @@ def test_newcomers_get_the_passive_aggressive_value(variant, kernel, seed, C, on
         assert y * value_at(parts, model, x) == pytest.approx(y * before + tau * own, rel=1e-8, abs=1e-8 * size)
         before = value_at(parts, model, X[i + 1]) if i + 1 < len(X) else 0.0
     assert model.counts[0]["n_updates"] > 20
+
+
+@entry
+def _found(births, coef, n):
+    return oldest(births, n), weakest(coef, n)
+
+
+@pytest.mark.parametrize("place", [0, 63, 64, 130])
+def test_who_goes_is_found_among_many(place):
+    """In whatever chunk the oldest and the weakest are; of equals, the first; none beyond the last slot."""
+    births, coef = np.arange(200)[::-1] + 1000, np.where(np.arange(200) % 2, 2.0, -2.0)[None]
+    births[place], coef[0, place : place + 2] = 5, (0.5, -0.5)
+    births[199], coef[0, 199] = 0, 0.1
+    assert _found(births, coef, 199) == (place, place)

@@ -180,6 +180,11 @@ def test_other_kernels(strategy, kernel):
     assert_follows_the_oracle(Perceptrons(strategy, kernel=kernel, gamma=0.1, budget=6), n_features=8)
 
 
+def test_many_features():
+    """Products come from blocks; those of a support vector that goes, from the vectors feature by feature."""
+    assert_no_near_ties(assert_follows_the_oracle(Perceptrons("budget", gamma=0.05), n_features=12))
+
+
 @pytest.mark.parametrize("C", [0.05, 0.7, 100.0])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_passive_aggressive_variants(variant, C):

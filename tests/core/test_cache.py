@@ -227,8 +227,8 @@ def select(values, n, k):
 
 
 @entry
-def products_and_sum(A, i, B, n, weights, out):
-    row_products(A, i, B, n, out)
+def products_and_sum(A, i, B, n, weights, out, stride):
+    row_products(A, i, B, n, out, stride)
     return float64_sum(weights, 1, out, n)
 
 
@@ -257,9 +257,19 @@ def test_row_products_and_their_sum(n, dtype):
     weights = rng.normal(size=(2, 12))
     weights[1] *= 1e8 ** (np.arange(12) % 2)  # small terms beside large ones are lost in float32
     out = np.full(12, -7.0, dtype)
-    total = products_and_sum(A, 2, B, n, weights, out)
+    total = products_and_sum(A, 2, B, n, weights, out, 1)
     exact = B[:n].astype(float) @ A[2].astype(float)
     np.testing.assert_allclose(out[:n], exact, rtol=0, atol=50 * np.finfo(dtype).eps)
-    assert np.all(out[n:] == -7.0)
+    assert np.all(out[(n + 3) // 4 * 4 :] == -7.0)  # beyond the last group of four
     terms = weights[1, :n] * out[:n].astype(float)
     assert total == pytest.approx(terms.sum(), rel=0, abs=1e-14 * np.abs(terms).sum())
+
+
+def test_row_products_to_a_column():
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(3, 7)), rng.normal(size=(8, 7))
+    out = np.full((8, 5), -7.0)
+    products_and_sum(A, 2, B, 8, np.zeros((2, 12)), out.reshape(-1)[3:], 5)
+    np.testing.assert_allclose(out[:, 3], B @ A[2], rtol=1e-12)
+    out[:, 3] = -7.0
+    assert np.all(out == -7.0)

@@ -10,6 +10,8 @@ from frugalsvm.core.fastmath import (
     exp2_nonpositive,
     first_argmax,
     first_argmin,
+    first_at_least,
+    first_at_most,
     minimum,
     row_weighted_sum,
     rows_dot,
@@ -35,6 +37,11 @@ def cos_all(x, out):
 @entry
 def reductions(values, n):
     return minimum(values, n), first_argmin(values, n), first_argmax(values, n)
+
+
+@entry
+def first_beyond(values, low, high, n):
+    return first_at_most(values, low, n), first_at_least(values, high, n)
 
 
 @entry
@@ -118,7 +125,7 @@ class TestCosTurns:
 class TestReductions:
     def test_extremes_and_their_first_places(self, dtype):
         rng = np.random.default_rng(0)
-        for n in [1, 2, 3, 7, 16, 33, 100]:
+        for n in [1, 2, 3, 7, 16, 33, 63, 64, 65, 100, 128, 300]:
             # Few distinct values, so that the minimum is there several times
             values = rng.integers(-5, 5, n + 4).astype(dtype)
             values[n:] = -100.0, 100.0, -100.0, 100.0  # beyond n: not to be looked at
@@ -129,6 +136,18 @@ class TestReductions:
         values = np.array([2, 1, 3, 1, 3], dtype)
         assert reductions(values, 5) == (1.0, 1, 2)
         assert reductions(np.ones(20, dtype), 20) == (1.0, 0, 0)
+
+    @pytest.mark.parametrize("place", [0, 63, 64, 65, 199])
+    def test_extremes_in_any_chunk(self, dtype, place):
+        values = np.zeros(201, dtype)
+        values[place] = -1.0
+        assert reductions(values, 200)[1] == first_beyond(values, -1.0, 9.0, 200)[0] == place
+        assert reductions(-values, 200)[2] == first_beyond(-values, -9.0, 1.0, 200)[1] == place
+
+    def test_none_is_beyond(self, dtype):
+        values = np.zeros(70, dtype)
+        values[65:] = -1.0, 1.0, -1.0, 1.0, -1.0  # beyond n
+        assert first_beyond(values, -0.5, 0.5, 65) == (65, 65)
 
     def test_row_operations(self, dtype):
         rng = np.random.default_rng(0)

@@ -9,7 +9,7 @@ from frugalsvm.core import sparse_source
 from frugalsvm.core.dense_sources import DenseBlocks, DenseColumns
 from frugalsvm.core.expansion import new_expansion
 from frugalsvm.core.fastmath import copy_row
-from frugalsvm.core.lookahead import example_norm, load, products_row, touch, write_example
+from frugalsvm.core.lookahead import example_norm, load, products_row, slot_products, touch, write_example
 from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.sparse_source import SparseColumns
 
@@ -17,7 +17,7 @@ N_ROWS, CAPACITY = 300, 32
 
 
 @entry
-def walk(source, start, count, expansion, slots, vectors, products, norms, copies):
+def walk(source, start, count, expansion, slots, vectors, products, norms, copies, own_products):
     """Take a block, recording all that it says of each row; after row t, ``vectors[t]`` goes to slot ``slots[t]``.
 
     Slot -1 is no change; the slot after the last one in use is a new one; -2 empties the last one. Returns how
@@ -37,7 +37,11 @@ def walk(source, start, count, expansion, slots, vectors, products, norms, copie
         if slot >= 0:
             copy_row(expansion.rows, slot, vectors, t)
             expansion.counts[0]["n_slots"] = max(n, slot + 1)
-            touch(source, slot, expansion)
+            if slot < n:
+                touch(source, slot, expansion)
+            slot_products(source, slot, expansion, own_products[t])  # of a newcomer, before it is announced
+            if slot == n:
+                touch(source, slot, expansion)
         elif slot == -2:
             expansion.counts[0]["n_slots"] = n - 1
         i += 1
@@ -75,12 +79,13 @@ def check_walk(X, dense, kind, *, rate=0.5, seed=0, n_slots=7, block_rows=None):
     source = new_source(X, order, model)
     assert type(source) is kind
     rows = model.rows.copy()
-    products, norms = np.full((N_ROWS, CAPACITY), np.nan), np.zeros(N_ROWS)
+    products, own_products = np.full((2, N_ROWS, CAPACITY), np.nan)
+    norms = np.zeros(N_ROWS)
     copies = np.full((N_ROWS, n_features), np.nan)
     start, blocks = 0, []
     while start < N_ROWS:
         count = min(block_rows or rows_at_a_time(source), N_ROWS - start)
-        blocks.append(walk(source, start, count, model, slots, vectors, products, norms, copies))
+        blocks.append(walk(source, start, count, model, slots, vectors, products, norms, copies, own_products))
         start += blocks[-1]
 
     np.testing.assert_array_equal(copies, dense[order])
@@ -90,6 +95,8 @@ def check_walk(X, dense, kind, *, rate=0.5, seed=0, n_slots=7, block_rows=None):
         np.testing.assert_allclose(products[t, : in_use[t]], expected, rtol=1e-12, atol=1e-12)
         if slots[t] >= 0:
             rows[slots[t]] = vectors[t]
+            n = max(in_use[t], slots[t] + 1)
+            np.testing.assert_allclose(own_products[t, :n], rows[:n] @ vectors[t], rtol=1e-12, atol=1e-12)
     return blocks
 
 

@@ -30,9 +30,10 @@ from frugalsvm._compile import compiled, inlined
 from frugalsvm._stored import BUDGET, renamed, stored, within
 from frugalsvm.budgeted.neighbors import nearest
 from frugalsvm.budgeted.policy import admit, oldest_of_the_least, pass_by, remove
-from frugalsvm.core.expansion import row_kernel_row, slot_kernel_row
+from frugalsvm.core.expansion import row_kernel_row
 from frugalsvm.core.fastmath import first_argmax, row_weighted_sum
 from frugalsvm.core.kernels import self_value
+from frugalsvm.core.lookahead import slot_row
 from frugalsvm.core.records import as_numbers, integer_record
 
 __all__ = ["RemoveConfident", "RemoveHarmless", "SelfScores", "new_self_scores"]
@@ -92,14 +93,14 @@ def new_self_scores(capacity):
 
 
 @inlined
-def _add_newcomer(scores, kernel, expansion, work):
+def _add_newcomer(scores, kernel, source, expansion, work):
     """Bring the values up to date after a newcomer was written to the last slot."""
     newcomer = expansion.counts[0]["n_slots"] - 1
     if scores.state[0]["n_covered"] != newcomer or scores.state[0]["n_changes"] > REFRESH * newcomer:
-        _recompute(scores.values, kernel, expansion, newcomer, work)
+        _recompute(scores.values, kernel, source, expansion, newcomer, work)
         scores.state[0]["n_changes"] = 0
         # The scratch row was overwritten.
-        slot_kernel_row(kernel, expansion, newcomer, work.products, work.kernel_row)
+        slot_row(kernel, source, newcomer, expansion, work)
     a = expansion.coef[0, newcomer]
     _add_multiple(scores.values, a, work.kernel_row, newcomer)
     scores.values[newcomer] = work.scores[0] + a * self_value(kernel, expansion.norms[newcomer])
@@ -108,10 +109,10 @@ def _add_newcomer(scores, kernel, expansion, work):
 
 
 @inlined
-def _recompute(values, kernel, expansion, n, work):
+def _recompute(values, kernel, source, expansion, n, work):
     """The model without the newcomer, at all support vectors before it."""
     for j in range(n):
-        slot_kernel_row(kernel, expansion, j, work.products, work.kernel_row)
+        slot_row(kernel, source, j, expansion, work)
         values[j] = row_weighted_sum(expansion.weights, 0, work.kernel_row, n)
 
 
@@ -136,12 +137,12 @@ def _add_multiple(values, factor, row, n):
 
 @admit.implement(RemoveConfident, inline=False)
 def _remove_confident(policy, loss, kernel, ball, source, expansion, work):
-    _add_newcomer(policy.scores, kernel, expansion, work)
+    _add_newcomer(policy.scores, kernel, source, expansion, work)
     n = expansion.counts[0]["n_slots"]
     if n > policy.budget:
         _confidences(kernel, policy.scores.values, expansion.coef, expansion.norms, n, policy.confidence)
         dropped = first_argmax(policy.confidence, n)
-        slot_kernel_row(kernel, expansion, dropped, work.products, work.kernel_row)
+        slot_row(kernel, source, dropped, expansion, work)
         return _remove_scored(policy.scores, kernel, ball, source, expansion, work, dropped)
     return 0.0
 
@@ -159,7 +160,7 @@ def _confidences(kernel, values, coef, norms, n, out):
 
 @admit.implement(RemoveHarmless, inline=False)
 def _remove_harmless(policy, loss, kernel, ball, source, expansion, work):
-    _add_newcomer(policy.scores, kernel, expansion, work)
+    _add_newcomer(policy.scores, kernel, source, expansion, work)
     n = expansion.counts[0]["n_slots"]
     a = expansion.coef[0, n - 1]
     policy.counts[0, n - 1] = np.float64(a < 0.0)
@@ -167,7 +168,7 @@ def _remove_harmless(policy, loss, kernel, ball, source, expansion, work):
     if n > policy.budget:
         _count_errors(kernel, expansion, policy.scores.values, policy.counts, policy.errors, work)
         dropped = oldest_of_the_least(policy.errors, expansion.births, n)
-        slot_kernel_row(kernel, expansion, dropped, work.products, work.kernel_row)
+        slot_row(kernel, source, dropped, expansion, work)
         if policy.summarizes:
             heir = nearest(kernel, work.kernel_row, expansion.norms, n, dropped)
             policy.counts[0, heir] += policy.counts[0, dropped]

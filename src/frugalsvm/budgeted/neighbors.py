@@ -13,8 +13,9 @@ import numpy as np
 
 from frugalsvm._compile import compiled, generic, inlined
 from frugalsvm._stored import stored, within
-from frugalsvm.core.expansion import slot_kernel_row
+from frugalsvm.core.fastmath import first_argmax
 from frugalsvm.core.kernels import RBF, self_value
+from frugalsvm.core.lookahead import slot_row
 from frugalsvm.core.records import as_numbers, integer_record
 
 __all__ = ["Neighbors", "forget_slot", "know_the_old", "meet_newcomer", "nearest", "new_neighbors"]
@@ -60,10 +61,14 @@ def _rbf_nearness(kernel, value, norm):
     return np.float64(value)
 
 
-@compiled
+@generic
 def nearest(kernel, kernel_row, norms, n, itself):
     """The slot nearest to the x of a kernel row, besides slot ``itself`` (-1: none is left out); -1 if there is
     none."""
+
+
+@nearest.implement()
+def _nearest_in_feature_space(kernel, kernel_row, norms, n, itself):
     best, most = UNKNOWN, FARTHEST
     for j in range(n):
         nearness = _nearness(kernel, kernel_row[j], norms[j])
@@ -72,15 +77,27 @@ def nearest(kernel, kernel_row, norms, n, itself):
     return best
 
 
+@nearest.implement(RBF)
+def _rbf_nearest(kernel, kernel_row, norms, n, itself):
+    # For a moment itself is farther than any other, which is what a vectorized search can make use of.
+    held, own = max(itself, 0), kernel_row[max(itself, 0)]
+    if itself >= 0:
+        kernel_row[held] = -1.0
+    best = first_argmax(kernel_row, n)
+    found = n > 0 and kernel_row[best] >= 0.0
+    kernel_row[held] = own
+    return best if found else UNKNOWN
+
+
 @inlined
-def know_the_old(neighbors, kernel, expansion, work):
+def know_the_old(neighbors, kernel, source, expansion, work):
     """Make sure that the neighbors of all slots before the last are known, also in a model that began elsewhere."""
     newcomer = expansion.counts[0]["n_slots"] - 1
     if neighbors.state[0]["n_covered"] != newcomer:
         for j in range(newcomer):
             neighbors.slot[j] = UNKNOWN
-        _look_again(neighbors, kernel, expansion, newcomer, work)
-        slot_kernel_row(kernel, expansion, newcomer, work.products, work.kernel_row)
+        _look_again(neighbors, kernel, source, expansion, newcomer, work)
+        slot_row(kernel, source, newcomer, expansion, work)
 
 
 @inlined
@@ -96,12 +113,14 @@ def meet_newcomer(neighbors, kernel, expansion, work):
 @compiled
 def _offer(slot, nearness, value, kernel, kernel_row, norms, newcomer):
     """The newcomer becomes the neighbor of those that it is nearest to."""
+    norm = norms[newcomer]
     for j in range(newcomer):
-        offered = _nearness(kernel, kernel_row[j], norms[newcomer])
-        if offered > nearness[j]:
-            slot[j] = newcomer
-            nearness[j] = offered
-            value[j] = kernel_row[j]
+        offered, offered_value = _nearness(kernel, kernel_row[j], norm), np.float64(kernel_row[j])
+        old_slot, old_nearness, old_value = slot[j], nearness[j], value[j]
+        is_nearer = offered > old_nearness
+        slot[j] = newcomer if is_nearer else old_slot
+        nearness[j] = offered if is_nearer else old_nearness
+        value[j] = offered_value if is_nearer else old_value
 
 
 @inlined
@@ -114,25 +133,29 @@ def _settle(neighbors, kernel, kernel_row, norms, j, n):
 
 
 @inlined
-def forget_slot(neighbors, kernel, expansion, dropped, work):
+def forget_slot(neighbors, kernel, source, expansion, dropped, work):
     """Take account of ``free_slot(dropped)``, after it. Overwrites the kernel row of the workspace."""
     last = expansion.counts[0]["n_slots"]
     neighbors.slot[dropped] = neighbors.slot[last]
     neighbors.nearness[dropped] = neighbors.nearness[last]
     neighbors.value[dropped] = neighbors.value[last]
     neighbors.state[0]["n_covered"] = last
+    _rename(neighbors.slot, last, dropped)
+    _look_again(neighbors, kernel, source, expansion, last, work)
+
+
+@compiled
+def _rename(slot, last, dropped):
+    """Who had the dropped slot has none now; the last one has its place."""
     for j in range(last):
-        if neighbors.slot[j] == dropped:
-            neighbors.slot[j] = UNKNOWN
-        elif neighbors.slot[j] == last:
-            neighbors.slot[j] = dropped
-    _look_again(neighbors, kernel, expansion, last, work)
+        old = slot[j]
+        slot[j] = UNKNOWN if old == dropped else dropped if old == last else old
 
 
 @inlined
-def _look_again(neighbors, kernel, expansion, n, work):
+def _look_again(neighbors, kernel, source, expansion, n, work):
     """Find the neighbors that are unknown, among the first n slots."""
     for j in range(n):
         if neighbors.slot[j] == UNKNOWN:
-            slot_kernel_row(kernel, expansion, j, work.products, work.kernel_row)
+            slot_row(kernel, source, j, expansion, work)
             _settle(neighbors, kernel, work.kernel_row, expansion.norms, j, n)

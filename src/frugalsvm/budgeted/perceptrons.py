@@ -30,15 +30,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, smaller
+from frugalsvm._compile import compiled
 from frugalsvm._stored import BUDGET, stored
 from frugalsvm.budgeted.norm_constraint import note_removal
-from frugalsvm.budgeted.policy import TURNED_AWAY, admit, oldest, remove
+from frugalsvm.budgeted.policy import TURNED_AWAY, admit, oldest, remove, weakest
 from frugalsvm.core.expansion import (
     free_slot,
-    slot_kernel_row,
 )
 from frugalsvm.core.fastmath import row_weighted_sum
+from frugalsvm.core.lookahead import slot_row
 from frugalsvm.core.rng import below
 
 __all__ = ["Forget", "RemoveRandom", "RemoveWeakest", "Stop"]
@@ -106,19 +106,8 @@ def _remove_random(policy, loss, kernel, ball, source, expansion, work):
 def _remove_weakest(policy, loss, kernel, ball, source, expansion, work):
     n = expansion.counts[0]["n_slots"]
     if n > policy.budget:
-        return remove(kernel, ball, source, expansion, work, _weakest(expansion.coef, n))
+        return remove(kernel, ball, source, expansion, work, weakest(expansion.coef, n))
     return 0.0
-
-
-@compiled
-def _weakest(coef, n):
-    least = abs(coef[0, 0])
-    for j in range(n):
-        least = smaller(least, abs(coef[0, j]))
-    for j in range(n):
-        if abs(coef[0, j]) <= least:
-            return j
-    return 0
 
 
 @admit.implement(Forget, inline=False)
@@ -126,7 +115,7 @@ def _forget(policy, loss, kernel, ball, source, expansion, work):
     n = expansion.counts[0]["n_slots"]
     if n > policy.budget:
         dropped = oldest(expansion.births, n)
-        slot_kernel_row(kernel, expansion, dropped, work.products, work.kernel_row)
+        slot_row(kernel, source, dropped, expansion, work)
         value = expansion.scalars[0]["scale"] * row_weighted_sum(expansion.weights, 0, work.kernel_row, n)
         alpha = expansion.scalars[0]["scale"] * expansion.coef[0, dropped]
         sigma, mu = abs(alpha), value if alpha > 0.0 else -value

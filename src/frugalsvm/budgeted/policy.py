@@ -20,11 +20,11 @@ What else there is to know, a policy declares in its class; none of it is there 
 
 from typing import NamedTuple
 
-from frugalsvm._compile import compiled, generic, inlined
+from frugalsvm._compile import compiled, generic, inlined, smaller
 from frugalsvm._stored import stored
 from frugalsvm.budgeted.norm_constraint import note_removal
 from frugalsvm.core.expansion import free_slot
-from frugalsvm.core.fastmath import first_argmin, minimum
+from frugalsvm.core.fastmath import CHUNK, first_at_most, minimum
 from frugalsvm.core.lookahead import touch
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "remove",
     "renewed",
     "smallest_or_newcomer",
+    "weakest",
     "with_room",
 ]
 
@@ -120,9 +121,8 @@ def remove(kernel, ball, source, expansion, work, dropped):
 @compiled
 def smallest_or_newcomer(sizes, newcomer):
     """The smallest of slots 0 .. newcomer; the last of them if it is among the smallest."""
-    if sizes[newcomer] <= minimum(sizes, newcomer) * NEWCOMER_SLACK:
-        return newcomer
-    return first_argmin(sizes, newcomer)
+    least = minimum(sizes, newcomer)
+    return newcomer if sizes[newcomer] <= least * NEWCOMER_SLACK else first_at_most(sizes, least, newcomer)
 
 
 @compiled
@@ -139,8 +139,41 @@ def oldest_of_the_least(values, births, n):
 @compiled
 def oldest(births, n):
     """The slot of the least birth."""
-    first = 0
-    for j in range(1, n):
-        if births[j] < births[first]:
-            first = j
+    found, first = 0, births[0]
+    for start in range(0, n, CHUNK):
+        first_here = _first_birth(births[start:], min(CHUNK, n - start))
+        if first_here < first:
+            found, first = start, first_here
+    while births[found] > first:
+        found += 1
+    return found
+
+
+@compiled
+def _first_birth(births, n):
+    first = births[0]
+    for j in range(n):
+        first = min(first, births[j])
     return first
+
+
+@compiled
+def weakest(coef, n):
+    """First slot of the least absolute coefficient."""
+    found, least = 0, abs(coef[0, 0])
+    for start in range(0, n, CHUNK):
+        chunk, size = coef[0, start:], min(CHUNK, n - start)
+        least_here = _least_absolute(chunk, size)
+        if least_here < least:
+            found, least = start, least_here
+    while abs(coef[0, found]) > least:
+        found += 1
+    return found
+
+
+@compiled
+def _least_absolute(values, n):
+    least = abs(values[0])
+    for j in range(n):
+        least = smaller(least, abs(values[j]))
+    return least

@@ -14,7 +14,7 @@ import numpy as np
 
 from frugalsvm._compile import compiled, inlined
 from frugalsvm._stored import are_squared_norms, stored, within
-from frugalsvm.core.fastmath import copy_row, row_products
+from frugalsvm.core.fastmath import ADJACENT, copy_row, row_products
 from frugalsvm.core.kernels import kernel_row, kernel_value, self_value
 from frugalsvm.core.records import as_numbers, float_record, integer_record
 
@@ -154,7 +154,7 @@ def exact_kernel(kernel, rows, i, j):
 @compiled
 def row_kernel_row(kernel, matrix, i, norm, rows, norms, n, products, out):
     """Kernel values of ``matrix[i]``, of squared norm ``norm``, with the first ``n`` of ``rows``."""
-    row_products(matrix, i, rows, n, products)
+    row_products(matrix, i, rows, n, products, ADJACENT)
     kernel_row(kernel, products, norms, norm, out, n)
 
 

@@ -13,19 +13,24 @@ near the zeros of the cosine ``s`` is small: nothing cancels, as it would in an 
 
 import numpy as np
 
-from frugalsvm._compile import compiled, generic, larger, smaller
+from frugalsvm._compile import compiled, generic, larger, separate, smaller
 
 __all__ = [
+    "ADJACENT",
+    "CHUNK",
     "LOG2E",
     "copy_row",
     "cos_turns",
     "exp2_nonpositive",
     "first_argmax",
     "first_argmin",
+    "first_at_least",
+    "first_at_most",
     "first_tied",
     "float64_sum",
     "fold_turns",
     "magnitude_bits",
+    "maximum",
     "minimum",
     "nth_smallest",
     "row_products",
@@ -36,6 +41,8 @@ __all__ = [
 ]
 
 LOG2E = 1.4426950408889634
+ADJACENT = np.int64(1)  # a stride; compiled code would be made anew for a plain 1
+CHUNK = 64  # values that are looked at together: some full vectors
 
 # Compiled code freezes these; they are typed, because a plain float literal would widen float32 loops.
 _ONE_32 = np.float32(1.0)
@@ -193,11 +200,13 @@ def rows_dot(A, i, B, j):
     return total
 
 
-@compiled
-def row_products(A, i, B, n, out):
-    """``out[j] = <A[i], B[j]>`` for ``j < n``, four at a time to load ``A[i]`` once."""
-    j = 0
-    while j + 4 <= n:
+@separate
+def row_products(A, i, B, n, out, stride):
+    """``out[j stride] = <A[i], B[j]>`` for ``j < n``, four at a time to load ``A[i]`` once.
+
+    B and ``out`` must have room for a multiple of four.
+    """
+    for j in range(0, n, 4):
         p = q = r = s = A.dtype.type(0)
         for f in range(A.shape[1]):
             a = A[i, f]
@@ -205,11 +214,8 @@ def row_products(A, i, B, n, out):
             q += a * B[j + 1, f]
             r += a * B[j + 2, f]
             s += a * B[j + 3, f]
-        out[j], out[j + 1], out[j + 2], out[j + 3] = p, q, r, s
-        j += 4
-    while j < n:
-        out[j] = rows_dot(A, i, B, j)
-        j += 1
+        at = j * stride
+        out[at], out[at + stride], out[at + 2 * stride], out[at + 3 * stride] = p, q, r, s
 
 
 @compiled
@@ -260,36 +266,58 @@ def minimum(values, n):
 
 
 @compiled
+def maximum(values, n):
+    """The largest of the first ``n >= 1`` values."""
+    best = values[0]
+    for i in range(n):
+        best = larger(best, values[i])
+    return best
+
+
+# A loop that may end early is not vectorized, so these look at whole chunks first, and then into one of them.
+
+
+@separate
+def first_at_most(values, limit, n):
+    """First index of a value that is at most ``limit``, of the first n; n if there is none."""
+    for start in range(0, n, CHUNK):
+        stop = start + CHUNK if start + CHUNK < n else n
+        if minimum(values[start:], stop - start) <= limit:
+            for i in range(start, stop):
+                if values[i] <= limit:
+                    return i
+    return n
+
+
+@separate
+def first_at_least(values, limit, n):
+    """First index of a value that is at least ``limit``, of the first n; n if there is none."""
+    for start in range(0, n, CHUNK):
+        stop = start + CHUNK if start + CHUNK < n else n
+        if maximum(values[start:], stop - start) >= limit:
+            for i in range(start, stop):
+                if values[i] >= limit:
+                    return i
+    return n
+
+
+@compiled
 def first_argmin(values, n):
     """First index of the smallest of the first ``n >= 1`` values."""
-    lowest = minimum(values, n)
-    for i in range(n):
-        if values[i] <= lowest:
-            return i
-    return 0
+    return first_at_most(values, minimum(values, n), n)
 
 
 @compiled
 def first_tied(values, n):
     """First index of a value within 1e-12, relatively, of the smallest of the first ``n >= 1``."""
     lowest = minimum(values, n)
-    limit = lowest + 1e-12 * abs(lowest)
-    for i in range(n):
-        if values[i] <= limit:
-            return i
-    return 0
+    return first_at_most(values, lowest + 1e-12 * abs(lowest), n)
 
 
 @compiled
 def first_argmax(values, n):
     """First index of the largest of the first ``n >= 1`` values."""
-    highest = values[0]
-    for i in range(n):
-        highest = larger(highest, values[i])
-    for i in range(n):
-        if values[i] >= highest:
-            return i
-    return 0
+    return first_at_least(values, maximum(values, n), n)
 
 
 @compiled

@@ -3,15 +3,17 @@
 An online learner looks at example t with the model that examples 1 .. t-1 made. Computing its products with the
 support vectors one example at a time is a matrix-vector product, limited by memory. The model changes little
 from one example to the next, though: so take the next T examples, multiply them with the support vectors *as
-they stand* in one matrix product, and walk through the block in order, recomputing for example t only the
-products with slots that changed since the block began. The result is that of the one-by-one algorithm.
+they stand* in one matrix product, and walk through the block in order; when a slot changes, its products with the
+examples that are left are recomputed. The result is that of the one-by-one algorithm.
 
 Here is the protocol of all sources (``load``, ``products_row``, ``example_norm``, ``write_example``, ``touch``, ...).
 ``dense_sources.py`` and ``sparse_source.py`` have those for rows in memory, ``scored.py`` one for devices;
 ``sources.py`` chooses.
 """
 
-from frugalsvm._compile import generic
+from frugalsvm._compile import generic, inlined
+from frugalsvm.core.fastmath import ADJACENT, row_products
+from frugalsvm.core.kernels import kernel_row
 from frugalsvm.core.records import integer_record
 
 __all__ = [
@@ -24,6 +26,8 @@ __all__ = [
     "place_example",
     "products_row",
     "rescale",
+    "slot_products",
+    "slot_row",
     "touch",
     "write_example",
 ]
@@ -32,9 +36,12 @@ BLOCK_ROWS = 64  # 32 to 128 are alike; results are bit-identical for batches th
 SHORT_BLOCK_ROWS = 32  # for learners with thousands of vectors: the products with them should stay in the cache
 LONG_BLOCK_ROWS = 256  # for the sources that work column by column
 
-# What sources remember: where the loaded block starts, how many slots it has room for (`at_start` were in use when it
-# began); changed slots; packed features, whether they were packed, and whether all are, once, and kept current.
-SOURCE_STATE = integer_record("start", "room", "at_start", "n_dirty", "n_packed", "is_filled", "is_whole")
+# What sources remember: where the loaded block starts, how many examples it has and which is at hand, how many slots it
+# has room for (`at_start` were in use when it began) and from one row of products to the next; changed slots; packed
+# features, whether they were packed, and whether all are, once, and kept current.
+SOURCE_STATE = integer_record(
+    "start", "count", "row", "room", "stride", "at_start", "n_dirty", "n_packed", "is_filled", "is_whole"
+)
 
 
 @generic
@@ -47,7 +54,15 @@ def load(source, start, count, expansion):
 
 @generic
 def products_row(source, i, expansion):
-    """Inner products of example ``i`` of the block with all slots: they begin at ``source.products[result]``."""
+    """Inner products of example ``i`` of the block with all slots: they begin at ``source.products[result]``.
+
+    Examples are taken in order: what changes from now on need not be right for those before i.
+    """
+
+
+@generic
+def slot_products(source, slot, expansion, out):
+    """``out[j] = <x_slot, x_j>`` for all slots j in use."""
 
 
 @generic
@@ -73,6 +88,20 @@ def place_example(source, i, expansion, slot):
 @generic
 def rescale(source, factor):
     """All raw coefficients are about to be multiplied."""
+
+
+@slot_products.implement()
+def _row_by_row(source, slot, expansion, out):
+    row_products(expansion.rows, slot, expansion.rows, expansion.counts[0]["n_slots"], out, ADJACENT)
+
+
+@inlined
+def slot_row(kernel, source, slot, expansion, work):
+    """Kernel values of the vector in a slot with all slots in use, left in the workspace."""
+    n = expansion.counts[0]["n_slots"]
+    slot_products(source, slot, expansion, work.products)
+    kernel_row(kernel, work.products, expansion.norms, expansion.norms[slot], work.kernel_row, n)
+    expansion.counts[0]["n_kernel_evals"] += n
 
 
 @rescale.implement()

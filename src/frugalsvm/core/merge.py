@@ -41,8 +41,8 @@ the best score.
 
 import numpy as np
 
-from frugalsvm._compile import compiled, generic, inlined, larger
-from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive, first_argmax
+from frugalsvm._compile import compiled, generic, inlined, larger, separate, smaller
+from frugalsvm.core.fastmath import CHUNK, LOG2E, exp2_nonpositive, first_argmax, maximum
 from frugalsvm.core.losses import BinaryHinge, MulticlassHinge
 
 __all__ = [
@@ -87,13 +87,13 @@ def least_winning_kappa(relative_loss):
     if relative_loss < 2.0 * (1.0 - _ROOT_E_MINUS_2) * (1.0 - _ROOT_E_MINUS_2):
         root = 1.0 - np.sqrt(0.5 * relative_loss)
         return root * root
-    return max((1.0 - relative_loss) / 4.05, 0.0) ** (2.0 / 3.0)
+    return larger((1.0 - relative_loss) / 4.05, 0.0) ** (2.0 / 3.0)
 
 
 @compiled
 def log_kernel_value(kernel_values, j):
     """``ln kernel_values[j]``, finite and at most 0."""
-    return np.log(min(max(np.float64(kernel_values[j]), 1e-37), 1.0))
+    return np.log(smaller(larger(np.float64(kernel_values[j]), 1e-37), 1.0))
 
 
 @compiled
@@ -102,7 +102,7 @@ def best_point(A, C, B, log_kappa):
     swapped = A > B * _SAME_SIZE
     if swapped:
         A, B = B, A
-    h = _best_point_in_half(min(A, B), C, B, log_kappa)
+    h = _best_point_in_half(smaller(A, B), C, B, log_kappa)
     return 1.0 - h if swapped else h
 
 
@@ -116,7 +116,7 @@ def _best_point_in_half(A, C, B, log_kappa):
     # Near pairs start from the solution for kappa = 1, far ones from the side of the larger coefficient.
     start = (A + C) / (A + 2.0 * C + B) if log_kappa > -1.5 else (A * r + C) * r / ((A * r + 2.0 * C) * r + B)
     low, high = 0.0, 0.5
-    h = min(start, high)
+    h = smaller(start, high)
     for _ in range(40):
         r = exp2_nonpositive(exponent * (1.0 - 2.0 * h))
         bottom = (A * r + 2.0 * C) * r + B
@@ -145,7 +145,7 @@ def degradation(A, C, B, log_kappa, h):
     from_m = np.expm1(2.0 * (1.0 - h) * (1.0 - h) * log_kappa)
     from_n = np.expm1(2.0 * h * h * log_kappa)
     mixed = 2.0 * h * (1.0 - h) * log_kappa
-    return max(0.0, 2.0 * C * np.exp(log_kappa - mixed) * np.expm1(mixed) - A * from_m - B * from_n)
+    return larger(0.0, 2.0 * C * np.exp(log_kappa - mixed) * np.expm1(mixed) - A * from_m - B * from_n)
 
 
 @compiled
@@ -162,7 +162,7 @@ def between(rows, m, n, h, target, k):
         target[k, f] = near * rows[m, f] + far * rows[n, f]
 
 
-@compiled
+@separate
 def _score(overlap, sizes, kernel_values, m, n):
     """Best h and degradation of the pair (m, n)."""
     log_kappa = log_kernel_value(kernel_values, n)
@@ -208,15 +208,14 @@ def _search(loss, n_outputs, coef, sizes, kernel_values, m, n_slots, overlaps, c
     best = first
     best_h, least = _score(_overlap(coef, n_outputs, m, first), sizes, kernel_values, m, first)
     reach = closeness.dtype.type(least_winning_kappa(least / A) / _SLACK)
-    for start in range(0, n_slots, 4):
-        # Four at a time: the store has room for a multiple of that. Almost always none is near enough.
-        left = larger(closeness[start], closeness[start + 1])
-        right = larger(closeness[start + 2], closeness[start + 3])
-        if larger(left, right) >= reach:
-            for j in range(start, min(start + 4, n_slots)):
-                if closeness[j] >= reach and j != first:
+    closeness[first] = _OUT
+    for start in range(0, n_slots, CHUNK):
+        stop = start + CHUNK if start + CHUNK < n_slots else n_slots
+        if maximum(closeness[start:], stop - start) >= reach:  # most often none is near enough
+            for j in range(start, stop):
+                if closeness[j] >= reach:
                     cosine = _rough_cosine(loss, overlaps, A, sizes[j], j)
-                    bound = lower_bound(min(np.float64(closeness[j]), 1.0), sizes[j] / A, cosine)
+                    bound = lower_bound(smaller(np.float64(closeness[j]), 1.0), sizes[j] / A, cosine)
                     if A * bound <= least * _SLACK:
                         h, lost = _score(_overlap(coef, n_outputs, m, j), sizes, kernel_values, m, j)
                         if lost < least or (lost == least and j < best):
@@ -259,12 +258,12 @@ def _nearest_of_other_sign(A, kernel_values, m, n_slots):
         if j != m and kernel_values[j] > kernel_values[best]:
             best = j
     kappa = np.float64(kernel_values[best])
-    return best, 0.0, A * max(1.0 - kappa * kappa, 0.0)
+    return best, 0.0, A * larger(1.0 - kappa * kappa, 0.0)
 
 
 @_rough_cosine.implement(MulticlassHinge)
 def _rough_cosine_many_outputs(loss, overlaps, A, B, j):
-    return min(max(overlaps[j] / np.sqrt(A * B), 0.0), 1.0)
+    return smaller(larger(overlaps[j] / np.sqrt(A * B), 0.0), 1.0)
 
 
 @_candidates.implement(MulticlassHinge)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import inlined
-from frugalsvm.core.dense_sources import copy_to_slot, dense_norm, mark_changed
+from frugalsvm.core.dense_sources import copy_to_slot
 from frugalsvm.core.fastmath import rows_dot
 from frugalsvm.core.kernels import kernel_value
 from frugalsvm.core.lookahead import SOURCE_STATE, example_norm, load, rescale, touch, write_example
@@ -47,9 +47,20 @@ def new_scored_blocks(expansion, block_rows, values):
     )
 
 
-touch.implement(ScoredBlocks)(mark_changed)
-example_norm.implement(ScoredBlocks)(dense_norm)
 write_example.implement(ScoredBlocks)(copy_to_slot)
+
+
+@example_norm.implement(ScoredBlocks)
+def _scored_norm(source, i):
+    return rows_dot(source.block, i, source.block, i)
+
+
+@touch.implement(ScoredBlocks)
+def _mark_changed(source, slot, expansion):
+    if not source.is_dirty[slot]:
+        source.is_dirty[slot] = True
+        source.dirty[source.state[0]["n_dirty"]] = slot
+        source.state[0]["n_dirty"] += 1
 
 
 @load.implement(ScoredBlocks, inline=False)

@@ -126,9 +126,10 @@ def _sparse_products_row(source, i, expansion):
     begin, end = source.indptr[row], source.indptr[row + 1]
     for k in range(begin, end - 1, 2):
         f, g = source.row_of[source.indices[k]], source.row_of[source.indices[k + 1]]
-        add_pair(source.data[k], f, source.data[k + 1], g, source.columns, source.products, n)
+        add_pair(source.data[k], source.columns[f], source.data[k + 1], source.columns[g], source.products, n)
     if (end - begin) % 2 == 1:
-        add_one(source.data[end - 1], source.row_of[source.indices[end - 1]], source.columns, source.products, n)
+        f = source.row_of[source.indices[end - 1]]
+        add_one(source.data[end - 1], source.columns[f], source.products, n)
     return 0
 
 
@@ -143,10 +144,10 @@ def column_products(columns, rows, slot, out, n):
             if last < 0:
                 last = f
             else:
-                add_pair(rows[slot, last], last, rows[slot, f], f, columns, out, n)
+                add_pair(rows[slot, last], columns[last], rows[slot, f], columns[f], out, n)
                 last = -1
     if last >= 0:
-        add_one(rows[slot, last], last, columns, out, n)
+        add_one(rows[slot, last], columns[last], out, n)
 
 
 @example_norm.implement(SparseColumns)

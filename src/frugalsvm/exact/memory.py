@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm.core.cache import FEWEST_ROWS
-from frugalsvm.core.dense_sources import FEW_FEATURES
+from frugalsvm.core.dense_sources import FEW_FEATURES, ODD_SLOTS
 from frugalsvm.core.expansion import padded
 from frugalsvm.core.lookahead import LONG_BLOCK_ROWS, SHORT_BLOCK_ROWS
 from frugalsvm.core.sparse_source import PACKED_BYTES, WHOLE_BYTES
@@ -91,7 +91,7 @@ def solver_bytes(n_slots, room, n_features, cache_bytes):
 def learning_bytes(n_slots, X):
     """What learning the rows of ``X`` takes besides, at most, for the products with points (``core/sources.py``)."""
     n_rows, n_features = X.shape
-    column = 8 * padded(n_slots)
+    column = 8 * (padded(n_slots) + ODD_SLOTS)
     if isinstance(X, np.ndarray):
-        return column * ((n_features if n_features <= FEW_FEATURES else SHORT_BLOCK_ROWS) + 2)
+        return column * (n_features + (0 if n_features <= FEW_FEATURES else SHORT_BLOCK_ROWS) + 2)
     return min(column * n_features, WHOLE_BYTES if n_rows > LONG_BLOCK_ROWS else PACKED_BYTES)

@@ -21,7 +21,7 @@ import numpy as np
 from frugalsvm._compile import compiled, entry, inlined, separate
 from frugalsvm.core.cache import new_rows, note_insertion
 from frugalsvm.core.expansion import whole_groups
-from frugalsvm.core.fastmath import copy_row, float64_sum, row_products, rows_dot
+from frugalsvm.core.fastmath import ADJACENT, copy_row, float64_sum, row_products, rows_dot
 from frugalsvm.core.kernels import kernel_row, kernel_value, self_value
 from frugalsvm.core.lookahead import example_norm, load, products_row, touch, write_example
 from frugalsvm.core.merge import log_kernel_value
@@ -227,7 +227,7 @@ def _merge(tvm, twins, cache, first, second, h, label, weight):
     values = twins.kernel_rows[MERGED]
     copy_row(points.rows, first, twins.merged, MERGED)
     norm = rows_dot(points.rows, first, points.rows, first)
-    row_products(points.rows, first, points.rows, n, values)
+    row_products(points.rows, first, points.rows, n, values, ADJACENT)
     _note_products(twins.products, first, values, n, norm)
     points.norms[first] = norm
     kernel_row(tvm.kernel, values, points.norms, norm, values, whole_groups(n))
