@@ -10,6 +10,7 @@ from scipy.linalg import cho_factor, cho_solve
 __all__ = ["Cholesky", "Hessian", "conjugate_gradients", "thinned", "with_ridge"]
 
 _TINY = 1e-300
+_FLAT = 1e-6  # of what a preconditioner takes for the curvature
 
 
 def _divisor(weights, options):
@@ -116,7 +117,14 @@ def conjugate_gradients(xp, hessian, preconditioner, gradients, forcing, max_ste
     while steps < max_steps:
         steps += 1
         products = hessian.times(search)
-        lengths = sizes / xp.clip(xp.sum(search * products, axis=1), tiny, None)
+        curvatures = xp.sum(search * products, axis=1)
+        # Where no row is near a margin, the intercept has no curvature: the first direction is as good as any, and how
+        # far to go is left to the line search.
+        lengths = xp.where(
+            curvatures > _FLAT * sizes,
+            sizes / xp.clip(curvatures, tiny, None),
+            xp.full_like(sizes, 1.0 if steps == 1 else 0.0),
+        )
         directions = directions + lengths[:, None] * search
         residuals = residuals - lengths[:, None] * products
         solved = preconditioner.solve(residuals)

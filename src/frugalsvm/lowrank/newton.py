@@ -16,6 +16,8 @@ from frugalsvm.lowrank.hessian import conjugate_gradients
 __all__ = ["Step", "line_search", "minimize", "newton_step"]
 
 _TINY = 1e-300
+_NO_GRADIENT = 1e-150  # squares of smaller numbers vanish
+_FAR, _STRIDE = 1e3, 10.0  # times the present length: a loss may have no curvature here, but farther on; go on so far
 
 
 class Step(NamedTuple):
@@ -57,7 +59,7 @@ def newton_step(problem, point, smoothing, preconditioner, options, rng):
         preconditioner = _Fresh(hessian.preconditioner(options, rng))
     forcing = options.forcing if gradients.shape[0] == 1 else options.forcing_several
     # Gradients become small: in units of their own, nothing vanishes in float32.
-    units = xp.sqrt(xp.sum(gradients * gradients, axis=1, keepdims=True)) + _TINY
+    units = xp.sqrt(xp.sum(gradients * gradients, axis=1, keepdims=True)) + _NO_GRADIENT
     scaled = arrays.cast(gradients / units, backend.direction_dtype)
     directions, n_steps = conjugate_gradients(xp, hessian, preconditioner, scaled, forcing, options.cg_steps)
     directions = arrays.double(directions) * units
@@ -99,8 +101,8 @@ class _Search:
             self.is_active = False
             return
         guess = length - slope / max(curvature, _TINY)
-        if not self.low < guess < self.high:
-            guess = 0.5 * (self.low + self.high) if self.high < math.inf else 2.0 * length
+        if not self.low < guess < min(self.high, _FAR * length):
+            guess = 0.5 * (self.low + self.high) if self.high < math.inf else _STRIDE * length
         self.length, self.is_active = guess, abs(guess - length) > options.line_tolerance * length
 
     def found(self, options):
