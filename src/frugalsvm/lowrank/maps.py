@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm._compile import entry
-from frugalsvm._threads import ONE_THREAD, row_blocks
+from frugalsvm._threads import ONE_THREAD, Threads, row_blocks
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.lowrank.fourier import features, moved_phases, new_fourier, prefers_structured
 from frugalsvm.lowrank.landmarks import SAMPLE_PER_LANDMARK, place_landmarks
@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 BLOCK_ROWS = 1024
+_MOST_THREADS = 8  # of a prediction: with 16 of them, blocks wait for Python's lock, and it takes longer than with 8
 _LEAST_ROWS, _MOST_ROWS = 256, 8192  # of a thread at a time
 
 
@@ -103,6 +104,7 @@ def linear_values(feature_map, X, coefficients, threads=ONE_THREAD):
             rows = raw_rows(feature_map, X[part], raw[: part.stop - start], steady=True)
             _weighted_sums(weights, rows, out[part])
 
+    threads = Threads(min(threads.count, _MOST_THREADS))
     threads.run(fill, row_blocks(X.shape[0], threads.count, least=_LEAST_ROWS, most=_MOST_ROWS))
     return out
 
