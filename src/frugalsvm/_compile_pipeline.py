@@ -46,7 +46,7 @@ class _Linked(JITCodeLibrary):
     def add_linking_library(self, library: Any) -> None:
         """Link with a library, and with what it is linked with.
 
-        Callers come before what they call: LLVM leaves out functions that nobody has asked for yet.
+        Callers come before what they call: LLVM leaves out functions that nothing has called so far.
         """
         library._ensure_finalized()
         beyond = library._linking_libraries if isinstance(library, InnerLibrary) else ()

@@ -12,7 +12,7 @@ def one_writer(path: str | os.PathLike) -> Iterator[None]:
     """Context that one process at a time is in, for a file.
 
     The system locks a file beside it, ``path + ".lock"``, and unlocks it when the process ends, however that happens;
-    the file stays. Where the system has no such locks (Windows, some network file systems), nobody waits.
+    the file stays. Where the system has no such locks (Windows, some network file systems), no process waits.
     """
     try:
         import fcntl

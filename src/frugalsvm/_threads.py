@@ -151,14 +151,14 @@ class _Job:
                 self.error = error
 
     def end(self) -> None:
-        """Wait for those that work; nobody begins any more."""
+        """Wait for those that work; no other begins."""
         with self._changed:
             self._is_over = True
             self._changed.wait_for(lambda: self._n_working == 0)
 
 
 class _Pool:
-    """Threads that wait for jobs; made when first needed, and anew in a forked process."""
+    """Threads that wait for jobs; made when first needed, and again in a forked process."""
 
     def __init__(self) -> None:
         self._forget()

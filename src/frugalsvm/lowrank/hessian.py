@@ -7,6 +7,8 @@ multiply with, and at most 6 for each feature the one that is factorized, whiten
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from frugalsvm.lowrank.symmetric import with_diagonal
+
 __all__ = ["Cholesky", "Hessian", "conjugate_gradients", "thinned", "with_ridge"]
 
 _TINY = 1e-300
@@ -88,10 +90,8 @@ class Cholesky:
 
 def _factorized(matrix):
     def attempt(ridge):
-        shifted = matrix.copy()
-        np.fill_diagonal(shifted, matrix.diagonal() + ridge)
         try:
-            return cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
+            return cho_factor(with_diagonal(matrix, ridge), lower=True, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
             return None
 

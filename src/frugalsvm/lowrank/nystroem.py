@@ -15,11 +15,13 @@ import numpy as np
 from frugalsvm._compile import entry
 from frugalsvm._stored import are_squared_norms, stored
 from frugalsvm._threads import blas_threads
+from frugalsvm.arrays.namespace import HOST
 from frugalsvm.core.fastmath import rows_dot
 from frugalsvm.core.kernels import kernel_block
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER
 from frugalsvm.lowrank.products import steady_product
-from frugalsvm.lowrank.symmetric import cholesky, inverse_of_lower
+from frugalsvm.lowrank.symmetric import cholesky, inverse_of_lower, with_diagonal
+from frugalsvm.lowrank.whitening import share_of_largest
 
 __all__ = ["Nystroem", "bare_nystroem", "kernel_rows", "moved_landmarks", "new_nystroem", "with_whitening"]
 
@@ -76,10 +78,7 @@ def _whitened_by_cholesky(matrix, threshold, passes):
 
     The same models as with eigenvectors in a fraction of the time: features are rotated, no more.
     """
-    shifted = matrix.copy()
-    # The largest eigenvalue is at most the largest sum of a row.
-    np.fill_diagonal(shifted, matrix.diagonal() - threshold * np.abs(matrix).sum(axis=1).max())
-    if cholesky(passes, shifted) is None:
+    if cholesky(passes, with_diagonal(matrix, -share_of_largest(HOST, matrix, threshold))) is None:
         return None
     return np.ascontiguousarray(inverse_of_lower(passes, cholesky(passes, matrix)).T)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from frugalsvm._threads import row_blocks
 
-__all__ = ["cholesky", "gram", "inverse_of_lower"]
+__all__ = ["cholesky", "gram", "inverse_of_lower", "with_diagonal"]
 
 _BLOCKS, _LEAST = 16, 64  # rows and columns are divided into so many blocks, of so many at least
 _WIDE = 8  # blocks of a product: there are many pairs of them
@@ -17,6 +17,13 @@ _WIDE = 8  # blocks of a product: there are many pairs of them
 
 def _blocks(size, count=_BLOCKS):
     return row_blocks(size, count, least=_LEAST)
+
+
+def with_diagonal(matrix, added):
+    """A copy of a matrix with a number added to the diagonal."""
+    shifted = matrix.copy()
+    np.fill_diagonal(shifted, matrix.diagonal() + added)
+    return shifted
 
 
 def gram(passes, rows, *, lower=False):

@@ -14,7 +14,7 @@ import numpy as np
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER, Passes
 
-__all__ = ["HostWhitening", "MatrixWhitening", "NoWhitening", "new_whitening", "whitening_with"]
+__all__ = ["HostWhitening", "MatrixWhitening", "NoWhitening", "new_whitening", "share_of_largest", "whitening_with"]
 
 _FEW = 64  # vectors: products with more of them are left to the library
 _MOST_EIGEN = 4096  # landmarks
@@ -92,21 +92,21 @@ def new_whitening(arrays, device_map, landmarks, threshold: float, rank: int | N
     """For kernel values with landmarks, which are on the device."""
     matrix = arrays.double(device_map.rows(landmarks, exact=True))
     if matrix.shape[0] > _MOST_EIGEN and rank is None:
-        return _by_cholesky(arrays, matrix, _share_of_largest(arrays, matrix, threshold))
+        return _by_cholesky(arrays, matrix, share_of_largest(arrays, matrix, threshold))
     matrix = (matrix + matrix.T) / 2
     if rank is None and _all_are_larger(arrays, matrix, threshold):
         return _by_cholesky(arrays, matrix, 1e-300)
     return _by_eigenvectors(arrays, matrix, threshold, rank)
 
 
-def _share_of_largest(arrays, matrix, threshold) -> float:
+def share_of_largest(arrays, matrix, threshold) -> float:
     """At least a share of the largest eigenvalue, which is at most the largest sum of a row."""
     return max(threshold * float(arrays.xp.max(arrays.xp.sum(arrays.xp.abs(matrix), axis=1))), 1e-300)
 
 
 def _all_are_larger(arrays, matrix, threshold) -> bool:
     """Whether no eigenvalue is below a share of the largest: true only if so."""
-    shift = _share_of_largest(arrays, matrix, threshold)
+    shift = share_of_largest(arrays, matrix, threshold)
     shifted = arrays.xp.asarray(matrix, copy=True)
     arrays.add_to_diagonal(shifted, -shift)
     return arrays.cholesky(shifted) is not None

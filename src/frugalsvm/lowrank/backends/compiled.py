@@ -16,7 +16,7 @@ from frugalsvm.lowrank.losses.compiled import along_lines, differentiate, total_
 from frugalsvm.lowrank.maps import raw_rows, whitening_of, width_of
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.passes import PRODUCTS_PER_NUMBER, ChosenRows, CurvedSums, Passes
-from frugalsvm.lowrank.symmetric import cholesky, gram, inverse_of_lower
+from frugalsvm.lowrank.symmetric import cholesky, gram, inverse_of_lower, with_diagonal
 from frugalsvm.lowrank.whitening import whitening_with
 
 __all__ = ["BLOCK_ROWS", "COMPILED", "Compiled", "CompiledStorage", "ComputedRows", "StoredRows", "stored_rows"]
@@ -120,14 +120,10 @@ class Compiled:
 
         self.passes.run(fill, len(rows), d * rows.shape[1] // PRODUCTS_PER_NUMBER + d)
         matrix = regularized_hessian(problem, gram(self.passes, roots).astype(np.float64))
-        factor = with_ridge(lambda ridge: self._cholesky(matrix, ridge), float(matrix.diagonal().max()))
+        largest = float(matrix.diagonal().max())
+        factor = with_ridge(lambda ridge: cholesky(self.passes, with_diagonal(matrix, ridge)), largest)
         inverse = inverse_of_lower(self.passes, factor).astype(np.float32)
         return _Inverse(self.passes, gram(self.passes, inverse, lower=True), options.patience)
-
-    def _cholesky(self, matrix, ridge):
-        shifted = matrix.copy()
-        np.fill_diagonal(shifted, matrix.diagonal() + ridge)
-        return cholesky(self.passes, shifted)
 
 
 class _Inverse:
