@@ -283,12 +283,16 @@ def _compile_twin_for_python(dispatcher: Any, options: dict[str, Any]) -> None:
     An inner function has no machine code. Numba's dispatcher therefore must not learn of its overloads: then it asks
     for machine code to be compiled in every call.
     """
-    twin = numba.njit(**options, pipeline_class=EntryCompiler)(dispatcher.py_func)
 
     def note(code: Any) -> None:
         dispatcher.overloads[tuple(code.signature.args)] = code
 
-    dispatcher.add_overload, dispatcher._compile_for_args = note, twin._compile_for_args
+    @cache  # made when it is called for: hundreds of dispatchers take a while at the start of every program
+    def twin() -> Any:
+        return numba.njit(**options, pipeline_class=EntryCompiler)(dispatcher.py_func)
+
+    dispatcher.add_overload = note
+    dispatcher._compile_for_args = lambda *args, **kws: twin()._compile_for_args(*args, **kws)
 
 
 def entry(function: Callable) -> Callable:
