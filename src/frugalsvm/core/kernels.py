@@ -1,27 +1,56 @@
-"""Kernels as parts: each is a function of an inner product and two squared norms.
+"""Kernels as parts: each is a function of an inner product and two squared norms, or of an L1 distance.
 
 That is all the engine asks of a kernel, so that blocks of kernel values come from one matrix product. A new
 kernel is a NamedTuple with its parameters, three bodies below, and one line in ``KERNELS``. What it offers besides,
-it declares by class attributes (``core/capabilities.py``).
+it declares by class attributes (``core/capabilities.py``). Where a function here says *product*, a kernel of L1
+distances gets these (`pairing_of`), and norms that it does not need.
 
-====== ===================================== =======================
-name   K(x, z)                               parameters
-====== ===================================== =======================
-rbf    exp(-gamma ||x - z||^2)               gamma
-poly   (gamma <x, z> + coef0)^degree         gamma, coef0, degree
-linear <x, z>
-====== ===================================== =======================
+========= ================================================== =======================
+name      K(x, z)                                            parameters
+========= ================================================== =======================
+rbf       exp(-gamma ||x - z||^2)                            gamma
+laplacian exp(-gamma sum_f |x_f - z_f|)                      gamma
+matern12  exp(-s), s = sqrt(gamma) ||x - z||                 gamma
+matern32  (1 + s) exp(-s), s = sqrt(3 gamma) ||x - z||       gamma
+matern52  (1 + s + s^2/3) exp(-s), s = sqrt(5 gamma) ...     gamma
+poly      (gamma <x, z> + coef0)^degree                      gamma, coef0, degree
+linear    <x, z>
+========= ================================================== =======================
+
+In all functions of the Euclidean distance gamma is a factor of its square: that of the Matern kernels is one over the
+squared length scale.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import entry, generic, smaller
+from frugalsvm._compile import entry, generic, inlined, larger, smaller
 from frugalsvm._stored import NOT_NEGATIVE, POSITIVE, stored
 from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive, row_weighted_sum
+from frugalsvm.core.l1_distances import L1Distances
+from frugalsvm.core.pairing import Products
 
-__all__ = ["KERNELS", "RBF", "Linear", "Poly", "kernel_block", "kernel_row", "kernel_value", "scored_row", "self_value"]
+__all__ = [
+    "KERNELS",
+    "MATERN",
+    "RBF",
+    "UNIT_KERNELS",
+    "Laplacian",
+    "Linear",
+    "Matern12",
+    "Matern32",
+    "Matern52",
+    "Poly",
+    "kernel_block",
+    "kernel_row",
+    "kernel_value",
+    "pairing_of",
+    "scored_row",
+    "self_value",
+    "steepness",
+    "without_negligible",
+]
 
 _LOWEST = -500.0 / LOG2E  # of an exponent, as in `exp2_nonpositive`
 
@@ -37,7 +66,49 @@ class RBF(NamedTuple):
     gamma: float
 
     shift_invariant = True
+    spectral = True
     gaussian = True
+
+
+@stored("laplacian", kind="kernel", ranges={"gamma": POSITIVE})
+class Laplacian(NamedTuple):
+    """``exp(-gamma sum_f |x_f - z_f|)``"""
+
+    gamma: float
+
+    shift_invariant = True
+    spectral = True
+    l1 = True
+
+
+@stored("matern12", kind="kernel", ranges={"gamma": POSITIVE})
+class Matern12(NamedTuple):
+    """``exp(-s)`` with ``s = sqrt(gamma) ||x - z||``"""
+
+    gamma: float
+
+    shift_invariant = True
+    spectral = True
+
+
+@stored("matern32", kind="kernel", ranges={"gamma": POSITIVE})
+class Matern32(NamedTuple):
+    """``(1 + s) exp(-s)`` with ``s = sqrt(3 gamma) ||x - z||``"""
+
+    gamma: float
+
+    shift_invariant = True
+    spectral = True
+
+
+@stored("matern52", kind="kernel", ranges={"gamma": POSITIVE})
+class Matern52(NamedTuple):
+    """``(1 + s + s^2 / 3) exp(-s)`` with ``s = sqrt(5 gamma) ||x - z||``"""
+
+    gamma: float
+
+    shift_invariant = True
+    spectral = True
 
 
 @stored("poly", kind="kernel", ranges={"gamma": POSITIVE, "coef0": NOT_NEGATIVE, "degree": (1, 1000)})
@@ -52,6 +123,25 @@ class Poly(NamedTuple):
 @stored("linear", kind="kernel")
 class Linear(NamedTuple):
     """``<x, z>``"""
+
+
+MATERN = (Matern12, Matern32, Matern52)
+UNIT_KERNELS = (RBF, Laplacian, *MATERN)  # 1 for a row with itself, and at least 0
+
+
+@generic
+def pairing_of(kernel):
+    """The number that the kernel is a function of: see ``pairing.py``."""
+
+
+@pairing_of.implement()
+def _from_products(kernel):
+    return Products()
+
+
+@pairing_of.implement(Laplacian)
+def _from_distances(kernel):
+    return L1Distances()
 
 
 @generic
@@ -85,13 +175,18 @@ def negligible_value(kernel):
 @entry
 def kernel_block(kernel, products, norms, row_norms, out):
     """``out[i, j] = K(x_i, z_j)`` from ``products[i, j] = <x_i, z_j>`` and the squared norms: for callers in Python."""
-    nothing, zero = out.dtype.type(negligible_value(kernel)), out.dtype.type(0.0)
     # Not in place: a loop that may overwrite what it reads next is not vectorized.
     for i in range(len(out)):
-        row = out[i]
-        kernel_row(kernel, products[i], norms, row_norms[i], row, norms.size)
-        for j in range(row.size):
-            row[j] = row[j] if abs(row[j]) > nothing else zero
+        kernel_row(kernel, products[i], norms, row_norms[i], out[i], norms.size)
+        without_negligible(kernel, out[i])
+
+
+@inlined
+def without_negligible(kernel, row):
+    """Zeros for what is negligible in a row of kernel values."""
+    nothing, zero = row.dtype.type(negligible_value(kernel)), row.dtype.type(0.0)
+    for j in range(row.size):
+        row[j] = row[j] if abs(row[j]) > nothing else zero
 
 
 @negligible_value.implement()
@@ -99,8 +194,8 @@ def _negligible_value(kernel):
     return _SMALLEST
 
 
-@negligible_value.implement(RBF)
-def _rbf_negligible_value(kernel):
+@negligible_value.implement(*UNIT_KERNELS)
+def _unit_negligible_value(kernel):
     return _BESIDE_ONE
 
 
@@ -110,8 +205,8 @@ def _self_value(kernel, norm):
     return kernel_value(kernel, norm, norm, norm)
 
 
-@self_value.implement(RBF)
-def _rbf_self_value(kernel, norm):
+@self_value.implement(*UNIT_KERNELS)
+def _unit_self_value(kernel, norm):
     return 1.0
 
 
@@ -143,6 +238,94 @@ def _rbf_scored_row(kernel, products, norms, norm_x, weights, out, n):
         out[j] = value
         total += weights[0, j] * value
     return total
+
+
+# --- kernels with heavier tails -----------------------------------------------------------------------------
+
+
+@kernel_value.implement(Laplacian)
+def _laplacian_value(kernel, product, norm_x, norm_z):
+    return np.exp(max(-kernel.gamma * max(np.float64(product), 0.0), _LOWEST))
+
+
+@kernel_row.implement(Laplacian)
+def _laplacian_row(kernel, products, norms, norm_x, out, n):
+    minus_gamma, zero = out.dtype.type(-kernel.gamma * LOG2E), out.dtype.type(0.0)
+    for j in range(n):
+        # Distances of sparse rows may be rounded to less than nothing.
+        out[j] = exp2_nonpositive(smaller(minus_gamma * products[j], zero))
+
+
+@scored_row.implement(Laplacian)
+def _laplacian_scored_row(kernel, products, norms, norm_x, weights, out, n):
+    kernel_row(kernel, products, norms, norm_x, out, n)
+    return row_weighted_sum(weights, 0, out, n)
+
+
+@generic
+def steepness(kernel):
+    """``c`` in the ``s = sqrt(c gamma) ||x - z||`` of a Matern kernel: twice its order."""
+
+
+@steepness.implement(Matern12)
+def _steepness_12(kernel):
+    return 1.0
+
+
+@steepness.implement(Matern32)
+def _steepness_32(kernel):
+    return 3.0
+
+
+@steepness.implement(Matern52)
+def _steepness_52(kernel):
+    return 5.0
+
+
+@generic
+def _before_exp(kernel, s, one):
+    """What ``exp(-s)`` is multiplied with; a constant is typed, not to widen float32 loops."""
+
+
+@_before_exp.implement(Matern12)
+def _before_exp_12(kernel, s, one):
+    return one
+
+
+@_before_exp.implement(Matern32)
+def _before_exp_32(kernel, s, one):
+    return one + s
+
+
+@_before_exp.implement(Matern52)
+def _before_exp_52(kernel, s, one):
+    return one + s + s * s / (one + one + one)
+
+
+@kernel_value.implement(*MATERN)
+def _matern_value(kernel, product, norm_x, norm_z):
+    squared_distance = max(norm_x + norm_z - 2.0 * product, 0.0)
+    s = np.sqrt(steepness(kernel) * kernel.gamma * np.float64(squared_distance))
+    return _before_exp(kernel, s, 1.0) * np.exp(max(-s, _LOWEST))
+
+
+@kernel_row.implement(*MATERN)
+def _matern_row(kernel, products, norms, norm_x, out, n):
+    square = out.dtype.type(steepness(kernel) * kernel.gamma)
+    twice = out.dtype.type(2.0 * steepness(kernel) * kernel.gamma)
+    zero, one, minus = out.dtype.type(0.0), out.dtype.type(1.0), out.dtype.type(-LOG2E)
+    for j in range(n):
+        s = np.sqrt(larger(square * (norms[j] + norm_x) - twice * products[j], zero))
+        out[j] = _before_exp(kernel, s, one) * exp2_nonpositive(minus * s)
+
+
+@scored_row.implement(*MATERN)
+def _matern_scored_row(kernel, products, norms, norm_x, weights, out, n):
+    kernel_row(kernel, products, norms, norm_x, out, n)
+    return row_weighted_sum(weights, 0, out, n)
+
+
+# --- kernels of inner products --------------------------------------------------------------------------------
 
 
 @kernel_value.implement(Poly)
@@ -185,4 +368,12 @@ def _linear_scored_row(kernel, products, norms, norm_x, weights, out, n):
     return row_weighted_sum(weights, 0, out, n)
 
 
-KERNELS = {"rbf": RBF, "poly": Poly, "linear": Linear}
+KERNELS = {
+    "rbf": RBF,
+    "laplacian": Laplacian,
+    "matern12": Matern12,
+    "matern32": Matern32,
+    "matern52": Matern52,
+    "poly": Poly,
+    "linear": Linear,
+}

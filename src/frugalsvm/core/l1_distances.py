@@ -1,0 +1,198 @@
+"""L1 distances of many pairs of rows: what no matrix product makes, at the speed of its arithmetic.
+
+A distance takes a subtraction, an absolute value and an addition for each feature; ARM does the first two in one
+instruction. Loops run over columns, values of one feature in many rows, and take four features of four rows at a time:
+each number that is loaded is used four times, and each sum is loaded and stored once in four additions.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frugalsvm._compile import compiled, inlined, separate
+from frugalsvm.core.pairing import (
+    add_feature,
+    add_two_features,
+    block_pairs,
+    column_pairs,
+    exact_pair,
+    pair,
+    row_pairs,
+    slot_sum,
+    start_pairs,
+)
+
+__all__ = ["L1Distances", "TILE_ROWS", "TILE_WIDTH", "pack_columns", "tile_distances"]
+
+TILE_ROWS = 4
+TILE_WIDTH = 64  # rows of the other side whose columns, and distances, stay in the fastest cache
+
+
+class L1Distances(NamedTuple):
+    """``sum_f |x_f - z_f|``"""
+
+
+@pair.implement(L1Distances)
+def _distance(pairing, A, i, B, j):
+    total = A.dtype.type(0)
+    for f in range(A.shape[1]):
+        total += abs(A[i, f] - B[j, f])
+    return total
+
+
+@exact_pair.implement(L1Distances)
+def _exact_distance(pairing, rows, i, j):
+    distance = norm_x = norm_z = 0.0
+    for f in range(rows.shape[1]):
+        a, b = np.float64(rows[i, f]), np.float64(rows[j, f])
+        distance += abs(a - b)
+        norm_x += a * a
+        norm_z += b * b
+    return distance, norm_x, norm_z
+
+
+@row_pairs.implement(L1Distances)
+def _row_distances(pairing, A, i, B, n, out, stride):
+    _four_distances_at_a_time(A, i, B, n, out, stride)
+
+
+@separate
+def _four_distances_at_a_time(A, i, B, n, out, stride):
+    for j in range(0, n, 4):
+        p = q = r = s = A.dtype.type(0)
+        for f in range(A.shape[1]):
+            a = A[i, f]
+            p += abs(a - B[j, f])
+            q += abs(a - B[j + 1, f])
+            r += abs(a - B[j + 2, f])
+            s += abs(a - B[j + 3, f])
+        at = j * stride
+        out[at], out[at + stride], out[at + 2 * stride], out[at + 3 * stride] = p, q, r, s
+
+
+# --- rows kept feature by feature ---------------------------------------------------------------------------
+
+
+@column_pairs.implement(L1Distances)
+def _column_distances(pairing, matrix, i, columns, stride, out, n):
+    _set_zero(out, n)
+    f = 0
+    while f + 4 <= matrix.shape[1]:
+        a, b, c, d = matrix[i, f], matrix[i, f + 1], matrix[i, f + 2], matrix[i, f + 3]
+        _add_four(a, b, c, d, columns[f * stride :], stride, out, n)
+        f += 4
+    while f < matrix.shape[1]:
+        _add_one(matrix[i, f], columns[f * stride :], out, n)
+        f += 1
+
+
+@compiled
+def _set_zero(out, n):
+    for j in range(n):
+        out[j] = 0.0
+
+
+@compiled
+def _add_one(a, column, out, n):
+    for j in range(n):
+        out[j] += abs(a - column[j])
+
+
+@compiled
+def _add_four(a, b, c, d, columns, stride, out, n):
+    first, second, third, fourth = columns, columns[stride:], columns[2 * stride :], columns[3 * stride :]
+    for j in range(n):
+        out[j] += (abs(a - first[j]) + abs(b - second[j])) + (abs(c - third[j]) + abs(d - fourth[j]))
+
+
+@block_pairs.implement(L1Distances, inline=False)
+def _block_distances(pairing, block, count, columns, stride, out):
+    whole = count // TILE_ROWS * TILE_ROWS
+    for start in range(0, stride, TILE_WIDTH):
+        width = min(TILE_WIDTH, stride - start)
+        for i in range(0, whole, TILE_ROWS):
+            at = i * stride + start
+            p, q, r, s = out[at:], out[at + stride :], out[at + 2 * stride :], out[at + 3 * stride :]
+            tile_distances(block, i, i + 1, i + 2, i + 3, columns[start:], stride, p, q, r, s, width)
+    for i in range(whole, count):
+        column_pairs(pairing, block, i, columns, stride, out[i * stride :], stride)
+
+
+@inlined
+def tile_distances(rows, h, i, j, k, columns, stride, p, q, r, s, width):
+    """``p[c] = |rows[h] - column c|``, and so on for four rows and ``width`` columns; these are ``stride`` apart."""
+    for c in range(width):
+        p[c] = q[c] = r[c] = s[c] = rows.dtype.type(0)
+    f = 0
+    while f + 4 <= rows.shape[1]:
+        _add_tile(rows, h, i, j, k, f, columns[f * stride :], stride, p, q, r, s, width)
+        f += 4
+    while f < rows.shape[1]:
+        column = columns[f * stride :]
+        _add_one(rows[h, f], column, p, width)
+        _add_one(rows[i, f], column, q, width)
+        _add_one(rows[j, f], column, r, width)
+        _add_one(rows[k, f], column, s, width)
+        f += 1
+
+
+@inlined
+def _add_tile(rows, h, i, j, k, f, columns, stride, p, q, r, s, width):
+    h0, h1, h2, h3 = rows[h, f], rows[h, f + 1], rows[h, f + 2], rows[h, f + 3]
+    i0, i1, i2, i3 = rows[i, f], rows[i, f + 1], rows[i, f + 2], rows[i, f + 3]
+    j0, j1, j2, j3 = rows[j, f], rows[j, f + 1], rows[j, f + 2], rows[j, f + 3]
+    k0, k1, k2, k3 = rows[k, f], rows[k, f + 1], rows[k, f + 2], rows[k, f + 3]
+    first, second, third, fourth = columns, columns[stride:], columns[2 * stride :], columns[3 * stride :]
+    for c in range(width):
+        u, v, w, x = first[c], second[c], third[c], fourth[c]
+        p[c] += (abs(h0 - u) + abs(h1 - v)) + (abs(h2 - w) + abs(h3 - x))
+        q[c] += (abs(i0 - u) + abs(i1 - v)) + (abs(i2 - w) + abs(i3 - x))
+        r[c] += (abs(j0 - u) + abs(j1 - v)) + (abs(j2 - w) + abs(j3 - x))
+        s[c] += (abs(k0 - u) + abs(k1 - v)) + (abs(k2 - w) + abs(k3 - x))
+
+
+@compiled
+def pack_columns(rows, first, width, columns):
+    """``width`` rows feature by feature, `TILE_WIDTH` to a feature."""
+    for c in range(width):
+        for f in range(rows.shape[1]):
+            columns[f * TILE_WIDTH + c] = rows[first + c, f]
+
+
+# --- sparse rows: |z| is the distance from zero, and |x_f - z_f| - |z_f| what a feature adds ------------------
+
+
+@slot_sum.implement(L1Distances)
+def _distance_from_zero(pairing, rows, slot):
+    total = rows.dtype.type(0)
+    for f in range(rows.shape[1]):
+        total += abs(rows[slot, f])
+    return total
+
+
+@start_pairs.implement(L1Distances)
+def _start_distances(pairing, slot_sums, out, n):
+    for j in range(n):
+        out[j] = slot_sums[j]
+
+
+@add_feature.implement(L1Distances)
+def _add_feature(pairing, a, column, out, n):
+    _add_difference(a, column, out, n)
+
+
+@add_two_features.implement(L1Distances)
+def _add_two_features(pairing, a, column, b, other, out, n):
+    _add_two_differences(a, column, b, other, out, n)
+
+
+@compiled
+def _add_difference(a, column, out, n):
+    for j in range(n):
+        out[j] += abs(a - column[j]) - abs(column[j])
+
+
+@compiled
+def _add_two_differences(a, column, b, other, out, n):
+    for j in range(n):
+        out[j] += (abs(a - column[j]) - abs(column[j])) + (abs(b - other[j]) - abs(other[j]))
