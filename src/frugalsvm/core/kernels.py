@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import entry, generic, inlined, larger, smaller
+from frugalsvm._compile import entry, generic, inlined, smaller
 from frugalsvm._stored import NOT_NEGATIVE, POSITIVE, stored
 from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive, row_weighted_sum
 from frugalsvm.core.l1_distances import L1Distances
@@ -56,6 +56,7 @@ _LOWEST = -500.0 / LOG2E  # of an exponent, as in `exp2_nonpositive`
 
 
 _SMALLEST = float(np.finfo(np.float32).tiny)
+_ROUNDING = 4.0  # errors of a squared distance, in units of the last place of the norms that it is made of
 _BESIDE_ONE = 2.0**-60  # what is nothing beside the largest value of a kernel that is 1 at most
 
 
@@ -314,8 +315,12 @@ def _matern_row(kernel, products, norms, norm_x, out, n):
     square = out.dtype.type(steepness(kernel) * kernel.gamma)
     twice = out.dtype.type(2.0 * steepness(kernel) * kernel.gamma)
     zero, one, minus = out.dtype.type(0.0), out.dtype.type(1.0), out.dtype.type(-LOG2E)
+    noise = out.dtype.type(_ROUNDING * np.finfo(out.dtype).eps)
     for j in range(n):
-        s = np.sqrt(larger(square * (norms[j] + norm_x) - twice * products[j], zero))
+        norms_of_both = square * (norms[j] + norm_x)
+        squared = norms_of_both - twice * products[j]
+        # The root of a rounding error is a large one: what may be zero is zero.
+        s = np.sqrt(squared if squared > noise * norms_of_both else zero)
         out[j] = _before_exp(kernel, s, one) * exp2_nonpositive(minus * s)
 
 

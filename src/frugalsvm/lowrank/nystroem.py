@@ -16,6 +16,7 @@ from frugalsvm._compile import entry
 from frugalsvm._stored import are_squared_norms, stored
 from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.namespace import HOST
+from frugalsvm.core.blocks import distance_rows, is_of_products
 from frugalsvm.core.fastmath import rows_dot
 from frugalsvm.core.kernels import kernel_block
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER
@@ -63,11 +64,14 @@ def new_nystroem(kernel, landmarks, threshold=1e-7, rank=None, passes=ONE_AFTER_
 def _kernel_matrix(kernel, landmarks, passes):
     """Kernel values between landmarks, and the squared norms of these, in float64."""
     exact = np.ascontiguousarray(landmarks, np.float64)
-    norms, products = np.square(exact).sum(axis=1), exact @ exact.T
-    matrix = np.empty_like(products)
+    norms, matrix = np.square(exact).sum(axis=1), np.empty((len(exact), len(exact)))
+    products = exact @ exact.T if is_of_products(kernel) else None
 
     def fill(rows):
-        kernel_block(kernel, products[rows], norms, norms[rows], matrix[rows])
+        if products is None:
+            distance_rows(kernel, exact[rows], exact, matrix[rows])
+        else:
+            kernel_block(kernel, products[rows], norms, norms[rows], matrix[rows])
 
     passes.each(fill, *matrix.shape)
     return matrix, norms
@@ -125,6 +129,8 @@ def kernel_rows(nystroem, X, out, *, steady=False):
 
     ``steady``: in which a row does not depend on its neighbors, see `frugalsvm.lowrank.products`.
     """
+    if not is_of_products(nystroem.kernel):
+        return distance_rows(nystroem.kernel, X, nystroem.landmarks, out)
     product = steady_product if steady else np.matmul
     kernel, landmarks, norms = nystroem.kernel, nystroem.landmarks, nystroem.norms
     is_dense = isinstance(X, np.ndarray)
