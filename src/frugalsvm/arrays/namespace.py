@@ -244,6 +244,14 @@ class Arrays:
                 out[:, part] = sums.addmm_(high, low_right)
         return out
 
+    def l1_distances(self, rows: Any, columns: Any) -> Any:
+        """``out[i, j] = sum_f |rows[i, f] - columns[f, j]|`` in float32."""
+        if self.is_torch:
+            return self._torch.cdist(rows, columns.T, p=1.0)
+        from scipy.spatial.distance import cdist
+
+        return cdist(rows, columns.T, "cityblock").astype(np.float32)
+
     def add_squares(self, totals: Any, rows: Any) -> None:
         """``totals[k] += rows[k].T @ rows[k]`` in float32, likewise."""
         if not self._pays_to_split(rows[0]):

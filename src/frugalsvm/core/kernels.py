@@ -46,6 +46,7 @@ __all__ = [
     "kernel_row",
     "kernel_value",
     "pairing_of",
+    "scaled_distance",
     "scored_row",
     "self_value",
     "steepness",
@@ -56,7 +57,8 @@ _LOWEST = -500.0 / LOG2E  # of an exponent, as in `exp2_nonpositive`
 
 
 _SMALLEST = float(np.finfo(np.float32).tiny)
-_ROUNDING = 4.0  # errors of a squared distance, in units of the last place of the norms that it is made of
+# Errors of a squared distance, relative to the norms that it is made of: four units of the last place
+_ROUNDING_32, _ROUNDING_64 = np.float32(2.0**-21), np.float64(2.0**-50)
 _BESIDE_ONE = 2.0**-60  # what is nothing beside the largest value of a kernel that is 1 at most
 
 
@@ -67,7 +69,6 @@ class RBF(NamedTuple):
     gamma: float
 
     shift_invariant = True
-    spectral = True
     gaussian = True
 
 
@@ -310,17 +311,35 @@ def _matern_value(kernel, product, norm_x, norm_z):
     return _before_exp(kernel, s, 1.0) * np.exp(max(-s, _LOWEST))
 
 
+@generic
+def _rounding(norms):
+    """What may be rounding errors in squared distances that are made of norms."""
+
+
+@_rounding.implement(np.float32)
+def _rounding_float32(norms):
+    return _ROUNDING_32 * norms
+
+
+@_rounding.implement(np.float64)
+def _rounding_float64(norms):
+    return _ROUNDING_64 * norms
+
+
+@inlined
+def scaled_distance(square, norms_of_both, product, zero):
+    """``s`` from ``c gamma``, ``||x||^2 + ||z||^2`` and ``<x, z>``, all of one type."""
+    squared = norms_of_both - (product + product)
+    # The root of a rounding error is a large one: what may be zero is zero.
+    return np.sqrt(square * squared if squared > _rounding(norms_of_both) else zero)
+
+
 @kernel_row.implement(*MATERN)
 def _matern_row(kernel, products, norms, norm_x, out, n):
     square = out.dtype.type(steepness(kernel) * kernel.gamma)
-    twice = out.dtype.type(2.0 * steepness(kernel) * kernel.gamma)
     zero, one, minus = out.dtype.type(0.0), out.dtype.type(1.0), out.dtype.type(-LOG2E)
-    noise = out.dtype.type(_ROUNDING * np.finfo(out.dtype).eps)
     for j in range(n):
-        norms_of_both = square * (norms[j] + norm_x)
-        squared = norms_of_both - twice * products[j]
-        # The root of a rounding error is a large one: what may be zero is zero.
-        s = np.sqrt(squared if squared > noise * norms_of_both else zero)
+        s = scaled_distance(square, norms[j] + norm_x, products[j], zero)
         out[j] = _before_exp(kernel, s, one) * exp2_nonpositive(minus * s)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, inlined, separate
+from frugalsvm._compile import compiled, generic, inlined, separate
 from frugalsvm.core.pairing import (
     add_feature,
     add_two_features,
@@ -136,8 +136,13 @@ def tile_distances(rows, h, i, j, k, columns, stride, p, q, r, s, width):
         f += 1
 
 
-@inlined
+@generic
 def _add_tile(rows, h, i, j, k, f, columns, stride, p, q, r, s, width):
+    """Add four features to the distances of four rows."""
+
+
+@_add_tile.implement(ordered=True)  # or else sums would be rounded as it suits each of the four
+def _add_four_by_four(rows, h, i, j, k, f, columns, stride, p, q, r, s, width):
     h0, h1, h2, h3 = rows[h, f], rows[h, f + 1], rows[h, f + 2], rows[h, f + 3]
     i0, i1, i2, i3 = rows[i, f], rows[i, f + 1], rows[i, f + 2], rows[i, f + 3]
     j0, j1, j2, j3 = rows[j, f], rows[j, f + 1], rows[j, f + 2], rows[j, f + 3]

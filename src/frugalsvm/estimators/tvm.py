@@ -213,6 +213,8 @@ class TVMClassifier(OnlineClassifier):
             check_positive("reject", self.reject)
         if self.merge_space == "feature":  # elsewhere the merged vector is not known
             check_kernel("merge_space", "feature", ("gaussian",), self.kernel, "use merge_space='input'")
+        else:  # products with a mean of two rows are made from those with the rows
+            check_kernel("merge_space", "input", ("products",), self.kernel, "use BSGDClassifier or LASVMClassifier")
 
     def _parameters(self):
         total = float(self.C) * int(self.budget)
