@@ -90,7 +90,7 @@ def kernel_map(arrays, kernel, landmarks) -> DeviceMap:
         factor = degree * kernel.gamma
         return DeviceMap(arrays, "matern", _exponent_columns(arrays, Z, factor), -factor, degree)
     if isinstance(kernel, Laplacian):
-        return DeviceMap(arrays, "distances", Z.T, 0.0, scale=kernel.gamma)
+        return DeviceMap(arrays, "distances", arrays.contiguous(Z.T), 0.0, scale=kernel.gamma)
     if isinstance(kernel, Poly):
         constant = arrays.ones((1, Z.shape[0])) * kernel.coef0
         return DeviceMap(arrays, "power", xp.concat((kernel.gamma * Z.T, constant), axis=0), 0.0, kernel.degree)
