@@ -47,7 +47,9 @@ class TestDistanceRows:
         X[3] = 0.0
         X = X.astype(np.float32)
         Z = X[:70]
-        dense, sparse = (distance_rows(Laplacian(GAMMA), rows, Z, np.empty((300, 70), np.float32)) for rows in (X, kind(X)))
+        dense, sparse = (
+            distance_rows(Laplacian(GAMMA), rows, Z, np.empty((300, 70), np.float32)) for rows in (X, kind(X))
+        )
         np.testing.assert_allclose(sparse, dense, rtol=1e-5)
 
     def test_what_is_negligible_is_zero(self):

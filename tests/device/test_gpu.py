@@ -8,11 +8,10 @@ from scipy.sparse import csr_array
 
 import frugalsvm
 from frugalsvm import ASSETClassifier, ASSETRegressor, BSGDClassifier
-from frugalsvm.arrays import sources
+from frugalsvm.arrays import l1_on_gpu, sources
 from frugalsvm.arrays.maps import kernel_map
 from frugalsvm.arrays.namespace import arrays_on, available_devices
 from frugalsvm.arrays.sources import DeviceSource, HostSource
-from frugalsvm.arrays import l1_on_gpu
 from frugalsvm.core.kernels import KERNELS, RBF
 from frugalsvm.lowrank import whitening
 from frugalsvm.lowrank.backends import torch as torch_backend

@@ -1,9 +1,9 @@
 """L1 distances on a GPU, of which PyTorch has no fast routine: `torch.cdist` starts a block of threads for each pair.
 
-They are what a matrix product is, with ``|a - b|`` in the place of ``a b``, and so is the kernel below: a block of threads
-makes a tile of 128 x 128 distances, a thread 8 x 8 of them in registers, from 8 features at a time in shared memory.
-It is compiled when it is first used. PyTorch offers that since 2.9, in a function that it calls private; where it is
-not there, distances are added up feature by feature, which takes some fifty times as long.
+They are what a matrix product is, with ``|a - b|`` in the place of ``a b``, and so is the kernel below: a block of
+threads makes a tile of 128 x 128 distances, a thread 8 x 8 of them in registers, from 8 features at a time in shared
+memory. It is compiled when it is first used. PyTorch offers that since 2.9, in a function that it calls private; where
+it is not there, distances are added up feature by feature, which takes many times as long.
 """
 
 from functools import cache

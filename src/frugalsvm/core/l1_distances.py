@@ -22,7 +22,7 @@ from frugalsvm.core.pairing import (
     start_pairs,
 )
 
-__all__ = ["L1Distances", "TILE_ROWS", "TILE_WIDTH", "pack_columns", "tile_distances"]
+__all__ = ["TILE_ROWS", "TILE_WIDTH", "L1Distances", "pack_columns", "tile_distances"]
 
 TILE_ROWS = 4
 TILE_WIDTH = 64  # rows of the other side whose columns, and distances, stay in the fastest cache

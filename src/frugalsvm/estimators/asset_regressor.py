@@ -34,7 +34,8 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
         Streams take ``n = 10 000`` unless ``alpha`` is given.
     epsilon : float, default=0.1
         Errors up to this cost nothing.
-    kernel : {"rbf", "poly", "linear"}, default="rbf"
+    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
+        Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
         As in `sklearn.svm.SVR`.
     degree : int, default=3

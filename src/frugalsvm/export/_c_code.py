@@ -157,8 +157,7 @@ def kernel_function(model, names):
         for factor in reversed(lower):
             polynomial = f"({polynomial} * sum + {factor})"
         end = (
-            f"sum = sqrt{suffix}({literal(matern_factor(model))} * sum);\n"
-            f"    return {polynomial} * exp{suffix}(-sum);"
+            f"sum = sqrt{suffix}({literal(matern_factor(model))} * sum);\n    return {polynomial} * exp{suffix}(-sum);"
         )
     elif model.kernel == "poly":
         end = (
