@@ -146,11 +146,6 @@ def _add_two_features(pairing, a, column, b, other, out, n):
 
 @column_pairs.implement(Products)
 def _column_products(pairing, matrix, i, columns, stride, out, n):
-    _products_with_columns(matrix, i, columns, stride, out, n)
-
-
-@compiled
-def _products_with_columns(matrix, i, columns, stride, out, n):
     n_features = matrix.shape[1]
     # Several features at a time: less traffic to the products.
     if n_features > 1:
