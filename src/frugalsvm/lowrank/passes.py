@@ -18,6 +18,7 @@ _LEAST_NUMBERS = 2**19  # in a block
 _LEAST_PRODUCTS = 2**18  # likewise, where a number takes next to no time
 _NO_INDEX = np.zeros(0, np.int64)
 PRODUCTS_PER_NUMBER = 8  # products in matrices, in the time that it takes to read a number from memory
+_STRIDED = 4  # numbers in the same time, where they are not read in the order in which they lie
 _WORTH_A_THREAD = 2**17  # numbers that are read while a thread is woken, or waits for Python's lock
 
 
@@ -72,6 +73,16 @@ class Passes:
 
         n_rows, width = rows.shape
         self.each(fill, n_rows, 2 * width * _shared(len(vectors)))
+        return out
+
+    def transposed(self, matrix):
+        """The transposed matrix, in memory of its own."""
+        out = np.empty(matrix.shape[::-1], matrix.dtype)
+
+        def fill(rows):
+            out[rows] = matrix[:, rows].T
+
+        self.each(fill, len(out), _STRIDED * len(matrix))
         return out
 
     def weighted_sums(self, rows, weights):

@@ -9,8 +9,6 @@ method with a little added to the diagonal.
 
 from typing import Any
 
-import numpy as np
-
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER, Passes
 
@@ -79,7 +77,7 @@ class HostWhitening(MatrixWhitening):
         if len(sums) > _FEW or not self._is_double(sums):
             return super().features(sums)
         if self._transposed is None:
-            self._transposed = np.ascontiguousarray(self._double.T)
+            self._transposed = self._passes.transposed(self._double)
         return self._passes.products(self._transposed, sums)
 
 

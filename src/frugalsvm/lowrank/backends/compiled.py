@@ -16,7 +16,7 @@ from frugalsvm.lowrank.losses.compiled import along_lines, differentiate, total_
 from frugalsvm.lowrank.maps import raw_rows, whitening_of, width_of
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.passes import PRODUCTS_PER_NUMBER, ChosenRows, CurvedSums, Passes
-from frugalsvm.lowrank.symmetric import cholesky, gram, inverse_of_lower, with_diagonal
+from frugalsvm.lowrank.symmetric import cholesky, gram, inverse_of_lower
 from frugalsvm.lowrank.whitening import whitening_with
 
 __all__ = ["BLOCK_ROWS", "COMPILED", "Compiled", "CompiledStorage", "ComputedRows", "StoredRows", "stored_rows"]
@@ -119,11 +119,10 @@ class Compiled:
             np.multiply(problem.whitening.features(rows.copied(part)), roots[part, d:], out=roots[part, :d])
 
         self.passes.run(fill, len(rows), d * rows.shape[1] // PRODUCTS_PER_NUMBER + d)
-        matrix = regularized_hessian(problem, gram(self.passes, roots).astype(np.float64))
-        largest = float(matrix.diagonal().max())
-        factor = with_ridge(lambda ridge: cholesky(self.passes, with_diagonal(matrix, ridge)), largest)
-        inverse = inverse_of_lower(self.passes, factor).astype(np.float32)
-        return _Inverse(self.passes, gram(self.passes, inverse, lower=True), options.patience)
+        matrix = regularized_hessian(problem, gram(self.passes, roots, np.float64))
+        factor = with_ridge(lambda ridge: cholesky(self.passes, matrix, ridge), float(matrix.diagonal().max()))
+        inverse = inverse_of_lower(self.passes, factor)
+        return _Inverse(self.passes, gram(self.passes, inverse, np.float32, lower=True), options.patience)
 
 
 class _Inverse:
