@@ -80,7 +80,7 @@ class TestSymmetric:
     @pytest.mark.parametrize("size", SIZES)
     def test_gram(self, size):
         rows = np.random.default_rng(0).normal(size=(900, size))
-        np.testing.assert_allclose(gram(Passes(Threads(3)), rows, np.float64), rows.T @ rows, atol=1e-10)
+        np.testing.assert_allclose(gram(Passes(Threads(3)), rows), rows.T @ rows, atol=1e-10)
 
     @pytest.mark.parametrize("size", SIZES)
     def test_factor_and_inverse(self, size):
@@ -89,7 +89,7 @@ class TestSymmetric:
         factor = cholesky(passes, matrix)
         np.testing.assert_allclose(factor, np.linalg.cholesky(matrix), atol=1e-9)
         inverse = inverse_of_lower(passes, factor)
-        np.testing.assert_allclose(gram(passes, inverse, np.float64, lower=True) @ matrix, np.eye(size), atol=1e-9)
+        np.testing.assert_allclose(gram(passes, inverse, lower=True) @ matrix, np.eye(size), atol=1e-9)
 
     def test_shift_of_the_diagonal(self):
         rows = np.random.default_rng(0).normal(size=(900, 300))
@@ -113,7 +113,7 @@ class TestSymmetric:
         rows = np.random.default_rng(0).normal(size=(900, 700))
         results = []
         for passes in (Passes(), Passes(Threads(4))):
-            factor = cholesky(passes, gram(passes, rows, np.float64))
+            factor = cholesky(passes, gram(passes, rows))
             results.append(inverse_of_lower(passes, factor))
         np.testing.assert_array_equal(*results)
 

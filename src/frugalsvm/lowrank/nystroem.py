@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import counted, entry
+from frugalsvm._compile import compiled, entry, matrix_product
 from frugalsvm._stored import are_squared_norms, stored
 from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.namespace import HOST
@@ -137,24 +137,23 @@ def kernel_rows(nystroem, X, out, *, steady=False):
 
     ``steady``: in which a row does not depend on its neighbors, see `frugalsvm.lowrank.products`.
     """
-    block_rows = STEADY_ROWS if steady else BLOCK_ROWS
-    for start in range(0, X.shape[0], CONVERTED_ROWS):
-        part, target = X[start : start + CONVERTED_ROWS], out[start : start + CONVERTED_ROWS]
-        if isinstance(X, np.ndarray):
-            rows = _as_read_only(part)
-            _write_values(*nystroem[:3], rows, *_work_space(nystroem, block_rows), target)
-        else:
-            _write_sparse(nystroem, part, target)
+    if not isinstance(X, np.ndarray):
+        return _sparse_rows(nystroem, X, out)
+    work_space = _work_space(nystroem, STEADY_ROWS if steady else BLOCK_ROWS)
+    no_weights = np.empty((0, len(nystroem.landmarks)))
+    for start in range(0, len(X), CONVERTED_ROWS):
+        rows, target = _as_read_only(X[start : start + CONVERTED_ROWS]), out[start : start + CONVERTED_ROWS]
+        _write_values(*nystroem[:3], rows, *work_space, target, no_weights, np.empty((len(rows), 0)))
     return out
 
 
 def expansion_values(nystroem, X, weights, out):
     """``out[i, o] = sum_j weights[o, j] K(X[i], landmark j)``, the same for a row in every batch; X is dense."""
-    padded, products = _work_space(nystroem, STEADY_ROWS)
-    values = np.empty(len(nystroem.landmarks), np.float32)
+    work_space = _work_space(nystroem, STEADY_ROWS)
+    values = np.empty((1, len(nystroem.landmarks)), np.float32)
     for start in range(0, len(X), CONVERTED_ROWS):
-        rows = _as_read_only(X[start : start + CONVERTED_ROWS])
-        _write_sums(*nystroem[:3], rows, weights, padded, products, values, out[start : start + CONVERTED_ROWS])
+        rows, sums = _as_read_only(X[start : start + CONVERTED_ROWS]), out[start : start + CONVERTED_ROWS]
+        _write_values(*nystroem[:3], rows, *work_space, values, weights, sums)
 
 
 def _as_read_only(rows):
@@ -170,46 +169,43 @@ def _work_space(nystroem, block_rows):
     return np.empty((block_rows, n_features), np.float32), np.empty((block_rows, n_landmarks), np.float32)
 
 
-def _write_sparse(nystroem, X, out):
+def _sparse_rows(nystroem, X, out):
     for start in range(0, X.shape[0], BLOCK_ROWS):
         rows = X[start : start + BLOCK_ROWS].astype(np.float32, copy=False)
         products = rows @ nystroem.landmarks.T
         row_norms = np.asarray(rows.multiply(rows).sum(axis=1)).ravel().astype(np.float32, copy=False)
         kernel_block(nystroem.kernel, products, nystroem.norms, row_norms, out[start : start + BLOCK_ROWS])
+    return out
 
 
-@counted
+@compiled
 def _multiply_block(rows, first, last, landmarks, padded, products):
     """Inner products of some rows with all landmarks: of a block of one size, whose last rows may be zeros."""
     if last - first == len(padded):
-        np.dot(rows[first:last], landmarks.T, products)
+        matrix_product(rows[first:last], landmarks.T, products)
         return
     for i in range(len(padded)):
         for j in range(padded.shape[1]):
             padded[i, j] = rows[first + i, j] if first + i < last else _ZERO
-    np.dot(padded, landmarks.T, products)
+    matrix_product(padded, landmarks.T, products)
 
 
 @entry
-def _write_values(kernel, landmarks, norms, rows, padded, products, out):
-    """All in one call: while many threads wait for Python's lock, each call counts."""
+def _write_values(kernel, landmarks, norms, rows, padded, products, values, weights, sums):
+    """Kernel values of rows, and sums of them: all in one call, because many threads wait for Python's lock.
+
+    ``values`` has room for all rows, or for one at a time. ``sums[i, o]`` becomes ``sum_j weights[o, j] values[i, j]``
+    in float64, of values that need not stay.
+    """
+    keeps = len(values) == len(rows)
     for first in range(0, len(rows), len(padded)):
-        last = min(first + len(padded), len(rows))
+        last = first + len(padded) if first + len(padded) < len(rows) else len(rows)
         _multiply_block(rows, first, last, landmarks, padded, products)
         for i in range(first, last):
-            values_in_row(kernel, products[i - first], norms, rows_dot(rows, i, rows, i), out[i])
-
-
-@entry
-def _write_sums(kernel, landmarks, norms, rows, weights, padded, products, values, out):
-    """Likewise, for sums of kernel values, in float64."""
-    for first in range(0, len(rows), len(padded)):
-        last = min(first + len(padded), len(rows))
-        _multiply_block(rows, first, last, landmarks, padded, products)
-        for i in range(first, last):
-            values_in_row(kernel, products[i - first], norms, rows_dot(rows, i, rows, i), values)
+            own = values[i if keeps else 0]
+            values_in_row(kernel, products[i - first], norms, rows_dot(rows, i, rows, i), own)
             for o in range(len(weights)):
-                out[i, o] = float64_sum(weights, o, values, values.size)
+                sums[i, o] = float64_sum(weights, o, own, own.size)
 
 
 def with_whitening(nystroem, parameters, threshold, rank):

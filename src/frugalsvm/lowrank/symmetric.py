@@ -28,10 +28,10 @@ def with_diagonal(matrix, added):
     return shifted
 
 
-def gram(passes, rows, dtype, *, lower=False):
-    """``rows.T @ rows``, multiplied in the type of the rows and written in another; ``lower``: they are triangular."""
+def gram(passes, rows, *, lower=False, dtype=None):
+    """``rows.T @ rows``, multiplied in the type of the rows; ``lower``: they are triangular."""
     size = rows.shape[1]
-    out, blocks = np.empty((size, size), dtype), _blocks(size, _WIDE)
+    out, blocks = np.empty((size, size), dtype or rows.dtype), _blocks(size, _WIDE)
 
     def fill(pair):
         a, b = pair

@@ -26,6 +26,7 @@ BLOCK_ROWS = 4096  # rows of X that a thread has at hand at a time
 _LOSS_COST = 8  # a loss and its derivatives take as long as reading so many numbers
 _KERNEL_COST = 16  # likewise a kernel value
 _NARROW = 1 / 3  # with fewer features than this share of the landmarks, rows are whitened once and for all
+_DEAR = 400  # landmarks
 _SAMPLE_ROWS = 64  # rows of a sample for each landmark
 
 
@@ -119,10 +120,10 @@ class Compiled:
             np.multiply(problem.whitening.features(rows.copied(part)), roots[part, d:], out=roots[part, :d])
 
         self.passes.run(fill, len(rows), d * rows.shape[1] // PRODUCTS_PER_NUMBER + d)
-        matrix = regularized_hessian(problem, gram(self.passes, roots, np.float64))
+        matrix = regularized_hessian(problem, gram(self.passes, roots, dtype=np.float64))
         factor = with_ridge(lambda ridge: cholesky(self.passes, matrix, ridge), float(matrix.diagonal().max()))
         inverse = inverse_of_lower(self.passes, factor)
-        return _Inverse(self.passes, gram(self.passes, inverse, np.float32, lower=True), options.patience)
+        return _Inverse(self.passes, gram(self.passes, inverse, lower=True), options.patience)
 
 
 class _Inverse:
@@ -136,8 +137,7 @@ class _Inverse:
 
     def solve(self, vectors):
         """An output's vector in each row."""
-        # In float32: what it makes better need not be exact. Directions are in float64, or bounds would suffer.
-        return self._passes.scores(self._matrix, vectors.astype(np.float32)).astype(vectors.dtype)
+        return self._passes.scores(self._matrix, vectors)
 
 
 COMPILED = Compiled()
@@ -319,7 +319,9 @@ class CompiledStorage:
         return data.X is not None and 4 * data.n_rows * self.width <= self.memory
 
     def options(self, is_stored):
-        return Options()
+        # Making a preconditioner takes as long as so many more steps with the one at hand that these are never taken.
+        is_dear = self.width > _DEAR
+        return Options(kept_above=_DEAR, careful_keeps=is_dear)
 
     def stored(self, data, order):
         """All features, of rows in an order."""
