@@ -3,9 +3,9 @@
 import numpy as np
 
 from frugalsvm._compile import entry
-from frugalsvm.core.kernels import kernel_block, kernel_row, pairing_of, without_negligible
-from frugalsvm.core.l1_distances import TILE_ROWS, TILE_WIDTH, pack_columns, tile_distances
-from frugalsvm.core.pairing import Products, add_feature, slot_sum, start_pairs
+from frugalsvm.core.kernels import kernel_block, pairing_of, values_in_row
+from frugalsvm.core.l1_distances import TILE_WIDTH, rows_distances
+from frugalsvm.core.pairing import Products, add_feature, start_pairs
 
 __all__ = ["distance_rows", "is_of_products", "kernel_matrix"]
 
@@ -33,18 +33,32 @@ def distance_rows(kernel, X, others, out):
 
     Kernel values are computed in the type of the others, and do not depend on the rows that they are computed with.
     """
-    dtype, others = others.dtype, _read_only(others)
-    columns, distances = np.zeros(others.shape[1] * TILE_WIDTH, dtype), np.zeros((TILE_ROWS, TILE_WIDTH), dtype)
-    sums = np.zeros(TILE_WIDTH, dtype)
+    others = _read_only(others)
+    write = _dense_writer(kernel, others) if isinstance(X, np.ndarray) else _sparse_writer(kernel, others)
     for start in range(0, X.shape[0], BLOCK_ROWS):
-        part = slice(start, start + BLOCK_ROWS)
-        rows, block = X[part].astype(dtype, copy=False), out[part]
-        if isinstance(rows, np.ndarray):
-            dense_block(kernel, _read_only(np.ascontiguousarray(rows)), others, columns, distances, block)
-        else:
-            indices, indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
-            sparse_block(kernel, rows.data, indices, indptr, others, columns, sums, distances[0], block)
+        write(X[start : start + BLOCK_ROWS].astype(others.dtype, copy=False), out[start : start + BLOCK_ROWS])
     return out
+
+
+def _dense_writer(kernel, others):
+    columns = np.empty(others.shape[1] * TILE_WIDTH, others.dtype)
+    distances = np.empty((BLOCK_ROWS, len(others)), others.dtype)
+
+    def write(rows, block):
+        _dense_block(kernel, _read_only(np.ascontiguousarray(rows)), others, columns, distances, block)
+
+    return write
+
+
+def _sparse_writer(kernel, others):
+    columns = np.ascontiguousarray(others.T)
+    sums, distances = np.abs(others).sum(axis=1), np.empty(len(others), others.dtype)
+
+    def write(rows, block):
+        indices, indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+        _sparse_block(kernel, rows.data, indices, indptr, columns, sums, distances, block)
+
+    return write
 
 
 def _read_only(array):
@@ -54,37 +68,23 @@ def _read_only(array):
     return view
 
 
+# Kernels of L1 distances get these twice: norms are not needed.
+
+
 @entry
-def dense_block(kernel, rows, others, columns, distances, out):
+def _dense_block(kernel, rows, others, columns, distances, out):
     """Kernel values of two matrices; ``columns`` and ``distances`` are for work."""
-    last = len(rows) - 1
-    for start in range(0, len(others), TILE_WIDTH):
-        width = min(TILE_WIDTH, len(others) - start)
-        pack_columns(others, start, width, columns)
-        for i in range(0, len(rows), TILE_ROWS):
-            # The last row again where there are no four.
-            j, k, m = min(i + 1, last), min(i + 2, last), min(i + 3, last)
-            p, q, r, s = distances[0], distances[1], distances[2], distances[3]
-            tile_distances(rows, i, j, k, m, columns, TILE_WIDTH, p, q, r, s, TILE_WIDTH)
-            for t in range(min(TILE_ROWS, len(rows) - i)):
-                values = out[i + t, start : start + width]
-                kernel_row(kernel, distances[t], distances[t], distances[t, 0], values, width)  # norms are not needed
-                without_negligible(kernel, values)
+    rows_distances(rows, 0, len(rows), others, columns, distances)
+    for i in range(len(rows)):
+        values_in_row(kernel, distances[i], distances[i], distances[i, 0], out[i])
 
 
 @entry
-def sparse_block(kernel, data, indices, indptr, others, columns, sums, distances, out):
-    """The same for the rows of a CSR matrix."""
-    pairing = pairing_of(kernel)
-    for start in range(0, len(others), TILE_WIDTH):
-        width = min(TILE_WIDTH, len(others) - start)
-        pack_columns(others, start, width, columns)
-        for c in range(width):
-            sums[c] = slot_sum(pairing, others, start + c)
-        for i in range(len(out)):
-            start_pairs(pairing, sums, distances, TILE_WIDTH)
-            for k in range(indptr[i], indptr[i + 1]):
-                add_feature(pairing, data[k], columns[indices[k] * TILE_WIDTH :], distances, TILE_WIDTH)
-            values = out[i, start : start + width]
-            kernel_row(kernel, distances, distances, distances[0], values, width)
-            without_negligible(kernel, values)
+def _sparse_block(kernel, data, indices, indptr, columns, sums, distances, out):
+    """The same for the rows of a CSR matrix and others feature by feature; ``distances`` are for work."""
+    pairing, n = pairing_of(kernel), sums.size
+    for i in range(len(out)):
+        start_pairs(pairing, sums, distances, n)
+        for k in range(indptr[i], indptr[i + 1]):
+            add_feature(pairing, data[k], columns[indices[k]], distances, n)
+        values_in_row(kernel, distances, distances, distances[0], out[i])

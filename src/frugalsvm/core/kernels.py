@@ -50,7 +50,7 @@ __all__ = [
     "scored_row",
     "self_value",
     "steepness",
-    "without_negligible",
+    "values_in_row",
 ]
 
 _LOWEST = -500.0 / LOG2E  # of an exponent, as in `exp2_nonpositive`
@@ -174,21 +174,21 @@ def negligible_value(kernel):
     """
 
 
+@inlined
+def values_in_row(kernel, products, norms, norm_x, out):
+    """``kernel_row`` with zeros for what is negligible."""
+    nothing, zero = out.dtype.type(negligible_value(kernel)), out.dtype.type(0.0)
+    # Not in place: a loop that may overwrite what it reads next is not vectorized.
+    kernel_row(kernel, products, norms, norm_x, out, norms.size)
+    for j in range(out.size):
+        out[j] = out[j] if abs(out[j]) > nothing else zero
+
+
 @entry
 def kernel_block(kernel, products, norms, row_norms, out):
     """``out[i, j] = K(x_i, z_j)`` from ``products[i, j] = <x_i, z_j>`` and the squared norms: for callers in Python."""
-    # Not in place: a loop that may overwrite what it reads next is not vectorized.
     for i in range(len(out)):
-        kernel_row(kernel, products[i], norms, row_norms[i], out[i], norms.size)
-        without_negligible(kernel, out[i])
-
-
-@inlined
-def without_negligible(kernel, row):
-    """Zeros for what is negligible in a row of kernel values."""
-    nothing, zero = row.dtype.type(negligible_value(kernel)), row.dtype.type(0.0)
-    for j in range(row.size):
-        row[j] = row[j] if abs(row[j]) > nothing else zero
+        values_in_row(kernel, products[i], norms, row_norms[i], out[i])
 
 
 @negligible_value.implement()

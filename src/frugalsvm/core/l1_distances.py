@@ -22,7 +22,7 @@ from frugalsvm.core.pairing import (
     start_pairs,
 )
 
-__all__ = ["TILE_ROWS", "TILE_WIDTH", "L1Distances", "pack_columns", "tile_distances"]
+__all__ = ["TILE_ROWS", "TILE_WIDTH", "L1Distances", "rows_distances"]
 
 TILE_ROWS = 4
 TILE_WIDTH = 64  # rows of the other side whose columns, and distances, stay in the fastest cache
@@ -113,13 +113,13 @@ def _block_distances(pairing, block, count, columns, stride, out):
         for i in range(0, whole, TILE_ROWS):
             at = i * stride + start
             p, q, r, s = out[at:], out[at + stride :], out[at + 2 * stride :], out[at + 3 * stride :]
-            tile_distances(block, i, i + 1, i + 2, i + 3, columns[start:], stride, p, q, r, s, width)
+            _tile_distances(block, i, i + 1, i + 2, i + 3, columns[start:], stride, p, q, r, s, width)
     for i in range(whole, count):
         column_pairs(pairing, block, i, columns, stride, out[i * stride :], stride)
 
 
 @inlined
-def tile_distances(rows, h, i, j, k, columns, stride, p, q, r, s, width):
+def _tile_distances(rows, h, i, j, k, columns, stride, p, q, r, s, width):
     """``p[c] = |rows[h] - column c|``, and so on for four rows and ``width`` columns; these are ``stride`` apart."""
     for c in range(width):
         p[c] = q[c] = r[c] = s[c] = rows.dtype.type(0)
@@ -156,8 +156,25 @@ def _add_four_by_four(rows, h, i, j, k, f, columns, stride, p, q, r, s, width):
         s[c] += (abs(k0 - u) + abs(k1 - v)) + (abs(k2 - w) + abs(k3 - x))
 
 
+@separate
+def rows_distances(rows, first, last, others, columns, out):
+    """``out[i - first, j] = |rows[i] - others[j]|`` for some rows: those of a row are the same whatever the others are.
+
+    ``columns``, for work, has room for `TILE_WIDTH` rows, and ``out`` for a multiple of `TILE_ROWS`.
+    """
+    for start in range(0, len(others), TILE_WIDTH):
+        width = min(TILE_WIDTH, len(others) - start)
+        _pack_columns(others, start, width, columns)
+        for i in range(first, last, TILE_ROWS):
+            # The last row again where there are no four.
+            j, k, m = min(i + 1, last - 1), min(i + 2, last - 1), min(i + 3, last - 1)
+            at = i - first
+            p, q, r, s = out[at, start:], out[at + 1, start:], out[at + 2, start:], out[at + 3, start:]
+            _tile_distances(rows, i, j, k, m, columns, TILE_WIDTH, p, q, r, s, width)
+
+
 @compiled
-def pack_columns(rows, first, width, columns):
+def _pack_columns(rows, first, width, columns):
     """``width`` rows feature by feature, `TILE_WIDTH` to a feature."""
     for c in range(width):
         for f in range(rows.shape[1]):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, counted, generic
+from frugalsvm._compile import compiled, generic, matrix_product
 from frugalsvm.core.fastmath import row_products, rows_dot
 
 __all__ = [
@@ -114,13 +114,13 @@ def _block_products(pairing, block, count, columns, stride, out):
     _block_product(block, count, columns, stride, out)
 
 
-@counted
+@compiled
 def _block_product(block, count, columns, stride, products):
     """``products = block[:count] @ columns``, row after row in a flat array."""
     n_features = block.shape[1]
     # Transposed support vectors: to multiply with their transpose takes BLAS twice as long for blocks of this size.
     matrix = columns[: n_features * stride].reshape(n_features, stride)
-    np.dot(block[:count], matrix, products[: count * stride].reshape(count, stride))
+    matrix_product(block[:count], matrix, products[: count * stride].reshape(count, stride))
 
 
 @slot_sum.implement(Products)
