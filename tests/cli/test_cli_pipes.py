@@ -63,7 +63,10 @@ def said_soon(process, words):
 
 
 class TestASlowPipe:
-    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+    # SIGTERM also ends a run in test_cli.py.
+    @pytest.mark.parametrize(
+        "number", [pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGINT, signal.SIGHUP]
+    )
     def test_shows_what_came_and_saves_it_when_it_is_to_end(self, tmp_path, number):
         """Far less than a block of text, and the last line is not whole: 1 or 12 are both classes."""
         output = tmp_path / "m.frugal"
