@@ -63,6 +63,13 @@ def largest_dual(X, signs, boxes, n_sweeps=2000):
     return beta @ signs - 0.5 * beta @ f
 
 
+@pytest.fixture(scope="module")
+def best():
+    """The optimum of the problem of `TestDualityGap` for C = 5."""
+    X, y = TestDualityGap.X, TestDualityGap.Y
+    return largest_dual(X, np.where(y == 1, 1.0, -1.0), np.full(len(y), 5.0))
+
+
 class TestDualityGap:
     """Of `LASVMClassifier` and `TrackingSVC`."""
 
@@ -81,10 +88,6 @@ class TestDualityGap:
         X, y = make_checkerboard(1500, noise=0.1, random_state=0)
         model = LASVMClassifier("i", C=100.0, gamma=8.0, finish=True, random_state=0).fit(X, y)
         assert model.member_gap_ < 10 < 1000 < model.duality_gap(X, y)
-
-    @pytest.fixture(scope="class")
-    def best(self):
-        return largest_dual(self.X, np.where(self.Y == 1, 1.0, -1.0), np.full(len(self.Y), 5.0))
 
     @pytest.mark.parametrize("finish", [False, True])
     @pytest.mark.parametrize("variant", ["g", "full", "i"])
