@@ -168,7 +168,7 @@ def test_small_parquet_files_are_partitions(client, rows, tmp_path):
 
 def test_sparse_rows_and_three_classes(client):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(900, 4)).astype(np.float32) * (rng.random((900, 4)) < 0.7)
+    X = rng.normal(size=(900, 4)) * (rng.random((900, 4)) < 0.7)
     y = np.array(["one", "three", "two"])[np.digitize(X[:, 0] + 0.5 * X[:, 1], [-0.4, 0.4])]
     parts = [delayed(csr_matrix(X[i : i + 300])) for i in range(0, 900, 300)]
     labels = [delayed(y[i : i + 300]) for i in range(0, 900, 300)]
