@@ -29,8 +29,8 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
     Parameters
     ----------
     feature_map : {"nystroem", "fourier"}, default="nystroem"
-        Kernel values with some rows of the data, the landmarks, whitened; or random Fourier features (RBF kernel only),
-        which need no data at all but more components for the same accuracy.
+        Kernel values with some rows of the data, the landmarks, whitened; or random Fourier features (of kernels of
+        differences), which need no data at all but more components for the same accuracy.
     n_components : int, default=512
         Number of landmarks or of Fourier features. More are more accurate; time and memory are proportional to it, with
         a cubic part that shows from a few thousand on.
