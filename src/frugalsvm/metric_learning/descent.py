@@ -1,0 +1,112 @@
+"""The way down to a good metric: steps along gradients of held-out losses, each of a new random batch.
+
+First a factor for each feature, by their logarithms: features that are noise lose theirs. Then, from there, a matrix:
+directions across features. Steps are Adam's; the metric is the mean of the last third of them, when they have become
+short. What it costs does not depend on the number of rows.
+
+D. P. Kingma and J. Ba, "Adam: a method for stochastic optimization", 2015.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frugalsvm.metric_learning.held_out import Batch, Rows, judged
+
+__all__ = ["FACTORS", "MATRIX", "Plan", "Point", "descend"]
+
+_MOMENTS = 0.9, 0.99
+_TINY = 1e-12
+_RIDGES = 1e-9, 1.0  # the smallest and the largest
+
+
+class Plan(NamedTuple):
+    rate: float  # length of a step: of logarithms of factors; for a matrix, in units of its largest number
+    n_steps: int = 120
+    n_fitted: int = 2048  # rows of a batch
+    n_held_out: int = 1024
+    n_landmarks: int = 256
+
+    def batch(self, rows: Rows, rng: np.random.Generator) -> Batch:
+        """Random rows: two thirds to fit, and a third to judge, where there are few."""
+        n_rows = len(rows.X)
+        n_fitted = min(self.n_fitted, 2 * n_rows // 3)
+        n_held_out = min(self.n_held_out, n_rows - n_fitted)
+        chosen = rng.choice(n_rows, n_fitted + n_held_out, replace=False)
+        return Batch(rows[chosen[:n_fitted]], rows[chosen[n_fitted:]], min(self.n_landmarks, n_fitted))
+
+    def rate_at(self, step: int) -> float:
+        """Full for the first half, then falling to zero."""
+        return self.rate * min(1.0, 2.0 * (1.0 - step / self.n_steps))
+
+
+FACTORS, MATRIX = Plan(rate=0.15), Plan(rate=0.01)
+
+
+class Point(NamedTuple):
+    """A metric, as factors of features (d,) or as a matrix (d, d), and the ridge that goes with it."""
+
+    A: np.ndarray
+    ridge: float
+
+
+class _Adam:
+    """Steps of about the same length for all parameters, whatever the sizes of their gradients."""
+
+    def __init__(self, shape):
+        self._mean, self._square, self._n_steps = np.zeros(shape), np.zeros(shape), 0
+
+    def step(self, gradient):
+        self._n_steps += 1
+        fast, slow = _MOMENTS
+        self._mean = fast * self._mean + (1 - fast) * gradient
+        self._square = slow * self._square + (1 - slow) * gradient**2
+        mean, square = self._mean / (1 - fast**self._n_steps), self._square / (1 - slow**self._n_steps)
+        return mean / (np.sqrt(square) + _TINY)
+
+
+def descend(kernel: Any, rows: Rows, start: Point, plan: Plan, rng: np.random.Generator) -> Point:
+    """A better metric than the one at the start, of the same kind."""
+    walk = (_Factors if start.A.ndim == 1 else _Matrix)(start.A)
+    log_ridge, ridge_steps = np.log(start.ridge), _Adam(())
+    steps, last = _Adam(start.A.shape), []
+    for step in range(plan.n_steps):
+        found = judged(kernel, walk.A, float(np.exp(log_ridge)), plan.batch(rows, rng), diagonal=start.A.ndim == 1)
+        rate = plan.rate_at(step)
+        walk.move(rate * steps.step(walk.gradient(found.scatter)))
+        log_ridge = np.clip(log_ridge - FACTORS.rate_at(step) * ridge_steps.step(found.ridge_slope), *np.log(_RIDGES))
+        if step >= 2 * plan.n_steps // 3:
+            last.append((walk.parameters.copy(), log_ridge))
+    parameters, log_ridges = zip(*last, strict=True)
+    walk.parameters = np.mean(parameters, axis=0)
+    return Point(walk.A, float(np.exp(np.mean(log_ridges))))
+
+
+class _Factors:
+    def __init__(self, A):
+        self.parameters = np.log(np.maximum(A, _TINY))
+
+    @property
+    def A(self):
+        return np.exp(self.parameters)
+
+    def gradient(self, scatter):
+        return self.A**2 * scatter
+
+    def move(self, step):
+        self.parameters = self.parameters - step
+
+
+class _Matrix:
+    def __init__(self, A):
+        self.parameters, self._unit = A.copy(), np.abs(A).max()
+
+    @property
+    def A(self):
+        return self.parameters
+
+    def gradient(self, scatter):
+        return self.A @ scatter
+
+    def move(self, step):
+        self.parameters = self.parameters - self._unit * step
