@@ -19,6 +19,9 @@ from numba.core import typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, Flags
 from numba.core.compiler_machinery import PassManager
+from numba.core.typing import signature
+
+from frugalsvm._compile_in_place import in_place
 
 __all__ = ["EntryCompiler", "InnerCompiler"]
 
@@ -53,6 +56,17 @@ class _Linked(JITCodeLibrary):
         for each in (library, *beyond):
             if each not in self._linking_libraries:
                 self._linking_libraries.append(each)
+
+
+class _EntryLibrary(_Linked):
+    """The code of an entry, with that of all that it calls."""
+
+    def add_ir_module(self, module: Any) -> None:
+        """Keep an entry apart from the wrapper that writes the tuples, which the entry takes for constant."""
+        for function in module.functions:
+            if not function.is_declaration:
+                function.attributes.add("noinline")
+        super().add_ir_module(module)
 
 
 class InnerLibrary(_Linked):
@@ -135,11 +149,15 @@ class InnerCompiler(CompilerBase):
 class EntryCompiler(InnerCompiler):
     """For functions that Python calls."""
 
-    library_class = _Linked
+    library_class = _EntryLibrary
 
     def compile_extra(self, func: Any) -> Any:
+        """Compile for tuples that stay in place; Python still calls it with those that it has."""
+        called_with = self.state.args
+        self.state.args = tuple(map(in_place, called_with))
         with _without_garbage_collection():
-            return CompilerBase.compile_extra(self, func)
+            result = CompilerBase.compile_extra(self, func)
+        return result._replace(signature=signature(result.signature.return_type, *called_with))
 
 
 @contextmanager
