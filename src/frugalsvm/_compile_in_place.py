@@ -31,8 +31,15 @@ class InPlace(types.Type):
 
     def __init__(self, tuple_type: Any):
         self.tuple_type = tuple_type
-        digest = hashlib.blake2b(str(tuple_type).encode(), digest_size=8).hexdigest()
-        super().__init__(name=f"{tuple_type.instance_class.__name__}.{digest}")
+        digest = hashlib.blake2b(str(tuple_type).encode(), digest_size=7)
+        self._hash = int.from_bytes(digest.digest(), "little")  # of forty arrays, which takes a while
+        super().__init__(name=f"{tuple_type.instance_class.__name__}.{digest.hexdigest()}")
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or super().__eq__(other)
 
     @property
     def key(self) -> Any:
@@ -49,13 +56,12 @@ def in_place(numba_type: Any) -> Any:
 
 
 @cache
-def _layout(tuple_type: Any) -> tuple[dict[str, tuple[int, Any]], int]:
+def _layout(of: InPlace) -> tuple[dict[str, tuple[int, Any]], int]:
     """The offset and type of each field, and the size of all, in bytes."""
     fields, size = {}, 0
-    for name, field_type in zip(tuple_type.fields, tuple_type.types, strict=True):
-        own = in_place(field_type)
-        fields[name] = size, own
-        if isinstance(own, InPlace):
+    for name, field_type in zip(of.tuple_type.fields, map(in_place, of.tuple_type), strict=True):
+        fields[name] = size, field_type
+        if isinstance(field_type, InPlace):
             size += _layout(field_type)[1]
         else:
             context = cpu_target.target_context
@@ -71,7 +77,7 @@ class _Address(models.PrimitiveModel):
 
     def from_argument(self, builder: Any, value: Any) -> Any:
         """Say that fields may be read before it is known whether they are needed, as in front of a loop."""
-        size = _layout(self._fe_type.tuple_type)[1]
+        size = _layout(self._fe_type)[1]
         if size > 0:
             value.attributes.dereferenceable = size
         return value
@@ -82,13 +88,13 @@ class _Fields(AttributeTemplate):
     key = InPlace
 
     def generic_resolve(self, tuple_type: Any, name: str) -> Any:
-        field = _layout(tuple_type.tuple_type)[0].get(name)
+        field = _layout(tuple_type)[0].get(name)
         return None if field is None else field[1]
 
 
 @lower_getattr_generic(InPlace)
 def _read_field(context: Any, builder: Any, tuple_type: Any, address: Any, name: str) -> Any:
-    offset, field_type = _layout(tuple_type.tuple_type)[0][name]
+    offset, field_type = _layout(tuple_type)[0][name]
     place = _at(builder, address, offset)
     if isinstance(field_type, InPlace):
         return place
@@ -116,7 +122,7 @@ def _constant(module: Any) -> Any:
 @unbox(InPlace)
 def _from_python(tuple_type: Any, python_tuple: Any, c: Any) -> NativeValue:
     """Put the fields of a tuple, and of those in it, into memory of the caller."""
-    size = _layout(tuple_type.tuple_type)[1]
+    size = _layout(tuple_type)[1]
     address = cgutils.alloca_once(c.builder, ir.IntType(64), size=max(size // _WORD, 1))
     address = c.builder.bitcast(address, _BYTE.as_pointer())
     failed, cleanups = _fill(tuple_type, python_tuple, c, address)
@@ -131,7 +137,7 @@ def _from_python(tuple_type: Any, python_tuple: Any, c: Any) -> NativeValue:
 def _fill(tuple_type: Any, python_tuple: Any, c: Any, address: Any) -> tuple[Any, list]:
     """Write all fields; returns whether one could not be read, and what is to be done in the end."""
     failed, cleanups = cgutils.false_bit, []
-    for i, (offset, field_type) in enumerate(_layout(tuple_type.tuple_type)[0].values()):
+    for i, (offset, field_type) in enumerate(_layout(tuple_type)[0].values()):
         python_value, place = c.pyapi.tuple_getitem(python_tuple, i), _at(c.builder, address, offset)
         if isinstance(field_type, InPlace):
             is_error, within = _fill(field_type, python_value, c, place)
