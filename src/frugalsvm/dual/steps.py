@@ -12,7 +12,7 @@ LASVM-NC paper (Ertekin, Bottou & Giles 2011), sections 4 and 5, without a bias.
 
 import numpy as np
 
-from frugalsvm._compile import compiled, inlined, larger, smaller
+from frugalsvm._compile import compiled, larger, separate, smaller
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.kernels import self_value
 from frugalsvm.dual.state import CHUNK, UNKNOWN
@@ -38,7 +38,7 @@ def _violation(gradient, up, down):
     return worst
 
 
-@inlined
+@separate
 def look_for_violations(state, c):
     """Fill in the worst violation of every chunk."""
     n = state.working_set.counts[0]["n_slots"]
@@ -59,7 +59,7 @@ def _chunk_of(values, c, limit, n_chunks):
     return 0
 
 
-@inlined
+@separate
 def worst_violator(state, c):
     """The first member of the worst violation."""
     n = state.working_set.counts[0]["n_slots"]
@@ -123,7 +123,7 @@ def pair_solution(gi, gj, kii, kjj, kij, low_i, high_i, low_j, high_j):
     return best_a, best_b
 
 
-@inlined
+@separate
 def change_alpha(state, c, k, step):
     """``alpha_k += step``, exactly to the bound if the step reaches it, up to rounding."""
     working_set = state.working_set
@@ -176,7 +176,7 @@ def _subtract_two(gradient, bound, up, down, row_i, row_j, step_i, step_j):
     return hinge, worst
 
 
-@inlined
+@separate
 def _subtract(state, c, row_i, row_j, a, b):
     """Update all gradients, and what is known of them, after steps a and b (0: there is no j)."""
     n = state.working_set.counts[0]["n_slots"]
@@ -197,7 +197,7 @@ def _subtract(state, c, row_i, row_j, a, b):
     state.sums[c]["h_squared"] = UNKNOWN
 
 
-@inlined
+@separate
 def move_one(state, c, k, step, own, row):
     """A step of slot k, given its kernel values.
 
@@ -209,7 +209,7 @@ def move_one(state, c, k, step, own, row):
     _subtract(state, c, row, row, step, 0.0)
 
 
-@inlined
+@separate
 def move_two(state, c, i, j, a, b, kii, kjj, kij, row_i, row_j):
     """Steps a of slot i and b of slot j at the same time."""
     gi, gj = np.float64(state.gradient[c, i]), np.float64(state.gradient[c, j])
@@ -220,7 +220,7 @@ def move_two(state, c, i, j, a, b, kii, kjj, kij, row_i, row_j):
     _subtract(state, c, row_i, row_j, a, b)
 
 
-@inlined
+@separate
 def coordinate_step(state, c, k, own):
     """``g / K`` clipped to the box."""
     if own <= 0.0:
@@ -229,7 +229,7 @@ def coordinate_step(state, c, k, own):
     return min(max(step, -np.float64(state.down[c, k])), np.float64(state.up[c, k]))
 
 
-@inlined
+@separate
 def step_on_worst(kernel, tau, pairs, state, cache, c, work):
     """One step on the worst violator, with a partner if ``pairs``; returns whether there was a violation above tau."""
     working_set = state.working_set
@@ -258,7 +258,7 @@ def step_on_worst(kernel, tau, pairs, state, cache, c, work):
     return True
 
 
-@inlined
+@separate
 def _partner(kernel, state, c, i, step, kii, row, n, gains):
     """The slot with the largest gain beside i, or -1."""
     up, down = state.up[c, i], state.down[c, i]

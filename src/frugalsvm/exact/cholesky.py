@@ -10,7 +10,7 @@ R is stored by rows, in the upper triangle, so that both solves and the rotation
 
 import numpy as np
 
-from frugalsvm._compile import compiled, inlined
+from frugalsvm._compile import compiled, separate
 
 __all__ = ["append", "dot", "remove", "solve_lower", "solve_upper"]
 
@@ -30,7 +30,7 @@ def _subtract(out, factor, row):
         out[i] -= factor * row[i]
 
 
-@inlined
+@separate
 def solve_lower(R, n, out):
     """``out = R^-T out``"""
     for j in range(n):
@@ -38,7 +38,7 @@ def solve_lower(R, n, out):
         _subtract(out[j + 1 : n], out[j], R[j, j + 1 : n])
 
 
-@inlined
+@separate
 def solve_upper(R, n, out):
     """``out = R^-1 out``"""
     for j in range(n - 1, -1, -1):
@@ -71,7 +71,7 @@ def _shift_left(row):
         row[i] = row[i + 1]
 
 
-@inlined
+@separate
 def remove(R, ones, n, index):
     """A member less: its column goes, and rotations bring the rest back to triangular form."""
     for j in range(n):

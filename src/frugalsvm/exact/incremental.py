@@ -6,7 +6,7 @@ and free them; the arrays grow.
 
 import numpy as np
 
-from frugalsvm._compile import entry, inlined
+from frugalsvm._compile import entry, separate
 from frugalsvm.core.cache import note_insertion, note_removal
 from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import float64_sum
@@ -107,7 +107,7 @@ def _has_room(state):
     return state.counts[0]["n_free"] > 0 or state.points.counts[0]["n_slots"] < state.points.rows.shape[0]
 
 
-@inlined
+@separate
 def _take_slot(state):
     """A free slot, or -1."""
     points = state.points
@@ -120,7 +120,7 @@ def _take_slot(state):
     return points.counts[0]["n_slots"] - 1
 
 
-@inlined
+@separate
 def _visit(kernel, source, i, label, box, state, cache, kernel_values):
     """Learn an example; returns its slot, or -1 if there is none free."""
     points = state.points
