@@ -1,4 +1,5 @@
-"""How this library compiles: the only file, beside ``_compile_pipeline``, that names Numba.
+"""How this library compiles: the only file, beside ``_compile_pipeline`` and ``_compile_in_place``, that names
+Numba.
 
 * ``compiled`` turns a plain function into machine code; ``entry`` does the same for the few functions that
   Python calls, and keeps the machine code on disk between processes.
@@ -244,17 +245,17 @@ def counted(function: Callable) -> Callable:
 def inlined(function: Callable) -> Callable:
     """Compile a function into the code of its callers.
 
-    For functions on the way from an entry to the leaves: a call that passes a model is a call with a hundred
-    arguments. LLVM does it; Numba's own ``inline="always"`` miscompiled conditional expressions (version 0.68).
+    For small functions that are called for each example or value: a call would show. LLVM does it; Numba's own
+    ``inline="always"`` miscompiled conditional expressions (version 0.68).
     """
     return _inner(function, {**_FAST, **_INLINED})
 
 
 def separate(function: Callable) -> Callable:
-    """Compile a function that stays a function: for large ones that are called from several places.
+    """Compile a function that stays a function unless LLVM finds it small: for all between entries and leaves.
 
-    Numba hands ``forceinline`` down from callers to callees that do not set it, so ``compiled`` functions are copied
-    into those that call them from an ``inlined`` one; with functions this large, that takes minutes.
+    Code that is called from several places is then translated once. Numba hands ``forceinline`` down from callers to
+    callees that do not set it, so ``compiled`` functions are copied into those that call them from an ``inlined`` one.
     """
     return _inner(function, {**_FAST, **_SEPARATE})
 

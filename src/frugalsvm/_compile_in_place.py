@@ -126,12 +126,22 @@ def _from_python(tuple_type: Any, python_tuple: Any, c: Any) -> NativeValue:
     address = cgutils.alloca_once(c.builder, ir.IntType(64), size=max(size // _WORD, 1))
     address = c.builder.bitcast(address, _BYTE.as_pointer())
     failed, cleanups = _fill(tuple_type, python_tuple, c, address)
+    address = _unknown(c.builder, address)
 
     def cleanup() -> None:
         for each in reversed(cleanups):
             each()
 
     return NativeValue(address, is_error=failed, cleanup=cleanup if cleanups else None)
+
+
+def _unknown(builder: Any, address: Any) -> Any:
+    """The same address, of which the optimizer does not know what was written there, nor that this is not needed.
+
+    Reading what is constant does not count as reading: without it, the writing of the fields would be left out.
+    """
+    same = ir.FunctionType(address.type, [address.type])
+    return builder.asm(same, "", "=r,0,~{memory}", [address], side_effect=True)
 
 
 def _fill(tuple_type: Any, python_tuple: Any, c: Any, address: Any) -> tuple[Any, list]:

@@ -59,17 +59,6 @@ class _Linked(JITCodeLibrary):
                 self._linking_libraries.append(each)
 
 
-class _EntryLibrary(_Linked):
-    """The code of an entry, with that of all that it calls."""
-
-    def add_ir_module(self, module: Any) -> None:
-        """Keep an entry apart from the wrapper that writes the tuples, which the entry takes for constant."""
-        for function in module.functions:
-            if not function.is_declaration:
-                function.attributes.add("noinline")
-        super().add_ir_module(module)
-
-
 class InnerLibrary(_Linked):
     """The code of a function that is copied into its callers: never optimized as a whole, never machine code."""
 
@@ -177,7 +166,7 @@ class InnerCompiler(CompilerBase):
 class EntryCompiler(InnerCompiler):
     """For functions that Python calls."""
 
-    library_class = _EntryLibrary
+    library_class = _Linked
 
     def compile_extra(self, func: Any) -> Any:
         """Compile for tuples that stay in place; Python still calls it with those that it has."""
