@@ -15,7 +15,6 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.core.imputils import impl_ret_borrowed
 from numba.core.registry import cpu_target
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import NativeValue, infer_getattr, lower_getattr_generic, models, register_model, unbox
@@ -102,9 +101,7 @@ def _read_field(context: Any, builder: Any, tuple_type: Any, address: Any, name:
     stored = model.get_data_type()
     value = builder.load(builder.bitcast(place, stored.as_pointer()))
     value.set_metadata("tbaa", _constant(builder.module))
-    if stored != model.get_value_type():
-        value = model.from_data(builder, value)
-    return impl_ret_borrowed(context, builder, field_type, value)
+    return value if stored == model.get_value_type() else model.from_data(builder, value)
 
 
 def _at(builder: Any, address: Any, offset: int) -> Any:

@@ -1,6 +1,7 @@
 """An offset of the features changes no kernel of differences, so that it must not change a model."""
 
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
@@ -125,8 +126,19 @@ def test_published_vectors_are_rows_as_users_know_them(problem, name):
 
 
 class TestStreamsThatMove:
-    @pytest.mark.parametrize("name", ["bsgd", "perceptron", "lasvm", "tracking", "asset", "fourier"])
-    @pytest.mark.parametrize("size", [1, 50])
+    # One of each two that share their code gets single rows, the other batches; the others way round are slow tests.
+    @pytest.mark.parametrize(
+        ("name", "size"),
+        [
+            *product(["bsgd", "lasvm", "asset"], [1]),
+            *product(["perceptron", "tracking", "fourier"], [50]),
+            *(pytest.param(*each, marks=pytest.mark.slow) for each in product(["bsgd", "lasvm", "asset"], [50])),
+            *(
+                pytest.param(*each, marks=pytest.mark.slow)
+                for each in product(["perceptron", "tracking", "fourier"], [1])
+            ),
+        ],
+    )
     def test_model_follows(self, problem, name, size):
         """The stream jumps from zero to a place where float32 alone is lost: the model is as good as in float64."""
         X, y = problem
