@@ -51,7 +51,7 @@ def gap_target(state, c, C):
     if state.sums[c]["h_squared"] < 0.0:
         _sum_up(state.gradient, state.bound, state.labels, c, state.working_set.counts[0]["n_slots"], state.sums)
     total = state.sums[c]["h"]
-    return max(C, np.sqrt(max(state.sums[c]["h_squared"] - total * total / n_support, 0.0)))
+    return larger(C, np.sqrt(larger(state.sums[c]["h_squared"] - total * total / n_support, 0.0)))
 
 
 @separate

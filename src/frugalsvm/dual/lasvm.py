@@ -109,9 +109,9 @@ def _move_pair(kernel, state, cache, c, i, j, work):
     row_i = row_of_slot(cache, kernel, working_set, i)
     row_j = row_of_slot(cache, kernel, working_set, j)
     both = self_value(kernel, working_set.norms[i]) + self_value(kernel, working_set.norms[j])
-    curvature = max(both - 2.0 * np.float64(cache.values[row_i, j]), TIE * both if both > 0.0 else TIE)
+    curvature = larger(both - 2.0 * np.float64(cache.values[row_i, j]), TIE * both if both > 0.0 else TIE)
     step = (np.float64(state.gradient[c, i]) - np.float64(state.gradient[c, j])) / curvature
-    step = min(step, np.float64(min(state.up[c, i], state.down[c, j])))
+    step = smaller(step, np.float64(smaller(state.up[c, i], state.down[c, j])))
     change_alpha(state, c, i, step)
     change_alpha(state, c, j, -step)
     _shift(state.gradient, c, cache.values[row_i], cache.values[row_j], step, working_set.counts[0]["n_slots"])

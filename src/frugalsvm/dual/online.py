@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from frugalsvm._compile import entry, generic, separate
+from frugalsvm._compile import entry, generic, separate, smaller
 from frugalsvm._stored import stored
 from frugalsvm.core.cache import KernelRows, new_rows, resized_rows
 from frugalsvm.core.expansion import whole_groups
@@ -94,7 +94,9 @@ def _run(learner, source, labels, boxes, ids, slot_of_row, start, block_rows, st
     slots.
     """
     while start < labels.size and has_room(state):
-        stop = start + load(source, start, min(block_rows - start % block_rows, labels.size - start), state.working_set)
+        stop = start + load(
+            source, start, smaller(block_rows - start % block_rows, labels.size - start), state.working_set
+        )
         first = start
         while start < stop and has_room(state) and _fits(state, source):
             if boxes[start] > 0.0:

@@ -44,10 +44,10 @@ def look_for_violations(state, c):
     n = state.working_set.counts[0]["n_slots"]
     worst = 0.0
     for chunk in range((n + CHUNK - 1) // CHUNK):
-        part = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, n))
+        part = slice(chunk * CHUNK, smaller((chunk + 1) * CHUNK, n))
         value = _violation(state.gradient[c, part], state.up[c, part], state.down[c, part])
         state.worst[c, chunk] = value
-        worst = max(worst, np.float64(value))
+        worst = larger(worst, np.float64(value))
     state.sums[c]["worst"] = worst
 
 
@@ -65,7 +65,7 @@ def worst_violator(state, c):
     n = state.working_set.counts[0]["n_slots"]
     limit = state.sums[c]["worst"] * (1.0 - SINGULAR)
     chunk = _chunk_of(state.worst, c, limit, (n + CHUNK - 1) // CHUNK)
-    for k in range(chunk * CHUNK, min((chunk + 1) * CHUNK, n)):
+    for k in range(chunk * CHUNK, smaller((chunk + 1) * CHUNK, n)):
         g = state.gradient[c, k]
         if (g >= limit and state.up[c, k] > 0.0) or (-g >= limit and state.down[c, k] > 0.0):
             return k
@@ -113,10 +113,10 @@ def pair_solution(gi, gj, kii, kjj, kij, low_i, high_i, low_j, high_j):
     for edge in range(4):
         if edge < 2:
             a = low_i if edge == 0 else high_i
-            b = min(max((gj - kij * a) / kjj, low_j), high_j)
+            b = smaller(larger((gj - kij * a) / kjj, low_j), high_j)
         else:
             b = low_j if edge == 2 else high_j
-            a = min(max((gi - kij * b) / kii, low_i), high_i)
+            a = smaller(larger((gi - kij * b) / kii, low_i), high_i)
         value = gi * a + gj * b - 0.5 * (kii * a * a + 2.0 * kij * a * b + kjj * b * b)
         if value > best:
             best, best_a, best_b = value, a, b
@@ -129,7 +129,7 @@ def change_alpha(state, c, k, step):
     working_set = state.working_set
     was_zero = working_set.coef[c, k] == 0.0
     bound = np.float64(state.bound[c, k])
-    high, low = max(bound, 0.0), min(bound, 0.0)
+    high, low = larger(bound, 0.0), smaller(bound, 0.0)
     dust = SINGULAR * abs(bound)
     if step >= state.up[c, k] - dust:
         alpha = high
@@ -182,7 +182,7 @@ def _subtract(state, c, row_i, row_j, a, b):
     n = state.working_set.counts[0]["n_slots"]
     total = overall = 0.0
     for chunk in range((n + CHUNK - 1) // CHUNK):
-        part = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, n))
+        part = slice(chunk * CHUNK, smaller((chunk + 1) * CHUNK, n))
         gradient, bound = state.gradient[c, part], state.bound[c, part]
         up, down = state.up[c, part], state.down[c, part]
         if b != 0.0:
@@ -191,7 +191,7 @@ def _subtract(state, c, row_i, row_j, a, b):
             hinge, worst = _subtract_one(gradient, bound, up, down, row_i[part], a)
         state.worst[c, chunk] = worst
         total += np.float64(hinge)
-        overall = max(overall, np.float64(worst))
+        overall = larger(overall, np.float64(worst))
     state.sums[c]["hinge"] = total
     state.sums[c]["worst"] = overall
     state.sums[c]["h_squared"] = UNKNOWN
@@ -226,7 +226,7 @@ def coordinate_step(state, c, k, own):
     if own <= 0.0:
         return 0.0
     step = np.float64(state.gradient[c, k]) / own
-    return min(max(step, -np.float64(state.down[c, k])), np.float64(state.up[c, k]))
+    return smaller(larger(step, -np.float64(state.down[c, k])), np.float64(state.up[c, k]))
 
 
 @separate
@@ -266,7 +266,7 @@ def _partner(kernel, state, c, i, step, kii, row, n, gains):
     state.up[c, i] = state.down[c, i] = 0.0  # i is no candidate
     best, where, gradient, norms = row.dtype.type(0), 0, state.gradient, state.working_set.norms
     for chunk in range((n + CHUNK - 1) // CHUNK):
-        part = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, n))
+        part = slice(chunk * CHUNK, smaller((chunk + 1) * CHUNK, n))
         most = _gains(
             kernel,
             gradient[c, part],
@@ -281,4 +281,4 @@ def _partner(kernel, state, c, i, step, kii, row, n, gains):
         if most > best:
             best, where = most, chunk * CHUNK
     state.up[c, i], state.down[c, i] = up, down
-    return _first_at_least(gains, best, where, min(where + CHUNK, n)) if best > 0.0 else -1
+    return _first_at_least(gains, best, where, smaller(where + CHUNK, n)) if best > 0.0 else -1

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from frugalsvm._compile import compiled, separate
+from frugalsvm._compile import compiled, larger, separate, smaller
 from frugalsvm.core.cache import note_insertion, note_removal
 from frugalsvm.core.fastmath import nth_smallest
 from frugalsvm.core.kernels import self_value
@@ -48,10 +48,10 @@ def meet(state, c, label):
     run = state.counts[c]["run"]
     if label > 0.0:
         state.counts[c]["n_positive"] += 1
-        state.counts[c]["run"] = max(run, 0) + 1
+        state.counts[c]["run"] = larger(run, 0) + 1
     else:
         state.counts[c]["n_negative"] += 1
-        state.counts[c]["run"] = min(run, 0) - 1
+        state.counts[c]["run"] = smaller(run, 0) - 1
 
 
 @separate
@@ -62,7 +62,7 @@ def one_sided(state, c, few):
     """
     negative, positive, run = state.counts[c]["n_negative"], state.counts[c]["n_positive"], state.counts[c]["run"]
     absent = negative if run > 0 else positive
-    return min(negative, positive) < few or (few > 0 and abs(run) * absent > LONG * (negative + positive))
+    return smaller(negative, positive) < few or (few > 0 and abs(run) * absent > LONG * (negative + positive))
 
 
 @separate
@@ -75,10 +75,10 @@ def admit_member(state, c, slot, label, bound, gradient, zone, own):
     state.bound[c, slot] = bound
     state.gradient[c, slot] = gradient
     state.zone[c, slot] = zone
-    state.up[c, slot] = max(bound, 0.0) if own > 0.0 else 0.0
-    state.down[c, slot] = max(-bound, 0.0) if own > 0.0 else 0.0
+    state.up[c, slot] = larger(bound, 0.0) if own > 0.0 else 0.0
+    state.down[c, slot] = larger(-bound, 0.0) if own > 0.0 else 0.0
     h = bound * gradient
-    state.sums[c]["hinge"] += max(0.0, h)
+    state.sums[c]["hinge"] += larger(0.0, h)
     state.sums[c]["h"] += abs(bound) * label * gradient
     if state.sums[c]["h_squared"] >= 0.0:
         state.sums[c]["h_squared"] += h * h
@@ -94,7 +94,7 @@ def admit_member(state, c, slot, label, bound, gradient, zone, own):
 def dismiss(state, cache, c, slot):
     """End a membership with alpha = 0; the slot becomes free when no output has it any more."""
     h = np.float64(state.bound[c, slot]) * np.float64(state.gradient[c, slot])
-    state.sums[c]["hinge"] -= max(0.0, h)
+    state.sums[c]["hinge"] -= larger(0.0, h)
     state.sums[c]["h_squared"] = state.sums[c]["worst"] = UNKNOWN
     state.bound[c, slot] = 0.0
     state.gradient[c, slot] = 0.0

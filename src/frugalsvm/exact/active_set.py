@@ -34,7 +34,7 @@ Trouble, and what is done about it:
 * *Drift.* ``refresh`` computes g and the factor anew and tells by how much g was wrong.
 """
 
-from frugalsvm._compile import separate
+from frugalsvm._compile import larger, separate, smaller
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.kernels import self_value
 from frugalsvm.exact.cholesky import dot, solve_lower, solve_upper
@@ -130,7 +130,7 @@ def _drive(kernel, state, cache, c, direction, to_end, to_target):
     while state.counts[0]["n_margin"] > 0:
         bias_rate, pivot, own_rate = _aim(kernel, state, cache, c)
         join_at = to_target / own_rate if own_rate > 0.0 else NO_LIMIT
-        step, blocker = first_block(state, direction, min(to_end, join_at))
+        step, blocker = first_block(state, direction, smaller(to_end, join_at))
         follow_rates(state, direction * step)
         change_beta(state, c, direction * step)
         state.scalars[0]["bias"] += direction * step * bias_rate
@@ -175,7 +175,7 @@ def settle(kernel, state, cache):
         if state.counts[0]["n_margin"] == 0:
             high, low = highest_demand(g, min_f), lowest_demand(g, max_f)
             if high <= low:
-                state.scalars[0]["bias"] = min(max(state.scalars[0]["bias"], high), low)
+                state.scalars[0]["bias"] = smaller(larger(state.scalars[0]["bias"], high), low)
                 return DONE
             _open(kernel, state, True)
         elif state.counts[0]["n_margin"] == state.margin_slots.size:
@@ -274,6 +274,6 @@ def refresh(kernel, state, cache):
     update_scores(kernel, state, cache)
     for k in range(n):
         if state.upper[k] > state.lower[k]:  # the g of a slot without an example is whatever it was
-            state.scalars[0]["drift"] = max(state.scalars[0]["drift"], abs(state.scores[k] - state.old_scores[k]))
+            state.scalars[0]["drift"] = larger(state.scalars[0]["drift"], abs(state.scores[k] - state.old_scores[k]))
     refactor(kernel, state, cache)
     state.counts[0]["n_since_refresh"] = 0

@@ -1,6 +1,6 @@
 """The margin set: points between the ends of their boxes, kept on their targets, and their factored kernel values."""
 
-from frugalsvm._compile import separate
+from frugalsvm._compile import larger, separate
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.kernels import self_value
 from frugalsvm.exact.cholesky import append, dot, remove, solve_lower
@@ -95,7 +95,7 @@ def first_block(state, direction, limit):
             beta = beta_of(state, slot)
             room = (high - beta) / rate if rate > 0.0 else (low - beta) / rate
             if room < limit:
-                limit, blocker = max(room, 0.0), p
+                limit, blocker = larger(room, 0.0), p
     return limit, blocker
 
 
@@ -122,7 +122,7 @@ def off_target(state):
         slot = state.margin_slots[p]
         off = _target(state, slot) - (state.scores[slot] + state.scalars[0]["bias"])
         state.residuals[p] = off
-        worst = max(worst, abs(off))
+        worst = larger(worst, abs(off))
     return worst
 
 

@@ -18,7 +18,7 @@ twin that is removed is unlearned, since it may carry mass. For a negative estim
 
 import numpy as np
 
-from frugalsvm._compile import compiled, entry, separate
+from frugalsvm._compile import compiled, entry, larger, separate, smaller
 from frugalsvm.core.cache import new_rows, note_insertion
 from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import ADJACENT, copy_row, float64_sum, row_products, rows_dot
@@ -67,7 +67,7 @@ def _run(tvm, source, labels, weights, block_rows, twins, cache):
     points = state.points
     start = 0
     while start < labels.size:
-        stop = start + load(source, start, min(block_rows, labels.size - start), points)
+        stop = start + load(source, start, smaller(block_rows, labels.size - start), points)
         first = start
         fate = PASSED
         while start < stop and fate != ADDED:  # the block's products have no place for a new slot
@@ -185,7 +185,7 @@ def _log_kappa(tvm, twins, first, second):
         return log_kernel_value(twins.kernel_rows[NEW], first)
     product = twins.products[first, second]
     value = kernel_value(tvm.kernel, product, points.norms[first], points.norms[second])
-    return np.log(max(value, 1e-300))
+    return np.log(larger(value, 1e-300))
 
 
 @compiled
@@ -235,7 +235,7 @@ def _merge(tvm, twins, cache, first, second, h, label, weight):
     note_insertion(cache, first, values, n, cache.state[0]["clock"])
     state.scores[first] = float64_sum(points.coef, 0, values, n)
     set_box(state, first, twins.sums[0]["C"], twins.plus[first], twins.minus[first])
-    beta = min(max(beta, state.lower[first]), state.upper[first])
+    beta = smaller(larger(beta, state.lower[first]), state.upper[first])
     zone = zone_of(state, first, beta)
     set_beta(state, first, beta)
     set_zone(state, first, zone)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, separate
+from frugalsvm._compile import compiled, larger, separate, smaller
 from frugalsvm._stored import stored, within
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.kernels import self_value
@@ -134,10 +134,10 @@ def _costs(tvm, twins, cache, k):
         own = self_value(tvm.kernel, points.norms[k])
         for j in range(n):
             other = self_value(tvm.kernel, points.norms[j])
-            costs[j] = max(own + other - 2.0 * cache.values[row, j], 0.0)
+            costs[j] = larger(own + other - 2.0 * cache.values[row, j], 0.0)
     else:
         for j in range(n):
-            costs[j] = max(points.norms[k] + points.norms[j] - 2.0 * twins.products[k, j], 0.0)
+            costs[j] = larger(points.norms[k] + points.norms[j] - 2.0 * twins.products[k, j], 0.0)
     s = weight_of(twins, k)
     for j in range(n):
         other = weight_of(twins, j)
@@ -207,7 +207,7 @@ def forget_tries(tvm, twins, products, norm, weight, side):
         else:
             distance = norm + points.norms[k] - 2.0 * products[k]
         s = weight_of(twins, k)
-        twins.cost_new[k] = max(distance, 0.0) * s * weight / (s + weight)
+        twins.cost_new[k] = larger(distance, 0.0) * s * weight / (s + weight)
 
 
 @separate
@@ -239,7 +239,7 @@ def cheapest(tvm, twins, cache):
         twins.tried[first] = True
         if twins.known[second] and twins.partner[second] == first:
             twins.tried[second] = True
-        return min(first, second), max(first, second)
+        return smaller(first, second), larger(first, second)
 
 
 @separate
