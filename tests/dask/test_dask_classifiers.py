@@ -83,6 +83,19 @@ def test_the_ordinary_estimator_and_lazy_predictions(client, rows):
         assert model.n_iter_ == len(model.history_) == local.n_iter_
 
 
+@pytest.mark.parametrize(
+    ("kernel", "gamma"), [("laplacian", 4.0), pytest.param("matern32", 8.0, marks=pytest.mark.slow)]
+)
+def test_other_kernels(client, rows, kernel, gamma):
+    X, y = rows
+    for model in estimators(client):
+        if isinstance(model, DaskBSGDClassifier):
+            model.set_params(maintenance="project")
+        local = model.set_params(kernel=kernel, gamma=gamma).fit(*divided(X, y)).to_local()
+        assert local.kernel == kernel
+        assert local.score(X, y) > 0.85
+
+
 def test_asset_is_as_good_as_on_one_machine(client, rows):
     X, y = rows
     own = ASSETClassifier(**ASSET).fit(X, y)
@@ -168,7 +181,7 @@ def test_small_parquet_files_are_partitions(client, rows, tmp_path):
 
 def test_sparse_rows_and_three_classes(client):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(900, 4)).astype(np.float32) * (rng.random((900, 4)) < 0.7)
+    X = rng.normal(size=(900, 4)) * (rng.random((900, 4)) < 0.7)
     y = np.array(["one", "three", "two"])[np.digitize(X[:, 0] + 0.5 * X[:, 1], [-0.4, 0.4])]
     parts = [delayed(csr_matrix(X[i : i + 300])) for i in range(0, 900, 300)]
     labels = [delayed(y[i : i + 300]) for i in range(0, 900, 300)]

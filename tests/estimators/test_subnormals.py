@@ -74,7 +74,7 @@ def test_rows_far_from_each_other_in_float32(name):
     assert n_subnormal([model.decision_function(3 * rows)]) == 0
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.slow)])  # which has room
 @pytest.mark.parametrize("average", [False, True])
 def test_coefficients_that_shrink_for_ever(dtype, average):
     """By exp(-180): float32 has no numbers for that."""
