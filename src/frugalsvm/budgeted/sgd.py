@@ -142,7 +142,7 @@ def learn(parts, expansion, X, labels, weights=None, order=None, block_rows=None
     weights = np.empty(0) if weights is None else weights
     position = 0
     while True:
-        source = new_source(X, order, expansion)
+        source = new_source(parts.kernel, X, order, expansion)
         rows = min(block_rows or rows_at_a_time(source), rows_at_a_time(source))
         work = new_workspace(expansion)
         position = run(parts, source, labels, weights, position, rows, expansion, work)

@@ -123,7 +123,7 @@ def decision_values(kernel, expansion, X, *, in_float64=False):
     expansion = expansion._replace(counts=expansion.counts.copy())
     n_rows = X.shape[0]
     out = np.empty((n_rows, expansion.n_outputs))
-    source = new_source(X, np.arange(n_rows), expansion)
+    source = new_source(kernel, X, np.arange(n_rows), expansion)
     score = _score_all_in_float64 if in_float64 else _score_all
     work, most_bits = new_workspace(expansion), _most_bits(X.shape[1], X.dtype)
     if not score(kernel, source, n_rows, rows_at_a_time(source), expansion, work, out, most_bits):

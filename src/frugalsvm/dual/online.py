@@ -182,7 +182,7 @@ def learn(learner, solver, X, labels, boxes, order=None, slot_of_row=None):
     position = 0
     while True:
         state, cache = solver
-        source = new_source(X, order, state.working_set, SHORT_BLOCK_ROWS, stays=True)
+        source = new_source(learner.kernel, X, order, state.working_set, SHORT_BLOCK_ROWS, stays=True)
         block_rows = rows_at_a_time(source)
         work = new_work(state)
         cache = cache._replace(columns=current_columns(source))

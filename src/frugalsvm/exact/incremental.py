@@ -43,7 +43,7 @@ def learn(kernel, solver, X, labels, boxes, slots, next_room=doubled):
         if not _has_room(solver.state):
             solver = enlarged(solver, 2 * capacity_of(solver))
         state, cache = solver
-        source = new_source(X, order, state.points, SHORT_BLOCK_ROWS, stays=True)
+        source = new_source(kernel, X, order, state.points, SHORT_BLOCK_ROWS, stays=True)
         work = np.zeros(capacity_of(solver))
         block_rows = rows_at_a_time(source)
         position = _run(kernel, source, labels, boxes, slots, position, block_rows, state, cache, work)

@@ -48,7 +48,7 @@ def new_cache(twins):
 def learn(tvm, twins, cache, X, labels, weights, order=None):
     """Learn the rows of ``X``, with ``labels`` +1 and -1 and ``weights``, in ``order``."""
     order = np.arange(X.shape[0]) if order is None else order
-    source = new_source(X, order, twins.state.points)
+    source = new_source(tvm.kernel, X, order, twins.state.points)
     _run(tvm, source, labels[order], weights[order], rows_at_a_time(source), twins, cache)
 
 
