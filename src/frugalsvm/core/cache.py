@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, inlined, separate
+from frugalsvm._compile import compiled, inlined, larger, separate
 from frugalsvm._stored import stored, within
 from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.kernels import kernel_row, pairing_of, self_value
@@ -219,7 +219,7 @@ def _complete(rows, kernel, expansion, slot, r):
     if first >= 0 and last - first <= n:  # the log is longer than that
         n_missing = _copy_logged(values, r, slot, rows.log, stamp, place, first, last, missing)
     else:
-        n_missing = _copy_newer(values, r, slot, stamp, place, synced, max(first, 0), n, missing)
+        n_missing = _copy_newer(values, r, slot, stamp, place, synced, larger(first, 0), n, missing)
     pairing = pairing_of(kernel)
     for m in range(n_missing):
         j = missing[m]

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import entry, generic, inlined, smaller
+from frugalsvm._compile import entry, generic, inlined, larger, smaller
 from frugalsvm._stored import NOT_NEGATIVE, POSITIVE, stored
 from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive, row_weighted_sum
 from frugalsvm.core.l1_distances import L1Distances
@@ -215,7 +215,7 @@ def _unit_self_value(kernel, norm):
 @kernel_value.implement(RBF)
 def _rbf_value(kernel, product, norm_x, norm_z):
     squared_distance = norm_x + norm_z - 2.0 * product
-    return np.exp(max(-kernel.gamma * max(squared_distance, 0.0), _LOWEST))  # not a subnormal number
+    return np.exp(larger(-kernel.gamma * larger(squared_distance, 0.0), _LOWEST))  # not a subnormal number
 
 
 @kernel_row.implement(RBF)

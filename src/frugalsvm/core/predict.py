@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from frugalsvm._compile import entry, generic, inlined
+from frugalsvm._compile import entry, generic, inlined, larger, smaller
 from frugalsvm.core.dense_sources import DenseBlocks, DenseColumns
 from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import float64_sum, magnitude_bits, weighted_sums
@@ -64,7 +64,7 @@ def _largest_bits_of_block(source, count):
     most = magnitude_bits(block.dtype.type(0))
     for i in range(count):
         for f in range(block.shape[1]):
-            most = max(most, magnitude_bits(block[i, f]))
+            most = larger(most, magnitude_bits(block[i, f]))
     return most
 
 
@@ -74,7 +74,7 @@ def _largest_bits_of_rows(source, count):
     for i in range(count):
         row = source.order[source.state[0]["start"] + i]
         for k in range(source.indptr[row], source.indptr[row + 1]):
-            most = max(most, magnitude_bits(source.data[k]))
+            most = larger(most, magnitude_bits(source.data[k]))
     return most
 
 
@@ -83,7 +83,7 @@ def _score_all(kernel, source, n_rows, block_rows, expansion, work, out, most_bi
     """Score all rows; false at the first block with a value that is larger than ``most_bits`` says, or NaN."""
     start = 0
     while start < n_rows:
-        count = load(source, start, min(block_rows, n_rows - start), expansion)
+        count = load(source, start, smaller(block_rows, n_rows - start), expansion)
         if _largest_bits(source, count) > most_bits:
             return False
         for i in range(count):
@@ -100,7 +100,7 @@ def _score_all_in_float64(kernel, source, n_rows, block_rows, expansion, work, o
     n = expansion.counts[0]["n_slots"]
     start = 0
     while start < n_rows:
-        count = load(source, start, min(block_rows, n_rows - start), expansion)
+        count = load(source, start, smaller(block_rows, n_rows - start), expansion)
         if _largest_bits(source, count) > most_bits:
             return False
         for i in range(count):

@@ -15,7 +15,7 @@ their boxes, which changes neither P nor D.
 
 import numpy as np
 
-from frugalsvm._compile import compiled, inlined, larger
+from frugalsvm._compile import compiled, larger, separate
 from frugalsvm.core.blocks import kernel_matrix
 
 __all__ = ["NotTheProblemError", "gap_of", "gap_target", "member_gap", "training_gap"]
@@ -42,7 +42,7 @@ def _sum_up(gradient, bound, labels, c, n, sums):
     sums[c]["hinge"] = hinge
 
 
-@inlined
+@separate
 def gap_target(state, c, C):
     """``max(C, sqrt(sum h^2 - (sum h)^2 / l))`` with ``h = c y g`` and l support vectors: equation (8)."""
     n_support = state.counts[c]["n_support"]
@@ -51,10 +51,10 @@ def gap_target(state, c, C):
     if state.sums[c]["h_squared"] < 0.0:
         _sum_up(state.gradient, state.bound, state.labels, c, state.working_set.counts[0]["n_slots"], state.sums)
     total = state.sums[c]["h"]
-    return max(C, np.sqrt(max(state.sums[c]["h_squared"] - total * total / n_support, 0.0)))
+    return larger(C, np.sqrt(larger(state.sums[c]["h_squared"] - total * total / n_support, 0.0)))
 
 
-@inlined
+@separate
 def gap_of(state, c):
     return state.sums[c]["hinge"] - state.sums[c]["overlap"]
 
