@@ -53,6 +53,7 @@ __all__ = [
     "machine_code_for",
     "separate",
     "smaller",
+    "take_next",
 ]
 
 INTERPRETED = bool(_config.DISABLE_JIT)
@@ -436,6 +437,29 @@ def _select(predicate: str) -> Any:
         return a(a, b), generate
 
     return choose
+
+
+@intrinsic
+def _fetch_and_add(typing_context, counter, step):
+    """``counter[0] += step`` as one operation of the processor; returns the value before."""
+    if not isinstance(counter, types.Array) or counter.dtype != types.int64 or not isinstance(step, types.Integer):
+        return None
+
+    def generate(context, builder, signature, args):
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        return builder.atomic_rmw("add", array.data, args[1], "monotonic")
+
+    return types.int64(counter, types.int64), generate
+
+
+def _take_next_interpreted(counter, step):
+    before = int(counter[0])
+    counter[0] += step
+    return before
+
+
+# Threads share out work by it: each gets another value of ``counter[0]``, which grows by ``step``.
+take_next = _take_next_interpreted if INTERPRETED else _fetch_and_add
 
 
 if INTERPRETED:

@@ -141,7 +141,8 @@ class _Job:
             _here.is_working = False
             with self._changed:
                 self._n_working -= 1
-                self._changed.notify_all()
+                if self._n_working == 0:  # not each time: who waits would wake up for nothing
+                    self._changed.notify_all()
 
     def _take_items(self) -> None:
         while self.error is None and (i := next(self._next)) < len(self._items):

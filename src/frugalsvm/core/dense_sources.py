@@ -25,13 +25,16 @@ from frugalsvm.core.lookahead import (
 
 __all__ = [
     "FEW_FEATURES",
+    "FEW_ROWS",
     "ODD_SLOTS",
     "DenseBlocks",
     "DenseColumns",
     "add_one",
     "add_pair",
+    "block_product",
     "copy_to_slot",
     "new_dense_source",
+    "products_with_columns",
 ]
 
 FEW_FEATURES = 8  # up to here DenseColumns is faster than DenseBlocks
@@ -111,7 +114,7 @@ def _write_column(columns, stride, rows, slot):
 
 
 @compiled
-def _products_with_columns(matrix, i, columns, stride, out, n):
+def products_with_columns(matrix, i, columns, stride, out, n):
     """``out[j] = sum_f matrix[i, f] columns[f stride + j]`` for ``j < n``."""
     n_features = matrix.shape[1]
     # Several features at a time: less traffic to the products.
@@ -186,12 +189,12 @@ def _blocks_load(source, start, count, expansion):
         for j in range(n):
             _write_column(source.columns, stride, expansion.rows, j)
         state[0]["is_filled"] = 1
-    _block_product(source.block, count, source.columns, stride, source.products)
+    block_product(source.block, count, source.columns, stride, source.products)
     return count
 
 
 @counted
-def _block_product(block, count, columns, stride, products):
+def block_product(block, count, columns, stride, products):
     """``products = block[:count] @ columns``, row after row in a flat array."""
     n_features = block.shape[1]
     # Transposed support vectors: to multiply with their transpose takes BLAS twice as long for blocks of this size.
@@ -221,7 +224,7 @@ def _blocks_slot_products(source, slot, expansion, out):
         row_products(expansion.rows, slot, expansion.rows, n, out, ADJACENT)
     else:
         _write_column(source.columns, stride, expansion.rows, n - 1)  # of a newcomer, before it is announced
-        _products_with_columns(expansion.rows, slot, source.columns, stride, out, whole_groups(n))
+        products_with_columns(expansion.rows, slot, source.columns, stride, out, whole_groups(n))
 
 
 # --- DenseColumns -----------------------------------------------------------------------------------------
@@ -242,7 +245,7 @@ def _columns_load(source, start, count, expansion):
 @products_row.implement(DenseColumns)
 def _columns_products_row(source, i, expansion):
     n, stride = expansion.counts[0]["n_slots"], expansion.rows.shape[0]
-    _products_with_columns(source.block, i, source.columns, stride, source.products, n)
+    products_with_columns(source.block, i, source.columns, stride, source.products, n)
     return 0
 
 
@@ -250,7 +253,7 @@ def _columns_products_row(source, i, expansion):
 def _columns_slot_products(source, slot, expansion, out):
     n, stride = expansion.counts[0]["n_slots"], expansion.rows.shape[0]
     _write_column(source.columns, stride, expansion.rows, n - 1)  # of a newcomer, before it is announced
-    _products_with_columns(expansion.rows, slot, source.columns, stride, out, n)
+    products_with_columns(expansion.rows, slot, source.columns, stride, out, n)
 
 
 @touch.implement(DenseColumns)

@@ -20,7 +20,7 @@ from frugalsvm.arrays.namespace import arrays_on, is_torch, on_host
 from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.core.origin import Origin, followed, origin_at, relative
-from frugalsvm.core.predict import confidence, decision_values
+from frugalsvm.core.predict import confidence
 from frugalsvm.estimators._origin import absolute_rows, check_size, first_origin, relative_rows
 from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators._scoring import Scorer, best_columns, scores_by_blocks
@@ -444,8 +444,8 @@ class OnlineClassifier(StreamClassifier):
 
     def _scorer(self) -> Scorer:
         """The model, ready to score rows: what does not depend on them is done once."""
-        kernel, expansion = self._kernel, self.scoring_expansion()
-        return Scorer(expansion, lambda rows: decision_values(kernel, expansion, rows))
+        expansion = self.scoring_expansion()
+        return Scorer(self._kernel, expansion, np.zeros(expansion.n_outputs))
 
     def _device_scores(self, X, arrays) -> np.ndarray:
         check_is_fitted(self)

@@ -7,6 +7,7 @@ from scipy.sparse import issparse
 
 from frugalsvm.arrays.namespace import is_torch, on_host
 from frugalsvm.core.capabilities import offers
+from frugalsvm.core.dense_scores import largest_size
 from frugalsvm.core.origin import (
     FAR_ROWS,
     Origin,
@@ -17,7 +18,6 @@ from frugalsvm.core.origin import (
     relative,
     some_rows,
 )
-from frugalsvm.core.predict import largest_size
 from frugalsvm.estimators._tensors import relative_tensor
 from frugalsvm.estimators._warn import warn_caller
 

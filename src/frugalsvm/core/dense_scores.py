@@ -1,0 +1,216 @@
+"""Scores of dense rows, by one thread or by several.
+
+Each thread makes one call of compiled code, which takes blocks of rows until there are none left, and does everything
+there is to do with them: conversion, the check of their values, kernel values, sums. Python's lock is held for a
+moment at the beginning and at the end only. With sixteen threads, each call of Python's waits for all others: a dozen
+of them for each block took as long as the scores.
+"""
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frugalsvm._compile import compiled, entry, inlined, take_next
+from frugalsvm.core.dense_sources import FEW_FEATURES, FEW_ROWS, ODD_SLOTS, block_product, products_with_columns
+from frugalsvm.core.expansion import whole_groups
+from frugalsvm.core.fastmath import ADJACENT, copy_row, magnitude_bits, row_products, rows_dot, weighted_sums
+from frugalsvm.core.kernels import scored_row
+from frugalsvm.core.lookahead import BLOCK_ROWS
+
+__all__ = [
+    "DenseScoring",
+    "UnfitRowsError",
+    "Vectors",
+    "largest_size",
+    "most_bits",
+    "new_scoring",
+    "new_vectors",
+    "score_rows",
+    "score_some",
+]
+
+MOST_ROWS = 2**14  # in one call of compiled code, which Ctrl-C cannot stop
+UNFIT = -1
+_NOT_SHIFTED = np.zeros(0)
+
+
+class UnfitRowsError(ValueError):
+    """Rows with values that are not finite, or so large that squared norms would not be."""
+
+
+def largest_size(n_features, dtype) -> float:
+    """The largest value that rows may have: squared norms, and their sums with others, do not overflow."""
+    return (float(np.finfo(dtype).max) / (4 * n_features)) ** 0.5
+
+
+@cache
+def most_bits(n_features, dtype) -> int:
+    """`magnitude_bits` of it."""
+    return int(magnitude_bits(dtype.type(largest_size(n_features, dtype))))
+
+
+class Vectors(NamedTuple):
+    """Support vectors and their coefficients, as scores need them; slots from ``n_slots`` on have no weight."""
+
+    rows: np.ndarray  # (capacity, n_features)
+    columns: np.ndarray  # the same, transposed, ``stride`` to a feature; nothing in it if there are few rows to score
+    norms: np.ndarray  # (capacity,) squared norms
+    weights: np.ndarray  # (n_outputs, capacity) coefficients, in the type of the sums
+    bias: np.ndarray  # (n_outputs,) float64
+    n_slots: int
+
+
+class Scratch(NamedTuple):
+    """Memory of all threads: each has its own part."""
+
+    block: np.ndarray  # (n_threads, BLOCK_ROWS, n_features) rows at hand
+    products: np.ndarray  # (n_threads, BLOCK_ROWS * stride) their products with the vectors
+    kernel_row: np.ndarray  # (n_threads, capacity)
+
+
+class DenseScoring(NamedTuple):
+    """Rows that are being scored."""
+
+    kernel: NamedTuple
+    vectors: Vectors
+    X: np.ndarray
+    shift: np.ndarray  # (n_features,) is subtracted from all rows; nothing in it is zero
+    scratch: Scratch
+    next_row: np.ndarray  # (1,) the first row that no thread has taken
+    most_bits: int  # `magnitude_bits` of the largest value that is allowed
+    out: np.ndarray  # (n_rows, n_outputs) float64
+
+
+def new_vectors(expansion, n_rows, *, in_float64=False, bias=None) -> Vectors:
+    """The vectors of an expansion, for so many rows, with its ``weights`` or, ``in_float64``, with its ``coef``."""
+    n, n_outputs = int(expansion.counts[0]["n_slots"]), expansion.n_outputs
+    weights = expansion.weights
+    if in_float64:
+        weights = np.zeros(weights.shape)
+        weights[:, :n] = expansion.coef[:n_outputs, :n]
+    return Vectors(
+        _read_only(expansion.rows),
+        _transposed(expansion.rows, n, n_rows),
+        _read_only(expansion.norms),
+        _read_only(weights),
+        np.zeros(n_outputs) if bias is None else np.asarray(bias, np.float64),
+        n,
+    )
+
+
+def _transposed(rows, n, n_rows):
+    if n_rows < FEW_ROWS:  # it takes longer than the products
+        return np.zeros(0, rows.dtype)
+    columns = np.zeros((rows.shape[1], whole_groups(n) + ODD_SLOTS), rows.dtype)
+    columns[:, :n] = rows[:n].T
+    return columns.ravel()
+
+
+def _read_only(array):
+    """A view: one compiled type for arrays that can be written and that cannot."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def new_scoring(kernel, vectors, X, *, n_threads=1, shift=None, any_size=False) -> DenseScoring:
+    """Get ready to score the rows of a C-contiguous matrix, float32 or float64, on so many threads."""
+    capacity, n_features = vectors.rows.shape
+    dtype, n_block = vectors.rows.dtype, min(BLOCK_ROWS, max(X.shape[0], 1))
+    return DenseScoring(
+        kernel,
+        vectors,
+        _read_only(X),
+        _NOT_SHIFTED if shift is None else shift,
+        Scratch(
+            np.empty((n_threads, n_block, n_features), dtype),
+            np.empty((n_threads, n_block * _stride(vectors)), dtype),
+            np.empty((n_threads, capacity), dtype),
+        ),
+        np.zeros(1, np.int64),
+        np.iinfo(np.int64).max if any_size else most_bits(n_features, dtype),
+        np.empty((X.shape[0], len(vectors.bias))),
+    )
+
+
+@inlined
+def _stride(vectors):
+    """How far it is from one feature of ``columns``, or one row of products, to the next."""
+    capacity, n_features = vectors.rows.shape
+    return vectors.columns.size // n_features if vectors.columns.size > 0 else capacity
+
+
+def score_rows(scoring: DenseScoring, thread: Any = 0) -> None:
+    """Score rows that no other thread has taken, until there are none left.
+
+    Raises `UnfitRowsError` for values above `largest_size`.
+    """
+    reached, n_rows = 0, len(scoring.X)
+    try:
+        while 0 <= reached < n_rows:
+            reached = score_some(scoring, thread, MOST_ROWS)
+    finally:  # after an error, the others stop too
+        scoring.next_row[0] = n_rows
+    if reached == UNFIT:
+        raise UnfitRowsError
+
+
+@entry
+def score_some(scoring, thread, most_rows):
+    """Score about ``most_rows`` rows; returns a row up to which all are taken, or ``UNFIT``."""
+    n_rows, block = scoring.X.shape[0], scoring.scratch.block[thread]
+    n_scored, start = 0, take_next(scoring.next_row, BLOCK_ROWS)
+    while start < n_rows:
+        count = min(BLOCK_ROWS, n_rows - start)
+        _read(scoring.X, start, count, scoring.shift, block)
+        if _largest_bits(block, count) > scoring.most_bits:
+            return UNFIT
+        _score_block(scoring, thread, start, count)
+        n_scored += count
+        if n_scored >= most_rows:
+            break
+        start = take_next(scoring.next_row, BLOCK_ROWS)
+    return start
+
+
+@compiled
+def _read(X, start, count, shift, block):
+    if shift.size == 0:
+        for i in range(count):
+            copy_row(block, i, X, start + i)
+    else:  # in float64, before rows are rounded
+        for i in range(count):
+            for f in range(block.shape[1]):
+                block[i, f] = np.float64(X[start + i, f]) - shift[f]
+
+
+@compiled
+def _largest_bits(block, count):
+    most = magnitude_bits(block.dtype.type(0))
+    for i in range(count):
+        for f in range(block.shape[1]):
+            most = max(most, magnitude_bits(block[i, f]))
+    return most
+
+
+@inlined
+def _score_block(scoring, thread, start, count):
+    vectors, block = scoring.vectors, scoring.scratch.block[thread]
+    all_products, values = scoring.scratch.products[thread], scoring.scratch.kernel_row[thread]
+    full, stride, columns = whole_groups(vectors.n_slots), _stride(vectors), vectors.columns
+    has_columns, has_few_features = columns.size > 0, block.shape[1] <= FEW_FEATURES
+    if has_columns and not has_few_features:
+        block_product(block, count, columns, stride, all_products)
+    for i in range(count):
+        products = all_products[i * stride :]
+        if not has_columns:
+            row_products(block, i, vectors.rows, full, products, ADJACENT)
+        elif has_few_features:
+            products_with_columns(block, i, columns, stride, products, full)
+        norm, out = rows_dot(block, i, block, i), scoring.out[start + i]
+        out[0] = scored_row(scoring.kernel, products, vectors.norms, norm, vectors.weights, values, full)
+        if out.size > 1:
+            weighted_sums(vectors.weights, 1, values, full, out)
+        for o in range(out.size):
+            out[o] += vectors.bias[o]
