@@ -13,7 +13,7 @@ import numpy as np
 
 from frugalsvm._compile import compiled, entry, inlined, take_next
 from frugalsvm.core.dense_sources import FEW_FEATURES, FEW_ROWS, ODD_SLOTS, block_product, products_with_columns
-from frugalsvm.core.expansion import whole_groups
+from frugalsvm.core.expansion import padded, whole_groups
 from frugalsvm.core.fastmath import ADJACENT, copy_row, magnitude_bits, row_products, rows_dot, weighted_sums
 from frugalsvm.core.kernels import scored_row
 from frugalsvm.core.lookahead import BLOCK_ROWS
@@ -102,7 +102,7 @@ def new_vectors(expansion, n_rows, *, in_float64=False, bias=None) -> Vectors:
 def _transposed(rows, n, n_rows):
     if n_rows < FEW_ROWS:  # it takes longer than the products
         return np.zeros(0, rows.dtype)
-    columns = np.zeros((rows.shape[1], whole_groups(n) + ODD_SLOTS), rows.dtype)
+    columns = np.zeros((rows.shape[1], padded(n) + ODD_SLOTS), rows.dtype)
     columns[:, :n] = rows[:n].T
     return columns.ravel()
 
@@ -134,11 +134,13 @@ def new_scoring(kernel, vectors, X, *, n_threads=1, shift=None, any_size=False) 
     )
 
 
-@inlined
 def _stride(vectors):
     """How far it is from one feature of ``columns``, or one row of products, to the next."""
     capacity, n_features = vectors.rows.shape
     return vectors.columns.size // n_features if vectors.columns.size > 0 else capacity
+
+
+_stride_of = inlined(_stride)
 
 
 def score_rows(scoring: DenseScoring, thread: Any = 0) -> None:
@@ -198,7 +200,7 @@ def _largest_bits(block, count):
 def _score_block(scoring, thread, start, count):
     vectors, block = scoring.vectors, scoring.scratch.block[thread]
     all_products, values = scoring.scratch.products[thread], scoring.scratch.kernel_row[thread]
-    full, stride, columns = whole_groups(vectors.n_slots), _stride(vectors), vectors.columns
+    full, stride, columns = whole_groups(vectors.n_slots), _stride_of(vectors), vectors.columns
     has_columns, has_few_features = columns.size > 0, block.shape[1] <= FEW_FEATURES
     if has_columns and not has_few_features:
         block_product(block, count, columns, stride, all_products)

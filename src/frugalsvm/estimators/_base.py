@@ -23,7 +23,7 @@ from frugalsvm.core.origin import Origin, followed, origin_at, relative
 from frugalsvm.core.predict import confidence
 from frugalsvm.estimators._origin import absolute_rows, check_size, first_origin, relative_rows
 from frugalsvm.estimators._predictor import Predictor
-from frugalsvm.estimators._scoring import Scorer, best_columns, scores_by_blocks
+from frugalsvm.estimators._scoring import Scorer, predicted_labels, scores_by_blocks
 from frugalsvm.estimators._unchanged import learn_on_copies, unchanged_on_error
 from frugalsvm.estimators._validation import (
     AS_IT_IS,
@@ -180,8 +180,7 @@ class StreamClassifier(ClassifierMixin, KernelEstimator):
         scores = self._scores_on(X, device)
         if len(self.classes_) == 1:
             return np.repeat(self.classes_, len(scores))
-        is_binary = scores.shape[1] == 1
-        return self.classes_[(scores[:, 0] >= 0).astype(int) if is_binary else best_columns(scores, self.n_jobs)]
+        return predicted_labels(scores, self.classes_, self.n_jobs)
 
     # --- learning -----------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from frugalsvm.core.origin import relative
 from frugalsvm.core.predict import decision_values
 from frugalsvm.estimators._validation import without_duplicates
 
-__all__ = ["Scorer", "best_columns", "rows_to_score", "scores_by_blocks"]
+__all__ = ["Scorer", "predicted_labels", "rows_to_score", "scores_by_blocks"]
 
 # Work is counted in multiplications: about 30 take a nanosecond.
 _WORTH_A_THREAD = 1e7  # to wake one up, and to wait for Python's lock, takes a tenth of the time for this
@@ -153,8 +153,10 @@ def _blocks(X: Any, n_threads: int) -> list[slice]:
     return first + [slice(block.start + n_first, block.stop + n_first) for block in rest]
 
 
-def best_columns(scores: np.ndarray, n_jobs: Any) -> np.ndarray:
-    """The index of the largest score in each row, the first one of equals."""
+def predicted_labels(scores: np.ndarray, classes: np.ndarray, n_jobs: Any) -> np.ndarray:
+    """The class of the largest score in each row, the first one of equals; of two, the second one from zero upwards."""
+    if scores.shape[1] == 1:
+        return np.where(scores[:, 0] >= 0, classes[1:], classes[:1])
     threads = Threads(thread_count(n_jobs))
     blocks = row_blocks(len(scores), threads.count, _ROWS_OF_SCORES)
-    return np.concatenate(threads.run(lambda block: scores[block].argmax(axis=1), blocks))
+    return np.concatenate(threads.run(lambda block: classes[scores[block].argmax(axis=1)], blocks))
