@@ -65,10 +65,11 @@ def _dense_scores(scorer: Scorer, rows: "_Rows", threads: Threads, n_threads: in
     vectors = new_vectors(scorer.expansion, len(rows), in_float64=scorer.in_float64, bias=scorer.bias)
     scoring = new_scoring(scorer.kernel, vectors, rows.X, n_threads=n_threads, shift=rows.shift)
     threads.run(partial(score_rows, scoring), range(n_threads))
-    if scorer.finish is None:
+    finish = scorer.finish
+    if finish is None:
         return scoring.out
     blocks = row_blocks(len(rows), n_threads, most=_MOST_ROWS)
-    return np.concatenate(threads.run(lambda block: scorer.finish(scoring.out[block]), blocks))
+    return np.concatenate(threads.run(lambda block: finish(scoring.out[block]), blocks))
 
 
 def _scores_of_blocks(scorer: Scorer, rows: "_Rows", threads: Threads, n_threads: int) -> np.ndarray:
