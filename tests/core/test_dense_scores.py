@@ -8,19 +8,24 @@ import pytest
 from frugalsvm._compile import INTERPRETED, entry, take_next
 from frugalsvm._threads import Threads
 from frugalsvm.core import dense_scores
-from frugalsvm.core.dense_scores import UnfitRowsError, new_scoring, new_vectors, score_rows
+from frugalsvm.core.dense_scores import UnfitRowsError, new_scoring, new_vectors, refreshed, score_rows
 from frugalsvm.core.expansion import new_expansion
 from frugalsvm.core.kernels import RBF
 
-N_ROWS, N_FEATURES, N_SLOTS = 300, 12, 20
+N_ROWS, N_SLOTS = 300, 20
 KERNEL = RBF(0.3)
 
 
+@pytest.fixture(params=[3, 12], ids=["few features", "many"])
+def n_features(request):
+    return request.param
+
+
 @pytest.fixture
-def expansion():
+def expansion(n_features):
     rng = np.random.default_rng(0)
-    model = new_expansion(N_SLOTS, N_FEATURES, 1, np.float64)
-    model.rows[:N_SLOTS] = rng.normal(size=(N_SLOTS, N_FEATURES))
+    model = new_expansion(N_SLOTS, n_features, 1, np.float64)
+    model.rows[:N_SLOTS] = rng.normal(size=(N_SLOTS, n_features))
     model.norms[:N_SLOTS] = np.square(model.rows[:N_SLOTS]).sum(axis=1)
     model.weights[0, :N_SLOTS] = rng.normal(size=N_SLOTS)
     model.counts[0]["n_slots"] = N_SLOTS
@@ -28,8 +33,8 @@ def expansion():
 
 
 @pytest.fixture
-def X():
-    return np.random.default_rng(1).normal(size=(N_ROWS, N_FEATURES))
+def X(n_features):
+    return np.random.default_rng(1).normal(size=(N_ROWS, n_features))
 
 
 def direct(expansion, X):
@@ -46,16 +51,27 @@ def test_scores_are_those_of_the_definition(expansion, X, n_rows, dtype):
     np.testing.assert_allclose(scoring.out[:, 0], direct(expansion, rows.astype(float)) + 0.5, rtol=1e-12)
 
 
+def test_vectors_that_have_changed(expansion, X):
+    n_rows = 5
+    scoring = new_scoring(KERNEL, new_vectors(expansion, n_rows), X[:n_rows])
+    expansion.rows[:N_SLOTS] *= 0.5
+    expansion.norms[:N_SLOTS] *= 0.25
+    expansion.weights[0, N_SLOTS - 1] = 0.0
+    scoring = scoring._replace(vectors=refreshed(scoring.vectors, N_SLOTS - 1))
+    score_rows(scoring)
+    np.testing.assert_allclose(scoring.out[:, 0], direct(expansion, X[:n_rows]), rtol=1e-12)
+
+
 def test_rows_far_away_are_moved_before_they_are_rounded(expansion, X):
     single = expansion._replace(
         **{name: getattr(expansion, name).astype(np.float32) for name in ("rows", "norms", "weights")}
     )
-    point = np.full(N_FEATURES, 1e7)
+    point = np.full(X.shape[1], 1e7)
     scoring = new_scoring(KERNEL, new_vectors(single, N_ROWS), X + point, shift=point)
     score_rows(scoring)
     np.testing.assert_allclose(scoring.out[:, 0], direct(expansion, X), atol=1e-5)
     missing = X + point
-    missing[7, 3] = np.nan
+    missing[7, 2] = np.nan
     with pytest.raises(UnfitRowsError):
         score_rows(new_scoring(KERNEL, new_vectors(single, N_ROWS), missing, shift=point))
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, entry, inlined, take_next
+from frugalsvm._compile import compiled, entry, generic, inlined, take_next
 from frugalsvm.core.dense_sources import FEW_FEATURES, FEW_ROWS, ODD_SLOTS, block_product, products_with_columns
 from frugalsvm.core.expansion import padded, whole_groups
 from frugalsvm.core.fastmath import ADJACENT, copy_row, magnitude_bits, row_products, rows_dot, weighted_sums
@@ -20,12 +20,14 @@ from frugalsvm.core.lookahead import BLOCK_ROWS
 
 __all__ = [
     "DenseScoring",
+    "NarrowVectors",
     "UnfitRowsError",
     "Vectors",
     "largest_size",
     "most_bits",
     "new_scoring",
     "new_vectors",
+    "refreshed",
     "score_rows",
     "score_some",
 ]
@@ -61,6 +63,17 @@ class Vectors(NamedTuple):
     n_slots: int
 
 
+class NarrowVectors(NamedTuple):
+    """The same for few features, where ``columns`` are always there."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    norms: np.ndarray
+    weights: np.ndarray
+    bias: np.ndarray
+    n_slots: int
+
+
 class Scratch(NamedTuple):
     """Memory of all threads: each has its own part."""
 
@@ -73,7 +86,7 @@ class DenseScoring(NamedTuple):
     """Rows that are being scored."""
 
     kernel: NamedTuple
-    vectors: Vectors
+    vectors: Vectors | NarrowVectors
     X: np.ndarray
     shift: np.ndarray  # (n_features,) is subtracted from all rows; nothing in it is zero
     scratch: Scratch
@@ -82,16 +95,16 @@ class DenseScoring(NamedTuple):
     out: np.ndarray  # (n_rows, n_outputs) float64
 
 
-def new_vectors(expansion, n_rows, *, in_float64=False, bias=None) -> Vectors:
+def new_vectors(expansion, n_rows, *, in_float64=False, bias=None) -> Vectors | NarrowVectors:
     """The vectors of an expansion, for so many rows, with its ``weights`` or, ``in_float64``, with its ``coef``."""
     n, n_outputs = int(expansion.counts[0]["n_slots"]), expansion.n_outputs
-    weights = expansion.weights
+    weights, is_narrow = expansion.weights, expansion.rows.shape[1] <= FEW_FEATURES
     if in_float64:
         weights = np.zeros(weights.shape)
         weights[:, :n] = expansion.coef[:n_outputs, :n]
-    return Vectors(
+    return (NarrowVectors if is_narrow else Vectors)(
         _read_only(expansion.rows),
-        _transposed(expansion.rows, n, n_rows),
+        _transposed(expansion.rows, n) if is_narrow or n_rows >= FEW_ROWS else np.zeros(0, expansion.rows.dtype),
         _read_only(expansion.norms),
         _read_only(weights),
         np.zeros(n_outputs) if bias is None else np.asarray(bias, np.float64),
@@ -99,12 +112,16 @@ def new_vectors(expansion, n_rows, *, in_float64=False, bias=None) -> Vectors:
     )
 
 
-def _transposed(rows, n, n_rows):
-    if n_rows < FEW_ROWS:  # it takes longer than the products
-        return np.zeros(0, rows.dtype)
+def _transposed(rows, n):
     columns = np.zeros((rows.shape[1], padded(n) + ODD_SLOTS), rows.dtype)
     columns[:, :n] = rows[:n].T
     return columns.ravel()
+
+
+def refreshed(vectors, n_slots):
+    """The vectors, of which so many are in use, after rows, norms and weights were changed in place."""
+    columns = _transposed(vectors.rows, n_slots) if vectors.columns.size > 0 else vectors.columns
+    return vectors._replace(columns=columns, n_slots=n_slots)
 
 
 def _read_only(array):
@@ -125,22 +142,13 @@ def new_scoring(kernel, vectors, X, *, n_threads=1, shift=None, any_size=False) 
         _NOT_SHIFTED if shift is None else shift,
         Scratch(
             np.empty((n_threads, n_block, n_features), dtype),
-            np.empty((n_threads, n_block * _stride(vectors)), dtype),
+            np.empty((n_threads, n_block * (capacity + ODD_SLOTS)), dtype),
             np.empty((n_threads, capacity), dtype),
         ),
         np.zeros(1, np.int64),
         np.iinfo(np.int64).max if any_size else most_bits(n_features, dtype),
         np.empty((X.shape[0], len(vectors.bias))),
     )
-
-
-def _stride(vectors):
-    """How far it is from one feature of ``columns``, or one row of products, to the next."""
-    capacity, n_features = vectors.rows.shape
-    return vectors.columns.size // n_features if vectors.columns.size > 0 else capacity
-
-
-_stride_of = inlined(_stride)
 
 
 def score_rows(scoring: DenseScoring, thread: Any = 0) -> None:
@@ -199,20 +207,57 @@ def _largest_bits(block, count):
 @inlined
 def _score_block(scoring, thread, start, count):
     vectors, block = scoring.vectors, scoring.scratch.block[thread]
-    all_products, values = scoring.scratch.products[thread], scoring.scratch.kernel_row[thread]
-    full, stride, columns = whole_groups(vectors.n_slots), _stride_of(vectors), vectors.columns
-    has_columns, has_few_features = columns.size > 0, block.shape[1] <= FEW_FEATURES
-    if has_columns and not has_few_features:
-        block_product(block, count, columns, stride, all_products)
+    products, values = scoring.scratch.products[thread], scoring.scratch.kernel_row[thread]
+    full = whole_groups(vectors.n_slots)
+    _multiply(vectors, block, count, products)
     for i in range(count):
-        products = all_products[i * stride :]
-        if not has_columns:
-            row_products(block, i, vectors.rows, full, products, ADJACENT)
-        elif has_few_features:
-            products_with_columns(block, i, columns, stride, products, full)
+        own = products[_products_at(vectors, block, i, products) :]
         norm, out = rows_dot(block, i, block, i), scoring.out[start + i]
-        out[0] = scored_row(scoring.kernel, products, vectors.norms, norm, vectors.weights, values, full)
+        out[0] = scored_row(scoring.kernel, own, vectors.norms, norm, vectors.weights, values, full)
         if out.size > 1:
             weighted_sums(vectors.weights, 1, values, full, out)
         for o in range(out.size):
             out[o] += vectors.bias[o]
+
+
+@generic
+def _multiply(vectors, block, count, products):
+    """Multiply all rows of a block with the vectors, where that is better than one by one."""
+
+
+@generic
+def _products_at(vectors, block, i, products):
+    """Where the products of row i of a block begin."""
+
+
+@inlined
+def _stride(vectors):
+    """How far it is from one feature of ``columns``, or one row of products, to the next."""
+    return whole_groups(vectors.n_slots) + ODD_SLOTS
+
+
+@_multiply.implement(Vectors)
+def _multiply_block(vectors, block, count, products):
+    stride = _stride(vectors)
+    if vectors.columns.size > 0:
+        block_product(block, count, vectors.columns, stride, products)
+    else:
+        for i in range(count):
+            row_products(block, i, vectors.rows, stride - ODD_SLOTS, products[i * stride :], ADJACENT)
+
+
+@_products_at.implement(Vectors)
+def _row_of_products(vectors, block, i, products):
+    return i * _stride(vectors)
+
+
+@_multiply.implement(NarrowVectors)
+def _multiply_later(vectors, block, count, products):
+    pass
+
+
+@_products_at.implement(NarrowVectors)
+def _products_now(vectors, block, i, products):
+    stride = _stride(vectors)
+    products_with_columns(block, i, vectors.columns, stride, products, stride - ODD_SLOTS)
+    return 0

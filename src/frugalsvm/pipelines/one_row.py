@@ -17,7 +17,7 @@ from frugalsvm._compile import machine_code_for
 from frugalsvm._threads import blas_threads
 from frugalsvm.budgeted.learner import Learner
 from frugalsvm.budgeted.sgd import run
-from frugalsvm.core.dense_scores import DenseScoring, new_scoring, new_vectors, score_some
+from frugalsvm.core.dense_scores import DenseScoring, new_scoring, new_vectors, refreshed, score_some
 from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.origin import far_limit
 from frugalsvm.core.sources import new_source, rows_at_a_time
@@ -225,8 +225,7 @@ class RowPath:
         estimator, prepared = self._estimator, self._scoring
         if prepared is not None and len(self._learners) == 1:
             expansion = estimator.scoring_expansion(prepared.expansion)
-            n_slots = int(expansion.counts[0]["n_slots"])
-            vectors = prepared.scoring.vectors._replace(n_slots=n_slots)
+            vectors = refreshed(prepared.scoring.vectors, int(expansion.counts[0]["n_slots"]))
             return prepared._replace(scoring=prepared.scoring._replace(vectors=vectors))
         expansion = estimator.scoring_expansion()
         scoring = new_scoring(estimator.kernel_, new_vectors(expansion, 1), self._matrix, any_size=True)
