@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, entry, generic, inlined, take_next
-from frugalsvm.core.dense_sources import FEW_FEATURES, FEW_ROWS, ODD_SLOTS, block_product, products_with_columns
+from frugalsvm.core.dense_sources import FEW_FEATURES, FEW_ROWS, ODD_SLOTS, multiply_block, products_with_columns
 from frugalsvm.core.expansion import padded, whole_groups
-from frugalsvm.core.fastmath import ADJACENT, copy_row, magnitude_bits, row_products, rows_dot, weighted_sums
+from frugalsvm.core.fastmath import ADJACENT, magnitude_bits, row_products, rows_dot, weighted_sums
 from frugalsvm.core.kernels import scored_row
 from frugalsvm.core.lookahead import BLOCK_ROWS
 
@@ -34,7 +34,6 @@ __all__ = [
 
 MOST_ROWS = 2**14  # in one call of compiled code, which Ctrl-C cannot stop
 UNFIT = -1
-_NOT_SHIFTED = np.zeros(0)
 
 
 class UnfitRowsError(ValueError):
@@ -88,7 +87,7 @@ class DenseScoring(NamedTuple):
     kernel: NamedTuple
     vectors: Vectors | NarrowVectors
     X: np.ndarray
-    shift: np.ndarray  # (n_features,) is subtracted from all rows; nothing in it is zero
+    shift: np.ndarray  # (n_features,) is subtracted from all rows
     scratch: Scratch
     next_row: np.ndarray  # (1,) the first row that no thread has taken
     most_bits: int  # `magnitude_bits` of the largest value that is allowed
@@ -103,10 +102,10 @@ def new_vectors(expansion, n_rows, *, in_float64=False, bias=None) -> Vectors | 
         weights = np.zeros(weights.shape)
         weights[:, :n] = expansion.coef[:n_outputs, :n]
     return (NarrowVectors if is_narrow else Vectors)(
-        _read_only(expansion.rows),
+        _writable(expansion.rows),
         _transposed(expansion.rows, n) if is_narrow or n_rows >= FEW_ROWS else np.zeros(0, expansion.rows.dtype),
-        _read_only(expansion.norms),
-        _read_only(weights),
+        _writable(expansion.norms),
+        _writable(weights),
         np.zeros(n_outputs) if bias is None else np.asarray(bias, np.float64),
         n,
     )
@@ -124,8 +123,12 @@ def refreshed(vectors, n_slots):
     return vectors._replace(columns=columns, n_slots=n_slots)
 
 
+def _writable(array):
+    """One compiled type for arrays that can be written and that cannot: that of training, with which code is shared."""
+    return array if array.flags.writeable else array.copy()
+
+
 def _read_only(array):
-    """A view: one compiled type for arrays that can be written and that cannot."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -139,7 +142,7 @@ def new_scoring(kernel, vectors, X, *, n_threads=1, shift=None, any_size=False) 
         kernel,
         vectors,
         _read_only(X),
-        _NOT_SHIFTED if shift is None else shift,
+        np.zeros(n_features) if shift is None else shift,
         Scratch(
             np.empty((n_threads, n_block, n_features), dtype),
             np.empty((n_threads, n_block * (capacity + ODD_SLOTS)), dtype),
@@ -173,8 +176,7 @@ def score_some(scoring, thread, most_rows):
     n_scored, start = 0, take_next(scoring.next_row, BLOCK_ROWS)
     while start < n_rows:
         count = min(BLOCK_ROWS, n_rows - start)
-        _read(scoring.X, start, count, scoring.shift, block)
-        if _largest_bits(block, count) > scoring.most_bits:
+        if _read(scoring.X, start, count, scoring.shift, block) > scoring.most_bits:
             return UNFIT
         _score_block(scoring, thread, start, count)
         n_scored += count
@@ -186,20 +188,11 @@ def score_some(scoring, thread, most_rows):
 
 @compiled
 def _read(X, start, count, shift, block):
-    if shift.size == 0:
-        for i in range(count):
-            copy_row(block, i, X, start + i)
-    else:  # in float64, before rows are rounded
-        for i in range(count):
-            for f in range(block.shape[1]):
-                block[i, f] = np.float64(X[start + i, f]) - shift[f]
-
-
-@compiled
-def _largest_bits(block, count):
+    """Convert rows to the type of the block; returns `magnitude_bits` of the largest value there."""
     most = magnitude_bits(block.dtype.type(0))
     for i in range(count):
         for f in range(block.shape[1]):
+            block[i, f] = np.float64(X[start + i, f]) - shift[f]  # before it is rounded
             most = max(most, magnitude_bits(block[i, f]))
     return most
 
@@ -240,7 +233,7 @@ def _stride(vectors):
 def _multiply_block(vectors, block, count, products):
     stride = _stride(vectors)
     if vectors.columns.size > 0:
-        block_product(block, count, vectors.columns, stride, products)
+        multiply_block(block, count, vectors.columns, stride, stride - ODD_SLOTS, products)
     else:
         for i in range(count):
             row_products(block, i, vectors.rows, stride - ODD_SLOTS, products[i * stride :], ADJACENT)

@@ -1,6 +1,7 @@
 """Sources of dense rows, with many features and with few.
 
-* ``DenseBlocks``: one matrix product for a block of examples, by BLAS. Best for about 9 features or more.
+* ``DenseBlocks``: one matrix product for a block of examples, by BLAS. Best for about 9 features or more. Where nearly
+  all values are zero, the others alone are multiplied.
 * ``DenseColumns``: the support vectors kept feature by feature; an example's products are a few vectorized
   additions. Nothing to look ahead to: best for few features.
 """
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, counted
+from frugalsvm._compile import compiled, counted, inlined, separate
 from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import ADJACENT, copy_row, row_products, rows_dot
 from frugalsvm.core.lookahead import (
@@ -31,14 +32,15 @@ __all__ = [
     "DenseColumns",
     "add_one",
     "add_pair",
-    "block_product",
     "copy_to_slot",
+    "multiply_block",
     "new_dense_source",
     "products_with_columns",
 ]
 
 FEW_FEATURES = 8  # up to here DenseColumns is faster than DenseBlocks
 ODD_SLOTS = 8  # between the products of two rows
+MANY_ZEROS = 7  # a block with so many times as many values as are not zero is multiplied without the zeros
 FEW_ROWS = 16  # for fewer, transposing the support vectors takes longer than the products
 
 
@@ -165,6 +167,17 @@ def _add_four(matrix, i, f, columns, stride, out, n):
         out[j] += (a * first[j] + b * second[j]) + (c * third[j] + d * fourth[j])
 
 
+@separate
+def _products_without_zeros(matrix, i, columns, stride, out, n):
+    """The same, value by value that is not zero: less code, and memory is no obstacle where they are few."""
+    zero = matrix.dtype.type(0)
+    for j in range(n):
+        out[j] = zero
+    for f in range(matrix.shape[1]):
+        if matrix[i, f] != zero:
+            add_one(matrix[i, f], columns[f * stride :], out, n)
+
+
 # --- DenseBlocks ------------------------------------------------------------------------------------------
 
 
@@ -189,12 +202,31 @@ def _blocks_load(source, start, count, expansion):
         for j in range(n):
             _write_column(source.columns, stride, expansion.rows, j)
         state[0]["is_filled"] = 1
-    block_product(source.block, count, source.columns, stride, source.products)
+    multiply_block(source.block, count, source.columns, stride, room, source.products)
     return count
 
 
+@inlined
+def multiply_block(block, count, columns, stride, n, products):
+    """Products of the rows of a block with the first n slots (or more), ``stride`` to a row."""
+    if _has_many_zeros(block, count):
+        for i in range(count):
+            _products_without_zeros(block, i, columns, stride, products[i * stride :], n)
+    else:
+        _block_product(block, count, columns, stride, products)
+
+
+@compiled
+def _has_many_zeros(block, count):
+    n_others, zero = 0, block.dtype.type(0)
+    for i in range(count):
+        for f in range(block.shape[1]):
+            n_others += block[i, f] != zero
+    return MANY_ZEROS * n_others < count * block.shape[1]
+
+
 @counted
-def block_product(block, count, columns, stride, products):
+def _block_product(block, count, columns, stride, products):
     """``products = block[:count] @ columns``, row after row in a flat array."""
     n_features = block.shape[1]
     # Transposed support vectors: to multiply with their transpose takes BLAS twice as long for blocks of this size.
@@ -224,7 +256,10 @@ def _blocks_slot_products(source, slot, expansion, out):
         row_products(expansion.rows, slot, expansion.rows, n, out, ADJACENT)
     else:
         _write_column(source.columns, stride, expansion.rows, n - 1)  # of a newcomer, before it is announced
-        products_with_columns(expansion.rows, slot, source.columns, stride, out, whole_groups(n))
+        if _has_many_zeros(expansion.rows[slot : slot + 1], 1):
+            _products_without_zeros(expansion.rows, slot, source.columns, stride, out, whole_groups(n))
+        else:
+            products_with_columns(expansion.rows, slot, source.columns, stride, out, whole_groups(n))
 
 
 # --- DenseColumns -----------------------------------------------------------------------------------------
