@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from frugalsvm._compile import INTERPRETED, entry, take_next
+from frugalsvm._compile import add_to, entry
 from frugalsvm._threads import Threads
 from frugalsvm.core import dense_scores
 from frugalsvm.core.dense_scores import UnfitRowsError, new_scoring, new_vectors, refreshed, score_rows
@@ -81,7 +81,7 @@ def test_threads_share_out_the_rows(expansion, X):
     alone, together = (new_scoring(KERNEL, vectors, X, n_threads=n) for n in (1, 3))
     score_rows(alone)
     together.out[:] = np.nan
-    Threads(3).run(lambda thread: score_rows(together, thread), range(3))
+    Threads(3).lead(lambda thread: score_rows(together, thread), 3)
     np.testing.assert_array_equal(together.out, alone.out)
 
 
@@ -100,22 +100,30 @@ def test_after_an_error_no_thread_goes_on(expansion, X, monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    scoring = new_scoring(KERNEL, new_vectors(expansion, N_ROWS), X)
+    scoring = new_scoring(KERNEL, new_vectors(expansion, N_ROWS), X, n_threads=2)
     with monkeypatch.context() as patch:
         patch.setattr(dense_scores, "score_some", interrupted)
         with pytest.raises(KeyboardInterrupt):
             score_rows(scoring)
     scoring.out[:] = np.nan
-    score_rows(scoring)
+    score_rows(scoring, 1)
     assert np.isnan(scoring.out).all()
+
+
+def test_the_first_thread_hears_of_values_that_another_one_found(expansion, X):
+    X[-1, 0] = np.inf
+    scoring = new_scoring(KERNEL, new_vectors(expansion, N_ROWS), X, n_threads=2)
+    with pytest.raises(UnfitRowsError):
+        score_rows(scoring, 1)
+    with pytest.raises(UnfitRowsError):
+        score_rows(scoring, 0)
 
 
 @entry
 def take_three(counter):
-    return take_next(counter, 3)
+    return add_to(counter, 3)
 
 
-@pytest.mark.skipif(INTERPRETED, reason="ordinary Python adds in two steps")
 def test_no_two_threads_take_the_same():
     counter, taken = np.zeros(1, np.int64), [[] for _ in range(4)]
 

@@ -36,13 +36,18 @@ def small_blocks(monkeypatch):
     """Rows for other threads, however little there is to do; how many blocks were run side by side, call by call."""
     monkeypatch.setattr(_scoring, "_WORTH_A_THREAD", 1)
     monkeypatch.setattr(_scoring, "_ROWS_OF_SCORES", 1)
-    ran, run = [], _scoring.Threads.run
+    ran, run, lead = [], _scoring.Threads.run, _scoring.Threads.lead
 
-    def note(threads, function, items):
+    def note_run(threads, function, items):
         ran.append(len(items))
         return run(threads, function, items)
 
-    monkeypatch.setattr(_scoring.Threads, "run", note)
+    def note_lead(threads, function, count):
+        ran.append(count)
+        return lead(threads, function, count)
+
+    monkeypatch.setattr(_scoring.Threads, "run", note_run)
+    monkeypatch.setattr(_scoring.Threads, "lead", note_lead)
     return ran
 
 

@@ -1,17 +1,18 @@
 """Scores of dense rows, by one thread or by several.
 
 Each thread makes one call of compiled code, which takes blocks of rows until there are none left, and does everything
-there is to do with them: conversion, the check of their values, kernel values, sums. Python's lock is held for a
-moment at the beginning and at the end only. With sixteen threads, each call of Python's waits for all others: a dozen
-of them for each block took as long as the scores.
+there is to do with them: conversion, the check of their values, kernel values, sums. With sixteen threads, all that
+Python does takes turns, and each turn about 0.05 ms: a dozen turns for each block took as long as the scores. So each
+thread has one turn before its rows. After them it waits in compiled code until the first thread has gone on, which
+otherwise were the last of sixteen.
 """
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, entry, generic, inlined, take_next
+from frugalsvm._compile import add_to, compiled, entry, generic, inlined, value_of
 from frugalsvm.core.dense_sources import FEW_FEATURES, FEW_ROWS, ODD_SLOTS, multiply_block, products_with_columns
 from frugalsvm.core.expansion import padded, whole_groups
 from frugalsvm.core.fastmath import ADJACENT, magnitude_bits, row_products, rows_dot, weighted_sums
@@ -34,6 +35,7 @@ __all__ = [
 
 MOST_ROWS = 2**14  # in one call of compiled code, which Ctrl-C cannot stop
 UNFIT = -1
+MOST_LOOKS = 2**16  # some tenths of a millisecond
 
 
 class UnfitRowsError(ValueError):
@@ -90,6 +92,8 @@ class DenseScoring(NamedTuple):
     shift: np.ndarray  # (n_features,) is subtracted from all rows
     scratch: Scratch
     next_row: np.ndarray  # (1,) the first row that no thread has taken
+    n_scored: np.ndarray  # (1,) rows that have scores
+    is_over: np.ndarray  # (1,) 1 if nothing more is to be done, or waited for
     most_bits: int  # `magnitude_bits` of the largest value that is allowed
     out: np.ndarray  # (n_rows, n_outputs) float64
 
@@ -148,42 +152,76 @@ def new_scoring(kernel, vectors, X, *, n_threads=1, shift=None, any_size=False) 
             np.empty((n_threads, n_block * (capacity + ODD_SLOTS)), dtype),
             np.empty((n_threads, capacity), dtype),
         ),
-        np.zeros(1, np.int64),
+        *np.zeros((3, 1), np.int64),
         np.iinfo(np.int64).max if any_size else most_bits(n_features, dtype),
         np.empty((X.shape[0], len(vectors.bias))),
     )
 
 
-def score_rows(scoring: DenseScoring, thread: Any = 0) -> None:
+def score_rows(scoring: DenseScoring, thread: int = 0) -> None:
     """Score rows that no other thread has taken, until there are none left.
 
-    Raises `UnfitRowsError` for values above `largest_size`.
+    On the first thread, which is number 0, it returns when all rows have scores. Raises `UnfitRowsError` for values
+    above `largest_size`.
     """
     reached, n_rows = 0, len(scoring.X)
     try:
         while 0 <= reached < n_rows:
             reached = score_some(scoring, thread, MOST_ROWS)
-    finally:  # after an error, the others stop too
-        scoring.next_row[0] = n_rows
+    except BaseException:
+        _stop(scoring)
+        raise
     if reached == UNFIT:
+        _stop(scoring)
         raise UnfitRowsError
+
+
+def _stop(scoring):
+    """Keep other threads from taking more rows, or from waiting."""
+    scoring.next_row[0] = len(scoring.X)
+    scoring.is_over[0] = 1
 
 
 @entry
 def score_some(scoring, thread, most_rows):
     """Score about ``most_rows`` rows; returns a row up to which all are taken, or ``UNFIT``."""
-    n_rows, block = scoring.X.shape[0], scoring.scratch.block[thread]
-    n_scored, start = 0, take_next(scoring.next_row, BLOCK_ROWS)
+    n_rows, n_here = scoring.X.shape[0], 0
+    start = add_to(scoring.next_row, BLOCK_ROWS)
     while start < n_rows:
         count = min(BLOCK_ROWS, n_rows - start)
-        if _read(scoring.X, start, count, scoring.shift, block) > scoring.most_bits:
+        if _read(scoring.X, start, count, scoring.shift, scoring.scratch.block[thread]) > scoring.most_bits:
+            add_to(scoring.is_over, 1)
             return UNFIT
         _score_block(scoring, thread, start, count)
-        n_scored += count
-        if n_scored >= most_rows:
+        n_here += count
+        if n_here >= most_rows:
             break
-        start = take_next(scoring.next_row, BLOCK_ROWS)
+        start = add_to(scoring.next_row, BLOCK_ROWS)
+    add_to(scoring.n_scored, n_here)
+    if start < n_rows:
+        return start
+    if thread == 0:
+        return _wait_for_all(scoring.n_scored, scoring.is_over, n_rows)
+    _wait_for_first(scoring.is_over)
     return start
+
+
+@compiled
+def _wait_for_all(n_scored, is_over, n_rows):
+    """Wait until all rows have scores, which others are computing."""
+    while value_of(n_scored) < n_rows:
+        if value_of(is_over) != 0:
+            return UNFIT
+    add_to(is_over, 1)
+    return n_rows
+
+
+@compiled
+def _wait_for_first(is_over):
+    """Wait until the first thread has nothing to wait for, but not for long."""
+    for _ in range(MOST_LOOKS):
+        if value_of(is_over) != 0:
+            return
 
 
 @compiled

@@ -64,7 +64,7 @@ def scores_by_blocks(estimator: Any, X: Any, scorer: Scorer) -> np.ndarray:
 def _dense_scores(scorer: Scorer, rows: "_Rows", threads: Threads, n_threads: int) -> np.ndarray:
     vectors = new_vectors(scorer.expansion, len(rows), in_float64=scorer.in_float64, bias=scorer.bias)
     scoring = new_scoring(scorer.kernel, vectors, rows.X, n_threads=n_threads, shift=rows.shift)
-    threads.run(partial(score_rows, scoring), range(n_threads))
+    threads.lead(partial(score_rows, scoring), n_threads)
     finish = scorer.finish
     if finish is None:
         return scoring.out

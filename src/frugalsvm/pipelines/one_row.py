@@ -215,7 +215,7 @@ class RowPath:
             self._scoring = self._to_score()
             self._scored_at = n_seen
         code, scoring, _ = self._scoring
-        scoring.next_row[0] = 0
+        scoring.next_row[0] = scoring.n_scored[0] = 0
         with self._threads():
             code(scoring, 0, 1)
         return scoring.out[0]
