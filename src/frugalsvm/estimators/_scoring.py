@@ -19,6 +19,7 @@ from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.core.origin import relative
 from frugalsvm.core.predict import decision_values
+from frugalsvm.estimators._origin import are_small
 from frugalsvm.estimators._validation import without_duplicates
 
 __all__ = ["Scorer", "predicted_labels", "rows_to_score", "scores_by_blocks"]
@@ -89,9 +90,7 @@ def rows_to_score(estimator: Any, X: Any, threads: Threads) -> Any:
     largest = largest_size(rows.shape[1], estimator._type_of(rows))
 
     def is_good(block):
-        values = rows[block].ravel()
-        with np.errstate(over="ignore", invalid="ignore"):
-            return bool(values.dot(values) <= largest**2)  # then each of them is at most the largest; NaN is not
+        return are_small(rows[block], largest)
 
     blocks = row_blocks(len(rows), threads.count, _VALUES_TO_CHECK // rows.shape[1])
     return rows if all(threads.run(is_good, blocks)) else estimator._known_rows(X, None)
