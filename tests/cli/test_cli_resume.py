@@ -2,8 +2,7 @@
 
 import json
 import os
-import subprocess
-import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -39,10 +38,15 @@ def lines(X, y, names="abcdefghijkl"):
     return [",".join([*names, "y"]), *rows]
 
 
+@cache
+def text():
+    return "\n".join(lines(*table())) + "\n"
+
+
 @pytest.fixture
 def data(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "rows.csv").write_text("\n".join(lines(*table())) + "\n")
+    (tmp_path / "rows.csv").write_text(text())
     return "rows.csv"
 
 
@@ -89,19 +93,26 @@ class TestCheckpoints:
         """The file is the same, byte for byte."""
         common = [*FAST, "--passes", 2, *flags]
         invoke("train", data, *common, "-o", "none.frugal")
-        for every in (100, 1000):
+        for every in (300, 1000):
             invoke("train", data, *common, "-o", f"{every}.frugal", "--checkpoint-every", every)
             assert Path(f"{every}.frugal").read_bytes() == Path("none.frugal").read_bytes()
 
     @pytest.mark.parametrize(
-        "flags",
-        [[], ["--shuffle-buffer", "700"], ["--shuffle", "yes"], ["--calibrate"], ["--on-bad-line", "skip"]],
+        ("flags", "after"),  # so many checkpoints: in the first pass, or in the second
+        [
+            ([], 3),
+            ([], 8),
+            (["--shuffle-buffer", "700"], 3),
+            (["--shuffle-buffer", "700"], 8),
+            (["--shuffle", "yes"], 8),
+            (["--calibrate"], 1),
+            (["--on-bad-line", "skip"], 3),
+        ],
     )
-    @pytest.mark.parametrize("after", [3, 8])  # in the first pass, and in the second
     def test_in_the_middle_of_a_batch_are_resumed(self, data, flags, after):
         common = [*FAST, "--checkpoint-every", 1000, "--passes", 2, *flags]
         invoke("train", data, *common, "-o", "whole.frugal")
-        interrupted(data, "cut.frugal", *common, after=1 if "--calibrate" in flags else after)
+        interrupted(data, "cut.frugal", *common, after=after)
         counts = describe("cut.frugal").metadata["training"]["counts"]
         assert counts["rows"] % 4096 or flags == ["--calibrate"]
         invoke("train", data, *common, "-o", "cut.frugal", "--resume")
@@ -180,7 +191,7 @@ class TestChangedData:
         told = invoke("train", data, "-o", "m.frugal", "--resume", "-q", code=3).output
         words = "has become longer than its 6,000 rows" if extra else "has changed in its first 6,000 rows"
         assert words in " ".join(told.split())
-        Path(data).write_text("\n".join(lines(*table())) + "\n")
+        Path(data).write_text(text())
         invoke("train", data, "-o", "m.frugal", "--resume", "-q")
         invoke("train", data, "-o", "whole.frugal", *FAST, "--passes", 2)
         assert Path("m.frugal").read_bytes() == Path("whole.frugal").read_bytes()
@@ -261,8 +272,7 @@ def test_two_trainings_into_one_output(data):
 
 class TestProgress:
     def test_the_last_line_comes_once_and_names_the_pass(self, data):
-        command = [sys.executable, "-m", "frugalsvm.cli", "train", data, *FAST[:-1], "--passes", "2"]
-        shown = subprocess.run(command, capture_output=True, text=True, check=True).stderr.splitlines()
+        shown = invoke("train", data, *FAST[:-1], "--passes", 2).stderr.splitlines()
         ends = [line for line in shown if "examples" in line]
         assert len(ends) == len(set(ends))
         assert ends[-1].startswith(f"pass 2 of 2: {N_ROWS:,} examples")

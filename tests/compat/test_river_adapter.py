@@ -31,10 +31,19 @@ MODELS = {
     "hashed": RiverClassifier(StreamPipeline(bsgd(), warmup_rows=25), n_features=16),
     "regressor": RiverRegressor(StreamPipeline(ASSETRegressor(n_components=16, random_state=0), warmup_rows=25)),
 }
-CHECKS = [(name, check) for name, model in MODELS.items() for check in yield_checks(model)]
 
 
-@pytest.mark.parametrize(("name", "check"), CHECKS, ids=[f"{name}-{check.__name__}" for name, check in CHECKS])
+def checks():
+    """Those of river; thousands of rows for a bound of the memory are slow tests but for the first data set."""
+    for name, model in MODELS.items():
+        n_long = 0
+        for check in yield_checks(model):
+            n_long += (is_long := check.__name__ == "check_bounded_memory_growth")
+            marks = pytest.mark.slow if is_long and n_long > 1 else ()
+            yield pytest.param(name, check, marks=marks, id=f"{name}-{check.__name__}")
+
+
+@pytest.mark.parametrize(("name", "check"), checks())
 def test_checks_of_river(name, check):
     check(MODELS[name].clone())
 

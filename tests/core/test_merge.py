@@ -274,7 +274,7 @@ def brute_force(rows, coefs, sizes, vectors):
 class TestBestPartner:
     """The pruned search against all partners: the same one but for near-ties, and never a bad one."""
 
-    def compare(self, n_outputs, dtype, *, n_states=10_000, n_slots=16, seed=0, chunk=1000):
+    def compare(self, n_outputs, dtype, *, n_states=4000, n_slots=16, seed=0, chunk=1000):
         """How many states got the partner of the brute force, and the worst ratio of what was lost to the least."""
         rng = np.random.default_rng(seed)
         loss = BinaryHinge() if n_outputs == 1 else MulticlassHinge(n_outputs)

@@ -35,7 +35,8 @@ def cauchy():
         del sys.modules[name]
 
 
-@pytest.mark.parametrize("maintenance", ["remove", "oldest"])
+# What comes from outside of the package is compiled in every process: the policy of its own is enough for every day.
+@pytest.mark.parametrize("maintenance", [pytest.param("remove", marks=pytest.mark.slow), "oldest"])
 def test_two_partitions(cauchy, maintenance):
     X, y = make_checkerboard(4000, random_state=0)
     with distributed.Client(

@@ -53,7 +53,8 @@ def check_equal(first, second, tolerance=2e-3):
 
 
 @pytest.mark.parametrize(
-    ("n_classes", "maintenance"), [(2, "merge"), (3, "merge"), (3, "remove"), pytest.param(2, "remove", marks=SLOW)]
+    ("n_classes", "maintenance"),
+    [(2, "merge"), (3, "merge"), *(pytest.param(n, "remove", marks=SLOW) for n in (2, 3))],
 )
 def test_same_model(learned, maintenance, n_classes):
     check_equal(*learned(*rows(n_classes=n_classes), maintenance=maintenance))

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,10 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from frugalsvm.cli.app import app
+from frugalsvm.warming import RECIPES, WarmUp
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "start.rst"
 
@@ -23,6 +28,10 @@ def is_installation(block):
     return "pip install" in block
 
 
+def is_warming_up(block):
+    return "frugalsvm warm-up" in block
+
+
 def test_the_page_has_the_blocks_that_are_run():
     commands = "".join(blocks("sh"))
     for verb in ("train", "evaluate", "predict", "inspect", "export"):
@@ -31,22 +40,48 @@ def test_the_page_has_the_blocks_that_are_run():
     assert len(blocks("c")) == 1
 
 
-def test_a_newcomer_gets_through(tmp_path):
-    folder = Path(sys.executable).parent
-    if shutil.which("frugalsvm", path=str(folder)) is None or shutil.which("bash") is None:
+def typed(block, folder):
+    """What a block prints in a shell."""
+    commands = Path(sys.executable).parent
+    if shutil.which("frugalsvm", path=str(commands)) is None or shutil.which("bash") is None:
         pytest.skip("needs the installed command and bash")
-    pytest.importorskip("typer")
-    environment = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+    environment = {**os.environ, "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"}
+    command = ["bash", "-e", "-u", "-c", block]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def test_warming_up_is_spelled_right(monkeypatch):
+    asked = []
+    made = WarmUp((), 0.0, None)
+    monkeypatch.setattr(
+        "frugalsvm.warming.warm_up", lambda names, **flags: asked.append((names, flags["sparse"])) or made
+    )
+    (block,) = filter(is_warming_up, blocks("sh"))
+    for line in block.strip().splitlines():
+        words = shlex.split(line, comments=True)
+        assert words[0] == "frugalsvm"
+        result = CliRunner().invoke(app, words[1:])
+        assert result.exit_code == 0, result.output
+    assert asked == [(None, False), (["bsgd", "lasvm"], False), (["bsgd"], True)]
+    assert {name for names, _ in asked for name in names or ()} <= set(RECIPES)
+
+
+@pytest.mark.slow  # compiles everything; tests/warming has the parts
+def test_warming_up(tmp_path):
+    (block,) = filter(is_warming_up, blocks("sh"))
+    assert "machine code is in" in typed(block, tmp_path)
+
+
+def test_a_newcomer_gets_through(tmp_path):
     (tmp_path / "main.c").write_text(blocks("c")[0])
     told = ""
     for block in blocks("sh"):
         needs_compiler = re.search(r"^cc ", block, re.MULTILINE) is not None
-        if is_installation(block) or (needs_compiler and shutil.which("cc") is None):
+        if is_installation(block) or is_warming_up(block) or (needs_compiler and shutil.which("cc") is None):
             continue
-        command = ["bash", "-e", "-u", "-c", block]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
-        told += done.stdout
+        told += typed(block, tmp_path)
     accuracy = re.search(r"accuracy\D+(0\.\d+)", told)
     assert accuracy is not None, told
     assert float(accuracy.group(1)) > 0.9

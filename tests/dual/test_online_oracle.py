@@ -166,7 +166,7 @@ class Race:
             ties = Ties(todo.pop())
             self.monkeypatch.setattr(lasvm, "first_tied", ties)
             self.monkeypatch.setattr(lasvm_biased, "first_tied", ties)
-            trial = deepcopy(self.oracle)
+            trial = self.oracle if isinstance(self.oracle, LASVMOracle) else deepcopy(self.oracle)
             step = act(trial)
             n_picked = len(ties.picks)
             for place in range(n_picked, len(ties.sizes)):

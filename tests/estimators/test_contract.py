@@ -4,12 +4,12 @@ import pickle
 
 import numpy as np
 import pytest
+from scikit_learn_contract import scikit_learn_checks
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from frugalsvm import BPAClassifier, BSGDClassifier, BudgetedPerceptron
 from frugalsvm.datasets import make_checkerboard, make_waveform
@@ -43,13 +43,13 @@ VARIANTS = [
 ]
 
 
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@scikit_learn_checks(ESTIMATORS, expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow  # each of them is compiled for eight types of rows and labels
-@parametrize_with_checks(VARIANTS, expected_failed_checks=expected_failures)
+@scikit_learn_checks(VARIANTS, expected_failures)
 def test_scikit_learn_checks_of_variants(estimator, check):
     check(estimator)
 

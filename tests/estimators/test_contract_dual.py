@@ -1,7 +1,7 @@
 """scikit-learn's own checks for the classifiers that learn in the dual."""
 
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from scikit_learn_contract import scikit_learn_checks
 
 from frugalsvm import LASVMClassifier, TrackingSVC
 
@@ -17,22 +17,19 @@ def expected_failures(estimator):
     return EXPECTED_FAILURES
 
 
-@parametrize_with_checks(
-    [
-        LASVMClassifier("g", max_iter=5),
-        *(LASVMClassifier(variant) for variant in ("nc", "i", "full")),
-        TrackingSVC(),
-        TrackingSVC(3, average=False, cached=True),
-    ],
-    expected_failed_checks=expected_failures,
-)
+@scikit_learn_checks([LASVMClassifier("g", max_iter=5), TrackingSVC()], expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.slow  # compiled anew for six types of rows and labels; the oracles of tests/dual know what it learns
-@parametrize_with_checks(
-    [LASVMClassifier("lasvm"), LASVMClassifier("lasvm", step_type="single")], expected_failed_checks=expected_failures
+@pytest.mark.slow  # the same classes with other parameters; the oracles of tests/dual know what they learn
+@scikit_learn_checks(
+    [
+        *(LASVMClassifier(variant) for variant in ("nc", "i", "full", "lasvm")),
+        LASVMClassifier("lasvm", step_type="single"),
+        TrackingSVC(3, average=False, cached=True),
+    ],
+    expected_failures,
 )
-def test_scikit_learn_checks_of_the_original(estimator, check):
+def test_scikit_learn_checks_of_variants(estimator, check):
     check(estimator)

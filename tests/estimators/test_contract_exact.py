@@ -1,6 +1,6 @@
 """scikit-learn's own checks for the exact classifiers."""
 
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from scikit_learn_contract import scikit_learn_checks
 
 from frugalsvm import IncrementalSVC
 
@@ -11,9 +11,9 @@ EXPECTED_FAILURES = {
 }
 
 
-@parametrize_with_checks(
+@scikit_learn_checks(
     [IncrementalSVC(), IncrementalSVC(C=10.0, gamma=0.3)],
-    expected_failed_checks=lambda model: EXPECTED_FAILURES if model.gamma == "scale" else {},
+    lambda model: EXPECTED_FAILURES if model.gamma == "scale" else {},
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -1,6 +1,6 @@
 """scikit-learn's own checks for the Twin Vector Machine."""
 
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from scikit_learn_contract import scikit_learn_checks
 
 from frugalsvm import TVMClassifier
 
@@ -11,6 +11,6 @@ EXPECTED_FAILURES = {
 }
 
 
-@parametrize_with_checks([TVMClassifier(budget=40, max_iter=3)], expected_failed_checks=lambda _: EXPECTED_FAILURES)
+@scikit_learn_checks([TVMClassifier(budget=40, max_iter=3)], lambda _: EXPECTED_FAILURES)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -1,6 +1,7 @@
 """An offset of the features changes no kernel of differences, so that it must not change a model."""
 
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
@@ -53,9 +54,10 @@ def moved(X, n_deviations, dtype):
     return (X + n_deviations * X.std(axis=0) * signs).astype(dtype)
 
 
-# Maintenance does not see offsets: single precision with projection is machine code for this test alone.
+# Maintenance sees neither offsets nor scales: single precision with projection is machine code for these tests alone.
+SINGLE_PRECISION = {"bsgd-project": pytest.mark.slow}
 CASES = [
-    pytest.param(*far, name, marks=pytest.mark.slow if (name, far) == ("bsgd-project", FAR[1]) else ())
+    pytest.param(*far, name, marks=SINGLE_PRECISION.get(name, ()) if far == FAR[1] else ())
     for far in FAR
     for name in ESTIMATORS
 ]
@@ -125,8 +127,19 @@ def test_published_vectors_are_rows_as_users_know_them(problem, name):
 
 
 class TestStreamsThatMove:
-    @pytest.mark.parametrize("name", ["bsgd", "perceptron", "lasvm", "tracking", "asset", "fourier"])
-    @pytest.mark.parametrize("size", [1, 50])
+    # One of each two that share their code gets single rows, the other batches; the others way round are slow tests.
+    @pytest.mark.parametrize(
+        ("name", "size"),
+        [
+            *product(["bsgd", "lasvm", "asset"], [1]),
+            *product(["perceptron", "tracking", "fourier"], [50]),
+            *(pytest.param(*each, marks=pytest.mark.slow) for each in product(["bsgd", "lasvm", "asset"], [50])),
+            *(
+                pytest.param(*each, marks=pytest.mark.slow)
+                for each in product(["perceptron", "tracking", "fourier"], [1])
+            ),
+        ],
+    )
     def test_model_follows(self, problem, name, size):
         """The stream jumps from zero to a place where float32 alone is lost: the model is as good as in float64."""
         X, y = problem
@@ -215,8 +228,13 @@ class TestEdges:
             with pytest.warns(UserWarning, match="rounded to float32"):
                 model.fit((X[:300] + 1e6).astype(np.float32), y[:300])
 
-    @pytest.mark.parametrize("name", ESTIMATORS)
-    @pytest.mark.parametrize(("factor", "dtype"), [(1e30, np.float32), (1e200, np.float64)])
+    @pytest.mark.parametrize(
+        ("factor", "dtype", "name"),
+        [
+            *(pytest.param(1e30, np.float32, name, marks=SINGLE_PRECISION.get(name, ())) for name in ESTIMATORS),
+            *((1e200, np.float64, name) for name in ESTIMATORS),
+        ],
+    )
     def test_rows_whose_squares_overflow(self, problem, name, factor, dtype):
         X, y = problem
         huge = (X[:50].astype(np.float64) * factor).astype(dtype)

@@ -19,7 +19,7 @@ from frugalsvm import (
 from frugalsvm.core.kernels import RBF, kernel_value
 
 X, Y = blobs(400, 12, 3, seed=0)
-FAR = 1000 * X
+FAR = 1000 * X  # wide enough for blocks of rows; without the last four, features are looked at one by one
 ESTIMATORS = {
     "pegasos": BSGDClassifier(budget=30, gamma=1.0, alpha=10.0, random_state=0),
     "norma": BSGDClassifier("norma", budget=30, gamma=1.0, alpha=0.9, random_state=0),
@@ -60,9 +60,10 @@ def test_counting():
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.filterwarnings("ignore::frugalsvm.exceptions.PoorFitWarning")
 def test_rows_far_from_each_other(name):
-    model = ESTIMATORS[name].fit(FAR, Y)
+    rows = FAR[:, :8].copy()
+    model = ESTIMATORS[name].fit(rows, Y)
     assert n_subnormal(vars(model)) == 0
-    assert n_subnormal([model.decision_function(3 * FAR)]) == 0
+    assert n_subnormal([model.decision_function(3 * rows)]) == 0
 
 
 @pytest.mark.parametrize("name", ["pegasos", "lasvm"])
@@ -73,7 +74,7 @@ def test_rows_far_from_each_other_in_float32(name):
     assert n_subnormal([model.decision_function(3 * rows)]) == 0
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.slow)])  # which has room
 @pytest.mark.parametrize("average", [False, True])
 def test_coefficients_that_shrink_for_ever(dtype, average):
     """By exp(-180): float32 has no numbers for that."""

@@ -66,7 +66,7 @@ class Engine:
     ids=repr,
 )
 def test_follows_the_oracle(settings, oracle_settings):
-    X, y = stream(400, seed=3)
+    X, y = stream(250, seed=3)
     engine = Engine(14, 20.0, **settings)
     oracle = TVM(14, 20.0, gamma=GAMMA, all_pairs=False, **oracle_settings)
     seen = dict.fromkeys(ACTIONS, 0)

@@ -91,6 +91,19 @@ class TestSymmetric:
         inverse = inverse_of_lower(passes, factor)
         np.testing.assert_allclose(gram(passes, inverse, lower=True) @ matrix, np.eye(size), atol=1e-9)
 
+    def test_shift_of_the_diagonal(self):
+        rows = np.random.default_rng(0).normal(size=(900, 300))
+        matrix = rows.T @ rows
+        factor = cholesky(Passes(Threads(3)), matrix, 7.0)
+        np.testing.assert_allclose(factor @ factor.T, matrix + 7.0 * np.eye(300), atol=1e-9)
+        assert cholesky(Passes(), matrix, -2.0 * np.linalg.eigvalsh(matrix)[0]) is None
+
+    def test_transposed(self):
+        matrix = np.random.default_rng(0).normal(size=(700, 900))
+        transposed = Passes(Threads(3)).transposed(matrix)
+        np.testing.assert_array_equal(transposed, matrix.T)
+        assert transposed.flags.c_contiguous
+
     def test_not_positive_definite(self):
         matrix = np.eye(200)
         matrix[150, 150] = -1e-3

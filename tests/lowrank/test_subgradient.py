@@ -113,12 +113,12 @@ class TestAgainstOracle:
     @pytest.mark.parametrize("n_outputs", [1, 3])
     def test_last_iterate_and_average(self, rule, loss, intercept, weighted, n_outputs):
         problem = Problem(n_outputs, loss, weighted=weighted)
-        order, step = problem.order(3000), problem.rule(rule, intercept)
-        state = problem.learn(step, order, problem.start(average_from(1000)))
+        order, step = problem.order(1000), problem.rule(rule, intercept)
+        state = problem.learn(step, order, problem.start(average_from(300)))
         for k in range(n_outputs):
             iterates = problem.oracle_iterates(step, order, k)
             assert_same(last_iterate(state), k, oracle.average(iterates, None))
-            assert_same(solution(state), k, oracle.average(iterates, 1000))
+            assert_same(solution(state), k, oracle.average(iterates, 300))
         assert state.clock[0] == len(iterates)
         assert intercept or not solution(state)[1].any()
 

@@ -1,8 +1,8 @@
 """scikit-learn's own checks for pipelines and their parts."""
 
+from scikit_learn_contract import scikit_learn_checks
 from sklearn.base import clone
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import _is_fitted
 
 from frugalsvm import ASSETRegressor, BSGDClassifier
@@ -16,7 +16,7 @@ EXPECTED_FAILURES = {
 }
 
 
-@parametrize_with_checks(
+@scikit_learn_checks(
     [
         StreamPipeline(BSGDClassifier(budget=30, alpha=1e-3, max_iter=5, random_state=0), warmup_rows=20),
         StreamPipeline(ASSETRegressor(n_components=50, random_state=0), warmup_rows=20),
@@ -24,7 +24,7 @@ EXPECTED_FAILURES = {
         StreamingScaler("standard", clip=None),
         MissingValueFiller(),
     ],
-    expected_failed_checks=lambda estimator: EXPECTED_FAILURES if isinstance(estimator, StreamPipeline) else {},
+    lambda estimator: EXPECTED_FAILURES if isinstance(estimator, StreamPipeline) else {},
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

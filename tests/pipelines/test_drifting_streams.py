@@ -119,6 +119,7 @@ def test_wild_values_do_not_change_gamma():
     assert wild == pytest.approx(calm, rel=0.1)
 
 
+@pytest.mark.slow  # 45 312 real rows, one by one: `growing` and `starting` are the same in small
 @pytest.mark.filterwarnings("ignore:Feature")
 def test_elec2_in_time_order(shared_data):
     """A date that grows slowly, and three features that are constant for 17 000 rows; with all defaults."""

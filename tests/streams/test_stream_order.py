@@ -60,7 +60,7 @@ def test_shuffling_mixes_and_is_bounded():
     assert abs(np.corrcoef(whole, np.arange(2000))[0, 1]) < 0.1
 
 
-@pytest.mark.parametrize("memory", [1 << 28, 2000])
+@pytest.mark.parametrize("memory", [1 << 28, 20_000])
 @pytest.mark.parametrize("format", ["libsvm", "csv"])
 def test_shuffling_all_rows(format, memory, monkeypatch):
     """In memory, or through temporary files: a random permutation that does not depend on where reading resumes."""

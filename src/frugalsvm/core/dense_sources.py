@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, counted, inlined, separate
+from frugalsvm._compile import compiled, inlined, matrix_product, separate
 from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import ADJACENT, copy_row, row_products, rows_dot
 from frugalsvm.core.lookahead import (
@@ -225,13 +225,13 @@ def _has_many_zeros(block, count):
     return MANY_ZEROS * n_others < count * block.shape[1]
 
 
-@counted
+@compiled
 def _block_product(block, count, columns, stride, products):
     """``products = block[:count] @ columns``, row after row in a flat array."""
     n_features = block.shape[1]
     # Transposed support vectors: to multiply with their transpose takes BLAS twice as long for blocks of this size.
     matrix = columns[: n_features * stride].reshape(n_features, stride)
-    np.dot(block[:count], matrix, products[: count * stride].reshape(count, stride))
+    matrix_product(block[:count], matrix, products[: count * stride].reshape(count, stride))
 
 
 @products_row.implement(DenseBlocks)

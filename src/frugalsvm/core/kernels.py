@@ -17,11 +17,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import entry, generic, smaller
+from frugalsvm._compile import entry, generic, inlined, smaller
 from frugalsvm._stored import NOT_NEGATIVE, POSITIVE, stored
 from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive, row_weighted_sum
 
-__all__ = ["KERNELS", "RBF", "Linear", "Poly", "kernel_block", "kernel_row", "kernel_value", "scored_row", "self_value"]
+__all__ = [
+    "KERNELS",
+    "RBF",
+    "Linear",
+    "Poly",
+    "kernel_block",
+    "kernel_row",
+    "kernel_value",
+    "scored_row",
+    "self_value",
+    "values_in_row",
+]
 
 _LOWEST = -500.0 / LOG2E  # of an exponent, as in `exp2_nonpositive`
 
@@ -82,16 +93,21 @@ def negligible_value(kernel):
     """
 
 
+@inlined
+def values_in_row(kernel, products, norms, norm_x, out):
+    """``kernel_row`` with zeros for what is negligible."""
+    nothing, zero = out.dtype.type(negligible_value(kernel)), out.dtype.type(0.0)
+    # Not in place: a loop that may overwrite what it reads next is not vectorized.
+    kernel_row(kernel, products, norms, norm_x, out, norms.size)
+    for j in range(out.size):
+        out[j] = out[j] if abs(out[j]) > nothing else zero
+
+
 @entry
 def kernel_block(kernel, products, norms, row_norms, out):
     """``out[i, j] = K(x_i, z_j)`` from ``products[i, j] = <x_i, z_j>`` and the squared norms: for callers in Python."""
-    nothing, zero = out.dtype.type(negligible_value(kernel)), out.dtype.type(0.0)
-    # Not in place: a loop that may overwrite what it reads next is not vectorized.
     for i in range(len(out)):
-        row = out[i]
-        kernel_row(kernel, products[i], norms, row_norms[i], row, norms.size)
-        for j in range(row.size):
-            row[j] = row[j] if abs(row[j]) > nothing else zero
+        values_in_row(kernel, products[i], norms, row_norms[i], out[i])
 
 
 @negligible_value.implement()

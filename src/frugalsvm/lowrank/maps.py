@@ -5,11 +5,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm._compile import entry
-from frugalsvm._threads import ONE_THREAD, Threads, row_blocks
+from frugalsvm._threads import ONE_THREAD, row_blocks
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.lowrank.fourier import features, moved_phases, new_fourier, prefers_structured
 from frugalsvm.lowrank.landmarks import SAMPLE_PER_LANDMARK, place_landmarks
-from frugalsvm.lowrank.nystroem import Nystroem, bare_nystroem, kernel_rows, moved_landmarks, new_nystroem
+from frugalsvm.lowrank.nystroem import (
+    Nystroem,
+    bare_nystroem,
+    expansion_values,
+    kernel_rows,
+    moved_landmarks,
+    new_nystroem,
+)
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER
 
 __all__ = [
@@ -25,7 +32,6 @@ __all__ = [
 ]
 
 BLOCK_ROWS = 1024
-_MOST_THREADS = 8  # of a prediction: with 16 of them, blocks wait for Python's lock, and it takes longer than with 8
 _LEAST_ROWS, _MOST_ROWS = 256, 8192  # of a thread at a time
 
 
@@ -94,19 +100,25 @@ def linear_values(feature_map, X, coefficients, threads=ONE_THREAD):
 
     Sums are made in one order, in float64: the value of a row is the same in every batch.
     """
-    weights, width = np.ascontiguousarray(coefficients.T, np.float64), width_of(feature_map)
+    weights = np.ascontiguousarray(coefficients.T, np.float64)
     out = np.empty((X.shape[0], len(weights)))
+    is_whole = isinstance(feature_map, Nystroem) and isinstance(X, np.ndarray)
+    write = expansion_values if is_whole else _sums_of_features
 
     def fill(block):
-        raw = np.empty((min(BLOCK_ROWS, block.stop - block.start), width), np.float32)
-        for start in range(block.start, block.stop, BLOCK_ROWS):
-            part = slice(start, min(start + BLOCK_ROWS, block.stop))
-            rows = raw_rows(feature_map, X[part], raw[: part.stop - start], steady=True)
-            _weighted_sums(weights, rows, out[part])
+        write(feature_map, X[block], weights, out[block])
 
-    threads = Threads(min(threads.count, _MOST_THREADS))
     threads.run(fill, row_blocks(X.shape[0], threads.count, least=_LEAST_ROWS, most=_MOST_ROWS))
     return out
+
+
+def _sums_of_features(feature_map, X, weights, out):
+    """The same as `expansion_values`, for features of any kind."""
+    raw = np.empty((min(BLOCK_ROWS, X.shape[0]), width_of(feature_map)), np.float32)
+    for start in range(0, X.shape[0], BLOCK_ROWS):
+        part = X[start : start + BLOCK_ROWS]
+        rows = raw_rows(feature_map, part, raw[: part.shape[0]], steady=True)
+        _weighted_sums(weights, rows, out[start : start + BLOCK_ROWS])
 
 
 @entry

@@ -12,21 +12,31 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import entry
+from frugalsvm._compile import compiled, entry, matrix_product
 from frugalsvm._stored import are_squared_norms, stored
 from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.namespace import HOST
-from frugalsvm.core.fastmath import rows_dot
-from frugalsvm.core.kernels import kernel_block
+from frugalsvm.core.fastmath import float64_sum, rows_dot
+from frugalsvm.core.kernels import kernel_block, values_in_row
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER
-from frugalsvm.lowrank.products import steady_product
-from frugalsvm.lowrank.symmetric import cholesky, inverse_of_lower, with_diagonal
+from frugalsvm.lowrank.products import BLOCK_ROWS as STEADY_ROWS
+from frugalsvm.lowrank.symmetric import cholesky, inverse_of_lower
 from frugalsvm.lowrank.whitening import share_of_largest
 
-__all__ = ["Nystroem", "bare_nystroem", "kernel_rows", "moved_landmarks", "new_nystroem", "with_whitening"]
+__all__ = [
+    "Nystroem",
+    "bare_nystroem",
+    "expansion_values",
+    "kernel_rows",
+    "moved_landmarks",
+    "new_nystroem",
+    "with_whitening",
+]
 
 _NOTHING = 1e-16
 _MANY = 512  # landmarks: eigenvectors of fewer are found at once, and by one thread as fast as by several
+_ZERO = np.float32(0.0)
+CONVERTED_ROWS = 4096  # that are made float32 at a time, if they are not
 BLOCK_ROWS = 256  # a block of kernel values stays in the cache between the product and the exponential
 
 
@@ -57,7 +67,9 @@ def new_nystroem(kernel, landmarks, threshold=1e-7, rank=None, passes=ONE_AFTER_
         with blas_threads(passes.threads.count if len(matrix) > _MANY else None):
             whitening, eigenvalues = _whitened_by_eigenvectors(matrix, threshold, rank)
     landmarks = np.ascontiguousarray(landmarks, np.float32)
-    return Nystroem(kernel, landmarks, norms.astype(np.float32), _without_rounding_errors(whitening), eigenvalues)
+    return Nystroem(
+        kernel, landmarks, norms.astype(np.float32), _without_rounding_errors(whitening, passes), eigenvalues
+    )
 
 
 def _kernel_matrix(kernel, landmarks, passes):
@@ -78,9 +90,9 @@ def _whitened_by_cholesky(matrix, threshold, passes):
 
     The same models as with eigenvectors in a fraction of the time: features are rotated, no more.
     """
-    if cholesky(passes, with_diagonal(matrix, -share_of_largest(HOST, matrix, threshold))) is None:
+    if cholesky(passes, matrix, -share_of_largest(HOST, matrix, threshold)) is None:
         return None
-    return np.ascontiguousarray(inverse_of_lower(passes, cholesky(passes, matrix)).T)
+    return passes.transposed(inverse_of_lower(passes, cholesky(passes, matrix)))
 
 
 def _whitened_by_eigenvectors(matrix, threshold, rank):
@@ -94,9 +106,15 @@ def _whitened_by_eigenvectors(matrix, threshold, rank):
     return np.ascontiguousarray(vectors / np.sqrt(eigenvalues)), eigenvalues
 
 
-def _without_rounding_errors(whitening):
+def _without_rounding_errors(whitening, passes):
     """Zeros for what is nothing beside the other numbers; in products it would become subnormal numbers."""
-    whitening[np.abs(whitening) < _NOTHING * np.abs(whitening).max()] = 0.0
+    largest = max(passes.run(lambda rows: np.abs(whitening[rows]).max(), *whitening.shape))
+
+    def clear(rows):
+        own = whitening[rows]
+        own[np.abs(own) < _NOTHING * largest] = 0.0
+
+    passes.each(clear, *whitening.shape)
     return whitening
 
 
@@ -114,36 +132,80 @@ def moved_landmarks(nystroem, shift):
     return nystroem._replace(landmarks=landmarks, norms=norms)
 
 
-@entry
-def _squared_norms(rows, out):
-    for i in range(len(out)):
-        out[i] = rows_dot(rows, i, rows, i)
-
-
 def kernel_rows(nystroem, X, out, *, steady=False):
     """``out[i, j] = K(X[i], landmark j)`` in float32, by blocks that stay in the cache.
 
     ``steady``: in which a row does not depend on its neighbors, see `frugalsvm.lowrank.products`.
     """
-    product = steady_product if steady else np.matmul
-    kernel, landmarks, norms = nystroem.kernel, nystroem.landmarks, nystroem.norms
-    is_dense = isinstance(X, np.ndarray)
-    scratch = np.empty((min(BLOCK_ROWS, X.shape[0]), len(landmarks)), np.float32) if is_dense else None
-    all_norms = np.empty(len(scratch), np.float32) if is_dense else None
+    if not isinstance(X, np.ndarray):
+        return _sparse_rows(nystroem, X, out)
+    work_space = _work_space(nystroem, STEADY_ROWS if steady else BLOCK_ROWS)
+    no_weights = np.empty((0, len(nystroem.landmarks)))
+    for start in range(0, len(X), CONVERTED_ROWS):
+        rows, target = _as_read_only(X[start : start + CONVERTED_ROWS]), out[start : start + CONVERTED_ROWS]
+        _write_values(*nystroem[:3], rows, *work_space, target, no_weights, np.empty((len(rows), 0)))
+    return out
+
+
+def expansion_values(nystroem, X, weights, out):
+    """``out[i, o] = sum_j weights[o, j] K(X[i], landmark j)``, the same for a row in every batch; X is dense."""
+    work_space = _work_space(nystroem, STEADY_ROWS)
+    values = np.empty((1, len(nystroem.landmarks)), np.float32)
+    for start in range(0, len(X), CONVERTED_ROWS):
+        rows, sums = _as_read_only(X[start : start + CONVERTED_ROWS]), out[start : start + CONVERTED_ROWS]
+        _write_values(*nystroem[:3], rows, *work_space, values, weights, sums)
+
+
+def _as_read_only(rows):
+    """Rows as compiled code takes them: one type for arrays that may be written and that may not."""
+    rows = np.ascontiguousarray(rows, np.float32).view()
+    rows.flags.writeable = False
+    return rows
+
+
+def _work_space(nystroem, block_rows):
+    """For rows that are filled up to a block, and for the products of a block."""
+    n_landmarks, n_features = nystroem.landmarks.shape
+    return np.empty((block_rows, n_features), np.float32), np.empty((block_rows, n_landmarks), np.float32)
+
+
+def _sparse_rows(nystroem, X, out):
     for start in range(0, X.shape[0], BLOCK_ROWS):
         rows = X[start : start + BLOCK_ROWS].astype(np.float32, copy=False)
-        block = out[start : start + BLOCK_ROWS]
-        if is_dense:
-            rows = np.ascontiguousarray(rows).view()
-            rows.flags.writeable = False  # one compiled type for arrays that are and that are not
-            products = product(rows, landmarks.T, out=scratch[: len(rows)])
-            row_norms = all_norms[: len(rows)]
-            _squared_norms(rows, row_norms)  # not by NumPy, whose order of summation depends on the batch
-        else:
-            products = rows @ landmarks.T
-            row_norms = np.asarray(rows.multiply(rows).sum(axis=1)).ravel().astype(np.float32, copy=False)
-        kernel_block(kernel, products, norms, row_norms, block)
+        products = rows @ nystroem.landmarks.T
+        row_norms = np.asarray(rows.multiply(rows).sum(axis=1)).ravel().astype(np.float32, copy=False)
+        kernel_block(nystroem.kernel, products, nystroem.norms, row_norms, out[start : start + BLOCK_ROWS])
     return out
+
+
+@compiled
+def _multiply_block(rows, first, last, landmarks, padded, products):
+    """Inner products of some rows with all landmarks: of a block of one size, whose last rows may be zeros."""
+    if last - first == len(padded):
+        matrix_product(rows[first:last], landmarks.T, products)
+        return
+    for i in range(len(padded)):
+        for j in range(padded.shape[1]):
+            padded[i, j] = rows[first + i, j] if first + i < last else _ZERO
+    matrix_product(padded, landmarks.T, products)
+
+
+@entry
+def _write_values(kernel, landmarks, norms, rows, padded, products, values, weights, sums):
+    """Kernel values of rows, and sums of them: all in one call, because many threads wait for Python's lock.
+
+    ``values`` has room for all rows, or for one at a time. ``sums[i, o]`` becomes ``sum_j weights[o, j] values[i, j]``
+    in float64, of values that need not stay.
+    """
+    keeps = len(values) == len(rows)
+    for first in range(0, len(rows), len(padded)):
+        last = first + len(padded) if first + len(padded) < len(rows) else len(rows)
+        _multiply_block(rows, first, last, landmarks, padded, products)
+        for i in range(first, last):
+            own = values[i if keeps else 0]
+            values_in_row(kernel, products[i - first], norms, rows_dot(rows, i, rows, i), own)
+            for o in range(len(weights)):
+                sums[i, o] = float64_sum(weights, o, own, own.size)
 
 
 def with_whitening(nystroem, parameters, threshold, rank):

@@ -18,6 +18,8 @@ _LEAST_NUMBERS = 2**19  # in a block
 _LEAST_PRODUCTS = 2**18  # likewise, where a number takes next to no time
 _NO_INDEX = np.zeros(0, np.int64)
 PRODUCTS_PER_NUMBER = 8  # products in matrices, in the time that it takes to read a number from memory
+_SMALL = 2**18  # numbers of a matrix that one thread multiplies as fast as several
+_STRIDED = 4  # numbers in the same time, where they are not read in the order in which they lie
 _WORTH_A_THREAD = 2**17  # numbers that are read while a thread is woken, or waits for Python's lock
 
 
@@ -50,28 +52,31 @@ class Passes:
         self.worthwhile(n_products // PRODUCTS_PER_NUMBER).run(function, items)
 
     def scores(self, rows, vectors):
-        """``vectors @ rows.T`` in float32."""
+        """``vectors @ rows.T`` in their type."""
         (n_rows, width), n_outputs = rows.shape, len(vectors)
-        out = np.empty((n_outputs, n_rows), np.float32)
+        out, vectors = np.empty((n_outputs, n_rows), rows.dtype), np.ascontiguousarray(vectors)
 
-        def one(block):  # the library's way of reading a matrix once is the best there is
-            np.matmul(rows[block], vectors[0], out=out[0, block])
-
-        def several(block):
-            write_scores(rows, vectors, block.start, block.stop, out)
-
-        self.each(one if n_outputs == 1 else several, n_rows, width * _shared(n_outputs))
-        return out
-
-    def products(self, rows, vectors):
-        """The same by the library, in the type of both."""
-        out = np.empty((len(vectors), len(rows)), rows.dtype)
-
-        def fill(block):
+        def by_library(block):
             np.matmul(vectors, rows[block].T, out=out[:, block])
 
-        n_rows, width = rows.shape
-        self.each(fill, n_rows, 2 * width * _shared(len(vectors)))
+        def compiled(block):
+            write_scores(rows, vectors, block.start, block.stop, out)
+
+        # Of rows, one score each is read at the speed of memory by the library; not so several. Landmarks come in
+        # float64: while NumPy multiplies with a matrix of so few rows, it keeps Python's lock.
+        is_compiled = n_outputs > 1 if rows.dtype == np.float32 else rows.size > _SMALL
+        fill = compiled if is_compiled else by_library
+        self.each(fill, n_rows, width * rows.itemsize // 4 * _shared(n_outputs))
+        return out
+
+    def transposed(self, matrix):
+        """The transposed matrix, in memory of its own."""
+        out = np.empty(matrix.shape[::-1], matrix.dtype)
+
+        def fill(rows):
+            out[rows] = matrix[:, rows].T
+
+        self.each(fill, len(out), _STRIDED * len(matrix))
         return out
 
     def weighted_sums(self, rows, weights):

@@ -7,7 +7,7 @@ it is cut, all products here are of blocks of the same size; the last block is f
 
 import numpy as np
 
-__all__ = ["steady_product"]
+__all__ = ["BLOCK_ROWS", "steady_product"]
 
 BLOCK_ROWS = 64  # as few as a matrix product is fast with
 

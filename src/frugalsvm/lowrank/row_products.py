@@ -45,8 +45,8 @@ def _tile_scores(a, b, c, d, vector, scores):
 
 @entry
 def write_scores(rows, vectors, first, last, scores):
-    """``scores[o, i] = vectors[o] . rows[i]`` for rows ``first <= i < last``."""
-    n_vectors = vectors.shape[0]
+    """``scores[o, i] = vectors[o] . rows[i]`` for rows ``first <= i < last``, in the type of all three."""
+    n_vectors, zero = vectors.shape[0], vectors.dtype.type(0.0)
     for i in range(first, last, TILE):
         # The last row again where there are no four, and the last vector where there are no two.
         at_b, at_c, at_d = min(i + 1, last - 1), min(i + 2, last - 1), min(i + 3, last - 1)
@@ -55,8 +55,8 @@ def write_scores(rows, vectors, first, last, scores):
         for o in range(0, n_vectors, 2):
             p = min(o + 1, n_vectors - 1)
             u, v = vectors[o], vectors[p]
-            ua = ub = uc = ud = _ZERO
-            va = vb = vc = vd = _ZERO
+            ua = ub = uc = ud = zero
+            va = vb = vc = vd = zero
             for j in range(u.size):
                 x, y = u[j], v[j]
                 ua += x * a[j]

@@ -2,16 +2,18 @@
 
 Libraries that are given several threads for a factorization of a thousand rows often take longer than with one, and
 longer still while others' threads are about. Here all work is in products of blocks, each with one thread; blocks
-depend on the size alone, and so does every bit of the result.
+depend on the size alone, and so does every bit of the result. Matrices are copied and converted on threads, too: for
+one thread, that takes as long as the factorization does for sixteen.
 """
 
 import numpy as np
 
 from frugalsvm._threads import row_blocks
+from frugalsvm.lowrank.passes import PRODUCTS_PER_NUMBER
 
 __all__ = ["cholesky", "gram", "inverse_of_lower", "with_diagonal"]
 
-_BLOCKS, _LEAST = 16, 64  # rows and columns are divided into so many blocks, of so many at least
+_BLOCKS, _LEAST = 16, 128  # rows and columns are divided into so many blocks, of so many at least
 _WIDE = 8  # blocks of a product: there are many pairs of them
 
 
@@ -26,10 +28,10 @@ def with_diagonal(matrix, added):
     return shifted
 
 
-def gram(passes, rows, *, lower=False):
-    """``rows.T @ rows``; ``lower``: of a lower triangular matrix."""
+def gram(passes, rows, *, lower=False, dtype=None):
+    """``rows.T @ rows``, multiplied in the type of the rows; ``lower``: they are triangular."""
     size = rows.shape[1]
-    out, blocks = np.empty((size, size), rows.dtype), _blocks(size, _WIDE)
+    out, blocks = np.empty((size, size), dtype or rows.dtype), _blocks(size, _WIDE)
 
     def fill(pair):
         a, b = pair
@@ -43,9 +45,15 @@ def gram(passes, rows, *, lower=False):
     return out
 
 
-def cholesky(passes, matrix):
-    """The lower factor; None if a matrix is not positive definite."""
-    factor, blocks = np.tril(matrix), _blocks(len(matrix))
+def cholesky(passes, matrix, shift=0.0):
+    """The lower factor, with a number added to the diagonal; None if that matrix is not positive definite."""
+    factor, blocks = np.zeros_like(matrix), _blocks(len(matrix))
+
+    def copy(rows):
+        factor[rows, : rows.stop] = matrix[rows, : rows.stop]
+        np.einsum("ii->i", factor[rows, rows])[:] += shift
+
+    passes.over(copy, blocks, PRODUCTS_PER_NUMBER * matrix.size)
     for k, own in enumerate(blocks):
         try:
             factor[own, own] = corner = np.linalg.cholesky(factor[own, own])

@@ -9,8 +9,6 @@ method with a little added to the diagonal.
 
 from typing import Any
 
-import numpy as np
-
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER, Passes
 
@@ -73,14 +71,14 @@ class HostWhitening(MatrixWhitening):
         self._passes, self._transposed = passes, None
 
     def raw(self, vectors: Any) -> Any:
-        return self._passes.products(self._double, vectors) if self._is_double(vectors) else super().raw(vectors)
+        return self._passes.scores(self._double, vectors) if self._is_double(vectors) else super().raw(vectors)
 
     def features(self, sums: Any) -> Any:
         if len(sums) > _FEW or not self._is_double(sums):
             return super().features(sums)
         if self._transposed is None:
-            self._transposed = np.ascontiguousarray(self._double.T)
-        return self._passes.products(self._transposed, sums)
+            self._transposed = self._passes.transposed(self._double)
+        return self._passes.scores(self._transposed, sums)
 
 
 def whitening_with(matrix, width: int, passes: Passes = ONE_AFTER_ANOTHER):

@@ -3,7 +3,7 @@
 For installation scripts and container images: ``frugalsvm warm-up``, or
 
 >>> import frugalsvm
->>> result = frugalsvm.warm_up("perceptron", dtypes="float64", n_jobs=1)
+>>> result = frugalsvm.warm_up("asset", dtypes="float64", n_jobs=1)
 >>> result.n_compiled >= 0
 True
 """

@@ -16,7 +16,7 @@ from frugalsvm.lowrank.losses.compiled import along_lines, differentiate, total_
 from frugalsvm.lowrank.maps import raw_rows, whitening_of, width_of
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.passes import PRODUCTS_PER_NUMBER, ChosenRows, CurvedSums, Passes
-from frugalsvm.lowrank.symmetric import cholesky, gram, inverse_of_lower, with_diagonal
+from frugalsvm.lowrank.symmetric import cholesky, gram, inverse_of_lower
 from frugalsvm.lowrank.whitening import whitening_with
 
 __all__ = ["BLOCK_ROWS", "COMPILED", "Compiled", "CompiledStorage", "ComputedRows", "StoredRows", "stored_rows"]
@@ -26,6 +26,7 @@ BLOCK_ROWS = 4096  # rows of X that a thread has at hand at a time
 _LOSS_COST = 8  # a loss and its derivatives take as long as reading so many numbers
 _KERNEL_COST = 16  # likewise a kernel value
 _NARROW = 1 / 3  # with fewer features than this share of the landmarks, rows are whitened once and for all
+_DEAR = 400  # landmarks
 _SAMPLE_ROWS = 64  # rows of a sample for each landmark
 
 
@@ -119,10 +120,9 @@ class Compiled:
             np.multiply(problem.whitening.features(rows.copied(part)), roots[part, d:], out=roots[part, :d])
 
         self.passes.run(fill, len(rows), d * rows.shape[1] // PRODUCTS_PER_NUMBER + d)
-        matrix = regularized_hessian(problem, gram(self.passes, roots).astype(np.float64))
-        largest = float(matrix.diagonal().max())
-        factor = with_ridge(lambda ridge: cholesky(self.passes, with_diagonal(matrix, ridge)), largest)
-        inverse = inverse_of_lower(self.passes, factor).astype(np.float32)
+        matrix = regularized_hessian(problem, gram(self.passes, roots, dtype=np.float64))
+        factor = with_ridge(lambda ridge: cholesky(self.passes, matrix, ridge), float(matrix.diagonal().max()))
+        inverse = inverse_of_lower(self.passes, factor)
         return _Inverse(self.passes, gram(self.passes, inverse, lower=True), options.patience)
 
 
@@ -137,8 +137,7 @@ class _Inverse:
 
     def solve(self, vectors):
         """An output's vector in each row."""
-        # In float32: what it makes better need not be exact. Directions are in float64, or bounds would suffer.
-        return self._passes.scores(self._matrix, vectors.astype(np.float32)).astype(vectors.dtype)
+        return self._passes.scores(self._matrix, vectors)
 
 
 COMPILED = Compiled()
@@ -320,7 +319,9 @@ class CompiledStorage:
         return data.X is not None and 4 * data.n_rows * self.width <= self.memory
 
     def options(self, is_stored):
-        return Options()
+        # Making a preconditioner takes as long as so many more steps with the one at hand that these are never taken.
+        is_dear = self.width > _DEAR
+        return Options(kept_above=_DEAR, careful_keeps=is_dear)
 
     def stored(self, data, order):
         """All features, of rows in an order."""
