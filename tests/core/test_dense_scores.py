@@ -51,6 +51,13 @@ def test_scores_are_those_of_the_definition(expansion, X, n_rows, dtype):
     np.testing.assert_allclose(scoring.out[:, 0], direct(expansion, rows.astype(float)) + 0.5, rtol=1e-12)
 
 
+def test_rows_of_mostly_zeros(expansion, X):
+    X[:, 1:] = 0.0
+    scoring = new_scoring(KERNEL, new_vectors(expansion, N_ROWS), X)
+    score_rows(scoring)
+    np.testing.assert_allclose(scoring.out[:, 0], direct(expansion, X), rtol=1e-12)
+
+
 def test_vectors_that_have_changed(expansion, X):
     n_rows = 5
     scoring = new_scoring(KERNEL, new_vectors(expansion, n_rows), X[:n_rows])
