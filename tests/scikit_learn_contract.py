@@ -4,7 +4,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 
-def scikit_learn_checks(estimators, expected_failures):
+def scikit_learn_checks(estimators, expected_failures, slow=lambda estimator: ()):
     """All checks of these estimators, for a test with the arguments ``estimator`` and ``check``.
 
     Those that are known to fail are slow tests: they prove nothing that holds, and they come with wide and with sparse
@@ -15,14 +15,16 @@ def scikit_learn_checks(estimators, expected_failures):
     estimators : list of estimators
     expected_failures : callable
         From an estimator to a dictionary: the name of a check, and why it cannot pass.
+    slow : callable
+        From an estimator to the names of other checks that are slow tests.
     """
+
+    def marked(case):
+        estimator, check = getattr(case, "values", case)
+        marks = getattr(case, "marks", ())
+        is_slow = check.func.__name__ in {*expected_failures(estimator), *slow(estimator)}
+        return pytest.param(estimator, check, marks=[*marks, pytest.mark.slow] if is_slow else marks)
+
     mark = parametrize_with_checks(estimators, expected_failed_checks=expected_failures)
     names, cases = mark.args
-    return pytest.mark.parametrize(names, [_slow_if_it_fails(case) for case in cases], **mark.kwargs)
-
-
-def _slow_if_it_fails(case):
-    marks = getattr(case, "marks", ())
-    if not any(mark.name == "xfail" for mark in marks):
-        return case
-    return pytest.param(*case.values, marks=[*marks, pytest.mark.slow], id=case.id)
+    return pytest.mark.parametrize(names, [marked(case) for case in cases], **mark.kwargs)

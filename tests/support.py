@@ -9,7 +9,7 @@ from frugalsvm.budgeted.maintenance import new_policy
 from frugalsvm.budgeted.norm_constraint import Ball, Unconstrained
 from frugalsvm.budgeted.sgd import Parts, learn
 from frugalsvm.core.expansion import averaged_coefficients, coefficients, new_expansion
-from frugalsvm.core.kernels import RBF, Linear, Poly
+from frugalsvm.core.kernels import KERNELS, Linear, Poly
 from frugalsvm.core.losses import MARGIN, hinge_for
 from frugalsvm.core.predict import decision_values
 from frugalsvm.core.schedules import Norma, Pegasos, Perceptron
@@ -50,9 +50,11 @@ def assert_same_estimator(first, second):
 
 def kernel_part(setting):
     """The engine's kernel for the kernel's parameters in a setting."""
-    if setting.kernel == "rbf":
-        return RBF(setting.gamma)
-    return Poly(setting.gamma, setting.coef0, setting.degree) if setting.kernel == "poly" else Linear()
+    if setting.kernel == "linear":
+        return Linear()
+    if setting.kernel == "poly":
+        return Poly(setting.gamma, setting.coef0, setting.degree)
+    return KERNELS[setting.kernel](setting.gamma)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 from numba.core.compiler import Flags
 from numba.core.errors import TypingError
 
-from frugalsvm._compile import INTERPRETED, compiled, entry, inlined, matrix_product, separate
+from frugalsvm._compile import INTERPRETED, compiled, entry, inlined, larger, matrix_product, separate, smaller
 from frugalsvm._compile_pipeline import InnerLibrary, _Flags
 
 if INTERPRETED:
@@ -125,3 +125,17 @@ def test_passes_that_are_left_out_are_for_what_is_not_used_here():
 
     with pytest.raises(Exception, match=r"make_function|closure|Failed"):
         entry(closure)(1.0)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [(1, 2), (2.0, 1.0), (np.float32(1), np.float32(3)), (2, 1.5), (np.uint64(2**63), np.uint64(1)), (-1, 0)],
+)
+def test_the_larger_and_smaller_of_numbers_of_any_type(left, right):
+    chosen = both_ends(left, right)
+    assert chosen == (max(left, right), min(left, right), max(left, 0), min(1.0, right))
+
+
+@entry
+def both_ends(left, right):
+    return larger(left, right), smaller(left, right), larger(left, 0), smaller(1.0, right)

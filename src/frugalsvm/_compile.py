@@ -1,4 +1,5 @@
-"""How this library compiles: the only file, beside ``_compile_pipeline``, that names Numba.
+"""How this library compiles: the only file, beside ``_compile_pipeline`` and ``_compile_in_place``, that names
+Numba.
 
 * ``compiled`` turns a plain function into machine code; ``entry`` does the same for the few functions that
   Python calls, and keeps the machine code on disk between processes.
@@ -244,17 +245,17 @@ def compiled(function: Callable) -> Callable:
 def inlined(function: Callable) -> Callable:
     """Compile a function into the code of its callers.
 
-    For functions on the way from an entry to the leaves: a call that passes a model is a call with a hundred
-    arguments. LLVM does it; Numba's own ``inline="always"`` miscompiled conditional expressions (version 0.68).
+    For small functions that are called for each example or value: a call would show. LLVM does it; Numba's own
+    ``inline="always"`` miscompiled conditional expressions (version 0.68).
     """
     return _inner(function, {**_FAST, **_INLINED})
 
 
 def separate(function: Callable) -> Callable:
-    """Compile a function that stays a function: for large ones that are called from several places.
+    """Compile a function that stays a function unless LLVM finds it small: for all between entries and leaves.
 
-    Numba hands ``forceinline`` down from callers to callees that do not set it, so ``compiled`` functions are copied
-    into those that call them from an ``inlined`` one; with functions this large, that takes minutes.
+    Code that is called from several places is then translated once. Numba hands ``forceinline`` down from callers to
+    callees that do not set it, so ``compiled`` functions are copied into those that call them from an ``inlined`` one.
     """
     return _inner(function, {**_FAST, **_SEPARATE})
 
@@ -421,19 +422,26 @@ def generic(declaration: Callable) -> Any:
 
 
 def _select(predicate: str) -> Any:
-    """An intrinsic ``a if a <predicate> b else b`` that LLVM vectorizes inside reductions."""
+    """An intrinsic ``a if a <predicate> b else b`` for numbers, that LLVM vectorizes inside reductions."""
 
     @intrinsic
     def choose(typing_context, a, b):
-        if not isinstance(a, types.Float) or a != b:
+        a, b = types.unliteral(a), types.unliteral(b)
+        both = typing_context.unify_types(a, b)
+        if not isinstance(both, types.Float | types.Integer):
             return None
 
         def generate(context, builder, signature, args):
-            left, right = args
-            is_first = builder.fcmp_ordered(predicate, left, right, flags=["fast"])
-            return builder.select(is_first, left, right, flags=["fast"])
+            left, right = (
+                context.cast(builder, value, own, both) for value, own in zip(args, signature.args, strict=True)
+            )
+            if isinstance(both, types.Float):
+                is_first = builder.fcmp_ordered(predicate, left, right, flags=["fast"])
+                return builder.select(is_first, left, right, flags=["fast"])
+            compare = builder.icmp_signed if both.signed else builder.icmp_unsigned
+            return builder.select(compare(predicate, left, right), left, right)
 
-        return a(a, b), generate
+        return both(a, b), generate
 
     return choose
 
@@ -503,6 +511,7 @@ def _product_in_numpy(a, b, out):
 if INTERPRETED:
     larger, smaller, matrix_product = max, min, _product_in_numpy
 else:
-    # The builtin max and min, and an if, all keep a reduction scalar: about 0.7 ns a value against 0.1.
+    # The builtin max and min, and an if, all keep a reduction scalar: about 0.7 ns a value against 0.1. Besides, the
+    # builtin ones are compiled again for each constant and each pair of types.
     larger, smaller = _select(">"), _select("<")
     matrix_product = _product  # by the library that SciPy has; b may be transposed

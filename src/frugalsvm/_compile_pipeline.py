@@ -13,12 +13,16 @@ at in Numba 0.61 to 0.69.
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import BuiltinFunctionType
 from typing import Any, ClassVar
 
-from numba.core import typed_passes, untyped_passes
+from numba.core import typed_passes, types, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, Flags
 from numba.core.compiler_machinery import PassManager
+from numba.core.typing import Context, signature
+
+from frugalsvm._compile_in_place import in_place
 
 __all__ = ["EntryCompiler", "InnerCompiler"]
 
@@ -88,20 +92,47 @@ class _WithoutEnvironment:
 
 
 class _Flags(Flags):
-    """Numba's options of a compilation; it asks for their hash a hundred times for each line of code."""
+    """Numba's options of a compilation; it compares them a hundred times for each line of code."""
 
-    __slots__ = ("_hash",)
+    __slots__ = ("_known",)
 
-    def __hash__(self) -> int:
+    def _with_defaults(self) -> tuple[Any, int]:
+        """The values of all options, whether they were set or not, and their hash."""
         values = tuple(self._values.items())
-        known, result = getattr(self, "_hash", (None, 0))
+        known, result = getattr(self, "_known", (None, None))
         if known != values:
-            result = super().__hash__()
-            self._hash = values, result
+            result = self.values(), super().__hash__()
+            self._known = values, result
         return result
 
+    def __hash__(self) -> int:
+        return self._with_defaults()[1]
+
     def __eq__(self, other: object) -> bool:
-        return (isinstance(other, Flags) and self._values == other._values) or super().__eq__(other)
+        if isinstance(other, _Flags):
+            return self._values == other._values or self._with_defaults()[0] == other._with_defaults()[0]
+        return super().__eq__(other)
+
+
+class _Typing(Context):
+    """What Numba knows of types, and of operators between them, for each of which it tries dozens of rules."""
+
+    _known: ClassVar[dict[Any, Any]] = {}
+
+    def __init__(self, context: Context):
+        self.__dict__ = context.__dict__  # the same knowledge
+
+    def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
+        """Find the signature of a call, where it is an operator of numbers and arrays by looking it up."""
+        if kws or type(func) is not BuiltinFunctionType or not all(isinstance(each, _PLAIN) for each in args):
+            return super().resolve_function_type(func, args, kws)
+        key = (func, tuple(args))
+        if key not in self._known:
+            self._known[key] = super().resolve_function_type(func, args, kws)
+        return self._known[key]
+
+
+_PLAIN = (types.Number, types.Boolean, types.Array, types.SliceType)
 
 
 class InnerCompiler(CompilerBase):
@@ -111,7 +142,7 @@ class InnerCompiler(CompilerBase):
     _known: ClassVar[dict[Any, Any]] = {}
 
     def __init__(self, typingctx, targetctx, library, args, return_type, flags, locals):
-        super().__init__(typingctx, targetctx, library, args, return_type, _Flags(flags), locals)
+        super().__init__(_Typing(typingctx), targetctx, library, args, return_type, _Flags(flags), locals)
 
     def compile_extra(self, func: Any) -> Any:
         """Compile, unless it was done: Numba asks again where a caller has other options."""
@@ -138,8 +169,12 @@ class EntryCompiler(InnerCompiler):
     library_class = _Linked
 
     def compile_extra(self, func: Any) -> Any:
+        """Compile for tuples that stay in place; Python still calls it with those that it has."""
+        called_with = self.state.args
+        self.state.args = tuple(map(in_place, called_with))
         with _without_garbage_collection():
-            return CompilerBase.compile_extra(self, func)
+            result = CompilerBase.compile_extra(self, func)
+        return result._replace(signature=signature(result.signature.return_type, *called_with))
 
 
 @contextmanager

@@ -175,6 +175,12 @@ def test_other_streams(setting, n_features):
         (Setting("pegasos", "project", 1, kernel="linear", budget=5), 8),
         (Setting("pegasos", "project", 1, kernel="linear", budget=5), 3),
         (Setting("perceptron", "remove", 1, kernel="linear"), 8),
+        (Setting("pegasos", "remove", 1, kernel="laplacian"), 12),
+        (Setting("pegasos", "remove", 1, kernel="laplacian"), 3),
+        pytest.param(Setting("pegasos", "project", 4, kernel="laplacian"), 5, marks=pytest.mark.slow),
+        pytest.param(Setting("norma", "remove", 1, kernel="matern12"), 12, marks=pytest.mark.slow),
+        (Setting("pegasos", "project", 1, kernel="matern32"), 5),
+        pytest.param(Setting("pegasos", "remove", 4, kernel="matern52"), 12, marks=pytest.mark.slow),
     ],
     ids=str,
 )

@@ -15,6 +15,8 @@ from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
 from frugalsvm.cli.app import app
+from frugalsvm.cli.catalogue import KERNELS
+from frugalsvm.core.kernels import KERNELS as REGISTRY
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.persist import load
 
@@ -70,6 +72,25 @@ class TestTrain:
         output = tmp_path / "model.frugal"
         run("train", folder / "test.csv", "-a", algorithm, *budget, "--gamma", 8, *strength, "-o", output, "-q")
         assert json.loads(run("evaluate", output, folder / "test.csv", "--json"))["accuracy"] > 0.7
+
+    @pytest.mark.parametrize(
+        ("algorithm", "kernel"),
+        [("asset", "laplacian"), ("asset", "linear"), pytest.param("bsgd", "matern32", marks=pytest.mark.slow)],
+    )
+    def test_kernels(self, folder, tmp_path, algorithm, kernel):
+        output = tmp_path / "model.frugal"
+        flags = ["-a", algorithm, "--kernel", kernel, "--budget", 50, "--alpha", "1e-5"]
+        told = json.loads(run("train", folder / "test.csv", *flags, "-o", output, "--json"))
+        assert told["chosen"]["kernel"] == kernel
+        estimator = load(output).estimator_
+        assert estimator.kernel == kernel
+        accuracy = json.loads(run("evaluate", output, folder / "test.csv", "--json"))["accuracy"]
+        assert (accuracy > 0.8) == (kernel != "linear")
+
+    def test_a_kernel_that_is_not_there(self, folder):
+        said = run("train", folder / "test.csv", "--kernel", "laplace", code=2)
+        assert "laplacian" in said
+        assert tuple(KERNELS) == tuple(REGISTRY)
 
     def test_configuration_file(self, folder, tmp_path):
         config = tmp_path / "flags.toml"

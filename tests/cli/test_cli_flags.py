@@ -13,6 +13,7 @@ from frugalsvm.cli.flag_rules import DRIVERS, TABLE, applies, flag_named, refusa
 # A value for each flag that takes one
 VALUES = {
     "budget": 20,
+    "kernel": "linear",
     "gamma": 1.0,
     "alpha": 1e-3,
     "c": 1.0,

@@ -43,7 +43,7 @@ def checks():
             yield pytest.param(name, check, marks=marks, id=f"{name}-{check.__name__}")
 
 
-@pytest.mark.parametrize(("name", "check"), checks())
+@pytest.mark.parametrize(("name", "check"), list(checks()))
 def test_checks_of_river(name, check):
     check(MODELS[name].clone())
 

@@ -25,6 +25,14 @@ class Anisotropic(NamedTuple):
     gaussian = True
 
 
+class Absolute(NamedTuple):
+    """A kernel of L1 distances."""
+
+    gamma: float
+
+    l1 = True
+
+
 class MergeTwice(NamedTuple):
     """A policy with a need."""
 
@@ -37,6 +45,7 @@ class MergeTwice(NamedTuple):
 def registered(monkeypatch):
     monkeypatch.setitem(KERNELS, "plain", Plain)
     monkeypatch.setitem(KERNELS, "anisotropic", Anisotropic)
+    monkeypatch.setitem(KERNELS, "absolute", Absolute)
     monkeypatch.setitem(POLICIES, "twice", MergeTwice)
 
 
@@ -52,6 +61,13 @@ def test_a_part_that_says_nothing_offers_nothing(registered):
     assert not offers(Plain(1.0), "shift_invariant")
     assert kernels_that_offer(("gaussian",)) == ["rbf", "anisotropic"]
     assert kernels_that_offer(()) == list(KERNELS)
+
+
+def test_what_goes_without_saying(registered):
+    assert offers(Plain, "products")
+    assert not offers(Absolute(1.0), "products")
+    assert offers(Anisotropic, "spectral")
+    assert not offers(Plain, "spectral")
 
 
 @pytest.mark.parametrize("maintenance", ["merge", "twice"])
@@ -80,14 +96,24 @@ def test_what_is_offered_is_taken(registered, model):
     model._check_params()
 
 
-@pytest.mark.parametrize(
-    "model",
-    [TVMClassifier(kernel="plain", merge_space="feature"), ASSETClassifier(kernel="plain", feature_map="fourier")],
-    ids=str,
-)
-def test_other_families_write_the_same_sentence(registered, model):
-    with pytest.raises(ValueError, match=r"not with 'plain'; use .* needs a Gaussian kernel"):
+REFUSED = {
+    "a Gaussian kernel": TVMClassifier(kernel="plain", merge_space="feature"),
+    "a kernel whose spectrum is known": ASSETClassifier(kernel="plain", feature_map="fourier"),
+    "a kernel of inner products or Euclidean distances": TVMClassifier(kernel="absolute"),
+}
+
+
+@pytest.mark.parametrize("need", REFUSED)
+def test_other_families_write_the_same_sentence(registered, need):
+    model = REFUSED[need]
+    with pytest.raises(ValueError, match=rf"not with '{model.kernel}'; use .* needs {need}"):
         model.fit([[0.0], [1.0]], [0, 1])
+
+
+def test_structured_features_are_refused_where_features_are_drawn_one_by_one():
+    model = ASSETClassifier("fourier", kernel="laplacian", structured=True)
+    with pytest.raises(ValueError, match=r"structured=True works with kernel='rbf' or .* use structured='auto'"):
+        model._check_params()
 
 
 def test_a_need_that_no_kernel_meets(registered, monkeypatch):

@@ -2,13 +2,35 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
+from scipy.spatial.distance import cdist
+from sklearn.gaussian_process.kernels import Matern
+from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, polynomial_kernel, rbf_kernel
 
 from frugalsvm._compile import entry
-from frugalsvm.core.kernels import RBF, Linear, Poly, kernel_row, kernel_value, scored_row
+from frugalsvm.core.capabilities import offers
+from frugalsvm.core.kernels import KERNELS as REGISTRY
+from frugalsvm.core.kernels import (
+    RBF,
+    Laplacian,
+    Linear,
+    Matern12,
+    Matern32,
+    Matern52,
+    Poly,
+    kernel_row,
+    kernel_value,
+    pairing_of,
+    scored_row,
+    self_value,
+)
+from frugalsvm.core.l1_distances import L1Distances
 
 KERNELS = {
     "rbf": (RBF(0.3), lambda X, Z: rbf_kernel(X, Z, gamma=0.3)),
+    "laplacian": (Laplacian(0.3), lambda X, Z: laplacian_kernel(X, Z, gamma=0.3)),
+    "matern12": (Matern12(0.3), Matern(0.3**-0.5, nu=0.5)),
+    "matern32": (Matern32(0.3), Matern(0.3**-0.5, nu=1.5)),
+    "matern52": (Matern52(0.3), Matern(0.3**-0.5, nu=2.5)),
     "poly": (Poly(0.3, 1.5, 3), lambda X, Z: polynomial_kernel(X, Z, gamma=0.3, coef0=1.5, degree=3)),
     "linear": (Linear(), linear_kernel),
 }
@@ -26,7 +48,7 @@ def all_ways(kernel, products, norms, norm_x, weights, row, scored, values, n):
     return score
 
 
-@pytest.fixture(scope="module", params=["rbf", "poly", "linear"])
+@pytest.fixture(scope="module", params=KERNELS)
 def named_kernel(request):
     return KERNELS[request.param]
 
@@ -38,7 +60,7 @@ def test_rows_scores_and_values(named_kernel, dtype):
     x, Z = rng.normal(size=(1, 6)).astype(dtype), rng.normal(size=(N + 2, 6)).astype(dtype)
     Z[3] = x  # distance 0
     weights = rng.normal(size=(2, N + 2)).astype(dtype)
-    products = Z @ x[0]
+    products = cdist(Z, x, "cityblock")[:, 0].astype(dtype) if offers(kernel, "l1") else Z @ x[0]
     norms = np.square(Z).sum(axis=1)
     row, scored, values = np.full(N + 2, -7, dtype), np.full(N + 2, -7, dtype), np.zeros(N + 2)
 
@@ -71,3 +93,22 @@ def test_rbf_is_never_above_one():
         above += products[-1] > norms[0]
         assert row.max() == scored.max() == values.max() == 1.0
     assert above > 0
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_what_a_kernel_is_made_of_is_what_it_declares(name):
+    kernel = REGISTRY[name](*[1] * len(REGISTRY[name]._fields))
+    assert isinstance(pairing_of(kernel), L1Distances) == offers(kernel, "l1")
+    if offers(kernel, "shift_invariant"):
+        assert self_value(kernel, 5.0) == 1.0
+
+
+@pytest.mark.parametrize("name", ["matern12", "matern32", "matern52"])
+def test_rounding_errors_have_no_roots(name):
+    """Of a row with itself the squared distance is a rounding error, whose root would be an error of a thousandth."""
+    X = (3.0 + np.random.default_rng(0).normal(size=(N, 20))).astype(np.float32)
+    norms = np.square(X).sum(axis=1)
+    row, scored, values = np.zeros(N, np.float32), np.zeros(N, np.float32), np.zeros(N)
+    for i in range(N):
+        all_ways(REGISTRY[name](0.3), X @ X[i], norms, norms[i], np.ones((2, N), np.float32), row, scored, values, N)
+        assert row[i] == pytest.approx(1.0, abs=1e-6)

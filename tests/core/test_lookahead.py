@@ -9,6 +9,7 @@ from frugalsvm.core import sparse_source
 from frugalsvm.core.dense_sources import DenseBlocks, DenseColumns
 from frugalsvm.core.expansion import new_expansion
 from frugalsvm.core.fastmath import copy_row
+from frugalsvm.core.kernels import Laplacian, Linear
 from frugalsvm.core.lookahead import example_norm, load, products_row, slot_products, touch, write_example
 from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.sparse_source import SparseColumns
@@ -65,7 +66,16 @@ def random_changes(rng, n_slots, rate):
     return slots, in_use
 
 
-def check_walk(X, dense, kind, *, rate=0.5, seed=0, n_slots=7, block_rows=None, vectors_kept=1.0):
+PAIRS = {
+    "products": (Linear(), lambda rows, x: rows @ x),
+    "distances": (Laplacian(1.0), lambda rows, x: np.abs(rows - x).sum(axis=1)),
+}
+each_pairing = pytest.mark.parametrize("pairing", PAIRS)
+
+
+def check_walk(
+    X, dense, kind, *, rate=0.5, seed=0, n_slots=7, block_rows=None, pairing="products", stays=False, vectors_kept=1.0
+):
     """Walk through X in random order with random changes; returns the sizes of the blocks."""
     rng = np.random.default_rng(seed)
     n_features = dense.shape[1]
@@ -77,7 +87,8 @@ def check_walk(X, dense, kind, *, rate=0.5, seed=0, n_slots=7, block_rows=None, 
     slots, in_use = random_changes(rng, n_slots, rate)
     order = rng.permutation(N_ROWS)
 
-    source = new_source(X, order, model)
+    kernel, pairs = PAIRS[pairing]
+    source = new_source(kernel, X, order, model, stays=stays)
     assert type(source) is kind
     rows = model.rows.copy()
     products, own_products = np.full((2, N_ROWS, CAPACITY), np.nan)
@@ -92,12 +103,12 @@ def check_walk(X, dense, kind, *, rate=0.5, seed=0, n_slots=7, block_rows=None, 
     np.testing.assert_array_equal(copies, dense[order])
     np.testing.assert_allclose(norms, np.square(dense[order]).sum(axis=1), rtol=1e-12)
     for t in range(N_ROWS):
-        expected = rows[: in_use[t]] @ dense[order[t]]
+        expected = pairs(rows[: in_use[t]], dense[order[t]])
         np.testing.assert_allclose(products[t, : in_use[t]], expected, rtol=1e-12, atol=1e-12)
         if slots[t] >= 0:
             rows[slots[t]] = vectors[t]
             n = max(in_use[t], slots[t] + 1)
-            np.testing.assert_allclose(own_products[t, :n], rows[:n] @ vectors[t], rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(own_products[t, :n], pairs(rows[:n], vectors[t]), rtol=1e-12, atol=1e-12)
     return blocks
 
 
@@ -110,10 +121,11 @@ def sparse_rows():
     return scipy.sparse.csr_matrix(dense), dense
 
 
+@each_pairing
 @pytest.mark.parametrize("rate", [0.0, 0.1, 1.0])
-def test_dense_blocks(rate):
-    X = np.random.default_rng(1).normal(size=(N_ROWS, 12))
-    blocks = check_walk(X, X, DenseBlocks, rate=rate)
+def test_dense_blocks(rate, pairing):
+    X = np.random.default_rng(1).normal(size=(N_ROWS, 13))
+    blocks = check_walk(X, X, DenseBlocks, rate=rate, pairing=pairing)
     if rate == 0.0:
         assert blocks == [64, 64, 64, 64, 44]
 
@@ -126,15 +138,18 @@ def test_dense_blocks_of_mostly_zeros(sparse_rows, rate):
     check_walk(mixed, mixed, DenseBlocks, rate=rate, block_rows=20)
 
 
+@each_pairing
 @pytest.mark.parametrize("n_features", [1, 2, 3, 4, 7, 8])
-def test_dense_columns(n_features):
+def test_dense_columns(n_features, pairing):
     X = np.random.default_rng(1).normal(size=(N_ROWS, n_features))
-    check_walk(X, X, DenseColumns, rate=0.5)
+    check_walk(X, X, DenseColumns, rate=0.5, pairing=pairing)
 
 
+@each_pairing
 @pytest.mark.parametrize("rate", [0.0, 0.1, 1.0])
-def test_sparse_columns(sparse_rows, rate):
-    blocks = check_walk(*sparse_rows, SparseColumns, rate=rate)
+@pytest.mark.parametrize("stays", [False, True])
+def test_sparse_columns(sparse_rows, rate, pairing, stays):
+    blocks = check_walk(*sparse_rows, SparseColumns, rate=rate, pairing=pairing, stays=stays)
     assert blocks == [256, 44]
 
 

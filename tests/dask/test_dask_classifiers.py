@@ -83,6 +83,19 @@ def test_the_ordinary_estimator_and_lazy_predictions(client, rows):
         assert model.n_iter_ == len(model.history_) == local.n_iter_
 
 
+@pytest.mark.parametrize(
+    ("kernel", "gamma"), [("laplacian", 4.0), pytest.param("matern32", 8.0, marks=pytest.mark.slow)]
+)
+def test_other_kernels(client, rows, kernel, gamma):
+    X, y = rows
+    for model in estimators(client):
+        if isinstance(model, DaskBSGDClassifier):
+            model.set_params(maintenance="project")
+        local = model.set_params(kernel=kernel, gamma=gamma).fit(*divided(X, y)).to_local()
+        assert local.kernel == kernel
+        assert local.score(X, y) > 0.85
+
+
 def test_asset_is_as_good_as_on_one_machine(client, rows):
     X, y = rows
     own = ASSETClassifier(**ASSET).fit(X, y)

@@ -3,25 +3,31 @@
 import numpy as np
 import pytest
 from device_support import Wave
+from oracles import kernels as oracle
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 
 from frugalsvm.arrays import maps
 from frugalsvm.arrays.expansion import expansion_values
 from frugalsvm.arrays.maps import fourier_map, kernel_map
-from frugalsvm.core.kernels import RBF, Linear, Poly
+from frugalsvm.arrays.slopes import radial_slope
+from frugalsvm.core.kernels import KERNELS as registry
+from frugalsvm.core.kernels import RBF, UNIT_KERNELS, Laplacian, Linear, Poly
 from frugalsvm.lowrank import whitening
 from frugalsvm.lowrank.fourier import features, new_fourier
 from frugalsvm.lowrank.nystroem import kernel_rows, new_nystroem
 
-KERNELS = [RBF(0.5), Poly(0.3, 1.0, 3), Poly(0.3, 0.0, 1), Linear()]
-each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=["rbf", "cubic", "affine", "linear"])
+FALLING = {name: each(0.5) for name, each in registry.items() if "gamma" in each._fields and name != "poly"}
+NAMED = {**FALLING, "cubic": Poly(0.3, 1.0, 3), "affine": Poly(0.3, 0.0, 1), "linear": Linear()}
+each_kernel = pytest.mark.parametrize("kernel", NAMED.values(), ids=NAMED)
 
 
 def expected(kernel, X, Z):
-    """By scikit-learn, in float64."""
+    """By scikit-learn or the oracle, in float64."""
     X, Z = X.astype(np.float64), Z.astype(np.float64)
     if isinstance(kernel, RBF):
         return rbf_kernel(X, Z, gamma=kernel.gamma)
+    if isinstance(kernel, UNIT_KERNELS):
+        return oracle.value(type(kernel).__name__.lower(), X, Z, kernel.gamma)
     if isinstance(kernel, Poly):
         return polynomial_kernel(X, Z, kernel.degree, kernel.gamma, kernel.coef0)
     return linear_kernel(X, Z)
@@ -37,6 +43,28 @@ class TestMaps:
         np.testing.assert_allclose(found, expected(kernel, X, X[:40]), rtol=2e-5, atol=2e-5)
         compiled = kernel_rows(new_nystroem(kernel, X[:40]), X, np.empty((len(X), 40), np.float32))
         np.testing.assert_allclose(found, compiled, rtol=2e-5, atol=2e-5)
+
+    @pytest.mark.parametrize("name", FALLING)
+    def test_slopes(self, arrays, name):
+        X, Z = Wave().X[:30].astype(np.float64), Wave().X[30:50].astype(np.float64)
+        differences = oracle.differences(X, Z)
+        is_l1 = isinstance(FALLING[name], Laplacian)
+        distances = np.abs(differences).sum(axis=2) if is_l1 else np.square(differences).sum(axis=2)
+        found = arrays.host(radial_slope(arrays.xp, FALLING[name], arrays.asarray(distances)))
+        np.testing.assert_allclose(found, oracle.slope(name, X, Z, 0.5), rtol=1e-10)
+        at_the_top = arrays.host(radial_slope(arrays.xp, FALLING[name], arrays.zeros((1, 1))))
+        assert np.isfinite(at_the_top).all()
+
+    def test_a_kernel_without_a_slope(self, arrays):
+        with pytest.raises(TypeError, match="slope of Linear kernels"):
+            radial_slope(arrays.xp, Linear(), arrays.zeros((1, 1)))
+
+    @pytest.mark.parametrize("name", FALLING)
+    def test_rows_that_are_alike(self, arrays, name):
+        """Where squared distances are rounding errors, their roots must not be taken for distances."""
+        X = (3.0 + np.random.default_rng(0).normal(size=(50, 20))).astype(np.float32)
+        found = arrays.host(kernel_map(arrays, FALLING[name], arrays.asarray(X)).rows(arrays.asarray(X)))
+        np.testing.assert_allclose(np.diag(found), 1.0, atol=1e-4)
 
     def test_fourier_features(self, arrays):
         X = Wave().X

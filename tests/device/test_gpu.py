@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 from device_support import LOSSES, Wave
+from oracles import kernels as oracle
 from scipy.sparse import csr_array
 
 import frugalsvm
 from frugalsvm import ASSETClassifier, ASSETRegressor, BSGDClassifier
-from frugalsvm.arrays import sources
+from frugalsvm.arrays import l1_on_gpu, sources
 from frugalsvm.arrays.maps import kernel_map
 from frugalsvm.arrays.namespace import arrays_on, available_devices
 from frugalsvm.arrays.sources import DeviceSource, HostSource
-from frugalsvm.core.kernels import RBF
+from frugalsvm.core.kernels import KERNELS, RBF
 from frugalsvm.lowrank import whitening
 from frugalsvm.lowrank.backends import torch as torch_backend
 
@@ -45,6 +46,40 @@ def labels_of(wave, n_classes=2):
 def test_there_is_one(torch):
     assert "GiB" in available_devices()["cuda"]
     assert ASSETClassifier(device="auto")._device() == "cuda"
+
+
+HEAVY_TAILED = ("laplacian", "matern12", "matern32", "matern52")
+
+
+@pytest.mark.parametrize("tf32", [False, True])
+@pytest.mark.parametrize("name", HEAVY_TAILED)
+def test_values_of_heavy_tailed_kernels(torch, wave, name, tf32):
+    there, X = arrays_on("cuda", tf32=tf32), wave.X[:500]
+    found = there.host(kernel_map(there, KERNELS[name](0.5), there.asarray(X[:50])).rows(there.asarray(X)))
+    expected = oracle.value(name, X.astype(np.float64), X[:50].astype(np.float64), 0.5)
+    np.testing.assert_allclose(found, expected, atol=1e-2 if tf32 and name in ("matern32", "matern52") else 1e-4)
+
+
+@pytest.mark.parametrize("is_compiled", [True, False])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (128, 128, 8), (130, 257, 9), (1000, 300, 54), (5, 700, 3)], ids=str)
+def test_l1_distances(torch, monkeypatch, shape, is_compiled):
+    if not is_compiled:
+        monkeypatch.setattr(l1_on_gpu, "_compiled", lambda torch: None)
+    n, m, n_features = shape
+    generator = torch.Generator("cuda").manual_seed(0)
+    rows = torch.randn((n, n_features), device="cuda", generator=generator)
+    columns = torch.randn((n_features, m + 3), device="cuda", generator=generator)[:, :m]  # not contiguous
+    expected = torch.cdist(rows.double(), columns.T.double(), p=1.0)
+    torch.testing.assert_close(l1_on_gpu.l1_on_gpu(torch, rows, columns).double(), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", HEAVY_TAILED)
+def test_fits_with_heavy_tailed_kernels(torch, wave, name):
+    X, y = wave.X[:4000], labels_of(wave)[:4000]
+    there, here = (ASSETClassifier(kernel=name, device=device, **SETTINGS).fit(X, y) for device in ("cuda", "cpu"))
+    scores, expected = there.decision_function(X), here.decision_function(X)
+    assert np.corrcoef(scores, expected)[0, 1] > 0.9999  # smooth kernels have small eigenvalues, which are rounded
+    np.testing.assert_allclose(there.set_params(device="cpu").decision_function(X), scores, rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("scale", [1.0, 30.0])

@@ -274,8 +274,9 @@ def test_with_a_bias(pairs, C, monkeypatch):
 
 
 @pytest.mark.slow  # a kernel more is machine code for everything anew
-def test_another_kernel(monkeypatch):  # one, and no FINISH: it takes long to compile
-    setting = Setting("nc", kernel="poly", gamma=0.2, C=0.5)
+@pytest.mark.parametrize("kernel", ["poly", "laplacian", "matern32"])
+def test_another_kernel(kernel, monkeypatch):  # no FINISH: it takes long to compile
+    setting = Setting("nc", kernel=kernel, gamma=0.2, C=0.5)
     steps = assert_follows_the_oracle(Race(setting, monkeypatch, seed=2))
     assert sum(step.flipped for step in steps) >= 10
 

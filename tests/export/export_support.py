@@ -11,6 +11,10 @@ from frugalsvm.export import PlainModel, plain_model, to_c, to_onnx
 
 KERNELS = {
     "rbf": {"gamma": 0.2},
+    "laplacian": {"gamma": 0.2},
+    "matern12": {"gamma": 0.2},
+    "matern32": {"gamma": 0.2},
+    "matern52": {"gamma": 0.2},
     "poly": {"gamma": 0.3, "coef0": 1.0, "degree": 3},
     "linear": {},
     "cosine": {},

@@ -26,6 +26,18 @@ def test_two_classes(kernel, tmp_path):
     np.testing.assert_array_equal(reader.predictions(X), model.predict(X))
 
 
+@pytest.mark.parametrize("kernel", ["laplacian", "matern12", "matern32", "matern52"])
+def test_kernels_that_libsvm_does_not_have(kernel, tmp_path):
+    model = random_model(kernel, "sign")
+    with pytest.raises(ValueError, match=f"LIBSVM has no kernel '{kernel}': export the model to ONNX or C"):
+        to_libsvm(model, tmp_path / "model.txt")
+    assert not list(tmp_path.iterdir())
+    arrays = to_arrays(model)
+    values = model._replace(vectors=arrays["support_vectors_"]).kernel_values(rows_for(model))
+    scores = values @ arrays["dual_coef_"][0] + arrays["intercept_"]
+    assert_same_scores(scores, model.decision_function(rows_for(model)), 1e-12)
+
+
 def test_a_decision_value_of_zero_is_the_same_class(tmp_path):
     model = random_model("linear", "sign")._replace(intercepts=np.zeros(1))
     nothing = np.zeros((1, 5))

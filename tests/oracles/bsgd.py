@@ -23,9 +23,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
+from .kernels import ORDERS, value
+
 LEARNERS = ("pegasos", "norma", "perceptron")
 MAINTENANCES = ("removal", "projection", "merging")
-KERNELS = ("rbf", "poly", "linear")
+KERNELS = ("rbf", "laplacian", *ORDERS, "poly", "linear")
 
 # Numbers that are equal on paper differ in the last digits once computed. Two of them are called tied when
 # they agree to this relative accuracy.
@@ -88,6 +90,8 @@ def kernel_matrix(X, Z, *, kernel, gamma=1.0, degree=3, coef0=1.0):
         return (gamma * (X @ Z.T) + coef0) ** degree
     if kernel == "linear":
         return X @ Z.T
+    if kernel in ("laplacian", *ORDERS):
+        return value(kernel, X, Z, gamma)
     raise ValueError(f"kernel must be one of {KERNELS}, got {kernel!r}")
 
 
@@ -192,7 +196,7 @@ class BSGDOracle:
         Most SVs after a step. None: no limit.
     n_outputs : int
         1: binary, labels -1 and +1. c > 1: Crammer-Singer, labels 0..c-1.
-    kernel : {"rbf", "poly", "linear"}
+    kernel : one of ``KERNELS``
         exp(-gamma ||x-z||^2), (gamma <x,z> + coef0)^degree, <x,z>.
     alpha : float
         lambda of the paper (not used by the perceptron).

@@ -6,29 +6,32 @@ product if the norms are columns. Then a block is one matrix product and one pas
 
 A norm takes three columns, not one: parts of 11 bits each, which products in tf32 do not round. What they round then
 are the products of features, never the norms.
+
+L1 distances are no product: of the landmarks themselves, which are the columns then.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.core.kernels import RBF, Linear, Poly
+from frugalsvm.core.kernels import MATERN, RBF, Laplacian, Linear, Poly, steepness
 
 __all__ = ["DeviceMap", "fourier_map", "kernel_map"]
 
 _PARTS = 3
 _PART_BITS = 11
+_ROUNDING = 2.0**-20  # errors of a squared distance in float32, relative to the squared norm of a row
 
 
 class DeviceMap(NamedTuple):
     """What turns rows into features."""
 
     arrays: Any
-    kind: str  # "exp", "power", "cos", "same"
+    kind: str  # "exp", "matern", "distances", "power", "cos", "same"
     columns: Any  # (n_features + extra, width) float32
     norm_factor: float  # of the squared norms of rows, in their columns; 0 for maps that need none
-    degree: int = 1
-    scale: float = 1.0
+    degree: int = 1  # of a power; twice the order of a Matern kernel
+    scale: float = 1.0  # of a cosine, or of distances
 
     @property
     def width(self) -> int:
@@ -37,15 +40,31 @@ class DeviceMap(NamedTuple):
     def rows(self, X: Any, *, exact: bool = False) -> Any:
         """Features of rows on the device, in float32."""
         xp = self.arrays.xp
-        with self.arrays.products(rounded=not exact):
+        if self.kind == "distances":
+            return xp.exp(self.arrays.l1_distances(self.arrays.single(X), self.columns) * -self.scale)
+        # The order 1/2 has a kink where rows are alike: there, the root of a rounding error would be a large one.
+        has_kink = self.kind == "matern" and self.degree == 1
+        with self.arrays.products(rounded=not (exact or has_kink)):
             values = self._extended(X) @ self.columns
         if self.kind == "exp":
             return xp.exp(values)
+        if self.kind == "matern":
+            return self._matern(X, -values)
         if self.kind == "cos":
             return xp.cos(values) * self.scale
         if self.kind == "power":
             return _power(values, self.degree)
         return values
+
+    def _matern(self, X, squares):
+        """Kernel values from ``s^2``; what may be zero is zero, as it is in compiled code."""
+        xp, X = self.arrays.xp, self.arrays.single(X)
+        noise = xp.sum(X * X, axis=1)[:, None] * (-self.norm_factor * _ROUNDING)
+        s = xp.sqrt(xp.where(squares > noise, squares, xp.zeros_like(squares)))
+        decay = xp.exp(-s)
+        if self.degree == 1:
+            return decay
+        return (1.0 + s) * decay if self.degree == 3 else (1.0 + s + s * s / 3.0) * decay
 
     def _extended(self, X):
         xp = self.arrays.xp
@@ -65,17 +84,27 @@ def kernel_map(arrays, kernel, landmarks) -> DeviceMap:
     xp = arrays.xp
     Z = arrays.single(landmarks)
     if isinstance(kernel, RBF):
-        norms = arrays.single(-kernel.gamma * xp.sum(arrays.double(Z) ** 2, axis=1))
-        ones = arrays.ones((_PARTS, Z.shape[0]))
-        own = [part[None, :] for part in _parts(arrays, norms)]
-        columns = xp.concat((2 * kernel.gamma * Z.T, ones, *own), axis=0)
-        return DeviceMap(arrays, "exp", columns, -kernel.gamma)
+        return DeviceMap(arrays, "exp", _exponent_columns(arrays, Z, kernel.gamma), -kernel.gamma)
+    if isinstance(kernel, MATERN):
+        degree = int(steepness(kernel))
+        factor = degree * kernel.gamma
+        return DeviceMap(arrays, "matern", _exponent_columns(arrays, Z, factor), -factor, degree)
+    if isinstance(kernel, Laplacian):
+        return DeviceMap(arrays, "distances", arrays.contiguous(Z.T), 0.0, scale=kernel.gamma)
     if isinstance(kernel, Poly):
         constant = arrays.ones((1, Z.shape[0])) * kernel.coef0
         return DeviceMap(arrays, "power", xp.concat((kernel.gamma * Z.T, constant), axis=0), 0.0, kernel.degree)
     if isinstance(kernel, Linear):
         return DeviceMap(arrays, "same", Z.T, 0.0)
     raise TypeError(f"{type(kernel).__name__} kernels are not available on a device.")
+
+
+def _exponent_columns(arrays, Z, factor):
+    """The columns with which a product is ``-factor ||x - z||^2``."""
+    norms = arrays.single(-factor * arrays.xp.sum(arrays.double(Z) ** 2, axis=1))
+    ones = arrays.ones((_PARTS, Z.shape[0]))
+    own = [part[None, :] for part in _parts(arrays, norms)]
+    return arrays.xp.concat((2 * factor * Z.T, ones, *own), axis=0)
 
 
 def fourier_map(arrays, frequencies, offsets) -> DeviceMap:

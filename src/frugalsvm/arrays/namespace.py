@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm.arrays.l1_on_gpu import l1_on_gpu
 from frugalsvm.exceptions import Naming, ParameterError
 
 __all__ = [
@@ -188,6 +189,10 @@ class Arrays:
         """In float64; no copy of what is."""
         return self.cast(array, self.xp.float64)
 
+    def contiguous(self, array: Any) -> Any:
+        """Row after row in memory; no copy of what is."""
+        return array.contiguous() if is_torch(array) else np.ascontiguousarray(array)
+
     # --- what the standard lacks ----------------------------------------------------------------------------
 
     def strided(self, n: int, count: int) -> Any:
@@ -243,6 +248,16 @@ class Arrays:
                 sums.addmm_(low, high_right)
                 out[:, part] = sums.addmm_(high, low_right)
         return out
+
+    def l1_distances(self, rows: Any, columns: Any) -> Any:
+        """``out[i, j] = sum_f |rows[i, f] - columns[f, j]|`` in float32."""
+        if self.is_gpu:
+            return l1_on_gpu(self._torch, rows, columns)
+        if self.is_torch:
+            return self._torch.cdist(rows, columns.T, p=1.0)
+        from scipy.spatial.distance import cdist
+
+        return cdist(rows, columns.T, "cityblock").astype(np.float32)
 
     def add_squares(self, totals: Any, rows: Any) -> None:
         """``totals[k] += rows[k].T @ rows[k]`` in float32, likewise."""

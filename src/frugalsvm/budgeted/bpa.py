@@ -49,7 +49,7 @@ from frugalsvm.budgeted.projection import (
 )
 from frugalsvm.core.expansion import free_slot, refresh_slot
 from frugalsvm.core.fastmath import first_tied
-from frugalsvm.core.kernels import RBF, self_value
+from frugalsvm.core.kernels import UNIT_KERNELS, self_value
 from frugalsvm.core.lookahead import touch
 
 __all__ = ["ProjectOnAll", "ProjectOnNeighbor", "ProjectOnNewcomer"]
@@ -181,8 +181,8 @@ def _gather_norms(kernel, norms, slot, n, out):
     _gather(norms, slot, n, out)
 
 
-@_norms_of_heirs.implement(RBF)
-def _rbf_needs_no_norms(kernel, norms, slot, n, out):
+@_norms_of_heirs.implement(*UNIT_KERNELS)
+def _unit_needs_no_norms(kernel, norms, slot, n, out):
     pass
 
 

@@ -49,7 +49,7 @@ class _DeviceVectors:
         self._arrays, self._kernel = arrays, kernel
         self._map = self._mapped(expansion.rows)
         values = arrays.landing(BLOCK_ROWS * expansion.rows.shape[0])
-        self.source = new_scored_blocks(expansion, BLOCK_ROWS, values)
+        self.source = new_scored_blocks(kernel, expansion, BLOCK_ROWS, values)
 
     def _mapped(self, rows):
         return kernel_map(self._arrays, self._kernel, self._arrays.asarray(rows, "float32"))

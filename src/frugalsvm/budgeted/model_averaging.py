@@ -23,6 +23,7 @@ import numpy as np
 from frugalsvm._compile import entry
 from frugalsvm.budgeted.maintenance import Merge, Remove, partner_of, write_merged
 from frugalsvm.budgeted.projection import Project
+from frugalsvm.core.blocks import kernel_matrix
 from frugalsvm.core.expansion import (
     coefficients,
     free_slot,
@@ -30,7 +31,7 @@ from frugalsvm.core.expansion import (
     slot_kernel_row,
 )
 from frugalsvm.core.fastmath import first_argmin
-from frugalsvm.core.kernels import RBF, kernel_block, self_value
+from frugalsvm.core.kernels import RBF, self_value
 from frugalsvm.core.merge import log_kernel_value
 from frugalsvm.core.schedules import advance, scale_at
 from frugalsvm.core.workspace import new_workspace
@@ -292,15 +293,12 @@ def _rows_and_coefficients(model):
 
 def _kernel_matrix(kernel, A, B):
     """Kernel values in float64."""
+    if not isinstance(kernel, RBF):
+        return kernel_matrix(kernel, A, B)
+    # The usual kernel without compiled code, which would take longer to make than to run.
     A, B = A.astype(np.float64), B.astype(np.float64)
-    products = A @ B.T
-    norms_a, norms_b = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
-    if isinstance(kernel, RBF):
-        return np.exp(-kernel.gamma * np.maximum(norms_a[:, None] + norms_b - 2.0 * products, 0.0))
-    # The body for a row, and not that for a value: somebody's own kernel need not work for arrays.
-    out = np.empty(products.shape)
-    kernel_block(kernel, products, norms_b, norms_a, out)
-    return out
+    squares = np.einsum("ij,ij->i", A, A)[:, None] + np.einsum("ij,ij->i", B, B)
+    return np.exp(-kernel.gamma * np.maximum(squares - 2.0 * (A @ B.T), 0.0))
 
 
 def _squared_norm(kernel, rows, coef):

@@ -14,7 +14,7 @@ import numpy as np
 from frugalsvm._compile import compiled, generic, inlined, separate
 from frugalsvm._stored import stored, within
 from frugalsvm.core.fastmath import CHUNK, first_argmax
-from frugalsvm.core.kernels import RBF, self_value
+from frugalsvm.core.kernels import UNIT_KERNELS, self_value
 from frugalsvm.core.lookahead import slot_row
 from frugalsvm.core.records import as_numbers, integer_record
 
@@ -56,8 +56,8 @@ def _nearness_in_feature_space(kernel, value, norm):
     return 2.0 * value - self_value(kernel, norm)
 
 
-@_nearness.implement(RBF)
-def _rbf_nearness(kernel, value, norm):
+@_nearness.implement(*UNIT_KERNELS)
+def _unit_nearness(kernel, value, norm):
     return np.float64(value)
 
 
@@ -77,8 +77,8 @@ def _nearest_in_feature_space(kernel, kernel_row, norms, n, itself):
     return best
 
 
-@nearest.implement(RBF)
-def _rbf_nearest(kernel, kernel_row, norms, n, itself):
+@nearest.implement(*UNIT_KERNELS)
+def _unit_nearest(kernel, kernel_row, norms, n, itself):
     # For a moment itself is farther than any other, which is what a vectorized search can make use of.
     held, own = max(itself, 0), kernel_row[max(itself, 0)]
     if itself >= 0:

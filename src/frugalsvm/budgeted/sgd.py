@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import entry, inlined
+from frugalsvm._compile import entry, inlined, smaller
 from frugalsvm._stored import stored
 from frugalsvm.budgeted.norm_constraint import note_addition, stay_inside
 from frugalsvm.budgeted.policy import admit, pass_by, with_room
@@ -119,7 +119,7 @@ def run(parts, source, labels, weights, start, block_rows, expansion, work):
     weighted = weights.size > 0
     while start < labels.size and expansion.counts[0]["n_slots"] < capacity:
         # Blocks end at multiples of their length, also after one that ended early: see BLOCK_ROWS.
-        stop = start + load(source, start, min(block_rows - start % block_rows, labels.size - start), expansion)
+        stop = start + load(source, start, smaller(block_rows - start % block_rows, labels.size - start), expansion)
         first = start
         while start < stop and expansion.counts[0]["n_slots"] < source.state[0]["room"]:
             weight = weights[start] if weighted else 1.0
@@ -142,7 +142,7 @@ def learn(parts, expansion, X, labels, weights=None, order=None, block_rows=None
     weights = np.empty(0) if weights is None else weights
     position = 0
     while True:
-        source = new_source(X, order, expansion)
+        source = new_source(parts.kernel, X, order, expansion)
         rows = min(block_rows or rows_at_a_time(source), rows_at_a_time(source))
         work = new_workspace(expansion)
         position = run(parts, source, labels, weights, position, rows, expansion, work)

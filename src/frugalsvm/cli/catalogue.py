@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-__all__ = ["CATALOGUE", "Algorithm", "new_estimator"]
+__all__ = ["CATALOGUE", "KERNELS", "Algorithm", "maintenance_for", "new_estimator"]
+
+# Those of `frugalsvm.core.kernels`, whose import takes a while
+KERNELS = ("rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear")
 
 
 class Algorithm(NamedTuple):
@@ -18,7 +21,12 @@ class Algorithm(NamedTuple):
 def _bsgd(**settings):
     from frugalsvm import BSGDClassifier
 
-    return BSGDClassifier(new_classes="grow", **settings)
+    return BSGDClassifier(new_classes="grow", **maintenance_for(settings.get("kernel", "rbf")), **settings)
+
+
+def maintenance_for(kernel: str) -> dict[str, str]:
+    """How BSGD keeps its budget with a kernel: merging, the default, is for Gaussian ones."""
+    return {} if kernel == "rbf" else {"maintenance": "project"}
 
 
 def _perceptron(**settings):

@@ -26,7 +26,7 @@ _OF_CLUSTERS: dict[str, tuple[str, ...]] = {"dask": _DASK}
 
 # Name of the parameter: for each driver, the algorithms with which it has an effect.
 TABLE: dict[str, dict[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("data", "output", "algorithm", "gamma", "label", "delimiter", "seed"), _EVERYWHERE),
+    **dict.fromkeys(("data", "output", "algorithm", "kernel", "gamma", "label", "delimiter", "seed"), _EVERYWHERE),
     **dict.fromkeys(("config", "as_json", "quiet"), _EVERYWHERE),
     "budget": {"stream": _BUDGETED, "device": _DEVICE, "dask": _DASK},
     "alpha": {"stream": _WITH_ALPHA, "device": _DEVICE, "dask": _DASK},

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from frugalsvm.cli.catalogue import CATALOGUE
+from frugalsvm.cli.catalogue import CATALOGUE, KERNELS
 from frugalsvm.cli.errors import Exit, fail
 from frugalsvm.cli.flag_rules import flag_named
 from frugalsvm.cli.options import DataOptions
@@ -26,6 +26,7 @@ __all__ = [
     "Header",
     "Ignore",
     "Json",
+    "Kernel",
     "Label",
     "Missing",
     "ModelFile",
@@ -98,6 +99,9 @@ Features = Annotated[
 ]
 Algorithm = Annotated[
     str, typer.Option("--algorithm", "-a", help="See `frugalsvm algorithms`.", autocompletion=completing(CATALOGUE))
+]
+Kernel = Annotated[
+    str, typer.Option(help=f"One of {', '.join(KERNELS)}; see the documentation.", autocompletion=completing(KERNELS))
 ]
 Json = Annotated[bool, typer.Option("--json", help="Results as one line of JSON, for scripts.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]

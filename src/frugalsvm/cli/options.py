@@ -44,6 +44,7 @@ class TrainOptions(NamedTuple):
 
     algorithm: str = "bsgd"
     budget: int | None = 500
+    kernel: str = "rbf"
     gamma: float | None = None
     strength: float | None = None
     scale: str = "auto"

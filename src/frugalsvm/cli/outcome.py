@@ -64,7 +64,9 @@ def _parameters(outcome: Outcome) -> str:
     strength = CATALOGUE[chosen["algorithm"]].strength
     values = {"gamma": chosen["gamma"], strength or "-": chosen["strength"], "budget": chosen["budget"]}
     values.setdefault("C", chosen.get("C"))  # of asset, on a device or a cluster
-    parts = [f"{key} {value:.4g}" for key, value in values.items() if value is not None]
+    kernel = chosen.get("kernel", "rbf")  # unless it is the usual one
+    parts = [] if kernel == "rbf" else [f"kernel {kernel}"]
+    parts += [f"{key} {value:.4g}" for key, value in values.items() if value is not None]
     if "rounds" in outcome.figures:
         parts.append(f"{outcome.figures['rounds']} rounds")
     return ", ".join([*parts, "features standardized" if chosen["scale"] else "features as they are"])

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm.cli.catalogue import CATALOGUE, new_estimator
+from frugalsvm.core.capabilities import offers
+from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.moments import moments_of, scale_gamma
 
 __all__ = ["Trial", "can_choose", "choose", "grid_for", "halved", "needs_scaling", "usual_gamma", "usual_of"]
@@ -21,9 +23,9 @@ class Trial(NamedTuple):
     rows: int
 
 
-def usual_gamma(X: Any) -> float:
+def usual_gamma(X: Any, kernel: str = "rbf") -> float:
     """What "scale" is; 1 for columns of text alone."""
-    return scale_gamma(moments_of(X)) if X.shape[1] else 1.0
+    return scale_gamma(moments_of(X), l1=offers(KERNELS[kernel], "l1")) if X.shape[1] else 1.0
 
 
 def needs_scaling(X: Any) -> bool:
@@ -32,11 +34,16 @@ def needs_scaling(X: Any) -> bool:
     return bool(values.size) and bool(np.abs(values).max() > 1.0)
 
 
-def grid_for(name: str, base_gamma: float, *, gamma=None, strength=None, budgets=(None,)) -> list[dict[str, Any]]:
+def grid_for(
+    name: str, base_gamma: float, *, kernel: str = "rbf", gamma=None, strength=None, budgets=(None,)
+) -> list[dict[str, Any]]:
     """Candidates around common values; what is given stays."""
     gammas = [gamma] if gamma is not None else [factor * base_gamma for factor in _GAMMAS]
     strengths = [strength] if strength is not None else list(_STRENGTHS[CATALOGUE[name].strength])
-    return [{"gamma": g, "strength": s, "budget": b} for g in gammas for s in strengths for b in budgets]
+    if kernel == "linear":  # it has no gamma
+        gammas = gammas[:1]
+    settings = {"kernel": kernel}
+    return [{**settings, "gamma": g, "strength": s, "budget": b} for g in gammas for s in strengths for b in budgets]
 
 
 def usual_of(grid: list[dict[str, Any]]) -> dict[str, Any]:

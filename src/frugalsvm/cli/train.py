@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frugalsvm.cli.catalogue import CATALOGUE
+from frugalsvm.cli.catalogue import CATALOGUE, KERNELS, maintenance_for
 from frugalsvm.cli.console import compiling_shown
 from frugalsvm.cli.errors import reported
 from frugalsvm.cli.flag_rules import driver_of, flag_named, refusal
@@ -25,6 +25,7 @@ from frugalsvm.cli.flags import (
     Header,
     Ignore,
     Json,
+    Kernel,
     Label,
     Missing,
     Quiet,
@@ -51,7 +52,8 @@ def train(
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")] = Path("model.frugal"),
     algorithm: Algorithm = "bsgd",
     budget: Annotated[int | None, typer.Option(min=2, help="Largest number of vectors, or of features (asset).")] = 500,
-    gamma: Annotated[float | None, typer.Option(help="Of the RBF kernel; chosen on the first rows otherwise.")] = None,
+    kernel: Kernel = "rbf",
+    gamma: Annotated[float | None, typer.Option(help="Of the kernel; chosen on the first rows otherwise.")] = None,
     alpha: Annotated[float | None, typer.Option(help="Regularization (bsgd, asset); chosen otherwise.")] = None,
     c: Annotated[
         float | None, typer.Option("--C", help="The same for the others, and for asset with --device or --dask.")
@@ -111,6 +113,7 @@ def _train(values: dict[str, Any], given: Collection[str]) -> None:
     from frugalsvm.persist.locking import locked
 
     checked_choice("--algorithm", values["algorithm"], CATALOGUE)
+    checked_choice("--kernel", values["kernel"], KERNELS)
     checked_choice("--scale", values["scale"], YES_OR_NO)
     values = {**values, "data": source_of(values["data"])}
     driver = driver_of(values)
@@ -157,6 +160,7 @@ def _train_options(values: dict[str, Any]) -> TrainOptions:
     return TrainOptions(
         algorithm=values["algorithm"],
         budget=values["budget"],
+        kernel=values["kernel"],
         gamma=values["gamma"],
         strength=values["alpha"] if CATALOGUE[values["algorithm"]].strength == "alpha" else values["c"],
         scale=values["scale"],
@@ -203,9 +207,9 @@ def _on_dask(values: dict[str, Any], target: Path, *, quiet: bool) -> "Outcome":
 
     if not isinstance(values["data"], str):
         raise typer.BadParameter("give one file or one pattern in quotes, such as 'part-*.csv'.", param_hint="--dask")
-    settings = {name: values[name] for name in ("budget", "gamma", "alpha")} | {"random_state": values["seed"]}
-    if values["algorithm"] == "asset":
-        settings["C"] = values["c"]
+    names = ("budget", "kernel", "gamma", "alpha")
+    settings = {name: values[name] for name in names} | {"random_state": values["seed"]}
+    settings |= {"C": values["c"]} if values["algorithm"] == "asset" else maintenance_for(values["kernel"])
     return train_dask(
         values["dask"],
         values["data"],

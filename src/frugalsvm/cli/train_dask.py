@@ -83,8 +83,12 @@ def train_dask(
     # `--resume` tells by this that there is no row to resume from.
     training = {"driver": "dask", "finished": True, "examples": examples, **figures}
     save(local, output, metadata={"training": training})
-    chosen = {"algorithm": algorithm, "gamma": local.gamma_, "strength": settings.get("alpha"), "scale": False}
-    chosen |= {"budget": settings.get("n_components", settings.get("budget")), "C": settings.get("C")}
+    chosen = {"algorithm": algorithm, "kernel": local.kernel, "gamma": local.gamma_, "scale": False}
+    chosen |= {
+        "strength": settings.get("alpha"),
+        "budget": settings.get("n_components", settings.get("budget")),
+        "C": settings.get("C"),
+    }
     return Outcome(output, examples, chosen, figures)
 
 

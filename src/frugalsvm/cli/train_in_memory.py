@@ -108,12 +108,14 @@ def _estimator(options: TrainOptions, device: str, gamma: float, strength: dict[
     from frugalsvm import ASSETClassifier
 
     budget = {} if options.budget is None else {"n_components": options.budget}
-    return ASSETClassifier(gamma=gamma, device=device, random_state=options.seed, **budget, **strength)
+    return ASSETClassifier(
+        kernel=options.kernel, gamma=gamma, device=device, random_state=options.seed, **budget, **strength
+    )
 
 
 def _best_gamma(first: Prepared, options: TrainOptions, device: str, strength: dict[str, Any]) -> float:
     """The gamma with which two thirds of the first rows tell the most about the others."""
-    usual = usual_gamma(first.X)
+    usual = usual_gamma(first.X, options.kernel)
     order = np.random.default_rng(options.seed).permutation(len(first.y))
     training, validation = np.split(order, [2 * len(order) // 3])
     if len(np.unique(first.y[training])) < 2 or not len(validation):
@@ -126,7 +128,8 @@ def _best_gamma(first: Prepared, options: TrainOptions, device: str, strength: d
 
 
 def _chosen(estimator, options, gamma, scale, device) -> dict[str, Any]:
-    chosen = {"algorithm": "asset", "gamma": gamma, "strength": options.strength, "budget": options.budget}
+    chosen = {"algorithm": "asset", "kernel": options.kernel, "gamma": gamma}
+    chosen |= {"strength": options.strength, "budget": options.budget}
     if options.strength is None:
         chosen["C"] = getattr(estimator, "C_", estimator.C)
     path = getattr(estimator, "path_", None)

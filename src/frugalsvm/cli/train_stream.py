@@ -208,7 +208,8 @@ def _new_model(
     first = prepared(batches, options.scale, impute)
     grid = grid_for(
         options.algorithm,
-        usual_gamma(first.X),
+        usual_gamma(first.X, options.kernel),
+        kernel=options.kernel,
         gamma=options.gamma,
         strength=options.strength,
         budgets=(options.budget,),

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from frugalsvm.cli.catalogue import CATALOGUE
+from frugalsvm.cli.catalogue import CATALOGUE, KERNELS
 from frugalsvm.cli.errors import reported
 from frugalsvm.cli.flag_rules import applies, flag_named
 from frugalsvm.cli.flags import (
@@ -22,6 +22,7 @@ from frugalsvm.cli.flags import (
     Header,
     Ignore,
     Json,
+    Kernel,
     Label,
     Missing,
     Seed,
@@ -38,6 +39,7 @@ __all__ = ["tune"]
 def tune(
     data: DataFiles,
     algorithm: Algorithm = "bsgd",
+    kernel: Kernel = "rbf",
     budget: Annotated[list[int] | None, typer.Option(help="Budgets to try; repeat the flag.")] = None,
     rows: Annotated[int, typer.Option(min=100, help="Look at so many first rows.")] = 20_000,
     output: Annotated[
@@ -61,16 +63,21 @@ def tune(
 ) -> None:
     """Find gamma, regularization and budget by successive halving on the first rows."""
     checked_choice("--algorithm", algorithm, CATALOGUE)
+    checked_choice("--kernel", kernel, KERNELS)
     if budget and not applies("budget", "stream", algorithm):
         raise typer.BadParameter(f"{algorithm} keeps as many vectors as it needs: leave it out.", param_hint="--budget")
     options, budgets = data_options(locals()), tuple(budget) if budget else (500,)
     with reported():
-        rounds = _search(options, algorithm, budgets, rows, seed, quiet=as_json)
+        rounds = _search(options, algorithm, kernel, budgets, rows, seed, quiet=as_json)
         strength = CATALOGUE[algorithm].strength
         names = {"gamma": "gamma", **({strength.lower(): "strength"} if strength else {})}
         names |= {"budget": "budget"} if CATALOGUE[algorithm].budgeted else {}
         best = rounds[-1][0]
-        flags = {"algorithm": algorithm, **{flag: best.settings[name] for flag, name in names.items()}}
+        flags = {
+            "algorithm": algorithm,
+            "kernel": kernel,
+            **{flag: best.settings[name] for flag, name in names.items()},
+        }
         if output is not None:
             output.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in flags.items()))
     trials = [
@@ -81,7 +88,9 @@ def tune(
     _print(flags, best.accuracy, trials, as_json=as_json)
 
 
-def _search(options: DataOptions, algorithm: str, budgets: tuple[int, ...], n_rows: int, seed: int, *, quiet: bool):
+def _search(
+    options: DataOptions, algorithm: str, kernel: str, budgets: tuple[int, ...], n_rows: int, seed: int, *, quiet: bool
+):
     """Rounds of successive halving, each with the best trial first."""
     from frugalsvm.cli.console import Status, compiling_shown
     from frugalsvm.cli.first_rows import check_enough, check_size, examine, prepared
@@ -93,7 +102,7 @@ def _search(options: DataOptions, algorithm: str, budgets: tuple[int, ...], n_ro
         check_size(examined, algorithm, size)
     first = prepared(examined.first, impute=examined.data.imputes)
     check_enough(examined, first.y)
-    grid = grid_for(algorithm, usual_gamma(first.X), budgets=budgets)
+    grid = grid_for(algorithm, usual_gamma(first.X, kernel), kernel=kernel, budgets=budgets)
     words = f"Trying {len(grid)} candidates on up to {len(first.y):,} rows ..."
     with Status(words, quiet=quiet), compiling_shown(quiet=quiet):
         return halved(algorithm, first.X, first.y, grid, seed)

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, inlined, separate
+from frugalsvm._compile import compiled, inlined, larger, separate
 from frugalsvm._stored import stored, within
 from frugalsvm.core.expansion import whole_groups
-from frugalsvm.core.fastmath import rows_dot
-from frugalsvm.core.kernels import kernel_row, self_value
+from frugalsvm.core.kernels import kernel_row, pairing_of, self_value
+from frugalsvm.core.pairing import pair
 from frugalsvm.core.records import as_numbers, integer_record
 from frugalsvm.core.sparse_source import column_products
 
@@ -219,10 +219,11 @@ def _complete(rows, kernel, expansion, slot, r):
     if first >= 0 and last - first <= n:  # the log is longer than that
         n_missing = _copy_logged(values, r, slot, rows.log, stamp, place, first, last, missing)
     else:
-        n_missing = _copy_newer(values, r, slot, stamp, place, synced, max(first, 0), n, missing)
+        n_missing = _copy_newer(values, r, slot, stamp, place, synced, larger(first, 0), n, missing)
+    pairing = pairing_of(kernel)
     for m in range(n_missing):
         j = missing[m]
-        rows.scratch[0, m] = rows_dot(expansion.rows, slot, expansion.rows, j)
+        rows.scratch[0, m] = pair(pairing, expansion.rows, slot, expansion.rows, j)
         rows.scratch[1, m] = expansion.norms[j]
     kernel_row(
         kernel, rows.scratch[0], rows.scratch[1], expansion.norms[slot], rows.scratch[2], whole_groups(n_missing)

@@ -4,7 +4,10 @@ A kernel says what it offers (nothing, unless it says so):
 
 =================== =================================================================================================
 ``shift_invariant`` K(x, z) depends on x - z only: rows may be relative to an origin (``core/origin.py``)
-``gaussian``        K(x, z) = exp(-gamma ||x - z||^2): vectors can be merged, and features drawn from its spectrum
+``gaussian``        K(x, z) = exp(-gamma ||x - z||^2): vectors can be merged
+``spectral``        Fourier features can be drawn (``lowrank/spectra.py``); a Gaussian kernel offers it anyway
+``l1``              K(x, z) is a function of sum_f |x_f - z_f|, of which gamma is a factor; what does not say so is one
+                    of inner products or Euclidean distances, and offers ``products``
 =================== =================================================================================================
 
 A part that works with some kernels only has ``needs``, the names of what it needs. Estimators ask `check_kernel`, so
@@ -17,12 +20,20 @@ from frugalsvm.core.kernels import KERNELS
 
 __all__ = ["check_kernel", "kernels_that_offer", "needs_of", "offers"]
 
-_WORDS = {"shift_invariant": "a kernel of differences", "gaussian": "a Gaussian kernel"}
+_WORDS = {
+    "shift_invariant": "a kernel of differences",
+    "gaussian": "a Gaussian kernel",
+    "spectral": "a kernel whose spectrum is known",
+    "products": "a kernel of inner products or Euclidean distances",
+}
 
 
 def offers(kernel, name: str) -> bool:
     """Whether a kernel, the part or its class, offers something."""
-    return bool(getattr(kernel if isinstance(kernel, type) else type(kernel), name, False))
+    part = kernel if isinstance(kernel, type) else type(kernel)
+    if name == "products":
+        return not offers(part, "l1")
+    return bool(getattr(part, name, False)) or (name == "spectral" and offers(part, "gaussian"))
 
 
 def needs_of(part) -> tuple[str, ...]:
@@ -35,7 +46,7 @@ def kernels_that_offer(needs) -> list[str]:
     return [name for name, kernel in KERNELS.items() if all(offers(kernel, need) for need in needs)]
 
 
-def check_kernel(parameter: str, value: str, needs, kernel: str, instead: str | Callable[[], str]) -> None:
+def check_kernel(parameter: str, value: str | bool, needs, kernel: str, instead: str | Callable[[], str]) -> None:
     """Refuse a registered kernel that does not offer what ``parameter=value`` needs; ``instead`` says what to do."""
     for need in needs:
         if not offers(KERNELS[kernel], need):

@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import add_to, compiled, entry, generic, inlined, value_of
-from frugalsvm.core.dense_sources import FEW_FEATURES, FEW_ROWS, ODD_SLOTS, multiply_block, products_with_columns
+from frugalsvm._compile import add_to, compiled, entry, generic, inlined, larger, value_of
+from frugalsvm.core.dense_sources import FEW_FEATURES, FEW_ROWS, ODD_SLOTS
 from frugalsvm.core.expansion import padded, whole_groups
-from frugalsvm.core.fastmath import ADJACENT, magnitude_bits, row_products, rows_dot, weighted_sums
-from frugalsvm.core.kernels import scored_row
+from frugalsvm.core.fastmath import ADJACENT, magnitude_bits, rows_dot, weighted_sums
+from frugalsvm.core.kernels import pairing_of, scored_row
 from frugalsvm.core.lookahead import BLOCK_ROWS
+from frugalsvm.core.pairing import block_pairs, column_pairs, row_pairs
 
 __all__ = [
     "DenseScoring",
@@ -231,7 +232,7 @@ def _read(X, start, count, shift, block):
     for i in range(count):
         for f in range(block.shape[1]):
             block[i, f] = np.float64(X[start + i, f]) - shift[f]  # before it is rounded
-            most = max(most, magnitude_bits(block[i, f]))
+            most = larger(most, magnitude_bits(block[i, f]))
     return most
 
 
@@ -239,10 +240,10 @@ def _read(X, start, count, shift, block):
 def _score_block(scoring, thread, start, count):
     vectors, block = scoring.vectors, scoring.scratch.block[thread]
     products, values = scoring.scratch.products[thread], scoring.scratch.kernel_row[thread]
-    full = whole_groups(vectors.n_slots)
-    _multiply(vectors, block, count, products)
+    full, pairing = whole_groups(vectors.n_slots), pairing_of(scoring.kernel)
+    _multiply(vectors, pairing, block, count, products)
     for i in range(count):
-        own = products[_products_at(vectors, block, i, products) :]
+        own = products[_products_at(vectors, pairing, block, i, products) :]
         norm, out = rows_dot(block, i, block, i), scoring.out[start + i]
         out[0] = scored_row(scoring.kernel, own, vectors.norms, norm, vectors.weights, values, full)
         if out.size > 1:
@@ -252,12 +253,12 @@ def _score_block(scoring, thread, start, count):
 
 
 @generic
-def _multiply(vectors, block, count, products):
+def _multiply(vectors, pairing, block, count, products):
     """Multiply all rows of a block with the vectors, where that is better than one by one."""
 
 
 @generic
-def _products_at(vectors, block, i, products):
+def _products_at(vectors, pairing, block, i, products):
     """Where the products of row i of a block begin."""
 
 
@@ -268,27 +269,27 @@ def _stride(vectors):
 
 
 @_multiply.implement(Vectors)
-def _multiply_block(vectors, block, count, products):
+def _multiply_block(vectors, pairing, block, count, products):
     stride = _stride(vectors)
     if vectors.columns.size > 0:
-        multiply_block(block, count, vectors.columns, stride, stride - ODD_SLOTS, products)
+        block_pairs(pairing, block, count, vectors.columns, stride, products)
     else:
         for i in range(count):
-            row_products(block, i, vectors.rows, stride - ODD_SLOTS, products[i * stride :], ADJACENT)
+            row_pairs(pairing, block, i, vectors.rows, stride - ODD_SLOTS, products[i * stride :], ADJACENT)
 
 
 @_products_at.implement(Vectors)
-def _row_of_products(vectors, block, i, products):
+def _row_of_products(vectors, pairing, block, i, products):
     return i * _stride(vectors)
 
 
 @_multiply.implement(NarrowVectors)
-def _multiply_later(vectors, block, count, products):
+def _multiply_later(vectors, pairing, block, count, products):
     pass
 
 
 @_products_at.implement(NarrowVectors)
-def _products_now(vectors, block, i, products):
+def _products_now(vectors, pairing, block, i, products):
     stride = _stride(vectors)
-    products_with_columns(block, i, vectors.columns, stride, products, stride - ODD_SLOTS)
+    column_pairs(pairing, block, i, vectors.columns, stride, products, stride - ODD_SLOTS)
     return 0

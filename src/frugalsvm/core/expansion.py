@@ -14,8 +14,9 @@ import numpy as np
 
 from frugalsvm._compile import compiled, inlined
 from frugalsvm._stored import are_squared_norms, stored, within
-from frugalsvm.core.fastmath import ADJACENT, copy_row, row_products
-from frugalsvm.core.kernels import kernel_row, kernel_value, self_value
+from frugalsvm.core.fastmath import ADJACENT, copy_row
+from frugalsvm.core.kernels import kernel_row, kernel_value, pairing_of, self_value
+from frugalsvm.core.pairing import exact_pair, row_pairs
 from frugalsvm.core.records import as_numbers, float_record, integer_record
 
 __all__ = [
@@ -142,19 +143,14 @@ def moved_rows(expansion, shift):
 @compiled
 def exact_kernel(kernel, rows, i, j):
     """K of two rows with every sum in float64, whatever the type of the rows."""
-    product = norm_x = norm_z = 0.0
-    for f in range(rows.shape[1]):
-        a, b = np.float64(rows[i, f]), np.float64(rows[j, f])
-        product += a * b
-        norm_x += a * a
-        norm_z += b * b
+    product, norm_x, norm_z = exact_pair(pairing_of(kernel), rows, i, j)
     return kernel_value(kernel, product, norm_x, norm_z)
 
 
 @compiled
 def row_kernel_row(kernel, matrix, i, norm, rows, norms, n, products, out):
     """Kernel values of ``matrix[i]``, of squared norm ``norm``, with the first ``n`` of ``rows``."""
-    row_products(matrix, i, rows, n, products, ADJACENT)
+    row_pairs(pairing_of(kernel), matrix, i, rows, n, products, ADJACENT)
     kernel_row(kernel, products, norms, norm, out, n)
 
 

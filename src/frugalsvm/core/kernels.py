@@ -1,36 +1,55 @@
-"""Kernels as parts: each is a function of an inner product and two squared norms.
+"""Kernels as parts: each is a function of an inner product and two squared norms, or of an L1 distance.
 
 That is all the engine asks of a kernel, so that blocks of kernel values come from one matrix product. A new
 kernel is a NamedTuple with its parameters, three bodies below, and one line in ``KERNELS``. What it offers besides,
-it declares by class attributes (``core/capabilities.py``).
+it declares by class attributes (``core/capabilities.py``). Where a function here says *product*, a kernel of L1
+distances gets these (`pairing_of`), and norms that it does not need.
 
-====== ===================================== =======================
-name   K(x, z)                               parameters
-====== ===================================== =======================
-rbf    exp(-gamma ||x - z||^2)               gamma
-poly   (gamma <x, z> + coef0)^degree         gamma, coef0, degree
-linear <x, z>
-====== ===================================== =======================
+========= ================================================== =======================
+name      K(x, z)                                            parameters
+========= ================================================== =======================
+rbf       exp(-gamma ||x - z||^2)                            gamma
+laplacian exp(-gamma sum_f |x_f - z_f|)                      gamma
+matern12  exp(-s), s = sqrt(gamma) ||x - z||                 gamma
+matern32  (1 + s) exp(-s), s = sqrt(3 gamma) ||x - z||       gamma
+matern52  (1 + s + s^2/3) exp(-s), s = sqrt(5 gamma) ...     gamma
+poly      (gamma <x, z> + coef0)^degree                      gamma, coef0, degree
+linear    <x, z>
+========= ================================================== =======================
+
+In all functions of the Euclidean distance gamma is a factor of its square: that of the Matern kernels is one over the
+squared length scale.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import entry, generic, inlined, smaller
+from frugalsvm._compile import entry, generic, inlined, larger, smaller
 from frugalsvm._stored import NOT_NEGATIVE, POSITIVE, stored
 from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive, row_weighted_sum
+from frugalsvm.core.l1_distances import L1Distances
+from frugalsvm.core.pairing import Products
 
 __all__ = [
     "KERNELS",
+    "MATERN",
     "RBF",
+    "UNIT_KERNELS",
+    "Laplacian",
     "Linear",
+    "Matern12",
+    "Matern32",
+    "Matern52",
     "Poly",
     "kernel_block",
     "kernel_row",
     "kernel_value",
+    "pairing_of",
+    "scaled_distance",
     "scored_row",
     "self_value",
+    "steepness",
     "values_in_row",
 ]
 
@@ -38,6 +57,8 @@ _LOWEST = -500.0 / LOG2E  # of an exponent, as in `exp2_nonpositive`
 
 
 _SMALLEST = float(np.finfo(np.float32).tiny)
+# Errors of a squared distance, relative to the norms that it is made of: four units of the last place
+_ROUNDING_32, _ROUNDING_64 = np.float32(2.0**-21), np.float64(2.0**-50)
 _BESIDE_ONE = 2.0**-60  # what is nothing beside the largest value of a kernel that is 1 at most
 
 
@@ -49,6 +70,47 @@ class RBF(NamedTuple):
 
     shift_invariant = True
     gaussian = True
+
+
+@stored("laplacian", kind="kernel", ranges={"gamma": POSITIVE})
+class Laplacian(NamedTuple):
+    """``exp(-gamma sum_f |x_f - z_f|)``"""
+
+    gamma: float
+
+    shift_invariant = True
+    spectral = True
+    l1 = True
+
+
+@stored("matern12", kind="kernel", ranges={"gamma": POSITIVE})
+class Matern12(NamedTuple):
+    """``exp(-s)`` with ``s = sqrt(gamma) ||x - z||``"""
+
+    gamma: float
+
+    shift_invariant = True
+    spectral = True
+
+
+@stored("matern32", kind="kernel", ranges={"gamma": POSITIVE})
+class Matern32(NamedTuple):
+    """``(1 + s) exp(-s)`` with ``s = sqrt(3 gamma) ||x - z||``"""
+
+    gamma: float
+
+    shift_invariant = True
+    spectral = True
+
+
+@stored("matern52", kind="kernel", ranges={"gamma": POSITIVE})
+class Matern52(NamedTuple):
+    """``(1 + s + s^2 / 3) exp(-s)`` with ``s = sqrt(5 gamma) ||x - z||``"""
+
+    gamma: float
+
+    shift_invariant = True
+    spectral = True
 
 
 @stored("poly", kind="kernel", ranges={"gamma": POSITIVE, "coef0": NOT_NEGATIVE, "degree": (1, 1000)})
@@ -63,6 +125,25 @@ class Poly(NamedTuple):
 @stored("linear", kind="kernel")
 class Linear(NamedTuple):
     """``<x, z>``"""
+
+
+MATERN = (Matern12, Matern32, Matern52)
+UNIT_KERNELS = (RBF, Laplacian, *MATERN)  # 1 for a row with itself, and at least 0
+
+
+@generic
+def pairing_of(kernel):
+    """The number that the kernel is a function of: see ``pairing.py``."""
+
+
+@pairing_of.implement()
+def _from_products(kernel):
+    return Products()
+
+
+@pairing_of.implement(Laplacian)
+def _from_distances(kernel):
+    return L1Distances()
 
 
 @generic
@@ -115,8 +196,8 @@ def _negligible_value(kernel):
     return _SMALLEST
 
 
-@negligible_value.implement(RBF)
-def _rbf_negligible_value(kernel):
+@negligible_value.implement(*UNIT_KERNELS)
+def _unit_negligible_value(kernel):
     return _BESIDE_ONE
 
 
@@ -126,15 +207,15 @@ def _self_value(kernel, norm):
     return kernel_value(kernel, norm, norm, norm)
 
 
-@self_value.implement(RBF)
-def _rbf_self_value(kernel, norm):
+@self_value.implement(*UNIT_KERNELS)
+def _unit_self_value(kernel, norm):
     return 1.0
 
 
 @kernel_value.implement(RBF)
 def _rbf_value(kernel, product, norm_x, norm_z):
     squared_distance = norm_x + norm_z - 2.0 * product
-    return np.exp(max(-kernel.gamma * max(squared_distance, 0.0), _LOWEST))  # not a subnormal number
+    return np.exp(larger(-kernel.gamma * larger(squared_distance, 0.0), _LOWEST))  # not a subnormal number
 
 
 @kernel_row.implement(RBF)
@@ -159,6 +240,116 @@ def _rbf_scored_row(kernel, products, norms, norm_x, weights, out, n):
         out[j] = value
         total += weights[0, j] * value
     return total
+
+
+# --- kernels with heavier tails -----------------------------------------------------------------------------
+
+
+@kernel_value.implement(Laplacian)
+def _laplacian_value(kernel, product, norm_x, norm_z):
+    return np.exp(max(-kernel.gamma * max(np.float64(product), 0.0), _LOWEST))
+
+
+@kernel_row.implement(Laplacian)
+def _laplacian_row(kernel, products, norms, norm_x, out, n):
+    minus_gamma, zero = out.dtype.type(-kernel.gamma * LOG2E), out.dtype.type(0.0)
+    for j in range(n):
+        # Distances of sparse rows may be rounded to less than nothing.
+        out[j] = exp2_nonpositive(smaller(minus_gamma * products[j], zero))
+
+
+@scored_row.implement(Laplacian)
+def _laplacian_scored_row(kernel, products, norms, norm_x, weights, out, n):
+    kernel_row(kernel, products, norms, norm_x, out, n)
+    return row_weighted_sum(weights, 0, out, n)
+
+
+@generic
+def steepness(kernel):
+    """``c`` in the ``s = sqrt(c gamma) ||x - z||`` of a Matern kernel: twice its order."""
+
+
+@steepness.implement(Matern12)
+def _steepness_12(kernel):
+    return 1.0
+
+
+@steepness.implement(Matern32)
+def _steepness_32(kernel):
+    return 3.0
+
+
+@steepness.implement(Matern52)
+def _steepness_52(kernel):
+    return 5.0
+
+
+@generic
+def _before_exp(kernel, s, one):
+    """What ``exp(-s)`` is multiplied with; a constant is typed, not to widen float32 loops."""
+
+
+@_before_exp.implement(Matern12)
+def _before_exp_12(kernel, s, one):
+    return one
+
+
+@_before_exp.implement(Matern32)
+def _before_exp_32(kernel, s, one):
+    return one + s
+
+
+@_before_exp.implement(Matern52)
+def _before_exp_52(kernel, s, one):
+    return one + s + s * s / (one + one + one)
+
+
+@kernel_value.implement(*MATERN)
+def _matern_value(kernel, product, norm_x, norm_z):
+    squared_distance = max(norm_x + norm_z - 2.0 * product, 0.0)
+    s = np.sqrt(steepness(kernel) * kernel.gamma * np.float64(squared_distance))
+    return _before_exp(kernel, s, 1.0) * np.exp(max(-s, _LOWEST))
+
+
+@generic
+def _rounding(norms):
+    """What may be rounding errors in squared distances that are made of norms."""
+
+
+@_rounding.implement(np.float32)
+def _rounding_float32(norms):
+    return _ROUNDING_32 * norms
+
+
+@_rounding.implement(np.float64)
+def _rounding_float64(norms):
+    return _ROUNDING_64 * norms
+
+
+@inlined
+def scaled_distance(square, norms_of_both, product, zero):
+    """``s`` from ``c gamma``, ``||x||^2 + ||z||^2`` and ``<x, z>``, all of one type."""
+    squared = norms_of_both - (product + product)
+    # The root of a rounding error is a large one: what may be zero is zero.
+    return np.sqrt(square * squared if squared > _rounding(norms_of_both) else zero)
+
+
+@kernel_row.implement(*MATERN)
+def _matern_row(kernel, products, norms, norm_x, out, n):
+    square = out.dtype.type(steepness(kernel) * kernel.gamma)
+    zero, one, minus = out.dtype.type(0.0), out.dtype.type(1.0), out.dtype.type(-LOG2E)
+    for j in range(n):
+        s = scaled_distance(square, norms[j] + norm_x, products[j], zero)
+        out[j] = _before_exp(kernel, s, one) * exp2_nonpositive(minus * s)
+
+
+@scored_row.implement(*MATERN)
+def _matern_scored_row(kernel, products, norms, norm_x, weights, out, n):
+    kernel_row(kernel, products, norms, norm_x, out, n)
+    return row_weighted_sum(weights, 0, out, n)
+
+
+# --- kernels of inner products --------------------------------------------------------------------------------
 
 
 @kernel_value.implement(Poly)
@@ -201,4 +392,12 @@ def _linear_scored_row(kernel, products, norms, norm_x, weights, out, n):
     return row_weighted_sum(weights, 0, out, n)
 
 
-KERNELS = {"rbf": RBF, "poly": Poly, "linear": Linear}
+KERNELS = {
+    "rbf": RBF,
+    "laplacian": Laplacian,
+    "matern12": Matern12,
+    "matern32": Matern32,
+    "matern52": Matern52,
+    "poly": Poly,
+    "linear": Linear,
+}

@@ -6,14 +6,17 @@ from one example to the next, though: so take the next T examples, multiply them
 they stand* in one matrix product, and walk through the block in order; when a slot changes, its products with the
 examples that are left are recomputed. The result is that of the one-by-one algorithm.
 
+For kernels that are not made of inner products, these are another number of a pair (``pairing.py``).
+
 Here is the protocol of all sources (``load``, ``products_row``, ``example_norm``, ``write_example``, ``touch``, ...).
 ``dense_sources.py`` and ``sparse_source.py`` have those for rows in memory, ``scored.py`` one for devices;
 ``sources.py`` chooses.
 """
 
 from frugalsvm._compile import generic, inlined
-from frugalsvm.core.fastmath import ADJACENT, row_products
+from frugalsvm.core.fastmath import ADJACENT
 from frugalsvm.core.kernels import kernel_row
+from frugalsvm.core.pairing import row_pairs
 from frugalsvm.core.records import integer_record
 
 __all__ = [
@@ -92,7 +95,8 @@ def rescale(source, factor):
 
 @slot_products.implement()
 def _row_by_row(source, slot, expansion, out):
-    row_products(expansion.rows, slot, expansion.rows, expansion.counts[0]["n_slots"], out, ADJACENT)
+    n = expansion.counts[0]["n_slots"]
+    row_pairs(source.pairing, expansion.rows, slot, expansion.rows, n, out, ADJACENT)
 
 
 @inlined

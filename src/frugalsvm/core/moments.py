@@ -21,13 +21,14 @@ class Moments(NamedTuple):
         return float(self.var.mean()) if self.var.size else 0.0
 
 
-def scale_gamma(moments: Moments) -> float:
+def scale_gamma(moments: Moments, *, l1: bool = False) -> float:
     """One over the sum of the variances of the features: squared distances of rows are 2 then, on average.
 
     That is `SVC`'s "scale" where all features have the same mean. `SVC` takes the variance of all entries, in which
-    different offsets of features count, although they change no distance.
+    different offsets of features count, although they change no distance. For kernels of L1 distances, it is one over
+    the sum of the standard deviations: these distances are about 1 then.
     """
-    total = len(moments.mean) * moments.variance
+    total = float(np.sqrt(moments.var).sum()) if l1 else len(moments.mean) * moments.variance
     return 1.0 / total if total > 0 else 1.0
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from frugalsvm._compile import compiled, entry, generic, inlined
+from frugalsvm._compile import compiled, entry, generic, inlined, larger, smaller
 from frugalsvm.core.dense_scores import UnfitRowsError, most_bits, new_scoring, new_vectors, score_rows
 from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import float64_sum, magnitude_bits, weighted_sums
@@ -46,7 +46,7 @@ def _largest_bits(source, count):
     for i in range(count):
         row = source.order[source.state[0]["start"] + i]
         for k in range(source.indptr[row], source.indptr[row + 1]):
-            most = max(most, magnitude_bits(source.data[k]))
+            most = larger(most, magnitude_bits(source.data[k]))
     return most
 
 
@@ -55,7 +55,7 @@ def _score_sparse(kernel, source, n_rows, block_rows, expansion, work, out, larg
     """Score all rows of a CSR matrix; false at the first value whose bits are above ``largest``."""
     start = 0
     while start < n_rows:
-        count = load(source, start, min(block_rows, n_rows - start), expansion)
+        count = load(source, start, smaller(block_rows, n_rows - start), expansion)
         if _largest_bits(source, count) > largest:
             return False
         for i in range(count):
@@ -72,7 +72,7 @@ def _score_sparse_in_float64(kernel, source, n_rows, block_rows, expansion, work
     n = expansion.counts[0]["n_slots"]
     start = 0
     while start < n_rows:
-        count = load(source, start, min(block_rows, n_rows - start), expansion)
+        count = load(source, start, smaller(block_rows, n_rows - start), expansion)
         if _largest_bits(source, count) > largest:
             return False
         for i in range(count):
@@ -103,7 +103,7 @@ def _sparse_values(kernel, expansion, X, in_float64):
     expansion = expansion._replace(counts=expansion.counts.copy())
     n_rows = X.shape[0]
     out = np.empty((n_rows, expansion.n_outputs))
-    source = new_source(X, np.arange(n_rows), expansion)
+    source = new_source(kernel, X, np.arange(n_rows), expansion)
     score = _score_sparse_in_float64 if in_float64 else _score_sparse
     work, largest = new_workspace(expansion), most_bits(X.shape[1], X.dtype)
     if not score(kernel, source, n_rows, rows_at_a_time(source), expansion, work, out, largest):

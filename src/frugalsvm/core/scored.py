@@ -14,8 +14,9 @@ import numpy as np
 from frugalsvm._compile import inlined
 from frugalsvm.core.dense_sources import copy_to_slot
 from frugalsvm.core.fastmath import rows_dot
-from frugalsvm.core.kernels import kernel_value
+from frugalsvm.core.kernels import kernel_value, pairing_of
 from frugalsvm.core.lookahead import SOURCE_STATE, example_norm, load, rescale, touch, write_example
+from frugalsvm.core.pairing import pair
 from frugalsvm.core.predict import scored
 
 __all__ = ["ScoredBlocks", "new_scored_blocks"]
@@ -24,6 +25,7 @@ __all__ = ["ScoredBlocks", "new_scored_blocks"]
 class ScoredBlocks(NamedTuple):
     """What is given with every block: its rows, values, scores and weights, and ``state[0]["room"]``."""
 
+    pairing: NamedTuple  # what `slot_products` are
     block: np.ndarray  # (block_rows, n_features) the examples at hand
     values: np.ndarray  # their kernel values with the slots as they were, ``room`` to a row
     scores: np.ndarray  # (block_rows, n_outputs) their raw scores at that time
@@ -33,10 +35,11 @@ class ScoredBlocks(NamedTuple):
     state: np.ndarray
 
 
-def new_scored_blocks(expansion, block_rows, values):
+def new_scored_blocks(kernel, expansion, block_rows, values):
     """An empty source; ``values`` is where a device writes kernel values to."""
     capacity, n_features = expansion.rows.shape
     return ScoredBlocks(
+        pairing_of(kernel),
         block=np.zeros((block_rows, n_features), expansion.rows.dtype),
         values=values,
         scores=np.zeros((block_rows, expansion.n_outputs)),
@@ -101,7 +104,7 @@ def _scored_corrected(source, kernel, i, expansion, work):
         if j < at_start:
             _add_slot(work.scores, source.weights, j, -source.values[begin + j])
         if j < n:
-            product = rows_dot(source.block, i, expansion.rows, j)
+            product = pair(source.pairing, source.block, i, expansion.rows, j)
             work.kernel_row[j] = kernel_value(kernel, product, norm, expansion.norms[j])
             _add_slot(work.scores, expansion.weights, j, work.kernel_row[j])
     for j in range(n, at_start):  # slots that were given up

@@ -3,21 +3,23 @@
 import numpy as np
 
 from frugalsvm.core.dense_sources import DenseBlocks, new_dense_source
+from frugalsvm.core.kernels import pairing_of
 from frugalsvm.core.lookahead import BLOCK_ROWS, LONG_BLOCK_ROWS
+from frugalsvm.core.pairing import Products
 from frugalsvm.core.sparse_source import SparseColumns, new_sparse_source
 
 __all__ = ["current_columns", "new_source", "rows_at_a_time"]
 
 
-def new_source(X, order, expansion, block_rows=BLOCK_ROWS, *, stays=False):
-    """The source for a matrix of the store's type, C-contiguous or CSR, taken in ``order``.
+def new_source(kernel, X, order, expansion, block_rows=BLOCK_ROWS, *, stays=False):
+    """The source for a kernel and a matrix of the store's type, C-contiguous or CSR, taken in ``order``.
 
     ``stays``: vectors stay in their slots, and come there by ``place_example`` only; then the columns of sparse rows
     can be kept current instead of being packed for every block.
     """
     if isinstance(X, np.ndarray):
-        return new_dense_source(X, order, expansion, block_rows)
-    return new_sparse_source(X, order, expansion, stays)
+        return new_dense_source(pairing_of(kernel), X, order, expansion, block_rows)
+    return new_sparse_source(pairing_of(kernel), X, order, expansion, stays)
 
 
 def rows_at_a_time(source):
@@ -26,6 +28,7 @@ def rows_at_a_time(source):
 
 
 def current_columns(source):
-    """All slots feature by feature, if the source keeps them so; otherwise an empty matrix."""
+    """All slots feature by feature, if the source keeps them so, and for products; otherwise an empty matrix."""
     whole = isinstance(source, SparseColumns) and source.state[0]["is_whole"] != 0
+    whole = whole and isinstance(source.pairing, Products)
     return source.columns if whole else np.zeros((0, 0), source.products.dtype)

@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, inlined
-from frugalsvm.core.dense_sources import add_one, add_pair
 from frugalsvm.core.lookahead import (
     LONG_BLOCK_ROWS,
     SOURCE_STATE,
@@ -16,6 +15,7 @@ from frugalsvm.core.lookahead import (
     touch,
     write_example,
 )
+from frugalsvm.core.pairing import PRODUCTS, add_feature, add_two_features, slot_sum, start_pairs
 
 __all__ = ["PACKED_BYTES", "WHOLE_BYTES", "SparseColumns", "column_products", "new_sparse_source"]
 
@@ -24,6 +24,7 @@ WHOLE_BYTES = 512 * 2**20  # up to here, all features are packed once and kept c
 
 
 class SparseColumns(NamedTuple):
+    pairing: NamedTuple  # what `products` are
     data: np.ndarray
     indices: np.ndarray
     indptr: np.ndarray
@@ -31,11 +32,12 @@ class SparseColumns(NamedTuple):
     columns: np.ndarray  # (features that fit, capacity) the support vectors in the block's features
     features: np.ndarray  # which features those are
     row_of: np.ndarray  # (n_features,) a feature's row in `columns`, or -1
+    slot_sums: np.ndarray  # (capacity,) see `slot_sum`
     products: np.ndarray
     state: np.ndarray
 
 
-def new_sparse_source(X, order, expansion, stays):
+def new_sparse_source(pairing, X, order, expansion, stays):
     capacity, n_features = expansion.rows.shape
     longest = int(np.diff(X.indptr).max(initial=1))
     fit = PACKED_BYTES // (capacity * X.dtype.itemsize)
@@ -45,6 +47,7 @@ def new_sparse_source(X, order, expansion, stays):
     state = np.zeros(1, SOURCE_STATE)
     state[0]["is_whole"] = whole
     return SparseColumns(
+        pairing,
         X.data,
         X.indices.astype(np.int64, copy=False),
         X.indptr.astype(np.int64, copy=False),
@@ -52,6 +55,7 @@ def new_sparse_source(X, order, expansion, stays):
         columns=np.zeros((n_packed, capacity), X.dtype),
         features=np.zeros(n_packed, np.int64),
         row_of=np.full(n_features, -1, np.int64),
+        slot_sums=np.zeros(capacity, X.dtype),
         products=np.zeros(capacity, X.dtype),
         state=state,
     )
@@ -82,6 +86,9 @@ def _sparse_load(source, start, count, expansion):
     source.state[0]["room"] = expansion.rows.shape[0]
     for j in range(expansion.counts[0]["n_slots"]):
         _pack_slot(source.columns, source.features, n_packed, expansion.rows, j)
+    if source.state[0]["is_filled"] == 0:  # once: from then on `touch` keeps them current
+        _sum_slots(source, expansion)
+        source.state[0]["is_filled"] = 1
     return taken
 
 
@@ -97,8 +104,15 @@ def _load_whole(source, start, count, expansion):
         source.state[0]["n_packed"] = n_features
         for j in range(expansion.counts[0]["n_slots"]):
             _pack_slot(source.columns, source.features, n_features, expansion.rows, j)
+        _sum_slots(source, expansion)
         source.state[0]["is_filled"] = 1
     return count
+
+
+@inlined
+def _sum_slots(source, expansion):
+    for j in range(expansion.counts[0]["n_slots"]):
+        source.slot_sums[j] = slot_sum(source.pairing, expansion.rows, j)
 
 
 @compiled
@@ -119,17 +133,17 @@ def _pack_slot(columns, features, n_packed, rows, slot):
 
 @products_row.implement(SparseColumns)
 def _sparse_products_row(source, i, expansion):
-    n = expansion.counts[0]["n_slots"]
-    for j in range(n):
-        source.products[j] = 0.0
+    n, pairing = expansion.counts[0]["n_slots"], source.pairing
+    start_pairs(pairing, source.slot_sums, source.products, n)
     row = source.order[source.state[0]["start"] + i]
     begin, end = source.indptr[row], source.indptr[row + 1]
     for k in range(begin, end - 1, 2):
         f, g = source.row_of[source.indices[k]], source.row_of[source.indices[k + 1]]
-        add_pair(source.data[k], source.columns[f], source.data[k + 1], source.columns[g], source.products, n)
+        first, second = source.columns[f], source.columns[g]
+        add_two_features(pairing, source.data[k], first, source.data[k + 1], second, source.products, n)
     if (end - begin) % 2 == 1:
         f = source.row_of[source.indices[end - 1]]
-        add_one(source.data[end - 1], source.columns[f], source.products, n)
+        add_feature(pairing, source.data[end - 1], source.columns[f], source.products, n)
     return 0
 
 
@@ -144,10 +158,10 @@ def column_products(columns, rows, slot, out, n):
             if last < 0:
                 last = f
             else:
-                add_pair(rows[slot, last], columns[last], rows[slot, f], columns[f], out, n)
+                add_two_features(PRODUCTS, rows[slot, last], columns[last], rows[slot, f], columns[f], out, n)
                 last = -1
     if last >= 0:
-        add_one(rows[slot, last], columns[last], out, n)
+        add_feature(PRODUCTS, rows[slot, last], columns[last], out, n)
 
 
 @example_norm.implement(SparseColumns)
@@ -171,6 +185,7 @@ def _sparse_write_example(source, i, rows, slot):
 @touch.implement(SparseColumns)
 def _sparse_touch(source, slot, expansion):
     _pack_slot(source.columns, source.features, source.state[0]["n_packed"], expansion.rows, slot)
+    source.slot_sums[slot] = slot_sum(source.pairing, expansion.rows, slot)
 
 
 @place_example.implement(SparseColumns)
@@ -185,6 +200,7 @@ def _sparse_place_example(source, i, expansion, slot):
     row = source.order[source.state[0]["start"] + i]
     for k in range(source.indptr[row], source.indptr[row + 1]):
         source.columns[source.indices[k], slot] = source.data[k]
+    source.slot_sums[slot] = slot_sum(source.pairing, expansion.rows, slot)
 
 
 @compiled

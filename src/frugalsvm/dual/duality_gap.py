@@ -15,8 +15,8 @@ their boxes, which changes neither P nor D.
 
 import numpy as np
 
-from frugalsvm._compile import compiled, inlined, larger
-from frugalsvm.core.kernels import kernel_block
+from frugalsvm._compile import compiled, larger, separate
+from frugalsvm.core.blocks import kernel_matrix
 
 __all__ = ["NotTheProblemError", "gap_of", "gap_target", "member_gap", "training_gap"]
 
@@ -42,7 +42,7 @@ def _sum_up(gradient, bound, labels, c, n, sums):
     sums[c]["hinge"] = hinge
 
 
-@inlined
+@separate
 def gap_target(state, c, C):
     """``max(C, sqrt(sum h^2 - (sum h)^2 / l))`` with ``h = c y g`` and l support vectors: equation (8)."""
     n_support = state.counts[c]["n_support"]
@@ -51,10 +51,10 @@ def gap_target(state, c, C):
     if state.sums[c]["h_squared"] < 0.0:
         _sum_up(state.gradient, state.bound, state.labels, c, state.working_set.counts[0]["n_slots"], state.sums)
     total = state.sums[c]["h"]
-    return max(C, np.sqrt(max(state.sums[c]["h_squared"] - total * total / n_support, 0.0)))
+    return larger(C, np.sqrt(larger(state.sums[c]["h_squared"] - total * total / n_support, 0.0)))
 
 
-@inlined
+@separate
 def gap_of(state, c):
     return state.sums[c]["hinge"] - state.sums[c]["overlap"]
 
@@ -86,7 +86,6 @@ def training_gap(kernel, support, bias, X, labels, boxes):
     n = support.counts[0]["n_slots"]
     vectors, alpha = np.ascontiguousarray(support.rows[:n]), support.coef[:, :n]
     in_float64 = vectors.astype(np.float64)
-    norms = np.einsum("ij,ij->i", in_float64, in_float64)
     index_of = {row.tobytes(): index for index, row in enumerate(vectors + 0.0)}  # there is a zero with a sign
     last_equal = np.array([index_of[row.tobytes()] for row in vectors + 0.0], np.int64)
     room = np.zeros((2, len(labels), len(vectors)))  # boxes of the negative and of the positive examples at each vector
@@ -95,19 +94,12 @@ def training_gap(kernel, support, bias, X, labels, boxes):
     for start in range(0, X.shape[0], block_rows):
         part = slice(start, start + block_rows)
         rows = np.ascontiguousarray(X[part] if isinstance(X, np.ndarray) else X[part].toarray())
-        f = _kernel_values(kernel, rows, in_float64, norms) @ alpha.T + bias
+        f = kernel_matrix(kernel, rows, in_float64) @ alpha.T + bias
         losses += (boxes[part, None] * np.maximum(1.0 - labels[:, part].T * f, 0.0)).sum(axis=0)
         _add_room(room, index_of, rows, labels[:, part], boxes[part])
     _check_boxes(room, last_equal, alpha)
-    squared_norms = np.einsum("ov,vo->o", alpha, _kernel_values(kernel, vectors, in_float64, norms) @ alpha.T)
+    squared_norms = np.einsum("ov,vo->o", alpha, kernel_matrix(kernel, in_float64, in_float64) @ alpha.T)
     return float(np.sum(losses + squared_norms - _linear_part(room, last_equal, alpha)))
-
-
-def _kernel_values(kernel, rows, vectors, norms):
-    rows = rows.astype(np.float64)
-    out = np.empty((len(rows), len(vectors)))
-    kernel_block(kernel, rows @ vectors.T, norms, np.einsum("ij,ij->i", rows, rows), out)
-    return out
 
 
 def _add_room(room, index_of, rows, labels, boxes):

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, inlined, larger, smaller
+from frugalsvm._compile import compiled, larger, separate, smaller
 from frugalsvm._stored import ANY_COUNT, NOT_NEGATIVE, POSITIVE, stored
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.fastmath import float64_sum
@@ -102,23 +102,23 @@ def _shift(gradient, c, row_i, row_j, step, n):
         gradient[c, k] -= step * (np.float64(row_i[k]) - np.float64(row_j[k]))
 
 
-@inlined
+@separate
 def _move_pair(kernel, state, cache, c, i, j, work):
     """The best step that raises i and lowers j by the same amount."""
     working_set = state.working_set
     row_i = row_of_slot(cache, kernel, working_set, i)
     row_j = row_of_slot(cache, kernel, working_set, j)
     both = self_value(kernel, working_set.norms[i]) + self_value(kernel, working_set.norms[j])
-    curvature = max(both - 2.0 * np.float64(cache.values[row_i, j]), TIE * both if both > 0.0 else TIE)
+    curvature = larger(both - 2.0 * np.float64(cache.values[row_i, j]), TIE * both if both > 0.0 else TIE)
     step = (np.float64(state.gradient[c, i]) - np.float64(state.gradient[c, j])) / curvature
-    step = min(step, np.float64(min(state.up[c, i], state.down[c, j])))
+    step = smaller(step, np.float64(smaller(state.up[c, i], state.down[c, j])))
     change_alpha(state, c, i, step)
     change_alpha(state, c, j, -step)
     _shift(state.gradient, c, cache.values[row_i], cache.values[row_j], step, working_set.counts[0]["n_slots"])
     state.sums[c]["h_squared"] = UNKNOWN
 
 
-@inlined
+@separate
 def _set_bias(state, c):
     """Half way between the extremes; the one there is while nobody can go the other way. Returns them."""
     most, least = _extremes(state.gradient, state.up, state.down, c, state.working_set.counts[0]["n_slots"])
@@ -148,7 +148,7 @@ def _visit(learner, source, i, label, box, row, known, state, cache, work):
         reprocess(learner, learner.tau, state, cache, c, work)
 
 
-@inlined
+@separate
 def _process(learner, state, cache, c, slot, work):
     """PROCESS: a step with the member that violates most together with the newcomer."""
     n = state.working_set.counts[0]["n_slots"]

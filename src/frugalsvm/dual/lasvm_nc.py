@@ -18,7 +18,7 @@ nothing is left out or taken for an outlier, and CLEAN leaves ``PATIENCE`` times
 
 from typing import NamedTuple
 
-from frugalsvm._compile import inlined
+from frugalsvm._compile import separate
 from frugalsvm._stored import ANY_COUNT, NOT_NEGATIVE, POSITIVE, stored
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.fastmath import float64_sum
@@ -98,7 +98,7 @@ def _visit(learner, source, i, label, box, row, known, state, cache, work):
             clean(state, cache, c, max_idle, work.sizes)
 
 
-@inlined
+@separate
 def _process(learner, state, c, slot, row):
     """PROCESS: a coordinate step of a member, given its kernel row."""
     own = self_value(learner.kernel, state.working_set.norms[slot])
@@ -108,7 +108,7 @@ def _process(learner, state, c, slot, row):
         state.working_set.counts[0]["n_updates"] += 1
 
 
-@inlined
+@separate
 def _process_again(learner, state, cache, c, slot, work):
     """PROCESS an example of an earlier pass that still is a member."""
     if coordinate_step(state, c, slot, self_value(learner.kernel, state.working_set.norms[slot])) != 0.0:

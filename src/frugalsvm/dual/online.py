@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from frugalsvm._compile import entry, generic, inlined
+from frugalsvm._compile import entry, generic, separate, smaller
 from frugalsvm._stored import stored
 from frugalsvm.core.cache import KernelRows, new_rows, resized_rows
 from frugalsvm.core.expansion import whole_groups
@@ -55,7 +55,7 @@ def reprocess(learner, tau, state, cache, c, work):
     """One step of REPROCESS for output c; returns whether there was a violation above tau."""
 
 
-@inlined
+@separate
 def newcomers_row(kernel, source, i, state, work):
     """Leave the kernel values of example i with all slots in the workspace."""
     working_set = state.working_set
@@ -71,13 +71,13 @@ def newcomers_row(kernel, source, i, state, work):
 # --- the loop -----------------------------------------------------------------------------------------------
 
 
-@inlined
+@separate
 def _fits(state, source):
     """Whether the loaded block has room for one more member."""
     return state.pool[0]["n_free"] > 0 or state.working_set.counts[0]["n_slots"] < source.state[0]["room"]
 
 
-@inlined
+@separate
 def _slot_of(state, slot_of_row, row):
     """The slot of an example of an earlier pass, or -1."""
     if slot_of_row.size == 0:
@@ -94,7 +94,9 @@ def _run(learner, source, labels, boxes, ids, slot_of_row, start, block_rows, st
     slots.
     """
     while start < labels.size and has_room(state):
-        stop = start + load(source, start, min(block_rows - start % block_rows, labels.size - start), state.working_set)
+        stop = start + load(
+            source, start, smaller(block_rows - start % block_rows, labels.size - start), state.working_set
+        )
         first = start
         while start < stop and has_room(state) and _fits(state, source):
             if boxes[start] > 0.0:
@@ -182,7 +184,7 @@ def learn(learner, solver, X, labels, boxes, order=None, slot_of_row=None):
     position = 0
     while True:
         state, cache = solver
-        source = new_source(X, order, state.working_set, SHORT_BLOCK_ROWS, stays=True)
+        source = new_source(learner.kernel, X, order, state.working_set, SHORT_BLOCK_ROWS, stays=True)
         block_rows = rows_at_a_time(source)
         work = new_work(state)
         cache = cache._replace(columns=current_columns(source))

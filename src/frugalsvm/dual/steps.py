@@ -12,7 +12,7 @@ LASVM-NC paper (Ertekin, Bottou & Giles 2011), sections 4 and 5, without a bias.
 
 import numpy as np
 
-from frugalsvm._compile import compiled, inlined, larger, smaller
+from frugalsvm._compile import compiled, larger, separate, smaller
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.kernels import self_value
 from frugalsvm.dual.state import CHUNK, UNKNOWN
@@ -38,16 +38,16 @@ def _violation(gradient, up, down):
     return worst
 
 
-@inlined
+@separate
 def look_for_violations(state, c):
     """Fill in the worst violation of every chunk."""
     n = state.working_set.counts[0]["n_slots"]
     worst = 0.0
     for chunk in range((n + CHUNK - 1) // CHUNK):
-        part = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, n))
+        part = slice(chunk * CHUNK, smaller((chunk + 1) * CHUNK, n))
         value = _violation(state.gradient[c, part], state.up[c, part], state.down[c, part])
         state.worst[c, chunk] = value
-        worst = max(worst, np.float64(value))
+        worst = larger(worst, np.float64(value))
     state.sums[c]["worst"] = worst
 
 
@@ -59,13 +59,13 @@ def _chunk_of(values, c, limit, n_chunks):
     return 0
 
 
-@inlined
+@separate
 def worst_violator(state, c):
     """The first member of the worst violation."""
     n = state.working_set.counts[0]["n_slots"]
     limit = state.sums[c]["worst"] * (1.0 - SINGULAR)
     chunk = _chunk_of(state.worst, c, limit, (n + CHUNK - 1) // CHUNK)
-    for k in range(chunk * CHUNK, min((chunk + 1) * CHUNK, n)):
+    for k in range(chunk * CHUNK, smaller((chunk + 1) * CHUNK, n)):
         g = state.gradient[c, k]
         if (g >= limit and state.up[c, k] > 0.0) or (-g >= limit and state.down[c, k] > 0.0):
             return k
@@ -113,23 +113,23 @@ def pair_solution(gi, gj, kii, kjj, kij, low_i, high_i, low_j, high_j):
     for edge in range(4):
         if edge < 2:
             a = low_i if edge == 0 else high_i
-            b = min(max((gj - kij * a) / kjj, low_j), high_j)
+            b = smaller(larger((gj - kij * a) / kjj, low_j), high_j)
         else:
             b = low_j if edge == 2 else high_j
-            a = min(max((gi - kij * b) / kii, low_i), high_i)
+            a = smaller(larger((gi - kij * b) / kii, low_i), high_i)
         value = gi * a + gj * b - 0.5 * (kii * a * a + 2.0 * kij * a * b + kjj * b * b)
         if value > best:
             best, best_a, best_b = value, a, b
     return best_a, best_b
 
 
-@inlined
+@separate
 def change_alpha(state, c, k, step):
     """``alpha_k += step``, exactly to the bound if the step reaches it, up to rounding."""
     working_set = state.working_set
     was_zero = working_set.coef[c, k] == 0.0
     bound = np.float64(state.bound[c, k])
-    high, low = max(bound, 0.0), min(bound, 0.0)
+    high, low = larger(bound, 0.0), smaller(bound, 0.0)
     dust = SINGULAR * abs(bound)
     if step >= state.up[c, k] - dust:
         alpha = high
@@ -176,13 +176,13 @@ def _subtract_two(gradient, bound, up, down, row_i, row_j, step_i, step_j):
     return hinge, worst
 
 
-@inlined
+@separate
 def _subtract(state, c, row_i, row_j, a, b):
     """Update all gradients, and what is known of them, after steps a and b (0: there is no j)."""
     n = state.working_set.counts[0]["n_slots"]
     total = overall = 0.0
     for chunk in range((n + CHUNK - 1) // CHUNK):
-        part = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, n))
+        part = slice(chunk * CHUNK, smaller((chunk + 1) * CHUNK, n))
         gradient, bound = state.gradient[c, part], state.bound[c, part]
         up, down = state.up[c, part], state.down[c, part]
         if b != 0.0:
@@ -191,13 +191,13 @@ def _subtract(state, c, row_i, row_j, a, b):
             hinge, worst = _subtract_one(gradient, bound, up, down, row_i[part], a)
         state.worst[c, chunk] = worst
         total += np.float64(hinge)
-        overall = max(overall, np.float64(worst))
+        overall = larger(overall, np.float64(worst))
     state.sums[c]["hinge"] = total
     state.sums[c]["worst"] = overall
     state.sums[c]["h_squared"] = UNKNOWN
 
 
-@inlined
+@separate
 def move_one(state, c, k, step, own, row):
     """A step of slot k, given its kernel values.
 
@@ -209,7 +209,7 @@ def move_one(state, c, k, step, own, row):
     _subtract(state, c, row, row, step, 0.0)
 
 
-@inlined
+@separate
 def move_two(state, c, i, j, a, b, kii, kjj, kij, row_i, row_j):
     """Steps a of slot i and b of slot j at the same time."""
     gi, gj = np.float64(state.gradient[c, i]), np.float64(state.gradient[c, j])
@@ -220,16 +220,16 @@ def move_two(state, c, i, j, a, b, kii, kjj, kij, row_i, row_j):
     _subtract(state, c, row_i, row_j, a, b)
 
 
-@inlined
+@separate
 def coordinate_step(state, c, k, own):
     """``g / K`` clipped to the box."""
     if own <= 0.0:
         return 0.0
     step = np.float64(state.gradient[c, k]) / own
-    return min(max(step, -np.float64(state.down[c, k])), np.float64(state.up[c, k]))
+    return smaller(larger(step, -np.float64(state.down[c, k])), np.float64(state.up[c, k]))
 
 
-@inlined
+@separate
 def step_on_worst(kernel, tau, pairs, state, cache, c, work):
     """One step on the worst violator, with a partner if ``pairs``; returns whether there was a violation above tau."""
     working_set = state.working_set
@@ -258,7 +258,7 @@ def step_on_worst(kernel, tau, pairs, state, cache, c, work):
     return True
 
 
-@inlined
+@separate
 def _partner(kernel, state, c, i, step, kii, row, n, gains):
     """The slot with the largest gain beside i, or -1."""
     up, down = state.up[c, i], state.down[c, i]
@@ -266,7 +266,7 @@ def _partner(kernel, state, c, i, step, kii, row, n, gains):
     state.up[c, i] = state.down[c, i] = 0.0  # i is no candidate
     best, where, gradient, norms = row.dtype.type(0), 0, state.gradient, state.working_set.norms
     for chunk in range((n + CHUNK - 1) // CHUNK):
-        part = slice(chunk * CHUNK, min((chunk + 1) * CHUNK, n))
+        part = slice(chunk * CHUNK, smaller((chunk + 1) * CHUNK, n))
         most = _gains(
             kernel,
             gradient[c, part],
@@ -281,4 +281,4 @@ def _partner(kernel, state, c, i, step, kii, row, n, gains):
         if most > best:
             best, where = most, chunk * CHUNK
     state.up[c, i], state.down[c, i] = up, down
-    return _first_at_least(gains, best, where, min(where + CHUNK, n)) if best > 0.0 else -1
+    return _first_at_least(gains, best, where, smaller(where + CHUNK, n)) if best > 0.0 else -1

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, entry, inlined
+from frugalsvm._compile import compiled, entry, separate
 from frugalsvm._stored import POSITIVE, stored, within
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.fastmath import float64_sum
@@ -98,7 +98,7 @@ def _visit(learner, source, i, label, box, row, known, state, cache, work):
     learner.trace[0]["n_gaps"] += 1.0
 
 
-@inlined
+@separate
 def _step(learner, state, cache, c, slot, work):
     """A coordinate step; returns its size."""
     own = self_value(learner.kernel, state.working_set.norms[slot])
@@ -110,13 +110,13 @@ def _step(learner, state, cache, c, slot, work):
     return step
 
 
-@inlined
+@separate
 def _forget_if_idle(state, cache, c, slot):
     if state.working_set.coef[c, slot] == 0.0:
         dismiss(state, cache, c, slot)
 
 
-@inlined
+@separate
 def _round(learner, state, cache, c, work):
     """K coordinate steps on members picked at random."""
     for k in range(learner.n_steps):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from frugalsvm._compile import compiled, inlined
+from frugalsvm._compile import compiled, larger, separate, smaller
 from frugalsvm.core.cache import note_insertion, note_removal
 from frugalsvm.core.fastmath import nth_smallest
 from frugalsvm.core.kernels import self_value
@@ -15,13 +15,13 @@ LONG = 20
 PATIENCE = 30  # so many times more idle members stay as long as examples are one-sided
 
 
-@inlined
+@separate
 def has_room(state):
     """Whether one more example can become a member."""
     return state.pool[0]["n_free"] > 0 or state.working_set.counts[0]["n_slots"] < state.working_set.rows.shape[0]
 
 
-@inlined
+@separate
 def take_slot(kernel, source, i, row, state, cache, work):
     """Write example i of the block to a free slot."""
     working_set = state.working_set
@@ -42,19 +42,19 @@ def take_slot(kernel, source, i, row, state, cache, work):
     return slot
 
 
-@inlined
+@separate
 def meet(state, c, label):
     """Count an example of a class."""
     run = state.counts[c]["run"]
     if label > 0.0:
         state.counts[c]["n_positive"] += 1
-        state.counts[c]["run"] = max(run, 0) + 1
+        state.counts[c]["run"] = larger(run, 0) + 1
     else:
         state.counts[c]["n_negative"] += 1
-        state.counts[c]["run"] = min(run, 0) - 1
+        state.counts[c]["run"] = smaller(run, 0) - 1
 
 
-@inlined
+@separate
 def one_sided(state, c, few):
     """Whether examples of a class are lacking, so that nobody can tell which of the other class will not matter.
 
@@ -62,10 +62,10 @@ def one_sided(state, c, few):
     """
     negative, positive, run = state.counts[c]["n_negative"], state.counts[c]["n_positive"], state.counts[c]["run"]
     absent = negative if run > 0 else positive
-    return min(negative, positive) < few or (few > 0 and abs(run) * absent > LONG * (negative + positive))
+    return smaller(negative, positive) < few or (few > 0 and abs(run) * absent > LONG * (negative + positive))
 
 
-@inlined
+@separate
 def admit_member(state, c, slot, label, bound, gradient, zone, own):
     """Make an example a member for output c, with alpha = 0; ``own`` is its K(x, x).
 
@@ -75,10 +75,10 @@ def admit_member(state, c, slot, label, bound, gradient, zone, own):
     state.bound[c, slot] = bound
     state.gradient[c, slot] = gradient
     state.zone[c, slot] = zone
-    state.up[c, slot] = max(bound, 0.0) if own > 0.0 else 0.0
-    state.down[c, slot] = max(-bound, 0.0) if own > 0.0 else 0.0
+    state.up[c, slot] = larger(bound, 0.0) if own > 0.0 else 0.0
+    state.down[c, slot] = larger(-bound, 0.0) if own > 0.0 else 0.0
     h = bound * gradient
-    state.sums[c]["hinge"] += max(0.0, h)
+    state.sums[c]["hinge"] += larger(0.0, h)
     state.sums[c]["h"] += abs(bound) * label * gradient
     if state.sums[c]["h_squared"] >= 0.0:
         state.sums[c]["h_squared"] += h * h
@@ -90,11 +90,11 @@ def admit_member(state, c, slot, label, bound, gradient, zone, own):
     state.counts[c]["n_admitted_right"] += np.int64(zone == RIGHT)
 
 
-@inlined
+@separate
 def dismiss(state, cache, c, slot):
     """End a membership with alpha = 0; the slot becomes free when no output has it any more."""
     h = np.float64(state.bound[c, slot]) * np.float64(state.gradient[c, slot])
-    state.sums[c]["hinge"] -= max(0.0, h)
+    state.sums[c]["hinge"] -= larger(0.0, h)
     state.sums[c]["h_squared"] = state.sums[c]["worst"] = UNKNOWN
     state.bound[c, slot] = 0.0
     state.gradient[c, slot] = 0.0
@@ -108,7 +108,7 @@ def dismiss(state, cache, c, slot):
         release(state, cache, slot)
 
 
-@inlined
+@separate
 def release(state, cache, slot):
     """Free a slot if no output has it as a member."""
     for c in range(state.bound.shape[0]):
@@ -120,7 +120,7 @@ def release(state, cache, slot):
     state.pool[0]["n_free"] += 1
 
 
-@inlined
+@separate
 def clean(state, cache, c, max_idle, scratch):
     """CLEAN: of the members with alpha = 0, dismiss those with the largest gradients beyond ``max_idle``."""
     n = state.working_set.counts[0]["n_slots"]
@@ -143,7 +143,7 @@ def clean(state, cache, c, max_idle, scratch):
         n_left -= 1
 
 
-@inlined
+@separate
 def _is_idle(state, c, k):
     """Whether slot k is a member with alpha = 0."""
     return state.bound[c, k] != 0.0 and state.working_set.coef[c, k] == 0.0

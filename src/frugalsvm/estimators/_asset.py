@@ -106,7 +106,9 @@ class LowRankMachine(KernelEstimator):
         check_choice("structured", self.structured, ("auto", True, False))
         check_count("n_components", self.n_components)
         if self.feature_map == "fourier":
-            check_kernel("feature_map", "fourier", ("gaussian",), self.kernel, "use feature_map='nystroem'")
+            check_kernel("feature_map", "fourier", ("spectral",), self.kernel, "use feature_map='nystroem'")
+            if self.structured is True:
+                check_kernel("structured", True, ("spectral", "products"), self.kernel, "use structured='auto'")
         for value in self._all_C():
             check_positive("C", value)
         if self.alpha is not None:

@@ -11,7 +11,7 @@ from frugalsvm.budgeted.policy import Unlimited
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.dense_scores import largest_size
 from frugalsvm.core.expansion import Expansion, coefficients, new_expansion
-from frugalsvm.core.kernels import RBF
+from frugalsvm.core.kernels import UNIT_KERNELS
 from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.core.records import as_numbers
 from frugalsvm.estimators._predictor import Predictor
@@ -84,7 +84,7 @@ def scores_are_bounded(kernel: Any, rows: np.ndarray, coef: np.ndarray, intercep
     gamma = getattr(kernel, "gamma", 1.0)
     with np.errstate(over="ignore", invalid="ignore"):
         norms = np.square(rows, dtype=np.float64).sum(axis=1)
-        if isinstance(kernel, RBF):
+        if isinstance(kernel, UNIT_KERNELS):
             sizes, largest = np.ones(len(rows)), gamma * norms
         else:
             inner = gamma * norms + getattr(kernel, "coef0", 0.0)

@@ -11,6 +11,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from frugalsvm.arrays.namespace import is_torch
+from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.moments import Moments, moments_of, scale_gamma
 from frugalsvm.estimators._tensors import moments_of_tensor, validated_tensor
@@ -172,7 +173,7 @@ def new_kernel(name, gamma, degree, coef0, X):
     part: Any = KERNELS[name]
     fields, values = part._fields, {}
     if "gamma" in fields:
-        values["gamma"] = gamma_value(gamma, X)
+        values["gamma"] = gamma_value(gamma, X, l1=offers(part, "l1"))
     if "coef0" in fields:
         check_positive("coef0", coef0, zero=True)
         values["coef0"] = float(coef0)
@@ -183,8 +184,8 @@ def new_kernel(name, gamma, degree, coef0, X):
     return part(**values)
 
 
-def gamma_value(gamma, X) -> float:
-    """The number behind ``gamma``; ``X`` are rows, or their `Moments`."""
+def gamma_value(gamma, X, *, l1=False) -> float:
+    """The number behind ``gamma``, of L1 distances or not; ``X`` are rows, or their `Moments`."""
     if not isinstance(gamma, str):
         check_positive("gamma", gamma)
         return float(gamma)
@@ -192,7 +193,7 @@ def gamma_value(gamma, X) -> float:
     moments = X if isinstance(X, Moments) else None
     if gamma == "auto":
         return 1.0 / (X.shape[1] if moments is None else len(moments.mean))
-    return scale_gamma(_moments(X) if moments is None else moments)
+    return scale_gamma(_moments(X) if moments is None else moments, l1=l1)
 
 
 def _moments(X) -> Moments:

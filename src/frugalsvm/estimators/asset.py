@@ -29,8 +29,8 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
     Parameters
     ----------
     feature_map : {"nystroem", "fourier"}, default="nystroem"
-        Kernel values with some rows of the data, the landmarks, whitened; or random Fourier features (RBF kernel only),
-        which need no data at all but more components for the same accuracy.
+        Kernel values with some rows of the data, the landmarks, whitened; or random Fourier features (of kernels of
+        differences), which need no data at all but more components for the same accuracy.
     n_components : int, default=512
         Number of landmarks or of Fourier features. More are more accurate; time and memory are proportional to it, with
         a cubic part that shows from a few thousand on.
@@ -39,7 +39,8 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         each from the one before, on the same kernel values; the one that does best on validation rows
         (``validation_fraction`` of them) is solved for again with all rows. Ten values cost two or three single fits.
         Streams take ``n = 10 000`` unless ``alpha`` is given.
-    kernel : {"rbf", "poly", "linear"}, default="rbf"
+    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
+        Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
         As in `sklearn.svm.SVC`.
     degree : int, default=3

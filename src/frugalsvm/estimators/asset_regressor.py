@@ -22,8 +22,8 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
     Parameters
     ----------
     feature_map : {"nystroem", "fourier"}, default="nystroem"
-        Kernel values with some rows of the data, the landmarks, whitened; or random Fourier features (RBF kernel only),
-        which need no data at all but more components for the same accuracy.
+        Kernel values with some rows of the data, the landmarks, whitened; or random Fourier features (of kernels of
+        differences), which need no data at all but more components for the same accuracy.
     n_components : int, default=512
         Number of landmarks or of Fourier features. More are more accurate; time and memory are proportional to it, with
         a cubic part that shows from a few thousand on.
@@ -34,7 +34,8 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
         Streams take ``n = 10 000`` unless ``alpha`` is given.
     epsilon : float, default=0.1
         Errors up to this cost nothing.
-    kernel : {"rbf", "poly", "linear"}, default="rbf"
+    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
+        Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
         As in `sklearn.svm.SVR`.
     degree : int, default=3

@@ -31,11 +31,11 @@ class BPAClassifier(OneVsRestLearners):
         classes, each of them has a budget of this number, and a part of these bytes.
     C : float, default=1.0
         Largest step. Small values are robust to noise, large ones learn clean data faster.
-    kernel : {"rbf", "poly", "linear"}, default="rbf"
-        Kernel, as in `sklearn.svm.SVC`.
+    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
+        Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, from the rows given to `fit`, or from the first
-        batch of `partial_fit`.
+        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the
+        variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1.0

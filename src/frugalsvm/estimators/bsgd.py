@@ -78,7 +78,8 @@ class BSGDClassifier(BudgetedClassifier):
         Step size for "norma" and "perceptron".
     radius : float, default=None
         Keep the norm of the model within this radius (the margin perceptron's regularization).
-    kernel : {"rbf", "poly", "linear"}, default="rbf"
+    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
+        Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
         As in `sklearn.svm.SVC`. "scale" is computed from the data of `fit`, or from the first batch of
         `partial_fit`.

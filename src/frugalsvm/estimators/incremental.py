@@ -67,11 +67,12 @@ class IncrementalSVC(OnlineClassifier):
     C : float, default=1.0
         Penalty of errors, as in `sklearn.svm.SVC`. To change it later, use `set_C`; if it is set as a parameter, the
         next `partial_fit` moves the model to it first.
-    kernel : {"rbf", "poly", "linear"}, default="rbf"
-        Kernel, as in `sklearn.svm.SVC`.
+    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
+        Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, from the rows given to `fit`, or from the first
-        batch of `partial_fit`. It stays the same from then on, whatever comes or goes.
+        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the
+        variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`. It
+        stays the same from then on, whatever comes or goes.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1.0

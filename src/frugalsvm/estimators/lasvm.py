@@ -278,11 +278,11 @@ class LASVMClassifier(DualClassifier):
         Penalty of errors, as in `sklearn.svm.SVC`.
     s : float, default=-1.0
         Where the ramp ends, below 1: an example with a margin below it is an outlier ("nc", "i").
-    kernel : {"rbf", "poly", "linear"}, default="rbf"
-        Kernel, as in `sklearn.svm.SVC`.
+    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
+        Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, from the rows given to `fit`, or from the first
-        batch of `partial_fit`.
+        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the
+        variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1.0

@@ -40,11 +40,11 @@ class TrackingSVC(DualClassifier):
         Keep support vectors only (section 5.2): less memory and time, without the guarantee. Needs ``process=True``.
     batch : bool, default=False
         The batch counterpart, for comparison: `fit` first reads all examples, and then makes all steps.
-    kernel : {"rbf", "poly", "linear"}, default="rbf"
-        Kernel, as in `sklearn.svm.SVC`.
+    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
+        Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, from the rows given to `fit`, or from the first
-        batch of `partial_fit`.
+        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the
+        variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1.0

@@ -73,16 +73,17 @@ class TVMClassifier(OnlineClassifier):
     m2 : float, default=2.0
         A twin with a decision value above this size makes room for a new one.
     merge_space : {"input", "feature"}, default="input"
-        Where distances and means of twins are taken. "feature" needs the RBF kernel.
+        Where distances and means of twins are taken. "feature" needs the RBF kernel, "input" any but the
+        Laplacian.
     one_sided : bool, default=True
         Whether only twins on the same side of the boundary merge.
     reject : float or None, default=0.2
         A merge is rejected if it would be off its estimated decision value by more than this part; None accepts all.
-    kernel : {"rbf", "poly", "linear"}, default="rbf"
-        Kernel, as in `sklearn.svm.SVC`.
+    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
+        Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, from the rows given to `fit`, or from the first
-        batch of `partial_fit`.
+        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the
+        variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1.0
@@ -213,6 +214,8 @@ class TVMClassifier(OnlineClassifier):
             check_positive("reject", self.reject)
         if self.merge_space == "feature":  # elsewhere the merged vector is not known
             check_kernel("merge_space", "feature", ("gaussian",), self.kernel, "use merge_space='input'")
+        else:  # products with a mean of two rows are made from those with the rows
+            check_kernel("merge_space", "input", ("products",), self.kernel, "use BSGDClassifier or LASVMClassifier")
 
     def _parameters(self):
         total = float(self.C) * int(self.budget)

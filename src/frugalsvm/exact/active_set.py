@@ -34,7 +34,7 @@ Trouble, and what is done about it:
 * *Drift.* ``refresh`` computes g and the factor anew and tells by how much g was wrong.
 """
 
-from frugalsvm._compile import inlined, separate
+from frugalsvm._compile import larger, separate, smaller
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.kernels import self_value
 from frugalsvm.exact.cholesky import dot, solve_lower, solve_upper
@@ -73,7 +73,7 @@ MANY_ZERO_STEPS = 50
 FEW_REPAIRS = 4
 
 
-@inlined
+@separate
 def _open(kernel, state, upwards):
     """Let the point join an empty margin set that asks for the highest bias, or the lowest; whether there is one."""
     n = state.points.counts[0]["n_slots"]
@@ -96,7 +96,7 @@ def _open(kernel, state, upwards):
     return False
 
 
-@inlined
+@separate
 def _aim(kernel, state, cache, c):
     """How the margin set and the bias follow point c, per unit of its coefficient.
 
@@ -120,7 +120,7 @@ def _aim(kernel, state, cache, c):
     return bias_rate, pivot, pivot + left * bias_rate
 
 
-@inlined
+@separate
 def _drive(kernel, state, cache, c, direction, to_end, to_target):
     """Move point c, the margin set following, until it is on its target, at its end, or nobody is left to follow.
 
@@ -130,7 +130,7 @@ def _drive(kernel, state, cache, c, direction, to_end, to_target):
     while state.counts[0]["n_margin"] > 0:
         bias_rate, pivot, own_rate = _aim(kernel, state, cache, c)
         join_at = to_target / own_rate if own_rate > 0.0 else NO_LIMIT
-        step, blocker = first_block(state, direction, min(to_end, join_at))
+        step, blocker = first_block(state, direction, smaller(to_end, join_at))
         follow_rates(state, direction * step)
         change_beta(state, c, direction * step)
         state.scalars[0]["bias"] += direction * step * bias_rate
@@ -143,7 +143,7 @@ def _drive(kernel, state, cache, c, direction, to_end, to_target):
     return ALONE, 0.0
 
 
-@inlined
+@separate
 def _move(kernel, state, cache, c):
     """Move a violator until it joins or reaches an end; returns whether anything moved."""
     f = state.scores[c] + state.scalars[0]["bias"]
@@ -175,7 +175,7 @@ def settle(kernel, state, cache):
         if state.counts[0]["n_margin"] == 0:
             high, low = highest_demand(g, min_f), lowest_demand(g, max_f)
             if high <= low:
-                state.scalars[0]["bias"] = min(max(state.scalars[0]["bias"], high), low)
+                state.scalars[0]["bias"] = smaller(larger(state.scalars[0]["bias"], high), low)
                 return DONE
             _open(kernel, state, True)
         elif state.counts[0]["n_margin"] == state.margin_slots.size:
@@ -191,7 +191,7 @@ def settle(kernel, state, cache):
     return STUCK
 
 
-@inlined
+@separate
 def repair(kernel, state, cache, refresh_after):
     """Make all points optimal after a change, and the margin set exact; now and then, remove rounding errors.
 
@@ -274,6 +274,6 @@ def refresh(kernel, state, cache):
     update_scores(kernel, state, cache)
     for k in range(n):
         if state.upper[k] > state.lower[k]:  # the g of a slot without an example is whatever it was
-            state.scalars[0]["drift"] = max(state.scalars[0]["drift"], abs(state.scores[k] - state.old_scores[k]))
+            state.scalars[0]["drift"] = larger(state.scalars[0]["drift"], abs(state.scores[k] - state.old_scores[k]))
     refactor(kernel, state, cache)
     state.counts[0]["n_since_refresh"] = 0

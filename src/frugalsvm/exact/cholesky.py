@@ -10,7 +10,7 @@ R is stored by rows, in the upper triangle, so that both solves and the rotation
 
 import numpy as np
 
-from frugalsvm._compile import compiled, inlined
+from frugalsvm._compile import compiled, larger, separate
 
 __all__ = ["append", "dot", "remove", "solve_lower", "solve_upper"]
 
@@ -30,7 +30,7 @@ def _subtract(out, factor, row):
         out[i] -= factor * row[i]
 
 
-@inlined
+@separate
 def solve_lower(R, n, out):
     """``out = R^-T out``"""
     for j in range(n):
@@ -38,7 +38,7 @@ def solve_lower(R, n, out):
         _subtract(out[j + 1 : n], out[j], R[j, j + 1 : n])
 
 
-@inlined
+@separate
 def solve_upper(R, n, out):
     """``out = R^-1 out``"""
     for j in range(n - 1, -1, -1):
@@ -71,11 +71,11 @@ def _shift_left(row):
         row[i] = row[i + 1]
 
 
-@inlined
+@separate
 def remove(R, ones, n, index):
     """A member less: its column goes, and rotations bring the rest back to triangular form."""
     for j in range(n):
-        _shift_left(R[j, max(index, j - 1) : n])
+        _shift_left(R[j, larger(index, j - 1) : n])
     # Row j > index lost its diagonal entry to the column before it: what is now at (j, j - 1) is rotated away.
     for j in range(index, n - 1):
         x, y = R[j, j], R[j + 1, j]

@@ -6,7 +6,7 @@ and free them; the arrays grow.
 
 import numpy as np
 
-from frugalsvm._compile import entry, inlined
+from frugalsvm._compile import entry, larger, separate, smaller
 from frugalsvm.core.cache import note_insertion, note_removal
 from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import float64_sum
@@ -43,7 +43,7 @@ def learn(kernel, solver, X, labels, boxes, slots, next_room=doubled):
         if not _has_room(solver.state):
             solver = enlarged(solver, 2 * capacity_of(solver))
         state, cache = solver
-        source = new_source(X, order, state.points, SHORT_BLOCK_ROWS, stays=True)
+        source = new_source(kernel, X, order, state.points, SHORT_BLOCK_ROWS, stays=True)
         work = np.zeros(capacity_of(solver))
         block_rows = rows_at_a_time(source)
         position = _run(kernel, source, labels, boxes, slots, position, block_rows, state, cache, work)
@@ -107,7 +107,7 @@ def _has_room(state):
     return state.counts[0]["n_free"] > 0 or state.points.counts[0]["n_slots"] < state.points.rows.shape[0]
 
 
-@inlined
+@separate
 def _take_slot(state):
     """A free slot, or -1."""
     points = state.points
@@ -120,7 +120,7 @@ def _take_slot(state):
     return points.counts[0]["n_slots"] - 1
 
 
-@inlined
+@separate
 def _visit(kernel, source, i, label, box, state, cache, kernel_values):
     """Learn an example; returns its slot, or -1 if there is none free."""
     points = state.points
@@ -141,7 +141,7 @@ def _visit(kernel, source, i, label, box, state, cache, kernel_values):
     set_box(state, slot, box, 1.0 if label > 0 else 0.0, 0.0 if label > 0 else 1.0)
     set_zone(state, slot, LOW if label > 0 else HIGH)
     f = state.scores[slot] + state.scalars[0]["bias"]
-    if max(state.min_f[slot] - f, f - state.max_f[slot]) > TOLERANCE:
+    if larger(state.min_f[slot] - f, f - state.max_f[slot]) > TOLERANCE:
         points.counts[0]["n_updates"] += 1
         repair(kernel, state, cache, REFRESH)
     return slot
@@ -152,7 +152,7 @@ def _run(kernel, source, labels, boxes, slots, start, block_rows, state, cache, 
     """Learn the examples from position ``start``; returns the position reached, before the end if there is no room."""
     points = state.points
     while start < labels.size:
-        stop = start + load(source, start, min(block_rows - start % block_rows, labels.size - start), points)
+        stop = start + load(source, start, smaller(block_rows - start % block_rows, labels.size - start), points)
         first = start
         while start < stop and (state.counts[0]["n_free"] > 0 or points.counts[0]["n_slots"] < source.state[0]["room"]):
             slot = _visit(kernel, source, start - first, labels[start], boxes[start], state, cache, kernel_values)

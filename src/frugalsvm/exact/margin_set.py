@@ -1,6 +1,6 @@
 """The margin set: points between the ends of their boxes, kept on their targets, and their factored kernel values."""
 
-from frugalsvm._compile import inlined
+from frugalsvm._compile import larger, separate
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.kernels import self_value
 from frugalsvm.exact.cholesky import append, dot, remove, solve_lower
@@ -25,12 +25,12 @@ SINGULAR = 1e-11  # a pivot of this part of K + 1 counts as zero
 NO_RATE = 1e-14
 
 
-@inlined
+@separate
 def _target(state, slot):
     return 1.0 if state.zone[slot] == RISING else -1.0
 
 
-@inlined
+@separate
 def segment_of(state, slot):
     """The ends of the segment that a point in RISING or FALLING is in."""
     if state.zone[slot] == RISING:
@@ -38,7 +38,7 @@ def segment_of(state, slot):
     return state.kink[slot], state.upper[slot]
 
 
-@inlined
+@separate
 def join(state, slot, zone, pivot):
     """Make a point a member; ``column`` has its column."""
     n_margin = state.counts[0]["n_margin"]
@@ -50,7 +50,7 @@ def join(state, slot, zone, pivot):
     state.counts[0]["n_margin"] += 1
 
 
-@inlined
+@separate
 def leave(state, slot):
     """Take a member out of the margin set; its zone stays, so the caller says where it stands."""
     index = state.margin_index[slot]
@@ -63,7 +63,7 @@ def leave(state, slot):
     state.counts[0]["n_margin"] -= 1
 
 
-@inlined
+@separate
 def end_zone(state, slot, upwards):
     """The zone at the end of a segment."""
     if state.zone[slot] == RISING:
@@ -75,7 +75,7 @@ def end_zone(state, slot, upwards):
     return KINK if state.kink[slot] > state.lower[slot] else LOW
 
 
-@inlined
+@separate
 def leave_at_end(state, index, upwards):
     slot = state.margin_slots[index]
     zone = end_zone(state, slot, upwards)
@@ -83,7 +83,7 @@ def leave_at_end(state, index, upwards):
     come_to(state, slot, zone)
 
 
-@inlined
+@separate
 def first_block(state, direction, limit):
     """How far the margin set can go at its rates, ``limit`` at most, and the index of who stops it or -1."""
     blocker = -1
@@ -95,18 +95,18 @@ def first_block(state, direction, limit):
             beta = beta_of(state, slot)
             room = (high - beta) / rate if rate > 0.0 else (low - beta) / rate
             if room < limit:
-                limit, blocker = max(room, 0.0), p
+                limit, blocker = larger(room, 0.0), p
     return limit, blocker
 
 
-@inlined
+@separate
 def follow_rates(state, step):
     """Move the coefficients of the margin set along their rates."""
     for p in range(state.counts[0]["n_margin"]):
         change_beta(state, state.margin_slots[p], step * state.rates[p])
 
 
-@inlined
+@separate
 def come_to(state, slot, zone):
     """Stand at an end exactly, whatever rounding made of the way there."""
     before = beta_of(state, slot)
@@ -114,7 +114,7 @@ def come_to(state, slot, zone):
     state.change[slot] += beta_of(state, slot) - before
 
 
-@inlined
+@separate
 def off_target(state):
     """How far the margin set is from its targets, each member and at most."""
     worst = 0.0
@@ -122,11 +122,11 @@ def off_target(state):
         slot = state.margin_slots[p]
         off = _target(state, slot) - (state.scores[slot] + state.scalars[0]["bias"])
         state.residuals[p] = off
-        worst = max(worst, abs(off))
+        worst = larger(worst, abs(off))
     return worst
 
 
-@inlined
+@separate
 def refactor(kernel, state, cache):
     """The factor from the kernel values; members without a pivot of their own leave, and stand where they are."""
     points = state.points

@@ -1,6 +1,6 @@
 """Passes over all points: who violates, what bias is asked for, and how g follows the coefficients."""
 
-from frugalsvm._compile import compiled, inlined, larger, separate, smaller
+from frugalsvm._compile import compiled, larger, separate, smaller
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.exact.state import NO_LIMIT, beta_of, set_beta
 
@@ -66,7 +66,7 @@ def _add_rows(g, a0, a1, a2, a3, r0, r1, r2, r3):
         g[k] += (a0 * r0[k] + a1 * r1[k]) + (a2 * r2[k] + a3 * r3[k])
 
 
-@inlined
+@separate
 def change_beta(state, slot, change):
     """Change a coefficient; ``update_scores`` is to follow."""
     set_beta(state, slot, beta_of(state, slot) + change)
@@ -99,7 +99,7 @@ def update_scores(kernel, state, cache):
             slot = second
 
 
-@inlined
+@separate
 def _next_change(change, start, n):
     while start < n and change[start] == 0.0:
         start += 1
@@ -120,7 +120,7 @@ def _scale(values, factor):
         values[k] *= factor
 
 
-@inlined
+@separate
 def rescale(state, factor):
     """All boxes times ``factor``, and the coefficients with them."""
     n = state.points.counts[0]["n_slots"]

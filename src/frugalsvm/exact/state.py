@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import inlined
+from frugalsvm._compile import separate
 from frugalsvm._stored import distinct, stored, within
 from frugalsvm.core.expansion import Expansion, new_expansion, resized
 from frugalsvm.core.records import as_numbers, float_record, integer_record
@@ -189,18 +189,18 @@ def with_margin(state, room):
     return state._replace(R=larger.R, **per_member)
 
 
-@inlined
+@separate
 def beta_of(state, slot):
     return state.points.coef[0, slot]
 
 
-@inlined
+@separate
 def set_beta(state, slot, beta):
     state.points.coef[0, slot] = beta
     state.points.weights[0, slot] = beta
 
 
-@inlined
+@separate
 def set_zone(state, slot, zone):
     """Put a point at the end that a zone is, or leave it inside, and say what its f has to be."""
     lower, kink, upper = state.lower[slot], state.kink[slot], state.upper[slot]
@@ -222,7 +222,7 @@ def set_zone(state, slot, zone):
     state.min_f[slot], state.max_f[slot] = min_f, max_f
 
 
-@inlined
+@separate
 def zone_of(state, slot, beta):
     """The zone of a coefficient in a box; what is at an end up to rounding is there."""
     lower, kink, upper = state.lower[slot], state.kink[slot], state.upper[slot]
@@ -236,7 +236,7 @@ def zone_of(state, slot, beta):
     return RISING if beta < kink else FALLING
 
 
-@inlined
+@separate
 def set_box(state, slot, C, plus, minus):
     """The box of a point with such weights."""
     state.lower[slot] = -C * minus

@@ -18,7 +18,7 @@ twin that is removed is unlearned, since it may carry mass. For a negative estim
 
 import numpy as np
 
-from frugalsvm._compile import compiled, entry, inlined, separate
+from frugalsvm._compile import compiled, entry, larger, separate, smaller
 from frugalsvm.core.cache import new_rows, note_insertion
 from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import ADJACENT, copy_row, float64_sum, row_products, rows_dot
@@ -48,7 +48,7 @@ def new_cache(twins):
 def learn(tvm, twins, cache, X, labels, weights, order=None):
     """Learn the rows of ``X``, with ``labels`` +1 and -1 and ``weights``, in ``order``."""
     order = np.arange(X.shape[0]) if order is None else order
-    source = new_source(X, order, twins.state.points)
+    source = new_source(tvm.kernel, X, order, twins.state.points)
     _run(tvm, source, labels[order], weights[order], rows_at_a_time(source), twins, cache)
 
 
@@ -67,7 +67,7 @@ def _run(tvm, source, labels, weights, block_rows, twins, cache):
     points = state.points
     start = 0
     while start < labels.size:
-        stop = start + load(source, start, min(block_rows, labels.size - start), points)
+        stop = start + load(source, start, smaller(block_rows, labels.size - start), points)
         first = start
         fate = PASSED
         while start < stop and fate != ADDED:  # the block's products have no place for a new slot
@@ -96,7 +96,7 @@ def _run(tvm, source, labels, weights, block_rows, twins, cache):
                 notice_sides(tvm, twins, cache)
 
 
-@inlined
+@separate
 def _judge(tvm, source, i, label, weight, twins, cache):
     """What is to become of an example, and the slot that it gets, if it gets one; makes a merge that is needed."""
     state = twins.state
@@ -144,7 +144,7 @@ def _farthest(g, b):
     return best
 
 
-@inlined
+@separate
 def _try(tvm, twins, first, second, products, norm, weight, f_new):
     """Where between the two the merged twin would be, or -1 if that is rejected. From inner products alone."""
     state = twins.state
@@ -175,7 +175,7 @@ def _mix(a, b, h, out):
         out[k] = h * a[k] + (1.0 - h) * b[k]
 
 
-@inlined
+@separate
 def _log_kappa(tvm, twins, first, second):
     """ln K of a pair; for merges in feature space only, whose kernel is Gaussian."""
     if not tvm.in_features:
@@ -185,7 +185,7 @@ def _log_kappa(tvm, twins, first, second):
         return log_kernel_value(twins.kernel_rows[NEW], first)
     product = twins.products[first, second]
     value = kernel_value(tvm.kernel, product, points.norms[first], points.norms[second])
-    return np.log(max(value, 1e-300))
+    return np.log(larger(value, 1e-300))
 
 
 @compiled
@@ -194,7 +194,7 @@ def _between(A, i, other, j, h, out):
         out[MERGED, d] = h * A[i, d] + (1.0 - h) * other[j, d]
 
 
-@inlined
+@separate
 def _take_beta(state, slot):
     """Empty a slot of its coefficient, for another point to come."""
     if state.margin_index[slot] >= 0:
@@ -235,7 +235,7 @@ def _merge(tvm, twins, cache, first, second, h, label, weight):
     note_insertion(cache, first, values, n, cache.state[0]["clock"])
     state.scores[first] = float64_sum(points.coef, 0, values, n)
     set_box(state, first, twins.sums[0]["C"], twins.plus[first], twins.minus[first])
-    beta = min(max(beta, state.lower[first]), state.upper[first])
+    beta = smaller(larger(beta, state.lower[first]), state.upper[first])
     zone = zone_of(state, first, beta)
     set_beta(state, first, beta)
     set_zone(state, first, zone)
@@ -251,7 +251,7 @@ def _note_products(products, slot, values, n, norm):
     products[slot, slot] = norm
 
 
-@inlined
+@separate
 def _put(tvm, source, i, label, weight, twins, cache, slot):
     """The newcomer as a twin of its own, not learned yet."""
     state = twins.state
@@ -274,7 +274,7 @@ def _put(tvm, source, i, label, weight, twins, cache, slot):
     twins.side[slot] = 0
 
 
-@inlined
+@separate
 def _adjust_C(tvm, twins, weight):
     """Keep C times the sum of the weights constant."""
     twins.sums[0]["total"] += weight
@@ -286,7 +286,7 @@ def _adjust_C(tvm, twins, weight):
         _first_box(twins.state, twins)
 
 
-@inlined
+@separate
 def _first_box(state, twins):
     """The box of the first twin, which was made before there was a C."""
     set_box(state, 0, twins.sums[0]["C"], twins.plus[0], twins.minus[0])

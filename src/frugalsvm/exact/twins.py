@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, inlined
+from frugalsvm._compile import compiled, larger, separate, smaller
 from frugalsvm._stored import stored, within
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.kernels import self_value
@@ -119,12 +119,12 @@ def new_twins(budget, n_features):
     )
 
 
-@inlined
+@separate
 def weight_of(twins, k):
     return twins.plus[k] + twins.minus[k]
 
 
-@inlined
+@separate
 def _costs(tvm, twins, cache, k):
     """The cost of merging k with each twin, whatever its side, as scratch."""
     points, costs = twins.state.points, twins.costs
@@ -134,22 +134,22 @@ def _costs(tvm, twins, cache, k):
         own = self_value(tvm.kernel, points.norms[k])
         for j in range(n):
             other = self_value(tvm.kernel, points.norms[j])
-            costs[j] = max(own + other - 2.0 * cache.values[row, j], 0.0)
+            costs[j] = larger(own + other - 2.0 * cache.values[row, j], 0.0)
     else:
         for j in range(n):
-            costs[j] = max(points.norms[k] + points.norms[j] - 2.0 * twins.products[k, j], 0.0)
+            costs[j] = larger(points.norms[k] + points.norms[j] - 2.0 * twins.products[k, j], 0.0)
     s = weight_of(twins, k)
     for j in range(n):
         other = weight_of(twins, j)
         costs[j] *= s * other / (s + other)
 
 
-@inlined
+@separate
 def _recall(twins, k, partner, cost):
     twins.partner[k], twins.cost[k], twins.known[k] = partner, cost, True
 
 
-@inlined
+@separate
 def _look_around(tvm, twins, cache, k, tell_others):
     """Find the cheapest partner of k; ``tell_others`` of k as theirs."""
     _costs(tvm, twins, cache, k)
@@ -164,7 +164,7 @@ def _look_around(tvm, twins, cache, k, tell_others):
     _recall(twins, k, best, cost)
 
 
-@inlined
+@separate
 def notice_sides(tvm, twins, cache):
     """Take note of twins that are new, or crossed the boundary: the others lose them, and they look around."""
     state = twins.state
@@ -192,7 +192,7 @@ def _depart(partner, known, k, n):
             known[j] = False
 
 
-@inlined
+@separate
 def forget_tries(tvm, twins, products, norm, weight, side):
     """For a newcomer with such products and weight: all merges may be tried, also those with itself."""
     state = twins.state
@@ -207,10 +207,10 @@ def forget_tries(tvm, twins, products, norm, weight, side):
         else:
             distance = norm + points.norms[k] - 2.0 * products[k]
         s = weight_of(twins, k)
-        twins.cost_new[k] = max(distance, 0.0) * s * weight / (s + weight)
+        twins.cost_new[k] = larger(distance, 0.0) * s * weight / (s + weight)
 
 
-@inlined
+@separate
 def cheapest(tvm, twins, cache):
     """The cheapest merge that was not tried yet: (i, j), with j = -1 for the newcomer; i = -1 if there is none.
 
@@ -239,10 +239,10 @@ def cheapest(tvm, twins, cache):
         twins.tried[first] = True
         if twins.known[second] and twins.partner[second] == first:
             twins.tried[second] = True
-        return min(first, second), max(first, second)
+        return smaller(first, second), larger(first, second)
 
 
-@inlined
+@separate
 def part_of_first(tvm, s_i, s_j, log_kappa):
     """Where the merged twin is on the way from the second to the first."""
     if tvm.in_features:

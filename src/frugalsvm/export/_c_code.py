@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._version import __version__
-from frugalsvm.export.models import PlainModel, as_type, labels_of, mean_parts
+from frugalsvm.export.models import MATERN, PlainModel, as_type, labels_of, matern_factor, mean_parts
 
 __all__ = [
     "WHAT_PREDICT_RETURNS",
@@ -143,12 +143,22 @@ def _string(text):
 def kernel_function(model, names):
     """The kernel value of a scaled row with vector j."""
     real, suffix, literal = names.real, names.suffix, names.literal
-    if model.kernel == "rbf":
+    if model.kernel == "rbf" or model.kernel in MATERN:
         term = f"const {real} difference = x[k] - vector[k];\n        sum += difference * difference;"
+    elif model.kernel == "laplacian":
+        term = f"sum += fabs{suffix}(x[k] - vector[k]);"
     else:
         term = "sum += x[k] * vector[k];"
-    if model.kernel == "rbf":
+    if model.kernel in ("rbf", "laplacian"):
         end = f"return exp{suffix}(-{literal(model.gamma)} * sum);"
+    elif model.kernel in MATERN:
+        # By Horner's rule
+        *lower, polynomial = map(literal, MATERN[model.kernel])
+        for factor in reversed(lower):
+            polynomial = f"({polynomial} * sum + {factor})"
+        end = (
+            f"sum = sqrt{suffix}({literal(matern_factor(model))} * sum);\n    return {polynomial} * exp{suffix}(-sum);"
+        )
     elif model.kernel == "poly":
         end = (
             f"sum = {literal(model.gamma)} * sum + {literal(model.coef0)};\n"

@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.core.kernels import RBF, Linear, Poly
+from frugalsvm.core.kernels import RBF, Laplacian, Linear, Matern12, Matern32, Matern52, Poly
 from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._base import OnlineClassifier
 from frugalsvm.estimators.incremental import IncrementalSVC
@@ -19,7 +19,16 @@ from frugalsvm.pipelines import StreamPipeline
 
 __all__ = ["plain_model"]
 
-_KERNEL_NAMES: dict[type, str] = {RBF: "rbf", Poly: "poly", Linear: "linear"}  # those that formats have words for
+# Those that formats have words for
+_KERNEL_NAMES: dict[type, str] = {
+    RBF: "rbf",
+    Laplacian: "laplacian",
+    Matern12: "matern12",
+    Matern32: "matern32",
+    Matern52: "matern52",
+    Poly: "poly",
+    Linear: "linear",
+}
 FREQUENCIES_AT_A_TIME = 256  # structured frequencies that are made together
 
 
@@ -122,7 +131,8 @@ def _of_kernel(kernel, vectors, coefficients, intercepts, decision, classes, dty
         coefficients = np.zeros((len(intercepts), 1))
     name = _KERNEL_NAMES.get(type(kernel))
     if name is None:
-        raise ValueError(f"The kernel {type(kernel).__name__} cannot be exported: only rbf, poly and linear can.")
+        known = ", ".join(_KERNEL_NAMES.values())
+        raise ValueError(f"The kernel {type(kernel).__name__} cannot be exported: only {known} can.")
     parameters = kernel._asdict()
     coefficients = np.asarray(coefficients, np.float64)
     return PlainModel(

@@ -81,6 +81,8 @@ def to_libsvm(estimator: Any, path: str | os.PathLike[str]) -> Path:
     """
     model = plain_model(estimator)
     shape = _shape_of(model)
+    if model.kernel not in _KERNEL_NAMES:
+        raise ValueError(f"LIBSVM has no kernel {model.kernel!r}: export the model to ONNX or C.")
     lines = [*_header(model, shape), "SV"]
     columns = [_line(*numbers) for numbers in zip(shape.coefficients.T.tolist(), shape.vectors, strict=True)]
     scaling = _scaling_lines(model)  # an error comes before anything is written
@@ -206,7 +208,7 @@ def to_arrays(estimator: Any) -> dict[str, Any]:
 
 
 def _shape_of(model: PlainModel) -> _Shape:
-    if model.kernel not in _KERNEL_NAMES:
+    if model.kernel == "cosine":
         raise ValueError("LIBSVM has no random Fourier features: use feature_map='nystroem', or export to ONNX or C.")
     if model.decision == "value":
         return _Shape(model.vectors, model.coefficients, -model.intercepts, None)

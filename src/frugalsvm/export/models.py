@@ -1,13 +1,17 @@
 """What every fitted model is as plain numbers, and how they predict.
 
-====== ===========================================
-kernel K(x, v_j)
-====== ===========================================
-rbf    exp(-gamma ||x - v_j||^2)
-poly   (gamma <x, v_j> + coef0)^degree
-linear <x, v_j>
-cosine cos(2 pi (<x, v_j> + offsets_j))
-====== ===========================================
+========= =======================================================
+kernel    K(x, v_j)
+========= =======================================================
+rbf       exp(-gamma ||x - v_j||^2)
+laplacian exp(-gamma sum_f |x_f - v_jf|)
+matern12  exp(-s), s = sqrt(gamma) ||x - v_j||
+matern32  (1 + s) exp(-s), s = sqrt(3 gamma) ||x - v_j||
+matern52  (1 + s + s^2/3) exp(-s), s = sqrt(5 gamma) ||x - v_j||
+poly      (gamma <x, v_j> + coef0)^degree
+linear    <x, v_j>
+cosine    cos(2 pi (<x, v_j> + offsets_j))
+========= =======================================================
 
 "cosine" is a random Fourier feature: angles are in turns, and the amplitude is in the coefficients.
 """
@@ -21,10 +25,21 @@ from scipy.spatial.distance import cdist
 
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["DTYPES", "PlainModel", "as_type", "checked_dtype", "labels_of", "mean_parts", "pairs_of"]
+__all__ = [
+    "DTYPES",
+    "MATERN",
+    "PlainModel",
+    "as_type",
+    "checked_dtype",
+    "labels_of",
+    "matern_factor",
+    "mean_parts",
+    "pairs_of",
+]
 
 ROWS_AT_A_TIME = 1024  # rows whose kernel values are held at once
 DTYPES = ("float32", "float64")
+MATERN = {"matern12": (1.0,), "matern32": (1.0, 1.0), "matern52": (1.0, 1.0, 1.0 / 3.0)}  # factors of powers of s
 _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str"}
 
 
@@ -100,6 +115,11 @@ class PlainModel(NamedTuple):
         vectors = self.vectors.astype(np.float64, copy=False)
         if self.kernel == "rbf":
             return np.exp(-self.gamma * cdist(rows, vectors, "sqeuclidean"))
+        if self.kernel == "laplacian":
+            return np.exp(-self.gamma * cdist(rows, vectors, "cityblock"))
+        if self.kernel in MATERN:
+            s = np.sqrt(matern_factor(self)) * cdist(rows, vectors)
+            return np.polynomial.polynomial.polyval(s, MATERN[self.kernel]) * np.exp(-s)
         products = rows @ vectors.T
         if self.kernel == "poly":
             return (self.gamma * products + self.coef0) ** self.degree
@@ -135,6 +155,11 @@ class PlainModel(NamedTuple):
         if self.classes is None:
             raise ValueError(f"A model that decides by {self.decision!r} needs classes.")
         return self.classes
+
+
+def matern_factor(model: PlainModel) -> float:
+    """What squared distances are multiplied with to be ``s^2``."""
+    return (2 * len(MATERN[model.kernel]) - 1) * model.gamma
 
 
 def pairs_of(n_classes: int) -> list[tuple[int, int]]:

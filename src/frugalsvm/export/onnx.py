@@ -8,7 +8,16 @@ import numpy as np
 from frugalsvm._version import __version__
 from frugalsvm.export._files import write_file
 from frugalsvm.export.extraction import plain_model
-from frugalsvm.export.models import PlainModel, as_type, checked_dtype, labels_of, mean_parts, pairs_of
+from frugalsvm.export.models import (
+    MATERN,
+    PlainModel,
+    as_type,
+    checked_dtype,
+    labels_of,
+    matern_factor,
+    mean_parts,
+    pairs_of,
+)
 
 __all__ = ["to_onnx"]
 
@@ -123,7 +132,12 @@ def _write_scores(graph, model):
 
 def _kernel_values(graph, model):
     if model.kernel == "rbf":
-        return _rbf(graph, model)
+        squares, _ = _squared_distances(graph, model)
+        return graph.node("Exp", graph.node("Mul", squares, graph.number("minus_gamma", -_without_scalar(model).gamma)))
+    if model.kernel in MATERN:
+        return _matern(graph, model)
+    if model.kernel == "laplacian":
+        return _laplacian(graph, model)
     # Factors go into the vectors: runtimes merge scalar ones with the product, and keep them as float32 only.
     factor = model.gamma if model.kernel == "poly" else 1.0
     vectors = factor * model.vectors.astype(np.float64) / (1.0 if model.scale is None else model.scale)
@@ -156,22 +170,58 @@ def _scaled(graph, model, mean, scale):
     return rows
 
 
-def _rbf(graph, model):
-    """``exp(-gamma ||x - v||^2)`` from ``||x||^2 + ||v||^2 - 2 <x, v>``, with an origin near the vectors.
+def _squared_distances(graph, model):
+    """``||x - v||^2`` from ``||x||^2 + ||v||^2 - 2 <x, v>``, with an origin near the vectors; and the sums of norms.
 
     Far from the origin this difference of large numbers would lose its digits; distances do not depend on the origin.
     """
-    if model.scale is not None and model.n_features == 1:  # such a scalar would be merged in float32, see above
-        scale = float(model.scale[0])
-        model = model._replace(vectors=scale * model.vectors, gamma=model.gamma / scale**2, scale=None)
+    model = _without_scalar(model)
     origin, vectors = _seen_from_near(model, graph.dtype)
     rows = _scaled(graph, model, origin, model.scale)
     rounded = as_type(vectors, graph.dtype).astype(np.float64)
     row_norms = graph.node("ReduceSumSquare", rows, axes=[1], keepdims=1)
     twice = graph.node("MatMul", rows, graph.number("twice_vectors", 2 * rounded.T))
     norms = graph.node("Add", row_norms, graph.number("norms", np.square(rounded).sum(axis=1)))
-    squares = graph.node("Max", graph.node("Sub", norms, twice), graph.number("zero", 0.0))
-    return graph.node("Exp", graph.node("Mul", squares, graph.number("minus_gamma", -model.gamma)))
+    return graph.node("Max", graph.node("Sub", norms, twice), graph.number("zero", 0.0)), norms
+
+
+def _without_scalar(model):
+    """The model without a scale that is one number: runtimes would merge that with others in float32, see above."""
+    if model.scale is None or model.n_features != 1:
+        return model
+    scale = float(model.scale[0])
+    gamma = model.gamma / (scale if model.kernel == "laplacian" else scale**2)
+    return model._replace(vectors=scale * model.vectors, gamma=gamma, scale=None)
+
+
+def _matern(graph, model):
+    squares, norms = _squared_distances(graph, model)
+    # The root of a rounding error is a large one: what may be zero is zero.
+    noise = graph.node("Mul", norms, graph.number("rounding", 4 * np.finfo(graph.dtype).eps))
+    squares = graph.node("Where", graph.node("Greater", squares, noise), squares, graph.number("nothing", 0.0))
+    factor = graph.number("matern_factor", matern_factor(_without_scalar(model)))
+    s = graph.node("Sqrt", graph.node("Mul", squares, factor))
+    decay = graph.node("Exp", graph.node("Neg", s))
+    *lower, highest = MATERN[model.kernel]
+    polynomial = graph.number("highest_power", highest)
+    for power in reversed(range(len(lower))):
+        polynomial = graph.node("Mul", polynomial, s)
+        polynomial = graph.node("Add", polynomial, graph.number(f"power_{power}", lower[power]))
+    return graph.node("Mul", polynomial, decay)
+
+
+def _laplacian(graph, model):
+    """All differences at once, which takes memory for rows x vectors x features: there is no operator for less."""
+    model = _without_scalar(model)
+    origin, vectors = _seen_from_near(model, graph.dtype)
+    rows = _scaled(graph, model, origin, model.scale)
+    second, last = (
+        graph.constant(graph.onnx.numpy_helper.from_array(np.array([axis], np.int64), name))
+        for axis, name in ((1, "second_axis"), (2, "last_axis"))
+    )
+    differences = graph.node("Sub", graph.node("Unsqueeze", rows, second), graph.number("vectors", vectors))
+    distances = graph.node("ReduceSum", graph.node("Abs", differences), last, keepdims=0)
+    return graph.node("Exp", graph.node("Mul", distances, graph.number("minus_gamma", -model.gamma)))
 
 
 def _seen_from_near(model: PlainModel, dtype):

@@ -1,8 +1,9 @@
-"""Random Fourier features of the Gaussian kernel: dense frequencies, or structured ones that cost d log(d) a row.
+"""Random Fourier features: dense frequencies, or structured ones that cost d log(d) a row.
 
 ``phi(t) = sqrt(2 / d) cos(nu t + b)`` with ``nu ~ N(0, 2 gamma I)`` and ``b`` uniform on a circle has
 ``E[phi(s).phi(t)] = exp(-gamma ||s - t||^2)`` (A. Rahimi and B. Recht, "Random Features for Large-Scale Kernel
-Machines", NIPS 2007). Angles are in turns here, not in radians: frequencies and offsets are divided by 2 pi.
+Machines", NIPS 2007). Angles are in turns here, not in radians: frequencies and offsets are divided by 2 pi. Other
+kernels of differences have other frequencies (``spectra.py``).
 
 Structured frequencies are those of F. X. Yu et al., "Orthogonal Random Features", NIPS 2016 (SORF): rows are padded
 with zeros to a power of two p, and each block of p frequencies is ``H D1 H D2 H D3``, H the Hadamard matrix and D
@@ -81,24 +82,32 @@ class StructuredFourier(NamedTuple):
         return sizes["d"] <= sizes["b"] * p and p & (p - 1) == 0 and self.n_features <= p
 
 
-def new_fourier(n_features, n_components, gamma, rng, structured):
-    """A random map from ``n_features`` to ``n_components`` features whose inner products are near a Gaussian kernel."""
+def new_fourier(n_features, n_components, gamma, rng, structured, stretch=None):
+    """A random map from ``n_features`` to ``n_components`` features whose inner products are near a Gaussian kernel.
+
+    ``stretch``, for other kernels, are factors of its frequencies; of structured ones, one for each component.
+    """
     per_unit = np.sqrt(2.0 * gamma) / (2.0 * np.pi)
     if structured:
-        factors = _random_factors(n_features, n_components, per_unit, rng)
+        factors = _random_factors(n_features, n_components, per_unit, rng, stretch)
         return StructuredFourier(n_features, factors, rng.random(n_components, np.float32))
     frequencies = rng.standard_normal((n_features, n_components), np.float32)
     frequencies *= np.float32(per_unit)
+    if stretch is not None:
+        frequencies *= stretch
     return DenseFourier(frequencies, rng.random(n_components, np.float32))
 
 
-def _random_factors(n_features, n_components, per_unit, rng):
+def _random_factors(n_features, n_components, per_unit, rng, stretch):
     p = _block_size(n_features)
     n_blocks = -(-n_components // p)
     factors = np.empty((n_blocks, 4, p), np.float32)
     factors[:, :3] = rng.choice(np.array([-1.0, 1.0], np.float32), (n_blocks, 3, p))
     # Three transforms without their 1 / sqrt(p) are an orthogonal matrix times p^1.5
-    factors[:, 3] = np.sqrt(rng.chisquare(p, (n_blocks, p))) * (per_unit / p**1.5)
+    lengths = np.sqrt(rng.chisquare(p, (n_blocks, p))) * (per_unit / p**1.5)
+    if stretch is not None:
+        lengths.reshape(-1)[:n_components] *= stretch
+    factors[:, 3] = lengths
     return factors
 
 

@@ -120,9 +120,10 @@ def conjugate_gradients(xp, hessian, preconditioner, gradients, forcing, max_ste
         curvatures = xp.sum(search * products, axis=1)
         # Where no row is near a margin, the intercept has no curvature: the first direction is as good as any, and how
         # far to go is left to the line search.
+        is_curved = curvatures > _FLAT * sizes
         lengths = xp.where(
-            curvatures > _FLAT * sizes,
-            sizes / xp.clip(curvatures, tiny, None),
+            is_curved,
+            sizes / xp.where(is_curved, curvatures, xp.ones_like(curvatures)),
             xp.full_like(sizes, 1.0 if steps == 1 else 0.0),
         )
         directions = directions + lengths[:, None] * search

@@ -6,6 +6,7 @@ import numpy as np
 
 from frugalsvm._compile import entry
 from frugalsvm._threads import ONE_THREAD, row_blocks
+from frugalsvm.core.capabilities import offers
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.lowrank.fourier import features, moved_phases, new_fourier, prefers_structured
 from frugalsvm.lowrank.landmarks import SAMPLE_PER_LANDMARK, place_landmarks
@@ -18,6 +19,7 @@ from frugalsvm.lowrank.nystroem import (
     new_nystroem,
 )
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER
+from frugalsvm.lowrank.spectra import frequency_factors
 
 __all__ = [
     "MapPlan",
@@ -65,8 +67,9 @@ class MapPlan(NamedTuple):
         structured = self.structured
         if structured == "auto":
             structured = prefers_structured(self.n_features, self.n_components, sparse)
-        is_structured = structured and not for_device
-        return new_fourier(self.n_features, self.n_components, self.kernel.gamma, rng, is_structured)
+        is_structured = structured and not for_device and not offers(self.kernel, "l1")
+        stretch = frequency_factors(self.kernel, self.n_features, self.n_components, rng)
+        return new_fourier(self.n_features, self.n_components, self.kernel.gamma, rng, is_structured, stretch)
 
 
 def width_of(feature_map):

@@ -12,12 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, entry, matrix_product
+from frugalsvm._compile import compiled, entry, generic, matrix_product
 from frugalsvm._stored import are_squared_norms, stored
 from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.namespace import HOST
+from frugalsvm.core.blocks import distance_rows, is_of_products
 from frugalsvm.core.fastmath import float64_sum, rows_dot
-from frugalsvm.core.kernels import kernel_block, values_in_row
+from frugalsvm.core.kernels import kernel_block, pairing_of, values_in_row
+from frugalsvm.core.l1_distances import L1Distances, rows_distances
+from frugalsvm.core.pairing import Products
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER
 from frugalsvm.lowrank.products import BLOCK_ROWS as STEADY_ROWS
 from frugalsvm.lowrank.symmetric import cholesky, inverse_of_lower
@@ -75,11 +78,14 @@ def new_nystroem(kernel, landmarks, threshold=1e-7, rank=None, passes=ONE_AFTER_
 def _kernel_matrix(kernel, landmarks, passes):
     """Kernel values between landmarks, and the squared norms of these, in float64."""
     exact = np.ascontiguousarray(landmarks, np.float64)
-    norms, products = np.square(exact).sum(axis=1), exact @ exact.T
-    matrix = np.empty_like(products)
+    norms, matrix = np.square(exact).sum(axis=1), np.empty((len(exact), len(exact)))
+    products = exact @ exact.T if is_of_products(kernel) else None
 
     def fill(rows):
-        kernel_block(kernel, products[rows], norms, norms[rows], matrix[rows])
+        if products is None:
+            distance_rows(kernel, exact[rows], exact, matrix[rows])
+        else:
+            kernel_block(kernel, products[rows], norms, norms[rows], matrix[rows])
 
     passes.each(fill, *matrix.shape)
     return matrix, norms
@@ -138,6 +144,8 @@ def kernel_rows(nystroem, X, out, *, steady=False):
     ``steady``: in which a row does not depend on its neighbors, see `frugalsvm.lowrank.products`.
     """
     if not isinstance(X, np.ndarray):
+        if not is_of_products(nystroem.kernel):
+            return distance_rows(nystroem.kernel, X, nystroem.landmarks, out)
         return _sparse_rows(nystroem, X, out)
     work_space = _work_space(nystroem, STEADY_ROWS if steady else BLOCK_ROWS)
     no_weights = np.empty((0, len(nystroem.landmarks)))
@@ -178,6 +186,21 @@ def _sparse_rows(nystroem, X, out):
     return out
 
 
+@generic
+def _meet_landmarks(pairing, rows, first, last, landmarks, padded, products):
+    """The numbers that a kernel is made of, for some rows and all landmarks."""
+
+
+@_meet_landmarks.implement(Products)
+def _products_with_landmarks(pairing, rows, first, last, landmarks, padded, products):
+    _multiply_block(rows, first, last, landmarks, padded, products)
+
+
+@_meet_landmarks.implement(L1Distances)
+def _distances_of_landmarks(pairing, rows, first, last, landmarks, padded, products):
+    rows_distances(rows, first, last, landmarks, padded.reshape(padded.size), products)
+
+
 @compiled
 def _multiply_block(rows, first, last, landmarks, padded, products):
     """Inner products of some rows with all landmarks: of a block of one size, whose last rows may be zeros."""
@@ -200,7 +223,7 @@ def _write_values(kernel, landmarks, norms, rows, padded, products, values, weig
     keeps = len(values) == len(rows)
     for first in range(0, len(rows), len(padded)):
         last = first + len(padded) if first + len(padded) < len(rows) else len(rows)
-        _multiply_block(rows, first, last, landmarks, padded, products)
+        _meet_landmarks(pairing_of(kernel), rows, first, last, landmarks, padded, products)
         for i in range(first, last):
             own = values[i if keeps else 0]
             values_in_row(kernel, products[i - first], norms, rows_dot(rows, i, rows, i), own)

@@ -107,7 +107,7 @@ class RowPath:
 
     def _to_learn(self, learner):
         parts, expansion = learner
-        source, block_rows, work = _arrays_for(self._matrix, expansion)
+        source, block_rows, work = _arrays_for(parts.kernel, self._matrix, expansion)
         code = machine_code_for(run, parts, source, self._label, NO_WEIGHTS, 1, block_rows, expansion, work)
         return _Prepared(code, parts, source, block_rows, expansion, work)
 
@@ -236,6 +236,6 @@ class RowPath:
 _NOTHING: Any = nullcontext()
 
 
-def _arrays_for(matrix, expansion):
-    source = new_source(matrix, FIRST, expansion)
+def _arrays_for(kernel, matrix, expansion):
+    source = new_source(kernel, matrix, FIRST, expansion)
     return source, rows_at_a_time(source), new_workspace(expansion)

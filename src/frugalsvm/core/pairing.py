@@ -1,0 +1,224 @@
+"""The number that a kernel is made of, for two rows: their inner product, or the sum of their absolute differences.
+
+Sources of examples (``lookahead.py``) compute it for many pairs; which one, their field ``pairing`` says. Inner
+products come with squared norms, so that they serve kernels of Euclidean distances as well; there BLAS does the work.
+L1 distances, of which no matrix product makes a block, have loops of their own (``l1_distances.py``).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frugalsvm._compile import compiled, generic, matrix_product, separate
+from frugalsvm.core.fastmath import row_products, rows_dot
+
+__all__ = [
+    "PRODUCTS",
+    "Products",
+    "add_feature",
+    "add_two_features",
+    "block_pairs",
+    "column_pairs",
+    "exact_pair",
+    "pair",
+    "row_pairs",
+    "slot_sum",
+    "start_pairs",
+]
+
+
+class Products(NamedTuple):
+    """``<x, z>``"""
+
+
+PRODUCTS = Products()
+MANY_ZEROS = 7  # rows with so many times as many values as are not zero are multiplied without the zeros
+MANY_FEATURES = 16  # from here on that is worth a look
+
+
+@generic
+def pair(pairing, A, i, B, j):
+    """The number of ``A[i]`` and ``B[j]`` in the type of the matrices."""
+
+
+@generic
+def exact_pair(pairing, rows, i, j):
+    """The number of two rows and their squared norms, with every sum in float64, whatever the type of the rows."""
+
+
+@generic
+def row_pairs(pairing, A, i, B, n, out, stride):
+    """``out[j stride]`` is the number of ``A[i]`` and ``B[j]``, ``j < n``.
+
+    B and ``out`` must have room for a multiple of four.
+    """
+
+
+@generic
+def column_pairs(pairing, matrix, i, columns, stride, out, n):
+    """The same for rows kept feature by feature, ``stride`` to a feature: ``out[j]`` for ``j < n``."""
+
+
+@generic
+def block_pairs(pairing, block, count, columns, stride, out):
+    """The same for the first ``count`` rows of a block and ``stride`` others: ``out[i stride + j]``."""
+
+
+# Of sparse rows, features that are zero need no visit.
+
+
+@generic
+def slot_sum(pairing, rows, slot):
+    """The number of a row and a row of zeros."""
+
+
+@generic
+def start_pairs(pairing, slot_sums, out, n):
+    """The numbers of a row of zeros and others, of which `slot_sum` is known, to which features are added."""
+
+
+@generic
+def add_feature(pairing, a, column, out, n):
+    """Add a feature that is ``a`` in a row and ``column[j]`` in the others."""
+
+
+@generic
+def add_two_features(pairing, a, column, b, other, out, n):
+    """Add two features at a time: less traffic to the numbers."""
+
+
+# --- inner products -----------------------------------------------------------------------------------------
+
+
+@pair.implement(Products)
+def _product(pairing, A, i, B, j):
+    return rows_dot(A, i, B, j)
+
+
+@exact_pair.implement(Products)
+def _exact_product(pairing, rows, i, j):
+    product = norm_x = norm_z = 0.0
+    for f in range(rows.shape[1]):
+        a, b = np.float64(rows[i, f]), np.float64(rows[j, f])
+        product += a * b
+        norm_x += a * a
+        norm_z += b * b
+    return product, norm_x, norm_z
+
+
+@row_pairs.implement(Products)
+def _row_products(pairing, A, i, B, n, out, stride):
+    row_products(A, i, B, n, out, stride)
+
+
+@block_pairs.implement(Products)
+def _block_products(pairing, block, count, columns, stride, out):
+    if _has_many_zeros(block, count):
+        for i in range(count):
+            _products_without_zeros(block, i, columns, stride, out[i * stride :], stride)
+    else:
+        _block_product(block, count, columns, stride, out)
+
+
+@compiled
+def _has_many_zeros(block, count):
+    n_others, zero = 0, block.dtype.type(0)
+    for i in range(count):
+        for f in range(block.shape[1]):
+            n_others += block[i, f] != zero
+    return MANY_ZEROS * n_others < count * block.shape[1]
+
+
+@separate
+def _products_without_zeros(matrix, i, columns, stride, out, n):
+    """Products, value by value that is not zero: less code, and memory is no obstacle where they are few."""
+    zero = matrix.dtype.type(0)
+    for j in range(n):
+        out[j] = zero
+    for f in range(matrix.shape[1]):
+        if matrix[i, f] != zero:
+            _add_one(matrix[i, f], columns[f * stride :], out, n)
+
+
+@compiled
+def _block_product(block, count, columns, stride, products):
+    """``products = block[:count] @ columns``, row after row in a flat array."""
+    n_features = block.shape[1]
+    # Transposed support vectors: to multiply with their transpose takes BLAS twice as long for blocks of this size.
+    matrix = columns[: n_features * stride].reshape(n_features, stride)
+    matrix_product(block[:count], matrix, products[: count * stride].reshape(count, stride))
+
+
+@slot_sum.implement(Products)
+def _no_slot_sum(pairing, rows, slot):
+    return rows.dtype.type(0)
+
+
+@start_pairs.implement(Products)
+def _start_products(pairing, slot_sums, out, n):
+    for j in range(n):
+        out[j] = 0.0
+
+
+@add_feature.implement(Products)
+def _add_feature(pairing, a, column, out, n):
+    _add_one(a, column, out, n)
+
+
+@add_two_features.implement(Products)
+def _add_two_features(pairing, a, column, b, other, out, n):
+    _add_pair(a, column, b, other, out, n)
+
+
+@column_pairs.implement(Products)
+def _column_products(pairing, matrix, i, columns, stride, out, n):
+    n_features = matrix.shape[1]
+    if n_features > MANY_FEATURES and _has_many_zeros(matrix[i : i + 1], 1):
+        _products_without_zeros(matrix, i, columns, stride, out, n)
+        return
+    # Several features at a time: less traffic to the products.
+    if n_features > 1:
+        _set_pair(matrix[i, 0], columns, matrix[i, 1], columns[stride:], out, n)
+    else:
+        _set_one(matrix[i, 0], columns, out, n)
+    f = 2
+    while f + 4 <= n_features:
+        _add_four(matrix, i, f, columns[f * stride :], stride, out, n)
+        f += 4
+    if f + 2 <= n_features:
+        _add_pair(matrix[i, f], columns[f * stride :], matrix[i, f + 1], columns[(f + 1) * stride :], out, n)
+        f += 2
+    if f < n_features:
+        _add_one(matrix[i, f], columns[f * stride :], out, n)
+
+
+@compiled
+def _set_one(a, column, out, n):
+    for j in range(n):
+        out[j] = a * column[j]
+
+
+@compiled
+def _set_pair(a, column, b, other, out, n):
+    for j in range(n):
+        out[j] = a * column[j] + b * other[j]
+
+
+@compiled
+def _add_one(a, column, out, n):
+    for j in range(n):
+        out[j] += a * column[j]
+
+
+@compiled
+def _add_pair(a, column, b, other, out, n):
+    for j in range(n):
+        out[j] += a * column[j] + b * other[j]
+
+
+@compiled
+def _add_four(matrix, i, f, columns, stride, out, n):
+    a, b, c, d = matrix[i, f], matrix[i, f + 1], matrix[i, f + 2], matrix[i, f + 3]
+    first, second, third, fourth = columns, columns[stride:], columns[2 * stride :], columns[3 * stride :]
+    for j in range(n):
+        out[j] += (a * first[j] + b * second[j]) + (c * third[j] + d * fourth[j])

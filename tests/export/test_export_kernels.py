@@ -1,0 +1,30 @@
+"""Fitted models with heavy-tailed kernels predict the same as plain numbers, in ONNX and in C."""
+
+import numpy as np
+import pytest
+from export_support import CompiledModel, assert_same_scores, exported_onnx
+from oracles import kernels as oracle
+
+from frugalsvm import ASSETClassifier
+from frugalsvm.export import plain_model
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = 100.0 + rng.normal(size=(300, 4))  # so far away that the model has an origin
+    return X, (np.abs(X - 100.0).sum(axis=1) > 3.0).astype(int)
+
+
+@pytest.mark.parametrize("name", ["laplacian", *oracle.ORDERS])
+def test_fitted_models(rows, name, tmp_path):
+    X, y = rows
+    model = ASSETClassifier(n_components=40, kernel=name, random_state=0).fit(X, y)
+    scores = model.decision_function(X)
+    plain = plain_model(model)
+    assert plain.kernel == name
+    expected = oracle.value(name, plain.scaled(X), plain.vectors, model.gamma_) @ plain.coefficients[0]
+    np.testing.assert_allclose(plain.decision_function(X), expected + plain.intercepts, rtol=1e-9, atol=1e-9)
+    assert_same_scores(plain.decision_function(X), scores)
+    assert_same_scores(CompiledModel(model, tmp_path, dtype="float64").scores(X), scores)
+    assert_same_scores(exported_onnx(model, X, "float64")[1], scores)
