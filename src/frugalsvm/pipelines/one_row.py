@@ -229,7 +229,7 @@ class RowPath:
             return prepared._replace(scoring=prepared.scoring._replace(vectors=vectors))
         expansion = estimator.scoring_expansion()
         scoring = new_scoring(estimator.kernel_, new_vectors(expansion, 1), self._matrix, any_size=True)
-        scoring.next_row[0] = 1
+        scoring.next_row[0] = scoring.n_scored[0] = 1  # so that there is nothing to do
         return _Scoring(machine_code_for(score_some, scoring, 0, 1), scoring, expansion)
 
 
