@@ -421,7 +421,7 @@ def generic(declaration: Callable) -> Any:
     return dispatch
 
 
-def _select(predicate: str) -> Any:
+def _select(predicate: str, in_python: Callable) -> Any:
     """An intrinsic ``a if a <predicate> b else b`` for numbers, that LLVM vectorizes inside reductions."""
 
     @intrinsic
@@ -443,6 +443,9 @@ def _select(predicate: str) -> Any:
 
         return both(a, b), generate
 
+    # Bodies of generic functions also run as ordinary Python, where Numba's intrinsics cannot be called.
+    kind = type(choose)
+    choose.__class__ = type(kind.__name__, (kind,), {"__call__": staticmethod(in_python)})
     return choose
 
 
@@ -513,5 +516,5 @@ if INTERPRETED:
 else:
     # The builtin max and min, and an if, all keep a reduction scalar: about 0.7 ns a value against 0.1. Besides, the
     # builtin ones are compiled again for each constant and each pair of types.
-    larger, smaller = _select(">"), _select("<")
+    larger, smaller = _select(">", max), _select("<", min)
     matrix_product = _product  # by the library that SciPy has; b may be transposed

@@ -55,7 +55,7 @@ def test_rows_of_mostly_zeros(expansion, X):
     X[:, 1:] = 0.0
     scoring = new_scoring(KERNEL, new_vectors(expansion, N_ROWS), X)
     score_rows(scoring)
-    np.testing.assert_allclose(scoring.out[:, 0], direct(expansion, X), rtol=1e-12)
+    np.testing.assert_allclose(scoring.out[:, 0], direct(expansion, X), rtol=1e-12, atol=1e-12)
 
 
 def test_vectors_that_have_changed(expansion, X):
@@ -100,7 +100,7 @@ def test_calls_end_now_and_then(expansion, X, monkeypatch):
     scoring = new_scoring(KERNEL, new_vectors(expansion, N_ROWS), X)
     score_rows(scoring)
     assert len(calls) >= N_ROWS // 64
-    np.testing.assert_allclose(scoring.out[:, 0], direct(expansion, X), rtol=1e-12)
+    np.testing.assert_allclose(scoring.out[:, 0], direct(expansion, X), rtol=1e-12, atol=1e-12)
 
 
 def test_after_an_error_no_thread_goes_on(expansion, X, monkeypatch):
