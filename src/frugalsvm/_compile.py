@@ -23,6 +23,7 @@ Numba that lacks one gets the others, with a warning, and gives the same numbers
 import hashlib
 import inspect
 import pickle
+import threading
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -46,6 +47,7 @@ from frugalsvm._one_writer import one_writer
 
 __all__ = [
     "INTERPRETED",
+    "add_to",
     "code_folder",
     "compile_notice",
     "compiled",
@@ -57,6 +59,7 @@ __all__ = [
     "matrix_product",
     "separate",
     "smaller",
+    "value_of",
 ]
 
 INTERPRETED = bool(_config.DISABLE_JIT)
@@ -418,7 +421,7 @@ def generic(declaration: Callable) -> Any:
     return dispatch
 
 
-def _select(predicate: str) -> Any:
+def _select(predicate: str, in_python: Callable) -> Any:
     """An intrinsic ``a if a <predicate> b else b`` for numbers, that LLVM vectorizes inside reductions."""
 
     @intrinsic
@@ -440,7 +443,51 @@ def _select(predicate: str) -> Any:
 
         return both(a, b), generate
 
+    # Bodies of generic functions also run as ordinary Python, where Numba's intrinsics cannot be called.
+    kind = type(choose)
+    choose.__class__ = type(kind.__name__, (kind,), {"__call__": staticmethod(in_python)})
     return choose
+
+
+@intrinsic
+def _fetch_and_add(typing_context, counter, step):
+    """``counter[0] += step`` as one operation of the processor; returns the value before."""
+    if not isinstance(counter, types.Array) or counter.dtype != types.int64 or not isinstance(step, types.Integer):
+        return None
+
+    def generate(context, builder, signature, args):
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        return builder.atomic_rmw("add", array.data, args[1], "acq_rel")
+
+    return types.int64(counter, types.int64), generate
+
+
+@intrinsic
+def _load(typing_context, counter):
+    """``counter[0]`` as it is in memory now, whatever it was a moment ago."""
+    if not isinstance(counter, types.Array) or counter.dtype != types.int64:
+        return None
+
+    def generate(context, builder, signature, args):
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        return builder.load_atomic(array.data, "acquire", 8)
+
+    return types.int64(counter), generate
+
+
+_counting = threading.Lock()
+
+
+def _add_interpreted(counter, step):
+    with _counting:
+        before = int(counter[0])
+        counter[0] += step
+    return before
+
+
+# Threads work together by these. Of those that add to ``counter[0]``, each gets another value, the one before; who
+# sees the sum also sees what the others wrote to memory before they added to it.
+add_to, value_of = (_add_interpreted, lambda counter: int(counter[0])) if INTERPRETED else (_fetch_and_add, _load)
 
 
 @intrinsic
@@ -469,5 +516,5 @@ if INTERPRETED:
 else:
     # The builtin max and min, and an if, all keep a reduction scalar: about 0.7 ns a value against 0.1. Besides, the
     # builtin ones are compiled again for each constant and each pair of types.
-    larger, smaller = _select(">"), _select("<")
+    larger, smaller = _select(">", max), _select("<", min)
     matrix_product = _product  # by the library that SciPy has; b may be transposed

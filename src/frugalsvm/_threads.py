@@ -141,7 +141,8 @@ class _Job:
             _here.is_working = False
             with self._changed:
                 self._n_working -= 1
-                self._changed.notify_all()
+                if self._n_working == 0:  # not each time: who waits would wake up for nothing
+                    self._changed.notify_all()
 
     def _take_items(self) -> None:
         while self.error is None and (i := next(self._next)) < len(self._items):
@@ -149,6 +150,11 @@ class _Job:
                 self.results[i] = self._function(self._items[i])
             except BaseException as error:
                 self.error = error
+
+    def abandon(self) -> None:
+        """No other thread begins; nobody waits for those that work."""
+        with self._changed:
+            self._is_over = True
 
     def end(self) -> None:
         """Wait for those that work; no other begins."""
@@ -212,6 +218,21 @@ class Threads:
         if job.error is not None:
             raise job.error
         return job.results
+
+    def lead(self, function: Callable[[int], Any], count: int) -> None:
+        """``function(0)`` here while others, fewer than ``count``, run ``function(1)``, ``function(2)`` and so on.
+
+        It is over when ``function(0)`` is: that must know when the others have done their part, and do all of it where
+        nobody helps. So the results need not wait until sixteen threads have had Python's lock once more.
+        """
+        n_helpers = 0 if getattr(_here, "is_working", False) else min(self.count, count) - 1
+        job = _Job(function, range(1, n_helpers + 1))
+        if n_helpers > 0:
+            _pool.offer(job, n_helpers)
+        try:
+            function(0)
+        finally:
+            job.abandon()
 
 
 ONE_THREAD = Threads(1)

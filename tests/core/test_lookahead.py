@@ -73,7 +73,9 @@ PAIRS = {
 each_pairing = pytest.mark.parametrize("pairing", PAIRS)
 
 
-def check_walk(X, dense, kind, *, rate=0.5, seed=0, n_slots=7, block_rows=None, pairing="products", stays=False):
+def check_walk(
+    X, dense, kind, *, rate=0.5, seed=0, n_slots=7, block_rows=None, pairing="products", stays=False, vectors_kept=1.0
+):
     """Walk through X in random order with random changes; returns the sizes of the blocks."""
     rng = np.random.default_rng(seed)
     n_features = dense.shape[1]
@@ -81,6 +83,7 @@ def check_walk(X, dense, kind, *, rate=0.5, seed=0, n_slots=7, block_rows=None, 
     model.rows[:n_slots] = rng.normal(size=(n_slots, n_features))
     model.counts[0]["n_slots"] = n_slots
     vectors = rng.normal(size=(N_ROWS, n_features)).astype(dense.dtype)
+    vectors[rng.random(vectors.shape) > vectors_kept] = 0.0
     slots, in_use = random_changes(rng, n_slots, rate)
     order = rng.permutation(N_ROWS)
 
@@ -125,6 +128,14 @@ def test_dense_blocks(rate, pairing):
     blocks = check_walk(X, X, DenseBlocks, rate=rate, pairing=pairing)
     if rate == 0.0:
         assert blocks == [64, 64, 64, 64, 44]
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.5])
+def test_dense_blocks_of_mostly_zeros(sparse_rows, rate):
+    _, dense = sparse_rows
+    check_walk(dense, dense, DenseBlocks, rate=rate, vectors_kept=0.1)
+    mixed = np.where(np.arange(N_ROWS)[:, None] < N_ROWS // 2, dense, 1.0 + dense)  # some blocks, in random order
+    check_walk(mixed, mixed, DenseBlocks, rate=rate, block_rows=20)
 
 
 @each_pairing

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from frugalsvm.core.dense_scores import UnfitRowsError, largest_size
 from frugalsvm.core.expansion import new_expansion
 from frugalsvm.core.fastmath import magnitude_bits
 from frugalsvm.core.kernels import RBF
-from frugalsvm.core.predict import UnfitRowsError, decision_values, largest_size
+from frugalsvm.core.predict import decision_values
 
 
 def model(n_features, dtype):

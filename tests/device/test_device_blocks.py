@@ -65,6 +65,8 @@ SLOW_SETTINGS = [
     {"learner": "norma", "eta0": 0.5},
     {"learner": "perceptron", "radius": 20.0},
     {"kernel": "poly", "maintenance": "remove", "gamma": 0.3, "degree": 2},
+    {"kernel": "laplacian", "maintenance": "remove", "gamma": 1.0},
+    {"kernel": "matern32", "maintenance": "remove", "gamma": 1.0},
     {"average": "post"},
 ]
 

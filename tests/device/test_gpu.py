@@ -79,7 +79,7 @@ def test_fits_with_heavy_tailed_kernels(torch, wave, name):
     there, here = (ASSETClassifier(kernel=name, device=device, **SETTINGS).fit(X, y) for device in ("cuda", "cpu"))
     scores, expected = there.decision_function(X), here.decision_function(X)
     assert np.corrcoef(scores, expected)[0, 1] > 0.9999  # smooth kernels have small eigenvalues, which are rounded
-    np.testing.assert_allclose(there.set_params(device="cpu").decision_function(X), scores, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(there.set_params(device="cpu").decision_function(X), scores, rtol=1e-2, atol=1e-2)
 
 
 @pytest.mark.parametrize("scale", [1.0, 30.0])

@@ -26,7 +26,10 @@ BAD_PARAMETERS = {
     "unknown loss": ({"loss": "logistic"}, "loss='logistic' is not one of '"),
     "unknown kernel": ({"kernel": "sigmoid"}, "kernel='sigmoid' is not one of 'rbf'"),
     "unknown structure": ({"structured": "yes"}, "structured='yes' is not one of 'auto', True, False"),
-    "fourier of a polynomial": ({"feature_map": "fourier", "kernel": "poly"}, "'fourier' works with kernel='rbf' only"),
+    "fourier of a polynomial": (
+        {"feature_map": "fourier", "kernel": "poly"},
+        "'fourier' works with kernel='rbf' or kernel='laplacian'",
+    ),
     "C of 0": ({"C": 0}, "C must be a positive number, not 0"),
     "negative C": ({"C": -1.0}, "C must be a positive number, not -1.0"),
     "C that is nan": ({"C": np.nan}, "C must be a positive number, not nan"),

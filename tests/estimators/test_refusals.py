@@ -42,7 +42,7 @@ BAD_PARAMETERS = {
     "budget of True": ({"budget": True}, "budget must be an integer"),
     "budget that is no size": ({"budget": "lots"}, "not a size"),
     "budget of too few bytes": ({"budget": "79B"}, "fewer than 2 support vectors of 40 bytes each"),
-    "unknown kernel": ({"kernel": "sigmoid"}, "kernel='sigmoid' is not one of 'rbf'"),
+    "unknown kernel": ({"kernel": "sigmoid"}, "kernel='sigmoid' is not one of '"),
     "negative gamma": ({"gamma": -1.0}, "gamma must be a positive number, not -1.0"),
     "gamma that is nan": ({"gamma": np.nan}, "gamma must be a positive number"),
     "unknown gamma": ({"gamma": "large"}, "gamma='large' is not one of 'scale', 'auto'"),

@@ -1,7 +1,5 @@
 """Scores of many rows, block by block on several threads: the same as on one, whatever the rows are like."""
 
-import threading
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -35,17 +33,22 @@ X, _ = blobs(1000, 12, 3, seed=1)
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    """Blocks for other threads, however little there is to do; the blocks that were scored, with their threads."""
+    """Rows for other threads, however little there is to do; how many blocks were run side by side, call by call."""
     monkeypatch.setattr(_scoring, "_WORTH_A_THREAD", 1)
     monkeypatch.setattr(_scoring, "_ROWS_OF_SCORES", 1)
-    scored, whole = [], _scoring._Rows.at
+    ran, run, lead = [], _scoring.Threads.run, _scoring.Threads.lead
 
-    def at(rows, block):
-        scored.append((block, threading.get_ident()))
-        return whole(rows, block)
+    def note_run(threads, function, items):
+        ran.append(len(items))
+        return run(threads, function, items)
 
-    monkeypatch.setattr(_scoring._Rows, "at", at)
-    return scored
+    def note_lead(threads, function, count):
+        ran.append(count)
+        return lead(threads, function, count)
+
+    monkeypatch.setattr(_scoring.Threads, "run", note_run)
+    monkeypatch.setattr(_scoring.Threads, "lead", note_lead)
+    return ran
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -56,7 +59,7 @@ def test_scores_do_not_depend_on_the_number_of_threads(name, sparse, small_block
     alone = model.set_params(n_jobs=1).decision_function(rows)
     small_blocks.clear()
     together = model.set_params(n_jobs=3).decision_function(rows)
-    assert len(small_blocks) == 6
+    assert small_blocks[0] == (6 if sparse else 3)
     assert model.n_kernel_evals_ == counts  # of training
     np.testing.assert_array_equal(together, alone)
     np.testing.assert_array_equal(model.predict(rows), model.classes_[alone.argmax(axis=1)])
@@ -68,7 +71,7 @@ def model():
 
 
 def test_little_to_do_stays_on_one_thread(model):
-    assert len(_scoring._blocks(X, len(model.support_rows()), 16)) == 1
+    assert _scoring._n_threads(X, len(model.support_rows()), 16) == 1
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

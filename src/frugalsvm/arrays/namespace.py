@@ -253,7 +253,7 @@ class Arrays:
         """``out[i, j] = sum_f |rows[i, f] - columns[f, j]|`` in float32."""
         if self.is_gpu:
             return l1_on_gpu(self._torch, rows, columns)
-        if self.is_torch:
+        if self._torch is not None:
             return self._torch.cdist(rows, columns.T, p=1.0)
         from scipy.spatial.distance import cdist
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, generic, inlined
+from frugalsvm._compile import compiled, generic, inlined, separate
 from frugalsvm._stored import stored, within
-from frugalsvm.core.fastmath import first_argmax
+from frugalsvm.core.fastmath import CHUNK, first_argmax
 from frugalsvm.core.kernels import UNIT_KERNELS, self_value
 from frugalsvm.core.lookahead import slot_row
 from frugalsvm.core.records import as_numbers, integer_record
@@ -155,7 +155,23 @@ def _rename(slot, last, dropped):
 @inlined
 def _look_again(neighbors, kernel, source, expansion, n, work):
     """Find the neighbors that are unknown, among the first n slots."""
-    for j in range(n):
-        if neighbors.slot[j] == UNKNOWN:
-            slot_row(kernel, source, j, expansion, work)
-            _settle(neighbors, kernel, work.kernel_row, expansion.norms, j, n)
+    j = _next_unknown(neighbors.slot, 0, n)
+    while j < n:
+        slot_row(kernel, source, j, expansion, work)
+        _settle(neighbors, kernel, work.kernel_row, expansion.norms, j, n)
+        j = _next_unknown(neighbors.slot, j + 1, n)
+
+
+@separate
+def _next_unknown(slot, first, n):
+    """The next slot of which the neighbor is unknown, from ``first``; n if there is none."""
+    for start in range(first, n, CHUNK):
+        stop = start + CHUNK if start + CHUNK < n else n
+        n_unknown = 0
+        for j in range(start, stop):
+            n_unknown += slot[j] == UNKNOWN
+        if n_unknown > 0:  # most often there is none
+            for j in range(start, stop):
+                if slot[j] == UNKNOWN:
+                    return j
+    return n

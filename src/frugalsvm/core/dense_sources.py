@@ -1,6 +1,7 @@
 """Sources of dense rows, with many features and with few.
 
-* ``DenseBlocks``: one matrix product for a block of examples, by BLAS. Best for about 9 features or more.
+* ``DenseBlocks``: one matrix product for a block of examples, by BLAS. Best for about 9 features or more. Where nearly
+  all values are zero, the others alone are multiplied.
 * ``DenseColumns``: the support vectors kept feature by feature; an example's products are a few vectorized
   additions. Nothing to look ahead to: best for few features.
 """
@@ -26,6 +27,7 @@ from frugalsvm.core.pairing import block_pairs, column_pairs, row_pairs
 
 __all__ = [
     "FEW_FEATURES",
+    "FEW_ROWS",
     "ODD_SLOTS",
     "DenseBlocks",
     "DenseColumns",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, generic, matrix_product
+from frugalsvm._compile import compiled, generic, matrix_product, separate
 from frugalsvm.core.fastmath import row_products, rows_dot
 
 __all__ = [
@@ -32,6 +32,8 @@ class Products(NamedTuple):
 
 
 PRODUCTS = Products()
+MANY_ZEROS = 7  # rows with so many times as many values as are not zero are multiplied without the zeros
+MANY_FEATURES = 16  # from here on that is worth a look
 
 
 @generic
@@ -111,7 +113,31 @@ def _row_products(pairing, A, i, B, n, out, stride):
 
 @block_pairs.implement(Products)
 def _block_products(pairing, block, count, columns, stride, out):
-    _block_product(block, count, columns, stride, out)
+    if _has_many_zeros(block, count):
+        for i in range(count):
+            _products_without_zeros(block, i, columns, stride, out[i * stride :], stride)
+    else:
+        _block_product(block, count, columns, stride, out)
+
+
+@compiled
+def _has_many_zeros(block, count):
+    n_others, zero = 0, block.dtype.type(0)
+    for i in range(count):
+        for f in range(block.shape[1]):
+            n_others += block[i, f] != zero
+    return MANY_ZEROS * n_others < count * block.shape[1]
+
+
+@separate
+def _products_without_zeros(matrix, i, columns, stride, out, n):
+    """Products, value by value that is not zero: less code, and memory is no obstacle where they are few."""
+    zero = matrix.dtype.type(0)
+    for j in range(n):
+        out[j] = zero
+    for f in range(matrix.shape[1]):
+        if matrix[i, f] != zero:
+            _add_one(matrix[i, f], columns[f * stride :], out, n)
 
 
 @compiled
@@ -147,6 +173,9 @@ def _add_two_features(pairing, a, column, b, other, out, n):
 @column_pairs.implement(Products)
 def _column_products(pairing, matrix, i, columns, stride, out, n):
     n_features = matrix.shape[1]
+    if n_features > MANY_FEATURES and _has_many_zeros(matrix[i : i + 1], 1):
+        _products_without_zeros(matrix, i, columns, stride, out, n)
+        return
     # Several features at a time: less traffic to the products.
     if n_features > 1:
         _set_pair(matrix[i, 0], columns, matrix[i, 1], columns[stride:], out, n)

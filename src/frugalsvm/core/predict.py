@@ -1,31 +1,17 @@
 """Decision values for many rows: the scoring half of training, without the learning."""
 
-from functools import cache
-
 import numpy as np
 
-from frugalsvm._compile import entry, generic, inlined, larger, smaller
-from frugalsvm.core.dense_sources import DenseBlocks, DenseColumns
+from frugalsvm._compile import compiled, entry, generic, inlined, larger, smaller
+from frugalsvm.core.dense_scores import UnfitRowsError, most_bits, new_scoring, new_vectors, score_rows
 from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import float64_sum, magnitude_bits, weighted_sums
 from frugalsvm.core.kernels import kernel_row, scored_row
 from frugalsvm.core.lookahead import example_norm, load, products_row
 from frugalsvm.core.sources import new_source, rows_at_a_time
-from frugalsvm.core.sparse_source import SparseColumns
 from frugalsvm.core.workspace import new_workspace
 
-__all__ = ["ANY_SIZE", "UnfitRowsError", "confidence", "decision_values", "largest_size", "score_example", "scored"]
-
-ANY_SIZE = np.iinfo(np.int64).max
-
-
-class UnfitRowsError(ValueError):
-    """Rows with values that are not finite, or so large that squared norms would not be."""
-
-
-def largest_size(n_features, dtype) -> float:
-    """The largest value that rows may have: squared norms, and their sums with others, do not overflow."""
-    return (float(np.finfo(dtype).max) / (4 * n_features)) ** 0.5
+__all__ = ["confidence", "decision_values", "score_example", "scored"]
 
 
 @generic
@@ -53,23 +39,9 @@ def _scored_by_products(source, kernel, i, expansion, work):
     expansion.counts[0]["n_kernel_evals"] += n
 
 
-@generic
+@compiled
 def _largest_bits(source, count):
     """`magnitude_bits` of the largest value of the ``count`` examples that were loaded."""
-
-
-@_largest_bits.implement(DenseBlocks, DenseColumns)
-def _largest_bits_of_block(source, count):
-    block = source.block
-    most = magnitude_bits(block.dtype.type(0))
-    for i in range(count):
-        for f in range(block.shape[1]):
-            most = larger(most, magnitude_bits(block[i, f]))
-    return most
-
-
-@_largest_bits.implement(SparseColumns)
-def _largest_bits_of_rows(source, count):
     most = magnitude_bits(source.data.dtype.type(0))
     for i in range(count):
         row = source.order[source.state[0]["start"] + i]
@@ -79,12 +51,12 @@ def _largest_bits_of_rows(source, count):
 
 
 @entry
-def _score_all(kernel, source, n_rows, block_rows, expansion, work, out, most_bits):
-    """Score all rows; false at the first block with a value that is larger than ``most_bits`` says, or NaN."""
+def _score_sparse(kernel, source, n_rows, block_rows, expansion, work, out, largest):
+    """Score all rows of a CSR matrix; false at the first value whose bits are above ``largest``."""
     start = 0
     while start < n_rows:
         count = load(source, start, smaller(block_rows, n_rows - start), expansion)
-        if _largest_bits(source, count) > most_bits:
+        if _largest_bits(source, count) > largest:
             return False
         for i in range(count):
             score_example(kernel, source, i, expansion, work)
@@ -95,13 +67,13 @@ def _score_all(kernel, source, n_rows, block_rows, expansion, work, out, most_bi
 
 
 @entry
-def _score_all_in_float64(kernel, source, n_rows, block_rows, expansion, work, out, most_bits):
+def _score_sparse_in_float64(kernel, source, n_rows, block_rows, expansion, work, out, largest):
     """The same with sums in float64."""
     n = expansion.counts[0]["n_slots"]
     start = 0
     while start < n_rows:
         count = load(source, start, smaller(block_rows, n_rows - start), expansion)
-        if _largest_bits(source, count) > most_bits:
+        if _largest_bits(source, count) > largest:
             return False
         for i in range(count):
             products = source.products[products_row(source, i, expansion) :]
@@ -120,20 +92,23 @@ def decision_values(kernel, expansion, X, *, in_float64=False):
 
     Raises `UnfitRowsError` for values above `largest_size`: rows are looked at while they are in the cache.
     """
+    if not isinstance(X, np.ndarray):
+        return _sparse_values(kernel, expansion, X, in_float64)
+    scoring = new_scoring(kernel, new_vectors(expansion, len(X), in_float64=in_float64), X)
+    score_rows(scoring)
+    return scoring.out
+
+
+def _sparse_values(kernel, expansion, X, in_float64):
     expansion = expansion._replace(counts=expansion.counts.copy())
     n_rows = X.shape[0]
     out = np.empty((n_rows, expansion.n_outputs))
     source = new_source(kernel, X, np.arange(n_rows), expansion)
-    score = _score_all_in_float64 if in_float64 else _score_all
-    work, most_bits = new_workspace(expansion), _most_bits(X.shape[1], X.dtype)
-    if not score(kernel, source, n_rows, rows_at_a_time(source), expansion, work, out, most_bits):
+    score = _score_sparse_in_float64 if in_float64 else _score_sparse
+    work, largest = new_workspace(expansion), most_bits(X.shape[1], X.dtype)
+    if not score(kernel, source, n_rows, rows_at_a_time(source), expansion, work, out, largest):
         raise UnfitRowsError
     return out
-
-
-@cache
-def _most_bits(n_features, dtype):
-    return int(magnitude_bits(dtype.type(largest_size(n_features, dtype))))
 
 
 def confidence(values):

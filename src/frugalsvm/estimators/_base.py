@@ -20,10 +20,10 @@ from frugalsvm.arrays.namespace import arrays_on, is_torch, on_host
 from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.core.origin import Origin, followed, origin_at, relative
-from frugalsvm.core.predict import confidence, decision_values
-from frugalsvm.estimators._origin import absolute_rows, check_size, first_origin, relative_rows
+from frugalsvm.core.predict import confidence
+from frugalsvm.estimators._origin import absolute_rows, check_size, check_values, first_origin, relative_rows
 from frugalsvm.estimators._predictor import Predictor
-from frugalsvm.estimators._scoring import Scorer, best_columns, scores_by_blocks
+from frugalsvm.estimators._scoring import Scorer, predicted_labels, scores_by_blocks
 from frugalsvm.estimators._unchanged import learn_on_copies, unchanged_on_error
 from frugalsvm.estimators._validation import (
     AS_IT_IS,
@@ -78,26 +78,29 @@ class KernelEstimator(BaseEstimator):
         """Refuse rows whose squared norms are too large for the type in which kernels are computed."""
         check_size(X, self._type_of(X))
 
+    def _check_values(self, X):
+        check_values(X, self._type_of(X), type(self).__name__)
+
     def _type_of(self, X):
         """The type in which kernels of rows are computed."""
         return np.dtype(np.float32) if self._in_float32 or is_torch(X) or X.dtype.kind != "f" else X.dtype
 
     def _new_rows(self, X, dtype):
         """Validated rows of an estimator that is to be fitted; their origin is not known yet."""
-        X = validated_rows(self, X, reset=True, dtype=dtype)
-        self.check_size(X)
+        X = validated_rows(self, X, reset=True, dtype=dtype, check_finite=False)
+        self._check_values(X)
         return X
 
     def _known_rows(self, X, dtype):
         """Validated rows of a fitted estimator, relative to its origin and of its type."""
         origin = self._origin
         if origin is None or origin.is_zero:
-            X = validated_rows(self, X, reset=False, dtype=dtype)
+            X = validated_rows(self, X, reset=False, dtype=dtype, check_finite=False)
         else:
             # Rounding comes after the subtraction.
             X = validated_rows(self, X, reset=False, dtype=AS_IT_IS if dtype == AS_IT_IS else None)
             X = relative_rows(X, origin, self._type_of(X) if dtype in (None, AS_IT_IS) else dtype)
-        self.check_size(X)
+        self._check_values(X)
         return X
 
     def _with_origin(self, X, *, whole):
@@ -180,8 +183,7 @@ class StreamClassifier(ClassifierMixin, KernelEstimator):
         scores = self._scores_on(X, device)
         if len(self.classes_) == 1:
             return np.repeat(self.classes_, len(scores))
-        is_binary = scores.shape[1] == 1
-        return self.classes_[(scores[:, 0] >= 0).astype(int) if is_binary else best_columns(scores, self.n_jobs)]
+        return predicted_labels(scores, self.classes_, self.n_jobs)
 
     # --- learning -----------------------------------------------------------------------------------------
 
@@ -444,8 +446,8 @@ class OnlineClassifier(StreamClassifier):
 
     def _scorer(self) -> Scorer:
         """The model, ready to score rows: what does not depend on them is done once."""
-        kernel, expansion = self._kernel, self.scoring_expansion()
-        return Scorer(expansion, lambda rows: decision_values(kernel, expansion, rows))
+        expansion = self.scoring_expansion()
+        return Scorer(self._kernel, expansion, np.zeros(expansion.n_outputs))
 
     def _device_scores(self, X, arrays) -> np.ndarray:
         check_is_fitted(self)

@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils import assert_all_finite
 
 from frugalsvm.arrays.namespace import is_torch, on_host
 from frugalsvm.core.capabilities import offers
+from frugalsvm.core.dense_scores import largest_size
 from frugalsvm.core.origin import (
     FAR_ROWS,
     Origin,
@@ -17,11 +19,18 @@ from frugalsvm.core.origin import (
     relative,
     some_rows,
 )
-from frugalsvm.core.predict import largest_size
 from frugalsvm.estimators._tensors import relative_tensor
 from frugalsvm.estimators._warn import warn_caller
 
-__all__ = ["absolute_rows", "check_size", "first_origin", "for_known_rows", "relative_rows"]
+__all__ = [
+    "absolute_rows",
+    "are_small",
+    "check_size",
+    "check_values",
+    "first_origin",
+    "for_known_rows",
+    "relative_rows",
+]
 
 _TENSOR_ROWS = 2**16
 _CANCELS = 1e-4  # errors of squared distances, relative to their size, of which users should know
@@ -91,6 +100,22 @@ def check_gamma(gamma, dtype) -> None:
             f"gamma is {gamma:.1e}, which is too large for {np.dtype(dtype)}: features are that small. Scale them, for "
             "example with sklearn.preprocessing.StandardScaler."
         )
+
+
+def check_values(X, dtype, name: str) -> None:
+    """Refuse rows, for the estimator of a name, that are not finite or whose squared norms overflow."""
+    if isinstance(X, np.ndarray) and X.dtype.kind == "f":
+        if are_small(X, largest_size(X.shape[1], dtype)):  # nearly always, and one pass is enough to know it
+            return
+        assert_all_finite(X, estimator_name=name, input_name="X")
+    check_size(X, dtype)
+
+
+def are_small(X, largest) -> bool:
+    """Whether the sum of all squares of a C-contiguous array is so small that no value is above ``largest``, or NaN."""
+    values = X.ravel()
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(values.dot(values) <= largest**2)
 
 
 def check_size(X, dtype) -> None:

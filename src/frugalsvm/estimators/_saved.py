@@ -9,10 +9,10 @@ from sklearn.utils import check_random_state
 from frugalsvm._threads import thread_count
 from frugalsvm.budgeted.policy import Unlimited
 from frugalsvm.core.capabilities import offers
+from frugalsvm.core.dense_scores import largest_size
 from frugalsvm.core.expansion import Expansion, coefficients, new_expansion
 from frugalsvm.core.kernels import UNIT_KERNELS
 from frugalsvm.core.outputs import n_outputs_for
-from frugalsvm.core.predict import largest_size
 from frugalsvm.core.records import as_numbers
 from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators._validation import new_kernel

@@ -1,10 +1,12 @@
-"""Scores of many rows, block by block on several threads: the checks of the rows included.
+"""Scores of many rows on several threads: the checks of the rows included.
 
-A block of rows is checked, made relative to the origin, and scored while it is in the cache. Passes over all rows,
-one after the other on one thread, would take longer than sixteen threads need for the scores.
+Dense rows are scored by compiled code that does all of it (``core/dense_scores.py``). Sparse rows, and those of other
+types, are converted and scored block by block. Passes over all rows, one after the other on one thread, would take
+longer than sixteen threads need for the scores.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,14 +14,15 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from frugalsvm._threads import Threads, blas_threads, row_blocks, thread_count
+from frugalsvm.core.dense_scores import UnfitRowsError, largest_size, new_scoring, new_vectors, score_rows
 from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.core.origin import relative
-from frugalsvm.core.outputs import n_outputs_for
-from frugalsvm.core.predict import UnfitRowsError, largest_size
+from frugalsvm.core.predict import decision_values
+from frugalsvm.estimators._origin import are_small
 from frugalsvm.estimators._validation import without_duplicates
 
-__all__ = ["Scorer", "best_columns", "rows_to_score", "scores_by_blocks"]
+__all__ = ["Scorer", "predicted_labels", "rows_to_score", "scores_by_blocks"]
 
 # Work is counted in multiplications: about 30 take a nanosecond.
 _WORTH_A_THREAD = 1e7  # to wake one up, and to wait for Python's lock, takes a tenth of the time for this
@@ -33,27 +36,46 @@ _VALUES_TO_CHECK = 2**21  # about a millisecond
 class Scorer(NamedTuple):
     """A model, ready to score rows as the kernel sees them."""
 
+    kernel: Any
     expansion: Expansion
-    scores: Callable[[Any], np.ndarray]  # called by several threads; raises `UnfitRowsError`
+    bias: np.ndarray  # (n_outputs,)
+    in_float64: bool = False  # as in `decision_values`
+    finish: Callable[[np.ndarray], np.ndarray] | None = None  # makes scores of the values of all outputs
+
+    def scores(self, rows: Any) -> np.ndarray:
+        """Scores of rows on one thread; raises `UnfitRowsError`."""
+        values = decision_values(self.kernel, self.expansion, rows, in_float64=self.in_float64) + self.bias
+        return values if self.finish is None else self.finish(values)
 
 
 def scores_by_blocks(estimator: Any, X: Any, scorer: Scorer) -> np.ndarray:
     """Scores of rows that users pass, one column for each output; the rows are checked on the way."""
     rows = _Rows(estimator, X, scorer.expansion.rows.dtype)
-    out = np.empty((len(rows), n_outputs_for(len(estimator.classes_))))
-
-    def score(block):
-        out[block] = scorer.scores(rows.at(block))
-
     threads, n_slots = Threads(thread_count(estimator.n_jobs)), int(scorer.expansion.counts[0]["n_slots"])
-    blocks = _blocks(rows.X, n_slots, threads.count)
+    n_threads = _n_threads(rows.X, n_slots, threads.count)
+    score = _dense_scores if rows.are_plain else _scores_of_blocks
     try:
-        # Blocks side by side, or one product after another on several threads.
-        with blas_threads(1) if len(blocks) > 1 else estimator._products_with(n_slots, len(rows)):
-            threads.run(score, blocks)
+        # Rows side by side, or one product after another on several threads.
+        with blas_threads(1) if n_threads > 1 else estimator._products_with(n_slots, len(rows)):
+            return score(scorer, rows, threads, n_threads)
     except UnfitRowsError:
         return scorer.scores(estimator._known_rows(X, rows.dtype))  # which says what is wrong with them
-    return out
+
+
+def _dense_scores(scorer: Scorer, rows: "_Rows", threads: Threads, n_threads: int) -> np.ndarray:
+    vectors = new_vectors(scorer.expansion, len(rows), in_float64=scorer.in_float64, bias=scorer.bias)
+    scoring = new_scoring(scorer.kernel, vectors, rows.X, n_threads=n_threads, shift=rows.shift)
+    threads.lead(partial(score_rows, scoring), n_threads)
+    finish = scorer.finish
+    if finish is None:
+        return scoring.out
+    blocks = row_blocks(len(rows), n_threads, most=_MOST_ROWS)
+    return np.concatenate(threads.run(lambda block: finish(scoring.out[block]), blocks))
+
+
+def _scores_of_blocks(scorer: Scorer, rows: "_Rows", threads: Threads, n_threads: int) -> np.ndarray:
+    blocks = _blocks(rows.X, n_threads)
+    return np.concatenate(threads.run(lambda block: scorer.scores(rows.at(block)), blocks))
 
 
 def rows_to_score(estimator: Any, X: Any, threads: Threads) -> Any:
@@ -68,9 +90,7 @@ def rows_to_score(estimator: Any, X: Any, threads: Threads) -> Any:
     largest = largest_size(rows.shape[1], estimator._type_of(rows))
 
     def is_good(block):
-        values = rows[block].ravel()
-        with np.errstate(over="ignore", invalid="ignore"):
-            return bool(values.dot(values) <= largest**2)  # then each of them is at most the largest; NaN is not
+        return are_small(rows[block], largest)
 
     blocks = row_blocks(len(rows), threads.count, _VALUES_TO_CHECK // rows.shape[1])
     return rows if all(threads.run(is_good, blocks)) else estimator._known_rows(X, None)
@@ -89,6 +109,17 @@ class _Rows:
         else:  # tables and the like, which are converted as a whole
             self.X, self._origin = estimator._known_rows(X, dtype), None
 
+    @property
+    def are_plain(self) -> bool:
+        """Whether compiled code takes the rows as they are."""
+        X = self.X
+        return isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64) and X.flags.c_contiguous
+
+    @property
+    def shift(self) -> np.ndarray | None:
+        """What is to be subtracted from the rows; None is nothing."""
+        return None if self._origin is None or self._origin.is_zero else self._origin.point
+
     def __len__(self) -> int:
         return self.X.shape[0]
 
@@ -99,25 +130,33 @@ class _Rows:
         return np.ascontiguousarray(X) if isinstance(X, np.ndarray) else without_duplicates(X)
 
 
-def _blocks(X: Any, n_slots: int, n_threads: int) -> list[slice]:
-    """How rows are shared out: nothing for other threads to do where there is little to do.
+def _n_threads(X: Any, n_slots: int, n_threads: int) -> int:
+    """How many threads score rows: nothing for other threads to do where there is little to do."""
+    n_rows = X.shape[0]
+    n_values = X.shape[1] if isinstance(X, np.ndarray) else X.nnz / n_rows
+    work = n_rows * n_slots * (n_values + _KERNEL_VALUE)
+    return max(1, int(min(n_threads, work // _WORTH_A_THREAD, n_rows // BLOCK_ROWS)))
+
+
+def _blocks(X: Any, n_threads: int) -> list[slice]:
+    """How rows that must be converted are shared out.
 
     Threads begin one after the other, and cores are not equally fast: most rows are in one block for each thread, the
     others in small ones for those that are ready first. Rows are multiplied `BLOCK_ROWS` at a time. Blocks are whole
     numbers of that, so that scores do not depend on them.
     """
-    is_dense, n_rows = isinstance(X, np.ndarray), X.shape[0]
-    work = n_rows * n_slots * ((X.shape[1] if is_dense else X.nnz / n_rows) + _KERNEL_VALUE)
-    n_blocks = max(1, int(min(n_threads, work // _WORTH_A_THREAD)))
-    most = _MOST_ROWS if is_dense else None  # sparse rows have arrays for each block that are worth many rows
-    n_first = n_rows if n_blocks == 1 else int(_FIRST_SHARE * n_rows) // BLOCK_ROWS * BLOCK_ROWS
-    first = row_blocks(n_first, n_blocks, most=most, step=BLOCK_ROWS)
-    rest = row_blocks(n_rows - n_first, n_blocks, most=most, step=BLOCK_ROWS) if n_first < n_rows else []
+    n_rows = X.shape[0]
+    most = _MOST_ROWS if isinstance(X, np.ndarray) else None  # sparse rows have arrays for each block
+    n_first = n_rows if n_threads == 1 else int(_FIRST_SHARE * n_rows) // BLOCK_ROWS * BLOCK_ROWS
+    first = row_blocks(n_first, n_threads, most=most, step=BLOCK_ROWS)
+    rest = row_blocks(n_rows - n_first, n_threads, most=most, step=BLOCK_ROWS) if n_first < n_rows else []
     return first + [slice(block.start + n_first, block.stop + n_first) for block in rest]
 
 
-def best_columns(scores: np.ndarray, n_jobs: Any) -> np.ndarray:
-    """The index of the largest score in each row, the first one of equals."""
+def predicted_labels(scores: np.ndarray, classes: np.ndarray, n_jobs: Any) -> np.ndarray:
+    """The class of the largest score in each row, the first one of equals; of two, the second one from zero upwards."""
+    if scores.shape[1] == 1:
+        return np.where(scores[:, 0] >= 0, classes[1:], classes[:1])
     threads = Threads(thread_count(n_jobs))
     blocks = row_blocks(len(scores), threads.count, _ROWS_OF_SCORES)
-    return np.concatenate(threads.run(lambda block: scores[block].argmax(axis=1), blocks))
+    return np.concatenate(threads.run(lambda block: classes[scores[block].argmax(axis=1)], blocks))

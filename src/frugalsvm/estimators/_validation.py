@@ -66,10 +66,11 @@ def _float_type_of(X: Any):
     return [np.float64, np.float32]
 
 
-def validated_rows(estimator, X, *, reset: bool, dtype=None, allow_nan: bool = False):
+def validated_rows(estimator, X, *, reset: bool, dtype=None, allow_nan: bool = False, check_finite: bool = True):
     """Finite rows as a C-contiguous array or a CSR matrix without duplicates, float32 or float64.
 
-    With ``allow_nan``, dense rows may have NaN for missing values.
+    With ``allow_nan``, dense rows may have NaN for missing values. Without ``check_finite``, for callers that look at
+    all values anyway, they may be anything.
 
     With ``dtype=AS_IT_IS``, for devices, small integers stay what they are, and tensors stay where they are.
     """
@@ -89,7 +90,7 @@ def validated_rows(estimator, X, *, reset: bool, dtype=None, allow_nan: bool = F
         accept_sparse="csr",
         dtype=_float_type_of(X) if dtype is None else dtype,
         order="C",
-        ensure_all_finite="allow-nan" if allow_nan and not issparse(X) else True,
+        ensure_all_finite=True if issparse(X) else "allow-nan" if allow_nan else check_finite,
     )
     return X if isinstance(X, np.ndarray) else without_duplicates(X)
 

@@ -30,7 +30,6 @@ from frugalsvm.exact.one_vs_one import (
     learn_pairs,
     left_out_values,
     no_examples,
-    pair_values,
     pairs_of,
     support_of,
     votes,
@@ -418,8 +417,8 @@ class IncrementalSVC(OnlineClassifier):
         return (self._supporting()[1] if self._predictor is None else self._predictor.coef).T
 
     def _scorer(self):
-        kernel, expansion, bias = self._kernel, self._expansion, self.intercept_
-        return Scorer(expansion, lambda rows: self._class_scores(pair_values(kernel, expansion, bias, rows)))
+        finish = None if len(self.classes_) == 2 else self._class_scores
+        return Scorer(self._kernel, self._expansion, self.intercept_, in_float64=True, finish=finish)
 
     def _class_scores(self, values):
         return values if values.shape[1] == 1 else votes(values, len(self.classes_))

@@ -180,8 +180,7 @@ class DualClassifier(OnlineClassifier):
         return expansion.coef[:, : expansion.counts[0]["n_slots"]].T
 
     def _scorer(self):
-        kernel, expansion, bias = self._kernel, self._expansion, self.intercept_
-        return Scorer(expansion, lambda rows: decision_values(kernel, expansion, rows, in_float64=True) + bias)
+        return Scorer(self._kernel, self._expansion, self.intercept_, in_float64=True)
 
     @property
     def intercept_(self):

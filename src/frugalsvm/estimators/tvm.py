@@ -270,8 +270,7 @@ class TVMClassifier(OnlineClassifier):
         return coefficients(self._expansion)
 
     def _scorer(self):
-        without, bias = super()._scorer(), self.intercept_
-        return without._replace(scores=lambda rows: without.scores(rows) + bias)
+        return super()._scorer()._replace(bias=self.intercept_)
 
     @property
     def intercept_(self):

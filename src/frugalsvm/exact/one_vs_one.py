@@ -21,7 +21,6 @@ __all__ = [
     "learn_pairs",
     "left_out_values",
     "no_examples",
-    "pair_values",
     "pairs_of",
     "solvers_of",
     "support_of",
@@ -134,7 +133,7 @@ def expansion_of(examples, solvers, n_learned):
     return whole
 
 
-def pair_values(kernel, expansion, bias, X):
+def _pair_values(kernel, expansion, bias, X):
     """The decision values of all pairs."""
     return decision_values(kernel, expansion, X, in_float64=True) + bias
 
@@ -145,7 +144,7 @@ def left_out_values(kernel, examples, solvers, next_room, threads=ONE_THREAD):
     if len(solvers) > 1:  # those that do not know the class of an example
         expansion, bias = expansion_of(examples, solvers, 0), [optimal_bias(solver.state) for solver in solvers]
         for m, indices, slots in examples.at_home():
-            values[indices] = pair_values(kernel, expansion, bias, solvers[m].state.points.rows[slots])
+            values[indices] = _pair_values(kernel, expansion, bias, solvers[m].state.points.rows[slots])
     both_classes = [[] for _ in solvers]
     for m, indices, slots in examples.by_solver():
         both_classes[m].append((indices, slots))

@@ -9,6 +9,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from platform import python_version
 from typing import Any, NamedTuple
@@ -114,6 +115,7 @@ def save(
     )
 
 
+@cache  # reading what is installed took half of the time of a save
 def _library_versions() -> dict[str, str]:
     found = {"frugalsvm": __version__, "python": python_version()}
     for name in ("numba", "numpy", "scikit-learn", "scipy"):

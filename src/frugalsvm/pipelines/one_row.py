@@ -17,9 +17,9 @@ from frugalsvm._compile import machine_code_for
 from frugalsvm._threads import blas_threads
 from frugalsvm.budgeted.learner import Learner
 from frugalsvm.budgeted.sgd import run
+from frugalsvm.core.dense_scores import DenseScoring, new_scoring, new_vectors, refreshed, score_some
 from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.origin import far_limit
-from frugalsvm.core.predict import ANY_SIZE, _score_all
 from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
 from frugalsvm.estimators._writable import prepare_to_learn
@@ -35,7 +35,7 @@ FIRST = np.arange(1)
 
 
 class _Prepared(NamedTuple):
-    """What the compiled functions take besides the row, and their machine code."""
+    """What learning takes besides the row and its label, and its machine code."""
 
     code: Any
     parts: Any
@@ -43,6 +43,14 @@ class _Prepared(NamedTuple):
     block_rows: int
     expansion: Expansion
     work: Any
+
+
+class _Scoring(NamedTuple):
+    """The row and all that scores it, the machine code, and the expansion that the weights are of."""
+
+    code: Any
+    scoring: DenseScoring
+    expansion: Expansion
 
 
 def row_path_for(estimator, scaler):
@@ -92,9 +100,8 @@ class RowPath:
             self._limit = min(self._limit, far_limit(estimator.kernel_, dtype))
         self._learners = [self._to_learn(learner) for learner in learners]
         self._n_seen = self._counts[0]["n_seen"]
-        self._scoring: _Prepared | None = None
+        self._scoring: _Scoring | None = None
         self._scored_at = -1
-        self._out = np.empty((1, len(learners) if len(learners) > 1 else learners[0].expansion.n_outputs))
         size = shape[0] * shape[1]
         self._threads = (lambda: _NOTHING) if size <= ONE_THREAD else (lambda: blas_threads(estimator.n_jobs, size))
 
@@ -207,23 +214,23 @@ class RowPath:
         if self._scoring is None or n_seen != self._scored_at:
             self._scoring = self._to_score()
             self._scored_at = n_seen
-        code, kernel, source, block_rows, expansion, work = self._scoring
+        code, scoring, _ = self._scoring
+        scoring.next_row[0] = scoring.n_scored[0] = 0
         with self._threads():
-            code(kernel, source, 1, block_rows, expansion, work, self._out, ANY_SIZE)
-        return self._out[0]
+            code(scoring, 0, 1)
+        return scoring.out[0]
 
     def _to_score(self):
         """The model as it is now; what was prepared before is used again where it fits."""
         estimator, prepared = self._estimator, self._scoring
         if prepared is not None and len(self._learners) == 1:
-            estimator.scoring_expansion(prepared.expansion)
-            prepared.source.state[0]["is_filled"] = 0
-            return prepared
+            expansion = estimator.scoring_expansion(prepared.expansion)
+            vectors = refreshed(prepared.scoring.vectors, int(expansion.counts[0]["n_slots"]))
+            return prepared._replace(scoring=prepared.scoring._replace(vectors=vectors))
         expansion = estimator.scoring_expansion()
-        kernel = estimator.kernel_
-        source, block_rows, work = _arrays_for(kernel, self._matrix, expansion)
-        code = machine_code_for(_score_all, kernel, source, 0, block_rows, expansion, work, self._out, ANY_SIZE)
-        return _Prepared(code, kernel, source, block_rows, expansion, work)
+        scoring = new_scoring(estimator.kernel_, new_vectors(expansion, 1), self._matrix, any_size=True)
+        scoring.next_row[0] = scoring.n_scored[0] = 1  # so that there is nothing to do
+        return _Scoring(machine_code_for(score_some, scoring, 0, 1), scoring, expansion)
 
 
 _NOTHING: Any = nullcontext()

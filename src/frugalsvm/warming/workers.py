@@ -56,9 +56,9 @@ def _folder() -> str | None:
     """The folder, or the one above the folders, with machine code."""
     from frugalsvm._compile import code_folder
     from frugalsvm.budgeted.sgd import run
-    from frugalsvm.core.predict import _score_all
+    from frugalsvm.core.dense_scores import score_some
 
-    folders = [code_folder(function) for function in (run, _score_all)]
+    folders = [code_folder(function) for function in (run, score_some)]
     return os.path.commonpath([folder for folder in folders if folder]) if all(folders) else None
 
 

@@ -3,6 +3,9 @@
 Each kernel is machine code of its own, which takes seconds to compile: one kernel for each family in the fast suite.
 """
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from oracles import kernels as oracle
@@ -157,3 +160,22 @@ def test_far_from_zero(table, name):
         for shift in (0.0, 2.0**20)
     )
     np.testing.assert_allclose(far.decision_function(X + 2.0**20), near.decision_function(X), atol=2e-2)
+
+
+DEFAULT_FITS = """
+import numpy as np
+from frugalsvm import ASSETClassifier, BSGDClassifier
+from frugalsvm.core import blocks, l1_distances, slopes
+
+X = np.random.default_rng(0).normal(size=(100, 12))
+for model in (BSGDClassifier(budget=10), ASSETClassifier(n_components=10)):
+    model.fit(X, X[:, 0] > 0).predict(X)
+own = [(module.__name__, each) for module in (blocks, l1_distances, slopes) for each in vars(module).values()]
+print([each.__name__ for name, each in own if getattr(each, "overloads", None) and each.__module__ == name])
+"""
+
+
+@pytest.mark.slow
+def test_those_who_do_not_use_them_do_not_wait_for_them():
+    made = subprocess.run([sys.executable, "-c", DEFAULT_FITS], capture_output=True, text=True, check=True)
+    assert made.stdout.strip() == "[]"

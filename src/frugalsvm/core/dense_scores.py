@@ -1,0 +1,295 @@
+"""Scores of dense rows, by one thread or by several.
+
+Each thread makes one call of compiled code, which takes blocks of rows until there are none left, and does everything
+there is to do with them: conversion, the check of their values, kernel values, sums. With sixteen threads, all that
+Python does takes turns, and each turn about 0.05 ms: a dozen turns for each block took as long as the scores. So each
+thread has one turn before its rows. After them it waits in compiled code until the first thread has gone on, which
+otherwise were the last of sixteen.
+"""
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from frugalsvm._compile import add_to, compiled, entry, generic, inlined, larger, value_of
+from frugalsvm.core.dense_sources import FEW_FEATURES, FEW_ROWS, ODD_SLOTS
+from frugalsvm.core.expansion import padded, whole_groups
+from frugalsvm.core.fastmath import ADJACENT, magnitude_bits, rows_dot, weighted_sums
+from frugalsvm.core.kernels import pairing_of, scored_row
+from frugalsvm.core.lookahead import BLOCK_ROWS
+from frugalsvm.core.pairing import block_pairs, column_pairs, row_pairs
+
+__all__ = [
+    "DenseScoring",
+    "NarrowVectors",
+    "UnfitRowsError",
+    "Vectors",
+    "largest_size",
+    "most_bits",
+    "new_scoring",
+    "new_vectors",
+    "refreshed",
+    "score_rows",
+    "score_some",
+]
+
+MOST_ROWS = 2**14  # in one call of compiled code, which Ctrl-C cannot stop
+UNFIT = -1
+MOST_LOOKS = 2**16  # some tenths of a millisecond
+
+
+class UnfitRowsError(ValueError):
+    """Rows with values that are not finite, or so large that squared norms would not be."""
+
+
+def largest_size(n_features, dtype) -> float:
+    """The largest value that rows may have: squared norms, and their sums with others, do not overflow."""
+    return (float(np.finfo(dtype).max) / (4 * n_features)) ** 0.5
+
+
+@cache
+def most_bits(n_features, dtype) -> int:
+    """`magnitude_bits` of it."""
+    return int(magnitude_bits(dtype.type(largest_size(n_features, dtype))))
+
+
+class Vectors(NamedTuple):
+    """Support vectors and their coefficients, as scores need them; slots from ``n_slots`` on have no weight."""
+
+    rows: np.ndarray  # (capacity, n_features)
+    columns: np.ndarray  # the same, transposed, ``stride`` to a feature; nothing in it if there are few rows to score
+    norms: np.ndarray  # (capacity,) squared norms
+    weights: np.ndarray  # (n_outputs, capacity) coefficients, in the type of the sums
+    bias: np.ndarray  # (n_outputs,) float64
+    n_slots: int
+
+
+class NarrowVectors(NamedTuple):
+    """The same for few features, where ``columns`` are always there."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    norms: np.ndarray
+    weights: np.ndarray
+    bias: np.ndarray
+    n_slots: int
+
+
+class Scratch(NamedTuple):
+    """Memory of all threads: each has its own part."""
+
+    block: np.ndarray  # (n_threads, BLOCK_ROWS, n_features) rows at hand
+    products: np.ndarray  # (n_threads, BLOCK_ROWS * stride) their products with the vectors
+    kernel_row: np.ndarray  # (n_threads, capacity)
+
+
+class DenseScoring(NamedTuple):
+    """Rows that are being scored."""
+
+    kernel: NamedTuple
+    vectors: Vectors | NarrowVectors
+    X: np.ndarray
+    shift: np.ndarray  # (n_features,) is subtracted from all rows
+    scratch: Scratch
+    next_row: np.ndarray  # (1,) the first row that no thread has taken
+    n_scored: np.ndarray  # (1,) rows that have scores
+    is_over: np.ndarray  # (1,) 1 if nothing more is to be done, or waited for
+    most_bits: int  # `magnitude_bits` of the largest value that is allowed
+    out: np.ndarray  # (n_rows, n_outputs) float64
+
+
+def new_vectors(expansion, n_rows, *, in_float64=False, bias=None) -> Vectors | NarrowVectors:
+    """The vectors of an expansion, for so many rows, with its ``weights`` or, ``in_float64``, with its ``coef``."""
+    n, n_outputs = int(expansion.counts[0]["n_slots"]), expansion.n_outputs
+    weights, is_narrow = expansion.weights, expansion.rows.shape[1] <= FEW_FEATURES
+    if in_float64:
+        weights = np.zeros(weights.shape)
+        weights[:, :n] = expansion.coef[:n_outputs, :n]
+    return (NarrowVectors if is_narrow else Vectors)(
+        _writable(expansion.rows),
+        _transposed(expansion.rows, n) if is_narrow or n_rows >= FEW_ROWS else np.zeros(0, expansion.rows.dtype),
+        _writable(expansion.norms),
+        _writable(weights),
+        np.zeros(n_outputs) if bias is None else np.asarray(bias, np.float64),
+        n,
+    )
+
+
+def _transposed(rows, n):
+    columns = np.zeros((rows.shape[1], padded(n) + ODD_SLOTS), rows.dtype)
+    columns[:, :n] = rows[:n].T
+    return columns.ravel()
+
+
+def refreshed(vectors, n_slots):
+    """The vectors, of which so many are in use, after rows, norms and weights were changed in place."""
+    columns = _transposed(vectors.rows, n_slots) if vectors.columns.size > 0 else vectors.columns
+    return vectors._replace(columns=columns, n_slots=n_slots)
+
+
+def _writable(array):
+    """One compiled type for arrays that can be written and that cannot: that of training, with which code is shared."""
+    return array if array.flags.writeable else array.copy()
+
+
+def _read_only(array):
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def new_scoring(kernel, vectors, X, *, n_threads=1, shift=None, any_size=False) -> DenseScoring:
+    """Get ready to score the rows of a C-contiguous matrix, float32 or float64, on so many threads."""
+    capacity, n_features = vectors.rows.shape
+    dtype, n_block = vectors.rows.dtype, min(BLOCK_ROWS, max(X.shape[0], 1))
+    return DenseScoring(
+        kernel,
+        vectors,
+        _read_only(X),
+        np.zeros(n_features) if shift is None else shift,
+        Scratch(
+            np.empty((n_threads, n_block, n_features), dtype),
+            np.empty((n_threads, n_block * (capacity + ODD_SLOTS)), dtype),
+            np.empty((n_threads, capacity), dtype),
+        ),
+        *np.zeros((3, 1), np.int64),
+        np.iinfo(np.int64).max if any_size else most_bits(n_features, dtype),
+        np.empty((X.shape[0], len(vectors.bias))),
+    )
+
+
+def score_rows(scoring: DenseScoring, thread: int = 0) -> None:
+    """Score rows that no other thread has taken, until there are none left.
+
+    On the first thread, which is number 0, it returns when all rows have scores. Raises `UnfitRowsError` for values
+    above `largest_size`.
+    """
+    reached, n_rows = 0, len(scoring.X)
+    try:
+        while 0 <= reached < n_rows:
+            reached = score_some(scoring, thread, MOST_ROWS)
+    except BaseException:
+        _stop(scoring)
+        raise
+    if reached == UNFIT:
+        _stop(scoring)
+        raise UnfitRowsError
+
+
+def _stop(scoring):
+    """Keep other threads from taking more rows, or from waiting."""
+    scoring.next_row[0] = len(scoring.X)
+    scoring.is_over[0] = 1
+
+
+@entry
+def score_some(scoring, thread, most_rows):
+    """Score about ``most_rows`` rows; returns a row up to which all are taken, or ``UNFIT``."""
+    n_rows, n_here = scoring.X.shape[0], 0
+    start = add_to(scoring.next_row, BLOCK_ROWS)
+    while start < n_rows:
+        count = min(BLOCK_ROWS, n_rows - start)
+        if _read(scoring.X, start, count, scoring.shift, scoring.scratch.block[thread]) > scoring.most_bits:
+            add_to(scoring.is_over, 1)
+            return UNFIT
+        _score_block(scoring, thread, start, count)
+        n_here += count
+        if n_here >= most_rows:
+            break
+        start = add_to(scoring.next_row, BLOCK_ROWS)
+    add_to(scoring.n_scored, n_here)
+    if start < n_rows:
+        return start
+    if thread == 0:
+        return _wait_for_all(scoring.n_scored, scoring.is_over, n_rows)
+    _wait_for_first(scoring.is_over)
+    return start
+
+
+@compiled
+def _wait_for_all(n_scored, is_over, n_rows):
+    """Wait until all rows have scores, which others are computing."""
+    while value_of(n_scored) < n_rows:
+        if value_of(is_over) != 0:
+            return UNFIT
+    add_to(is_over, 1)
+    return n_rows
+
+
+@compiled
+def _wait_for_first(is_over):
+    """Wait until the first thread has nothing to wait for, but not for long."""
+    for _ in range(MOST_LOOKS):
+        if value_of(is_over) != 0:
+            return
+
+
+@compiled
+def _read(X, start, count, shift, block):
+    """Convert rows to the type of the block; returns `magnitude_bits` of the largest value there."""
+    most = magnitude_bits(block.dtype.type(0))
+    for i in range(count):
+        for f in range(block.shape[1]):
+            block[i, f] = np.float64(X[start + i, f]) - shift[f]  # before it is rounded
+            most = larger(most, magnitude_bits(block[i, f]))
+    return most
+
+
+@inlined
+def _score_block(scoring, thread, start, count):
+    vectors, block = scoring.vectors, scoring.scratch.block[thread]
+    products, values = scoring.scratch.products[thread], scoring.scratch.kernel_row[thread]
+    full, pairing = whole_groups(vectors.n_slots), pairing_of(scoring.kernel)
+    _multiply(vectors, pairing, block, count, products)
+    for i in range(count):
+        own = products[_products_at(vectors, pairing, block, i, products) :]
+        norm, out = rows_dot(block, i, block, i), scoring.out[start + i]
+        out[0] = scored_row(scoring.kernel, own, vectors.norms, norm, vectors.weights, values, full)
+        if out.size > 1:
+            weighted_sums(vectors.weights, 1, values, full, out)
+        for o in range(out.size):
+            out[o] += vectors.bias[o]
+
+
+@generic
+def _multiply(vectors, pairing, block, count, products):
+    """Multiply all rows of a block with the vectors, where that is better than one by one."""
+
+
+@generic
+def _products_at(vectors, pairing, block, i, products):
+    """Where the products of row i of a block begin."""
+
+
+@inlined
+def _stride(vectors):
+    """How far it is from one feature of ``columns``, or one row of products, to the next."""
+    return whole_groups(vectors.n_slots) + ODD_SLOTS
+
+
+@_multiply.implement(Vectors)
+def _multiply_block(vectors, pairing, block, count, products):
+    stride = _stride(vectors)
+    if vectors.columns.size > 0:
+        block_pairs(pairing, block, count, vectors.columns, stride, products)
+    else:
+        for i in range(count):
+            row_pairs(pairing, block, i, vectors.rows, stride - ODD_SLOTS, products[i * stride :], ADJACENT)
+
+
+@_products_at.implement(Vectors)
+def _row_of_products(vectors, pairing, block, i, products):
+    return i * _stride(vectors)
+
+
+@_multiply.implement(NarrowVectors)
+def _multiply_later(vectors, pairing, block, count, products):
+    pass
+
+
+@_products_at.implement(NarrowVectors)
+def _products_now(vectors, pairing, block, i, products):
+    stride = _stride(vectors)
+    column_pairs(pairing, block, i, vectors.columns, stride, products, stride - ODD_SLOTS)
+    return 0
