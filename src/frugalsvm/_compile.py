@@ -114,6 +114,7 @@ NOT_COMPILED = (
     "exceptions.py",
     "export",
     "lowrank",
+    "metric_learning",
     "metrics.py",
     "persist",
     "pipelines",

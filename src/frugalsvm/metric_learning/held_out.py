@@ -23,7 +23,7 @@ from scipy.linalg import cho_factor, cho_solve
 from frugalsvm.core.kernels import kernel_block
 from frugalsvm.core.slopes import slope_block
 
-__all__ = ["Batch", "Judged", "Rows", "judged"]
+__all__ = ["Batch", "Judged", "Rows", "in_metric", "judged"]
 
 _JITTER = 1e-8  # of the mean of the diagonal: rounding errors of kernel values among landmarks that are close
 
@@ -83,8 +83,13 @@ def judged(kernel: Any, A: np.ndarray, ridge: float, batch: Batch, *, diagonal: 
     )
 
 
+def in_metric(A: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """Rows as the kernel sees them, for a matrix or a vector of factors."""
+    return X * A if A.ndim == 1 else X @ A.T
+
+
 def _values(kernel, A, X, Z) -> _Values:
-    U, U_z = ((each * A if A.ndim == 1 else each @ A.T) for each in (X, Z))
+    U, U_z = in_metric(A, X), in_metric(A, Z)
     norms, norms_z = (np.einsum("ij,ij->i", each, each) for each in (U, U_z))
     products = U @ U_z.T
     K, slopes = np.empty_like(products), np.empty_like(products)
