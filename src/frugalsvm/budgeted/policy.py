@@ -141,20 +141,12 @@ def oldest(births, n):
     """The slot of the least birth."""
     found, first = 0, births[0]
     for start in range(0, n, CHUNK):
-        first_here = _first_birth(births[start:], min(CHUNK, n - start))
+        first_here = minimum(births[start:], min(CHUNK, n - start))
         if first_here < first:
             found, first = start, first_here
     while births[found] > first:
         found += 1
     return found
-
-
-@compiled
-def _first_birth(births, n):
-    first = births[0]
-    for j in range(n):
-        first = min(first, births[j])
-    return first
 
 
 @compiled
