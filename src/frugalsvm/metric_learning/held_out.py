@@ -23,7 +23,7 @@ from scipy.linalg import cho_factor, cho_solve
 from frugalsvm.core.kernels import kernel_block
 from frugalsvm.core.slopes import slope_block
 
-__all__ = ["Batch", "Judged", "Rows", "in_metric", "judged"]
+__all__ = ["Batch", "Judged", "Rows", "in_metric", "judged", "solver"]
 
 _JITTER = 1e-8  # of the mean of the diagonal: rounding errors of kernel values among landmarks that are close
 
@@ -66,7 +66,7 @@ def judged(kernel: Any, A: np.ndarray, ridge: float, batch: Batch, *, diagonal: 
     K, K_v, K_m = (_values(kernel, A, X, Z) for X in (fitted.X, held_out.X, Z))
     w, w_v = fitted.weights.sum(), held_out.weights.sum()
     D, D_v = fitted.weights[:, None], held_out.weights[:, None]
-    solve = _solver(K.K.T @ (D * K.K) + ridge * w * K_m.K)
+    solve = solver(K.K.T @ (D * K.K) + ridge * w * K_m.K, _JITTER)
     a = solve(K.K.T @ (D * fitted.targets))
     R, R_v = fitted.targets - K.K @ a, held_out.targets - K_v.K @ a
     q = solve(K_v.K.T @ (D_v * R_v))
@@ -98,8 +98,9 @@ def _values(kernel, A, X, Z) -> _Values:
     return _Values(X, K, slopes)
 
 
-def _solver(H):
-    factor = cho_factor(H + _JITTER * np.trace(H) / len(H) * np.eye(len(H)), lower=True, check_finite=False)
+def solver(H: np.ndarray, jitter: float):
+    """Solves systems with a matrix, to whose diagonal a share of its mean is added."""
+    factor = cho_factor(H + jitter * np.trace(H) / len(H) * np.eye(len(H)), lower=True, check_finite=False)
     return lambda right: cho_solve(factor, right, check_finite=False)
 
 

@@ -8,11 +8,10 @@ standard error of the mean difference of squared errors, row by row.
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from frugalsvm.core.blocks import kernel_matrix
 from frugalsvm.metric_learning.descent import FACTORS, MATRIX, Plan, Point, descend
-from frugalsvm.metric_learning.held_out import Rows, in_metric, judged
+from frugalsvm.metric_learning.held_out import Rows, in_metric, judged, solver
 
 __all__ = ["KINDS", "Outcome", "race"]
 
@@ -90,9 +89,7 @@ def _judge(kernel, point, rows, judges) -> _Judged:
         square, right = weighted.T @ K, weighted.T @ fitted.targets
         for factor in _NEAR_RIDGES:
             H = square + point.ridge * factor * fitted.weights.sum() * K_m
-            H[np.diag_indices_from(H)] += _JITTER * np.trace(H) / len(H)
-            a = cho_solve(cho_factor(H, check_finite=False), right, check_finite=False)
-            squares = np.square(judges.targets - K_j @ a).sum(axis=1)
+            squares = np.square(judges.targets - K_j @ solver(H, _JITTER)(right)).sum(axis=1)
             error = float(np.average(squares, weights=judges.weights))
             if best is None or error < best.error:
                 best = _Judged(Point(A, point.ridge * factor), squares, error)
