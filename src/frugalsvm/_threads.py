@@ -152,7 +152,7 @@ class _Job:
                 self.error = error
 
     def abandon(self) -> None:
-        """No other thread begins; nobody waits for those that work."""
+        """No other thread begins; those that work are not waited for."""
         with self._changed:
             self._is_over = True
 
@@ -223,7 +223,7 @@ class Threads:
         """``function(0)`` here while others, fewer than ``count``, run ``function(1)``, ``function(2)`` and so on.
 
         It is over when ``function(0)`` is: that must know when the others have done their part, and do all of it where
-        nobody helps. So the results need not wait until sixteen threads have had Python's lock once more.
+        no other helps. So the results need not wait until sixteen threads have had Python's lock once more.
         """
         n_helpers = 0 if getattr(_here, "is_working", False) else min(self.count, count) - 1
         job = _Job(function, range(1, n_helpers + 1))
