@@ -22,7 +22,6 @@ pieces. Test rows are for the last look: whatever you change, choose it on train
 import argparse
 import datetime
 import json
-import statistics
 import time
 from importlib.metadata import version
 from pathlib import Path
@@ -34,12 +33,12 @@ from benchmarks.__main__ import machine
 from benchmarks.printing import table
 from benchmarks.tables_data import TABLES, prepared, split_of
 from benchmarks.tables_methods import METHODS, Task, missing_package
+from benchmarks.tables_summary import key_of, summary
 from benchmarks.tables_tuning import Effort, error_of, tuned, warm_up
 from frugalsvm._threads import thread_count
 
-__all__ = ["save", "summary"]
+__all__ = ["save"]
 
-KEYS = ("problem", "method", "device", "seed")  # a row that was measured again replaces the one with the same
 HEADINGS = ("data", "method", "device", "seeds", "error", "spread", "fit s", "tuning s", "candidates", "rows", "true %")
 
 
@@ -50,8 +49,10 @@ def main():
     for method in filter(missing_package, methods):
         console.print(f"{method.label}: not measured, because {missing_package(method)} is not installed")
     for problem in options.only:
+        seeds = range(options.first_seed, options.first_seed + options.seeds)
+        splits = {seed: split_of(problem, seed, noise=options.noise, rows=options.rows) for seed in seeds}
         for method in methods:
-            for row in [] if missing_package(method) else measured(problem, method, options):
+            for row in [] if missing_package(method) else measured(problem, splits, method, options):
                 save(options.json, row)
                 console.print(_as_line(row))
     console.print(_table_of(summary(json.loads(options.json.read_text())["rows"])))
@@ -75,11 +76,10 @@ def _options():
     return parser.parse_args()
 
 
-def measured(problem, method, options):
+def measured(problem, splits, method, options):
     """A row of results for each seed."""
     choice = None
-    for seed in range(options.first_seed, options.first_seed + options.seeds):
-        split = split_of(problem, seed, noise=options.noise, rows=options.rows)
+    for seed, split in splits.items():
         task = Task(TABLES[problem].is_regression, split.X.shape[1], options.n_components, options.device)
         if choice is None or not split.is_canonical:
             warm_up(method, task, split)
@@ -104,7 +104,7 @@ def _result(method, task, split, choice, seed):
         "seconds": seconds,
         "predict_seconds": time.perf_counter() - start,
         "tuning_seconds": choice.seconds,
-        "candidates": choice.n_tried,
+        "candidates": choice.n_tried * method.counts_for,
         "settings": choice.settings,
         "is_regression": task.is_regression,
         "on_true_columns": _share(model, split),
@@ -122,43 +122,16 @@ def _share(model, split):
 def save(path, row):
     """Add a row to the results that are there, in the place of an earlier one of the same."""
     results = json.loads(path.read_text()) if path.exists() else {"rows": []}
-    rows = {_key(each): each for each in (*results["rows"], row)}
+    rows = {key_of(each): each for each in (*results["rows"], row)}
     results.update(date=datetime.date.today().isoformat(), machine={**machine(), **_peers(), "cores": thread_count(-1)})
     results["rows"] = list(rows.values())
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(results, indent=1))
 
 
-def _key(row):
-    return tuple(row[name] for name in KEYS)
-
-
 def _peers():
     packages = (method.package for method in METHODS.values() if method.package and not missing_package(method))
     return {package: version(package) for package in packages}
-
-
-def summary(rows):
-    """Means over seeds, in the order in which tables and methods were first measured."""
-    groups = {}
-    for row in rows:
-        groups.setdefault(_key(row)[:-1], []).append(row)
-    return [_mean(group) for group in groups.values()]
-
-
-def _mean(rows):
-    means = {
-        name: statistics.fmean(row[name] for row in rows)
-        for name in ("error", "seconds", "tuning_seconds", "candidates")
-    }
-    shares = [row["on_true_columns"] for row in rows if row["on_true_columns"] is not None]
-    return {
-        **{name: rows[0][name] for name in (*KEYS[:-1], "rows", "is_regression")},
-        **means,
-        "seeds": len(rows),
-        "spread": statistics.stdev(row["error"] for row in rows) if len(rows) > 1 else None,
-        "on_true_columns": statistics.fmean(shares) if shares else None,
-    }
 
 
 def _table_of(means):

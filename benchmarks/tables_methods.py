@@ -36,6 +36,7 @@ class Method:
     max_rows: int | None = None
     is_single_threaded = False  # candidates are then fitted side by side
     kinds: tuple[dict, ...] = ({},)  # settings with machine code of their own
+    counts_for = 1  # how many candidates one of its settings counts for
 
     def title(self, task):
         return self.label
@@ -59,6 +60,7 @@ class ASSET(Method):
     columns = "scaled"
 
     kinds = tuple({"kernel": kernel} for kernel in KERNELS)
+    counts_for = len(PATH)
 
     def __init__(self, label, metric):
         self.label, self.metric = label, metric
@@ -70,7 +72,7 @@ class ASSET(Method):
         return task.device
 
     def candidates(self, task, n, rng):
-        n_paths = max(1, n // len(PATH))
+        n_paths = max(1, n // self.counts_for)
         return [*self.kinds, *(self.draw(task, rng) for _ in range(n_paths - len(self.kinds)))][:n_paths]
 
     def draw(self, task, rng):
@@ -170,6 +172,8 @@ METHODS = {
     "xrfm": XRFM(),
     "svm": SVM(),
 }
+if "metric" not in ASSETClassifier().get_params():
+    del METHODS["asset"]
 
 
 def missing_package(method):
