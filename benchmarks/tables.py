@@ -21,6 +21,7 @@ pieces. Test rows are for the last look: whatever you change, choose it on train
 
 import argparse
 import datetime
+import gc
 import json
 import time
 from importlib.metadata import version
@@ -34,7 +35,7 @@ from benchmarks.printing import table
 from benchmarks.tables_data import TABLES, prepared, split_of
 from benchmarks.tables_methods import METHODS, Task, missing_package
 from benchmarks.tables_summary import key_of, summary
-from benchmarks.tables_tuning import Effort, error_of, tuned, warm_up
+from benchmarks.tables_tuning import FAILURES, Effort, error_of, tuned, warm_up
 from frugalsvm._threads import thread_count
 
 __all__ = ["save"]
@@ -52,9 +53,13 @@ def main():
         seeds = range(options.first_seed, options.first_seed + options.seeds)
         splits = {seed: split_of(problem, seed, noise=options.noise, rows=options.rows) for seed in seeds}
         for method in methods:
-            for row in [] if missing_package(method) else measured(problem, splits, method, options):
-                save(options.json, row)
-                console.print(_as_line(row))
+            try:
+                for row in [] if missing_package(method) else measured(problem, splits, method, options):
+                    save(options.json, row)
+                    console.print(_as_line(row))
+            except FAILURES as failure:
+                console.print(f"{problem}, {method.label}: failed, {type(failure).__name__}: {failure}", markup=False)
+            release_memory(options.device)
     console.print(_table_of(summary(json.loads(options.json.read_text())["rows"])))
     console.print(f"Results are in {options.json}")
 
@@ -119,19 +124,34 @@ def _share(model, split):
     return float(100 * np.sum(importances[: split.n_true_columns]) / np.sum(importances))
 
 
+def release_memory(device):
+    """What one method leaves on a GPU is not there for the next."""
+    if device != "cpu":
+        import torch
+
+        gc.collect()
+        torch.cuda.empty_cache()
+
+
 def save(path, row):
     """Add a row to the results that are there, in the place of an earlier one of the same."""
     results = json.loads(path.read_text()) if path.exists() else {"rows": []}
     rows = {key_of(each): each for each in (*results["rows"], row)}
-    results.update(date=datetime.date.today().isoformat(), machine={**machine(), **_peers(), "cores": thread_count(-1)})
-    results["rows"] = list(rows.values())
+    results.update(date=datetime.date.today().isoformat(), rows=list(rows.values()))
+    results["machine"] = {**results.get("machine", {}), **machine(), **_peers(row["device"])}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(results, indent=1))
 
 
-def _peers():
+def _peers(device):
+    """Versions of other libraries, the cores, and the GPU if there is one."""
     packages = (method.package for method in METHODS.values() if method.package and not missing_package(method))
-    return {package: version(package) for package in packages}
+    found = {**{package: version(package) for package in packages}, "cores": thread_count(-1)}
+    if device == "cpu":
+        return found
+    import torch
+
+    return {**found, "torch": torch.__version__, "GPU": torch.cuda.get_device_name(device)}
 
 
 def _table_of(means):

@@ -9,7 +9,10 @@ from joblib import Parallel, delayed
 
 from benchmarks.tables_data import balanced_sample, parts_of, prepared
 
-__all__ = ["Choice", "Effort", "error_of", "tuned", "warm_up"]
+__all__ = ["FAILURES", "Choice", "Effort", "error_of", "tuned", "warm_up"]
+
+# What settings that do not suit the data lead to: a singular matrix, no memory, values that are not finite.
+FAILURES = (ArithmeticError, MemoryError, RuntimeError, ValueError, np.linalg.LinAlgError)
 
 HELD_SHARE = 0.15  # of the rows for tuning: candidates are judged by them
 
@@ -50,8 +53,11 @@ def tuned(method, task, split, effort, seed):
         return Choice(candidates[0], 1, 0.0)
 
     def held_error(settings):
-        model = _fitted(method.new(task, settings, seed), X_train, y[train])
-        return error_of(model, X_held, y[held], task.is_regression)
+        try:
+            model = _fitted(method.new(task, settings, seed), X_train, y[train])
+            return error_of(model, X_held, y[held], task.is_regression)
+        except FAILURES:
+            return np.inf
 
     start = time.perf_counter()
     if method.is_single_threaded:

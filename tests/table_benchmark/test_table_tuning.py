@@ -67,6 +67,35 @@ def test_the_candidate_that_errs_least_is_chosen(method):
     assert tuned(method, CLASSES, split_without_test_rows(), Effort(2, 200, 60.0), 0).settings == {"threshold": 1.0}
 
 
+class Failing(Thresholds):
+    """The matrix of some settings is singular."""
+
+    def candidates(self, task, n, rng):
+        return [{"threshold": None}, {"threshold": 1.0}]
+
+    def new(self, task, settings, seed):
+        if settings.get("threshold") is None:
+            raise np.linalg.LinAlgError("singular")
+        return Threshold(**settings)
+
+
+def test_settings_that_fail_are_not_chosen():
+    choice = tuned(Failing(), CLASSES, split_without_test_rows(), Effort(2, 200, 60.0), seed=0)
+    assert choice.settings == {"threshold": 1.0}
+
+
+def test_a_method_that_fails_does_not_end_the_measurement(monkeypatch, tmp_path, capsys):
+    X, y = two_classes(300)
+    monkeypatch.setattr(tables_data, "fetch", lambda name: Bunch(X_train=X, y_train=y))
+    monkeypatch.setitem(METHODS, "xrfm", Failing())
+    path = tmp_path / "tables.json"
+    options = f"tables --only phoneme --methods xrfm svm --seeds 1 --candidates 1 --json {path}"
+    monkeypatch.setattr(sys, "argv", options.split())
+    tables.main()
+    assert "phoneme, threshold: failed, LinAlgError: singular" in capsys.readouterr().out
+    assert [row["method"] for row in json.loads(path.read_text())["rows"]] == ["SVC, SVR"]
+
+
 def test_no_candidate_begins_after_the_time():
     Threshold.n_fits = 0
     choice = tuned(Thresholds(), CLASSES, split_without_test_rows(), Effort(4, 200, -1.0), seed=0)
