@@ -16,6 +16,7 @@ __all__ = ["METHODS", "Task", "missing_package"]
 
 PATH = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4)  # of C
 KERNELS = ("rbf", "laplacian")
+MAX_TREES, PATIENCE = 2000, 50  # boosting stops after so many rounds, or so many that did not help
 
 
 class Task(NamedTuple):
@@ -102,7 +103,8 @@ class HistGradientBoosting(Method):
 
     def new(self, task, settings, seed):
         kind = HistGradientBoostingRegressor if task.is_regression else HistGradientBoostingClassifier
-        return kind(max_iter=500, early_stopping=True, n_iter_no_change=20, random_state=seed, **settings)
+        stop = {"max_iter": MAX_TREES, "early_stopping": True, "n_iter_no_change": PATIENCE}
+        return kind(random_state=seed, **stop, **settings)
 
 
 class LightGBM(Method):
@@ -122,7 +124,7 @@ class LightGBM(Method):
     def new(self, task, settings, seed):
         from benchmarks.tables_peers import LightGBMModel
 
-        return LightGBMModel(task.is_regression, settings, seed)
+        return LightGBMModel(task.is_regression, {"n_estimators": MAX_TREES, **settings}, PATIENCE, seed)
 
 
 class XRFM(Method):
