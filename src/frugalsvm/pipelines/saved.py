@@ -56,8 +56,9 @@ def _scaler(scaler: Any) -> bool:
     is_robust = median is not None
     if (median if is_robust else mean) is None or (scale <= 0).any() or (not is_robust and var is None):
         return False
-    if limit is not None:  # scaled values are within it
-        return constant is not None and bool(((limit >= 0) & (limit <= _LARGEST_LIMIT * scale)).all())
+    if limit is not None:  # scaled values are within it; where it is soft, there is room to be divided by
+        least = np.finfo(np.float64).tiny / np.finfo(np.float64).eps if scaler.soft_clip else 0.0
+        return constant is not None and bool(((limit >= least) & (limit <= _LARGEST_LIMIT * scale)).all())
     return bool((scale >= _LEAST_SCALE).all()) if is_robust else _standard_scaler(mean, var, scale, scaler.n_seen_)
 
 
@@ -150,7 +151,7 @@ SCALER = Saved(
     {
         "feature_names_in_": are_names, "mean_": IS_FLOATS, "var_": IS_FLOATS, "median_": IS_FLOATS,
         "limit_": or_none(IS_FLOATS), "constant_": or_none(array("b", 1)), "_watch": or_none(part("range-watch")),
-        "_sample": or_none(part("row-sample")),
+        "_sample": or_none(part("row-sample")), "_sketch": or_none(part("quantile-sketch")),
     },
     _scaler, lambda scaler: scaler._check_params(),
 )  # fmt: skip

@@ -5,13 +5,15 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.core.moments import Moments, joined_moments, moments_of
 from frugalsvm.estimators._validation import check_choice, check_positive, validated_rows
+from frugalsvm.pipelines.clipping import clip
 from frugalsvm.pipelines.sampling import RowSample, sampled
 from frugalsvm.pipelines.saved import SCALER
+from frugalsvm.pipelines.sketch import QuantileSketch, new_sketch, sketch_after, weighted_values
 from frugalsvm.pipelines.statistics import Statistics, robust_statistics, standard_statistics
 from frugalsvm.pipelines.watching import RangeWatch, bounds_of, copied, end_block, new_watch, take
 
@@ -22,7 +24,7 @@ ROWS_AT_A_TIME = 2**14  # rows that are scaled at a time in float64: no large te
 _FITTED = ("median_", "mean_", "var_", "scale_", "limit_", "constant_", "n_seen_", "centres_", "frozen_")
 
 
-class StreamingScaler(TransformerMixin, BaseEstimator):
+class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Scale features to center 0 and spread 1, and clip what is far outside.
 
     Sparse rows keep their zeros: they are divided by the scale, and not centered. Whether features are centered is
@@ -37,6 +39,9 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
     clip : float or None, default=3.0
         Values farther from the center than so many scales are moved to that distance, so that one of them cannot
         dominate a row. With "robust", the rare values of features that are mostly constant are not. None clips nothing.
+    soft_clip : bool, default=False
+        Whether values approach that distance instead: up to two thirds of it they stay as they are, and beyond, larger
+        ones stay larger.
     renew : bool, default=True
         Whether a `StreamPipeline` takes new statistics of a feature that has left its range for long, see Notes.
 
@@ -64,8 +69,9 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
     -----
     Values are computed in float64 and rounded once: float32 in, float32 out.
 
-    `fit` takes robust statistics from all rows. `partial_fit` takes them from a random sample of 10 000 of the rows so
-    far, or from all of them while they are fewer.
+    `fit` takes robust statistics from all rows. `partial_fit` takes them from all rows of the stream while there are
+    fewer than 4 096, and then from a sketch: a few thousand values of each feature, with ranks that are wrong by some
+    0.15 % of all rows. For sparse rows it is a random sample of 10 000. Neither depends on the sizes of the batches.
 
     In a `StreamPipeline` the statistics are those of the warm-up. Dense rows that are learned are watched, in blocks of
     as many rows (100 at least, 1 000 at most). A feature is outside in a block if more than half of its values are
@@ -106,12 +112,14 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
     constant_: np.ndarray | None = None
     _watch: RangeWatch | None = None
     _sample: RowSample | None = None
+    _sketch: QuantileSketch | None = None
 
     _saved = SCALER
 
-    def __init__(self, method="robust", *, clip=3.0, renew=True):
+    def __init__(self, method="robust", *, clip=3.0, soft_clip=False, renew=True):
         self.method = method
         self.clip = clip
+        self.soft_clip = soft_clip
         self.renew = renew
 
     def __sklearn_tags__(self):
@@ -134,6 +142,8 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
         check_choice("method", self.method, METHODS)
         if self.clip is not None:
             check_positive("clip", self.clip)
+        elif self.soft_clip:
+            raise ValueError("soft_clip=True needs a limit: clip must be a positive number, not None.")
 
     def fit(self, X, y=None):
         """Take the statistics from all rows of ``X``.
@@ -151,7 +161,7 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
         self._check_params()
         X = validated_rows(self, X, reset=True)
         self._begin(X)
-        self._take(X, robust_from=X)
+        self._take(X, lambda: robust_statistics(X, self.clip))
         return self
 
     def partial_fit(self, X, y=None):
@@ -174,19 +184,31 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
         X = validated_rows(self, X, reset=first)
         if first:
             self._begin(X)
-        if self.method == "robust":
-            self._sample = sampled(self._sample, X)
-        self._take(X, robust_from=None if self._sample is None else self._sample.rows)
+        self._take(X, lambda: self._streamed_statistics(X))
         return self
 
+    def _streamed_statistics(self, X):
+        """Robust statistics after some more rows.
+
+        A sample of sparse rows takes memory for the values that they have, and a sketch for all features. Scalers that
+        were saved before there were sketches go on with the sample that they have.
+        """
+        X = (X.toarray() if issparse(X) else X) if self.centres_ else csr_matrix(X)
+        if not self.centres_ or self._sample is not None:
+            self._sample = sampled(self._sample, X)
+            return robust_statistics(self._sample.rows, self.clip)
+        self._sketch = sketch_after(self._sketch or new_sketch(X.shape[1], X.dtype), X)
+        values, weights = weighted_values(self._sketch)
+        return robust_statistics(values.T, self.clip, weights if self._sketch.n_blocks else None)
+
     def _begin(self, X):
-        for name in (*_FITTED, "_watch", "_sample"):
+        for name in (*_FITTED, "_watch", "_sample", "_sketch"):
             self.__dict__.pop(name, None)
         self.n_seen_, self.centres_, self.frozen_ = 0, not issparse(X), False
 
-    def _take(self, X, robust_from):
+    def _take(self, X, robust):
         if self.method == "robust":
-            self._publish(robust_statistics(robust_from, self.clip))
+            self._publish(robust())
             self.n_seen_ += X.shape[0]
             return
         moments = moments_of(X)
@@ -208,7 +230,8 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         self.frozen_ = True
-        self.__dict__.pop("_sample", None)
+        for name in ("_sample", "_sketch"):
+            self.__dict__.pop(name, None)
         if self.centres_ and self.limit_ is not None and self.constant_ is not None:
             self._watch = new_watch(len(self.scale_), self.n_seen_)
         return self
@@ -237,14 +260,14 @@ class StreamingScaler(TransformerMixin, BaseEstimator):
             if self.centres_:
                 return self.scaled(X.toarray())
             limit = None if self.limit_ is None else self.limit_[X.indices]
-            data = _scaled(X.data.astype(np.float64), limit, self.scale_[X.indices])
+            data = _scaled(X.data.astype(np.float64), limit, self.scale_[X.indices], is_soft=self.soft_clip)
             return csr_matrix((data.astype(X.dtype, copy=False), X.indices, X.indptr), X.shape)
         out = np.empty_like(X)
         center = self.center_ if self.centres_ else np.zeros_like(self.scale_)
         for start in range(0, X.shape[0], ROWS_AT_A_TIME):
             part = slice(start, start + ROWS_AT_A_TIME)
             with np.errstate(over="ignore"):  # what overflows is clipped, or refused as infinite by the estimator
-                out[part] = _scaled(X[part] - center, self.limit_, self.scale_)
+                out[part] = _scaled(X[part] - center, self.limit_, self.scale_, is_soft=self.soft_clip)
         return out
 
     # --- watching ------------------------------------------------------------------------------------------
@@ -315,9 +338,9 @@ def _replaced(array, indices, values):
     return array
 
 
-def _scaled(distance, limit, scale):
+def _scaled(distance, limit, scale, *, is_soft):
     """Clipped and divided, in place."""
     if limit is not None:
-        np.clip(distance, -limit, limit, out=distance)
+        clip(distance, limit, is_soft=is_soft)
     with np.errstate(over="ignore"):
         return np.divide(distance, scale, out=distance)
