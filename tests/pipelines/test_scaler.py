@@ -114,6 +114,14 @@ def test_a_sample_is_taken_from_all_of_the_stream(monkeypatch):
     np.testing.assert_allclose(np.quantile(values, [0.25, 0.5, 0.75]), [2500, 5000, 7500], atol=700)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, csr_matrix], ids=["dense", "sparse"])
+def test_after_fit_a_stream_begins_anew_with_robust_statistics(normal, kind):
+    scaler = StreamingScaler().fit(kind(normal)).partial_fit(kind(3 * normal[:100]))
+    np.testing.assert_array_equal(scaler.scale_, StreamingScaler().fit(kind(3 * normal[:100])).scale_)
+    assert scaler.n_seen_ == 100
+    assert StreamingScaler("standard").fit(kind(normal)).partial_fit(kind(normal)).n_seen_ == 8000
+
+
 def test_parameters():
     X = [[1.0], [2.0]]
     with pytest.raises(ValueError, match="method='mean' is not one of"):

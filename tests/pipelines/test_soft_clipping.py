@@ -142,10 +142,14 @@ def test_files_whose_numbers_do_not_fit_are_refused(tmp_path):
         save(scaler, path)
         with pytest.raises(ModelFileError):
             load(path)
-    scaler._sketch, scaler.limit_ = whole, np.zeros(2)
-    save(scaler, path)
-    with pytest.raises(ModelFileError, match="do not fit together"):
-        load(path)
+    fitted = StreamingScaler(soft_clip=True).fit(X)
+    fitted.limit_ = np.zeros(2)
+    nothing = StreamingScaler().partial_fit(X)
+    del nothing._sketch  # and no statistics either
+    for scaler in (fitted, nothing):
+        save(scaler, path)
+        with pytest.raises(ModelFileError, match="do not fit together"):
+            load(path)
 
 
 def test_dense_and_sparse_batches_may_follow_each_other():

@@ -1,6 +1,7 @@
 """Scaling features of a stream: robust statistics, which are frozen before a kernel sees them, and clipping."""
 
 import copy
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ __all__ = ["StreamingScaler"]
 
 METHODS = ("robust", "standard")
 ROWS_AT_A_TIME = 2**14  # rows that are scaled at a time in float64: no large temporary arrays
-_FITTED = ("median_", "mean_", "var_", "scale_", "limit_", "constant_", "n_seen_", "centres_", "frozen_")
+_ROBUST = ("median_", "scale_", "limit_", "constant_")
+_FITTED = (*_ROBUST, "mean_", "var_", "n_seen_", "centres_", "frozen_")
 
 
 class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -103,13 +105,9 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     mean_: np.ndarray
     var_: np.ndarray
-    scale_: np.ndarray
     n_seen_: int
     centres_: bool
     frozen_: bool
-    # Scalers that were saved before there were limits have none of these.
-    limit_: np.ndarray | None = None
-    constant_: np.ndarray | None = None
     _watch: RangeWatch | None = None
     _sample: RowSample | None = None
     _sketch: QuantileSketch | None = None
@@ -130,13 +128,50 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def __sklearn_is_fitted__(self):
         return hasattr(self, "n_seen_")
 
+    # --- statistics ----------------------------------------------------------------------------------------
+
+    # Robust ones of a stream are taken when somebody asks for them, not after each of many small batches.
+
     @property
     def center_(self) -> np.ndarray:
         """What is subtracted."""
-        median = vars(self).get("median_")
-        return self.mean_ if median is None else median
+        return self.median_ if self._streams or "median_" in vars(self) else self.mean_
 
-    # --- statistics ----------------------------------------------------------------------------------------
+    @cached_property
+    def median_(self) -> np.ndarray:
+        """The median of each feature."""
+        return self._streamed().center
+
+    @cached_property
+    def scale_(self) -> np.ndarray:
+        """What is divided by."""
+        return self._streamed().scale
+
+    @cached_property
+    def limit_(self) -> np.ndarray | None:
+        """The largest distance from the center; scalers that were saved before there were limits have none."""
+        return self._streamed().limit if self._streams else None
+
+    @cached_property
+    def constant_(self) -> np.ndarray | None:
+        """Which features had one value only."""
+        return self._streamed().constant if self._streams else None
+
+    @property
+    def _streams(self) -> bool:
+        return self._sketch is not None or self._sample is not None
+
+    def _streamed(self) -> Statistics:
+        """Robust statistics of the rows so far, which are published."""
+        if self._sketch is not None:
+            values, weights = weighted_values(self._sketch)
+            statistics = robust_statistics(values.T, self.clip, weights if self._sketch.n_blocks else None)
+        elif self._sample is not None:
+            statistics = robust_statistics(self._sample.rows, self.clip)
+        else:
+            raise AttributeError(f"This {type(self).__name__} has no such statistics.")
+        self.__dict__.update(zip(_ROBUST, statistics, strict=True))
+        return statistics
 
     def _check_params(self):
         check_choice("method", self.method, METHODS)
@@ -161,11 +196,17 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._check_params()
         X = validated_rows(self, X, reset=True)
         self._begin(X)
-        self._take(X, lambda: robust_statistics(X, self.clip))
+        if self.method == "robust":
+            self.n_seen_ = X.shape[0]
+            self._publish(robust_statistics(X, self.clip))
+        else:
+            self._take_moments(X)
         return self
 
     def partial_fit(self, X, y=None):
         """Take the rows of a batch into the statistics.
+
+        Robust statistics of `fit` cannot go on: those of the rows that come here then take their place.
 
         Parameters
         ----------
@@ -182,13 +223,17 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             raise ValueError("The scaler is frozen: models were learned with its statistics, which must stay.")
         self._check_params()
         X = validated_rows(self, X, reset=first)
-        if first:
+        if first or (self.method == "robust" and not self._streams):
             self._begin(X)
-        self._take(X, lambda: self._streamed_statistics(X))
+        if self.method == "robust":
+            self.n_seen_ += X.shape[0]
+            self._take_rows(X)
+        else:
+            self._take_moments(X)
         return self
 
-    def _streamed_statistics(self, X):
-        """Robust statistics after some more rows.
+    def _take_rows(self, X):
+        """Take rows into what robust statistics are made from.
 
         A sample of sparse rows takes memory for the values that they have, and a sketch for all features. Scalers that
         were saved before there were sketches go on with the sample that they have.
@@ -196,21 +241,17 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = (X.toarray() if issparse(X) else X) if self.centres_ else csr_matrix(X)
         if not self.centres_ or self._sample is not None:
             self._sample = sampled(self._sample, X)
-            return robust_statistics(self._sample.rows, self.clip)
-        self._sketch = sketch_after(self._sketch or new_sketch(X.shape[1], X.dtype), X)
-        values, weights = weighted_values(self._sketch)
-        return robust_statistics(values.T, self.clip, weights if self._sketch.n_blocks else None)
+        else:
+            self._sketch = sketch_after(self._sketch or new_sketch(X.shape[1], X.dtype), X)
+        for name in _ROBUST:
+            self.__dict__.pop(name, None)
 
     def _begin(self, X):
         for name in (*_FITTED, "_watch", "_sample", "_sketch"):
             self.__dict__.pop(name, None)
         self.n_seen_, self.centres_, self.frozen_ = 0, not issparse(X), False
 
-    def _take(self, X, robust):
-        if self.method == "robust":
-            self._publish(robust())
-            self.n_seen_ += X.shape[0]
-            return
+    def _take_moments(self, X):
         moments = moments_of(X)
         if self.n_seen_:
             moments = joined_moments(Moments(self.n_seen_, self.mean_, self.var_), moments)
@@ -229,6 +270,8 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self
         """
         check_is_fitted(self)
+        if self._streams:
+            self._streamed()
         self.frozen_ = True
         for name in ("_sample", "_sketch"):
             self.__dict__.pop(name, None)
