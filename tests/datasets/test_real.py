@@ -36,25 +36,35 @@ from frugalsvm.datasets import (
 from frugalsvm.datasets._digest import digest
 from frugalsvm.datasets._sources import SOURCES
 
-# Rows for training and testing, features, classes.
+# Rows for training and testing, features, classes (of a target of regression: different values in the training rows).
 FACTS = {
     "a9a": (32561, 16281, 123, 2),
+    "ad_http": (567498, 0, 3, 2),
+    "ad_mammography": (11183, 0, 6, 2),
+    "ad_satellite": (6435, 0, 36, 2),
+    "ad_shuttle": (49097, 0, 9, 2),
     "banana": (5300, 0, 2, 2),
     "covtype": (581012, 0, 54, 7),
     "dna": (2000, 1186, 180, 3),
     "elec2": (45312, 0, 8, 2),
+    "elevators": (14940, 1659, 18, 61),
     "ijcnn1": (49990, 91701, 22, 2),
+    "kin40k": (36000, 4000, 8, 31954),
     "letter": (16000, 4000, 16, 26),
     "mnist": (60000, 10000, 784, 10),
     "pendigits": (7494, 3498, 16, 10),
     "phoneme": (5404, 0, 5, 2),
+    "pol": (13500, 1500, 26, 11),
+    "protein": (41157, 4573, 9, 14514),
     "reuters_money_fx": (7770, 3299, 8315, 2),
     "satimage": (4435, 2000, 36, 6),
     "shuttle": (43500, 14500, 9, 7),
     "usps": (7291, 2007, 256, 10),
 }
 ALL_NAMES = sorted(FACTS)
-LARGE = {"a9a", "covtype", "ijcnn1", "mnist", "reuters_money_fx", "usps"}
+SPLITS = ("train", "test")
+LARGE = {"a9a", "ad_http", "covtype", "ijcnn1", "kin40k", "mnist", "protein", "reuters_money_fx", "usps"}
+REGRESSION = {"elevators", "kin40k", "pol", "protein"}
 
 
 @pytest.fixture(autouse=True)
@@ -72,15 +82,23 @@ def small_arrays(name):
     _, n_test, n_features, _ = FACTS[name]
     labels, low, high, decimals, dtype = {
         "a9a": ([-1, 1], 0, 1, 0, np.int8),
+        "ad_http": ([0, 1], -3, 17, None, np.float32),
+        "ad_mammography": ([0, 1], -1, 31, None, np.float32),
+        "ad_satellite": ([0, 1], 27, 157, 0, np.float32),
+        "ad_shuttle": ([0, 1], -4821, 15164, 0, np.float32),
         "banana": ([-1, 1], -3, 3, None, np.float32),
         "covtype": (range(1, 8), 0, 7173, 0, np.int16),
         "dna": ([1, 2, 3], 0, 1, 0, np.int8),
         "elec2": ([0, 1], 0, 1, 6, np.float32),
+        "elevators": ([-0.041959, 0.053351, 1.319], -1, 1, 5, np.float32),
         "ijcnn1": ([-1, 1], -1, 1, 6, np.float32),
+        "kin40k": ([-1.2778, 0.28839, 3.2252], -1.7, 1.7, 4, np.float32),
         "letter": (range(1, 27), 0, 15, 0, np.uint8),
         "mnist": (range(10), 0, 255, 0, np.uint8),
         "pendigits": (range(10), 0, 100, 0, np.uint8),
         "phoneme": ([0, 1], -2, 4, 3, np.float32),
+        "pol": ([-28.945, 21.055, 71.055], -12, 130, 3, np.float32),
+        "protein": ([-1.8912, 0.13472, 1.1998], -7479, 30163, 1, np.float32),
         "reuters_money_fx": ([-1, 1], 0, 1, None, np.float32),
         "satimage": ([1, 2, 3, 4, 5, 7], 27, 157, 0, np.uint8),
         "shuttle": (range(1, 8), -4821, 15164, 0, np.int16),
@@ -94,7 +112,7 @@ def small_arrays(name):
                 X[rng.random(X.shape) < 0.995] = 0.0
             X = (X if decimals is None else np.round(X, decimals) + 0.0).astype(dtype)
             arrays |= stored(split, X, name == "reuters_money_fx")
-            arrays[f"y_{split}"] = rng.choice(labels, size).astype(np.int8)
+            arrays[f"y_{split}"] = rng.choice(labels, size).astype(np.float64 if name in REGRESSION else np.int8)
     return arrays
 
 
@@ -136,6 +154,30 @@ def table_text(table, delimiter=" ", end="\n"):
 
 def class_last(arrays, split):
     return np.column_stack([arrays[f"X_{split}"].astype(int), arrays[f"y_{split}"]])
+
+
+def masked_table_files(name, arrays):
+    """Write a table with the test rows among the others, and ten masks of which the first tells them apart."""
+    tables = [np.column_stack([arrays[f"X_{split}"].astype(object), arrays[f"y_{split}"]]) for split in SPLITS]
+    is_test = np.random.default_rng(0).permutation(np.repeat([0, 1], [len(table) for table in tables]))
+    rows = np.empty((len(is_test), tables[0].shape[1]), dtype=object)
+    for part, table in enumerate(tables):
+        rows[is_test == part] = table
+    masks = np.column_stack([is_test, *(np.roll(is_test, shift) for shift in range(1, 10))])
+    texts = {"data.csv.gz": table_text(rows, ","), "test_mask.csv.gz": table_text(masks, ",")}
+    return {f"{name}/{file}": gzip.compress(text, 1) for file, text in texts.items()}
+
+
+def with_classes(arrays, normal, anomaly, n_train):
+    """The two parts of a set with classes of which one is normal and one an anomaly."""
+    X, y = arrays["X_train"], np.where(arrays["y_train"] == 1, anomaly, normal)
+    return {"X_train": X[:n_train], "y_train": y[:n_train], "X_test": X[n_train:], "y_test": y[n_train:]}
+
+
+def npz(**arrays):
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    return buffer.getvalue()
 
 
 def zipped(**members):
@@ -213,6 +255,15 @@ def original_files(name, arrays):
     match name:
         case "a9a":
             return {"a9a": svmlight_text(*train), "a9a.t": svmlight_text(*test)}
+        case "ad_http" | "ad_mammography":
+            file = {"ad_http": "16_http.npz", "ad_mammography": "23_mammography.npz"}[name]
+            return {file: npz(X=train[0].astype(np.float64), y=train[1].astype(np.int64))}
+        case "ad_satellite":
+            return original_files("satimage", with_classes(arrays, 3, 4, len(train[1]) // 2))
+        case "ad_shuttle":
+            return original_files("shuttle", with_classes(arrays, 1, 6, len(train[1]) // 2))
+        case "elevators" | "kin40k" | "pol" | "protein":
+            return masked_table_files(name, arrays)
         case "dna":
             return {"dna.scale": svmlight_text(*train), "dna.scale.t": svmlight_text(*test)}
         case "ijcnn1":
@@ -376,6 +427,7 @@ def small(monkeypatch):
 
 def write_files(folder, files):
     for name, content in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)
 
 
@@ -485,7 +537,9 @@ class TestDownload:
             server.shutdown()
             server.server_close()
 
-    @pytest.mark.parametrize("name", ["covtype", "ijcnn1", "mnist", "shuttle", "reuters_money_fx", "usps"])
+    @pytest.mark.parametrize(
+        "name", ["ad_http", "covtype", "ijcnn1", "mnist", "pol", "shuttle", "reuters_money_fx", "usps"]
+    )
     def test_decompressing_is_limited(self, name, mirror, small, tmp_path, monkeypatch):
         address, folder = mirror
         write_files(folder, original_files(name, small(name)))
@@ -560,6 +614,14 @@ class TestFile:
         assert fetch("letter", data_home=home, dtype=np.float64).X_train.dtype == np.float64
         assert fetch("letter", data_home=home, dtype=None).X_train.dtype == np.uint8
         assert fetch("reuters_money_fx", data_home=home, dtype=np.float64).X_train.dtype == np.float64
+
+    def test_targets_of_regression_stay_real_numbers(self, small, tmp_path):
+        arrays = small("pol")
+        np.savez(tmp_path / "pol.npz", **arrays)
+        for split in SPLITS:
+            _, y = load("pol", split, data_home=tmp_path)
+            assert y.dtype == np.float64
+            np.testing.assert_array_equal(y, arrays[f"y_{split}"])
 
     def test_sparse_features(self, home):
         data = fetch("reuters_money_fx", data_home=home)
@@ -708,6 +770,21 @@ def test_repeated_feature_with_two_values_is_an_error():
     content = tarred_bz2(train=b"1 3:0.5 3:0.25\n", test=b"")
     with pytest.raises(ValueError, match="feature 3"):
         _parsers.read_svmlight_with_duplicates({"a": content}, archive="a", train="train", test="test", n_features=3)
+
+
+def test_masks_of_another_length_are_an_error():
+    files = {"table.gz": gzip.compress(b"1,2\n3,4\n"), "masks.gz": gzip.compress(b"0,1\n")}
+    with pytest.raises(ValueError, match=r"masks.gz has 1 rows, table.gz has 2"):
+        _parsers.read_masked_table(files, table="table.gz", masks="masks.gz")
+
+
+def test_classes_that_are_no_part_of_an_anomaly_set_are_left_out():
+    parts = {"X_train": np.arange(4)[:, None], "y_train": np.array([1, 4, 7, 1])}
+    parts |= {"X_test": np.arange(4, 6)[:, None], "y_test": np.array([4, 2])}
+    arrays = _parsers.as_anomalies({}, read=lambda files: parts, anomalies=(2, 7), without=(4,))
+    assert sorted(arrays) == ["X_train", "y_train"]
+    assert arrays["X_train"].ravel().tolist() == [0, 2, 3, 5]
+    assert arrays["y_train"].tolist() == [0, 1, 0, 1]
 
 
 class TestSharedFiles:

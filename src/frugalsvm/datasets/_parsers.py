@@ -9,7 +9,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -112,10 +112,38 @@ def read_matlab_struct(files: Files, *, name: str, variable: str) -> Arrays:
     return _dense("train", struct["x"], struct["t"], np.float32)
 
 
-def _dense(split: str, X: NDArray, y: NDArray, dtype: DTypeLike) -> Arrays:
+def read_masked_table(files: Files, *, table: str, masks: str) -> Arrays:
+    """Read a gzipped table, the target last, and split it by the first column of a table of masks: 1 is a test row."""
+    rows = _table(_inflated(files, table), ",", np.float64)
+    is_test = _table(_inflated(files, masks), ",", np.int8)[:, 0] == 1
+    if len(is_test) != len(rows):
+        raise ValueError(f"{masks} has {len(is_test)} rows, {table} has {len(rows)}")
+    arrays: Arrays = {}
+    for split, part in (("train", rows[~is_test]), ("test", rows[is_test])):
+        arrays |= _dense(split, part[:, :-1], part[:, -1], np.float32, np.float64)
+    return arrays
+
+
+def read_numpy_archive(files: Files, *, archive: str) -> Arrays:
+    """Read the arrays ``X`` and ``y`` of a numpy archive."""
+    X, y = (np.load(io.BytesIO(_zip_member(files[archive], f"{name}.npy")), allow_pickle=False) for name in "Xy")
+    return _dense("train", X, y, np.float32)
+
+
+def as_anomalies(
+    files: Files, *, read: Callable[[Files], Arrays], anomalies: Sequence[int], without: Sequence[int] = ()
+) -> Arrays:
+    """Put both parts of a set together, leave classes out, and mark some of the others as anomalies (1, else 0)."""
+    arrays = read(files)
+    X, y = (np.concatenate([arrays[f"{name}_train"], arrays[f"{name}_test"]]) for name in "Xy")
+    kept = ~np.isin(y, without)
+    return _dense("train", X[kept], np.isin(y[kept], anomalies), np.float32)
+
+
+def _dense(split: str, X: NDArray, y: NDArray, dtype: DTypeLike, target_dtype: DTypeLike = np.int8) -> Arrays:
     X = np.ascontiguousarray(X, dtype=dtype)
     # Adding zero turns negative zeros, which some text files contain, into plain ones.
-    return {f"X_{split}": X + X.dtype.type(0), f"y_{split}": np.asarray(y).ravel().astype(np.int8)}
+    return {f"X_{split}": X + X.dtype.type(0), f"y_{split}": np.asarray(y).ravel().astype(target_dtype)}
 
 
 def _split_dense(X: NDArray, y: NDArray, n_train: int, dtype: DTypeLike) -> Arrays:

@@ -3,7 +3,8 @@
 How far the addresses were checked. None of them was fetched while this table was written. Each was found in
 several public programs that download from it, as were the names of the members of the archives. For two sets
 the check goes further: the original text files, rebuilt from the arrays whose digest stands here, have the
-checksums that other projects publish for ``shuttle.trn``, ``shuttle.tst`` and ``phoneme.dat``. For the others
+checksums that other projects publish for ``shuttle.trn``, ``shuttle.tst`` and ``phoneme.dat``. ``ad_shuttle`` and
+``ad_satellite`` are exactly the rows of ``shuttle`` and ``satimage`` under other labels. For the others
 it is only expected that the files give the arrays of the digest. A wrong or changed file is always noticed,
 since the digest would not match.
 """
@@ -18,8 +19,10 @@ import numpy as np
 
 from frugalsvm.datasets import _parsers
 
+_ADBENCH = "https://github.com/Minqi824/ADBench/raw/main/adbench/datasets/Classical"
 _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 _UCI = "https://archive.ics.uci.edu/static/public"
+_UCI_REGRESSION = "https://github.com/treforevans/uci_datasets/raw/master/uci_datasets"
 _UCI_LICENSE = "CC BY 4.0 according to the UCI repository (not re-checked)"
 _NO_LICENSE = "none stated"
 
@@ -35,7 +38,8 @@ class Source:
     license : str
         License as far as stated.
     urls : mapping of str to tuple of str
-        For each original file, the addresses that offer it, in order of preference.
+        For each original file, the addresses that offer it, in order of preference. A name may start with a folder,
+        where several sets have files of the same name.
     parse : callable
         Turns the contents of the original files, by name, into arrays.
     sha256 : str
@@ -78,6 +82,39 @@ def _at(*urls: str) -> dict[str, tuple[str, ...]]:
     return grouped
 
 
+def _regression(name: str, *, title: str, license: str, sha256: str, remark: str) -> Source:
+    """A set of the collection by Evans: a table and ten masks of test rows, in a folder of the name of the set."""
+    table, masks = f"{name}/data.csv.gz", f"{name}/test_mask.csv.gz"
+    return Source(
+        title=title,
+        license=license,
+        urls={file: (f"{_UCI_REGRESSION}/{file}",) for file in (table, masks)},
+        parse=partial(_parsers.read_masked_table, table=table, masks=masks),
+        sha256=sha256,
+        remark=f"{remark} Values and split are those of the collection by Evans, not of the original: columns are "
+        "centered and rounded to five digits, and of its ten random splits (90 % for training) this is the first.",
+    )
+
+
+_SATIMAGE_ZIP = f"{_UCI}/146/statlog+landsat+satellite.zip"
+_SHUTTLE_ZIP = f"{_UCI}/148/statlog+shuttle.zip"
+_read_satimage = partial(
+    _parsers.read_tables_in_zip,
+    archive="statlog+landsat+satellite.zip",
+    train="sat.trn",
+    test="sat.tst",
+    delimiter=None,
+    dtype=np.uint8,
+)
+_read_shuttle = partial(
+    _parsers.read_tables_in_zip,
+    archive="statlog+shuttle.zip",
+    train="shuttle.trn",
+    test="shuttle.tst",
+    delimiter=None,
+    dtype=np.int16,
+)
+
 SOURCES: dict[str, Source] = {
     "a9a": Source(
         title="Adult (1994 US census), income above 50K against the rest, in Platt's 123 binary features",
@@ -86,6 +123,40 @@ SOURCES: dict[str, Source] = {
         parse=partial(_parsers.read_svmlight, train="a9a", test="a9a.t", n_features=123, dtype=np.int8),
         sha256="fde6a660cb9ad52e153e7d2b0b565d3ddd7b8d613d2987afb484fd6077295cc9",
         remark="Labels -1 and +1. Contains duplicate rows, as the original does.",
+    ),
+    "ad_http": Source(
+        title="Anomalies among connections to web servers (KDD Cup 1999): duration, bytes sent and received",
+        license=_NO_LICENSE,
+        urls=_at(f"{_ADBENCH}/16_http.npz"),
+        parse=partial(_parsers.read_numpy_archive, archive="16_http.npz"),
+        sha256="eab1dcfc74eb696160848a0e6bd31c1631b22c04b3c69ecc9fc1fd50ee6d186d",
+        remark="Label 1 (an attack, one in 250) or 0; no split. Features are log(value + 0.1).",
+        any_row_order=True,
+    ),
+    "ad_mammography": Source(
+        title="Anomalies among spots in mammograms (Woods et al. 1993), six standardized features",
+        license=_NO_LICENSE,
+        urls=_at(f"{_ADBENCH}/23_mammography.npz"),
+        parse=partial(_parsers.read_numpy_archive, archive="23_mammography.npz"),
+        sha256="9689edde3ab8ba3c84ad1b09e5927edf6437fbe253d002db4ad455ecb4612a2f",
+        remark="Label 1 (calcification, one in 43) or 0; no split.",
+        any_row_order=True,
+    ),
+    "ad_satellite": Source(
+        title="Anomalies in a Landsat image: satimage, classes 2, 4 and 5 against the rest",
+        license=_UCI_LICENSE,
+        urls=_at(_SATIMAGE_ZIP),
+        parse=partial(_parsers.as_anomalies, read=_read_satimage, anomalies=(2, 4, 5)),
+        sha256="985003d6b237e65f0b439278dbe9354f75768d33716ca019ee936fc26a63653d",
+        remark="Label 1 (anomaly, one in three) or 0; no split: the test rows of satimage come after the others.",
+    ),
+    "ad_shuttle": Source(
+        title="Anomalies of space shuttle radiators: shuttle without class 4, class 1 against the rest",
+        license=_UCI_LICENSE,
+        urls=_at(_SHUTTLE_ZIP),
+        parse=partial(_parsers.as_anomalies, read=_read_shuttle, anomalies=(2, 3, 5, 6, 7), without=(4,)),
+        sha256="4d3e5a456d93b3fd258130dc307da0bd2ce82f4729ff99659bab4846adddd606",
+        remark="Label 1 (anomaly, one in fourteen) or 0; no split: the test rows of shuttle come after the others.",
     ),
     "banana": Source(
         title="Banana, two-dimensional artificial set of the benchmarks by Raetsch, Onoda and Mueller (2001)",
@@ -127,6 +198,13 @@ SOURCES: dict[str, Source] = {
         sha256="9f18b2c852f43cde11d76a887b1b8b882c3b8ea7b7bbde19fdf0da955a823b80",
         remark="Labels 0 (down) and 1 (up); no split. A time series: keep the order for prequential use.",
     ),
+    "elevators": _regression(
+        "elevators",
+        title="Elevators of an F16 aircraft (Camacho), from the collection by Torgo",
+        license=_NO_LICENSE,
+        sha256="b7f5de94c0f909911a2ab19f3f8d1e6d409400f67893f3cb57a21367aeff42ca",
+        remark="Regression: the target is the logarithm of the action on the elevators.",
+    ),
     "ijcnn1": Source(
         title="IJCNN 2001 competition (Prokhorov), features of the winners (Chang and Lin)",
         license=_NO_LICENSE,
@@ -134,6 +212,13 @@ SOURCES: dict[str, Source] = {
         parse=partial(_parsers.read_svmlight, train="ijcnn1.bz2", test="ijcnn1.t.bz2", n_features=22, dtype=np.float32),
         sha256="f9e22cb458b16bf25cf1fb39c433135afc379f3d2b0862d13a1d960a85e4c7c9",
         remark="Labels -1 and +1, one in ten positive. A time series: shuffle it for independent draws.",
+    ),
+    "kin40k": _regression(
+        "kin40k",
+        title="Forward kinematics of a robot arm, 40 000 rows with little noise (Seeger, Ghahramani)",
+        license=_NO_LICENSE,
+        sha256="22209b2905e631839e3802f394cc8c08c8672e5c53155a0a4a128e690bcd568d",
+        remark="Regression: the target is a distance, of unit variance.",
     ),
     "letter": Source(
         title="Letter recognition (Frey and Slate), 16 integer features of printed capitals",
@@ -205,6 +290,20 @@ SOURCES: dict[str, Source] = {
         "in the budgeted SVM papers, which has 48 classes.",
         any_row_order=True,
     ),
+    "pol": _regression(
+        "pol",
+        title="Pole telecommunication (Weiss and Indurkhya), from the collection by Torgo",
+        license=_NO_LICENSE,
+        sha256="843d740e5aabd68fb17bc0b6d46a7aa99723e27fbf5272c360bf3a3c3902ba5e",
+        remark="Regression: the target has eleven values.",
+    ),
+    "protein": _regression(
+        "protein",
+        title="Physicochemical properties of protein tertiary structure (CASP 5 to 9, Rana)",
+        license=_UCI_LICENSE,
+        sha256="58c494fd794a098405bf5cec5c08817934dd8fe8fb526399d898f90b16a37514",
+        remark="Regression: the target is log(1 + distance) of a decoy from the native structure.",
+    ),
     "reuters_money_fx": Source(
         title="Reuters-21578 ModApte, topic money-fx against the rest, TF-IDF as in the LASVM paper (2005)",
         license="Reuters-21578 is for research use only (not re-checked)",
@@ -226,30 +325,16 @@ SOURCES: dict[str, Source] = {
     "satimage": Source(
         title="Landsat satellite image (Statlog), 3 x 3 neighborhoods in four spectral bands",
         license=_UCI_LICENSE,
-        urls=_at(f"{_UCI}/146/statlog+landsat+satellite.zip"),
-        parse=partial(
-            _parsers.read_tables_in_zip,
-            archive="statlog+landsat+satellite.zip",
-            train="sat.trn",
-            test="sat.tst",
-            delimiter=None,
-            dtype=np.uint8,
-        ),
+        urls=_at(_SATIMAGE_ZIP),
+        parse=_read_satimage,
         sha256="a31997f8179b8e611ad60966d6c549abb84b7f02b0ed970002b91f42eb02f1db",
         remark="Classes 1, 2, 3, 4, 5 and 7. Neighboring rows are neighboring pixels: shuffle them.",
     ),
     "shuttle": Source(
         title="Space shuttle radiators (Statlog), nine integer features",
         license=_UCI_LICENSE,
-        urls=_at(f"{_UCI}/148/statlog+shuttle.zip"),
-        parse=partial(
-            _parsers.read_tables_in_zip,
-            archive="statlog+shuttle.zip",
-            train="shuttle.trn",
-            test="shuttle.tst",
-            delimiter=None,
-            dtype=np.int16,
-        ),
+        urls=_at(_SHUTTLE_ZIP),
+        parse=_read_shuttle,
         sha256="d35d116a0890509ff4133583129ed2ffd0c7fa9a80c1390c29a1fc0bdb944cf5",
         remark="Classes 1 to 7, very unbalanced: class 1 has four rows in five, classes 6 and 7 a handful.",
     ),

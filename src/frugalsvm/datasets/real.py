@@ -47,7 +47,7 @@ def list_datasets() -> list[str]:
     --------
     >>> from frugalsvm.datasets import list_datasets
     >>> list_datasets()[:4]
-    ['a9a', 'banana', 'covtype', 'dna']
+    ['a9a', 'ad_http', 'ad_mammography', 'ad_satellite']
     """
     return sorted(SOURCES)
 
@@ -114,8 +114,8 @@ def fetch(
 
         X_train, X_test : {ndarray, CSR matrix} of shape (n_samples, n_features)
             Features. Unscaled, in the order of the source. ``X_test`` only if the set has a standard split.
-        y_train, y_test : ndarray of shape (n_samples,), int64
-            Labels.
+        y_train, y_test : ndarray of shape (n_samples,), int64 or float64
+            Labels, as whole numbers; of a set for regression, the target, as real numbers.
         name, DESCR : str
             Name and description, with source and license.
         filename : str
@@ -139,8 +139,12 @@ def fetch(
     standard split, ``X_test`` and ``y_test``. Sparse features are stored as the four arrays ``X_train_data``,
     ``X_train_indices``, ``X_train_indptr`` and ``X_train_shape``, likewise for the test examples.
 
-    The public addresses could not be tried when they were written down: only for shuttle and phoneme is it
-    known that the files of the source give exactly the expected arrays. A source that has moved or changed
+    The sets for regression are elevators, kin40k, pol and protein, split as in the public copy that they come from,
+    since the originals have no standard split; those for anomaly detection, with label 1 for anomalies, start
+    with ``ad_``.
+
+    The public addresses could not be tried when they were written down: only for shuttle, ad_shuttle and phoneme
+    is it known that the files of the source give exactly the expected arrays. A source that has moved or changed
     leads to one of the errors above, never to wrong data.
 
     Examples
@@ -151,7 +155,7 @@ def fetch(
     >>> fetch("a10a")
     Traceback (most recent call last):
         ...
-    ValueError: unknown data set 'a10a'; choose one of: a9a, banana, ...
+    ValueError: unknown data set 'a10a'; choose one of: a9a, ad_http, ...
     """
     from sklearn.utils import Bunch
 
@@ -167,7 +171,7 @@ def fetch(
     parts: dict[str, Any] = {}
     for split in _splits_of(arrays):
         parts[f"X_{split}"] = _features(arrays, split, dtype)
-        parts[f"y_{split}"] = arrays[f"y_{split}"].astype(np.int64)
+        parts[f"y_{split}"] = _target(arrays[f"y_{split}"])
     return Bunch(**parts, name=name, DESCR=_describe(name, arrays), filename=str(path))
 
 
@@ -179,7 +183,7 @@ def load(
     download: bool = True,
     mirror: str | None = None,
     dtype: DTypeLike | None = np.float32,
-) -> tuple[Any, NDArray[np.int64]]:
+) -> tuple[Any, NDArray]:
     """Get the examples of a real data set as a pair ``X, y``.
 
     Parameters
@@ -196,8 +200,8 @@ def load(
     -------
     X : {ndarray, CSR matrix} of shape (n_samples, n_features)
         Features.
-    y : ndarray of shape (n_samples,), int64
-        Labels.
+    y : ndarray of shape (n_samples,), int64 or float64
+        Labels, or the target of a set for regression.
 
     Examples
     --------
@@ -298,6 +302,11 @@ def _features(arrays: Mapping[str, NDArray], split: str, dtype: DTypeLike | None
         parts = tuple(arrays[f"X_{split}_{part}"] for part in ("data", "indices", "indptr"))
         X = csr_matrix(parts, shape=tuple(arrays[f"X_{split}_shape"].tolist()))
     return X if dtype is None else X.astype(dtype, copy=False)
+
+
+def _target(stored: NDArray) -> NDArray:
+    """Classes as whole numbers in which sums do not overflow, targets of regression as they are."""
+    return stored if stored.dtype.kind == "f" else stored.astype(np.int64)
 
 
 def _stacked(X_train: Any, X_test: Any) -> Any:
