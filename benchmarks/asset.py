@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.asset_data import CASES, split_of
 from benchmarks.limit import best_of, nanoseconds_per_value
-from benchmarks.tables import table
+from benchmarks.printing import table
 from experiments.asset.data import digit_groups
 from frugalsvm import ASSETClassifier
 from frugalsvm.core.kernels import RBF

@@ -26,7 +26,7 @@ from benchmarks.cores_cold import cold_rows
 from benchmarks.cores_fits import asset_rows, bsgd_rows
 from benchmarks.cores_peers import peer_rows
 from benchmarks.cores_predict import predict_rows
-from benchmarks.tables import table
+from benchmarks.printing import table
 from benchmarks.threads_limit import thread_counts
 from frugalsvm._threads import thread_count
 

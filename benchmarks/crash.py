@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from rich.console import Console
 
-from benchmarks.tables import table
+from benchmarks.printing import table
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.persist import describe
 

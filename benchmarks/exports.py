@@ -26,7 +26,7 @@ from sklearn.datasets import dump_svmlight_file
 from threadpoolctl import threadpool_limits
 
 from benchmarks.cases import Case, split_of
-from benchmarks.tables import table
+from benchmarks.printing import table
 from frugalsvm import ASSETClassifier, BSGDClassifier, IncrementalSVC, LASVMClassifier
 from frugalsvm.export import PlainModel, plain_model, to_c, to_libsvm, to_onnx
 

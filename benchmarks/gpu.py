@@ -13,7 +13,7 @@ import time
 import numpy as np
 from rich.console import Console
 
-from benchmarks.tables import table
+from benchmarks.printing import table
 from frugalsvm import ASSETClassifier, BSGDClassifier
 from frugalsvm.arrays.namespace import available_devices, find_gpu
 from frugalsvm.datasets import load

@@ -10,7 +10,7 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.gpu import error, plain_rows
-from benchmarks.tables import table
+from benchmarks.printing import table
 from frugalsvm import BSGDClassifier
 from frugalsvm.arrays.namespace import available_devices
 

@@ -27,7 +27,7 @@ from rich.console import Console
 
 from benchmarks.asset_data import split_of as asset_split
 from benchmarks.cases import Case, scaled, split_of
-from benchmarks.tables import table
+from benchmarks.printing import table
 from frugalsvm import ASSETClassifier, BSGDClassifier
 from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier
 from frugalsvm.datasets import load, make_checkerboard

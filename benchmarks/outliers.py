@@ -17,7 +17,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from benchmarks.tables import table
+from benchmarks.printing import table
 from experiments.data import split
 from frugalsvm import ASSETClassifier, BSGDClassifier
 from frugalsvm.datasets import load

@@ -12,7 +12,7 @@ from rich.console import Console
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from benchmarks.tables import table
+from benchmarks.printing import table
 from frugalsvm import BSGDClassifier, TVMClassifier
 from frugalsvm.datasets import load, make_checkerboard
 

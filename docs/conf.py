@@ -6,6 +6,7 @@ from pathlib import Path
 from frugalsvm import __version__
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for benchmarks
 
 project = "frugalsvm"
 author = "the frugalsvm developers"
@@ -40,7 +41,7 @@ html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_css_files = ["formulas.css"]
 # Pages without pages below them have nothing to show at the side.
-html_sidebars = {page: [] for page in ("index", "start", "choosing", "extending", "walk", "performance")}
+html_sidebars = {page: [] for page in ("index", "start", "choosing", "extending", "walk", "performance", "tables")}
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",

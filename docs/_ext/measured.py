@@ -3,7 +3,8 @@
 ``.. benchmark-tables:: measured/benchmarks.json`` shows all cases; ``.. measured-with:: FILE`` is a
 sentence on when, on what kind of machine and with which versions a file was measured.
 ``.. core-tables:: FILE FILE`` shows results of ``benchmarks.cores`` on several machines side by side; files that are
-not there are left out.
+not there are left out. ``.. table-results:: FILE FILE`` shows those of ``benchmarks.tables`` in the same way, with a
+picture of error against time.
 """
 
 import json
@@ -15,9 +16,10 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+from table_results import error_against_seconds, result_tables
 
 HEADINGS = ("", "rows", "train s", "examples/s", "x limit", "accuracy %", "vectors", "predictions/s")
-MODULES = {"sklearn": "scikit-learn", "numpy": "NumPy", "numba": "Numba"}
+MODULES = {"sklearn": "scikit-learn", "numpy": "NumPy", "numba": "Numba", "lightgbm": "LightGBM", "xrfm": "xRFM"}
 
 
 def benchmark_text(results: dict[str, Any]) -> list[str]:
@@ -55,12 +57,16 @@ def list_table(title: str, headings: tuple[str, ...], rows: list[tuple[str, ...]
 
 
 def origin_text(results: dict[str, Any]) -> list[str]:
-    machine = dict(results["machine"])
-    kind, python = machine.pop("processor"), machine.pop("python")
-    versions = ", ".join(f"{MODULES.get(name, name)} {version}" for name, version in machine.items())
-    sentence = f"Measured on {results['date']}: {kind}, one thread, Python {python}, {versions}."
     note = results.get("note")  # what a reader must know about these numbers, such as that they are of several runs
-    return [sentence, *(["", ".. note::", "", f"   {note.replace('`', '``')}"] if note else [])]
+    return [*machine_text(results), *(["", ".. note::", "", f"   {note.replace('`', '``')}"] if note else [])]
+
+
+def machine_text(results: dict[str, Any]) -> list[str]:
+    machine = dict(results["machine"])
+    kind, python, cores = machine.pop("processor"), machine.pop("python"), machine.pop("cores", None)
+    threads = "one thread" if cores is None else f"{cores} cores"
+    versions = ", ".join(f"{MODULES.get(name, name)} {version}" for name, version in machine.items())
+    return [f"Measured on {results['date']}: {kind}, {threads}, Python {python}, {versions}."]
 
 
 class FromJson(SphinxDirective):
@@ -90,24 +96,47 @@ class MeasuredWith(FromJson):
     text_of = staticmethod(origin_text)
 
 
-class CoreTables(SphinxDirective):
-    """Tables with columns for each machine; arguments are JSON files, relative to the folder of the documentation."""
+class FromFiles(SphinxDirective):
+    """Base of directives whose arguments are JSON files, relative to the folder of the documentation."""
 
     required_arguments, optional_arguments = 1, 9
 
-    def run(self) -> list[nodes.Node]:
+    def results(self) -> list[dict[str, Any]]:
+        """What is in those files that are there."""
         paths = [Path(self.env.srcdir) / argument for argument in self.arguments]
-        machines = [json.loads(path.read_text()) for path in paths if path.exists()]
-        lines = [line for table in core_tables(machines) for line in list_table(*table)]
-        place = nodes.container()
-        self.state.nested_parse(StringList(lines or ["Not measured yet."], self.arguments[0]), 0, place)
         for path in paths:
             self.env.note_dependency(str(path))
+        return [json.loads(path.read_text()) for path in paths if path.exists()]
+
+    def parsed(self, lines: list[str]) -> list[nodes.Node]:
+        place = nodes.container()
+        self.state.nested_parse(StringList(lines or ["Not measured yet."], self.arguments[0]), 0, place)
         return place.children
+
+
+class CoreTables(FromFiles):
+    """Tables with columns for each machine."""
+
+    def run(self) -> list[nodes.Node]:
+        return self.parsed([line for table in core_tables(self.results()) for line in list_table(*table)])
+
+
+class TableResults(FromFiles):
+    """On what was measured, a picture, and tables with columns for each method."""
+
+    def run(self) -> list[nodes.Node]:
+        results = self.results()
+        if not results:
+            return self.parsed([])
+        words = [line for each in results for line in (*machine_text(each), "")]
+        picture = nodes.raw("", f"<figure>{error_against_seconds(results)}</figure>", format="html")
+        tables = [line for table in result_tables(results) for line in list_table(*table)]
+        return [*self.parsed(words), picture, *self.parsed(tables)]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("benchmark-tables", BenchmarkTables)
     app.add_directive("core-tables", CoreTables)
     app.add_directive("measured-with", MeasuredWith)
+    app.add_directive("table-results", TableResults)
     return {"parallel_read_safe": True}

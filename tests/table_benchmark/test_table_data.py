@@ -1,0 +1,110 @@
+"""Rows of the benchmark of tables: the same for all methods, and nothing of the test rows in what is learned."""
+
+import numpy as np
+import pytest
+from sklearn.utils import Bunch
+
+from benchmarks import tables_data
+from benchmarks.tables_data import balanced_sample, parts_of, prepared, split_of
+
+
+@pytest.fixture
+def data(monkeypatch):
+    """Has any data set be this one."""
+
+    def serve(**arrays):
+        monkeypatch.setattr(tables_data, "fetch", lambda name: Bunch(**arrays))
+
+    return serve
+
+
+def rows(n, n_columns=3, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, n_columns)).astype(np.float32)
+
+
+def test_split_of_the_source_is_kept(data):
+    X, X_test = rows(40), rows(10, seed=1)
+    data(X_train=X, y_train=np.repeat([-1, 1], 20), X_test=X_test, y_test=np.repeat([1, -1], 5))
+    split = split_of("letter", 3)
+    assert split.is_canonical
+    np.testing.assert_array_equal(split.X_test, X_test)
+    np.testing.assert_array_equal(split.y_test, np.repeat([1, 0], 5))
+    # Training rows are in another order, with their labels.
+    assert not np.array_equal(split.X, X)
+    order = [int(np.flatnonzero((row == X).all(axis=1))[0]) for row in split.X]
+    np.testing.assert_array_equal(split.y, np.repeat([0, 1], 20)[order])
+    assert sorted(order) == list(range(40))
+
+
+def test_without_one_there_is_a_split_for_each_seed(data):
+    X = rows(100)
+    data(X_train=X, y_train=np.tile([1, 2], 50))
+    first, again, other = (split_of("phoneme", seed) for seed in (0, 0, 1))
+    assert not first.is_canonical
+    assert (len(first.y), len(first.y_test)) == (80, 20)
+    np.testing.assert_array_equal(first.X_test, again.X_test)
+    assert not np.array_equal(first.X_test, other.X_test)
+    assert len(np.unique(np.concatenate([first.X, first.X_test]), axis=0)) == 100
+
+
+def test_one_class_against_the_rest(data):
+    y = np.tile([1, 2, 3, 3], 25)
+    data(X_train=np.repeat(y[:, None], 2, axis=1).astype(np.float32), y_train=y)
+    split = split_of("covtype-1", 0)
+    np.testing.assert_array_equal(split.y, split.X[:, 0] == 1)
+
+
+def test_target_of_regression_is_standardized_by_training_rows(data):
+    y = np.linspace(5, 25, 40)
+    data(X_train=rows(40), y_train=y, X_test=rows(5), y_test=np.full(5, 15.0 + 2 * y.std()))
+    split = split_of("pol", 0)
+    assert split.y.mean() == pytest.approx(0)
+    assert split.y.std() == pytest.approx(1)
+    np.testing.assert_allclose(split.y_test, 2.0)
+
+
+def test_noise_columns_come_after_the_true_ones(data):
+    X, X_test = rows(300), rows(200, seed=1)
+    data(X_train=X, y_train=np.tile([0, 1], 150), X_test=X_test, y_test=np.tile([0, 1], 100))
+    split = split_of("usps", 0, noise=4)
+    assert (split.n_true_columns, split.X.shape[1], split.X.dtype) == (3, 7, np.float32)
+    np.testing.assert_array_equal(split.X_test[:, :3], X_test)
+    noise = np.concatenate([split.X[:, 3:], split.X_test[:, 3:]])
+    assert abs(noise.mean()) < 0.2
+    assert abs(noise.std() - 1) < 0.1
+    assert len(np.unique(noise)) > 1900  # none is repeated
+    assert split_of("usps", 0).has_one_unit
+    assert not split.has_one_unit
+
+
+def test_samples_keep_rare_classes():
+    y = np.repeat([0, 1, 2], [900, 96, 4])
+    sample = balanced_sample(y, 100, False, np.random.default_rng(0))
+    assert len(np.unique(sample)) == len(sample)
+    assert 100 <= len(sample) <= 120
+    counts = np.bincount(y[sample])
+    assert counts[0] > 70
+    assert counts[1] >= 10
+    assert counts[2] == 4
+    assert sorted(balanced_sample(y, 2000, False, np.random.default_rng(0))) == list(range(1000))
+    assert len(balanced_sample(y.astype(float), 100, True, np.random.default_rng(0))) == 100
+
+
+def test_parts_have_all_classes_even_if_one_is_alone():
+    train, held = parts_of(np.repeat([0, 1], [80, 20]), 0.1, False, 0)
+    assert (len(train), len(held)) == (90, 10)
+    assert np.bincount(np.repeat([0, 1], [80, 20])[held]).tolist() == [8, 2]
+    assert len(parts_of(np.repeat([0, 1], [80, 1]), 0.1, False, 0)[0]) == 72
+
+
+def test_columns_are_prepared_by_the_first_rows_alone():
+    X, wild = rows(500) * [1, 100, 1e-3] + [0, 50, 0], np.array([[0, 1e9, 0]])
+    assert prepared("raw", False, X, wild)[1] is wild
+    scaled, far = prepared("scaled", False, X, wild)
+    assert np.allclose(np.median(scaled, axis=0), 0, atol=1e-6)
+    assert (np.abs(scaled.std(axis=0) - 1) < 0.2).all()
+    assert far[0, 1] == pytest.approx(tables_data.CLIP)
+    np.testing.assert_array_equal(prepared("scaled", False, X)[0], scaled)
+    pixels, brighter = prepared("scaled", True, np.array([[0.0, 255], [51, 0]]), np.array([[510.0, 0]]))
+    np.testing.assert_allclose(pixels, [[0, 1], [0.2, 0]])
+    np.testing.assert_allclose(brighter, [[2, 0]])
