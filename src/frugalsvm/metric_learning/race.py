@@ -33,7 +33,9 @@ class Outcome(NamedTuple):
     errors: dict[str, float]  # mean squared errors on the judges, of all kinds that took part
 
 
-def race(kernel: Any, rows: Rows, rng: np.random.Generator, *, kinds=KINDS, plans=None) -> Outcome:
+def race(
+    kernel: Any, rows: Rows, rng: np.random.Generator, *, kinds=KINDS, plans=None, classes=False, scales=None
+) -> Outcome:
     """Learn metrics of all kinds from the rows, in float64, and choose.
 
     ``kinds`` are some of `KINDS` in their order, "plain" among them. Columns should be of about the same size.
