@@ -16,9 +16,11 @@ from typer.testing import CliRunner
 
 from frugalsvm.cli.app import app
 from frugalsvm.cli.catalogue import KERNELS
+from frugalsvm.cli.flags import SCALES
 from frugalsvm.core.kernels import KERNELS as REGISTRY
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.persist import load
+from frugalsvm.pipelines.scaling import SCALERS
 
 FAST = ["--gamma", "8", "--alpha", "1e-5", "--budget", "50", "--quiet"]
 
@@ -52,6 +54,17 @@ def model(folder):
 
 
 class TestTrain:
+    @pytest.mark.parametrize(
+        ("scale", "words"), [("robust", "features scaled"), ("soft", "softly clipped"), ("standard", "standardized")]
+    )
+    def test_scalers_by_name(self, folder, tmp_path, scale, words):
+        output = tmp_path / "model.frugal"
+        assert words in run("train", folder / "test.csv", "--scale", scale, "-o", output, *FAST)
+        assert load(output).scaler_.get_params() == SCALERS[scale].get_params()
+
+    def test_all_scalers_have_a_name(self):
+        assert set(SCALES) == {"auto", "yes", "no", *SCALERS}
+
     def test_with_no_other_flag(self, folder, tmp_path):
         for data in ("train.libsvm", "train.csv"):
             output = tmp_path / "model.frugal"
@@ -251,7 +264,7 @@ class TestOtherCommands:
         ("words", "completed"),
         [
             ("train x -a las", ["lasvm", "lasvm-nc", "lasvm-i"]),
-            ("train x --scale ", ["auto", "yes", "no"]),
+            ("train x --scale ", ["auto", "yes", "no", "robust", "soft", "standard"]),
             ("predict m x --on-bad-line s", ["skip"]),
             ("export m --to ", ["onnx", "c", "libsvm"]),
         ],

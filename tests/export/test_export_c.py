@@ -29,10 +29,14 @@ def test_compiled_code_predicts_the_same(kernel, decision, tmp_path):
             np.testing.assert_array_equal(compiled.predictions(X), model.predict(X))
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_inputs_are_clipped(kernel, tmp_path):
-    model = random_model(kernel, "argmax").with_scaling(np.full(5, 0.5), np.full(5, 2.0), np.arange(1.0, 6.0) / 4)
+@pytest.mark.parametrize(
+    ("kernel", "soft"), [*((kernel, False) for kernel in KERNELS), ("rbf", True), ("linear", True)]
+)
+def test_inputs_are_clipped(kernel, soft, tmp_path):
+    limits = np.arange(1.0, 6.0) / 4
+    model = random_model(kernel, "argmax").with_scaling(np.full(5, 0.5), np.full(5, 2.0), limits, soft_clip=soft)
     X = rows_for(model)
+    X[::10] *= 1e6
     for dtype, tolerance in TOLERANCES.items():
         compiled = CompiledModel(model, tmp_path, name=f"m_{dtype}", dtype=dtype)
         assert_same_scores(compiled.scores(X), model.decision_function(X), tolerance)

@@ -72,11 +72,15 @@ def test_scaled_inputs(kernel, n_features):
 
 @pytest.mark.parametrize("dtype", TOLERANCES)
 @pytest.mark.parametrize("n_features", [1, 4])
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_clipped_inputs(kernel, n_features, dtype):
+@pytest.mark.parametrize(
+    ("kernel", "soft"), [*((kernel, False) for kernel in KERNELS), ("rbf", True), ("linear", True)]
+)
+def test_clipped_inputs(kernel, n_features, dtype, soft):
     model = random_model(kernel, "sign", n_features=n_features)
-    model = model.with_scaling(np.full(n_features, 3.25), np.full(n_features, 0.5), np.full(n_features, 0.75))
+    mean, scale, limit = (np.full(n_features, value) for value in (3.25, 0.5, 0.75))
+    model = model.with_scaling(mean, scale, limit, soft_clip=soft)
     X = 3.25 + rows_for(model)
+    X[::10] *= 1e6
     assert (np.abs(X - 3.25) > 0.75).any()
     _, scores = exported_onnx(model, X, dtype)
     assert_same_scores(scores, model.decision_function(X), TOLERANCES[dtype])

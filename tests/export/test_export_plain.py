@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from export_support import assert_same_scores, python_scores, random_model
 from scipy.sparse import csr_matrix
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -22,7 +23,7 @@ from frugalsvm import (
     TVMClassifier,
 )
 from frugalsvm.export import plain_model, to_arrays, to_c, to_libsvm
-from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.pipelines import StreamingScaler, StreamPipeline
 
 N_TRAIN = 200
 
@@ -96,11 +97,12 @@ def test_stream_pipeline(scale):
     np.testing.assert_array_equal(model.predict(10 * X + 3), pipeline.predict(10 * X + 3))
 
 
+@pytest.mark.parametrize("scale", ["robust", "soft"])
 @pytest.mark.parametrize("kind", [np.asarray, csr_matrix], ids=["dense", "sparse"])
-def test_a_stream_pipeline_clips_inputs_as_it_does_itself(kind):
+def test_a_stream_pipeline_clips_inputs_as_it_does_itself(kind, scale):
     X, y = blobs(400, 6, 2, seed=0)
     estimator = BSGDClassifier(budget=20, gamma=0.02, random_state=0)
-    pipeline = StreamPipeline(estimator, warmup_rows=100).partial_fit(kind(X), y)
+    pipeline = StreamPipeline(estimator, scale=scale, warmup_rows=100).partial_fit(kind(X), y)
     far = X * np.where(np.arange(400) % 3 == 0, 50.0, 1.0)[:, None]
     model = plain_model(pipeline)
     assert_same_scores(model.decision_function(far), pipeline.decision_function(kind(far)), 1e-5)
@@ -110,6 +112,17 @@ def test_a_stream_pipeline_clips_inputs_as_it_does_itself(kind):
     behind.steps[0][1].fit(5 * X + 1)
     rows = StandardScaler().fit(5 * X + 1).transform(far)
     assert_same_scores(plain_model(behind).decision_function(far), pipeline.decision_function(kind(rows)), 1e-5)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    "scaler", [StreamingScaler(), StreamingScaler(soft_clip=True), StreamingScaler("standard", clip=None)]
+)
+def test_a_streaming_scaler_in_a_pipeline_of_scikit_learn(scaler, kind):
+    X, y = blobs(400, 6, 2, seed=0)
+    pipeline = make_pipeline(clone(scaler), BSGDClassifier(budget=20, gamma=0.02, random_state=0)).fit(kind(3 * X), y)
+    far = X * np.where(np.arange(400) % 3 == 0, 50.0, 1.0)[:, None]
+    assert_same_scores(plain_model(pipeline).decision_function(far), pipeline.decision_function(kind(far)), 1e-5)
 
 
 def test_a_stream_pipeline_fills_missing_inputs_as_it_does_itself():

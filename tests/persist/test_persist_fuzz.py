@@ -52,6 +52,7 @@ LEARNERS = {
     "pipeline": StreamPipeline(BSGD, warmup_rows=50, calibrate=True),
     "pipeline-held": StreamPipeline(BSGD, warmup_rows=500),
     "pipeline-map": StreamPipeline(BSGD, warmup_rows=50, feature_map=RBFSampler(n_components=6, random_state=0)),
+    "pipeline-soft": StreamPipeline(BSGD, warmup_rows=50, scale="soft"),
     "far": BSGD,  # from zero: rows are relative to an origin
     "far-lasvm": LASVMClassifier(cache_size=0.05, **SEED),
     "far-asset": ASSETClassifier(n_components=16, **SEED),

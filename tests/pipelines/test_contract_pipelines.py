@@ -22,6 +22,7 @@ EXPECTED_FAILURES = {
         StreamPipeline(ASSETRegressor(n_components=50, random_state=0), warmup_rows=20),
         StreamingScaler(),
         StreamingScaler("standard", clip=None),
+        StreamingScaler(soft_clip=True),
         MissingValueFiller(),
     ],
     lambda estimator: EXPECTED_FAILURES if isinstance(estimator, StreamPipeline) else {},

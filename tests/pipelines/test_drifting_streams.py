@@ -257,8 +257,9 @@ def test_features_that_only_grow_are_renewed_ever_more_rarely():
 
 def test_scale_is_a_choice_or_a_scaler():
     Z, y = clean()
-    with pytest.raises(ValueError, match=r"scale must be True, False or a StreamingScaler, not 'robust'"):
-        StreamPipeline(bsgd(), scale="robust").fit(Z, y)
+    names = "True, False, 'robust', 'soft', 'standard' or a StreamingScaler"
+    with pytest.raises(ValueError, match=f"scale must be {names}, not 'minmax'"):
+        StreamPipeline(bsgd(), scale="minmax").fit(Z, y)
     plain = StreamPipeline(bsgd(), scale=StreamingScaler("standard", clip=None)).fit(Z, y)
     np.testing.assert_allclose(plain.scaler_.scale_, Z.std(axis=0))
     assert not plain.scaler_.watches

@@ -86,21 +86,20 @@ def test_huge_values_do_not_overflow(normal):
     np.testing.assert_allclose(scaler.transform(1e200 * normal), StreamingScaler().fit(normal).transform(normal))
 
 
-@pytest.mark.parametrize("kind", [np.asarray, csr_matrix], ids=["dense", "sparse"])
-def test_partial_fit_takes_a_sample_that_does_not_depend_on_batches(normal, kind, monkeypatch):
+def test_partial_fit_takes_a_sample_of_sparse_rows_that_does_not_depend_on_batches(normal, monkeypatch):
     monkeypatch.setattr(sampling_module, "SAMPLE_ROWS", 500)
     scalers = []
     for size in (1000, 7, 4000):
         scaler = StreamingScaler()
         for start in range(0, 4000, size):
-            scaler.partial_fit(kind(normal[start : start + size]))
+            scaler.partial_fit(csr_matrix(normal[start : start + size]))
         scalers.append(scaler)
         np.testing.assert_array_equal(scaler.center_, scalers[0].center_)
         np.testing.assert_array_equal(scaler.scale_, scalers[0].scale_)
         assert scaler.n_seen_ == 4000
     sample = scalers[0]._sample.rows
     assert sample.shape == (500, 3)
-    whole = StreamingScaler().fit(kind(normal))
+    whole = StreamingScaler().fit(csr_matrix(normal))
     np.testing.assert_allclose(scalers[0].scale_, whole.scale_, rtol=0.15)
     assert not hasattr(scalers[0].freeze(), "_sample") or scalers[0]._sample is None
 
@@ -109,10 +108,18 @@ def test_a_sample_is_taken_from_all_of_the_stream(monkeypatch):
     monkeypatch.setattr(sampling_module, "SAMPLE_ROWS", 400)
     scaler = StreamingScaler()
     for start in range(0, 10_000, 100):
-        scaler.partial_fit(np.arange(start, start + 100.0)[:, None])
-    values = scaler._sample.rows[:, 0]
+        scaler.partial_fit(csr_matrix(np.arange(start, start + 100.0)[:, None]))
+    values = scaler._sample.rows.toarray()[:, 0]
     assert len(np.unique(values)) == 400
     np.testing.assert_allclose(np.quantile(values, [0.25, 0.5, 0.75]), [2500, 5000, 7500], atol=700)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_matrix], ids=["dense", "sparse"])
+def test_after_fit_a_stream_begins_anew_with_robust_statistics(normal, kind):
+    scaler = StreamingScaler().fit(kind(normal)).partial_fit(kind(3 * normal[:100]))
+    np.testing.assert_array_equal(scaler.scale_, StreamingScaler().fit(kind(3 * normal[:100])).scale_)
+    assert scaler.n_seen_ == 100
+    assert StreamingScaler("standard").fit(kind(normal)).partial_fit(kind(normal)).n_seen_ == 8000
 
 
 def test_parameters():
@@ -121,8 +128,8 @@ def test_parameters():
         StreamingScaler("mean").fit(X)
     with pytest.raises(ValueError, match="clip must be"):
         StreamingScaler(clip=0).fit(X)
-    assert clone(StreamingScaler("standard", clip=3.0, renew=False)).get_params() == {
-        "method": "standard", "clip": 3.0, "renew": False,
+    assert clone(StreamingScaler("standard", clip=3.0, soft_clip=True, renew=False)).get_params() == {
+        "method": "standard", "clip": 3.0, "soft_clip": True, "renew": False,
     }  # fmt: skip
 
 

@@ -10,10 +10,12 @@ from frugalsvm.cli.catalogue import CATALOGUE
 from frugalsvm.cli.console import tell
 from frugalsvm.cli.data import FIRST_ROWS, Opened, labels_of, open_data
 from frugalsvm.cli.data_report import tell_notes
+from frugalsvm.cli.flags import YES_OR_NO
 from frugalsvm.cli.options import DataOptions
 from frugalsvm.cli.parameter_search import can_choose, needs_scaling
-from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller, StreamingScaler
+from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller
 from frugalsvm.pipelines.encoder import joined
+from frugalsvm.pipelines.scaling import new_scaler
 from frugalsvm.streams import StreamError
 from frugalsvm.streams.batch import stacked
 
@@ -130,7 +132,7 @@ class Prepared(NamedTuple):
 
     X: Any
     y: np.ndarray
-    is_scaled: bool
+    scale: bool | str  # of a pipeline
     encoder: Any  # not fitted; None without columns of text
 
 
@@ -140,13 +142,20 @@ def prepared(batches: list, scale: str = "auto", impute: str | None = None) -> P
     X, columns = rows.X, rows.columns
     if impute is not None and X.shape[1]:
         X = MissingValueFiller(impute).fit(X).transform(X)
-    is_scaled = bool(X.shape[1]) and (needs_scaling(X) if scale == "auto" else scale == "yes")
-    if is_scaled:
-        X = StreamingScaler().fit(X).transform(X)
+    chosen = bool(X.shape[1]) and _chosen_scale(scale, X)
+    if chosen:
+        X = new_scaler(chosen).fit(X).transform(X)
     if columns is not None:
         X = joined(X, ColumnEncoder().fit(columns).transform(columns))
     y = np.concatenate([labels_of(batch) for batch in batches])
-    return Prepared(X, y, is_scaled, None if columns is None else ColumnEncoder())
+    return Prepared(X, y, chosen, None if columns is None else ColumnEncoder())
+
+
+def _chosen_scale(scale: str, X: Any) -> bool | str:
+    """What a pipeline is told for a value of ``--scale``."""
+    if scale == "auto":
+        return needs_scaling(X)
+    return scale == "yes" if scale in YES_OR_NO else scale
 
 
 def check_classes(examined: Examined, algorithm: str, classes: Any) -> None:

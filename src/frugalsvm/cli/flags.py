@@ -12,6 +12,7 @@ from frugalsvm.cli.flag_rules import flag_named
 from frugalsvm.cli.options import DataOptions
 
 __all__ = [
+    "SCALES",
     "YES_OR_NO",
     "Algorithm",
     "BadLine",
@@ -49,6 +50,7 @@ def completing(choices: Iterable[str]) -> Callable[[str], list[str]]:
 
 
 YES_OR_NO = ("auto", "yes", "no")
+SCALES = (*YES_OR_NO, "robust", "soft", "standard")  # with the names that pipelines know
 _MISSING = ("median", "mean", "skip", "fail")
 _FORMATS = ("libsvm", "csv", "tsv", "parquet", "arrow", "npz", "npy")
 

@@ -11,6 +11,12 @@ from frugalsvm.cli.data_report import skipped_words
 
 __all__ = ["Outcome", "tell_outcome"]
 
+_SCALED = {
+    False: "features as they are",
+    "soft": "features scaled and softly clipped",
+    "standard": "features standardized",
+}
+
 
 class Outcome(NamedTuple):
     output: Path
@@ -69,4 +75,4 @@ def _parameters(outcome: Outcome) -> str:
     parts += [f"{key} {value:.4g}" for key, value in values.items() if value is not None]
     if "rounds" in outcome.figures:
         parts.append(f"{outcome.figures['rounds']} rounds")
-    return ", ".join([*parts, "features standardized" if chosen["scale"] else "features as they are"])
+    return ", ".join([*parts, _SCALED.get(chosen["scale"], "features scaled")])

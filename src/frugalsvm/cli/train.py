@@ -12,7 +12,7 @@ from frugalsvm.cli.console import compiling_shown
 from frugalsvm.cli.errors import reported
 from frugalsvm.cli.flag_rules import driver_of, flag_named, refusal
 from frugalsvm.cli.flags import (
-    YES_OR_NO,
+    SCALES,
     Algorithm,
     BadLine,
     Categorical,
@@ -59,7 +59,12 @@ def train(
         float | None, typer.Option("--C", help="The same for the others, and for asset with --device or --dask.")
     ] = None,
     scale: Annotated[
-        str, typer.Option(help="Standardize the features: auto, yes, no.", autocompletion=completing(YES_OR_NO))
+        str,
+        typer.Option(
+            help="Scale the features: auto, no, yes or robust (medians; far values clipped), soft (clipped softly), "
+            "standard (means and standard deviations).",
+            autocompletion=completing(SCALES),
+        ),
     ] = "auto",
     passes: Annotated[int, typer.Option(min=1, help="Passes over the data.")] = 1,
     shuffle_buffer: Annotated[int, typer.Option(min=0, help="Shuffle rows within a buffer of so many.")] = 0,
@@ -114,7 +119,7 @@ def _train(values: dict[str, Any], given: Collection[str]) -> None:
 
     checked_choice("--algorithm", values["algorithm"], CATALOGUE)
     checked_choice("--kernel", values["kernel"], KERNELS)
-    checked_choice("--scale", values["scale"], YES_OR_NO)
+    checked_choice("--scale", values["scale"], SCALES)
     values = {**values, "data": source_of(values["data"])}
     driver = driver_of(values)
     _refuse(given, driver, values)

@@ -49,7 +49,7 @@ def train_in_memory(
             gamma = _best_gamma(first, options, device, strength)
     model = StreamPipeline(
         _estimator(options, device, gamma, strength),
-        scale=first.is_scaled,
+        scale=first.scale,
         encoder=first.encoder,
         calibrate=options.calibrate,
         impute=data.imputes,
@@ -59,7 +59,7 @@ def train_in_memory(
     with Status(f"Learning {progress.rows:,} rows on {device} ...", quiet=quiet):
         model.fit(*_joined(batches))
     progress.seconds = time.perf_counter() - started
-    chosen = _chosen(model.estimator_, options, gamma, first.is_scaled, device)
+    chosen = _chosen(model.estimator_, options, gamma, first.scale, device)
     for each in (model.estimator, model.estimator_):
         each.set_params(device="cpu")  # where it was trained is no matter of those who use it
     save_run(model, output, data, options, progress, chosen, 1, True)

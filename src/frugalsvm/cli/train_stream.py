@@ -218,7 +218,7 @@ def _new_model(
     if len(grid) > 1 and can_choose(first.y):
         with Status(_choosing_words(options, len(grid), len(first.y)), quiet=quiet):
             best = choose(options.algorithm, first.X, first.y, grid, options.seed)[0].settings
-    scale, labels = first.is_scaled, np.unique(first.y).tolist()
+    scale, labels = first.scale, np.unique(first.y).tolist()
     chosen = {"algorithm": options.algorithm, **best, "scale": scale, "labels": labels}
     estimator = new_estimator(options.algorithm, seed=options.seed, **best)
     model = StreamPipeline(estimator, scale=scale, encoder=first.encoder, calibrate=options.calibrate, impute=impute)

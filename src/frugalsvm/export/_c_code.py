@@ -85,6 +85,8 @@ def tables(model, names):
     if model.bounds is not None:
         for what, values in zip(("least", "most"), model.bounds, strict=True):
             yield _vector(names, what, "[N_FEATURES]", values)
+    if model.room is not None:
+        yield _vector(names, "room", "[N_FEATURES]", model.room)
 
 
 def _means(model, names):
@@ -236,8 +238,14 @@ def _scaling(model, names):
     filled = f"x[j] != x[j] ? {prefix}_filling[j] : x[j]" if model.filling is not None else "x[j]"
     yield f"        {real} value = {filled};"
     if model.bounds is not None:
-        least, most = f"{prefix}_least[j]", f"{prefix}_most[j]"
-        yield f"        value = value > {most} ? {most} : value < {least} ? {least} : value;"
+        least, most, room = f"{prefix}_least[j]", f"{prefix}_most[j]", f"{prefix}_room[j]"
+        yield f"        const {real} clipped = value > {most} ? {most} : value < {least} ? {least} : value;"
+        if model.room is not None:
+            size = f"{names.literal(1.0)} + fabs{names.suffix}(value - clipped) / {room}"
+            yield f"        const {real} more = {room} - {room} / ({size});"
+            yield "        value = value < clipped ? clipped - more : clipped + more;"
+        else:
+            yield "        value = clipped;"
     means = _MEANS[: len(_means(model, names))]
     shifted = " - ".join(["value", *(f"{prefix}_{what}[j]" for what in means)])
     shifted = f"({shifted})" if means else shifted

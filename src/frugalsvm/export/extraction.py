@@ -15,7 +15,7 @@ from frugalsvm.estimators.incremental import IncrementalSVC
 from frugalsvm.export.models import PlainModel
 from frugalsvm.lowrank.fourier import DenseFourier, StructuredFourier, hadamard
 from frugalsvm.lowrank.nystroem import Nystroem
-from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.pipelines import StreamingScaler, StreamPipeline
 
 __all__ = ["plain_model"]
 
@@ -39,7 +39,7 @@ def plain_model(estimator: Any) -> PlainModel:
     ----------
     estimator : estimator, Pipeline or PlainModel
         Any fitted classifier or regressor of this library; or a `StreamPipeline`, or a scikit-learn pipeline of
-        `StandardScaler` and one of them.
+        `StandardScaler` or `StreamingScaler` and one of them.
 
     Returns
     -------
@@ -75,13 +75,22 @@ def _of_pipeline(pipeline):
     for name, step in reversed(scalers):
         if step is None or step == "passthrough":
             continue
-        if not isinstance(step, StandardScaler):
+        if not isinstance(step, StandardScaler | StreamingScaler):
             raise TypeError(
-                f"Step {name!r} of the pipeline is a {type(step).__name__}: only StandardScaler is exported."
+                f"Step {name!r} of the pipeline is a {type(step).__name__}: only StandardScaler and StreamingScaler "
+                "are exported."
             )
         check_is_fitted(step)
-        model = model.with_scaling(step.mean_ if step.with_mean else None, step.scale_)
+        if isinstance(step, StreamingScaler):
+            model = _behind_scaler(model, step)
+        else:
+            model = model.with_scaling(step.mean_ if step.with_mean else None, step.scale_)
     return model
+
+
+def _behind_scaler(model, scaler):
+    center = scaler.center_ if scaler.centres_ else None
+    return model.with_scaling(center, scaler.scale_, scaler.limit_, soft_clip=scaler.soft_clip)
 
 
 def _of_stream_pipeline(pipeline):
@@ -97,7 +106,7 @@ def _of_stream_pipeline(pipeline):
         )
     model, scaler, filler = plain_model(pipeline.estimator_), pipeline.scaler_, getattr(pipeline, "filler_", None)
     if scaler is not None:
-        model = model.with_scaling(scaler.center_ if scaler.centres_ else None, scaler.scale_, scaler.limit_)
+        model = _behind_scaler(model, scaler)
     return model if filler is None else model._replace(filling=filler.statistics_)
 
 

@@ -24,6 +24,7 @@ from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
 from frugalsvm.exceptions import ParameterError
+from frugalsvm.pipelines.clipping import KNEE, softened
 
 __all__ = [
     "DTYPES",
@@ -70,6 +71,8 @@ class PlainModel(NamedTuple):
     mean: NDArray | None = None  # inputs become (x - mean) / scale first; None is 0
     scale: NDArray | None = None  # None is 1
     bounds: NDArray | None = None  # (2, n_features) that inputs are clipped to before that; None clips nothing
+    # (n_features,) what is left between these bounds, if they are soft ones, and the limits that inputs beyond approach
+    room: NDArray | None = None
     filling: NDArray | None = None  # (n_features,) what stands for inputs that are NaN; None leaves them
     dtype: Any = np.dtype(np.float64)  # in which the library itself computes the kernel values
 
@@ -77,10 +80,10 @@ class PlainModel(NamedTuple):
     def n_features(self) -> int:
         return self.vectors.shape[1]
 
-    def with_scaling(self, mean, scale, limit=None) -> "PlainModel":
+    def with_scaling(self, mean, scale, limit=None, *, soft_clip: bool = False) -> "PlainModel":
         """The model for inputs that become ``(x - mean) / scale`` before all else; None is 0 and 1.
 
-        With a limit, ``x - mean`` is clipped to it first.
+        With a limit, ``x - mean`` is clipped to it first, softly if so (see `StreamingScaler`).
         """
         width = self.n_features
         mean = np.zeros(width) if mean is None else np.asarray(mean, np.float64)
@@ -89,13 +92,14 @@ class PlainModel(NamedTuple):
             raise ValueError(f"The scaling is for {len(mean)} features, but the model has {width}.")
         inner_mean = 0.0 if self.mean is None else self.mean
         inner_scale = 1.0 if self.scale is None else self.scale
-        bounds = None if limit is None else np.stack([mean - limit, mean + limit])
+        bounds, room = (None, None) if limit is None else _bounds(mean, np.asarray(limit, np.float64), soft_clip)
         if self.bounds is not None:
             if bounds is not None:
                 raise ValueError("A model whose inputs are clipped twice cannot be exported.")
-            bounds = mean + scale * self.bounds
+            bounds, room = mean + scale * self.bounds, None if self.room is None else scale * self.room
         filling = None if self.filling is None else mean + scale * self.filling
-        return self._replace(mean=mean + scale * inner_mean, scale=scale * inner_scale, bounds=bounds, filling=filling)
+        mean, scale = mean + scale * inner_mean, scale * inner_scale
+        return self._replace(mean=mean, scale=scale, bounds=bounds, room=room, filling=filling)
 
     def scaled(self, X) -> NDArray:
         """Rows as the kernel takes them, in float64."""
@@ -105,7 +109,8 @@ class PlainModel(NamedTuple):
         if self.filling is not None:
             X = np.where(np.isnan(X), self.filling, X)
         if self.bounds is not None:
-            X = np.clip(X, *self.bounds)
+            clipped = np.clip(X, *self.bounds)
+            X = clipped if self.room is None else softened(X, clipped, self.room)
         if self.mean is not None:
             X = X - self.mean
         return X if self.scale is None else X / self.scale
@@ -155,6 +160,12 @@ class PlainModel(NamedTuple):
         if self.classes is None:
             raise ValueError(f"A model that decides by {self.decision!r} needs classes.")
         return self.classes
+
+
+def _bounds(mean, limit, is_soft):
+    """Bounds of inputs around a mean, and the room beyond them if they are soft."""
+    knee = KNEE * limit if is_soft else limit
+    return np.stack([mean - knee, mean + knee]), limit - knee if is_soft else None
 
 
 def matern_factor(model: PlainModel) -> float:

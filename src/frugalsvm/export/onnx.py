@@ -159,15 +159,26 @@ def _scaled(graph, model, mean, scale):
     if model.filling is not None:
         rows = graph.node("Where", graph.node("IsNaN", rows), graph.number("filling", model.filling), rows)
     if model.bounds is not None:
-        least, most = model.bounds
-        rows = graph.node("Max", rows, graph.number("least", least))
-        rows = graph.node("Min", rows, graph.number("most", most))
+        rows = _clipped(graph, model, rows)
     if mean is not None:
         for number, part in enumerate(mean_parts(mean, graph.dtype)):
             rows = graph.node("Sub", rows, graph.number(f"mean_{number}" if number else "mean", part))
     if scale is not None:
         rows = graph.node("Div", rows, graph.number("scale", scale))
     return rows
+
+
+def _clipped(graph, model, rows):
+    """Inputs within their bounds, or softly beyond: see `frugalsvm.pipelines.clipping`."""
+    least, most = model.bounds
+    clipped = graph.node("Max", rows, graph.number("least", least))
+    clipped = graph.node("Min", clipped, graph.number("most", most))
+    if model.room is None:
+        return clipped
+    rest, room = graph.node("Sub", rows, clipped), graph.number("room", model.room)
+    size = graph.node("Add", graph.node("Div", graph.node("Abs", rest), room), graph.number("whole", 1.0))
+    more = graph.node("Sub", room, graph.node("Div", room, size))
+    return graph.node("Add", clipped, graph.node("Mul", graph.node("Sign", rest), more))
 
 
 def _squared_distances(graph, model):

@@ -25,6 +25,7 @@ from frugalsvm.core.workspace import new_workspace
 from frugalsvm.estimators._writable import prepare_to_learn
 from frugalsvm.estimators.learner import BudgetedClassifier
 from frugalsvm.persist.savable import FOR_PREDICTION
+from frugalsvm.pipelines.clipping import KNEE, softened
 from frugalsvm.pipelines.watching import bounds_of, take_one
 
 __all__ = ["RowPath", "row_path_for"]
@@ -76,6 +77,7 @@ class RowPath:
     _scale: Any
     _least: Any
     _most: Any
+    _room: Any  # for soft clipping
     _bounds: Any
 
     def __init__(self, estimator, scaler):
@@ -129,11 +131,14 @@ class RowPath:
 
     def _read_scaler(self):
         scaler: Any = self._scaler
-        self._scale = self._least = self._most = self._bounds = None
+        self._scale = self._least = self._most = self._room = self._bounds = None
         if scaler is None:
             return
         self._center = scaler.center_ if scaler.centres_ else np.zeros(self._shape)
         self._scale, self._most = scaler.scale_, scaler.limit_
+        if scaler.soft_clip:
+            self._most = KNEE * scaler.limit_
+            self._room = scaler.limit_ - self._most
         self._least = None if self._most is None else -self._most
         if scaler.watches:
             self._bounds = bounds_of(scaler.statistics, self._raw.dtype)
@@ -167,6 +172,8 @@ class RowPath:
                 if not isfinite(self._raw.dot(self._raw)):
                     return False  # what is clipped is finite in any case
                 clipped = np.minimum(np.maximum(clipped, self._least, out=self._size), self._most, out=self._size)
+                if self._room is not None:
+                    clipped = softened(self._distance, clipped, self._room)
             np.divide(clipped, self._scale, out=row, casting="unsafe")
             if origin is not None:
                 row[:] = np.subtract(row, origin)

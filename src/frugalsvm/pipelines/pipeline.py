@@ -39,8 +39,10 @@ class StreamPipeline(LearningPipeline):
     ----------
     estimator : estimator
         Any classifier of this library, or `ASSETRegressor`.
-    scale : bool or StreamingScaler, default=True
-        Whether the numbers are scaled; True is ``StreamingScaler()``. Encoded columns are not scaled.
+    scale : bool, {"robust", "soft", "standard"} or StreamingScaler, default=True
+        Whether and how the numbers are scaled: True and "robust" are ``StreamingScaler()``, "soft" is
+        ``StreamingScaler(soft_clip=True)``, and "standard" takes mean and standard deviation and clips nothing, as
+        scikit-learn's `StandardScaler`. Encoded columns are not scaled.
     encoder : ColumnEncoder, default=None
         For columns of text. ``X`` is then a DataFrame of pandas or polars, or a pair of a matrix (or None) and a dict
         of columns.

@@ -7,7 +7,7 @@ from scipy.sparse import issparse, vstack
 
 from frugalsvm._stored import ANY_COUNT, is_matrix, stored
 
-__all__ = ["RowSample", "sampled"]
+__all__ = ["RowSample", "random_bits", "sampled"]
 
 SAMPLE_ROWS = 10_000
 
@@ -33,14 +33,14 @@ def sampled(sample: RowSample | None, X: Any) -> RowSample:
     n_filling = min(SAMPLE_ROWS - n_kept, n_new)
     indices = np.arange(n_kept + n_filling)
     later = np.arange(n_filling, n_new)
-    slots = _numbers(n_before + later) % (n_before + later + 1).astype(np.uint64)
+    slots = random_bits(n_before + later) % (n_before + later + 1).astype(np.uint64)
     chosen = slots < SAMPLE_ROWS
     indices[slots[chosen].astype(np.int64)] = n_kept + later[chosen]  # the last one that wants a slot has it
     return RowSample(whole[indices], n_before + n_new)
 
 
-def _numbers(indices) -> np.ndarray:
-    """A random number for each row of the stream, by its index (splitmix64)."""
+def random_bits(indices) -> np.ndarray:
+    """64 random bits for each row (or block of rows) of a stream, by its index (splitmix64)."""
     z = (indices.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

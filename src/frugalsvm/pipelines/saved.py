@@ -53,11 +53,14 @@ def _scaler(scaler: Any) -> bool:
     if any(array is not None and array.shape != (scaler.n_features_in_,) for array in arrays):
         return False
     mean, var, median, scale, limit, constant = arrays
+    if scale is None:  # it is taken from the rows of a stream when it is needed
+        return median is limit is constant is None and scaler._streams
     is_robust = median is not None
     if (median if is_robust else mean) is None or (scale <= 0).any() or (not is_robust and var is None):
         return False
-    if limit is not None:  # scaled values are within it
-        return constant is not None and bool(((limit >= 0) & (limit <= _LARGEST_LIMIT * scale)).all())
+    if limit is not None:  # scaled values are within it; where it is soft, there is room to be divided by
+        least = np.finfo(np.float64).tiny / np.finfo(np.float64).eps if scaler.soft_clip else 0.0
+        return constant is not None and bool(((limit >= least) & (limit <= _LARGEST_LIMIT * scale)).all())
     return bool((scale >= _LEAST_SCALE).all()) if is_robust else _standard_scaler(mean, var, scale, scaler.n_seen_)
 
 
@@ -146,11 +149,12 @@ def _why_not_ready(pipeline: Any) -> str | None:
 
 
 SCALER = Saved(
-    {"n_features_in_": integer(1), "n_seen_": integer(1), "centres_": IS_BOOL, "frozen_": IS_BOOL, "scale_": IS_FLOATS},
+    {"n_features_in_": integer(1), "n_seen_": integer(1), "centres_": IS_BOOL, "frozen_": IS_BOOL},
     {
         "feature_names_in_": are_names, "mean_": IS_FLOATS, "var_": IS_FLOATS, "median_": IS_FLOATS,
-        "limit_": or_none(IS_FLOATS), "constant_": or_none(array("b", 1)), "_watch": or_none(part("range-watch")),
-        "_sample": or_none(part("row-sample")),
+        "scale_": IS_FLOATS, "limit_": or_none(IS_FLOATS), "constant_": or_none(array("b", 1)),
+        "_watch": or_none(part("range-watch")), "_sample": or_none(part("row-sample")),
+        "_sketch": or_none(part("quantile-sketch")),
     },
     _scaler, lambda scaler: scaler._check_params(),
 )  # fmt: skip

@@ -8,19 +8,29 @@ from sklearn.base import clone
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.pipelines.scaler import StreamingScaler
 
-__all__ = ["check_scale", "left_range", "new_scaler"]
+__all__ = ["SCALERS", "check_scale", "left_range", "new_scaler"]
 
+SCALERS = {
+    "robust": StreamingScaler(),
+    "soft": StreamingScaler(soft_clip=True),
+    "standard": StreamingScaler("standard", clip=None),
+}
 NAMED = 5  # features in a warning, at most
 
 
 def check_scale(scale: Any) -> None:
-    """Refuse what is neither yes nor no nor a scaler."""
+    """Refuse what is neither yes nor no, nor a scaler or the name of one."""
+    if isinstance(scale, str) and scale in SCALERS:
+        return
     if not isinstance(scale, bool | np.bool_ | StreamingScaler):
-        raise ParameterError("scale", scale, "True, False or a StreamingScaler")
+        names = ", ".join(map(repr, SCALERS))
+        raise ParameterError("scale", scale, f"True, False, {names} or a StreamingScaler")
 
 
-def new_scaler(scale: bool | StreamingScaler) -> StreamingScaler:
-    """A scaler that has seen nothing."""
+def new_scaler(scale: bool | str | StreamingScaler) -> StreamingScaler:
+    """A scaler that has seen nothing; True is a robust one."""
+    if isinstance(scale, str):
+        scale = SCALERS[scale]
     return clone(scale) if isinstance(scale, StreamingScaler) else StreamingScaler()
 
 

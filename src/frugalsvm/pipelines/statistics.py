@@ -29,29 +29,44 @@ class Statistics(NamedTuple):
     constant: np.ndarray  # of bool
 
 
-def robust_statistics(X: Any, clip: float | None) -> Statistics:
-    """Statistics that a few wild values do not change; sparse rows are not centered."""
-    find = _sparse_spread if issparse(X) else _dense_spread
-    center, unit, scale = find(X)
+def robust_statistics(X: Any, clip: float | None, weights: np.ndarray | None = None) -> Statistics:
+    """Statistics that a few wild values do not change; sparse rows are not centered.
+
+    With weights, each row of ``X``, a dense one, stands for so many.
+    """
+    center, unit, scale = _sparse_spread(X) if issparse(X) else _dense_spread(X, weights)
     constant = scale == 0
     scale = np.where(constant, 1.0, scale)
     limit = None if clip is None else np.maximum(clip * scale, LEAST_UNITS * unit)
     return Statistics(center, scale, limit, constant)
 
 
-def _dense_spread(X):
+def _dense_spread(X, weights):
     d, resolution = X.shape[1], ROUNDING * np.finfo(X.dtype).eps
     center, unit, scale = np.zeros((3, d))
     for j in range(d):
         column = X[:, j].astype(np.float64)
-        center[j] = np.median(column)
+        center[j] = _median(column, weights)
         distance = np.abs(column - center[j])
-        different = distance[distance > resolution * abs(center[j])]
-        if different.size:
-            unit[j] = np.median(different)
+        is_different = distance > resolution * abs(center[j])
+        if is_different.any():
+            unit[j] = _median(distance[is_different], None if weights is None else weights[is_different])
             # in units, whose squares do not overflow
-            scale[j] = unit[j] * np.sqrt(np.mean(np.square(np.minimum(distance / unit[j], MOST_UNITS))))
+            squares = np.square(np.minimum(distance / unit[j], MOST_UNITS))
+            scale[j] = unit[j] * np.sqrt(np.average(squares, weights=weights))
     return center, unit, scale
+
+
+def _median(values, weights):
+    """The median of values, each of which may stand for several."""
+    if weights is None:
+        return np.median(values)
+    order = np.argsort(values)
+    values, counts = values[order], np.cumsum(weights[order])
+    middle = np.searchsorted(counts, counts[-1] / 2)
+    if counts[middle] > counts[-1] / 2:
+        return values[middle]
+    return np.mean(values[middle : middle + 2])
 
 
 def _sparse_spread(X):
