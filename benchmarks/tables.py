@@ -12,8 +12,8 @@ what was learned from the others. Each has ``--candidates`` settings, its defaul
 within ``--tuning-seconds``; a path of C counts as many as it has values. The best is then fitted to all training rows.
 Where the split is that of the source, settings are chosen once, with the first seed. What a fit does with rows of its
 own belongs to it: early stopping of trees, the metric, C on a path, and the round of xRFM. "tuning s" is the time to
-choose, "fit s" that of the last fit, with the scaling. SVC and SVR have at most 20 000 rows; their candidates are
-fitted side by side.
+choose, "fit s" that of the last fit, with the scaling. SVC and SVR have at most 20 000 rows and 300 000 steps; their
+candidates are fitted side by side.
 
 Results go to ``output/tables.json``; those that are measured later are added, so that a long measurement can be made in
 pieces. Test rows are for the last look: whatever you change, choose it on training rows.

@@ -16,6 +16,8 @@ __all__ = ["METHODS", "Task", "missing_package"]
 
 PATH = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4)  # of C
 KERNELS = ("rbf", "laplacian")
+MAX_STEPS = 300_000  # of SVC and SVR: with a large C, they would take hours for the last digits
+MAX_TREES, PATIENCE = 2000, 50  # boosting stops after so many rounds, or so many that did not help
 
 
 class Task(NamedTuple):
@@ -102,7 +104,8 @@ class HistGradientBoosting(Method):
 
     def new(self, task, settings, seed):
         kind = HistGradientBoostingRegressor if task.is_regression else HistGradientBoostingClassifier
-        return kind(max_iter=500, early_stopping=True, n_iter_no_change=20, random_state=seed, **settings)
+        stop = {"max_iter": MAX_TREES, "early_stopping": True, "n_iter_no_change": PATIENCE}
+        return kind(random_state=seed, **stop, **settings)
 
 
 class LightGBM(Method):
@@ -122,7 +125,7 @@ class LightGBM(Method):
     def new(self, task, settings, seed):
         from benchmarks.tables_peers import LightGBMModel
 
-        return LightGBMModel(task.is_regression, settings, seed)
+        return LightGBMModel(task.is_regression, {"n_estimators": MAX_TREES, **settings}, PATIENCE, seed)
 
 
 class XRFM(Method):
@@ -156,12 +159,14 @@ class SVM(Method):
     is_single_threaded = True
 
     def draw(self, task, rng):
-        settings = {"C": log_uniform(rng, 0.1, 1e3), "gamma": log_uniform(rng, 0.03, 10) / task.n_columns}
-        return {**settings, "epsilon": log_uniform(rng, 0.005, 0.3)} if task.is_regression else settings
+        gamma = log_uniform(rng, 0.03, 10) / task.n_columns
+        if task.is_regression:
+            return {"C": log_uniform(rng, 0.1, 30), "gamma": gamma, "epsilon": log_uniform(rng, 0.01, 0.3)}
+        return {"C": log_uniform(rng, 0.1, 1e3), "gamma": gamma}
 
     def new(self, task, settings, seed):
         kind = SVR if task.is_regression else SVC
-        return kind(cache_size=1000, **settings)
+        return kind(cache_size=1000, max_iter=MAX_STEPS, **settings)
 
 
 METHODS = {

@@ -3,6 +3,7 @@
 import numpy as np
 
 from benchmarks.tables_data import parts_of
+from frugalsvm._threads import thread_count
 
 __all__ = ["LightGBMModel", "XRFMModel"]
 
@@ -10,8 +11,8 @@ __all__ = ["LightGBMModel", "XRFMModel"]
 class LightGBMModel:
     """Boosted trees, as many as are best for a tenth of the rows."""
 
-    def __init__(self, is_regression, settings, seed):
-        self.is_regression, self.settings, self.seed = is_regression, settings, seed
+    def __init__(self, is_regression, settings, patience, seed):
+        self.is_regression, self.settings, self.patience, self.seed = is_regression, settings, patience, seed
 
     def fit(self, X, y):
         from lightgbm import LGBMClassifier, LGBMRegressor, early_stopping
@@ -19,9 +20,10 @@ class LightGBMModel:
         train, held = parts_of(y, 0.1, self.is_regression, self.seed)
         held = held[np.isin(y[held], y[train])] if not self.is_regression else held
         kind = LGBMRegressor if self.is_regression else LGBMClassifier
-        model = kind(n_estimators=2000, subsample_freq=1, importance_type="gain", random_state=self.seed, verbose=-1)
-        model.set_params(**self.settings)
-        stop = early_stopping(50, verbose=False)
+        model = kind(subsample_freq=1, importance_type="gain", random_state=self.seed, verbose=-1)
+        # All threads that the others have, too: of its own accord it takes those of busy cores, and waits for them.
+        model.set_params(n_jobs=thread_count(-1), **self.settings)
+        stop = early_stopping(self.patience, verbose=False)
         self.model = model.fit(X[train], y[train], eval_X=X[held], eval_y=y[held], callbacks=[stop])
         return self
 

@@ -8,6 +8,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from benchmarks.tables_data import balanced_sample, parts_of, prepared
+from frugalsvm._threads import thread_count
 
 __all__ = ["FAILURES", "Choice", "Effort", "error_of", "tuned", "warm_up"]
 
@@ -61,7 +62,9 @@ def tuned(method, task, split, effort, seed):
 
     start = time.perf_counter()
     if method.is_single_threaded:
-        errors = Parallel(n_jobs=-1, prefer="threads")(delayed(held_error)(settings) for settings in candidates)
+        errors = Parallel(n_jobs=thread_count(-1), prefer="threads")(
+            delayed(held_error)(settings) for settings in candidates
+        )
     else:
         errors = _errors_in_time(held_error, candidates, start + effort.seconds)
     return Choice(candidates[int(np.argmin(errors))], len(errors), time.perf_counter() - start)

@@ -46,6 +46,16 @@ def test_predicts_the_same_and_does_not_learn_on(name, n_classes, path):
     np.testing.assert_array_equal(load(path).decision_function(X), small.decision_function(X))
 
 
+@pytest.mark.parametrize("name", ["bsgd", "perceptron", "asset", "lasvm", "incremental", "tvm"])
+def test_keeps_the_origin(name, path):
+    X, y = blobs(120, 3, 2, seed=1)
+    X = X + 1e5
+    model = clone(ALL[name]).fit(X, y)
+    assert not model.origin_.is_zero
+    save(model, path, for_prediction=True)
+    np.testing.assert_array_equal(load(path).decision_function(X), model.decision_function(X))
+
+
 def test_can_be_saved_and_copied_again(path):
     X, y = blobs(60, 3, 2, seed=1)
     model = LASVMClassifier(gamma=0.3, random_state=0).fit(X, y)

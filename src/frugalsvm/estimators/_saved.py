@@ -47,7 +47,7 @@ _ROOMS, _LARGEST_ROOM = ("budget", "n_components", "n_steps"), 2**26  # paramete
 LARGEST_SCORE = {"f4": 1e30, "f8": 1e250}
 _LARGEST_GAMMA = {"f4": 1e36, "f8": 1e100}
 # Attributes besides parameters that say something about a model without its learning state
-_KEPT = ("classes_", "n_features_in_", "feature_names_in_", "_kernel", "n_iter_", "budget_", "C_")
+_KEPT = ("classes_", "n_features_in_", "feature_names_in_", "_kernel", "_origin", "n_iter_", "budget_", "C_")
 
 
 # --- parameters ---------------------------------------------------------------------------------------------------
