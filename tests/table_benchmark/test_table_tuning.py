@@ -82,6 +82,7 @@ class Failing(Thresholds):
 def test_settings_that_fail_are_not_chosen():
     choice = tuned(Failing(), CLASSES, split_without_test_rows(), Effort(2, 200, 60.0), seed=0)
     assert choice.settings == {"threshold": 1.0}
+    assert (choice.n_tried, choice.n_failed) == (2, 1)
 
 
 def test_a_method_that_fails_does_not_end_the_measurement(monkeypatch, tmp_path, capsys):
