@@ -99,6 +99,7 @@ NOT_COMPILED = (
     "compat",
     "budgeted/learner.py",
     "core/capabilities.py",
+    "core/metric.py",
     "core/moments.py",
     "core/origin.py",
     "dask",

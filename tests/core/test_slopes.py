@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 
 from frugalsvm.core.blocks import kernel_matrix
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.core.slopes import slope_block
+from frugalsvm.core.slopes import slope_block, sum_weighted_differences
 
 GAMMA = 0.3
 each_name = pytest.mark.parametrize("name", ["rbf", "laplacian", *oracle.ORDERS])
@@ -53,3 +53,10 @@ def test_slopes_are_finite_where_rows_are_alike(name):
     found = np.diag(slopes(name, X, X))
     top = {"rbf": -2 * GAMMA, "laplacian": -GAMMA, "matern12": 0.0, "matern32": -3 * GAMMA, "matern52": -5 * GAMMA / 3}
     np.testing.assert_allclose(found, top[name], rtol=1e-4)
+
+
+def test_weighted_differences(rows):
+    X, Z = rows
+    W, out = np.random.default_rng(1).normal(size=(len(X), len(Z))), np.ones(5)
+    sum_weighted_differences(W, X, np.ascontiguousarray(Z.T), out)
+    np.testing.assert_allclose(out, 1.0 + np.einsum("ij,ijf->f", W, np.abs(oracle.differences(X, Z))))

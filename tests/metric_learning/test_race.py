@@ -3,48 +3,96 @@
 import numpy as np
 import pytest
 
-from frugalsvm.core.kernels import RBF
-from frugalsvm.metric_learning.descent import FACTORS, MATRIX
-from frugalsvm.metric_learning.held_out import Rows
-from frugalsvm.metric_learning.race import race
+from frugalsvm.core.kernels import RBF, Laplacian
+from frugalsvm.exceptions import ParameterError
+from frugalsvm.metric_learning.descent import Plan
+from frugalsvm.metric_learning.entrants import Schedule
+from frugalsvm.metric_learning.machine import Rows
+from frugalsvm.metric_learning.race import KINDS, kinds_of, race
 
 KERNEL = RBF(1.0)
-FEW = {"n_steps": 60, "n_fitted": 400, "n_held_out": 200, "n_landmarks": 60}
-PLANS = {"factors": FACTORS._replace(**FEW), "matrix": MATRIX._replace(**FEW, rate=0.03)}
+STEPS = Plan(0.15, 50, 400, 200, 60)
+SCHEDULE = Schedule((STEPS, STEPS._replace(rate=0.1, n_steps=10)), STEPS._replace(rate=0.02, n_steps=20), 2, 100)
 
 
-def outcome_of(function, n_features, kinds=("plain", "factors", "matrix"), n=1500):
+def outcome_of(function, n_features, kinds=None, n=1500, kernel=KERNEL, scales=None, classes=False):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, n_features))
     y = function(X, rng)
-    rows = Rows(X, (y - y.mean())[:, None], np.ones(n))
-    return race(KERNEL, rows, np.random.default_rng(1), kinds=kinds, plans=PLANS)
+    y = np.sign(y) if classes else y - y.mean()
+    rows = Rows(X, y[:, None], np.ones(n))
+    generator = np.random.default_rng(1)
+    return race(kernel, rows, generator, kinds=kinds, scales=scales, classes=classes, schedule=SCHEDULE)
 
 
-def test_factors_win_where_features_are_noise():
-    outcome = outcome_of(lambda X, rng: np.sin(2 * X[:, 0]) * X[:, 1], 8, kinds=("plain", "factors"))
-    assert outcome.kind == "factors"
-    assert outcome.errors["factors"] < 0.3 * outcome.errors["plain"]
-    weights = outcome.point.A**2
-    assert weights[:2].sum() > 0.98 * weights.sum()
+def two_of_eight(X, rng):
+    return np.sin(2 * X[:, 0]) * X[:, 1]
 
 
-def test_a_matrix_wins_where_a_direction_matters():
-    outcome = outcome_of(lambda X, rng: np.sin(1.7 * (X[:, 0] - X[:, 1] + X[:, 2])), 4)
-    assert outcome.kind == "matrix"
-    assert outcome.point.A.shape == (4, 4)
+class TestWinners:
+    def test_factors_where_features_are_noise(self):
+        outcome = outcome_of(two_of_eight, 8, kinds=("plain", "factors"))
+        assert outcome.kind == "factors"
+        assert outcome.errors["factors"] < 0.3 * outcome.errors["plain"]
+        weights = outcome.point.A**2
+        assert weights[:2].sum() > 0.98 * weights.sum()
+
+    def test_a_matrix_where_a_direction_matters(self):
+        outcome = outcome_of(lambda X, rng: np.sin(1.7 * (X[:, 0] - X[:, 1] + X[:, 2])), 4)
+        assert outcome.kind == "matrix"
+        assert outcome.point.A.shape == (4, 4)
+
+    def test_classes_are_counted(self):
+        outcome = outcome_of(two_of_eight, 8, kinds=("plain", "factors"), classes=True)
+        n_judges = 375
+        assert outcome.kind == "factors"
+        assert all((error * n_judges) == pytest.approx(round(error * n_judges)) for error in outcome.errors.values())
+
+    def test_plain_where_nothing_can_be_learned(self):
+        assert outcome_of(lambda X, rng: rng.normal(size=len(X)), 5).kind == "plain"
+        assert outcome_of(lambda X, rng: rng.normal(size=len(X)), 5, classes=True).kind == "plain"
+
+    def test_plain_where_all_features_are_alike(self):
+        outcome = outcome_of(lambda X, rng: np.sin(np.linalg.norm(X, axis=1) * 2), 3, kinds=("plain", "factors"))
+        assert outcome.errors[outcome.kind] <= 1.05 * outcome.errors["plain"]
 
 
-def test_the_plain_metric_stays_where_nothing_can_be_learned():
-    assert outcome_of(lambda X, rng: rng.normal(size=len(X)), 5).kind == "plain"
+class TestScales:
+    def test_the_plain_metric_is_that_of_the_columns_before(self):
+        scales = np.array([1.0, 10.0, 0.1])
+        plain = outcome_of(lambda X, rng: X[:, 0], 3, kinds=("plain",), n=300, scales=scales).point.A
+        np.testing.assert_allclose(plain, plain[0])
+
+    def test_the_outcome_is_for_the_columns_before(self):
+        scales = np.linspace(0.5, 2.0, 8)
+        scaled, same = (outcome_of(two_of_eight, 8, scales=each) for each in (scales, None))
+        assert scaled.kind == same.kind != "plain"
+        before = np.square(scaled.point.A / scales)
+        before = before if before.ndim == 1 else before.sum(axis=0)
+        assert before[:2].sum() > 0.95 * before.sum()
 
 
-def test_the_plain_metric_stays_where_all_features_are_alike():
-    outcome = outcome_of(lambda X, rng: np.sin(np.linalg.norm(X, axis=1) * 2), 3, kinds=("plain", "factors"))
-    assert outcome.errors[outcome.kind] <= 1.05 * outcome.errors["plain"]
+class TestKernels:
+    def test_an_l1_kernel_has_factors(self):
+        outcome = outcome_of(two_of_eight, 8, kernel=Laplacian(1.0))
+        assert outcome.kind == "factors"
+        assert tuple(outcome.errors) == kinds_of(Laplacian(1.0)) == ("plain", "factors")
+
+    def test_but_no_matrix(self):
+        with pytest.raises(ParameterError, match="L1 distances, which no matrix changes"):
+            outcome_of(two_of_eight, 8, kernel=Laplacian(1.0), kinds=KINDS)
 
 
 @pytest.mark.parametrize("kinds", [("plain",), ("plain", "matrix")])
 def test_only_those_who_take_part_are_judged(kinds):
     outcome = outcome_of(lambda X, rng: X[:, 0], 3, kinds=kinds, n=300)
     assert tuple(outcome.errors) == kinds
+
+
+def test_many_features():
+    """Directions are few then, and the matrix has a row for each."""
+    outcome = outcome_of(lambda X, rng: np.sin(X[:, :3].sum(axis=1)), 80, kinds=("plain", "matrix"))
+    assert outcome.kind == "matrix"
+    n_directions, n_features = outcome.point.A.shape
+    assert n_features == 80
+    assert n_directions < 64

@@ -8,11 +8,11 @@ metric is learned with.
 P is zero where matern12, which has a kink there, is at its top.
 """
 
-from frugalsvm._compile import entry, generic
+from frugalsvm._compile import compiled, entry, generic
 from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive
 from frugalsvm.core.kernels import RBF, Laplacian, Matern12, Matern32, Matern52, kernel_row, scaled_distance, steepness
 
-__all__ = ["slope_block", "slope_row"]
+__all__ = ["slope_block", "slope_row", "sum_weighted_differences"]
 
 
 @generic
@@ -25,6 +25,22 @@ def slope_block(kernel, products, norms, row_norms, out):
     """``out[i, j]`` is the slope of ``K(x_i, z_j)``, from what `kernel_block` takes: for callers in Python."""
     for i in range(len(out)):
         slope_row(kernel, products[i], norms, row_norms[i], out[i], norms.size)
+
+
+@entry
+def sum_weighted_differences(weights, rows, columns, out):
+    """``out[f] += sum_ij weights[i, j] |rows[i, f] - columns[f, j]|``: what L1 distances weigh, feature by feature."""
+    for i in range(len(rows)):
+        for f in range(out.size):
+            out[f] += _weighted_differences(weights[i], rows[i, f], columns[f])
+
+
+@compiled
+def _weighted_differences(weights, a, column):
+    total = column.dtype.type(0)
+    for j in range(column.size):
+        total += weights[j] * abs(a - column[j])
+    return total
 
 
 @slope_row.implement(RBF)

@@ -13,10 +13,12 @@ from frugalsvm.arrays.namespace import HOST, arrays_on, best_device, on_host
 from frugalsvm.arrays.sources import HostSource, dense_rows
 from frugalsvm.core.capabilities import check_kernel, offers
 from frugalsvm.core.kernels import KERNELS
+from frugalsvm.core.moments import moments_of
 from frugalsvm.core.origin import origin_of_moments
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._base import KernelEstimator
 from frugalsvm.estimators._batches import Batches
+from frugalsvm.estimators._metric import check_metric, most_rows
 from frugalsvm.estimators._origin import absolute_rows
 from frugalsvm.estimators._scoring import rows_to_score
 from frugalsvm.estimators._unchanged import unchanged_on_error
@@ -25,7 +27,6 @@ from frugalsvm.estimators._validation import (
     check_choice,
     check_count,
     check_positive,
-    new_kernel,
     parsed_bytes,
 )
 from frugalsvm.estimators._warnings import warn_at_limit, warn_if_above
@@ -104,6 +105,7 @@ class LowRankMachine(KernelEstimator):
         check_choice("landmarks", self.landmarks, LANDMARKS)
         check_choice("kernel", self.kernel, KERNELS)
         check_choice("structured", self.structured, ("auto", True, False))
+        check_metric(self.metric, self.kernel)
         check_count("n_components", self.n_components)
         if self.feature_map == "fourier":
             check_kernel("feature_map", "fourier", ("spectral",), self.kernel, "use feature_map='nystroem'")
@@ -179,7 +181,7 @@ class LowRankMachine(KernelEstimator):
         """How the feature map is made."""
         names = ("feature_map", "n_components", "landmarks", "eigenvalue_threshold", "rank", "structured")
         values = {name: getattr(self, name) for name in names}
-        return MapPlan(kernel=self._kernel, n_features=self.n_features_in_, **values)
+        return MapPlan(kernel=self._kernel, n_features=self._width, **values)
 
     def _look_back(self, X, y, weights):
         """What there is to say after `fit`."""
@@ -203,6 +205,8 @@ class LowRankMachine(KernelEstimator):
         with unchanged_on_error(self):
             self._check_params()
             X, y, weights = self._examples(X, y, sample_weight)
+            random_state = check_random_state(self.random_state)
+            X = self._with_metric(X, lambda: self._targets(y, HOST), weights, random_state, whole=True)
             self._begin_with(X)
             X = self._with_origin(X, whole=True)
             self._fit_rows(X, self._targets(y, self._arrays()), weights)
@@ -242,17 +246,29 @@ class LowRankMachine(KernelEstimator):
             batches = Batches(batches)
             survey = batches.survey(self)
             y, weights = self._surveyed(survey)
-            kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, survey.moments)
+            moments = self._moments_in_metric(batches, survey.moments, y, weights)
+            kernel = self._new_kernel(moments)
             self.begin(kernel, False, _generator(check_random_state(self.random_state)))
-            self._origin = origin_of_moments(survey.moments, np.float32) if offers(kernel, "shift_invariant") else None
+            self._origin = origin_of_moments(moments, np.float32) if offers(kernel, "shift_invariant") else None
             targets = self._targets(y, self._arrays())
             del survey, y  # as long as all targets
-            self._fit_batches(batches.relative_to(self._origin), targets, weights)
+            self._fit_batches(batches.seen_by(self), targets, weights)
         return self
+
+    def _moments_in_metric(self, batches, moments, y, weights):
+        """The moments of rows as the kernel will see them: with a metric, of those that it is learned from."""
+        if self.metric is None:
+            return moments
+        n_rows, random_state = moments.n_rows, check_random_state(self.random_state)
+        n_some = min(n_rows, most_rows(self.n_features_in_))
+        index = np.sort(_generator(random_state).choice(n_rows, n_some, replace=False))
+        X = dense_rows(HostSource(HOST, batches.rows, n_rows).take(index))
+        targets, some = self._targets(y, HOST), None if weights is None else weights[index]
+        return moments_of(self._with_metric(X, lambda: targets[:, index], some, random_state, whole=True))
 
     def _begin_with(self, X, random_state=None):
         """A machine for rows like these that has learned nothing."""
-        kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
+        kernel = self._new_kernel(X)
         rng = _generator(random_state or check_random_state(self.random_state))
         self.begin(kernel, not isinstance(X, np.ndarray), rng)
 
@@ -265,7 +281,7 @@ class LowRankMachine(KernelEstimator):
         n_outputs = self._n_outputs()
         self._kernel, self._rng, self._is_sparse = kernel, rng, sparse
         self._steps, self._map, self._weights = None, None, np.zeros((n_outputs, 1))
-        self._first = nothing_yet(n_outputs, self.n_features_in_) if self.feature_map == "nystroem" else None
+        self._first = nothing_yet(n_outputs, self._width) if self.feature_map == "nystroem" else None
 
     def adopt(self, feature_map, parameters, n_rows):
         """Be a model that was found elsewhere, from so many rows."""
@@ -462,7 +478,9 @@ class LowRankMachine(KernelEstimator):
     def landmarks_(self):
         """Landmarks of the Nystroem map, shape (n_landmarks, n_features); None with a Fourier map."""
         check_is_fitted(self)
-        return absolute_rows(self._map.landmarks, self._origin) if isinstance(self._map, Nystroem) else None
+        return (
+            absolute_rows(self._map.landmarks, self._origin, self._metric) if isinstance(self._map, Nystroem) else None
+        )
 
     @property
     def dual_coef_(self):

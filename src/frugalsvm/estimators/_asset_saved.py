@@ -54,7 +54,7 @@ def _is_sound(model: Any) -> bool:
 def _first_rows_fit(model: Any, n_outputs: int) -> bool:
     rows, targets, weights = model._first
     n = len(rows)
-    return rows.shape[1] == model.n_features_in_ and targets.shape == (n_outputs, n) and weights.shape == (n,)
+    return rows.shape[1] == model._width and targets.shape == (n_outputs, n) and weights.shape == (n,)
 
 
 def _scores_are_bounded(model: Any, feature_map: Any) -> bool:

@@ -19,8 +19,11 @@ from frugalsvm.arrays.maps import kernel_map
 from frugalsvm.arrays.namespace import arrays_on, is_torch, on_host
 from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.lookahead import BLOCK_ROWS
+from frugalsvm.core.metric import Metric
 from frugalsvm.core.origin import Origin, followed, origin_at, relative
+from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.core.predict import confidence
+from frugalsvm.estimators._metric import importances, metric_for, rows_in_metric
 from frugalsvm.estimators._origin import absolute_rows, check_size, check_values, first_origin, relative_rows
 from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators._scoring import Scorer, predicted_labels, scores_by_blocks
@@ -31,6 +34,7 @@ from frugalsvm.estimators._validation import (
     distinct_labels,
     encoded_labels,
     example_weights,
+    new_kernel,
     validated_rows,
 )
 from frugalsvm.estimators._warn import warn_caller
@@ -41,13 +45,14 @@ __all__ = ["KernelEstimator", "OnlineClassifier", "StreamClassifier", "bytes_per
 
 
 class KernelEstimator(BaseEstimator):
-    """Base of all estimators: a kernel, and rows relative to an origin if it is a kernel of differences.
+    """Base of all estimators: a kernel, and rows in a metric, and relative to an origin, if it is one of differences.
 
     Subclasses define ``_check_params`` and, where the origin may move, ``_move_rows``.
     """
 
     _kernel: Any
     _origin: Origin | None = None
+    _metric: Metric | None = None
     _in_float32 = False  # whether kernels are computed in float32 whatever type the rows have
     _stays = False  # whether the origin is that of the first rows for ever
     _changed_in_place: ClassVar[tuple[str, ...]] = ()  # attributes with arrays that learning writes to
@@ -74,6 +79,31 @@ class KernelEstimator(BaseEstimator):
         """What rows are relative to before the kernel sees them (`frugalsvm.core.origin`); None is zero, for good."""
         return self._origin
 
+    @property
+    def metric_(self) -> np.ndarray | None:
+        """What rows are multiplied by before the kernel sees them; None without a metric.
+
+        A factor for each feature, shape (n_features,), or directions, shape (n_directions, n_features). Rows are as far
+        apart with it, on average, as they are without it.
+        """
+        return None if self._metric is None else self._metric.map.copy()
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The share of each feature in the squared distances that the kernel sees, on average: they sum up to 1."""
+        if self._metric is None:
+            raise AttributeError(f"This {type(self).__name__} has no metric that tells features apart: set metric.")
+        return importances(self._metric)
+
+    @property
+    def _width(self) -> int:
+        """Number of features that the kernel sees."""
+        return self.n_features_in_ if self._metric is None else self._metric.width
+
+    @property
+    def _sees_rows_as_they_are(self) -> bool:
+        return self._metric is None and (self._origin is None or self._origin.is_zero)
+
     def check_size(self, X) -> None:
         """Refuse rows whose squared norms are too large for the type in which kernels are computed."""
         check_size(X, self._type_of(X))
@@ -92,16 +122,38 @@ class KernelEstimator(BaseEstimator):
         return X
 
     def _known_rows(self, X, dtype):
-        """Validated rows of a fitted estimator, relative to its origin and of its type."""
-        origin = self._origin
-        if origin is None or origin.is_zero:
+        """Validated rows of a fitted estimator, in its metric, relative to its origin and of its type."""
+        if self._sees_rows_as_they_are:
             X = validated_rows(self, X, reset=False, dtype=dtype, check_finite=False)
         else:
             # Rounding comes after the subtraction.
             X = validated_rows(self, X, reset=False, dtype=AS_IT_IS if dtype == AS_IT_IS else None)
-            X = relative_rows(X, origin, self._type_of(X) if dtype in (None, AS_IT_IS) else dtype)
+            row_dtype = self._type_of(X) if dtype in (None, AS_IT_IS) else dtype
+            X = self._as_seen(X, row_dtype)
         self._check_values(X)
         return X
+
+    def _as_seen(self, X, dtype):
+        """Rows or a tensor as the kernel sees them: in the metric, relative to the origin."""
+        return relative_rows(rows_in_metric(X, self._metric, dtype), self._origin, dtype)
+
+    def _with_metric(self, X, targets, weights, random_state, *, whole):
+        """Take or learn the metric for the first rows (``whole`` if no more will come); returns them in it.
+
+        ``targets()`` has signs of classes or values, shape (n_outputs, n).
+        """
+        self.__dict__.pop("_metric", None)
+        if getattr(self, "metric", None) is None:
+            return X
+        seed = random_state.randint(np.iinfo(np.int32).max)
+        self._metric = metric_for(self, X, targets(), weights, seed, whole=whole)
+        return rows_in_metric(X, self._metric, self._type_of(X))
+
+    def _new_kernel(self, X):
+        """The kernel for rows as it will see them, or for their moments."""
+        learned = 0.0 if self._metric is None else self._metric.gamma
+        gamma = learned if learned > 0 and isinstance(self.gamma, str) else self.gamma
+        return new_kernel(self.kernel, gamma, self.degree, self.coef0, X)
 
     def _with_origin(self, X, *, whole):
         """Take the origin from the first rows (``whole`` if no more will come); returns them relative to it."""
@@ -243,7 +295,9 @@ class StreamClassifier(ClassifierMixin, KernelEstimator):
         labels = encoded_labels(y, seen, known, may_grow=self._may_grow)
         weights = example_weights(sample_weight, self.class_weight, X, known, labels)
         if first:
-            self._start(X, known, check_random_state(self.random_state))
+            random_state = check_random_state(self.random_state)
+            X = self._with_metric(X, _signs_of(labels, known), weights, random_state, whole=False)
+            self._start(X, known, random_state)
             X = self._with_origin(X, whole=False)
         else:
             prepare_to_learn(self)
@@ -350,7 +404,7 @@ class OnlineClassifier(StreamClassifier):
 
     def _products_with(self, n_slots, n_rows=BLOCK_ROWS):
         """Context in which the products of blocks of rows with so many vectors use the threads that pay."""
-        return blas_threads(self.n_jobs, min(n_rows, BLOCK_ROWS) * self.n_features_in_ * n_slots)
+        return blas_threads(self.n_jobs, min(n_rows, BLOCK_ROWS) * self._width * n_slots)
 
     def fit(self, X, y, sample_weight=None):
         """Learn from all rows, in ``max_iter`` passes.
@@ -389,6 +443,7 @@ class OnlineClassifier(StreamClassifier):
             self._set_classes(classes)
         else:
             forget_learned(self)
+            X = self._with_metric(X, _signs_of(labels, classes), weights, random_state, whole=True)
             self._start(X, classes, random_state)
             X = self._with_origin(X, whole=True)
         self._passes(X, labels, weights, random_state)
@@ -470,7 +525,7 @@ class OnlineClassifier(StreamClassifier):
     def support_vectors_(self):
         """Support vectors, shape (n_support_vectors, n_features)."""
         check_is_fitted(self)
-        return absolute_rows(self.support_rows(), self._origin)
+        return absolute_rows(self.support_rows(), self._origin, self._metric)
 
     @property
     def dual_coef_(self):
@@ -519,6 +574,11 @@ class OnlineClassifier(StreamClassifier):
         """Number of support vectors that were removed, projected or merged."""
         check_is_fitted(self)
         return int(self._expansion.counts[0]["n_maintenance"])
+
+
+def _signs_of(labels, classes):
+    """A function, for what is seldom needed."""
+    return lambda: signs(labels, n_outputs_for(len(classes)))
 
 
 def bytes_per_slot(n_features: int, n_outputs: int, dtype) -> int:

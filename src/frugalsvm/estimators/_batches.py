@@ -1,14 +1,13 @@
 """Data that does not fit into memory: batches that can be read again and again."""
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 
 from frugalsvm.arrays.namespace import on_host
 from frugalsvm.core.moments import Moments, joined_moments, moments_of
-from frugalsvm.core.origin import Origin, relative
 from frugalsvm.estimators._origin import check_size
 from frugalsvm.estimators._validation import validated_rows
 
@@ -34,12 +33,12 @@ class Batches:
             )
         self._source = source
 
-        self._origin: Origin | None = None
+        self._estimator: Any = None
 
-    def relative_to(self, origin: Origin | None) -> "Batches":
-        """The same batches, whose `rows` are relative to an origin."""
+    def seen_by(self, estimator: Any) -> "Batches":
+        """The same batches, whose `rows` are those that the kernel of an estimator sees."""
         same = Batches(self._source)
-        same._origin = origin
+        same._estimator = None if estimator._sees_rows_as_they_are else estimator
         return same
 
     def __iter__(self):
@@ -50,8 +49,7 @@ class Batches:
         for batch in self:
             X = on_host(batch[0])
             X = X.tocsr() if issparse(X) else np.asarray(X)
-            is_zero = self._origin is None or self._origin.is_zero
-            yield X if is_zero else relative(X, self._origin, np.float32)
+            yield X if self._estimator is None else self._estimator._as_seen(X, np.float32)
 
     def survey(self, estimator) -> Survey:
         """Check all batches, and read all that is small."""

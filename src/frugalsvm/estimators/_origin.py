@@ -9,6 +9,7 @@ from sklearn.utils import assert_all_finite
 from frugalsvm.arrays.namespace import is_torch, on_host
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.dense_scores import largest_size
+from frugalsvm.core.metric import Metric, out_of_metric
 from frugalsvm.core.origin import (
     FAR_ROWS,
     Origin,
@@ -43,9 +44,10 @@ def relative_rows(X, origin: Origin | None, dtype):
     return relative_tensor(X, origin, _TENSOR_ROWS) if is_torch(X) else relative(X, origin, dtype)
 
 
-def absolute_rows(rows, origin: Origin | None):
-    """Rows of a model as users know them, in new arrays; in float64 if they are relative to an origin."""
-    return rows.copy() if origin is None or origin.is_zero else rows + origin.point
+def absolute_rows(rows, origin: Origin | None, metric: Metric | None = None):
+    """Rows of a model as users know them, in new arrays; in float64 if there is an origin or a metric."""
+    rows = rows.copy() if origin is None or origin.is_zero else rows + origin.point
+    return rows if metric is None else out_of_metric(rows, metric)
 
 
 def first_origin(X, kernel, dtype, *, whole, names=None) -> Origin | None:
@@ -85,10 +87,10 @@ def _warn_of_lost_digits(rows, dtype, has_origin, names):
 
 
 def for_known_rows(estimator):
-    """A copy of an estimator for rows as it has them: arrays, relative to its origin."""
+    """A copy of an estimator for rows as it has them: arrays, in its metric, relative to its origin."""
     same: Any = object.__new__(type(estimator))  # not by `copy`, which leaves caches out and makes new ones
     vars(same).update(vars(estimator))
-    same._origin = None
+    same._origin, same._metric, same.n_features_in_ = None, None, estimator._width
     vars(same).pop("feature_names_in_", None)
     return same
 

@@ -37,7 +37,12 @@ __all__ = [
 
 CLASSIFIER = {"classes_": is_classes, "n_features_in_": integer(1), "_kernel": part("kernel")}
 HAS_BUDGET = {"budget_": or_none(integer(2))}
-OPTIONAL = {"n_iter_": integer(1), "feature_names_in_": are_names, "_origin": or_none(part("origin"))}
+OPTIONAL = {
+    "n_iter_": integer(1),
+    "feature_names_in_": are_names,
+    "_origin": or_none(part("origin")),
+    "_metric": or_none(part("metric")),
+}
 
 _SWITCHES = (
     "shuffle", "warm_start", "fit_intercept", "early_stopping", "process", "cached", "batch", "calibrate",
@@ -47,7 +52,7 @@ _ROOMS, _LARGEST_ROOM = ("budget", "n_components", "n_steps"), 2**26  # paramete
 LARGEST_SCORE = {"f4": 1e30, "f8": 1e250}
 _LARGEST_GAMMA = {"f4": 1e36, "f8": 1e100}
 # Attributes besides parameters that say something about a model without its learning state
-_KEPT = ("classes_", "n_features_in_", "feature_names_in_", "_kernel", "_origin", "n_iter_", "budget_", "C_")
+_KEPT = ("classes_", "n_features_in_", "feature_names_in_", "_kernel", "_origin", "_metric", "n_iter_", "budget_", "C_")
 
 
 # --- parameters ---------------------------------------------------------------------------------------------------

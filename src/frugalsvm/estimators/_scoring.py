@@ -83,8 +83,7 @@ def rows_to_score(estimator: Any, X: Any, threads: Threads) -> Any:
 
     For models that compute with rows of any type. Each matrix product must use one thread only.
     """
-    origin = estimator._origin
-    if not (isinstance(X, np.ndarray) and X.dtype.kind == "f") or not (origin is None or origin.is_zero):
+    if not (isinstance(X, np.ndarray) and X.dtype.kind == "f") or not estimator._sees_rows_as_they_are:
         return estimator._known_rows(X, None)
     rows = validate_data(estimator, X, reset=False, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False)
     largest = largest_size(rows.shape[1], estimator._type_of(rows))
@@ -101,12 +100,13 @@ class _Rows:
 
     def __init__(self, estimator: Any, X: Any, dtype: Any):
         self.dtype = dtype
-        if (isinstance(X, np.ndarray) and X.dtype.kind in "biuf") or (issparse(X) and X.format == "csr"):
+        is_matrix = (isinstance(X, np.ndarray) and X.dtype.kind in "biuf") or (issparse(X) and X.format == "csr")
+        if is_matrix and estimator._metric is None:
             self.X = validate_data(
                 estimator, X, reset=False, accept_sparse="csr", dtype="numeric", ensure_all_finite=False
             )
             self._origin = estimator._origin
-        else:  # tables and the like, which are converted as a whole
+        else:  # tables and the like, which are converted as a whole; and products with directions
             self.X, self._origin = estimator._known_rows(X, dtype), None
 
     @property

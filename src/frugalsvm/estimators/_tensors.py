@@ -2,10 +2,13 @@
 
 from functools import reduce
 
+from frugalsvm.core.metric import Metric
 from frugalsvm.core.moments import Moments, joined_moments
 from frugalsvm.core.origin import Origin
 
-__all__ = ["moments_of_tensor", "relative_tensor", "validated_tensor"]
+__all__ = ["moments_of_tensor", "relative_tensor", "tensor_in_metric", "validated_tensor"]
+
+_BLOCK_VALUES = 2**24
 
 
 def validated_tensor(estimator, X, *, reset: bool):
@@ -41,6 +44,17 @@ def relative_tensor(X, origin: Origin, block_rows: int):
     out = X.new_empty(X.shape, dtype=point.float().dtype)
     for start in range(0, X.shape[0], block_rows):
         out[start : start + block_rows] = X[start : start + block_rows].double() - point
+    return out
+
+
+def tensor_in_metric(X, metric: Metric):
+    """Rows as the kernel sees them, in float32, where they are."""
+    center, A = (X.new_tensor(each, dtype=float64_of(X)) for each in (metric.center, metric.map))
+    out = X.new_empty((X.shape[0], metric.width), dtype=center.float().dtype)
+    n_rows = max(1, _BLOCK_VALUES // X.shape[1])
+    for start in range(0, X.shape[0], n_rows):
+        rows = X[start : start + n_rows].double() - center
+        out[start : start + n_rows] = rows * A if A.ndim == 1 else rows @ A.T
     return out
 
 

@@ -43,6 +43,13 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
         As in `sklearn.svm.SVC`.
+    metric : {"diag", "full", "auto"}, array or None, default=None
+        How the kernel measures distances. None: all features count alike. "diag" learns a factor for each feature, so
+        that those that do not matter do not count; "full" a matrix, for directions across features (not with
+        "laplacian", nor for sparse rows). "auto" learns both, and takes what does best on rows that none of them was
+        learned from, the plain metric included. `partial_fit` learns it from the first batch; then it stays. With
+        ``gamma="scale"``, gamma is learned along with it. An array of factors, or a matrix with a column for each
+        feature, is taken as it is: such as ``metric_`` of another model. See :ref:`metric`.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1.0
@@ -128,6 +135,9 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         Newton steps, in all stages, or epochs.
     t_ : int
         Examples learned from.
+    metric_, feature_importances_ : ndarray
+        With a metric: what rows are multiplied by, shape (n_features,) or (n_directions, n_features), and the share
+        that each feature has in distances then.
     n_features_in_ : int
 
     References
@@ -155,6 +165,7 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         C=1.0,
         kernel="rbf",
         gamma="scale",
+        metric=None,
         degree=3,
         coef0=1.0,
         loss="hinge",
@@ -184,6 +195,7 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         self.C = C
         self.kernel = kernel
         self.gamma = gamma
+        self.metric = metric
         self.degree = degree
         self.coef0 = coef0
         self.loss = loss

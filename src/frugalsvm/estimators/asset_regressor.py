@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
 
 from frugalsvm.arrays.namespace import arrays_on, on_host
@@ -38,6 +39,13 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
         Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
         As in `sklearn.svm.SVR`.
+    metric : {"diag", "full", "auto"}, array or None, default=None
+        How the kernel measures distances. None: all features count alike. "diag" learns a factor for each feature, so
+        that those that do not matter do not count; "full" a matrix, for directions across features (not with
+        "laplacian", nor for sparse rows). "auto" learns both, and takes what does best on rows that none of them was
+        learned from, the plain metric included. `partial_fit` learns it from the first batch; then it stays. With
+        ``gamma="scale"``, gamma is learned along with it. An array of factors, or a matrix with a column for each
+        feature, is taken as it is: such as ``metric_`` of another model. See :ref:`metric`.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1.0
@@ -120,6 +128,9 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
         Newton steps, in all stages, or epochs.
     t_ : int
         Examples learned from.
+    metric_, feature_importances_ : ndarray
+        With a metric: what rows are multiplied by, shape (n_features,) or (n_directions, n_features), and the share
+        that each feature has in distances then.
     n_features_in_ : int
 
     References
@@ -147,6 +158,7 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
         epsilon=0.1,
         kernel="rbf",
         gamma="scale",
+        metric=None,
         degree=3,
         coef0=1.0,
         loss="epsilon_insensitive",
@@ -176,6 +188,7 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
         self.epsilon = epsilon
         self.kernel = kernel
         self.gamma = gamma
+        self.metric = metric
         self.degree = degree
         self.coef0 = coef0
         self.loss = loss
@@ -257,6 +270,8 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
             first = not hasattr(self, "_weights")
             X, targets, weights = self._checked(X, y, sample_weight, reset=first)
             if first:
+                random_state = check_random_state(self.random_state)
+                X = self._with_metric(X, lambda: targets, weights, random_state, whole=False)
                 self._begin_with(X)
                 X = self._with_origin(X, whole=False)
             else:

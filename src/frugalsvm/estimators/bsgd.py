@@ -24,6 +24,7 @@ from frugalsvm.core.losses import MARGIN, hinge_for
 from frugalsvm.core.outputs import n_outputs_for, with_classes
 from frugalsvm.core.schedules import LEARNERS, new_schedule
 from frugalsvm.estimators._base import bytes_per_slot
+from frugalsvm.estimators._metric import check_metric
 from frugalsvm.estimators._saved import (
     CLASSIFIER,
     HAS_BUDGET,
@@ -83,6 +84,13 @@ class BSGDClassifier(BudgetedClassifier):
     gamma : {"scale", "auto"} or float, default="scale"
         As in `sklearn.svm.SVC`. "scale" is computed from the data of `fit`, or from the first batch of
         `partial_fit`.
+    metric : {"diag", "full", "auto"}, array or None, default=None
+        How the kernel measures distances. None: all features count alike. "diag" learns a factor for each feature, so
+        that those that do not matter do not count; "full" a matrix, for directions across features (not with
+        "laplacian", nor for sparse rows). "auto" learns both, and takes what does best on rows that none of them was
+        learned from, the plain metric included. `partial_fit` learns it from the first batch; then it stays. With
+        ``gamma="scale"``, gamma is learned along with it. An array of factors, or a matrix with a column for each
+        feature, is taken as it is: such as ``metric_`` of another model. See :ref:`metric`.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1.0
@@ -132,6 +140,9 @@ class BSGDClassifier(BudgetedClassifier):
         Examples learned from.
     n_iter_ : int
         Passes made by the last `fit`.
+    metric_, feature_importances_ : ndarray
+        With a metric: what rows are multiplied by, shape (n_features,) or (n_directions, n_features), and the share
+        that each feature has in distances then.
     n_features_in_ : int
 
     Notes
@@ -173,6 +184,7 @@ class BSGDClassifier(BudgetedClassifier):
         radius=None,
         kernel="rbf",
         gamma="scale",
+        metric=None,
         degree=3,
         coef0=1.0,
         max_iter=1,
@@ -193,6 +205,7 @@ class BSGDClassifier(BudgetedClassifier):
         self.radius = radius
         self.kernel = kernel
         self.gamma = gamma
+        self.metric = metric
         self.degree = degree
         self.coef0 = coef0
         self.max_iter = max_iter
@@ -212,6 +225,7 @@ class BSGDClassifier(BudgetedClassifier):
         check_choice("maintenance", self.maintenance, POLICIES)
         check_choice("new_classes", self.new_classes, ("error", "grow"))
         check_choice("kernel", self.kernel, KERNELS)
+        check_metric(self.metric, self.kernel)
         self._check_schedule()
         if self.budget is not None:
             self._check_policy()

@@ -24,6 +24,7 @@ from frugalsvm.dual.selective_sampling import SELECTIONS, PackedSupport, most_in
 from frugalsvm.dual.state import support_of, trimmed
 from frugalsvm.estimators._base import OnlineClassifier
 from frugalsvm.estimators._dual_saved import with_learner
+from frugalsvm.estimators._metric import check_metric
 from frugalsvm.estimators._renamed import takes_old_names, warned
 from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators._validation import (
@@ -32,7 +33,6 @@ from frugalsvm.estimators._validation import (
     check_positive,
     encoded_labels,
     example_weights,
-    new_kernel,
 )
 from frugalsvm.estimators._warnings import warn_at_limit
 from frugalsvm.exceptions import ParameterError
@@ -88,7 +88,7 @@ class DualClassifier(OnlineClassifier):
                 raise ValueError("n_selected is for selection='margin' or 'gradient'; a random choice is up to you.")
 
     def _start(self, X, classes, random_state):
-        self._kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
+        self._kernel = self._new_kernel(X)
         self._solver = new_solver(X.shape[1], n_outputs_for(len(classes)), X.dtype, self._cache_bytes)
         self._learner = self._new_learner(self._kernel, random_state)
         self._slot_of_row = None
@@ -283,6 +283,13 @@ class LASVMClassifier(DualClassifier):
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the
         variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`.
+    metric : {"diag", "full", "auto"}, array or None, default=None
+        How the kernel measures distances. None: all features count alike. "diag" learns a factor for each feature, so
+        that those that do not matter do not count; "full" a matrix, for directions across features (not with
+        "laplacian", nor for sparse rows). "auto" learns both, and takes what does best on rows that none of them was
+        learned from, the plain metric included. `partial_fit` learns it from the first batch; then it stays. With
+        ``gamma="scale"``, gamma is learned along with it. An array of factors, or a matrix with a column for each
+        feature, is taken as it is: such as ``metric_`` of another model. See :ref:`metric`.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1.0
@@ -347,6 +354,9 @@ class LASVMClassifier(DualClassifier):
         Examples learned from.
     n_iter_ : int
         Passes made by the last `fit`.
+    metric_, feature_importances_ : ndarray
+        With a metric: what rows are multiplied by, shape (n_features,) or (n_directions, n_features), and the share
+        that each feature has in distances then.
     n_features_in_ : int
 
     See Also
@@ -394,6 +404,7 @@ class LASVMClassifier(DualClassifier):
         s=-1.0,
         kernel="rbf",
         gamma="scale",
+        metric=None,
         degree=3,
         coef0=1.0,
         step_type="pair",
@@ -418,6 +429,7 @@ class LASVMClassifier(DualClassifier):
         self.s = s
         self.kernel = kernel
         self.gamma = gamma
+        self.metric = metric
         self.degree = degree
         self.coef0 = coef0
         self.step_type = step_type
@@ -454,6 +466,7 @@ class LASVMClassifier(DualClassifier):
     def _check_params(self):
         check_choice("variant", self.variant, VARIANTS)
         check_choice("kernel", self.kernel, KERNELS)
+        check_metric(self.metric, self.kernel)
         check_choice("step_type", self.step_type, STEP_TYPES)
         check_choice("finish", self.finish, (True, False, "auto"))
         self._check_dual_params()

@@ -100,7 +100,7 @@ class BudgetedClassifier(OnlineClassifier):
         raise NotImplementedError
 
     def _start(self, X, classes, random_state):
-        self._kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
+        self._kernel = self._new_kernel(X)
         self._empty(X.shape[1], X.dtype, classes, random_state)
 
 

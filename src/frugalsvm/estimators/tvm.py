@@ -288,7 +288,7 @@ class TVMClassifier(OnlineClassifier):
     @property
     def twin_vectors_(self):
         """The twins, for each output if there are several."""
-        return self._of_each(lambda twins, n: absolute_rows(twins.state.points.rows[:n], self._origin))
+        return self._of_each(lambda twins, n: absolute_rows(twins.state.points.rows[:n], self._origin, self._metric))
 
     @property
     def twin_weights_(self):

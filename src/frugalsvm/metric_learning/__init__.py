@@ -1,6 +1,10 @@
 """Metrics that kernels learn: which features, or directions, tell rows apart.
 
-`held_out`  how well a small machine predicts rows that it has not seen, and how that changes with its metric
+`machine`   small ridge machines on kernel values with landmarks
+`held_out`  how well they predict rows that they have not seen, and how that changes with the metric
 `descent`   the way down: a factor for each feature, or a matrix
-`race`      which of them to take, or none, told by rows that none of them saw
+`agop`      average gradient outer products: directions along which a machine changes
+`entrants`  who takes part in a race of metrics
+`judges`    how good they are, told by rows that none of them saw
+`race`      which of them to take, or none
 """

@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.metric_learning.held_out import Batch, Rows, judged
+from frugalsvm.metric_learning.held_out import Batch, judged
+from frugalsvm.metric_learning.machine import Rows
 
-__all__ = ["FACTORS", "MATRIX", "Plan", "Point", "descend"]
+__all__ = ["Plan", "Point", "descend"]
 
 _MOMENTS = 0.9, 0.99
 _TINY = 1e-12
 _RIDGES = 1e-9, 1.0  # the smallest and the largest
+_RIDGE_RATE = 0.15  # of its logarithm
 
 
 class Plan(NamedTuple):
@@ -33,14 +35,11 @@ class Plan(NamedTuple):
         n_fitted = min(self.n_fitted, 2 * n_rows // 3)
         n_held_out = min(self.n_held_out, n_rows - n_fitted)
         chosen = rng.choice(n_rows, n_fitted + n_held_out, replace=False)
-        return Batch(rows[chosen[:n_fitted]], rows[chosen[n_fitted:]], min(self.n_landmarks, n_fitted))
+        return Batch(rows[chosen], n_fitted, min(self.n_landmarks, n_fitted))
 
-    def rate_at(self, step: int) -> float:
-        """Full for the first half, then falling to zero."""
-        return self.rate * min(1.0, 2.0 * (1.0 - step / self.n_steps))
-
-
-FACTORS, MATRIX = Plan(rate=0.15), Plan(rate=0.01)
+    def share_at(self, step: int) -> float:
+        """The length of a step, in full ones: 1 for the first half, then falling to zero."""
+        return min(1.0, 2.0 * (1.0 - step / self.n_steps))
 
 
 class Point(NamedTuple):
@@ -71,10 +70,10 @@ def descend(kernel: Any, rows: Rows, start: Point, plan: Plan, rng: np.random.Ge
     log_ridge, ridge_steps = np.log(start.ridge), _Adam(())
     steps, last = _Adam(start.A.shape), []
     for step in range(plan.n_steps):
-        found = judged(kernel, walk.A, float(np.exp(log_ridge)), plan.batch(rows, rng), diagonal=start.A.ndim == 1)
-        rate = plan.rate_at(step)
-        walk.move(rate * steps.step(walk.gradient(found.scatter)))
-        log_ridge = np.clip(log_ridge - FACTORS.rate_at(step) * ridge_steps.step(found.ridge_slope), *np.log(_RIDGES))
+        found = judged(kernel, walk.A, float(np.exp(log_ridge)), plan.batch(rows, rng))
+        share = plan.share_at(step)
+        walk.move(plan.rate * share * steps.step(walk.gradient(found.gradient)))
+        log_ridge = np.clip(log_ridge - _RIDGE_RATE * share * ridge_steps.step(found.ridge_slope), *np.log(_RIDGES))
         if step >= 2 * plan.n_steps // 3:
             last.append((walk.parameters.copy(), log_ridge))
     parameters, log_ridges = zip(*last, strict=True)
@@ -90,8 +89,8 @@ class _Factors:
     def A(self):
         return np.exp(self.parameters)
 
-    def gradient(self, scatter):
-        return self.A**2 * scatter
+    def gradient(self, gradient):
+        return self.A * gradient
 
     def move(self, step):
         self.parameters = self.parameters - step
@@ -105,8 +104,8 @@ class _Matrix:
     def A(self):
         return self.parameters
 
-    def gradient(self, scatter):
-        return self.A @ scatter
+    def gradient(self, gradient):
+        return gradient
 
     def move(self, step):
         self.parameters = self.parameters - self._unit * step

@@ -1,16 +1,18 @@
 """How well a small kernel machine predicts rows that it has not seen, and how that changes with its metric.
 
-The machine is ridge regression on kernel values with m landmarks, of rows ``u = A x``::
+The machine is that of `machine`, of rows ``u = A x``, and the loss that of held-out rows::
 
-    H = K' D K + ridge w K_m,  a = H^-1 K' D y,  loss = |sqrt(D_v) (y_v - K_v a)|^2 / w_v
+    loss = |sqrt(D_v) (y_v - K_v a)|^2 / w_v
 
-where K, K_v and K_m are the kernel values of the rows that are fitted, of those that are held out and of the landmarks
-themselves, with all landmarks; D and D_v are weights of rows, w and w_v their sums. Kernels are functions of the
-Euclidean distance r with slopes ``P = phi'(r) / r`` (`frugalsvm.core.slopes`). With the residuals ``R = y - K a`` and
-``R_v = y_v - K_v a``, and ``q = H^-1 K_v' D_v R_v``, the gradient of the loss with respect to A is ``-2 / w_v A S``. S
-is the sum of ``W_nm (x_n - z_m) (x_n - z_m)'`` over all pairs, and over three matrices W::
+where K_v are their kernel values with all landmarks, D_v their weights and w_v the sum of these. With the residuals
+``R = y - K a`` and ``R_v = y_v - K_v a``, with ``q = H^-1 K_v' D_v R_v`` and three matrices W::
 
-    D_v R_v a' * P_v,  D (R q' - K q a') * P,  -ridge w / 2 (q a' + a q') * P_m
+    D_v R_v a' for rows held out,  D (R q' - K q a') for rows that are fitted,  -ridge w / 2 (q a' + a q') for landmarks
+
+the loss changes by ``-2 / w_v sum W_nm dK_nm`` over all pairs. For kernels of the Euclidean distance with slopes P
+(`frugalsvm.core.slopes`) the gradient with respect to A is ``-2 / w_v A S``, where S is the sum of ``W_nm P_nm (x_n -
+z_m) (x_n - z_m)'``. For those of the L1 distance, whose metrics are factors, the sum of ``W_nm P_nm |x_n - z_m|`` is in
+the place of ``A S``.
 
 All of it is in float64: in float32, gradients are wrong by up to 40 %.
 """
@@ -18,97 +20,89 @@ All of it is in float64: in float32, gradients are wrong by up to 40 %.
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
-from frugalsvm.core.kernels import kernel_block
-from frugalsvm.core.slopes import slope_block
+from frugalsvm.core.blocks import is_of_products
+from frugalsvm.core.slopes import sum_weighted_differences
+from frugalsvm.metric_learning.machine import Rows, in_metric, kernel_values, solver, squares, values_and_slopes
 
-__all__ = ["Batch", "Judged", "Rows", "in_metric", "judged", "solver"]
+__all__ = ["Batch", "Judged", "held_out_loss", "judged"]
 
 _JITTER = 1e-8  # of the mean of the diagonal: rounding errors of kernel values among landmarks that are close
 
 
-class Rows(NamedTuple):
-    X: np.ndarray  # (n, d)
-    targets: np.ndarray  # (n, n_outputs)
-    weights: np.ndarray  # (n,)
-
-    def __getitem__(self, part: Any) -> "Rows":  # type: ignore[override]
-        return Rows(*(np.take(each, part, axis=0) for each in tuple(self)))
-
-
 class Batch(NamedTuple):
-    fitted: Rows
-    held_out: Rows
-    n_landmarks: int  # the first of the fitted rows
+    rows: Rows
+    n_fitted: int  # the first of the rows; the others are held out
+    n_landmarks: int  # the first of these
 
 
 class Judged(NamedTuple):
     """A loss and its gradient."""
 
     loss: float
-    scatter: np.ndarray  # (d, d), or its diagonal (d,): the gradient with respect to A is ``A @ scatter``
+    gradient: np.ndarray  # with respect to A
     ridge_slope: float  # with respect to the logarithm of the ridge
 
 
-class _Values(NamedTuple):
-    """Kernel values of rows with landmarks."""
+class _Fit(NamedTuple):
+    solve: Any
+    a: np.ndarray
+    residuals: np.ndarray  # of all rows of the batch
+    w: float  # weights of fitted rows, and of those held out
+    w_v: float
 
-    X: np.ndarray
-    K: np.ndarray
-    slopes: np.ndarray
+    def loss(self, batch):
+        R, weights = self.residuals[batch.n_fitted :], batch.rows.weights[batch.n_fitted :]
+        return float((weights[:, None] * R**2).sum() / self.w_v)
 
 
-def judged(kernel: Any, A: np.ndarray, ridge: float, batch: Batch, *, diagonal: bool) -> Judged:
-    """The loss of a metric, ``A`` (a matrix, or a vector of factors), on held-out rows, and its gradient."""
-    fitted, held_out = batch.fitted, batch.held_out
-    Z = fitted.X[: batch.n_landmarks]
-    K, K_v, K_m = (_values(kernel, A, X, Z) for X in (fitted.X, held_out.X, Z))
-    w, w_v = fitted.weights.sum(), held_out.weights.sum()
-    D, D_v = fitted.weights[:, None], held_out.weights[:, None]
-    solve = solver(K.K.T @ (D * K.K) + ridge * w * K_m.K, _JITTER)
-    a = solve(K.K.T @ (D * fitted.targets))
-    R, R_v = fitted.targets - K.K @ a, held_out.targets - K_v.K @ a
-    q = solve(K_v.K.T @ (D_v * R_v))
-    pairs = (
-        (K_v, (D_v * R_v) @ a.T),
-        (K, D * (R @ q.T - (K.K @ q) @ a.T)),
-        (K_m, -0.5 * ridge * w * (q @ a.T + a @ q.T)),
-    )
-    scatter = sum(_scatter(values, W * values.slopes, Z, diagonal) for values, W in pairs)
+def _fit(K, ridge, batch) -> _Fit:
+    (_, targets, weights), n, m = batch.rows, batch.n_fitted, batch.n_landmarks
+    w = float(weights[:n].sum())
+    solve = solver(squares(K[:n], weights[:n]) + ridge * w * K[:m], _JITTER)
+    a = solve(K[:n].T @ (weights[:n, None] * targets[:n]))
+    return _Fit(solve, a, targets - K @ a, w, float(weights[n:].sum()))
+
+
+def held_out_loss(kernel: Any, A: np.ndarray, ridge: float, batch: Batch) -> float:
+    """The loss of a metric, ``A`` (a matrix, or a vector of factors), on held-out rows."""
+    U = in_metric(A, batch.rows.X)
+    return _fit(kernel_values(kernel, U, U[: batch.n_landmarks]), ridge, batch).loss(batch)
+
+
+def judged(kernel: Any, A: np.ndarray, ridge: float, batch: Batch) -> Judged:
+    """The same with its gradient."""
+    (X, _, weights), n, m = batch
+    U = in_metric(A, X)
+    K, slopes = values_and_slopes(kernel, U, U[:m])
+    fit = _fit(K, ridge, batch)
+    a, weighted = fit.a, weights[:, None] * fit.residuals
+    q = fit.solve(K[n:].T @ weighted[n:])
+    W = np.empty_like(K)
+    W[n:] = weighted[n:] @ a.T
+    W[:n] = np.hstack([weighted[:n], weights[:n, None] * (K[:n] @ q)]) @ np.hstack([q, -a]).T
+    half = 0.5 * ridge * fit.w * (q @ a.T)
+    W[:m] -= half + half.T
+    W *= slopes
     return Judged(
-        float((D_v * R_v**2).sum() / w_v),
-        -2.0 / w_v * scatter,
-        float(2.0 / w_v * ridge * w * (q * (K_m.K @ a)).sum()),
+        fit.loss(batch),
+        -2.0 / fit.w_v * (_euclidean if is_of_products(kernel) else _l1)(A, W, X, X[:m]),
+        float(2.0 / fit.w_v * ridge * fit.w * (q * (K[:m] @ a)).sum()),
     )
 
 
-def in_metric(A: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """Rows as the kernel sees them, for a matrix or a vector of factors."""
-    return X * A if A.ndim == 1 else X @ A.T
-
-
-def _values(kernel, A, X, Z) -> _Values:
-    U, U_z = in_metric(A, X), in_metric(A, Z)
-    norms, norms_z = (np.einsum("ij,ij->i", each, each) for each in (U, U_z))
-    products = U @ U_z.T
-    K, slopes = np.empty_like(products), np.empty_like(products)
-    kernel_block(kernel, products, norms_z, norms, K)
-    slope_block(kernel, products, norms_z, norms, slopes)
-    return _Values(X, K, slopes)
-
-
-def solver(H: np.ndarray, jitter: float):
-    """Solves systems with a matrix, to whose diagonal a share of its mean is added."""
-    factor = cho_factor(H + jitter * np.trace(H) / len(H) * np.eye(len(H)), lower=True, check_finite=False)
-    return lambda right: cho_solve(factor, right, check_finite=False)
-
-
-def _scatter(values, W, Z, diagonal):
-    """``sum W_nm (x_n - z_m) (x_n - z_m)'`` over all pairs, or its diagonal."""
-    X, of_rows, of_landmarks = values.X, W.sum(axis=1), W.sum(axis=0)
+def _euclidean(A, W, X, Z):
+    """``A S``, where S is ``sum W_nm (x_n - z_m) (x_n - z_m)'`` over all pairs: for factors, its diagonal."""
+    of_rows, of_landmarks = W.sum(axis=1), W.sum(axis=0)
     mixed = W @ Z
-    if diagonal:
-        return of_rows @ X**2 + of_landmarks @ Z**2 - 2.0 * np.einsum("ni,ni->i", X, mixed)
+    if A.ndim == 1:
+        return A * (of_rows @ X**2 + of_landmarks @ Z**2 - 2.0 * np.einsum("ni,ni->i", X, mixed))
     crossed = X.T @ mixed
-    return (X * of_rows[:, None]).T @ X + (Z * of_landmarks[:, None]).T @ Z - crossed - crossed.T
+    return A @ ((X * of_rows[:, None]).T @ X + (Z * of_landmarks[:, None]).T @ Z - crossed - crossed.T)
+
+
+def _l1(A, W, X, Z):
+    """``sum W_nm |x_n - z_m|`` over all pairs, for each feature."""
+    out = np.zeros(len(A))
+    sum_weighted_differences(W, np.ascontiguousarray(X), np.ascontiguousarray(Z.T), out)
+    return out

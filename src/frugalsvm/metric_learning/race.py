@@ -1,105 +1,129 @@
-"""Which metric is the best: one for all features alike, a factor for each, or a matrix. Told by rows none of them saw.
+"""Which metric is the best: the plain one, a factor for each feature, or a matrix. Told by rows none of them saw.
 
-Metrics are learned from most rows, each from the one before. A part of the rows is kept out of it: on these, small
-machines with each metric are compared. A richer metric wins only if it is better by more than chance: by more than a
-standard error of the mean difference of squared errors, row by row.
+Metrics are learned from most rows (`entrants`). A part of the rows is kept out of it: on these, small machines with
+each metric are compared (`judges`), from the gentlest metric to the richest. A metric takes the lead only if it is
+better by more than chance.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.core.blocks import kernel_matrix
-from frugalsvm.metric_learning.descent import FACTORS, MATRIX, Plan, Point, descend
-from frugalsvm.metric_learning.held_out import Rows, in_metric, judged, solver
+from frugalsvm.core.blocks import is_of_products
+from frugalsvm.exceptions import ParameterError
+from frugalsvm.metric_learning.descent import Point
+from frugalsvm.metric_learning.entrants import (
+    SCHEDULE,
+    Schedule,
+    best_start,
+    is_worth_polishing,
+    learned_factors,
+    next_matrix,
+    polished,
+)
+from frugalsvm.metric_learning.judges import Judgment, is_better, judge
+from frugalsvm.metric_learning.machine import Rows
 
-__all__ = ["KINDS", "Outcome", "race"]
+__all__ = ["KINDS", "Outcome", "kinds_of", "race"]
 
 KINDS = ("plain", "factors", "matrix")
 _JUDGE_SHARE, _MOST_JUDGES = 0.15, 4096
-_MOST_FITTED, _MOST_LANDMARKS = 8192, 512
-_WIDTHS = 0.1, 0.3, 1.0, 3.0, 10.0  # median squared distances, to begin with
-_RIDGES = 1e-6, 1e-5, 1e-4, 1e-3
-_NEAR_WIDTHS, _NEAR_RIDGES = (0.5, 1.0, 2.0), (0.1, 1.0, 10.0)  # times what was learned
-_PAIRS = 4096  # of rows, for the median distance
-_JITTER = 1e-9
+_FEW_JUDGES, _LARGEST_SHARE = 1000, 0.25  # where rows are few
 
 
 class Outcome(NamedTuple):
     """What came of a race."""
 
     kind: str  # of `KINDS`
-    point: Point
-    errors: dict[str, float]  # mean squared errors on the judges, of all kinds that took part
+    point: Point  # for rows as they were before they were scaled, and for a kernel with gamma 1
+    errors: dict[str, float]  # mean losses of the judges, of all kinds that took part
 
 
-def race(kernel: Any, rows: Rows, rng: np.random.Generator, *, kinds=KINDS, plans=None) -> Outcome:
+def kinds_of(kernel: Any) -> tuple[str, ...]:
+    """The kinds of metrics that a kernel can have: a matrix changes Euclidean distances, not those of L1."""
+    return KINDS if is_of_products(kernel) else KINDS[:-1]
+
+
+def race(
+    kernel: Any,
+    rows: Rows,
+    rng: np.random.Generator,
+    *,
+    kinds: tuple[str, ...] | None = None,
+    scales: np.ndarray | None = None,
+    classes: bool = False,
+    schedule: Schedule = SCHEDULE,
+) -> Outcome:
     """Learn metrics of all kinds from the rows, in float64, and choose.
 
-    ``kinds`` are some of `KINDS` in their order, "plain" among them. Columns should be of about the same size.
+    Parameters
+    ----------
+    kernel : a kernel of differences with gamma 1
+    rows : Rows
+        Columns should be of about the same size.
+    rng : numpy.random.Generator
+    kinds : tuple of str or None, default=None
+        Some of `KINDS`, "plain" among them, or all that the kernel can have.
+    scales : array (n_features,) or None, default=None
+        What the columns were multiplied by to be of the same size. The plain metric is that of the columns before, and
+        the outcome is for them.
+    classes : bool, default=False
+        Whether targets are 1 for the class of a row and -1 for others: wrong classes are counted. Otherwise errors are
+        squared.
+    schedule : Schedule
     """
-    plans = plans or {"factors": FACTORS, "matrix": MATRIX}
+    kinds = kinds_of(kernel) if kinds is None else kinds
+    if not set(kinds) <= set(kinds_of(kernel)):
+        raise ParameterError("metric", "full", "'diag' or 'auto' for kernels of L1 distances, which no matrix changes")
     order = rng.permutation(len(rows.X))
-    n_judges = min(int(_JUDGE_SHARE * len(order)), _MOST_JUDGES)
+    n_judges = _number_of_judges(len(order))
     judges, learned = rows[order[:n_judges]], rows[order[n_judges:]]
-    point = _start(kernel, learned, plans["factors"], rng)
-    points = {"plain": point}
-    if "factors" in kinds or "matrix" in kinds:
-        points["factors"] = point = descend(kernel, learned, point, plans["factors"], rng)
+    contest = _Contest(lambda point: judge(kernel, point, learned, judges, classes=classes))
+    before = np.ones(rows.X.shape[1]) if scales is None else 1.0 / np.asarray(scales, float)
+    _enter_all(contest, kernel, learned, before, kinds, schedule, rng)
+    kind, (A, ridge) = contest.leader_kind, contest.leader.point
+    return Outcome(kind, Point(A / before, ridge), {kind: contest.errors[kind] for kind in kinds})
+
+
+def _number_of_judges(n_rows):
+    few = min(_FEW_JUDGES, int(_LARGEST_SHARE * n_rows))
+    return min(max(int(_JUDGE_SHARE * n_rows), few), _MOST_JUDGES)
+
+
+class _Contest:
+    """Metrics that are judged one after the other, and the one in the lead."""
+
+    def __init__(self, judge: Callable[[Point], Judgment]):
+        self._judge = judge
+        self.errors: dict[str, float] = {}
+        self.leader_kind: str
+        self.leader: Judgment
+
+    def enter(self, kind, point) -> Judgment:
+        found = self._judge(point)
+        if not self.errors or is_better(found, self.leader):
+            self.leader_kind, self.leader = kind, found
+        self.errors[kind] = min(found.error, self.errors.get(kind, np.inf))
+        return found
+
+
+def _enter_all(contest, kernel, rows, before, kinds, schedule, rng):
+    """Learn metrics and have them judged, from the gentlest to the richest."""
+    plain = start = best_start(kernel, rows, before, schedule, rng)
+    contest.enter("plain", plain)
+    if kinds == ("plain",):
+        return
+    if (before != 1.0).any():
+        start = best_start(kernel, rows, np.ones_like(before), schedule, rng)
+    matrices = []
     if "matrix" in kinds:
-        points["matrix"] = descend(kernel, learned, Point(np.diag(point.A), point.ridge), plans["matrix"], rng)
-    found = {kind: _judge(kernel, points[kind], learned, judges) for kind in kinds}
-    best = "plain"
-    for kind in kinds:
-        if _is_better(found[kind].squares, found[best].squares, judges.weights):
-            best = kind
-    return Outcome(best, found[best].point, {kind: each.error for kind, each in found.items()})
-
-
-def _start(kernel, rows, plan: Plan, rng) -> Point:
-    """The same factor for all features, and a ridge: the best of a few on one batch."""
-    batch, unit = plan.batch(rows, rng), 1.0 / np.sqrt(_median_square(rows.X, rng))
-    points = [Point(np.full(rows.X.shape[1], unit * np.sqrt(width)), ridge) for width in _WIDTHS for ridge in _RIDGES]
-    return min(points, key=lambda point: judged(kernel, point.A, point.ridge, batch, diagonal=True).loss)
-
-
-def _median_square(X, rng):
-    """The median squared distance of two rows, or the mean where half of them are equal."""
-    first, second = rng.integers(len(X), size=(2, _PAIRS))
-    squares = np.square(X[first] - X[second]).sum(axis=1)
-    return float(np.median(squares)) or float(squares.mean()) or 1.0
-
-
-class _Judged(NamedTuple):
-    point: Point
-    squares: np.ndarray  # of the errors of each judge, all outputs together
-    error: float
-
-
-def _judge(kernel, point, rows, judges) -> _Judged:
-    """The errors of a machine with a metric on the judges; widths and ridges near those at hand take part."""
-    fitted = rows[np.arange(min(len(rows.X), _MOST_FITTED))]
-    Z = fitted.X[:_MOST_LANDMARKS]
-    best = None
-    for width in _NEAR_WIDTHS:
-        A = point.A * np.sqrt(width)
-        U_z = in_metric(A, Z)
-        K, K_j, K_m = (kernel_matrix(kernel, in_metric(A, X), U_z) for X in (fitted.X, judges.X, Z))
-        weighted = K * fitted.weights[:, None]
-        square, right = weighted.T @ K, weighted.T @ fitted.targets
-        for factor in _NEAR_RIDGES:
-            H = square + point.ridge * factor * fitted.weights.sum() * K_m
-            squares = np.square(judges.targets - K_j @ solver(H, _JITTER)(right)).sum(axis=1)
-            error = float(np.average(squares, weights=judges.weights))
-            if best is None or error < best.error:
-                best = _Judged(Point(A, point.ridge * factor), squares, error)
-    assert best is not None
-    return best
-
-
-def _is_better(squares, others, weights) -> bool:
-    """Whether errors are smaller by more than a standard error of the mean difference."""
-    gains = others - squares
-    mean = np.average(gains, weights=weights)
-    spread = np.average((gains - mean) ** 2, weights=weights)
-    return bool(mean > np.sqrt(spread * np.square(weights).sum()) / weights.sum())
+        matrices.append(contest.enter("matrix", next_matrix(kernel, rows, start, schedule.n_rounds, schedule, rng)))
+    factors = learned_factors(kernel, rows, start, schedule, rng)
+    if "factors" in kinds:
+        contest.enter("factors", factors)
+    if "matrix" in kinds:
+        matrices.append(contest.enter("matrix", next_matrix(kernel, rows, factors, 1, schedule, rng)))
+        best = min(matrices, key=lambda each: each.squared_error).point
+        if is_worth_polishing(best, len(rows.X)):
+            contest.enter("matrix", polished(kernel, rows, best, schedule, rng))

@@ -42,7 +42,7 @@ def with_new_names(cls: Any, state: dict[str, Any]) -> dict[str, Any]:
 
 def check_parts(name: str, state: dict[str, Any]) -> None:
     """Check the parts of an object, each in itself, and that all have the same number of features."""
-    n_features = state.get("n_features_in_")
+    n_features = _width_of(name, state)
     arrays = [id(array) for value in state.values() for array in _arrays_in(value)]
     if len(set(arrays)) < len(arrays):  # learning would change two at once, and count the one with the other
         raise malformed(f"two arrays of {name} are the same")
@@ -52,6 +52,17 @@ def check_parts(name: str, state: dict[str, Any]) -> None:
                 found = check_part(each).get("f", n_features)
                 if type(n_features) is int and found != n_features:
                     raise malformed(f"the arrays of {name}.{attribute} do not fit together")
+
+
+def _width_of(name: str, state: dict[str, Any]) -> Any:
+    """The number of features that the kernel sees: a metric may have another one than the rows."""
+    n_features, metric = state.get("n_features_in_"), state.get("_metric")
+    if metric is None:
+        return n_features
+    sizes = check_part(metric)
+    if sizes.get("n", sizes.get("f")) != n_features:
+        raise malformed(f"the arrays of {name}._metric do not fit together")
+    return sizes["f"]
 
 
 def _arrays_in(value: Any) -> Iterator[np.ndarray]:

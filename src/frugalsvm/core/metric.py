@@ -1,0 +1,107 @@
+"""A metric: the linear map under which a kernel of differences measures distances.
+
+A kernel with one gamma takes all features alike, the irrelevant ones, too. With a metric it sees ``A (x - c)`` in the
+place of x: a factor for each feature, or a matrix whose rows are directions across features. Everything above it stays
+what it is, a machine for such rows. The center c changes no distance; it keeps numbers small (`frugalsvm.core.origin`).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+
+from frugalsvm._stored import NOT_NEGATIVE, stored
+
+__all__ = ["Directions", "Factors", "Metric", "in_metric", "new_metric", "out_of_metric"]
+
+_BLOCK_VALUES = 2**22  # of rows that are in float64 at a time
+
+_GAMMA = {"gamma": NOT_NEGATIVE}
+
+
+@stored("factors", kind="metric", arrays={"center": "d f", "scales": "d f", "factors": "d f"}, ranges=_GAMMA)
+class Factors(NamedTuple):
+    """A factor for each feature."""
+
+    center: np.ndarray  # (n_features,)
+    scales: np.ndarray  # (n_features,) how far values of a feature are apart: importances are relative to it
+    factors: np.ndarray  # (n_features,)
+    gamma: float  # what the kernel should have; 0 if nobody has looked for it
+
+    def is_sound(self, sizes) -> bool:
+        return bool((self.scales > 0).all())
+
+    @property
+    def width(self) -> int:
+        """Number of features that the kernel sees."""
+        return len(self.factors)
+
+    @property
+    def map(self) -> np.ndarray:
+        return self.factors
+
+
+@stored("directions", kind="metric", arrays={"center": "d n", "scales": "d n", "directions": "d fn"}, ranges=_GAMMA)
+class Directions(NamedTuple):
+    """Directions across features, no more of them than features."""
+
+    center: np.ndarray
+    scales: np.ndarray
+    directions: np.ndarray  # (n_directions, n_features)
+    gamma: float
+
+    def is_sound(self, sizes) -> bool:
+        return bool((self.scales > 0).all())
+
+    @property
+    def width(self) -> int:
+        """Number of features that the kernel sees."""
+        return len(self.directions)
+
+    @property
+    def map(self) -> np.ndarray:
+        return self.directions
+
+
+Metric = Factors | Directions
+
+
+def new_metric(A, center, scales, gamma=0.0) -> Metric:
+    """The metric of a vector of factors or of a matrix."""
+    center, scales, A = (np.array(each, np.float64) for each in (center, scales, A))
+    return Factors(center, scales, A, gamma) if A.ndim == 1 else Directions(center, scales, A, gamma)
+
+
+def in_metric(X, metric: Metric, dtype):
+    """Rows as the kernel sees them, in a type; sparse ones stay sparse with factors that have no center."""
+    if issparse(X):
+        return _sparse_in_metric(X, metric, dtype)
+    out = np.empty((len(X), metric.width), dtype)
+    n_rows = max(1, _BLOCK_VALUES // X.shape[1])
+    for start in range(0, len(X), n_rows):
+        part = slice(start, start + n_rows)
+        out[part] = _mapped(np.subtract(X[part], metric.center, dtype=np.float64), metric)
+    return out
+
+
+def _mapped(rows, metric):
+    return rows * metric.factors if isinstance(metric, Factors) else rows @ metric.directions.T
+
+
+def _sparse_in_metric(X, metric, dtype):
+    if isinstance(metric, Directions):
+        return (X @ metric.directions.T - metric.directions @ metric.center).astype(dtype, copy=False)
+    if metric.center.any():
+        return in_metric(X.toarray(), metric, dtype)
+    out = X.astype(dtype)  # a copy
+    out.data[:] = X.data * metric.factors[X.indices]
+    return out
+
+
+def out_of_metric(rows, metric: Metric) -> np.ndarray:
+    """Rows of users that the kernel sees as these, in float64: the ones nearest to the center of those there are."""
+    if isinstance(metric, Factors):
+        used = metric.factors != 0.0
+        back = np.divide(1.0, metric.factors, out=np.zeros(metric.width), where=used)
+        return rows * back + metric.center
+    return rows @ np.linalg.pinv(metric.directions).T + metric.center

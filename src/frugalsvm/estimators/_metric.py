@@ -1,0 +1,154 @@
+"""Metrics of estimators (`frugalsvm.core.metric`): given by users, or learned from the first rows, and frozen then."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import is_classifier
+
+from frugalsvm.arrays.namespace import is_torch, on_host
+from frugalsvm.core.capabilities import check_kernel, offers
+from frugalsvm.core.kernels import KERNELS
+from frugalsvm.core.metric import Metric, in_metric, new_metric
+from frugalsvm.core.moments import moments_of
+from frugalsvm.estimators._tensors import tensor_in_metric
+from frugalsvm.estimators._warn import warn_caller
+from frugalsvm.exceptions import ParameterError
+from frugalsvm.metric_learning.held_out import Rows
+from frugalsvm.metric_learning.race import race
+
+__all__ = ["check_metric", "importances", "metric_for", "most_rows", "rows_in_metric"]
+
+LEARNED = {"diag": ("plain", "factors"), "full": ("plain", "matrix"), "auto": ("plain", "factors", "matrix")}
+_A_METRIC = "'diag', 'full', 'auto', None, factors of the features, or a matrix with a column for each feature"
+_MOST_ROWS, _MOST_VALUES = 2**15, 2**25  # that a metric is learned from
+_LEAST_ROWS = 100
+_STREAM = 22  # of random numbers: not those that landmarks are drawn with
+
+
+def check_metric(metric: Any, kernel: str) -> None:
+    """Refuse a metric that is none, or that the kernel does not go with."""
+    if metric is None:
+        return
+    if isinstance(metric, str):
+        if metric not in LEARNED:
+            raise ParameterError("metric", metric, _A_METRIC)
+        needs = ("shift_invariant", "products") if metric == "full" else ("shift_invariant",)
+        check_kernel("metric", metric, needs, kernel, "use metric=None")
+        return
+    A = _as_array(metric)
+    if A is None or A.ndim not in (1, 2) or 0 in A.shape or not np.isfinite(A).all():
+        raise ParameterError("metric", metric, _A_METRIC)
+
+
+def _as_array(metric):
+    try:
+        return np.asarray(metric, np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
+def metric_for(estimator: Any, X, targets, weights, seed: int, *, whole: bool) -> Metric:
+    """The metric of an estimator that is to learn: from its parameter, or learned from rows.
+
+    ``targets`` (n_outputs, n) are signs of classes, or values. ``whole`` is whether no more rows will come.
+    """
+    rng = np.random.default_rng([seed, _STREAM])
+    rows = _sample(X, targets, weights, rng)
+    center = np.zeros(X.shape[1]) if issparse(X) else np.median(rows.X, axis=0)
+    scales = _scales(rows.X)
+    if not isinstance(estimator.metric, str):
+        return _given(estimator, center, scales)
+    kernel: Any = KERNELS[estimator.kernel]
+    kinds = [k for k in LEARNED[estimator.metric] if k != "matrix" or (offers(kernel, "products") and not issparse(X))]
+    if len(rows.X) < _LEAST_ROWS:
+        kinds = _too_few(estimator, len(rows.X), whole)
+    if estimator.metric == "full" and issparse(X):
+        raise ValueError("metric='full' would make sparse rows dense: use metric='diag', or pass dense rows.")
+    centered = rows._replace(X=rows.X - center)
+    found = race(kernel(gamma=1.0), centered, rng, kinds=tuple(kinds), classes=is_classifier(estimator), scales=scales)
+    return _as_usual(found.point.A, kernel, centered.X, center, scales)
+
+
+def _too_few(estimator, n_rows, whole):
+    """Kinds of metrics for few rows."""
+    if estimator.metric != "auto":
+        raise ValueError(
+            f"metric={estimator.metric!r} is learned from the first rows, and {n_rows} are too few: pass "
+            f"{_LEAST_ROWS} at least, or metric='auto'."
+        )
+    if not whole:
+        warn_caller(
+            f"metric='auto' is learned from the first batch, which has {n_rows} rows only: all features count alike. "
+            f"Begin with {_LEAST_ROWS} rows at least, better some thousands, or pass a metric that was learned before.",
+            UserWarning,
+        )
+    return ["plain"]
+
+
+def _given(estimator, center, scales) -> Metric:
+    A = np.asarray(estimator.metric, np.float64)
+    if A.shape[-1] != len(scales):
+        raise ValueError(f"metric has {A.shape[-1]} columns, but X has {len(scales)} features.")
+    if not offers(KERNELS[estimator.kernel], "shift_invariant"):
+        center = np.zeros_like(center)
+    return new_metric(A, center, scales)
+
+
+def most_rows(n_features: int) -> int:
+    """How many rows a metric is learned from at most."""
+    return min(_MOST_ROWS, max(_LEAST_ROWS, _MOST_VALUES // n_features))
+
+
+def _sample(X, targets, weights, rng) -> Rows:
+    """Some of the rows that have a weight, in float64, as values of the first output or signs of all."""
+    known = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+    n_rows = min(len(known), most_rows(X.shape[1]))
+    index = np.sort(rng.choice(known, n_rows, replace=False)) if n_rows < len(known) else known
+    values = on_host(X[index]) if is_torch(X) else X[index]
+    values = np.asarray(values.toarray() if issparse(values) else values, np.float64)
+    of_rows = np.ones(n_rows) if weights is None else np.asarray(weights, np.float64)[index]
+    return Rows(values, _standardized(np.asarray(on_host(targets), np.float64)[:, index].T), of_rows)
+
+
+def _standardized(targets):
+    """Values of one output in their standard deviations; signs as they are."""
+    if (np.abs(targets) == 1.0).all():
+        return targets
+    spread = targets.std(axis=0)
+    return (targets - targets.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+
+
+def _scales(X) -> np.ndarray:
+    """How far apart the values of each feature are: half the range of the middle 68 %, whatever outliers there are.
+
+    The standard deviation where most values are equal, and 1 where all are.
+    """
+    low, high = np.percentile(X, (16, 84), axis=0)
+    half, deviation = (high - low) / 2.0, X.std(axis=0)
+    return np.where(half > 0, half, np.where(deviation > 0, deviation, 1.0))
+
+
+def _as_usual(A, kernel, X, center, scales) -> Metric:
+    """A metric under which rows are as far apart as without it, so that gamma means what it always means."""
+    before, after = moments_of(X), moments_of(X * A if A.ndim == 1 else X @ A.T)
+    if offers(kernel, "l1"):
+        ratio = np.sqrt(before.var).sum() / max(np.sqrt(after.var).sum(), np.finfo(float).tiny)
+        return new_metric(ratio * A, center, scales, float(1.0 / ratio))
+    ratio = before.var.sum() / max(after.var.sum(), np.finfo(float).tiny)
+    return new_metric(np.sqrt(ratio) * A, center, scales, float(1.0 / ratio))
+
+
+def rows_in_metric(X, metric: Metric | None, dtype):
+    """Rows or a tensor as the kernel sees them."""
+    if metric is None:
+        return X
+    return tensor_in_metric(X, metric) if is_torch(X) else in_metric(X, metric, dtype)
+
+
+def importances(metric: Metric) -> np.ndarray:
+    """The share that each feature has in squared distances of rows, on average."""
+    A = metric.map
+    shares = np.square(metric.scales) * (np.square(A) if A.ndim == 1 else np.square(A).sum(axis=0))
+    total = shares.sum()
+    return shares / total if total > 0 else np.full(len(shares), 1.0 / len(shares))

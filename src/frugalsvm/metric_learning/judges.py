@@ -1,0 +1,81 @@
+"""How good metrics are, told by rows that none of them saw, and whether one is better than another by more than chance.
+
+A machine with the metric is fitted to rows, and predicts the judges. Its width and ridge are the best of a few near
+those that were learned, by squared errors. Metrics are then compared by what counts: wrong classes, or squared errors.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frugalsvm.metric_learning.descent import Point
+from frugalsvm.metric_learning.machine import Rows, in_metric, kernel_values, solver, squares
+
+__all__ = ["Judgment", "is_better", "judge"]
+
+_MOST_FITTED, _MOST_LANDMARKS = 8192, 512
+_WIDEST, _NARROWEST = 8.0, 0.25  # factors of squared distances, in steps of two
+_RIDGES = 0.01, 0.1, 1.0, 10.0  # factors, too
+_LEAST_RIDGE = 1e-9
+_JITTER = 1e-9
+
+
+class Judgment(NamedTuple):
+    point: Point  # with the best width and ridge
+    squares: np.ndarray  # squared errors of the judges, all outputs together
+    losses: np.ndarray  # what counts: the same, or 1 for each wrong class
+    weights: np.ndarray  # of the judges
+
+    @property
+    def squared_error(self) -> float:
+        return float(np.average(self.squares, weights=self.weights))
+
+    @property
+    def error(self) -> float:
+        return float(np.average(self.losses, weights=self.weights))
+
+
+def judge(kernel: Any, point: Point, fitted: Rows, judges: Rows, *, classes: bool) -> Judgment:
+    """The errors of a machine with a metric on the judges, at the best width and ridge."""
+    fitted = fitted[:_MOST_FITTED]
+    found = {factor: _at_width(kernel, point, factor, fitted, judges, classes) for factor in (1.0, 2.0)}
+    step = 2.0 if found[2.0].squared_error < found[1.0].squared_error else 0.5
+    factor = best = 2.0 if step == 2.0 else 1.0
+    while factor == best and _NARROWEST < factor < _WIDEST:
+        factor *= step
+        found[factor] = _at_width(kernel, point, factor, fitted, judges, classes)
+        best = min(found, key=lambda each: found[each].squared_error)
+    return found[best]
+
+
+def _at_width(kernel, point, factor, fitted, judges, classes) -> Judgment:
+    """The best of a few ridges."""
+    A = point.A * np.sqrt(factor)
+    U = in_metric(A, fitted.X)
+    U_z = U[:_MOST_LANDMARKS]
+    K, K_j = (kernel_values(kernel, rows, U_z) for rows in (U, in_metric(A, judges.X)))
+    total, right = squares(K, fitted.weights), K.T @ (fitted.weights[:, None] * fitted.targets)
+    found = []
+    for share in _RIDGES:
+        ridge = max(point.ridge * share, _LEAST_RIDGE)
+        H = total + ridge * fitted.weights.sum() * K[: len(U_z)]
+        scores = K_j @ solver(H, _JITTER)(right)
+        errors = np.square(judges.targets - scores).sum(axis=1)
+        losses = _is_wrong(scores, judges.targets) if classes else errors
+        found.append(Judgment(Point(A, ridge), errors, losses, judges.weights))
+    return min(found, key=lambda each: each.squared_error)
+
+
+def _is_wrong(scores, targets) -> np.ndarray:
+    """1 for a row whose class is not that of its largest score, or of the sign of its only one."""
+    if targets.shape[1] == 1:
+        return ((scores > 0) != (targets > 0))[:, 0].astype(float)
+    return (scores.argmax(axis=1) != targets.argmax(axis=1)).astype(float)
+
+
+def is_better(one: Judgment, other: Judgment) -> bool:
+    """Whether losses are smaller by more than a standard error of the mean difference, row by row."""
+    gains, weights = other.losses - one.losses, one.weights
+    mean = np.average(gains, weights=weights)
+    spread = np.average((gains - mean) ** 2, weights=weights)
+    return bool(mean > np.sqrt(spread * np.square(weights).sum()) / weights.sum())
