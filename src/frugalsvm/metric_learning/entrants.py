@@ -27,8 +27,8 @@ _AGOP_ROWS = 8192
 class Schedule(NamedTuple):
     """The steps of all entrants."""
 
-    factors: tuple[Plan, ...] = (Plan(rate=0.15, n_steps=60), Plan(0.1, 20, 3072, 1536, 384))
-    matrix: Plan = Plan(0.01, 20, 3072, 1536, 384)
+    factors: tuple[Plan, ...] = (Plan(0.15, 80, 1024, 512, 192), Plan(0.1, 20, 4096, 2048, 512))
+    matrix: Plan = Plan(0.01, 20, 4096, 2048, 512)
     n_rounds: int = 2  # of average gradient outer products from the plain metric
     n_landmarks: int = 1024  # of these
 

@@ -36,7 +36,7 @@ class Outcome(NamedTuple):
     """What came of a race."""
 
     kind: str  # of `KINDS`
-    point: Point  # for rows as they were before they were scaled, and for a kernel with gamma 1
+    point: Point  # for rows as they were given, not scaled, and for a kernel with gamma 1
     errors: dict[str, float]  # mean losses of the judges, of all kinds that took part
 
 
@@ -61,13 +61,12 @@ def race(
     ----------
     kernel : a kernel of differences with gamma 1
     rows : Rows
-        Columns should be of about the same size.
     rng : numpy.random.Generator
     kinds : tuple of str or None, default=None
         Some of `KINDS`, "plain" among them, or all that the kernel can have.
     scales : array (n_features,) or None, default=None
-        What the columns were multiplied by to be of the same size. The plain metric is that of the columns before, and
-        the outcome is for them.
+        How far apart the values of each column are: metrics other than the plain one start from columns that are
+        divided by these. The outcome is for columns as they are given.
     classes : bool, default=False
         Whether targets are 1 for the class of a row and -1 for others: wrong classes are counted. Otherwise errors are
         squared.
@@ -76,14 +75,15 @@ def race(
     kinds = kinds_of(kernel) if kinds is None else kinds
     if not set(kinds) <= set(kinds_of(kernel)):
         raise ParameterError("metric", "full", "'diag' or 'auto' for kernels of L1 distances, which no matrix changes")
+    scales = np.ones(rows.X.shape[1]) if scales is None else np.asarray(scales, float)
+    rows = rows._replace(X=rows.X / scales)
     order = rng.permutation(len(rows.X))
     n_judges = _number_of_judges(len(order))
     judges, learned = rows[order[:n_judges]], rows[order[n_judges:]]
     contest = _Contest(lambda point: judge(kernel, point, learned, judges, classes=classes))
-    before = np.ones(rows.X.shape[1]) if scales is None else 1.0 / np.asarray(scales, float)
-    _enter_all(contest, kernel, learned, before, kinds, schedule, rng)
+    _enter_all(contest, kernel, learned, scales, kinds, schedule, rng)
     kind, (A, ridge) = contest.leader_kind, contest.leader.point
-    return Outcome(kind, Point(A / before, ridge), {kind: contest.errors[kind] for kind in kinds})
+    return Outcome(kind, Point(A / scales, ridge), {kind: contest.errors[kind] for kind in kinds})
 
 
 def _number_of_judges(n_rows):
@@ -108,14 +108,14 @@ class _Contest:
         return found
 
 
-def _enter_all(contest, kernel, rows, before, kinds, schedule, rng):
-    """Learn metrics and have them judged, from the gentlest to the richest."""
-    plain = start = best_start(kernel, rows, before, schedule, rng)
+def _enter_all(contest, kernel, rows, scales, kinds, schedule, rng):
+    """Learn metrics of scaled rows and have them judged, from the gentlest to the richest."""
+    plain = start = best_start(kernel, rows, scales, schedule, rng)
     contest.enter("plain", plain)
     if kinds == ("plain",):
         return
-    if (before != 1.0).any():
-        start = best_start(kernel, rows, np.ones_like(before), schedule, rng)
+    if (scales != 1.0).any():
+        start = best_start(kernel, rows, np.ones_like(scales), schedule, rng)
     matrices = []
     if "matrix" in kinds:
         matrices.append(contest.enter("matrix", next_matrix(kernel, rows, start, schedule.n_rounds, schedule, rng)))
