@@ -110,6 +110,7 @@ def _result(method, task, split, choice, seed):
         "predict_seconds": time.perf_counter() - start,
         "tuning_seconds": choice.seconds,
         "candidates": choice.n_tried * method.counts_for,
+        "failed": choice.n_failed * method.counts_for,
         "settings": choice.settings,
         "is_regression": task.is_regression,
         "on_true_columns": _share(model, split),
@@ -172,7 +173,10 @@ def _shown(value, digits):
 def _as_line(row):
     digits = 4 if row["is_regression"] else 2
     share = "" if row["on_true_columns"] is None else f", {row['on_true_columns']:.1f} % on true columns"
-    times = f"fit {row['seconds']:.2f} s, tuning {row['tuning_seconds']:.1f} s for {row['candidates']} candidates"
+    failed = f" ({row['failed']} failed)" if row["failed"] else ""
+    times = (
+        f"fit {row['seconds']:.2f} s, tuning {row['tuning_seconds']:.1f} s for {row['candidates']} candidates{failed}"
+    )
     return f"{row['problem']}, {row['method']}, seed {row['seed']}: error {row['error']:.{digits}f}{share}, {times}"
 
 

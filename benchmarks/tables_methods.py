@@ -82,9 +82,7 @@ class ASSET(Method):
 
     def new(self, task, settings, seed):
         settings = {"n_components": task.n_components, "C": list(PATH), "device": task.device, **settings}
-        settings.update(n_jobs=-1, random_state=seed)
-        if self.metric is not None:
-            settings["metric"] = self.metric
+        settings.update(metric=self.metric, n_jobs=-1, random_state=seed)
         if task.is_regression:  # the error is that of squares, so the loss is
             return ASSETRegressor(loss="squared_epsilon_insensitive", epsilon=0.0, **settings)
         return ASSETClassifier(**settings)
@@ -177,8 +175,6 @@ METHODS = {
     "xrfm": XRFM(),
     "svm": SVM(),
 }
-if "metric" not in ASSETClassifier().get_params():
-    del METHODS["asset"]
 
 
 def missing_package(method):

@@ -31,6 +31,7 @@ class Choice(NamedTuple):
 
     settings: dict
     n_tried: int
+    n_failed: int
     seconds: float
 
 
@@ -51,7 +52,7 @@ def tuned(method, task, split, effort, seed):
     X_train, X_held = prepared(method.columns, split.has_one_unit, X[train], X[held])
     candidates = method.candidates(task, effort.n_candidates, rng)
     if len(candidates) == 1:
-        return Choice(candidates[0], 1, 0.0)
+        return Choice(candidates[0], 1, 0, 0.0)
 
     def held_error(settings):
         try:
@@ -67,7 +68,8 @@ def tuned(method, task, split, effort, seed):
         )
     else:
         errors = _errors_in_time(held_error, candidates, start + effort.seconds)
-    return Choice(candidates[int(np.argmin(errors))], len(errors), time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    return Choice(candidates[int(np.argmin(errors))], len(errors), int(np.isinf(errors).sum()), seconds)
 
 
 def _errors_in_time(held_error, candidates, end):

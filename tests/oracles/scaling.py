@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def statistics(values, clip=3.0):
+def statistics(values, clip=3.0, *, soft=False):
     """Center, scale and limit of one feature."""
     values = np.asarray(values, np.float64)
     center = np.median(values)
@@ -13,7 +13,7 @@ def statistics(values, clip=3.0):
         return center, 1.0, clip
     unit = np.median(different)
     scale = np.sqrt(np.mean(np.minimum(distance, 6 * unit) ** 2))
-    return center, scale, max(clip * scale, 2 * unit)
+    return center, scale, clip * scale if soft else max(clip * scale, 2 * unit)
 
 
 def softly_clipped(distance, limit):
@@ -27,7 +27,7 @@ def softly_clipped(distance, limit):
 
 def scaled(values, learned, clip=3.0, *, soft=False):
     """Values of one feature, with the statistics of those that were learned."""
-    center, scale, limit = statistics(learned, clip)
+    center, scale, limit = statistics(learned, clip, soft=soft)
     distances = np.asarray(values, np.float64) - center
     if soft:
         return np.array([softly_clipped(each, limit) for each in distances]) / scale

@@ -82,6 +82,7 @@ class Failing(Thresholds):
 def test_settings_that_fail_are_not_chosen():
     choice = tuned(Failing(), CLASSES, split_without_test_rows(), Effort(2, 200, 60.0), seed=0)
     assert choice.settings == {"threshold": 1.0}
+    assert (choice.n_tried, choice.n_failed) == (2, 1)
 
 
 def test_a_method_that_fails_does_not_end_the_measurement(monkeypatch, tmp_path, capsys):
@@ -139,10 +140,11 @@ def test_settings_are_those_of_the_estimators(name, task):
 
 
 @pytest.mark.parametrize("task", [CLASSES, NUMBERS])
-def test_low_rank_machines_have_a_path_of_C(task):
-    model = METHODS["plain"].new(task, {"kernel": "laplacian"}, seed=3)
+@pytest.mark.parametrize(("name", "metric"), [("asset", "auto"), ("plain", None)])
+def test_low_rank_machines_have_a_path_of_C(name, metric, task):
+    model = METHODS[name].new(task, {"kernel": "laplacian"}, seed=3)
     assert (model.C, model.kernel, model.random_state) == (list(PATH), "laplacian", 3)
-    assert model.n_components == 16
+    assert (model.n_components, model.metric) == (16, metric)
 
 
 @pytest.mark.parametrize("name", ["lightgbm", "xrfm"])

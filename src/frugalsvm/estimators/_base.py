@@ -152,8 +152,7 @@ class KernelEstimator(BaseEstimator):
         self.__dict__.pop("_metric", None)
         if getattr(self, "metric", None) is None:
             return X
-        seed = random_state.randint(np.iinfo(np.int32).max)
-        self._metric = metric_for(self, X, targets(), weights, seed, whole=whole)
+        self._metric = metric_for(self, X, targets(), weights, random_state, whole=whole)
         return rows_in_metric(X, self._metric, self._type_of(X))
 
     def _new_kernel(self, X):

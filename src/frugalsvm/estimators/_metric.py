@@ -23,6 +23,7 @@ LEARNED = {"diag": ("plain", "factors"), "full": ("plain", "matrix"), "auto": ("
 _A_METRIC = "'diag', 'full', 'auto', None, factors of the features, or a matrix with a column for each feature"
 _MOST_ROWS, _MOST_VALUES = 2**15, 2**25  # that a metric is learned from
 _LEAST_ROWS = 100
+_LARGEST = 10.0  # value of a feature, in its scale, that is learned from
 _STREAM = 22  # of random numbers: not those that landmarks are drawn with
 
 
@@ -53,16 +54,18 @@ def _as_array(metric):
         return None
 
 
-def metric_for(estimator: Any, X, targets, weights, seed: int, *, whole: bool) -> Metric:
+def metric_for(estimator: Any, X, targets, weights, random_state: Any, *, whole: bool) -> Metric:
     """The metric of an estimator that is to learn: from its parameter, or learned from rows.
 
     ``targets`` (n_outputs, n) are signs of classes, or values. ``whole`` is whether no more rows will come.
     """
-    rng = np.random.default_rng([seed, _STREAM])
+    is_learned = isinstance(estimator.metric, str)
+    # A metric that is given leaves the random numbers of the estimator as they are.
+    rng = np.random.default_rng([random_state.randint(np.iinfo(np.int32).max) if is_learned else 0, _STREAM])
     rows = _sample(X, targets, weights, rng)
     center = np.zeros(X.shape[1]) if issparse(X) else np.median(rows.X, axis=0)
     scales = _scales(rows.X)
-    if not isinstance(estimator.metric, str):
+    if not is_learned:
         return _given(estimator, center, scales)
     kernel: Any = KERNELS[estimator.kernel]
     kinds = [k for k in LEARNED[estimator.metric] if k != "matrix" or (offers(kernel, "products") and not issparse(X))]
@@ -70,9 +73,11 @@ def metric_for(estimator: Any, X, targets, weights, seed: int, *, whole: bool) -
         kinds = _too_few(estimator, len(rows.X), whole)
     if estimator.metric == "full" and issparse(X):
         raise ValueError("metric='full' would make sparse rows dense: use metric='diag', or pass dense rows.")
-    centered = rows._replace(X=rows.X - center)
-    found = race(kernel(gamma=1.0), centered, rng, kinds=tuple(kinds), classes=is_classifier(estimator), scales=scales)
-    return _as_usual(found.point.A, kernel, centered.X, center, scales)
+    # Outliers must not rule the metric.
+    scaled = rows._replace(X=np.clip((rows.X - center) / scales, -_LARGEST, _LARGEST))
+    classes = is_classifier(estimator)
+    found = race(kernel(gamma=1.0), scaled, rng, kinds=tuple(kinds), classes=classes, scales=1.0 / scales)
+    return _as_usual(found.point.A, kernel, scaled.X * scales, center, scales)
 
 
 def _too_few(estimator, n_rows, whole):

@@ -22,13 +22,14 @@ _WIDTHS = 0.1, 0.3, 1.0, 3.0, 10.0  # median squared distances, to begin with
 _RIDGES = 1e-6, 1e-5, 1e-4, 1e-3
 _ROWS_PER_NUMBER = 2  # of a matrix that is polished
 _AGOP_ROWS = 8192
+_MANY_FEATURES, _LEAST_SHARE = 128, 0.25  # steps for factors of more are fewer, but for this share of them
 
 
 class Schedule(NamedTuple):
     """The steps of all entrants."""
 
-    factors: tuple[Plan, ...] = (Plan(rate=0.15, n_steps=60), Plan(0.1, 20, 3072, 1536, 384))
-    matrix: Plan = Plan(0.01, 20, 3072, 1536, 384)
+    factors: tuple[Plan, ...] = (Plan(0.15, 80, 1024, 512, 192), Plan(0.1, 20, 4096, 2048, 512))
+    matrix: Plan = Plan(0.01, 20, 4096, 2048, 512)
     n_rounds: int = 2  # of average gradient outer products from the plain metric
     n_landmarks: int = 1024  # of these
 
@@ -45,9 +46,10 @@ def best_start(kernel: Any, rows: Rows, factors: np.ndarray, schedule: Schedule,
 
 
 def learned_factors(kernel: Any, rows: Rows, start: Point, schedule: Schedule, rng: np.random.Generator) -> Point:
-    """A factor for each feature."""
+    """A factor for each feature; with many of them, each step takes longer, and there are fewer."""
+    share = max(_LEAST_SHARE, min(1.0, _MANY_FEATURES / rows.X.shape[1]))
     for plan in schedule.factors:
-        start = descend(kernel, rows, start, plan, rng)
+        start = descend(kernel, rows, start, plan._replace(n_steps=round(share * plan.n_steps)), rng)
     return start
 
 

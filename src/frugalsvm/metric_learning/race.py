@@ -1,11 +1,10 @@
 """Which metric is the best: the plain one, a factor for each feature, or a matrix. Told by rows none of them saw.
 
 Metrics are learned from most rows (`entrants`). A part of the rows is kept out of it: on these, small machines with
-each metric are compared (`judges`), from the gentlest metric to the richest. A metric takes the lead only if it is
-better by more than chance.
+each metric are compared (`judges`). There may be several matrices: heats tell which of them goes to the final. There,
+from the gentlest metric to the richest, one takes the lead only if it is better by more than a standard error.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from frugalsvm.metric_learning.entrants import (
     next_matrix,
     polished,
 )
-from frugalsvm.metric_learning.judges import Judgment, is_better, judge
+from frugalsvm.metric_learning.judges import FINAL, HEAT, Judgment, is_better, judge
 from frugalsvm.metric_learning.machine import Rows
 
 __all__ = ["KINDS", "Outcome", "kinds_of", "race"]
@@ -36,7 +35,7 @@ class Outcome(NamedTuple):
     """What came of a race."""
 
     kind: str  # of `KINDS`
-    point: Point  # for rows as they were before they were scaled, and for a kernel with gamma 1
+    point: Point  # for rows as they were given, not scaled, and for a kernel with gamma 1
     errors: dict[str, float]  # mean losses of the judges, of all kinds that took part
 
 
@@ -61,13 +60,12 @@ def race(
     ----------
     kernel : a kernel of differences with gamma 1
     rows : Rows
-        Columns should be of about the same size.
     rng : numpy.random.Generator
     kinds : tuple of str or None, default=None
         Some of `KINDS`, "plain" among them, or all that the kernel can have.
     scales : array (n_features,) or None, default=None
-        What the columns were multiplied by to be of the same size. The plain metric is that of the columns before, and
-        the outcome is for them.
+        How far apart the values of each column are: metrics other than the plain one start from columns that are
+        divided by these. The outcome is for columns as they are given.
     classes : bool, default=False
         Whether targets are 1 for the class of a row and -1 for others: wrong classes are counted. Otherwise errors are
         squared.
@@ -76,14 +74,20 @@ def race(
     kinds = kinds_of(kernel) if kinds is None else kinds
     if not set(kinds) <= set(kinds_of(kernel)):
         raise ParameterError("metric", "full", "'diag' or 'auto' for kernels of L1 distances, which no matrix changes")
+    scales = np.ones(rows.X.shape[1]) if scales is None else np.asarray(scales, float)
+    rows = rows._replace(X=rows.X / scales)
     order = rng.permutation(len(rows.X))
     n_judges = _number_of_judges(len(order))
     judges, learned = rows[order[:n_judges]], rows[order[n_judges:]]
-    contest = _Contest(lambda point: judge(kernel, point, learned, judges, classes=classes))
-    before = np.ones(rows.X.shape[1]) if scales is None else 1.0 / np.asarray(scales, float)
-    _enter_all(contest, kernel, learned, before, kinds, schedule, rng)
-    kind, (A, ridge) = contest.leader_kind, contest.leader.point
-    return Outcome(kind, Point(A / before, ridge), {kind: contest.errors[kind] for kind in kinds})
+    court = _Court(kernel, learned, judges, classes)
+    finalists = _finalists(court, scales, kinds, schedule, rng)
+    final = {kind: court.judge(finalists[kind], FINAL) for kind in kinds}
+    best = kinds[0]
+    for kind in kinds[1:]:
+        if is_better(final[kind], final[best]):
+            best = kind
+    A, ridge = final[best].point
+    return Outcome(best, Point(A / scales, ridge), {kind: each.error for kind, each in final.items()})
 
 
 def _number_of_judges(n_rows):
@@ -91,39 +95,46 @@ def _number_of_judges(n_rows):
     return min(max(int(_JUDGE_SHARE * n_rows), few), _MOST_JUDGES)
 
 
-class _Contest:
-    """Metrics that are judged one after the other, and the one in the lead."""
+class _Court(NamedTuple):
+    """All that metrics are learned from and judged by."""
 
-    def __init__(self, judge: Callable[[Point], Judgment]):
-        self._judge = judge
-        self.errors: dict[str, float] = {}
-        self.leader_kind: str
-        self.leader: Judgment
+    kernel: Any
+    learned: Rows
+    judges: Rows
+    classes: bool
 
-    def enter(self, kind, point) -> Judgment:
-        found = self._judge(point)
-        if not self.errors or is_better(found, self.leader):
-            self.leader_kind, self.leader = kind, found
-        self.errors[kind] = min(found.error, self.errors.get(kind, np.inf))
-        return found
+    def judge(self, point, trial) -> Judgment:
+        return judge(self.kernel, point, trial, self.learned, self.judges, classes=self.classes)
+
+    def after_heat(self, point) -> Point:
+        """With the width and the ridge that do best."""
+        return self.judge(point, HEAT).point
 
 
-def _enter_all(contest, kernel, rows, before, kinds, schedule, rng):
-    """Learn metrics and have them judged, from the gentlest to the richest."""
-    plain = start = best_start(kernel, rows, before, schedule, rng)
-    contest.enter("plain", plain)
+def _finalists(court, scales, kinds, schedule, rng) -> dict[str, Point]:
+    """One metric of each kind, for scaled rows."""
+    kernel, rows = court.kernel, court.learned
+    start = court.after_heat(best_start(kernel, rows, scales, schedule, rng))
+    found = {"plain": start}
     if kinds == ("plain",):
-        return
-    if (before != 1.0).any():
-        start = best_start(kernel, rows, np.ones_like(before), schedule, rng)
-    matrices = []
-    if "matrix" in kinds:
-        matrices.append(contest.enter("matrix", next_matrix(kernel, rows, start, schedule.n_rounds, schedule, rng)))
+        return found
+    if (scales != 1.0).any():
+        start = court.after_heat(best_start(kernel, rows, np.ones_like(scales), schedule, rng))
     factors = learned_factors(kernel, rows, start, schedule, rng)
     if "factors" in kinds:
-        contest.enter("factors", factors)
+        found["factors"] = court.after_heat(factors)
     if "matrix" in kinds:
-        matrices.append(contest.enter("matrix", next_matrix(kernel, rows, factors, 1, schedule, rng)))
-        best = min(matrices, key=lambda each: each.squared_error).point
-        if is_worth_polishing(best, len(rows.X)):
-            contest.enter("matrix", polished(kernel, rows, best, schedule, rng))
+        found["matrix"] = _best_matrix(court, start, factors, schedule, rng)
+    return found
+
+
+def _best_matrix(court, start, factors, schedule, rng) -> Point:
+    kernel, rows = court.kernel, court.learned
+    matrices = [
+        court.judge(next_matrix(kernel, rows, point, n_rounds, schedule, rng), HEAT)
+        for point, n_rounds in ((start, schedule.n_rounds), (factors, 1))
+    ]
+    best = min(matrices, key=lambda each: each.squared_error).point
+    if is_worth_polishing(best, len(rows.X)):
+        matrices.append(court.judge(polished(kernel, rows, best, schedule, rng), HEAT))
+    return min(matrices, key=lambda each: each.squared_error).point

@@ -43,7 +43,7 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         dominate a row. With "robust", the rare values of features that are mostly constant are not. None clips nothing.
     soft_clip : bool, default=False
         Whether values approach that distance instead: up to two thirds of it they stay as they are, and beyond, larger
-        ones stay larger.
+        ones stay larger; so do the rare values of features that are mostly constant.
     renew : bool, default=True
         Whether a `StreamPipeline` takes new statistics of a feature that has left its range for long, see Notes.
 
@@ -161,13 +161,16 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _streams(self) -> bool:
         return self._sketch is not None or self._sample is not None
 
+    def _robust(self, X, weights=None) -> Statistics:
+        return robust_statistics(X, self.clip, weights, is_soft=self.soft_clip)
+
     def _streamed(self) -> Statistics:
         """Robust statistics of the rows so far, which are published."""
         if self._sketch is not None:
             values, weights = weighted_values(self._sketch)
-            statistics = robust_statistics(values.T, self.clip, weights if self._sketch.n_blocks else None)
+            statistics = self._robust(values.T, weights if self._sketch.n_blocks else None)
         elif self._sample is not None:
-            statistics = robust_statistics(self._sample.rows, self.clip)
+            statistics = self._robust(self._sample.rows)
         else:
             raise AttributeError(f"This {type(self).__name__} has no such statistics.")
         self.__dict__.update(zip(_ROBUST, statistics, strict=True))
@@ -198,7 +201,7 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._begin(X)
         if self.method == "robust":
             self.n_seen_ = X.shape[0]
-            self._publish(robust_statistics(X, self.clip))
+            self._publish(self._robust(X))
         else:
             self._take_moments(X)
         return self
@@ -367,7 +370,7 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _renew(self, features, values):
         """New statistics for some features, from their values; arrays are replaced, not changed."""
         if self.method == "robust":
-            new = robust_statistics(values, self.clip)
+            new = self._robust(values)
         else:
             new = standard_statistics(moments_of(values), self.clip)
             self.var_ = _replaced(self.var_, features, new.scale**2)

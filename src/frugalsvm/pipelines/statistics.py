@@ -16,7 +16,7 @@ from frugalsvm.core.moments import Moments
 __all__ = ["Statistics", "robust_statistics", "standard_statistics"]
 
 MOST_UNITS = 6.0  # distance from the median, in the scale
-LEAST_UNITS = 2.0  # of a limit: rare values of features that are mostly constant are not clipped
+LEAST_UNITS = 2.0  # of a hard limit: rare values of features that are mostly constant are not clipped
 ROUNDING = 2.0  # times the resolution of the type: values that differ by less differ by rounding
 
 
@@ -29,15 +29,18 @@ class Statistics(NamedTuple):
     constant: np.ndarray  # of bool
 
 
-def robust_statistics(X: Any, clip: float | None, weights: np.ndarray | None = None) -> Statistics:
+def robust_statistics(
+    X: Any, clip: float | None, weights: np.ndarray | None = None, *, is_soft: bool = False
+) -> Statistics:
     """Statistics that a few wild values do not change; sparse rows are not centered.
 
-    With weights, each row of ``X``, a dense one, stands for so many.
+    With weights, each row of ``X``, a dense one, stands for so many. Soft limits hold for rare values of features that
+    are mostly constant as well: a one in ten thousand zeros would be a hundred scales away, farther than all else.
     """
     center, unit, scale = _sparse_spread(X) if issparse(X) else _dense_spread(X, weights)
     constant = scale == 0
     scale = np.where(constant, 1.0, scale)
-    limit = None if clip is None else np.maximum(clip * scale, LEAST_UNITS * unit)
+    limit = None if clip is None else np.maximum(clip * scale, 0.0 if is_soft else LEAST_UNITS * unit)
     return Statistics(center, scale, limit, constant)
 
 
