@@ -22,6 +22,7 @@ _WIDTHS = 0.1, 0.3, 1.0, 3.0, 10.0  # median squared distances, to begin with
 _RIDGES = 1e-6, 1e-5, 1e-4, 1e-3
 _ROWS_PER_NUMBER = 2  # of a matrix that is polished
 _AGOP_ROWS = 8192
+_MANY_FEATURES, _LEAST_SHARE = 128, 0.25  # steps for factors of more are fewer, but for this share of them
 
 
 class Schedule(NamedTuple):
@@ -45,9 +46,10 @@ def best_start(kernel: Any, rows: Rows, factors: np.ndarray, schedule: Schedule,
 
 
 def learned_factors(kernel: Any, rows: Rows, start: Point, schedule: Schedule, rng: np.random.Generator) -> Point:
-    """A factor for each feature."""
+    """A factor for each feature; with many of them, each step takes longer, and there are fewer."""
+    share = max(_LEAST_SHARE, min(1.0, _MANY_FEATURES / rows.X.shape[1]))
     for plan in schedule.factors:
-        start = descend(kernel, rows, start, plan, rng)
+        start = descend(kernel, rows, start, plan._replace(n_steps=round(share * plan.n_steps)), rng)
     return start
 
 

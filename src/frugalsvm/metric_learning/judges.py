@@ -2,6 +2,9 @@
 
 A machine with the metric is fitted to rows, and predicts the judges. Its width and ridge are the best of a few near
 those that were learned, by squared errors. Metrics are then compared by what counts: wrong classes, or squared errors.
+
+Heats are quick, and find widths. The final has more landmarks, for which kernels may be narrower: with few, metrics
+look good that are too smooth.
 """
 
 from typing import Any, NamedTuple
@@ -11,13 +14,27 @@ import numpy as np
 from frugalsvm.metric_learning.descent import Point
 from frugalsvm.metric_learning.machine import Rows, in_metric, kernel_values, solver, squares
 
-__all__ = ["Judgment", "is_better", "judge"]
+__all__ = ["FINAL", "HEAT", "Judgment", "Trial", "is_better", "judge"]
 
-_MOST_FITTED, _MOST_LANDMARKS = 8192, 512
-_WIDEST, _NARROWEST = 8.0, 0.25  # factors of squared distances, in steps of two
-_RIDGES = 0.01, 0.1, 1.0, 10.0  # factors, too
 _LEAST_RIDGE = 1e-9
 _JITTER = 1e-9
+_MARGIN = (
+    1.0  # standard errors: on mere noise, one of two other metrics passes the plain one in about a quarter of races
+)
+
+
+class Trial(NamedTuple):
+    """What metrics are put to."""
+
+    n_fitted: int
+    n_landmarks: int
+    smallest: float  # factor of squared distances: these are doubled, or else halved, for as long as that is better
+    largest: float
+    ridges: tuple[float, ...]  # factors, too
+
+
+HEAT = Trial(4096, 512, 0.25, 8.0, (0.01, 0.1, 1.0, 10.0))
+FINAL = Trial(8192, 1024, 1.0, 4.0, (0.1, 1.0, 10.0))
 
 
 class Judgment(NamedTuple):
@@ -35,28 +52,28 @@ class Judgment(NamedTuple):
         return float(np.average(self.losses, weights=self.weights))
 
 
-def judge(kernel: Any, point: Point, fitted: Rows, judges: Rows, *, classes: bool) -> Judgment:
+def judge(kernel: Any, point: Point, trial: Trial, fitted: Rows, judges: Rows, *, classes: bool) -> Judgment:
     """The errors of a machine with a metric on the judges, at the best width and ridge."""
-    fitted = fitted[:_MOST_FITTED]
-    found = {factor: _at_width(kernel, point, factor, fitted, judges, classes) for factor in (1.0, 2.0)}
-    step = 2.0 if found[2.0].squared_error < found[1.0].squared_error else 0.5
-    factor = best = 2.0 if step == 2.0 else 1.0
-    while factor == best and _NARROWEST < factor < _WIDEST:
+    fitted = fitted[: trial.n_fitted]
+    found = {factor: _at_width(kernel, point, factor, trial, fitted, judges, classes) for factor in (1.0, 2.0)}
+    best = min(found, key=lambda each: found[each].squared_error)
+    step, factor = (2.0, 2.0) if best == 2.0 else (0.5, 1.0)
+    while factor == best and trial.smallest <= factor * step <= trial.largest:
         factor *= step
-        found[factor] = _at_width(kernel, point, factor, fitted, judges, classes)
+        found[factor] = _at_width(kernel, point, factor, trial, fitted, judges, classes)
         best = min(found, key=lambda each: found[each].squared_error)
     return found[best]
 
 
-def _at_width(kernel, point, factor, fitted, judges, classes) -> Judgment:
+def _at_width(kernel, point, factor, trial, fitted, judges, classes) -> Judgment:
     """The best of a few ridges."""
     A = point.A * np.sqrt(factor)
     U = in_metric(A, fitted.X)
-    U_z = U[:_MOST_LANDMARKS]
+    U_z = U[: trial.n_landmarks]
     K, K_j = (kernel_values(kernel, rows, U_z) for rows in (U, in_metric(A, judges.X)))
     total, right = squares(K, fitted.weights), K.T @ (fitted.weights[:, None] * fitted.targets)
     found = []
-    for share in _RIDGES:
+    for share in trial.ridges:
         ridge = max(point.ridge * share, _LEAST_RIDGE)
         H = total + ridge * fitted.weights.sum() * K[: len(U_z)]
         scores = K_j @ solver(H, _JITTER)(right)
@@ -74,8 +91,8 @@ def _is_wrong(scores, targets) -> np.ndarray:
 
 
 def is_better(one: Judgment, other: Judgment) -> bool:
-    """Whether losses are smaller by more than a standard error of the mean difference, row by row."""
+    """Whether losses are smaller by more than the margin: standard errors of the mean difference, row by row."""
     gains, weights = other.losses - one.losses, one.weights
     mean = np.average(gains, weights=weights)
     spread = np.average((gains - mean) ** 2, weights=weights)
-    return bool(mean > np.sqrt(spread * np.square(weights).sum()) / weights.sum())
+    return bool(mean > _MARGIN * np.sqrt(spread * np.square(weights).sum()) / weights.sum())

@@ -1,11 +1,10 @@
 """Which metric is the best: the plain one, a factor for each feature, or a matrix. Told by rows none of them saw.
 
 Metrics are learned from most rows (`entrants`). A part of the rows is kept out of it: on these, small machines with
-each metric are compared (`judges`), from the gentlest metric to the richest. A metric takes the lead only if it is
-better by more than chance.
+each metric are compared (`judges`). There may be several matrices: heats tell which of them goes to the final. There,
+from the gentlest metric to the richest, one takes the lead only if it is better by more than a standard error.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from frugalsvm.metric_learning.entrants import (
     next_matrix,
     polished,
 )
-from frugalsvm.metric_learning.judges import Judgment, is_better, judge
+from frugalsvm.metric_learning.judges import FINAL, HEAT, Judgment, is_better, judge
 from frugalsvm.metric_learning.machine import Rows
 
 __all__ = ["KINDS", "Outcome", "kinds_of", "race"]
@@ -80,10 +79,15 @@ def race(
     order = rng.permutation(len(rows.X))
     n_judges = _number_of_judges(len(order))
     judges, learned = rows[order[:n_judges]], rows[order[n_judges:]]
-    contest = _Contest(lambda point: judge(kernel, point, learned, judges, classes=classes))
-    _enter_all(contest, kernel, learned, scales, kinds, schedule, rng)
-    kind, (A, ridge) = contest.leader_kind, contest.leader.point
-    return Outcome(kind, Point(A / scales, ridge), {kind: contest.errors[kind] for kind in kinds})
+    court = _Court(kernel, learned, judges, classes)
+    finalists = _finalists(court, scales, kinds, schedule, rng)
+    final = {kind: court.judge(finalists[kind], FINAL) for kind in kinds}
+    best = kinds[0]
+    for kind in kinds[1:]:
+        if is_better(final[kind], final[best]):
+            best = kind
+    A, ridge = final[best].point
+    return Outcome(best, Point(A / scales, ridge), {kind: each.error for kind, each in final.items()})
 
 
 def _number_of_judges(n_rows):
@@ -91,39 +95,46 @@ def _number_of_judges(n_rows):
     return min(max(int(_JUDGE_SHARE * n_rows), few), _MOST_JUDGES)
 
 
-class _Contest:
-    """Metrics that are judged one after the other, and the one in the lead."""
+class _Court(NamedTuple):
+    """All that metrics are learned from and judged by."""
 
-    def __init__(self, judge: Callable[[Point], Judgment]):
-        self._judge = judge
-        self.errors: dict[str, float] = {}
-        self.leader_kind: str
-        self.leader: Judgment
+    kernel: Any
+    learned: Rows
+    judges: Rows
+    classes: bool
 
-    def enter(self, kind, point) -> Judgment:
-        found = self._judge(point)
-        if not self.errors or is_better(found, self.leader):
-            self.leader_kind, self.leader = kind, found
-        self.errors[kind] = min(found.error, self.errors.get(kind, np.inf))
-        return found
+    def judge(self, point, trial) -> Judgment:
+        return judge(self.kernel, point, trial, self.learned, self.judges, classes=self.classes)
+
+    def after_heat(self, point) -> Point:
+        """With the width and the ridge that do best."""
+        return self.judge(point, HEAT).point
 
 
-def _enter_all(contest, kernel, rows, scales, kinds, schedule, rng):
-    """Learn metrics of scaled rows and have them judged, from the gentlest to the richest."""
-    plain = start = best_start(kernel, rows, scales, schedule, rng)
-    contest.enter("plain", plain)
+def _finalists(court, scales, kinds, schedule, rng) -> dict[str, Point]:
+    """One metric of each kind, for scaled rows."""
+    kernel, rows = court.kernel, court.learned
+    start = court.after_heat(best_start(kernel, rows, scales, schedule, rng))
+    found = {"plain": start}
     if kinds == ("plain",):
-        return
+        return found
     if (scales != 1.0).any():
-        start = best_start(kernel, rows, np.ones_like(scales), schedule, rng)
-    matrices = []
-    if "matrix" in kinds:
-        matrices.append(contest.enter("matrix", next_matrix(kernel, rows, start, schedule.n_rounds, schedule, rng)))
+        start = court.after_heat(best_start(kernel, rows, np.ones_like(scales), schedule, rng))
     factors = learned_factors(kernel, rows, start, schedule, rng)
     if "factors" in kinds:
-        contest.enter("factors", factors)
+        found["factors"] = court.after_heat(factors)
     if "matrix" in kinds:
-        matrices.append(contest.enter("matrix", next_matrix(kernel, rows, factors, 1, schedule, rng)))
-        best = min(matrices, key=lambda each: each.squared_error).point
-        if is_worth_polishing(best, len(rows.X)):
-            contest.enter("matrix", polished(kernel, rows, best, schedule, rng))
+        found["matrix"] = _best_matrix(court, start, factors, schedule, rng)
+    return found
+
+
+def _best_matrix(court, start, factors, schedule, rng) -> Point:
+    kernel, rows = court.kernel, court.learned
+    matrices = [
+        court.judge(next_matrix(kernel, rows, point, n_rounds, schedule, rng), HEAT)
+        for point, n_rounds in ((start, schedule.n_rounds), (factors, 1))
+    ]
+    best = min(matrices, key=lambda each: each.squared_error).point
+    if is_worth_polishing(best, len(rows.X)):
+        matrices.append(court.judge(polished(kernel, rows, best, schedule, rng), HEAT))
+    return min(matrices, key=lambda each: each.squared_error).point
