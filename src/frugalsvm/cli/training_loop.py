@@ -95,7 +95,7 @@ def learn_stream(
 
 def _after_warm_up(model: Any, block: int) -> int:
     """The first row that every run begins a part with: where a pipeline ends its warm-up is no end of a block."""
-    return -(-getattr(model, "warmup_rows", 0) // block) * block
+    return -(-getattr(model, "n_warmup", 0) // block) * block
 
 
 def _test(model: Any, batch: Any, progress: Progress) -> None:

@@ -20,8 +20,8 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
     ----------
     model
         A classifier of frugalsvm, or a `StreamPipeline` of one. Budgeted ones (`BSGDClassifier`, `BudgetedPerceptron`,
-        `BPAClassifier`) learn single examples fast. Without a pipeline, the first 100 examples are held back, and
-        nothing is scaled.
+        `BPAClassifier`) learn single examples fast. Without a pipeline, the first 100 examples (2000 if it learns its
+        metric) are held back, and nothing is scaled.
     classes
         All labels that will ever come. Not needed for `BSGDClassifier`, which learns new classes when they come; for
         others, needed if the first examples do not have all of them.

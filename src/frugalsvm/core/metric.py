@@ -11,8 +11,9 @@ import numpy as np
 from scipy.sparse import issparse
 
 from frugalsvm._stored import NOT_NEGATIVE, stored
+from frugalsvm.core.origin import Origin, relative
 
-__all__ = ["Directions", "Factors", "Metric", "in_metric", "new_metric", "out_of_metric"]
+__all__ = ["Directions", "Factors", "Metric", "in_metric", "new_metric", "out_of_metric", "seen_rows"]
 
 _BLOCK_VALUES = 2**22  # of rows that are in float64 at a time
 
@@ -82,6 +83,14 @@ def in_metric(X, metric: Metric, dtype):
         part = slice(start, start + n_rows)
         out[part] = _mapped(np.subtract(X[part], metric.center, dtype=np.float64), metric)
     return out
+
+
+def seen_rows(X, metric: Metric | None, origin: Origin | None, dtype):
+    """Rows in a metric and relative to an origin, as the kernel sees them; they are rounded after both."""
+    if metric is None:
+        return relative(X, origin, dtype)
+    is_far = origin is not None and not origin.is_zero
+    return relative(in_metric(X, metric, np.float64 if is_far else dtype), origin, dtype)
 
 
 def _mapped(rows, metric):

@@ -19,7 +19,7 @@ from frugalsvm.arrays.maps import kernel_map
 from frugalsvm.arrays.namespace import arrays_on, is_torch, on_host
 from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.lookahead import BLOCK_ROWS
-from frugalsvm.core.metric import Metric
+from frugalsvm.core.metric import Metric, seen_rows
 from frugalsvm.core.origin import Origin, followed, origin_at, relative
 from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.core.predict import confidence
@@ -89,6 +89,11 @@ class KernelEstimator(BaseEstimator):
         return None if self._metric is None else self._metric.map.copy()
 
     @property
+    def metric_part_(self) -> Metric | None:
+        """The metric as a part, which rows go through before the origin is subtracted (`frugalsvm.core.metric`)."""
+        return self._metric
+
+    @property
     def feature_importances_(self) -> np.ndarray:
         """The share of each feature in the squared distances that the kernel sees, on average: they sum up to 1."""
         if self._metric is None:
@@ -135,7 +140,9 @@ class KernelEstimator(BaseEstimator):
 
     def _as_seen(self, X, dtype):
         """Rows or a tensor as the kernel sees them: in the metric, relative to the origin."""
-        return relative_rows(rows_in_metric(X, self._metric, dtype), self._origin, dtype)
+        if is_torch(X):
+            return relative_rows(rows_in_metric(X, self._metric, dtype), self._origin, dtype)
+        return seen_rows(X, self._metric, self._origin, dtype)
 
     def _with_metric(self, X, targets, weights, random_state, *, whole):
         """Take or learn the metric for the first rows (``whole`` if no more will come); returns them in it.

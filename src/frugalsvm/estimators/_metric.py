@@ -17,7 +17,7 @@ from frugalsvm.exceptions import ParameterError
 from frugalsvm.metric_learning.held_out import Rows
 from frugalsvm.metric_learning.race import race
 
-__all__ = ["check_metric", "importances", "metric_for", "most_rows", "rows_in_metric"]
+__all__ = ["check_metric", "importances", "learns_metric", "metric_for", "most_rows", "rows_in_metric"]
 
 LEARNED = {"diag": ("plain", "factors"), "full": ("plain", "matrix"), "auto": ("plain", "factors", "matrix")}
 _A_METRIC = "'diag', 'full', 'auto', None, factors of the features, or a matrix with a column for each feature"
@@ -40,6 +40,11 @@ def check_metric(metric: Any, kernel: str) -> None:
     A = _as_array(metric)
     if A is None or A.ndim not in (1, 2) or 0 in A.shape or not np.isfinite(A).all():
         raise ParameterError("metric", metric, _A_METRIC)
+
+
+def learns_metric(estimator: Any) -> bool:
+    """Whether an estimator learns its metric, from the first rows that it gets."""
+    return isinstance(getattr(estimator, "metric", None), str)
 
 
 def _as_array(metric):

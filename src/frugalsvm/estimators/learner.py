@@ -4,6 +4,7 @@ All estimators with a kernel have
 
 ``check_parameters()``      refuses parameters that are wrong
 ``kernel_``, ``origin_``    the kernel as a part, and what rows are relative to before it sees them
+``metric_part_``            the linear map that rows go through before that; None without one
 ``check_size(X)``           refuses rows that are too large for the type in which kernels are computed
 `begin`                     makes one ready to learn from what is known of all data, without any rows
 

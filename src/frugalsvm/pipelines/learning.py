@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.multiclass import unique_labels
 
+from frugalsvm.estimators._metric import learns_metric
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_choice, check_count, distinct_labels, encoded_labels
 from frugalsvm.pipelines.calibration import Calibration, settled, updated
@@ -27,9 +28,10 @@ from frugalsvm.pipelines.rows import (
 )
 from frugalsvm.pipelines.scaling import check_scale, left_range, new_scaler
 
-__all__ = ["LearningPipeline"]
+__all__ = ["METRIC_ROWS", "LearningPipeline"]
 
 NO_FEATURES = np.zeros(0, np.int64)
+METRIC_ROWS = 2000  # that a metric is learned from at least: it is that of the first rows for ever
 HELD_OUT = 5  # one row of so many is held out to calibrate rows that come all at once
 
 
@@ -72,6 +74,11 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         """Number of rows that are held back."""
         return sum(len(rows.y) for rows in getattr(self, "_held", None) or ())
 
+    @property
+    def n_warmup(self) -> int:
+        """Number of rows that are held back at first: ``warmup_rows``, or more to learn a metric from."""
+        return max(self.warmup_rows, METRIC_ROWS) if learns_metric(self.estimator) else self.warmup_rows
+
     def _check_params(self):
         check_scale(self.scale)
         check_count("warmup_rows", self.warmup_rows, least=1 if self.scale else 0)
@@ -103,12 +110,14 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         first = not hasattr(self, "_held")
         rows = self._checked(X, y, sample_weight, reset=first)
         if first:
-            check_enough_rows(self.feature_map, self.warmup_rows or len(rows.y))
+            check_enough_rows(self.feature_map, self.n_warmup or len(rows.y))
             self._begin(rows)
         if self._held is None:
             return self._learn(rows, classes)
         self._note_classes(rows.y, classes)
-        n_lacking = self.warmup_rows - self.n_held_ if self.warmup_rows else len(rows.y)
+        n_lacking = self.n_warmup - self.n_held_
+        if not self.warmup_rows:  # whole batches
+            n_lacking = max(n_lacking, len(rows.y))
         if len(rows.y) < n_lacking:
             self._held = (*self._held, copy.deepcopy(rows))  # callers may use their arrays again
             return NO_FEATURES
@@ -141,6 +150,8 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         self._take_statistics(rows, is_preview)
         X = self._prepared(rows.X, rows.columns)
         self.estimator_ = clone(self.estimator)
+        if is_preview and learns_metric(self.estimator):  # of fewer rows than a metric can be learned from
+            self.estimator_.set_params(metric=None)
         self._calibrate_held_out(X, rows, "partial_fit")
         self._teach(self.estimator_, X, rows, "partial_fit", self._announced)
         self._held = None
@@ -191,8 +202,8 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         self._begin(rows)
         self._take_statistics(rows)
         X = self._prepared(rows.X, rows.columns)
-        self._calibrate_held_out(X, rows, "fit")
         self.estimator_ = clone(self.estimator)
+        self._calibrate_held_out(X, rows, "fit")
         self._teach(self.estimator_, X, rows, "fit", None)
         self._held = None
 
@@ -270,7 +281,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         out = np.flatnonzero(is_out & np.isin(rows.y, rows.y[kept]))
         if not out.size or len(distinct_labels(rows.y[kept])) < 2:
             return
-        model = clone(self.estimator)
+        model = clone(self.estimator_)
         part = rows._replace(y=rows.y[kept], weights=None if weights is None else weights[kept])
         self._teach(model, X[kept], part, method, None)
         indices = np.searchsorted(model.classes_, rows.y[out])

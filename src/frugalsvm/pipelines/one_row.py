@@ -19,6 +19,7 @@ from frugalsvm.budgeted.learner import Learner
 from frugalsvm.budgeted.sgd import run
 from frugalsvm.core.dense_scores import DenseScoring, new_scoring, new_vectors, refreshed, score_some
 from frugalsvm.core.expansion import Expansion
+from frugalsvm.core.metric import Directions
 from frugalsvm.core.origin import far_limit
 from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
@@ -83,18 +84,20 @@ class RowPath:
     def __init__(self, estimator, scaler):
         self._estimator, self._scaler, self._classes = estimator, scaler, estimator.classes_
         self._indices = {label: index for index, label in enumerate(self._classes.tolist())}
-        self._settings_of = attrgetter(*estimator.get_params(deep=False))
+        names = set(estimator.get_params(deep=False)) - {"metric"}  # an array cannot be compared in a tuple
+        self._settings_of = attrgetter(*sorted(names))
         self._settings = self._settings_of(estimator)
         self._state = estimator.state
         learners = estimator.learners
         rows = learners[0].expansion.rows
         shape, dtype = rows.shape, rows.dtype
-        self._shape = (shape[1],)
+        self._shape = (estimator.n_features_in_,)
         self._raw, self._distance = np.zeros(self._shape, dtype), np.zeros(self._shape)
         self._size, self._is_beyond = np.zeros(self._shape), np.zeros(self._shape, bool)
         self._read_scaler()
         self._matrix, self._label = np.zeros((1, shape[1]), dtype), np.zeros(1, np.int64)
         self._row = self._matrix[0]
+        self._read_metric()
         self._origin_at = estimator.origin_
         self._origin = None if self._origin_at is None or self._origin_at.is_zero else self._origin_at.point
         self._limit = np.finfo(dtype).max / 4
@@ -125,6 +128,8 @@ class RowPath:
             and (scaler is None or scaler.scale_ is self._scale)
             and estimator.classes_ is self._classes
             and estimator.origin_ is self._origin_at
+            and estimator.metric_part_ is self._metric
+            and getattr(estimator, "metric", None) is self._given_metric
             and estimator.state is self._state
             and self._settings_of(estimator) == self._settings
         )
@@ -144,6 +149,14 @@ class RowPath:
             self._bounds = bounds_of(scaler.statistics, self._raw.dtype)
             scaler.make_writable()
 
+    def _read_metric(self):
+        """What rows are mapped with, and where they are before: where compiled code reads them, without a metric."""
+        self._metric, self._given_metric = self._estimator.metric_part_, getattr(self._estimator, "metric", None)
+        self._scaled = self._row if self._metric is None else np.zeros(self._shape, self._row.dtype)
+        self._centered = np.zeros(self._shape)
+        self._mapped = np.zeros(self._row.shape)
+        self._directions = self._metric.directions if isinstance(self._metric, Directions) else None
+
     def watched(self) -> np.ndarray | None:
         """Features that have left their range for long with the row that was learned last; most often None."""
         if self._scaler is None or self._bounds is None:
@@ -161,24 +174,47 @@ class RowPath:
             x = np.asarray(x)
         if x.shape != self._shape or x.dtype.kind not in "fiub":
             return False
-        row, scaler, origin = self._row, self._scaler, self._origin
-        if scaler is None:
+        row, origin = self._row, self._origin
+        if self._scaler is None and self._metric is None:
             row[:] = x if origin is None else np.subtract(x, origin)
         else:
-            self._raw[:] = x  # rounded to the type of the model first, as whole batches are
-            np.subtract(self._raw, self._center, out=self._distance)
-            clipped = self._distance
-            if self._most is not None:
-                if not isfinite(self._raw.dot(self._raw)):
-                    return False  # what is clipped is finite in any case
-                clipped = np.minimum(np.maximum(clipped, self._least, out=self._size), self._most, out=self._size)
-                if self._room is not None:
-                    clipped = softened(self._distance, clipped, self._room)
-            np.divide(clipped, self._scale, out=row, casting="unsafe")
+            if not self._scale_to(self._scaled, x):
+                return False
+            seen = self._scaled if self._metric is None else self._mapped_from(self._scaled)
+            if seen is None:
+                return False
             if origin is not None:
-                row[:] = np.subtract(row, origin)
+                row[:] = np.subtract(seen, origin)
+            elif seen is not row:
+                row[:] = seen
         # Neither NaN nor infinite, nor so far from the origin that it may have to move.
         return float(row.dot(row)) <= self._limit
+
+    def _scale_to(self, scaled, x) -> bool:
+        """Write a row, scaled if there is a scaler; whether it may be a good one."""
+        if self._scaler is None:
+            scaled[:] = x
+            return True
+        self._raw[:] = x  # rounded to the type of the model first, as whole batches are
+        np.subtract(self._raw, self._center, out=self._distance)
+        clipped = self._distance
+        if self._most is not None:
+            if not isfinite(self._raw.dot(self._raw)):
+                return False  # what is clipped is finite in any case
+            clipped = np.minimum(np.maximum(clipped, self._least, out=self._size), self._most, out=self._size)
+            if self._room is not None:
+                clipped = softened(self._distance, clipped, self._room)
+        np.divide(clipped, self._scale, out=scaled, casting="unsafe")
+        return True
+
+    def _mapped_from(self, scaled):
+        """A scaled row as the metric has it, in float64; None for a bad one."""
+        if not isfinite(scaled.dot(scaled)):
+            return None  # a factor of zero times infinity
+        np.subtract(scaled, self._metric.center, out=self._centered)
+        if self._directions is None:
+            return np.multiply(self._centered, self._metric.factors, out=self._mapped)
+        return self._directions.dot(self._centered, out=self._mapped)
 
     def index_of(self, y) -> int | None:
         """The index of a label among the classes; None if it is not there."""

@@ -48,7 +48,8 @@ class StreamPipeline(LearningPipeline):
         of columns.
     warmup_rows : int, default=1000
         Number of rows that the statistics, the feature map and ``gamma="scale"`` are taken from; without a scaler it
-        can be 0, which is the first batch.
+        can be 0, which is the first batch. If the estimator learns its metric (``metric="auto"``, "diag" or "full"),
+        2000 rows at least are held back for it.
     calibrate : bool, default=False
         Whether to have `predict_proba`: before a batch is learned, its decision values ``f`` update the slope ``a`` of
         ``sigmoid(a f)``, or of ``softmax(a f)`` with several outputs. Rows that come at once (those of the warm-up, and
@@ -80,7 +81,8 @@ class StreamPipeline(LearningPipeline):
     Notes
     -----
     While rows are held back, predictions come from a copy that has learned the first 1, 2, 4, 8, ... of them (the
-    largest power of two there is); if those have one class, it is predicted. `flush` ends the warm-up early.
+    largest power of two there is), and no metric; if those have one class, it is predicted. `flush` ends the warm-up
+    early.
 
     The first batch decides whether rows are float32 or float64, and sparse or dense; later ones are converted.
 
