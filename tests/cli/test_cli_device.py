@@ -203,4 +203,5 @@ class TestInfo:
         from pathlib import Path
 
         project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-        assert set(EXTRAS) == set(project["optional-dependencies"]) - {"dev", "docs", "experiments", "benchopt"}
+        for_developers = {"dev", "docs", "experiments", "benchopt", "tables"}
+        assert set(EXTRAS) == set(project["optional-dependencies"]) - for_developers

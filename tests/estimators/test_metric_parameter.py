@@ -77,6 +77,16 @@ class TestLearned:
         assert model.feature_importances_.sum() == pytest.approx(1.0)
         assert model.feature_importances_[:2].sum() > 0.95
 
+    def test_sizes_of_columns_do_not_matter(self):
+        X, y = wave(1200, n_noise=4)
+        sizes = np.array([1000.0, 0.01, 1.0, 100.0, 0.001, 1.0])
+        model, same = (
+            ASSETClassifier(n_components=128, metric="diag", random_state=0).fit(each, y) for each in (X * sizes, X)
+        )
+        np.testing.assert_allclose(model.feature_importances_, same.feature_importances_, atol=0.02)
+        assert model.feature_importances_[:2].sum() > 0.95
+        assert model.score(X * sizes, y) == pytest.approx(same.score(X, y), abs=0.02)
+
     def test_plain_metric_stays_where_nothing_is_to_be_gained(self):
         rng = np.random.default_rng(0)
         X = rng.normal(size=(800, 3))

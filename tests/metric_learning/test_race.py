@@ -15,12 +15,12 @@ STEPS = Plan(0.15, 50, 400, 200, 60)
 SCHEDULE = Schedule((STEPS, STEPS._replace(rate=0.1, n_steps=10)), STEPS._replace(rate=0.02, n_steps=20), 2, 100)
 
 
-def outcome_of(function, n_features, kinds=None, n=1500, kernel=KERNEL, scales=None, sizes=1.0, classes=False):
+def outcome_of(function, n_features, kinds=None, n=1500, kernel=KERNEL, scales=None, classes=False):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, n_features))
     y = function(X, rng)
     y = np.sign(y) if classes else y - y.mean()
-    rows = Rows(X * sizes, y[:, None], np.ones(n))
+    rows = Rows(X, y[:, None], np.ones(n))
     generator = np.random.default_rng(1)
     return race(kernel, rows, generator, kinds=kinds, scales=scales, classes=classes, schedule=SCHEDULE)
 
@@ -59,18 +59,18 @@ class TestWinners:
 
 
 class TestScales:
+    """Rows are ``X * SCALES``, and the outcome is for X."""
+
     SCALES = np.array([100.0, 0.01, 1.0, 1.0, 1000.0, 1.0, 1.0, 1.0])
 
-    def test_the_plain_metric_is_that_of_the_columns_as_given(self):
+    def test_the_plain_metric_is_that_of_columns_before(self):
         plain = outcome_of(two_of_eight, 8, kinds=("plain",), n=300, scales=self.SCALES).point.A
         np.testing.assert_allclose(plain, plain[0])
 
-    def test_others_start_from_columns_of_one_size_and_are_for_those_given(self):
-        """The same rows, with columns of other sizes: the same metric, with other factors."""
-        found = outcome_of(two_of_eight, 8, ("plain", "factors"), scales=self.SCALES, sizes=self.SCALES)
-        same = outcome_of(two_of_eight, 8, ("plain", "factors"))
+    def test_others_start_from_scaled_columns_and_are_for_those_before(self):
+        found, same = (outcome_of(two_of_eight, 8, ("plain", "factors"), scales=each) for each in (self.SCALES, None))
         assert found.kind == same.kind == "factors"
-        weights = np.square(found.point.A * self.SCALES)
+        weights = np.square(found.point.A / self.SCALES)
         assert weights[:2].sum() > 0.98 * weights.sum()
         assert found.errors["factors"] == pytest.approx(same.errors["factors"], rel=0.5)
         assert found.errors["plain"] > same.errors["plain"]

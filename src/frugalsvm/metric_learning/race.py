@@ -35,7 +35,7 @@ class Outcome(NamedTuple):
     """What came of a race."""
 
     kind: str  # of `KINDS`
-    point: Point  # for rows as they were given, not scaled, and for a kernel with gamma 1
+    point: Point  # for columns as they were before they were scaled, and for a kernel with gamma 1
     errors: dict[str, float]  # mean losses of the judges, of all kinds that took part
 
 
@@ -60,12 +60,13 @@ def race(
     ----------
     kernel : a kernel of differences with gamma 1
     rows : Rows
+        Columns should be of about the same size.
     rng : numpy.random.Generator
     kinds : tuple of str or None, default=None
         Some of `KINDS`, "plain" among them, or all that the kernel can have.
     scales : array (n_features,) or None, default=None
-        How far apart the values of each column are: metrics other than the plain one start from columns that are
-        divided by these. The outcome is for columns as they are given.
+        What the columns were multiplied by to be of about the same size: ``rows.X`` is ``X * scales``. The plain metric
+        is that of X, and the outcome is for X; metrics other than the plain one start from ``rows.X``.
     classes : bool, default=False
         Whether targets are 1 for the class of a row and -1 for others: wrong classes are counted. Otherwise errors are
         squared.
@@ -74,20 +75,19 @@ def race(
     kinds = kinds_of(kernel) if kinds is None else kinds
     if not set(kinds) <= set(kinds_of(kernel)):
         raise ParameterError("metric", "full", "'diag' or 'auto' for kernels of L1 distances, which no matrix changes")
-    scales = np.ones(rows.X.shape[1]) if scales is None else np.asarray(scales, float)
-    rows = rows._replace(X=rows.X / scales)
+    before = np.ones(rows.X.shape[1]) if scales is None else 1.0 / np.asarray(scales, float)
     order = rng.permutation(len(rows.X))
     n_judges = _number_of_judges(len(order))
     judges, learned = rows[order[:n_judges]], rows[order[n_judges:]]
     court = _Court(kernel, learned, judges, classes)
-    finalists = _finalists(court, scales, kinds, schedule, rng)
+    finalists = _finalists(court, before, kinds, schedule, rng)
     final = {kind: court.judge(finalists[kind], FINAL) for kind in kinds}
     best = kinds[0]
     for kind in kinds[1:]:
         if is_better(final[kind], final[best]):
             best = kind
     A, ridge = final[best].point
-    return Outcome(best, Point(A / scales, ridge), {kind: each.error for kind, each in final.items()})
+    return Outcome(best, Point(A / before, ridge), {kind: each.error for kind, each in final.items()})
 
 
 def _number_of_judges(n_rows):
@@ -111,15 +111,15 @@ class _Court(NamedTuple):
         return self.judge(point, HEAT).point
 
 
-def _finalists(court, scales, kinds, schedule, rng) -> dict[str, Point]:
-    """One metric of each kind, for scaled rows."""
+def _finalists(court, before, kinds, schedule, rng) -> dict[str, Point]:
+    """One metric of each kind, for the rows; ``before`` are the factors of the plain one."""
     kernel, rows = court.kernel, court.learned
-    start = court.after_heat(best_start(kernel, rows, scales, schedule, rng))
+    start = court.after_heat(best_start(kernel, rows, before, schedule, rng))
     found = {"plain": start}
     if kinds == ("plain",):
         return found
-    if (scales != 1.0).any():
-        start = court.after_heat(best_start(kernel, rows, np.ones_like(scales), schedule, rng))
+    if (before != 1.0).any():
+        start = court.after_heat(best_start(kernel, rows, np.ones_like(before), schedule, rng))
     factors = learned_factors(kernel, rows, start, schedule, rng)
     if "factors" in kinds:
         found["factors"] = court.after_heat(factors)

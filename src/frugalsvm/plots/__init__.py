@@ -8,6 +8,7 @@ what it returns. matplotlib is imported when something is drawn, not before.
 from frugalsvm.plots.accuracy import AccuracyCurveDisplay
 from frugalsvm.plots.boundary import DecisionBoundaryDisplay
 from frugalsvm.plots.images import SupportImagesDisplay
+from frugalsvm.plots.metric import MetricDisplay
 from frugalsvm.plots.recording import record_stream
 from frugalsvm.plots.sizes import ErrorVsSupportDisplay
 from frugalsvm.plots.timing import TimeCurveDisplay
@@ -17,6 +18,7 @@ __all__ = [
     "AccuracyCurveDisplay",
     "DecisionBoundaryDisplay",
     "ErrorVsSupportDisplay",
+    "MetricDisplay",
     "SupportImagesDisplay",
     "TimeCurveDisplay",
     "TraceDisplay",
