@@ -23,9 +23,11 @@ from frugalsvm.dask._preparing import (
     examined,
     overview_of,
     prepared,
+    raw_sample,
     sampled,
     stacked,
 )
+from frugalsvm.estimators._metric import most_rows
 from frugalsvm.estimators._origin import for_known_rows
 from frugalsvm.estimators._validation import check_choice, check_count
 from frugalsvm.estimators._warnings import warn_if_poor
@@ -160,13 +162,17 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         n_rows = int(overview.n_rows.sum())
         n_validation = _shares(overview.n_rows, min(VALIDATION_ROWS, int(self.validation_fraction * n_rows)))
         n_train = overview.n_rows - n_validation
-        self._start(local, overview)
-        cluster.check_parts(self._parts_of(local))
         seed = int(rng.integers(2**31))
-        plan = Plan(
-            overview.classes, overview.dtype, class_weights_of(overview, self.class_weight), seed, local.origin_
-        )
+        plan = Plan(overview.classes, overview.dtype, class_weights_of(overview, self.class_weight), seed)
         chosen = [(*sources[number], int(n)) for number, n in zip(overview.numbers, n_validation, strict=True)]
+        first = None
+        if local.metric is not None:
+            n_first = _shares(n_train, min(most_rows(overview.n_features), int(n_train.sum())))
+            parts = [(*source, int(n)) for source, n in zip(chosen, n_first, strict=True)]
+            first = stacked(cluster.each(raw_sample, parts, local, plan))
+        self._start(local, overview, first)
+        cluster.check_parts(self._parts_of(local))
+        plan = plan._replace(metric=local.metric_part_, origin=local.origin_)
         keep = self.persist is True or (self.persist == "auto" and overview.n_bytes <= _KEPT_SHARE * cluster.memory())
         rows = (cluster.kept if keep else cluster.lazy)(prepared, chosen, local, plan)
         n_sample = _shares(n_train, min(self._n_sample(n_rows), int(n_train.sum())))
@@ -176,9 +182,9 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         sample = Rows(-1, *sample.part(order), 0)
         return Training(cluster, overview, rows, validation, sample, n_train, rng, self._teller(callback))
 
-    def _start(self, local: Any, overview: Overview) -> None:
-        """Tell the ordinary estimator what a look at all data found."""
-        begin(local, overview)
+    def _start(self, local: Any, overview: Overview, first: Rows | None) -> None:
+        """Tell the ordinary estimator what a look at all data found; it learns its metric from the first rows."""
+        begin(local, overview, first)
 
     def _parts_of(self, local: Any) -> Iterable[Any]:
         """The parts of the model that may be somebody's own."""

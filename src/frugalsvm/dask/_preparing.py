@@ -9,11 +9,12 @@ from sklearn.base import clone
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
+from frugalsvm.core.metric import Metric, seen_rows
 from frugalsvm.core.moments import Moments, joined_moments, moments_of
-from frugalsvm.core.origin import Origin, relative
+from frugalsvm.core.origin import Origin
 from frugalsvm.estimators._validation import distinct_labels, encoded_labels, validated_rows
 
-__all__ = ["Overview", "Plan", "Rows", "examined", "overview_of", "own", "prepared", "sampled", "stacked"]
+__all__ = ["Overview", "Plan", "Rows", "examined", "overview_of", "own", "prepared", "raw_sample", "sampled", "stacked"]
 
 VALIDATION_ROWS = 10_000  # at most; they are kept with the client
 
@@ -55,7 +56,8 @@ class Plan(NamedTuple):
     dtype: np.dtype
     class_weights: np.ndarray | None
     seed: int
-    origin: Origin | None = None  # rows are relative to it
+    metric: Metric | None = None  # rows are in it
+    origin: Origin | None = None  # and then relative to it
 
 
 class Rows(NamedTuple):
@@ -202,7 +204,15 @@ def prepared(number: int, X: Any, y: Any, weight: Any, n_validation: int, estima
     weights = None if weight is None else weight[order]
     if plan.class_weights is not None:
         weights = plan.class_weights[labels] * (1.0 if weights is None else weights)
-    return Rows(number, relative(X[order], plan.origin, plan.dtype), labels, weights, n_validation)
+    X = seen_rows(X[order], plan.metric, plan.origin, plan.dtype)
+    return Rows(number, X, labels, weights, n_validation)
+
+
+def raw_sample(
+    number: int, X: Any, y: Any, weight: Any, n_validation: int, n_sample: int, estimator: Any, plan: Plan
+) -> Rows:
+    """Some of the rows that are not for validation, as they will be drawn again, before there is a metric."""
+    return sampled(prepared(number, X, y, weight, n_validation, estimator, plan), n_sample)[1]
 
 
 def sampled(rows: Rows, n_sample: int) -> tuple[Rows, Rows]:

@@ -54,6 +54,9 @@ eigenvalue_threshold, structured, average, class_weight, random_state
     persist : {"auto", True, False}, default="auto"
         Whether prepared partitions stay in the memory of the workers between rounds; otherwise they are computed, or
         read, in each of them. "auto" keeps them if they take less than 30 % of the memory of all workers.
+    metric : {"diag", "full", "auto"}, array or None, default=None
+        As in `ASSETClassifier`; the client learns it from a sample of all rows but those for validation, before the
+        first round.
     client : distributed.Client, default=None
         None takes that of the context.
 
@@ -111,6 +114,7 @@ eigenvalue_threshold, structured, average, class_weight, random_state
         memory="4GB",
         persist="auto",
         random_state=None,
+        metric=None,
         client=None,
     ):
         self.feature_map = feature_map
@@ -137,6 +141,7 @@ eigenvalue_threshold, structured, average, class_weight, random_state
         self.memory = memory
         self.persist = persist
         self.random_state = random_state
+        self.metric = metric
         self.client = client
 
     def _new_local(self):

@@ -49,6 +49,9 @@ class DaskBSGDClassifier(DaskClassifier):
     persist : {"auto", True, False}, default="auto"
         Whether prepared partitions stay in the memory of the workers between rounds; otherwise they are computed, or
         read, in each of them. "auto" keeps them if they take less than 30 % of the memory of all workers.
+    metric : {"diag", "full", "auto"}, array or None, default=None
+        As in `BSGDClassifier`; the client learns it from a sample of all rows but those for validation, before the first
+        round.
     client : distributed.Client, default=None
         None takes that of the context.
 
@@ -100,6 +103,7 @@ class DaskBSGDClassifier(DaskClassifier):
         class_weight=None,
         persist="auto",
         random_state=None,
+        metric=None,
         client=None,
     ):
         self.learner = learner
@@ -120,13 +124,14 @@ class DaskBSGDClassifier(DaskClassifier):
         self.class_weight = class_weight
         self.persist = persist
         self.random_state = random_state
+        self.metric = metric
         self.client = client
 
     def _new_local(self):
         if self.average is not False and self.average != "post":
             raise ParameterError("average", self.average, "False or 'post' on many machines")
         names = ("learner", "maintenance", "budget", "alpha", "eta0", "radius", "kernel", "gamma", "degree", "coef0")
-        others = ("average", "max_iter", "class_weight", "random_state")
+        others = ("average", "max_iter", "class_weight", "random_state", "metric")
         return BSGDClassifier(**{name: getattr(self, name) for name in names + others})
 
     def _check_own_params(self):
@@ -136,8 +141,8 @@ class DaskBSGDClassifier(DaskClassifier):
     def _n_sample(self, n_rows):
         return 1  # tells whether rows are sparse
 
-    def _start(self, local, overview):
-        super()._start(local, overview)
+    def _start(self, local, overview, first):
+        super()._start(local, overview, first)
         local.set_learner(0, local.learners[0].restarted(0))  # averages are for the last round
 
     def _parts_of(self, local):

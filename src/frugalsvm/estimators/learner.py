@@ -6,7 +6,7 @@ All estimators with a kernel have
 ``kernel_``, ``origin_``    the kernel as a part, and what rows are relative to before it sees them
 ``metric_part_``            the linear map that rows go through before that; None without one
 ``check_size(X)``           refuses rows that are too large for the type in which kernels are computed
-`begin`                     makes one ready to learn from what is known of all data, without any rows
+`begin`                     makes one ready to learn from what is known of all data
 
 those whose model is a kernel expansion besides
 
@@ -20,6 +20,7 @@ there (`frugalsvm.budgeted.learner.Learner`), in plain functions that need no es
 from typing import Any, Protocol
 
 import numpy as np
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._threads import Threads, blas_threads, thread_count
@@ -27,9 +28,9 @@ from frugalsvm.budgeted.learner import Learner
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.expansion import coefficients, moved_rows, new_expansion
 from frugalsvm.core.losses import hinge_for
-from frugalsvm.core.moments import Moments
+from frugalsvm.core.moments import Moments, moments_of
 from frugalsvm.core.origin import origin_of_moments
-from frugalsvm.core.outputs import binary_labels, joined, n_outputs_for
+from frugalsvm.core.outputs import binary_labels, joined, n_outputs_for, signs
 from frugalsvm.estimators._base import OnlineClassifier, bytes_per_slot, expansion_bytes
 from frugalsvm.estimators._saved import (
     CLASSIFIER,
@@ -40,11 +41,11 @@ from frugalsvm.estimators._saved import (
     kept_for_prediction,
     trimmed_learner,
 )
-from frugalsvm.estimators._validation import new_kernel, slots_for_budget
+from frugalsvm.estimators._validation import slots_for_budget
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import parts
 
-__all__ = ["FIRST_SLOTS", "BudgetedClassifier", "OneVsRestLearners", "Survey", "begin"]
+__all__ = ["FIRST_SLOTS", "BudgetedClassifier", "OneVsRestLearners", "SomeRows", "Survey", "begin"]
 
 FIRST_SLOTS = 256  # room to begin with where there is no budget
 
@@ -66,17 +67,35 @@ class Survey(Protocol):
     def moments(self) -> Moments: ...
 
 
-def begin(estimator: Any, survey: Survey) -> None:
-    """Make an estimator ready to learn: features, classes, the kernel, the origin and, if budgeted, an empty model."""
+class SomeRows(Protocol):
+    """A sample of the rows."""
+
+    @property
+    def X(self) -> Any: ...
+    @property
+    def labels(self) -> np.ndarray: ...  # indices of classes
+    @property
+    def weights(self) -> np.ndarray | None: ...
+
+
+def begin(estimator: Any, survey: Survey, sample: SomeRows | None = None) -> None:
+    """Make an estimator ready to learn: features, classes, the kernel, the origin and, if budgeted, an empty model.
+
+    One with a metric takes or learns that from a sample.
+    """
     estimator.n_features_in_, estimator.classes_ = survey.n_features, survey.classes
     if survey.names is not None:
         estimator.feature_names_in_ = survey.names
-    kernel = new_kernel(estimator.kernel, estimator.gamma, estimator.degree, estimator.coef0, survey.moments)
-    estimator._kernel = kernel
+    moments = survey.moments
+    if sample is not None:
+        X, targets = sample.X, signs(sample.labels, n_outputs_for(len(survey.classes)))
+        random_state = check_random_state(estimator.random_state)
+        moments = moments_of(estimator._with_metric(X, lambda: targets, sample.weights, random_state, whole=True))
+    kernel = estimator._kernel = estimator._new_kernel(moments)
     if offers(kernel, "shift_invariant") and not survey.sparse:
-        estimator._origin = origin_of_moments(survey.moments, np.float32 if estimator._in_float32 else survey.dtype)
+        estimator._origin = origin_of_moments(moments, np.float32 if estimator._in_float32 else survey.dtype)
     if isinstance(estimator, BudgetedClassifier):
-        estimator._empty(survey.n_features, survey.dtype, survey.classes, np.random.RandomState(0))
+        estimator._empty(estimator._width, survey.dtype, survey.classes, np.random.RandomState(0))
 
 
 class BudgetedClassifier(OnlineClassifier):
