@@ -74,10 +74,10 @@ def metric_for(estimator: Any, X, targets, weights, random_state: Any, *, whole:
     if estimator.metric == "full" and issparse(X):
         raise ValueError("metric='full' would make sparse rows dense: use metric='diag', or pass dense rows.")
     # Outliers must not rule the metric.
-    rows = rows._replace(X=np.clip(rows.X - center, -_LARGEST * scales, _LARGEST * scales))
+    scaled = rows._replace(X=np.clip((rows.X - center) / scales, -_LARGEST, _LARGEST))
     classes = is_classifier(estimator)
-    found = race(kernel(gamma=1.0), rows, rng, kinds=tuple(kinds), classes=classes, scales=scales)
-    return _as_usual(found.point.A, kernel, rows.X, center, scales)
+    found = race(kernel(gamma=1.0), scaled, rng, kinds=tuple(kinds), classes=classes, scales=1.0 / scales)
+    return _as_usual(found.point.A, kernel, scaled.X * scales, center, scales)
 
 
 def _too_few(estimator, n_rows, whole):
