@@ -50,8 +50,8 @@ class DaskBSGDClassifier(DaskClassifier):
         Whether prepared partitions stay in the memory of the workers between rounds; otherwise they are computed, or
         read, in each of them. "auto" keeps them if they take less than 30 % of the memory of all workers.
     metric : {"diag", "full", "auto"}, array or None, default=None
-        As in `BSGDClassifier`; the client learns it from a sample of all rows but those for validation, before the first
-        round.
+        As in `BSGDClassifier`; the client learns it from a sample of all rows but those for validation, before the
+        first round.
     client : distributed.Client, default=None
         None takes that of the context.
 
