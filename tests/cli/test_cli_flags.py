@@ -17,6 +17,7 @@ VALUES = {
     "gamma": 1.0,
     "alpha": 1e-3,
     "c": 1.0,
+    "metric": "auto",
     "scale": "no",
     "passes": 2,
     "shuffle_buffer": 100,
@@ -96,6 +97,11 @@ def test_what_is_not_given_is_not_refused():
         (["-a", "lasvm", "--alpha", 1], "--alpha: lasvm does not use it: its regularization strength is --C."),
         (["-a", "bsgd", "--C", 1], "--C: bsgd does not use it: its regularization strength is --alpha."),
         (["-a", "perceptron", "--C", 1], "--C: perceptron does not use it: it has no such parameter."),
+        (
+            ["-a", "tvm", "--metric", "auto"],
+            "--metric: tvm has none: leave it out, or choose one of bsgd, lasvm, lasvm-nc,",
+        ),
+        (["--metric", "whole"], "--metric: 'whole' is not one of auto, diag, full."),
         (["-a", "lasvm", "--budget", 9], "--budget: lasvm keeps as many vectors as it needs"),
         (["--dask", "local:1", "--passes", 2], "--passes: with --dask the workers read the files"),
         (

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-__all__ = ["CATALOGUE", "KERNELS", "Algorithm", "maintenance_for", "new_estimator"]
+__all__ = ["CATALOGUE", "KERNELS", "METRICS", "Algorithm", "maintenance_for", "new_estimator"]
 
 # Those of `frugalsvm.core.kernels`, whose import takes a while
 KERNELS = ("rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear")
+METRICS = ("auto", "diag", "full")  # that are learned
 
 
 class Algorithm(NamedTuple):
@@ -16,6 +17,7 @@ class Algorithm(NamedTuple):
     build: Callable[..., Any]
     strength: str  # the parameter that regularizes: "alpha" or "C"
     budgeted: bool
+    has_metric: bool = False
 
 
 def _bsgd(**settings):
@@ -71,12 +73,18 @@ def _asset(**settings):
 
 CATALOGUE = {
     "bsgd": Algorithm(
-        "default: streams, small models, many classes", "budget x features", "fixed", _bsgd, "alpha", True
+        "default: streams, small models, many classes", "budget x features", "fixed", _bsgd, "alpha", True, True
     ),
-    "lasvm": Algorithm("accuracy of an exact SVM in one pass", "support vectors", "grows", _lasvm("g"), "C", False),
-    "lasvm-nc": Algorithm("the same for noisy labels, sparser", "support vectors", "grows", _lasvm("nc"), "C", False),
-    "lasvm-i": Algorithm("the same, fastest, filters examples", "support vectors", "grows", _lasvm("i"), "C", False),
-    "asset": Algorithm("many features, constant memory, intercept", "budget^2", "fixed", _asset, "alpha", True),
+    "lasvm": Algorithm(
+        "accuracy of an exact SVM in one pass", "support vectors", "grows", _lasvm("g"), "C", False, True
+    ),
+    "lasvm-nc": Algorithm(
+        "the same for noisy labels, sparser", "support vectors", "grows", _lasvm("nc"), "C", False, True
+    ),
+    "lasvm-i": Algorithm(
+        "the same, fastest, filters examples", "support vectors", "grows", _lasvm("i"), "C", False, True
+    ),
+    "asset": Algorithm("many features, constant memory, intercept", "budget^2", "fixed", _asset, "alpha", True, True),
     "tvm": Algorithm("small budgets, optimal on the vectors kept", "margin vectors", "fixed", _tvm, "C", True),
     "tracking": Algorithm("orders that depend on the model", "all examples", "grows", _tracking, "C", False),
     "perceptron": Algorithm("baseline: Projectron++", "budget^2", "fixed", _perceptron, "", True),

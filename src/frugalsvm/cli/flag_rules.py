@@ -17,6 +17,7 @@ _ALL = tuple(CATALOGUE)
 _BUDGETED = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.budgeted)
 _WITH_ALPHA = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.strength == "alpha")
 _WITH_C = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.strength == "C")
+_WITH_METRIC = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.has_metric)
 _DEVICE, _DASK = ("asset",), ("asset", "bsgd")  # the algorithms that these drivers have
 
 _EVERYWHERE = {"stream": _ALL, "device": _DEVICE, "dask": _DASK}
@@ -31,6 +32,7 @@ TABLE: dict[str, dict[str, tuple[str, ...]]] = {
     "budget": {"stream": _BUDGETED, "device": _DEVICE, "dask": _DASK},
     "alpha": {"stream": _WITH_ALPHA, "device": _DEVICE, "dask": _DASK},
     "c": {"stream": _WITH_C, "device": _DEVICE, "dask": ("asset",)},
+    "metric": {"stream": _WITH_METRIC, "device": _DEVICE, "dask": _DASK},
     **dict.fromkeys(("scale", "calibrate"), _FROM_FILES),
     **dict.fromkeys(("format", "header", "on_bad_line", "features", "hash_features"), _FROM_FILES),
     **dict.fromkeys(("decimal", "thousands", "categorical", "ignore", "missing"), _FROM_FILES),
@@ -100,6 +102,8 @@ def _reason(name: str, driver: str, algorithm: str) -> str:
             f"its regularization strength is {flag_named(strength.lower())}" if strength else "it has no such parameter"
         )
         return f"{algorithm} does not use it: {instead}."
+    if name == "metric":
+        return f"{algorithm} has none: leave it out, or choose one of {', '.join(_WITH_METRIC)}."
     if name == "budget":
         return f"{algorithm} keeps as many vectors as it needs: leave it out, or choose another --algorithm."
     return f"{algorithm} does not use it: leave it out."

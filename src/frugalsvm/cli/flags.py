@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from frugalsvm.cli.catalogue import CATALOGUE, KERNELS
+from frugalsvm.cli.catalogue import CATALOGUE, KERNELS, METRICS
 from frugalsvm.cli.errors import Exit, fail
-from frugalsvm.cli.flag_rules import flag_named
+from frugalsvm.cli.flag_rules import flag_named, refusal
 from frugalsvm.cli.options import DataOptions
 
 __all__ = [
@@ -29,12 +29,14 @@ __all__ = [
     "Json",
     "Kernel",
     "Label",
+    "Metric",
     "Missing",
     "ModelFile",
     "Quiet",
     "Seed",
     "Shuffle",
     "Thousands",
+    "check_metric_flag",
     "checked_choice",
     "completing",
     "data_options",
@@ -105,6 +107,13 @@ Algorithm = Annotated[
 Kernel = Annotated[
     str, typer.Option(help=f"One of {', '.join(KERNELS)}; see the documentation.", autocompletion=completing(KERNELS))
 ]
+Metric = Annotated[
+    str | None,
+    typer.Option(
+        help="Learn which features count, or directions across them: auto, diag (factors) or full.",
+        autocompletion=completing(METRICS),
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Results as one line of JSON, for scripts.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Seed = Annotated[int, typer.Option(min=0, help="For everything random.")]
@@ -168,6 +177,16 @@ def checked_choice(flag: str, value: str, choices) -> str:
     if value not in choices:
         raise typer.BadParameter(f"{value!r} is not one of {', '.join(choices)}.", param_hint=flag)
     return value
+
+
+def check_metric_flag(metric: str | None, algorithm: str) -> None:
+    """Refuse a metric that there is not, or that an algorithm does not have."""
+    if metric is None:
+        return
+    checked_choice("--metric", metric, METRICS)
+    refused = refusal(["metric"], "stream", algorithm)
+    if refused is not None:
+        raise typer.BadParameter(refused[1], param_hint=refused[0])
 
 
 def source_of(data: Any) -> str | list[str]:

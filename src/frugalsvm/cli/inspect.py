@@ -9,6 +9,8 @@ from frugalsvm.cli.flags import Json, ModelFile
 
 __all__ = ["inspect"]
 
+_NAMED = 10  # features, at most
+
 _FACTS = (
     "gradient_error_",
     "member_gap_",
@@ -50,12 +52,13 @@ def _contents_of(path: Path) -> dict[str, Any]:
         "file bytes": path.stat().st_size,
         "sha256": digest_of(path),
         "estimator": type(estimator).__name__,
-        "parameters": {key: value for key, value in estimator.get_params(deep=False).items() if value is not None},
+        "parameters": {
+            key: _as_list(value) for key, value in estimator.get_params(deep=False).items() if value is not None
+        },
     }
     for name in ("classes_", "n_features_in_"):
         if hasattr(model, name):
-            value = getattr(model, name)
-            contents[name.rstrip("_")] = value.tolist() if hasattr(value, "tolist") else value
+            contents[name.rstrip("_")] = _as_list(getattr(model, name))
     vectors = getattr(estimator, "support_vectors_", None)
     if vectors is not None:
         contents["support vectors"] = len(vectors)
@@ -63,9 +66,39 @@ def _contents_of(path: Path) -> dict[str, Any]:
         value = getattr(estimator, name, None)
         if isinstance(value, int | float):
             contents[name.strip("_").replace("_", " ")] = value
+    if getattr(estimator, "metric_", None) is not None:
+        contents["metric"] = _metric_of(model, estimator, info.metadata.get("training", {}))
     contents["training"] = _shortened(info.metadata.get("training", {}))
     contents["versions"] = info.versions
     return contents
+
+
+def _as_list(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _metric_of(model: Any, estimator: Any, training: dict[str, Any]) -> dict[str, Any]:
+    """The kind of a metric, and the features that count most in it, with their shares."""
+    shares, names = estimator.feature_importances_, _feature_names(model, estimator, training)
+    most = shares.argsort(kind="stable")[::-1][:_NAMED]
+    A = estimator.metric_
+    kind = {"kind": "factors"} if A.ndim == 1 else {"kind": "directions", "directions": len(A)}
+    return {**kind, "most important": {names[k]: round(float(shares[k]), 4) for k in most}}
+
+
+def _feature_names(model: Any, estimator: Any, training: dict[str, Any]) -> list[str]:
+    """Names of features: columns of numbers, then values of columns of text; numbers from 1, if there are none."""
+    known = getattr(model, "feature_names_in_", None)
+    if known is None:
+        columns = training.get("data", {}).get("columns") or []
+        known = [name for name, kind, role in columns if kind == "number" and role == "feature"]
+    names, encoder = list(map(str, known)), getattr(model, "encoder_", None)
+    if encoder is not None and encoder.method == "onehot":
+        names += [
+            f"{name}={text}" for name, texts in zip(encoder.names_, encoder.categories_, strict=True) for text in texts
+        ]
+    n_features = estimator.n_features_in_
+    return names if len(names) == n_features else [f"feature {k + 1}" for k in range(n_features)]
 
 
 def _shortened(training: dict[str, Any]) -> dict[str, Any]:

@@ -52,3 +52,4 @@ class TrainOptions(NamedTuple):
     classes: tuple | None = None
     calibrate: bool = False
     seed: int = 0
+    metric: str | None = None

@@ -72,6 +72,8 @@ def _parameters(outcome: Outcome) -> str:
     values.setdefault("C", chosen.get("C"))  # of asset, on a device or a cluster
     kernel = chosen.get("kernel", "rbf")  # unless it is the usual one
     parts = [] if kernel == "rbf" else [f"kernel {kernel}"]
+    if chosen.get("metric") is not None:
+        parts.append(f"metric {chosen['metric']}")
     parts += [f"{key} {value:.4g}" for key, value in values.items() if value is not None]
     if "rounds" in outcome.figures:
         parts.append(f"{outcome.figures['rounds']} rounds")

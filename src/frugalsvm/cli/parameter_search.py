@@ -9,7 +9,17 @@ from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.moments import moments_of, scale_gamma
 
-__all__ = ["Trial", "can_choose", "choose", "grid_for", "halved", "needs_scaling", "usual_gamma", "usual_of"]
+__all__ = [
+    "Trial",
+    "can_choose",
+    "choose",
+    "first_metric",
+    "grid_for",
+    "halved",
+    "needs_scaling",
+    "usual_gamma",
+    "usual_of",
+]
 
 _GAMMAS = (0.1, 0.3, 1.0, 3.0)  # times what gamma="scale" is
 _STRENGTHS = {"alpha": (1e-3, 1e-4, 1e-5), "C": (1.0, 10.0, 100.0), "": (None,)}
@@ -57,25 +67,55 @@ def can_choose(y: np.ndarray) -> bool:
     return n_learned < len(y) and len(np.unique(y[:n_learned])) > 1
 
 
-def choose(name: str, X: Any, y: np.ndarray, grid: list[dict[str, Any]], seed: int | None) -> list[Trial]:
-    """Accuracies of candidates on the last third of some scaled rows, best first; of one class, a usual one."""
+class FirstMetric(NamedTuple):
+    """A metric that was learned from the rows that candidates learn, and the gamma that goes with it."""
+
+    metric: Any
+    gamma: float | None
+
+
+def first_metric(name: str, kernel: str, metric: str, X: Any, y: np.ndarray, seed: int | None) -> FirstMetric:
+    """What the first two thirds of some scaled rows tell; the others are for judging candidates."""
+    n_learned = 2 * X.shape[0] // 3
+    model = new_estimator(name, kernel=kernel, metric=metric, seed=seed)
+    model.partial_fit(X[:n_learned], y[:n_learned], classes=np.unique(y))
+    return FirstMetric(model.metric_, model.gamma_)
+
+
+def choose(
+    name: str, X: Any, y: np.ndarray, grid: list[dict[str, Any]], seed: int | None, metric: Any = None
+) -> list[Trial]:
+    """Accuracies of candidates on the last third of some scaled rows, best first; of one class, a usual one.
+
+    A metric is the same for all of them: an array, or one that is learned once.
+    """
     n_learned = 2 * X.shape[0] // 3
     if len(np.unique(y[:n_learned])) < 2:
         return [Trial(grid[len(grid) // 2], float("nan"), X.shape[0])]
+    if isinstance(metric, str):
+        metric = first_metric(name, grid[0]["kernel"], metric, X, y, seed).metric
     trials = []
     for settings in grid:
-        model = new_estimator(name, seed=seed, **settings)
+        model = new_estimator(name, seed=seed, metric=metric, **settings)
         model.partial_fit(X[:n_learned], y[:n_learned], classes=np.unique(y))
         accuracy = float(np.mean(model.predict(X[n_learned:]) == y[n_learned:]))
         trials.append(Trial(settings, accuracy, X.shape[0]))
     return sorted(trials, key=lambda trial: -trial.accuracy)
 
 
-def halved(name: str, X: Any, y: np.ndarray, grid: list[dict[str, Any]], seed: int | None, first_rows: int = 1500):
+def halved(
+    name: str,
+    X: Any,
+    y: np.ndarray,
+    grid: list[dict[str, Any]],
+    seed: int | None,
+    metric: str | None = None,
+    first_rows: int = 1500,
+):
     """Successive halving: all candidates on few rows, the better half on twice as many, and so on."""
     n_rows, rounds = min(first_rows, X.shape[0]), []
     while True:
-        rounds.append(choose(name, X[:n_rows], y[:n_rows], grid, seed))
+        rounds.append(choose(name, X[:n_rows], y[:n_rows], grid, seed, metric))
         if len(grid) == 1 or n_rows == X.shape[0]:
             return rounds
         grid = [trial.settings for trial in rounds[-1][: (len(grid) + 1) // 2]]

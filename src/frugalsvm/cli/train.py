@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frugalsvm.cli.catalogue import CATALOGUE, KERNELS, maintenance_for
+from frugalsvm.cli.catalogue import CATALOGUE, KERNELS, METRICS, maintenance_for
 from frugalsvm.cli.console import compiling_shown
 from frugalsvm.cli.errors import reported
 from frugalsvm.cli.flag_rules import driver_of, flag_named, refusal
@@ -27,6 +27,7 @@ from frugalsvm.cli.flags import (
     Json,
     Kernel,
     Label,
+    Metric,
     Missing,
     Quiet,
     Seed,
@@ -58,6 +59,7 @@ def train(
     c: Annotated[
         float | None, typer.Option("--C", help="The same for the others, and for asset with --device or --dask.")
     ] = None,
+    metric: Metric = None,
     scale: Annotated[
         str,
         typer.Option(
@@ -120,6 +122,8 @@ def _train(values: dict[str, Any], given: Collection[str]) -> None:
     checked_choice("--algorithm", values["algorithm"], CATALOGUE)
     checked_choice("--kernel", values["kernel"], KERNELS)
     checked_choice("--scale", values["scale"], SCALES)
+    if values["metric"] is not None:
+        checked_choice("--metric", values["metric"], METRICS)
     values = {**values, "data": source_of(values["data"])}
     driver = driver_of(values)
     _refuse(given, driver, values)
@@ -173,6 +177,7 @@ def _train_options(values: dict[str, Any]) -> TrainOptions:
         classes=None if labels is None else tuple(_label(text.strip()) for text in labels.split(",")),
         calibrate=values["calibrate"],
         seed=values["seed"],
+        metric=values["metric"],
     )
 
 
@@ -212,7 +217,7 @@ def _on_dask(values: dict[str, Any], target: Path, *, quiet: bool) -> "Outcome":
 
     if not isinstance(values["data"], str):
         raise typer.BadParameter("give one file or one pattern in quotes, such as 'part-*.csv'.", param_hint="--dask")
-    names = ("budget", "kernel", "gamma", "alpha")
+    names = ("budget", "kernel", "gamma", "alpha", "metric")
     settings = {name: values[name] for name in names} | {"random_state": values["seed"]}
     settings |= {"C": values["c"]} if values["algorithm"] == "asset" else maintenance_for(values["kernel"])
     return train_dask(

@@ -88,6 +88,7 @@ def train_dask(
         "strength": settings.get("alpha"),
         "budget": settings.get("n_components", settings.get("budget")),
         "C": settings.get("C"),
+        "metric": settings.get("metric"),
     }
     return Outcome(output, examples, chosen, figures)
 

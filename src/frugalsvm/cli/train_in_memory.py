@@ -48,7 +48,7 @@ def train_in_memory(
         with Status(f"Choosing gamma on the first {len(first.y):,} rows ...", quiet=quiet):
             gamma = _best_gamma(first, options, device, strength)
     model = StreamPipeline(
-        _estimator(options, device, gamma, strength),
+        _estimator(options, device, gamma, strength, options.metric),
         scale=first.scale,
         encoder=first.encoder,
         calibrate=options.calibrate,
@@ -104,12 +104,18 @@ def _joined(batches: list) -> tuple[Any, np.ndarray, np.ndarray | None]:
     return rows_of(joined), y, joined.weights
 
 
-def _estimator(options: TrainOptions, device: str, gamma: float, strength: dict[str, Any]):
+def _estimator(options: TrainOptions, device: str, gamma: Any, strength: dict[str, Any], metric: Any):
     from frugalsvm import ASSETClassifier
 
     budget = {} if options.budget is None else {"n_components": options.budget}
     return ASSETClassifier(
-        kernel=options.kernel, gamma=gamma, device=device, random_state=options.seed, **budget, **strength
+        kernel=options.kernel,
+        gamma=gamma,
+        device=device,
+        random_state=options.seed,
+        metric=metric,
+        **budget,
+        **strength,
     )
 
 
@@ -120,9 +126,14 @@ def _best_gamma(first: Prepared, options: TrainOptions, device: str, strength: d
     training, validation = np.split(order, [2 * len(order) // 3])
     if len(np.unique(first.y[training])) < 2 or not len(validation):
         return usual
-    scores = {}
+    metric, scores = None, {}
+    if options.metric is not None:  # learned once: the rows that judge have no part in it
+        model = _estimator(options, device, "scale", strength, options.metric)
+        model.fit(first.X[training], first.y[training])
+        metric, usual = model.metric_, model.gamma_ or usual
     for settings in grid_for("asset", usual, strength=1.0):
-        model = _estimator(options, device, settings["gamma"], strength).fit(first.X[training], first.y[training])
+        model = _estimator(options, device, settings["gamma"], strength, metric)
+        model.fit(first.X[training], first.y[training])
         scores[settings["gamma"]] = model.score(first.X[validation], first.y[validation])
     return max(scores, key=scores.__getitem__)
 
@@ -130,6 +141,8 @@ def _best_gamma(first: Prepared, options: TrainOptions, device: str, strength: d
 def _chosen(estimator, options, gamma, scale, device) -> dict[str, Any]:
     chosen = {"algorithm": "asset", "kernel": options.kernel, "gamma": gamma}
     chosen |= {"strength": options.strength, "budget": options.budget}
+    if options.metric is not None:
+        chosen["metric"] = options.metric
     if options.strength is None:
         chosen["C"] = getattr(estimator, "C_", estimator.C)
     path = getattr(estimator, "path_", None)

@@ -19,7 +19,7 @@ from frugalsvm.cli.interruptible_pipe import grouped, pipe_for
 from frugalsvm.cli.interruption import Interruption
 from frugalsvm.cli.options import DataOptions, TrainOptions
 from frugalsvm.cli.outcome import Outcome
-from frugalsvm.cli.parameter_search import can_choose, choose, grid_for, usual_gamma, usual_of
+from frugalsvm.cli.parameter_search import can_choose, choose, first_metric, grid_for, usual_gamma, usual_of
 from frugalsvm.cli.progress import Progress, ProgressLine
 from frugalsvm.cli.saved_run import SavedRun, check_same_flags, load_run, save_run
 from frugalsvm.cli.training_loop import CheckpointSchedule, learn_stream
@@ -29,6 +29,8 @@ from frugalsvm.streams import StreamError
 from frugalsvm.streams.batch import rows_after
 
 __all__ = ["train_stream"]
+
+_METRIC_ROWS = 10_000  # that a metric is learned from, if there are so many
 
 
 def train_stream(
@@ -206,9 +208,14 @@ def _new_model(
 ) -> tuple[StreamPipeline, dict[str, Any]]:
     """An empty model with parameters chosen on the first batches, unless they were given."""
     first = prepared(batches, options.scale, impute)
+    metric, gamma = None, usual_gamma(first.X, options.kernel)
+    if options.metric is not None and can_choose(first.y):
+        with Status(f"Learning a metric from the first {len(first.y):,} rows ...", quiet=quiet):
+            found = first_metric(options.algorithm, options.kernel, options.metric, first.X, first.y, options.seed)
+        metric, gamma = found.metric, found.gamma or gamma
     grid = grid_for(
         options.algorithm,
-        usual_gamma(first.X, options.kernel),
+        gamma,
         kernel=options.kernel,
         gamma=options.gamma,
         strength=options.strength,
@@ -217,11 +224,16 @@ def _new_model(
     best = usual_of(grid)
     if len(grid) > 1 and can_choose(first.y):
         with Status(_choosing_words(options, len(grid), len(first.y)), quiet=quiet):
-            best = choose(options.algorithm, first.X, first.y, grid, options.seed)[0].settings
+            best = choose(options.algorithm, first.X, first.y, grid, options.seed, metric)[0].settings
     scale, labels = first.scale, np.unique(first.y).tolist()
     chosen = {"algorithm": options.algorithm, **best, "scale": scale, "labels": labels}
-    estimator = new_estimator(options.algorithm, seed=options.seed, **best)
-    model = StreamPipeline(estimator, scale=scale, encoder=first.encoder, calibrate=options.calibrate, impute=impute)
+    more: dict[str, Any] = {}
+    if options.metric is not None:
+        chosen["metric"], more = options.metric, {"warmup_rows": _METRIC_ROWS}
+    estimator = new_estimator(options.algorithm, seed=options.seed, metric=options.metric, **best)
+    model = StreamPipeline(
+        estimator, scale=scale, encoder=first.encoder, calibrate=options.calibrate, impute=impute, **more
+    )
     return model, chosen
 
 

@@ -24,10 +24,12 @@ from frugalsvm.cli.flags import (
     Json,
     Kernel,
     Label,
+    Metric,
     Missing,
     Seed,
     Shuffle,
     Thousands,
+    check_metric_flag,
     checked_choice,
     data_options,
 )
@@ -40,6 +42,7 @@ def tune(
     data: DataFiles,
     algorithm: Algorithm = "bsgd",
     kernel: Kernel = "rbf",
+    metric: Metric = None,
     budget: Annotated[list[int] | None, typer.Option(help="Budgets to try; repeat the flag.")] = None,
     rows: Annotated[int, typer.Option(min=100, help="Look at so many first rows.")] = 20_000,
     output: Annotated[
@@ -64,11 +67,12 @@ def tune(
     """Find gamma, regularization and budget by successive halving on the first rows."""
     checked_choice("--algorithm", algorithm, CATALOGUE)
     checked_choice("--kernel", kernel, KERNELS)
+    check_metric_flag(metric, algorithm)
     if budget and not applies("budget", "stream", algorithm):
         raise typer.BadParameter(f"{algorithm} keeps as many vectors as it needs: leave it out.", param_hint="--budget")
     options, budgets = data_options(locals()), tuple(budget) if budget else (500,)
     with reported():
-        rounds = _search(options, algorithm, kernel, budgets, rows, seed, quiet=as_json)
+        rounds = _search(options, algorithm, kernel, metric, budgets, rows, seed, quiet=as_json)
         strength = CATALOGUE[algorithm].strength
         names = {"gamma": "gamma", **({strength.lower(): "strength"} if strength else {})}
         names |= {"budget": "budget"} if CATALOGUE[algorithm].budgeted else {}
@@ -76,6 +80,7 @@ def tune(
         flags = {
             "algorithm": algorithm,
             "kernel": kernel,
+            **({} if metric is None else {"metric": metric}),
             **{flag: best.settings[name] for flag, name in names.items()},
         }
         if output is not None:
@@ -89,7 +94,15 @@ def tune(
 
 
 def _search(
-    options: DataOptions, algorithm: str, kernel: str, budgets: tuple[int, ...], n_rows: int, seed: int, *, quiet: bool
+    options: DataOptions,
+    algorithm: str,
+    kernel: str,
+    metric: str | None,
+    budgets: tuple[int, ...],
+    n_rows: int,
+    seed: int,
+    *,
+    quiet: bool,
 ):
     """Rounds of successive halving, each with the best trial first."""
     from frugalsvm.cli.console import Status, compiling_shown
@@ -105,7 +118,7 @@ def _search(
     grid = grid_for(algorithm, usual_gamma(first.X, kernel), kernel=kernel, budgets=budgets)
     words = f"Trying {len(grid)} candidates on up to {len(first.y):,} rows ..."
     with Status(words, quiet=quiet), compiling_shown(quiet=quiet):
-        return halved(algorithm, first.X, first.y, grid, seed)
+        return halved(algorithm, first.X, first.y, grid, seed, metric)
 
 
 def _print(best: dict[str, Any], accuracy: float, trials: list[dict[str, Any]], *, as_json: bool) -> None:
