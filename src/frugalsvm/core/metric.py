@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from frugalsvm._stored import NOT_NEGATIVE, stored
 from frugalsvm.core.origin import Origin, relative
 
-__all__ = ["Directions", "Factors", "Metric", "in_metric", "new_metric", "out_of_metric", "seen_rows"]
+__all__ = ["Directions", "Factors", "Metric", "in_metric", "mapped", "new_metric", "out_of_metric", "seen_rows"]
 
 _BLOCK_VALUES = 2**22  # of rows that are in float64 at a time
 
@@ -81,7 +81,7 @@ def in_metric(X, metric: Metric, dtype):
     n_rows = max(1, _BLOCK_VALUES // X.shape[1])
     for start in range(0, len(X), n_rows):
         part = slice(start, start + n_rows)
-        out[part] = _mapped(np.subtract(X[part], metric.center, dtype=np.float64), metric)
+        out[part] = mapped(np.subtract(X[part], metric.center, dtype=np.float64), metric)
     return out
 
 
@@ -93,7 +93,8 @@ def seen_rows(X, metric: Metric | None, origin: Origin | None, dtype):
     return relative(in_metric(X, metric, np.float64 if is_far else dtype), origin, dtype)
 
 
-def _mapped(rows, metric):
+def mapped(rows, metric: Metric):
+    """Rows relative to the center as the kernel sees them."""
     return rows * metric.factors if isinstance(metric, Factors) else rows @ metric.directions.T
 
 

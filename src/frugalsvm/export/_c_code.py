@@ -15,6 +15,7 @@ __all__ = [
     "kernel_function",
     "label_declaration",
     "predict_function",
+    "sizes",
     "tables",
     "votes_function",
 ]
@@ -60,7 +61,7 @@ class Names(NamedTuple):
 def comment(model):
     """What a file is; nothing in it comes from the user."""
     kind = "regression" if model.decision == "value" else "classifier"
-    n, d = model.vectors.shape
+    n, d = len(model.vectors), model.n_features
     return [f"/* Made by frugalsvm {__version__}: {kind}, kernel {model.kernel}, {n} vectors of {d} features. */"]
 
 
@@ -76,17 +77,34 @@ def tables(model, names):
     yield _vector(names, "intercepts", "[N_OUTPUTS]", model.intercepts)
     if model.offsets is not None:
         yield _vector(names, "offsets", "[N_VECTORS]", model.offsets)
+    size = f"[{n_inputs(model)}]"
     for what, values in zip(_MEANS, _means(model, names), strict=False):
-        yield _vector(names, what, "[N_FEATURES]", values)
+        yield _vector(names, what, size, values)
     if model.scale is not None:
-        yield _vector(names, "scale", "[N_FEATURES]", model.scale)
+        yield _vector(names, "scale", size, model.scale)
     if model.filling is not None:
-        yield _vector(names, "filling", "[N_FEATURES]", model.filling)
+        yield _vector(names, "filling", size, model.filling)
     if model.bounds is not None:
         for what, values in zip(("least", "most"), model.bounds, strict=True):
-            yield _vector(names, what, "[N_FEATURES]", values)
+            yield _vector(names, what, size, values)
     if model.room is not None:
-        yield _vector(names, "room", "[N_FEATURES]", model.room)
+        yield _vector(names, "room", size, model.room)
+    if model.directions is not None:
+        yield _matrix(names, "directions", f"[N_FEATURES]{size}", model.directions)
+
+
+def sizes(model):
+    """The constants that arrays are declared with; the kernel sees N_FEATURES numbers of a row."""
+    yield f"N_FEATURES = {model.vectors.shape[1]}"
+    if model.directions is not None:
+        yield f"N_INPUTS = {model.n_features}"
+    yield f"N_VECTORS = {len(model.vectors)}"
+    yield f"N_OUTPUTS = {len(model.coefficients)}"
+
+
+def n_inputs(model):
+    """What the number of inputs is called."""
+    return "N_FEATURES" if model.directions is None else "N_INPUTS"
 
 
 def _means(model, names):
@@ -209,19 +227,24 @@ def decision_function(model, names):
     target = "values" if votes else "scores"
     is_scaled = any(each is not None for each in (model.mean, model.scale, model.bounds, model.filling))
     row = "row" if is_scaled else "x"
+    seen = row if model.directions is None else "seen"
     lines = [f"void {prefix}_decision(const {real} *x, {real} *scores)", "{"]
     if is_scaled:
-        lines.append(f"    {real} row[N_FEATURES];")
+        lines.append(f"    {real} row[{n_inputs(model)}];")
+    if model.directions is not None:
+        lines.append(f"    {real} seen[N_FEATURES];")
     if votes:
         lines.append(f"    {real} values[N_OUTPUTS];")
     lines.append("    int j, o;")
     if is_scaled:
         lines += _scaling(model, names)
+    if model.directions is not None:
+        lines += _mapping(names, row)
     lines += [
         "    for (o = 0; o < N_OUTPUTS; ++o)",
         f"        {target}[o] = {prefix}_intercepts[o];",
         "    for (j = 0; j < N_VECTORS; ++j) {",
-        f"        const {real} value = {prefix}_kernel({row}, j);",
+        f"        const {real} value = {prefix}_kernel({seen}, j);",
         "        for (o = 0; o < N_OUTPUTS; ++o)",
         f"            {target}[o] += {prefix}_coefficients[j][o] * value;",
         "    }",
@@ -234,7 +257,7 @@ def decision_function(model, names):
 def _scaling(model, names):
     """Lines that write the scaled inputs to ``row``."""
     real, prefix = names.real, names.prefix
-    yield "    for (j = 0; j < N_FEATURES; ++j) {"
+    yield f"    for (j = 0; j < {n_inputs(model)}; ++j) {{"
     filled = f"x[j] != x[j] ? {prefix}_filling[j] : x[j]" if model.filling is not None else "x[j]"
     yield f"        {real} value = {filled};"
     if model.bounds is not None:
@@ -250,6 +273,15 @@ def _scaling(model, names):
     shifted = " - ".join(["value", *(f"{prefix}_{what}[j]" for what in means)])
     shifted = f"({shifted})" if means else shifted
     yield f"        row[j] = {shifted}{f' / {prefix}_scale[j]' if model.scale is not None else ''};"
+    yield "    }"
+
+
+def _mapping(names, row):
+    """Lines that write what the kernel sees of a row to ``seen``."""
+    yield "    for (j = 0; j < N_FEATURES; ++j) {"
+    yield "        seen[j] = 0;"
+    yield "        for (o = 0; o < N_INPUTS; ++o)"
+    yield f"            seen[j] += {names.prefix}_directions[j][o] * {row}[o];"
     yield "    }"
 
 

@@ -124,8 +124,7 @@ def _header(model, names):
 def _source(model, names):
     parts = [
         "\n".join([*code.comment(model), f'#include "{names.prefix}.h"', "", "#include <math.h>"]),
-        f"enum {{ N_FEATURES = {model.n_features}, N_VECTORS = {len(model.vectors)}, "
-        f"N_OUTPUTS = {len(model.coefficients)} }};",
+        f"enum {{ {', '.join(code.sizes(model))} }};",
         *code.tables(model, names),
         code.kernel_function(model, names),
         *([code.votes_function(model, names)] if model.decision == "votes" else []),

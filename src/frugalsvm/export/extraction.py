@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.core.kernels import RBF, Laplacian, Linear, Matern12, Matern32, Matern52, Poly
+from frugalsvm.core.metric import Directions, Factors, Metric, mapped, out_of_metric
 from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._base import OnlineClassifier
 from frugalsvm.estimators.incremental import IncrementalSVC
@@ -29,6 +30,7 @@ _KERNEL_NAMES: dict[type, str] = {
     Poly: "poly",
     Linear: "linear",
 }
+_OF_PRODUCTS = ("poly", "linear", "cosine")  # see only products of a row with vectors
 FREQUENCIES_AT_A_TIME = 256  # structured frequencies that are made together
 
 
@@ -121,13 +123,47 @@ def _of_expansion(estimator):
         decision = "votes"
     dtype = estimator.row_dtype_
     model = _of_kernel(estimator.kernel_, vectors, coefficients, estimator.intercept_, decision, classes, dtype)
-    return _from_origin(model, estimator)
+    return _for_rows_as_they_are(model, estimator)
 
 
-def _from_origin(model, estimator):
-    """The model for rows as they are, where those of the estimator are relative to an origin."""
+def _for_rows_as_they_are(model, estimator):
+    """The model for rows of users, where those of the estimator are in a metric, and relative to an origin."""
     origin = estimator.origin_
-    return model if origin is None or origin.is_zero else model.with_scaling(origin.point, np.ones(len(origin.point)))
+    point = None if origin is None or origin.is_zero else origin.point
+    if estimator.metric_part_ is not None:
+        return _in_metric(model, estimator.metric_part_, np.zeros(model.n_features) if point is None else point)
+    return model if point is None else model.with_scaling(point, None)
+
+
+def _in_metric(model, metric: Metric, origin):
+    """The model for rows x, where its own rows are ``A (x - center) - origin``."""
+    mean = metric.center
+    if origin.any():  # as much of it as can be goes into the mean, among the inputs; the rest into the model
+        mean = out_of_metric(origin, metric)
+        model = _shifted(model, origin - mapped(mean - metric.center, metric))
+    if model.kernel in _OF_PRODUCTS:
+        model = model._replace(vectors=_times(model.vectors, metric))
+        return model.with_scaling(mean, None) if mean.any() else model
+    if isinstance(metric, Directions):
+        return model._replace(directions=metric.directions).with_scaling(mean, None)
+    if metric.factors.all():
+        signs = np.sign(metric.factors).astype(model.vectors.dtype)
+        return model._replace(vectors=model.vectors * signs).with_scaling(mean, 1.0 / np.abs(metric.factors))
+    used = np.flatnonzero(metric.factors)  # features that do not count are left out
+    vectors, directions = np.ascontiguousarray(model.vectors[:, used]), np.diag(metric.factors)[used]
+    return model._replace(vectors=vectors, directions=directions).with_scaling(mean, None)
+
+
+def _times(vectors, metric: Metric):
+    """Vectors whose products with rows are those of these vectors with the rows in the metric."""
+    return vectors * metric.factors if isinstance(metric, Factors) else vectors @ metric.directions
+
+
+def _shifted(model, rest):
+    """The model for rows from which a vector has not been subtracted yet."""
+    if model.kernel == "cosine":
+        return model._replace(offsets=model.offsets - model.vectors @ rest)
+    return model._replace(vectors=model.vectors + rest)
 
 
 def _decision_for(classes):
@@ -159,7 +195,7 @@ def _of_low_rank(estimator):
     single = np.dtype(np.float32)
     if isinstance(feature_map, Nystroem):
         numbers = feature_map.landmarks.copy(), estimator.dual_coef_, estimator.intercept_
-        return _from_origin(_of_kernel(feature_map.kernel, *numbers, decision, classes, single), estimator)
+        return _for_rows_as_they_are(_of_kernel(feature_map.kernel, *numbers, decision, classes, single), estimator)
     vectors = _frequencies(feature_map)
     amplitude = np.sqrt(2.0 / len(vectors))
     coefficients = amplitude * estimator.coef_
@@ -167,7 +203,7 @@ def _of_low_rank(estimator):
     model = PlainModel(
         "cosine", vectors, coefficients, estimator.intercept_, decision, classes, offsets=offsets, dtype=single
     )
-    return _from_origin(model, estimator)
+    return _for_rows_as_they_are(model, estimator)
 
 
 def _frequencies(fourier: DenseFourier | StructuredFourier):

@@ -8,7 +8,8 @@ to.
 
 LIBSVM's model text has no place for a scaler. Its own program ``svm-scale`` has a file for one, which maps the interval
 [min, max] of each feature to [lower, upper]: with ``mean - scale`` and ``mean + scale`` to -1 and 1, that is
-``(x - mean) / scale``.
+``(x - mean) / scale``. A feature with one value for both is left out, which is what a metric makes of one that does not
+count.
 """
 
 import os
@@ -48,7 +49,8 @@ def to_libsvm(estimator: Any, path: str | os.PathLike[str]) -> Path:
         A fitted model of two classes, of pairs of classes (`IncrementalSVC`) or of a regression, see `plain_model`.
         Labels are integers.
     path : path-like
-        A model that scales its inputs has a second file, ``path + ".range"``, for ``svm-scale -r``.
+        A model that scales its inputs has a second file, ``path + ".range"``, for ``svm-scale -r``. A metric of factors
+        goes in there, too; one with directions across features cannot be written, unless the kernel is one of products.
 
     Returns
     -------
@@ -79,7 +81,7 @@ def to_libsvm(estimator: Any, path: str | os.PathLike[str]) -> Path:
     kernel_type rbf
     gamm
     """
-    model = plain_model(estimator)
+    model = _with_factors(plain_model(estimator))
     shape = _shape_of(model)
     if model.kernel not in _KERNEL_NAMES:
         raise ValueError(f"LIBSVM has no kernel {model.kernel!r}: export the model to ONNX or C.")
@@ -110,6 +112,8 @@ def _scaling_lines(model):
         return []
     mean = np.zeros(model.n_features) if model.mean is None else np.asarray(model.mean, np.float64)
     scale = np.ones(model.n_features) if model.scale is None else np.asarray(model.scale, np.float64)
+    counts = np.isfinite(scale)
+    mean, scale = np.where(counts, mean, 0.0), np.where(counts, scale, 1.0)
     low, high = mean - scale, mean + scale
     # A feature so far from zero that its spread is lost in rounding would be left out by svm-scale.
     lost = np.flatnonzero(np.abs((high - low) / (2 * scale) - 1) > _LARGEST_ERROR)
@@ -118,8 +122,26 @@ def _scaling_lines(model):
             f"LIBSVM's scaling file cannot hold feature {lost[0] + 1}, whose mean {mean[lost[0]]:g} is too large for "
             f"its spread {scale[lost[0]]:g}: center the data, or export to ONNX or C."
         )
-    limits = zip(low.tolist(), high.tolist(), strict=True)
+    limits = zip(np.where(counts, low, 0.0).tolist(), np.where(counts, high, 0.0).tolist(), strict=True)
     return ["x", "-1 1", *(f"{number} {least!r} {largest!r}" for number, (least, largest) in enumerate(limits, 1))]
+
+
+def _with_factors(model):
+    """The model with a factor for each feature, in its scale, in the place of directions that are no more than that."""
+    if model.directions is None:
+        return model
+    rows, used = np.nonzero(model.directions)
+    is_own = len(rows) == len(model.directions) and np.array_equal(rows, np.arange(len(rows)))
+    if not is_own or len(np.unique(used)) < len(used):
+        raise ValueError(
+            "LIBSVM has a factor for each feature, and the metric of this model has directions across features: export "
+            "it to ONNX or C, or learn metric='diag'."
+        )
+    vectors, scale = np.zeros((len(model.vectors), model.n_features)), np.full(model.n_features, np.inf)
+    factors = model.directions[rows, used]
+    vectors[:, used] = model.vectors * np.sign(factors)
+    scale[used] = (1.0 if model.scale is None else model.scale[used]) / np.abs(factors)
+    return model._replace(vectors=vectors, scale=scale, directions=None)
 
 
 def _header(model, shape):
@@ -187,10 +209,10 @@ def to_arrays(estimator: Any) -> dict[str, Any]:
     """
     model = plain_model(estimator)
     shape = _shape_of(model)
-    if model.mean is not None or model.scale is not None:
+    if any(each is not None for each in (model.mean, model.scale, model.directions)):
         raise ValueError(
-            "SVC has no place for a scaler: export the estimator alone (of a StreamPipeline, its estimator_) and scale "
-            "its inputs."
+            "SVC has no place for a scaler or a metric: export the estimator alone (of a StreamPipeline, its "
+            "estimator_), without a metric, and scale its inputs."
         )
     # scikit-learn turns the signs back for two classes, and only then
     sign = -1.0 if shape.sizes is not None and len(shape.sizes) == 2 else 1.0

@@ -13,6 +13,8 @@ linear    <x, v_j>
 cosine    cos(2 pi (<x, v_j> + offsets_j))
 ========= =======================================================
 
+A model with directions sees ``directions @ x`` in the place of x, after x was scaled: the metric of its estimator.
+
 "cosine" is a random Fourier feature: angles are in turns, and the amplitude is in the coefficients.
 """
 
@@ -57,7 +59,7 @@ class PlainModel(NamedTuple):
     """
 
     kernel: str
-    vectors: NDArray  # (n, n_features)
+    vectors: NDArray  # (n, n_features), or (n, n_directions)
     coefficients: NDArray  # (n_outputs, n) float64
     intercepts: NDArray  # (n_outputs,) float64
     # How values become a class: "sign" (from zero upwards it is classes[1]), "argmax", "votes" (values are those of the
@@ -74,11 +76,13 @@ class PlainModel(NamedTuple):
     # (n_features,) what is left between these bounds, if they are soft ones, and the limits that inputs beyond approach
     room: NDArray | None = None
     filling: NDArray | None = None  # (n_features,) what stands for inputs that are NaN; None leaves them
+    directions: NDArray | None = None  # (n_directions, n_features) that scaled inputs are multiplied with
     dtype: Any = np.dtype(np.float64)  # in which the library itself computes the kernel values
 
     @property
     def n_features(self) -> int:
-        return self.vectors.shape[1]
+        """Number of inputs."""
+        return (self.vectors if self.directions is None else self.directions).shape[1]
 
     def with_scaling(self, mean, scale, limit=None, *, soft_clip: bool = False) -> "PlainModel":
         """The model for inputs that become ``(x - mean) / scale`` before all else; None is 0 and 1.
@@ -113,7 +117,8 @@ class PlainModel(NamedTuple):
             X = clipped if self.room is None else softened(X, clipped, self.room)
         if self.mean is not None:
             X = X - self.mean
-        return X if self.scale is None else X / self.scale
+        X = X if self.scale is None else X / self.scale
+        return X if self.directions is None else X @ self.directions.T
 
     def kernel_values(self, rows) -> NDArray:
         """Kernel values of scaled rows with all vectors."""

@@ -140,7 +140,9 @@ def _kernel_values(graph, model):
         return _laplacian(graph, model)
     # Factors go into the vectors: runtimes merge scalar ones with the product, and keep them as float32 only.
     factor = model.gamma if model.kernel == "poly" else 1.0
-    vectors = factor * model.vectors.astype(np.float64) / (1.0 if model.scale is None else model.scale)
+    vectors = model.vectors.astype(np.float64)
+    vectors = vectors if model.directions is None else vectors @ model.directions
+    vectors = factor * vectors / (1.0 if model.scale is None else model.scale)
     products = graph.node("MatMul", _scaled(graph, model, model.mean, None), graph.number("vectors", vectors.T))
     if model.kernel == "poly":
         base = graph.node("Add", products, graph.number("coef0", model.coef0))
@@ -168,6 +170,22 @@ def _scaled(graph, model, mean, scale):
     return rows
 
 
+def _rows_and_vectors(graph, model):
+    """Inputs as the kernel sees them, and the vectors, both seen from a point near the vectors."""
+    if model.directions is None:
+        origin, vectors = _seen_from_near(model, graph.dtype)
+        return _scaled(graph, model, origin, model.scale), vectors
+    # Scales go into the directions: see `_without_scalar`.
+    directions = model.directions / (1.0 if model.scale is None else model.scale)
+    rows = graph.node("MatMul", _scaled(graph, model, model.mean, None), graph.number("directions", directions.T))
+    vectors = model.vectors.astype(np.float64)
+    middle = _coarse(vectors.mean(axis=0), vectors.std(axis=0))
+    if not middle.any():
+        return rows, vectors
+    middle = as_type(middle, graph.dtype).astype(np.float64)
+    return graph.node("Sub", rows, graph.number("middle", middle)), vectors - middle
+
+
 def _clipped(graph, model, rows):
     """Inputs within their bounds, or softly beyond: see `frugalsvm.pipelines.clipping`."""
     least, most = model.bounds
@@ -186,9 +204,7 @@ def _squared_distances(graph, model):
 
     Far from the origin this difference of large numbers would lose its digits; distances do not depend on the origin.
     """
-    model = _without_scalar(model)
-    origin, vectors = _seen_from_near(model, graph.dtype)
-    rows = _scaled(graph, model, origin, model.scale)
+    rows, vectors = _rows_and_vectors(graph, _without_scalar(model))
     rounded = as_type(vectors, graph.dtype).astype(np.float64)
     row_norms = graph.node("ReduceSumSquare", rows, axes=[1], keepdims=1)
     twice = graph.node("MatMul", rows, graph.number("twice_vectors", 2 * rounded.T))
@@ -198,7 +214,7 @@ def _squared_distances(graph, model):
 
 def _without_scalar(model):
     """The model without a scale that is one number: runtimes would merge that with others in float32, see above."""
-    if model.scale is None or model.n_features != 1:
+    if model.scale is None or model.n_features != 1 or model.directions is not None:
         return model
     scale = float(model.scale[0])
     gamma = model.gamma / (scale if model.kernel == "laplacian" else scale**2)
@@ -224,8 +240,7 @@ def _matern(graph, model):
 def _laplacian(graph, model):
     """All differences at once, which takes memory for rows x vectors x features: there is no operator for less."""
     model = _without_scalar(model)
-    origin, vectors = _seen_from_near(model, graph.dtype)
-    rows = _scaled(graph, model, origin, model.scale)
+    rows, vectors = _rows_and_vectors(graph, model)
     second, last = (
         graph.constant(graph.onnx.numpy_helper.from_array(np.array([axis], np.int64), name))
         for axis, name in ((1, "second_axis"), (2, "last_axis"))
