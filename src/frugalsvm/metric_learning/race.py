@@ -2,7 +2,7 @@
 
 Metrics are learned from most rows (`entrants`). A part of the rows is kept out of it: on these, small machines with
 each metric are compared (`judges`). There may be several matrices: heats tell which of them goes to the final. There,
-from the gentlest metric to the richest, one takes the lead only if it is better by more than a standard error.
+from the gentlest metric to the richest, one takes the lead only if it is better by more than two standard errors.
 """
 
 from typing import Any, NamedTuple
