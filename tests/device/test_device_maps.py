@@ -9,7 +9,7 @@ from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kerne
 from frugalsvm.arrays import maps
 from frugalsvm.arrays.expansion import expansion_values
 from frugalsvm.arrays.maps import fourier_map, kernel_map
-from frugalsvm.arrays.slopes import radial_slope
+from frugalsvm.arrays.slopes import radial_slope, radial_value
 from frugalsvm.core.kernels import KERNELS as registry
 from frugalsvm.core.kernels import RBF, UNIT_KERNELS, Laplacian, Linear, Poly
 from frugalsvm.lowrank import whitening
@@ -58,6 +58,8 @@ class TestMaps:
     def test_a_kernel_without_a_slope(self, arrays):
         with pytest.raises(TypeError, match="slope of Linear kernels"):
             radial_slope(arrays.xp, Linear(), arrays.zeros((1, 1)))
+        with pytest.raises(TypeError, match="Linear kernels are not functions of a distance"):
+            radial_value(arrays.xp, Linear(), arrays.zeros((1, 1)))
 
     @pytest.mark.parametrize("name", FALLING)
     def test_rows_that_are_alike(self, arrays, name):

@@ -18,7 +18,7 @@ def judgment(losses, weights=None):
 
 
 class TestComparison:
-    def test_fewer_errors_by_more_than_a_standard_error(self):
+    def test_fewer_errors_by_more_than_two_standard_errors(self):
         worse, better = np.zeros(100), np.zeros(100)
         worse[:6], better[:2] = 1.0, 1.0  # a mean difference of 0.04, with a standard error of 0.0196
         assert is_better(judgment(better), judgment(worse))

@@ -49,7 +49,7 @@ class TestWinners:
         assert all((error * n_judges) == pytest.approx(round(error * n_judges)) for error in outcome.errors.values())
 
     def test_nothing_is_gained_where_nothing_can_be_learned(self):
-        """By chance, one of several metrics may be ahead by a standard error, but not by much."""
+        """By chance, one of several metrics may be ahead by two standard errors, but not by much."""
         outcome = outcome_of(lambda X, rng: rng.normal(size=len(X)), 5)
         assert outcome.errors[outcome.kind] == pytest.approx(outcome.errors["plain"], rel=0.05)
 

@@ -20,6 +20,7 @@ __all__ = [
     "Arrays",
     "Device",
     "DeviceError",
+    "arrays_of",
     "arrays_on",
     "available_devices",
     "best_device",
@@ -138,6 +139,11 @@ def arrays_on(device: str, *, tf32: bool = False) -> "Arrays":
     return Arrays(import_module("array_api_compat.torch"), device, tf32)
 
 
+def arrays_of(array: Any) -> "Arrays":
+    """The arrays of the device that an array is on."""
+    return Arrays(import_module("array_api_compat.torch"), str(array.device)) if is_torch(array) else HOST
+
+
 class Arrays:
     """A namespace of the array API with a device; made by `arrays_on`."""
 
@@ -214,6 +220,14 @@ class Arrays:
             return np.linalg.cholesky(matrices)
         except np.linalg.LinAlgError:
             return None
+
+    def solve_factored(self, factor: Any, right: Any) -> Any:
+        """``(L L')^-1 right`` for a lower factor L."""
+        if self.is_torch:
+            return self._torch.cholesky_solve(right, factor)
+        from scipy.linalg import cho_solve
+
+        return cho_solve((factor, True), right, check_finite=False)
 
     def inverse_of_lower(self, factors: Any) -> Any:
         """Inverses of lower factors."""

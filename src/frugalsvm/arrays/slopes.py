@@ -1,10 +1,24 @@
-"""How fast kernels of differences fall, for arrays of any library: see `frugalsvm.core.slopes`."""
+"""Kernels of differences and how fast they fall, for arrays of any library: see `frugalsvm.core.slopes`."""
 
 from typing import Any
 
 from frugalsvm.core.kernels import MATERN, RBF, Laplacian, steepness
 
-__all__ = ["radial_slope"]
+__all__ = ["radial_slope", "radial_value"]
+
+
+def radial_value(xp: Any, kernel: Any, distances: Any) -> Any:
+    """``K`` for squared Euclidean distances, or for the L1 distances of a Laplacian kernel."""
+    if isinstance(kernel, (RBF, Laplacian)):
+        return xp.exp(-kernel.gamma * distances)
+    if not isinstance(kernel, MATERN):
+        raise TypeError(f"{type(kernel).__name__} kernels are not functions of a distance.")
+    c = steepness(kernel)
+    s = xp.sqrt(c * kernel.gamma * distances)
+    decay = xp.exp(-s)
+    if c == 1.0:
+        return decay
+    return (1.0 + s) * decay if c == 3.0 else (1.0 + s + s * s / 3.0) * decay
 
 
 def radial_slope(xp: Any, kernel: Any, distances: Any) -> Any:

@@ -6,7 +6,8 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
 
-from frugalsvm.arrays.namespace import is_torch, on_host
+from frugalsvm._threads import blas_threads
+from frugalsvm.arrays.namespace import arrays_on, is_torch, on_host
 from frugalsvm.core.capabilities import check_kernel, offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.metric import Metric, in_metric, new_metric
@@ -14,7 +15,7 @@ from frugalsvm.core.moments import moments_of
 from frugalsvm.estimators._tensors import tensor_in_metric
 from frugalsvm.estimators._warn import warn_caller
 from frugalsvm.exceptions import ParameterError
-from frugalsvm.metric_learning.held_out import Rows
+from frugalsvm.metric_learning.machine import Rows
 from frugalsvm.metric_learning.race import race
 
 __all__ = ["check_metric", "importances", "learns_metric", "metric_for", "most_rows", "rows_in_metric"]
@@ -76,8 +77,12 @@ def metric_for(estimator: Any, X, targets, weights, random_state: Any, *, whole:
     # Outliers must not rule the metric.
     scaled = rows._replace(X=np.clip((rows.X - center) / scales, -_LARGEST, _LARGEST))
     classes = is_classifier(estimator)
-    found = race(kernel(gamma=1.0), scaled, rng, kinds=tuple(kinds), classes=classes, scales=1.0 / scales)
-    return _as_usual(found.point.A, kernel, scaled.X * scales, center, scales)
+    arrays, X_scaled = arrays_on(getattr(estimator, "device", "cpu")), scaled.X
+    if arrays.is_torch:
+        scaled = Rows(*(arrays.asarray(each, "float64") for each in scaled))
+    with blas_threads(estimator.n_jobs):
+        found = race(kernel(gamma=1.0), scaled, rng, kinds=tuple(kinds), classes=classes, scales=1.0 / scales)
+    return _as_usual(np.asarray(on_host(found.point.A)), kernel, X_scaled * scales, center, scales)
 
 
 def _too_few(estimator, n_rows, whole):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from frugalsvm.arrays.namespace import arrays_of
 from frugalsvm.metric_learning.machine import Rows, in_metric, median_distance, solver, squares, values_and_slopes
 
 __all__ = ["agop", "average_outer_product", "leading_root"]
@@ -23,17 +24,16 @@ _LEAST_ROWS = 512
 KEPT_TRACE, MOST_DIRECTIONS = 0.999, 64
 
 
-def agop(
-    kernel: Any, A: np.ndarray, ridge: float, rows: Rows, n_landmarks: int, rng: np.random.Generator
-) -> np.ndarray:
+def agop(kernel: Any, A: Any, ridge: float, rows: Rows, n_landmarks: int, rng: np.random.Generator) -> Any:
     """The metric that follows on ``A``, as a matrix: the landmarks are the first rows."""
     M = average_outer_product(kernel, A, ridge, rows, n_landmarks)
-    root = leading_root(M)
+    arrays = arrays_of(M)
+    root = arrays.asarray(leading_root(arrays.host(M)))
     before, after = (median_distance(kernel, in_metric(each, rows.X), rng) for each in (A, root))
     return root * (before / after)
 
 
-def average_outer_product(kernel: Any, A: np.ndarray, ridge: float, rows: Rows, n_landmarks: int) -> np.ndarray:
+def average_outer_product(kernel: Any, A: Any, ridge: float, rows: Rows, n_landmarks: int) -> Any:
     """The mean of the outer products of gradients of a machine that is fitted to the rows, over the first of them."""
     n_landmarks = min(n_landmarks, len(rows.X))
     U = in_metric(A, rows.X)
@@ -47,7 +47,7 @@ def average_outer_product(kernel: Any, A: np.ndarray, ridge: float, rows: Rows, 
     # All outputs in one product: column (o, f) is a_o z_f.
     ofs = (a[:, :, None] * U_z[:, None, :]).reshape(n_landmarks, -1)
     G = (P @ a)[:, :, None] * U[:, None, :] - (P @ ofs).reshape(len(U), n_outputs, n_features)
-    G = (G * np.sqrt(weights)[:, None, None]).reshape(-1, n_features)
+    G = (G * (weights**0.5)[:, None, None]).reshape(-1, n_features)
     M = G.T @ G / weights.sum()
     return A[:, None] * M * A if A.ndim == 1 else A.T @ M @ A
 

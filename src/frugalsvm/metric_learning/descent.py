@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm.arrays.namespace import arrays_of
 from frugalsvm.metric_learning.held_out import Batch, judged
 from frugalsvm.metric_learning.machine import Rows
 
@@ -45,15 +46,16 @@ class Plan(NamedTuple):
 class Point(NamedTuple):
     """A metric, as factors of features (d,) or as a matrix (d, d), and the ridge that goes with it."""
 
-    A: np.ndarray
+    A: Any
     ridge: float
 
 
 class _Adam:
     """Steps of about the same length for all parameters, whatever the sizes of their gradients."""
 
-    def __init__(self, shape):
-        self._mean, self._square, self._n_steps = np.zeros(shape), np.zeros(shape), 0
+    def __init__(self):
+        self._mean = self._square = 0.0
+        self._n_steps = 0
 
     def step(self, gradient):
         self._n_steps += 1
@@ -61,33 +63,34 @@ class _Adam:
         self._mean = fast * self._mean + (1 - fast) * gradient
         self._square = slow * self._square + (1 - slow) * gradient**2
         mean, square = self._mean / (1 - fast**self._n_steps), self._square / (1 - slow**self._n_steps)
-        return mean / (np.sqrt(square) + _TINY)
+        return mean / (square**0.5 + _TINY)
 
 
 def descend(kernel: Any, rows: Rows, start: Point, plan: Plan, rng: np.random.Generator) -> Point:
     """A better metric than the one at the start, of the same kind."""
     walk = (_Factors if start.A.ndim == 1 else _Matrix)(start.A)
-    log_ridge, ridge_steps = np.log(start.ridge), _Adam(())
-    steps, last = _Adam(start.A.shape), []
+    log_ridge, ridge_steps = np.log(start.ridge), _Adam()
+    steps, last = _Adam(), []
     for step in range(plan.n_steps):
         found = judged(kernel, walk.A, float(np.exp(log_ridge)), plan.batch(rows, rng))
         share = plan.share_at(step)
         walk.move(plan.rate * share * steps.step(walk.gradient(found.gradient)))
         log_ridge = np.clip(log_ridge - _RIDGE_RATE * share * ridge_steps.step(found.ridge_slope), *np.log(_RIDGES))
         if step >= 2 * plan.n_steps // 3:
-            last.append((walk.parameters.copy(), log_ridge))
+            last.append((walk.parameters, log_ridge))
     parameters, log_ridges = zip(*last, strict=True)
-    walk.parameters = np.mean(parameters, axis=0)
+    walk.parameters = sum(parameters) / len(parameters)
     return Point(walk.A, float(np.exp(np.mean(log_ridges))))
 
 
 class _Factors:
     def __init__(self, A):
-        self.parameters = np.log(np.maximum(A, _TINY))
+        self._xp = arrays_of(A).xp
+        self.parameters = self._xp.log(A)
 
     @property
     def A(self):
-        return np.exp(self.parameters)
+        return self._xp.exp(self.parameters)
 
     def gradient(self, gradient):
         return self.A * gradient
@@ -98,7 +101,7 @@ class _Factors:
 
 class _Matrix:
     def __init__(self, A):
-        self.parameters, self._unit = A.copy(), np.abs(A).max()
+        self.parameters, self._unit = A, abs(A).max()
 
     @property
     def A(self):

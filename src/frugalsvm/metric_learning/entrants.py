@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm.arrays.namespace import arrays_of
 from frugalsvm.metric_learning.agop import agop
 from frugalsvm.metric_learning.descent import Plan, Point, descend
 from frugalsvm.metric_learning.held_out import held_out_loss
@@ -37,11 +38,11 @@ class Schedule(NamedTuple):
 SCHEDULE = Schedule()
 
 
-def best_start(kernel: Any, rows: Rows, factors: np.ndarray, schedule: Schedule, rng: np.random.Generator) -> Point:
+def best_start(kernel: Any, rows: Rows, factors: Any, schedule: Schedule, rng: np.random.Generator) -> Point:
     """These factors times the best of a few widths, and a ridge, on one batch."""
     batch = schedule.factors[0].batch(rows, rng)
     unit = factors / median_distance(kernel, in_metric(factors, rows.X), rng)
-    points = [Point(unit * np.sqrt(width), ridge) for width in _WIDTHS for ridge in _RIDGES]
+    points = [Point(unit * width**0.5, ridge) for width in _WIDTHS for ridge in _RIDGES]
     return min(points, key=lambda point: held_out_loss(kernel, point.A, point.ridge, batch))
 
 
@@ -73,8 +74,8 @@ def polished(kernel: Any, rows: Rows, start: Point, schedule: Schedule, rng: np.
     n_directions, n_features = start.A.shape
     if n_directions == n_features:
         return descend(kernel, rows, start, schedule.matrix, rng)
-    left, sizes, directions = np.linalg.svd(start.A, full_matrices=False)
-    found = descend(
-        kernel, rows._replace(X=rows.X @ directions.T), Point(left * sizes, start.ridge), schedule.matrix, rng
-    )
+    arrays = arrays_of(start.A)
+    left, sizes, directions = np.linalg.svd(arrays.host(start.A), full_matrices=False)
+    own, directions = arrays.asarray(left * sizes), arrays.asarray(directions)
+    found = descend(kernel, rows._replace(X=rows.X @ directions.T), Point(own, start.ridge), schedule.matrix, rng)
     return Point(found.A @ directions, found.ridge)

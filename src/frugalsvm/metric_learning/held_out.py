@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm.arrays.namespace import arrays_of, is_torch
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.slopes import sum_weighted_differences
 from frugalsvm.metric_learning.machine import Rows, in_metric, kernel_values, solver, squares, values_and_slopes
@@ -40,14 +41,14 @@ class Judged(NamedTuple):
     """A loss and its gradient."""
 
     loss: float
-    gradient: np.ndarray  # with respect to A
+    gradient: Any  # with respect to A
     ridge_slope: float  # with respect to the logarithm of the ridge
 
 
 class _Fit(NamedTuple):
     solve: Any
-    a: np.ndarray
-    residuals: np.ndarray  # of all rows of the batch
+    a: Any
+    residuals: Any  # of all rows of the batch
     w: float  # weights of fitted rows, and of those held out
     w_v: float
 
@@ -64,13 +65,13 @@ def _fit(K, ridge, batch) -> _Fit:
     return _Fit(solve, a, targets - K @ a, w, float(weights[n:].sum()))
 
 
-def held_out_loss(kernel: Any, A: np.ndarray, ridge: float, batch: Batch) -> float:
+def held_out_loss(kernel: Any, A: Any, ridge: float, batch: Batch) -> float:
     """The loss of a metric, ``A`` (a matrix, or a vector of factors), on held-out rows."""
     U = in_metric(A, batch.rows.X)
     return _fit(kernel_values(kernel, U, U[: batch.n_landmarks]), ridge, batch).loss(batch)
 
 
-def judged(kernel: Any, A: np.ndarray, ridge: float, batch: Batch) -> Judged:
+def judged(kernel: Any, A: Any, ridge: float, batch: Batch) -> Judged:
     """The same with its gradient."""
     (X, _, weights), n, m = batch
     U = in_metric(A, X)
@@ -78,9 +79,10 @@ def judged(kernel: Any, A: np.ndarray, ridge: float, batch: Batch) -> Judged:
     fit = _fit(K, ridge, batch)
     a, weighted = fit.a, weights[:, None] * fit.residuals
     q = fit.solve(K[n:].T @ weighted[n:])
-    W = np.empty_like(K)
+    xp = arrays_of(K).xp
+    W = xp.empty_like(K)
     W[n:] = weighted[n:] @ a.T
-    W[:n] = np.hstack([weighted[:n], weights[:n, None] * (K[:n] @ q)]) @ np.hstack([q, -a]).T
+    W[:n] = xp.concat((weighted[:n], weights[:n, None] * (K[:n] @ q)), axis=1) @ xp.concat((q, -a), axis=1).T
     half = 0.5 * ridge * fit.w * (q @ a.T)
     W[:m] -= half + half.T
     W *= slopes
@@ -96,13 +98,16 @@ def _euclidean(A, W, X, Z):
     of_rows, of_landmarks = W.sum(axis=1), W.sum(axis=0)
     mixed = W @ Z
     if A.ndim == 1:
-        return A * (of_rows @ X**2 + of_landmarks @ Z**2 - 2.0 * np.einsum("ni,ni->i", X, mixed))
+        return A * (of_rows @ X**2 + of_landmarks @ Z**2 - 2.0 * (X * mixed).sum(axis=0))
     crossed = X.T @ mixed
     return A @ ((X * of_rows[:, None]).T @ X + (Z * of_landmarks[:, None]).T @ Z - crossed - crossed.T)
 
 
 def _l1(A, W, X, Z):
     """``sum W_nm |x_n - z_m|`` over all pairs, for each feature."""
+    if is_torch(W):
+        xp = arrays_of(W).xp
+        return xp.stack([xp.sum(W * xp.abs(X[:, f, None] - Z[:, f])) for f in range(len(A))])
     out = np.zeros(len(A))
     sum_weighted_differences(W, np.ascontiguousarray(X), np.ascontiguousarray(Z.T), out)
     return out

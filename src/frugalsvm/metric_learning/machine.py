@@ -7,8 +7,9 @@ their sum w, the coefficients are ``a = H^-1 K' D y``, ``H = K' D K + ridge w K_
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
+from frugalsvm.arrays.namespace import arrays_of, is_torch, on_host
+from frugalsvm.arrays.slopes import radial_slope, radial_value
 from frugalsvm.core.blocks import is_of_products, kernel_matrix
 from frugalsvm.core.kernels import RBF, Laplacian, kernel_block
 from frugalsvm.core.slopes import slope_block
@@ -17,26 +18,29 @@ __all__ = ["Rows", "in_metric", "kernel_values", "median_distance", "solver", "s
 
 _SLOPES = {RBF: -2.0, Laplacian: -1.0}  # for kernels whose slopes are multiples of gamma and of their values
 _PAIRS = 4096  # of rows, for the median distance
+_ROUNDING = 2.0**-50  # errors of a squared distance, relative to the norms that it is made of
 
 
 class Rows(NamedTuple):
-    X: np.ndarray  # (n, d)
-    targets: np.ndarray  # (n, n_outputs)
-    weights: np.ndarray  # (n,)
+    """Rows in float64: arrays of NumPy, or tensors of one device."""
+
+    X: Any  # (n, d)
+    targets: Any  # (n, n_outputs)
+    weights: Any  # (n,)
 
     def __getitem__(self, part: Any) -> "Rows":  # type: ignore[override]
         return Rows(*(each[part] for each in tuple(self)))
 
 
-def in_metric(A: np.ndarray, X: np.ndarray) -> np.ndarray:
+def in_metric(A: Any, X: Any) -> Any:
     """Rows as the kernel sees them, for a matrix or a vector of factors."""
     return X * A if A.ndim == 1 else X @ A.T
 
 
-def median_distance(kernel: Any, U: np.ndarray, rng: np.random.Generator) -> float:
+def median_distance(kernel: Any, U: Any, rng: np.random.Generator) -> float:
     """The median distance of two rows, as the kernel measures it, or the mean where half of them are equal."""
     first, second = rng.integers(len(U), size=(2, _PAIRS))
-    differences = U[first] - U[second]
+    differences = on_host(U[first] - U[second])
     if is_of_products(kernel):
         distances = np.sqrt(np.square(differences).sum(axis=1))
     else:
@@ -44,16 +48,21 @@ def median_distance(kernel: Any, U: np.ndarray, rng: np.random.Generator) -> flo
     return float(np.median(distances)) or float(distances.mean()) or 1.0
 
 
-def kernel_values(kernel: Any, U: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
+def kernel_values(kernel: Any, U: Any, landmarks: Any) -> Any:
     """Kernel values of rows with landmarks, both in the metric."""
+    if is_torch(U):
+        return radial_value(arrays_of(U).xp, kernel, _distances(kernel, U, landmarks))
     return kernel_matrix(kernel, U, landmarks)
 
 
-def values_and_slopes(kernel: Any, U: np.ndarray, landmarks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def values_and_slopes(kernel: Any, U: Any, landmarks: Any) -> tuple[Any, Any]:
     """Kernel values, and their slopes (`frugalsvm.core.slopes`)."""
     if type(kernel) in _SLOPES:
         K = kernel_values(kernel, U, landmarks)
         return K, _SLOPES[type(kernel)] * kernel.gamma * K
+    if is_torch(U):
+        xp, distances = arrays_of(U).xp, _distances(kernel, U, landmarks)
+        return radial_value(xp, kernel, distances), radial_slope(xp, kernel, distances)
     norms, landmark_norms = (np.einsum("ij,ij->i", each, each) for each in (U, landmarks))
     products = U @ landmarks.T
     K, slopes = np.empty_like(products), np.empty_like(products)
@@ -62,13 +71,28 @@ def values_and_slopes(kernel: Any, U: np.ndarray, landmarks: np.ndarray) -> tupl
     return K, slopes
 
 
-def squares(K: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _distances(kernel, U, landmarks):
+    """On a device: squared Euclidean distances, or L1 distances."""
+    xp = arrays_of(U).xp
+    if not is_of_products(kernel):
+        return xp.cdist(U, landmarks, p=1.0)
+    norms = xp.sum(U * U, axis=1)[:, None] + xp.sum(landmarks * landmarks, axis=1)
+    found = norms - 2.0 * (U @ landmarks.T)
+    # The root of a rounding error is a large one: what may be zero is zero, as it is in compiled code.
+    return xp.where(found > _ROUNDING * norms, found, xp.zeros_like(found))
+
+
+def squares(K: Any, weights: Any) -> Any:
     """``K' D K``: a product of a matrix with itself, which takes half the time of one with another."""
-    root = K if (weights == 1.0).all() else K * np.sqrt(weights)[:, None]
+    root = K if (weights == 1.0).all() else K * arrays_of(K).xp.sqrt(weights)[:, None]
     return root.T @ root
 
 
-def solver(H: np.ndarray, jitter: float):
-    """Solves systems with a matrix, to whose diagonal a share of its mean is added."""
-    factor = cho_factor(H + jitter * np.trace(H) / len(H) * np.eye(len(H)), lower=True, check_finite=False)
-    return lambda right: cho_solve(factor, right, check_finite=False)
+def solver(H: Any, jitter: float):
+    """Solves systems with a matrix, which is overwritten: a share of the mean of its diagonal is added to it."""
+    arrays = arrays_of(H)
+    arrays.add_to_diagonal(H, jitter * float(arrays.xp.linalg.trace(H)) / len(H))
+    factor = arrays.cholesky(H)
+    if factor is None:
+        raise np.linalg.LinAlgError("The rows have no kernel machine: their values may be too large.")
+    return lambda right: arrays.solve_factored(factor, right)

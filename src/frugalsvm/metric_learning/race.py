@@ -2,13 +2,14 @@
 
 Metrics are learned from most rows (`entrants`). A part of the rows is kept out of it: on these, small machines with
 each metric are compared (`judges`). There may be several matrices: heats tell which of them goes to the final. There,
-from the gentlest metric to the richest, one takes the lead only if it is better by more than a standard error.
+from the gentlest metric to the richest, one takes the lead only if it is better by more than two standard errors.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm.arrays.namespace import arrays_of, on_host
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.metric_learning.descent import Point
@@ -35,7 +36,7 @@ class Outcome(NamedTuple):
     """What came of a race."""
 
     kind: str  # of `KINDS`
-    point: Point  # for columns as they were before they were scaled, and for a kernel with gamma 1
+    point: Point  # on the host; for columns as they were before they were scaled, and for a kernel with gamma 1
     errors: dict[str, float]  # mean losses of the judges, of all kinds that took part
 
 
@@ -60,7 +61,7 @@ def race(
     ----------
     kernel : a kernel of differences with gamma 1
     rows : Rows
-        Columns should be of about the same size.
+        Arrays, or tensors: all is computed where they are. Columns should be of about the same size.
     rng : numpy.random.Generator
     kinds : tuple of str or None, default=None
         Some of `KINDS`, "plain" among them, or all that the kernel can have.
@@ -75,7 +76,9 @@ def race(
     kinds = kinds_of(kernel) if kinds is None else kinds
     if not set(kinds) <= set(kinds_of(kernel)):
         raise ParameterError("metric", "full", "'diag' or 'auto' for kernels of L1 distances, which no matrix changes")
-    before = np.ones(rows.X.shape[1]) if scales is None else 1.0 / np.asarray(scales, float)
+    arrays = arrays_of(rows.X)
+    rows = Rows(*(arrays.asarray(each, "float64") for each in tuple(rows)))
+    before = np.ones(rows.X.shape[1]) if scales is None else 1.0 / np.asarray(on_host(scales), float)
     order = rng.permutation(len(rows.X))
     n_judges = _number_of_judges(len(order))
     judges, learned = rows[order[:n_judges]], rows[order[n_judges:]]
@@ -87,7 +90,7 @@ def race(
         if is_better(final[kind], final[best]):
             best = kind
     A, ridge = final[best].point
-    return Outcome(best, Point(A / before, ridge), {kind: each.error for kind, each in final.items()})
+    return Outcome(best, Point(arrays.host(A) / before, ridge), {kind: each.error for kind, each in final.items()})
 
 
 def _number_of_judges(n_rows):
@@ -113,13 +116,13 @@ class _Court(NamedTuple):
 
 def _finalists(court, before, kinds, schedule, rng) -> dict[str, Point]:
     """One metric of each kind, for the rows; ``before`` are the factors of the plain one."""
-    kernel, rows = court.kernel, court.learned
-    start = court.after_heat(best_start(kernel, rows, before, schedule, rng))
+    kernel, rows, arrays = court.kernel, court.learned, arrays_of(court.learned.X)
+    start = court.after_heat(best_start(kernel, rows, arrays.asarray(before), schedule, rng))
     found = {"plain": start}
     if kinds == ("plain",):
         return found
     if (before != 1.0).any():
-        start = court.after_heat(best_start(kernel, rows, np.ones_like(before), schedule, rng))
+        start = court.after_heat(best_start(kernel, rows, arrays.asarray(np.ones_like(before)), schedule, rng))
     factors = learned_factors(kernel, rows, start, schedule, rng)
     if "factors" in kinds:
         found["factors"] = court.after_heat(factors)
