@@ -56,12 +56,17 @@ LEARNERS = {
     "far": BSGD,  # from zero: rows are relative to an origin
     "far-lasvm": LASVMClassifier(cache_size=0.05, **SEED),
     "far-asset": ASSETClassifier(n_components=16, **SEED),
+    "factors": BSGDClassifier(budget=10, metric=np.array([1.0, 0.0, 2.0]), **SEED),
+    "directions": BSGDClassifier(budget=10, metric=np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 1.0]]), **SEED),
+    "directions-lasvm": LASVMClassifier(cache_size=0.05, metric=np.array([[1.0, 0.0, 2.0]]), **SEED),
+    "directions-asset": ASSETClassifier(n_components=16, metric=np.array([[1.0, 0.0, 2.0]]), **SEED),
+    "pipeline-metric": StreamPipeline(BSGDClassifier(budget=10, metric=np.ones(3), **SEED), warmup_rows=50),
     "pipeline-filled": StreamPipeline(BSGD, warmup_rows=50, impute="median"),
     "sklearn": make_pipeline(StandardScaler(), BSGD),
     "sklearn-imputer": make_pipeline(SimpleImputer(), MinMaxScaler(), Normalizer(), BSGD),
     "pipeline-text": StreamPipeline(BSGD, warmup_rows=50, encoder=ColumnEncoder()),
 }
-QUICK = ("bsgd", "perceptron", "asset", "pipeline", "pipeline-text")
+QUICK = ("bsgd", "perceptron", "asset", "pipeline", "pipeline-text", "factors", "directions")
 SEVERAL = ("bsgd", "bsgd-averaged", "perceptron", "bpa", "lasvm", "incremental", "tvm", "asset", "pipeline")
 FITTED = ("asset", "regressor", "sklearn", "sklearn-imputer")  # by `fit`
 CASES = [(name, 2, "partial_fit") for name in LEARNERS if not name.startswith("sklearn")]

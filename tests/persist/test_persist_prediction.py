@@ -14,6 +14,7 @@ from frugalsvm.pipelines import StreamPipeline
 
 ALL = {**MODELS, **RARE}
 USUAL = ("bsgd", "perceptron", "bpa", "asset", "fourier", "lasvm", "tracking", "incremental", "tvm", "bsgd-averaged")
+USUAL += ("factors", "directions")
 REFUSAL = r"was saved with for_prediction=True and cannot learn on: save it without, or call fit"
 
 

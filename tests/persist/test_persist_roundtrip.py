@@ -36,6 +36,8 @@ MODELS = {
     "asset": ASSETClassifier(n_components=16, gamma=0.3, **SEED),
     "fourier": ASSETClassifier("fourier", 16, gamma=0.3, solver="asset*", average=50, **SEED),
     "structured": ASSETClassifier("fourier", 70, gamma=0.3, structured=True, **SEED),
+    "factors": ASSETClassifier(n_components=16, gamma=0.3, metric=np.array([1.0, 0.0, 2.0]), **SEED),
+    "directions": BSGDClassifier(budget=10, gamma=0.3, metric=np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 1.0]]), **SEED),
 }
 RARE = {  # each compiles for long
     "bsgd-averaged": BSGDClassifier(budget=10, gamma=0.3, average=True, **SEED),
@@ -45,6 +47,7 @@ RARE = {  # each compiles for long
     "incremental": IncrementalSVC(gamma=0.3),
     "tvm": TVMClassifier(10, gamma=0.3, **SEED),
     **{f"lasvm-{variant}": LASVMClassifier(variant, gamma=0.3, **SEED) for variant in ("nc", "i", "full", "lasvm")},
+    "lasvm-directions": LASVMClassifier(gamma=0.3, metric=np.array([[1.0, 0.0, 2.0]]), **SEED),
     "lasvm-tiny-cache": LASVMClassifier(gamma=0.3, cache_size=1e-3, **SEED),
     "tracking-averaged": TrackingSVC(gamma=0.3, average=True, cached=True, **SEED),
     **{f"bsgd-{how}": BSGDClassifier(maintenance=how, budget=10, gamma=0.3, **SEED) for how in ("remove", "project")},

@@ -9,7 +9,7 @@ from frugalsvm.estimators._saved import (
     LARGEST_SCORE,
     OPTIONAL,
     check_loaded_parameters,
-    origin_is_sound,
+    place_is_sound,
     scores_are_bounded,
 )
 from frugalsvm.lowrank.maps import width_of
@@ -39,7 +39,7 @@ def _is_sound(model: Any) -> bool:
     n_outputs = 1 if classes is None else n_outputs_for(len(classes))
     weights, feature_map, steps = model._weights, model._map, model._steps
     right = weights.shape[0] == n_outputs and weights.shape[1] >= 1 and weights.dtype == np.float64
-    right = right and origin_is_sound(model) and (model._first is None or _first_rows_fit(model, n_outputs))
+    right = right and place_is_sound(model) and (model._first is None or _first_rows_fit(model, n_outputs))
     if not right or feature_map is None:
         return bool(right) and weights.shape[1] == 1 and steps is None and not hasattr(model, "_n_fitted")
     whitening = getattr(feature_map, "whitening", None)

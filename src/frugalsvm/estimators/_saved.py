@@ -12,6 +12,7 @@ from frugalsvm.core.capabilities import offers
 from frugalsvm.core.dense_scores import largest_size
 from frugalsvm.core.expansion import Expansion, coefficients, new_expansion
 from frugalsvm.core.kernels import UNIT_KERNELS
+from frugalsvm.core.metric import Metric
 from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.core.records import as_numbers
 from frugalsvm.estimators._predictor import Predictor
@@ -28,7 +29,8 @@ __all__ = [
     "check_loaded_parameters",
     "expansion_is_sound",
     "kept_for_prediction",
-    "origin_is_sound",
+    "metric_is_sound",
+    "place_is_sound",
     "predictor_saved",
     "scores_are_bounded",
     "trimmed",
@@ -50,6 +52,7 @@ _SWITCHES = (
 _ROOMS, _LARGEST_ROOM = ("budget", "n_components", "n_steps"), 2**26  # parameters that memory is reserved for
 # Scores stay finite for rows as they come: |f(x)| is at most this times sqrt(K(x, x)).
 LARGEST_SCORE = {"f4": 1e30, "f8": 1e250}
+_REACH = 1e3  # how much farther from the center of a metric rows may be than they usually are
 _LARGEST_GAMMA = {"f4": 1e36, "f8": 1e100}
 # Attributes besides parameters that say something about a model without its learning state
 _KEPT = ("classes_", "n_features_in_", "feature_names_in_", "_kernel", "_origin", "_metric", "n_iter_", "budget_", "C_")
@@ -99,12 +102,27 @@ def scores_are_bounded(kernel: Any, rows: np.ndarray, coef: np.ndarray, intercep
     return bool(right and (bound <= LARGEST_SCORE[code]).all())
 
 
-def origin_is_sound(model: Any) -> bool:
+def place_is_sound(model: Any) -> bool:
+    """Whether rows in the metric, and relative to the origin, do not overflow."""
+    dtype = np.float32 if model._in_float32 else model._dtype
+    return metric_is_sound(getattr(model, "_metric", None), dtype) and _origin_is_sound(model, dtype)
+
+
+def metric_is_sound(metric: Metric | None, dtype: Any) -> bool:
+    """Whether rows in the metric do not overflow."""
+    if metric is None:
+        return True
+    with np.errstate(over="ignore", invalid="ignore"):
+        sizes = np.abs(metric.map) * (np.abs(metric.center) + metric.scales)
+        largest = (sizes if sizes.ndim == 1 else sizes.sum(axis=1)).max(initial=0.0)
+    return bool(_REACH * largest <= largest_size(metric.width, dtype))
+
+
+def _origin_is_sound(model: Any, dtype: Any) -> bool:
     """Whether rows relative to the origin do not overflow; kernels of other kinds have none."""
     origin = getattr(model, "_origin", None)
     if origin is None:
         return True
-    dtype = np.float32 if model._in_float32 else model._dtype
     most = largest_size(len(origin.point), dtype) / 2
     right = offers(model._kernel, "shift_invariant") and np.abs(origin.point).max(initial=0.0) <= most
     return bool(right) and origin.far_squares <= origin.n_far * most**2 * len(origin.point)
@@ -115,7 +133,7 @@ def expansion_is_sound(model: Any, n_outputs: int | None = None) -> bool:
     n_outputs = n_outputs_for(len(model.classes_)) if n_outputs is None else n_outputs
     with np.errstate(over="ignore", invalid="ignore"):
         coef, rows = model._coefficients().T, model.support_rows()
-    if model._expansion.n_outputs != n_outputs or not np.isfinite(coef).all() or not origin_is_sound(model):
+    if model._expansion.n_outputs != n_outputs or not np.isfinite(coef).all() or not place_is_sound(model):
         return False
     return scores_are_bounded(model._kernel, rows, coef, np.abs(model.intercept_).max())
 
@@ -145,6 +163,7 @@ def predictor_saved(n_outputs: Any = n_outputs_for) -> Saved:
     def is_sound(model: Any) -> bool:
         rows, _, coef, intercept, counts = model._predictor
         right = len(coef) == n_outputs(len(model.classes_)) and as_numbers(counts).min() >= 0
+        right = right and metric_is_sound(getattr(model, "_metric", None), rows.dtype)
         return bool(right) and scores_are_bounded(model._kernel, rows, coef, np.abs(intercept).max())
 
     return Saved({**CLASSIFIER, "_predictor": part("predictor")}, {**OPTIONAL, **HAS_BUDGET, "C_": is_number}, is_sound)
