@@ -101,6 +101,11 @@ class TestLearned:
         assert ratio == pytest.approx(1.0, abs=0.05)
         assert clone(model).set_params(gamma=0.25).fit(X, y).gamma_ == 0.25  # a number means what it always means
 
+    def test_more_landmarks_take_a_narrower_kernel(self):
+        X, y = wave(1500)
+        few, many = (ASSETClassifier(n_components=n, metric="diag", random_state=0).fit(X, y).gamma_ for n in (64, 256))
+        assert many == pytest.approx(2.0 * few)
+
     def test_regression(self):
         rng = np.random.default_rng(0)
         X = rng.normal(size=(1500, 8))
