@@ -144,6 +144,8 @@ def expansion_is_sound(model: Any, n_outputs: int | None = None) -> bool:
 def kept_for_prediction(model: Any) -> dict[str, Any]:
     """Parameters, and attributes that are not the learning state."""
     own = {name: value for name, value in vars(model).items() if name in (*_KEPT, *model._get_param_names())}
+    if model.origin_ is not None and model.origin_.is_zero:
+        own.pop("_origin", None)  # only learning would move it
     return {**own, FOR_PREDICTION: True}
 
 
