@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from frugalsvm.core.kernels import KERNELS, RBF
+from frugalsvm.core.metric import mapped
 from frugalsvm.metric_learning import agop as module
 from frugalsvm.metric_learning.agop import agop, average_outer_product, leading_root
-from frugalsvm.metric_learning.machine import Rows, in_metric, median_distance
+from frugalsvm.metric_learning.machine import Rows, median_distance
 from tests.oracles import metric as oracle
 
 GAMMA, RIDGE, N_LANDMARKS = 0.7, 1e-3, 12
@@ -50,7 +51,7 @@ def test_a_direction_is_found_and_distances_stay():
     rows, A = Rows(X, np.sin(2 * X @ direction)[:, None], np.ones(1500)), np.full(5, 0.4)
     found = agop(RBF(1.0), A, 1e-5, rows, 200, np.random.default_rng(1))
     assert abs(np.linalg.svd(found)[2][0] @ direction) > 0.98
-    before, after = (median_distance(RBF(1.0), in_metric(each, X), np.random.default_rng(2)) for each in (A, found))
+    before, after = (median_distance(RBF(1.0), mapped(X, each), np.random.default_rng(2)) for each in (A, found))
     assert after == pytest.approx(before, rel=0.1)
 
 

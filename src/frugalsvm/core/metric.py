@@ -27,7 +27,7 @@ class Factors(NamedTuple):
     center: np.ndarray  # (n_features,)
     scales: np.ndarray  # (n_features,) how far values of a feature are apart: importances are relative to it
     factors: np.ndarray  # (n_features,)
-    gamma: float  # what the kernel should have; 0 if nobody has looked for it
+    gamma: float  # what the kernel should have; 0 if it was not learned
 
     def is_sound(self, sizes) -> bool:
         return bool((self.scales > 0).all())
@@ -81,7 +81,7 @@ def in_metric(X, metric: Metric, dtype):
     n_rows = max(1, _BLOCK_VALUES // X.shape[1])
     for start in range(0, len(X), n_rows):
         part = slice(start, start + n_rows)
-        out[part] = mapped(np.subtract(X[part], metric.center, dtype=np.float64), metric)
+        out[part] = mapped(np.subtract(X[part], metric.center, dtype=np.float64), metric.map)
     return out
 
 
@@ -93,9 +93,9 @@ def seen_rows(X, metric: Metric | None, origin: Origin | None, dtype):
     return relative(in_metric(X, metric, np.float64 if is_far else dtype), origin, dtype)
 
 
-def mapped(rows, metric: Metric):
-    """Rows relative to the center as the kernel sees them."""
-    return rows * metric.factors if isinstance(metric, Factors) else rows @ metric.directions.T
+def mapped(rows, A):
+    """Rows, or a tensor, multiplied by a vector of factors or by a matrix."""
+    return rows * A if A.ndim == 1 else rows @ A.T
 
 
 def _sparse_in_metric(X, metric, dtype):

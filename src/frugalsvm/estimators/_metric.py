@@ -10,7 +10,7 @@ from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.namespace import arrays_on, is_torch, on_host
 from frugalsvm.core.capabilities import check_kernel, offers
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.core.metric import Metric, in_metric, new_metric
+from frugalsvm.core.metric import Metric, in_metric, mapped, new_metric
 from frugalsvm.core.moments import moments_of
 from frugalsvm.estimators._tensors import tensor_in_metric
 from frugalsvm.estimators._warn import warn_caller
@@ -30,7 +30,7 @@ _STREAM = 22  # of random numbers: not those that landmarks are drawn with
 
 
 def check_metric(metric: Any, kernel: str) -> None:
-    """Refuse a metric that is none, or that the kernel does not go with."""
+    """Refuse what is not a metric, or not one for the kernel."""
     if metric is None:
         return
     if isinstance(metric, str):
@@ -69,28 +69,32 @@ def metric_for(estimator: Any, X, targets, weights, random_state: Any, *, whole:
     scales = _scales(rows.X)
     if not is_learned:
         return _given(estimator, center, scales)
-    kernel: Any = KERNELS[estimator.kernel]
-    kinds = [k for k in LEARNED[estimator.metric] if k != "matrix" or (offers(kernel, "products") and not issparse(X))]
-    if len(rows.X) < _LEAST_ROWS:
-        kinds = _too_few(estimator, len(rows.X), whole)
     if estimator.metric == "full" and issparse(X):
         raise ValueError("metric='full' would make sparse rows dense: use metric='diag', or pass dense rows.")
+    kinds = _kinds(estimator, issparse(X)) if len(rows.X) >= _LEAST_ROWS else _too_few(estimator, len(rows.X), whole)
     # Outliers must not rule the metric.
     scaled = rows._replace(X=np.clip((rows.X - center) / scales, -_LARGEST, _LARGEST))
-    classes = is_classifier(estimator)
-    arrays, X_scaled = arrays_on(getattr(estimator, "device", "cpu")), scaled.X
+    A = _winner(estimator, scaled, scales, kinds, rng)
+    narrowing = _narrowing(estimator, len(scaled.X))
+    return _as_usual(A, KERNELS[estimator.kernel], scaled.X * scales, center, scales, narrowing)
+
+
+def _kinds(estimator, sparse) -> list[str]:
+    """Kinds of metrics that a parameter stands for, with the kernel and the rows that there are."""
+    may_turn = offers(KERNELS[estimator.kernel], "products") and not sparse
+    return [kind for kind in LEARNED[estimator.metric] if may_turn or kind != "matrix"]
+
+
+def _winner(estimator, rows, scales, kinds, rng) -> np.ndarray:
+    """The metric that wins the race on the device of the estimator, for rows that are not scaled."""
+    kernel: Any = KERNELS[estimator.kernel]
+    arrays = arrays_on(getattr(estimator, "device", "cpu"))
     if arrays.is_torch:
-        scaled = Rows(*(arrays.asarray(each, "float64") for each in scaled))
+        rows = Rows(*(arrays.asarray(each, "float64") for each in rows))
+    classes = is_classifier(estimator)
     with blas_threads(estimator.n_jobs):
-        found = race(kernel(gamma=1.0), scaled, rng, kinds=tuple(kinds), classes=classes, scales=1.0 / scales)
-    return _as_usual(
-        np.asarray(on_host(found.point.A)),
-        kernel,
-        X_scaled * scales,
-        center,
-        scales,
-        _narrowing(estimator, len(X_scaled)),
-    )
+        found = race(kernel(gamma=1.0), rows, rng, kinds=tuple(kinds), classes=classes, scales=1.0 / scales)
+    return np.asarray(on_host(found.point.A))
 
 
 def _too_few(estimator, n_rows, whole):
@@ -165,7 +169,7 @@ def _narrowing(estimator, n_rows) -> float:
 
 def _as_usual(A, kernel, X, center, scales, narrowing) -> Metric:
     """A metric under which rows are as far apart as without it, so that gamma means what it always means."""
-    before, after = moments_of(X), moments_of(X * A if A.ndim == 1 else X @ A.T)
+    before, after = moments_of(X), moments_of(mapped(X, A))
     if offers(kernel, "l1"):
         ratio = np.sqrt(before.var).sum() / max(np.sqrt(after.var).sum(), np.finfo(float).tiny)
         return new_metric(ratio * A, center, scales, float(np.sqrt(narrowing) / ratio))

@@ -2,7 +2,7 @@
 
 from functools import reduce
 
-from frugalsvm.core.metric import Metric
+from frugalsvm.core.metric import Metric, mapped
 from frugalsvm.core.moments import Moments, joined_moments
 from frugalsvm.core.origin import Origin
 
@@ -54,7 +54,7 @@ def tensor_in_metric(X, metric: Metric):
     n_rows = max(1, _BLOCK_VALUES // X.shape[1])
     for start in range(0, X.shape[0], n_rows):
         rows = X[start : start + n_rows].double() - center
-        out[start : start + n_rows] = rows * A if A.ndim == 1 else rows @ A.T
+        out[start : start + n_rows] = mapped(rows, A)
     return out
 
 

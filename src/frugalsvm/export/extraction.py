@@ -140,7 +140,7 @@ def _in_metric(model, metric: Metric, origin):
     mean = metric.center
     if origin.any():  # as much of it as can be goes into the mean, among the inputs; the rest into the model
         mean = out_of_metric(origin, metric)
-        model = _shifted(model, origin - mapped(mean - metric.center, metric))
+        model = _shifted(model, origin - mapped(mean - metric.center, metric.map))
     if model.kernel in _OF_PRODUCTS:
         model = model._replace(vectors=_times(model.vectors, metric))
         return model.with_scaling(mean, None) if mean.any() else model

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from frugalsvm.arrays.namespace import arrays_of
-from frugalsvm.metric_learning.machine import Rows, in_metric, median_distance, solver, squares, values_and_slopes
+from frugalsvm.core.metric import mapped
+from frugalsvm.metric_learning.machine import Rows, median_distance, solver, squares, values_and_slopes
 
 __all__ = ["agop", "average_outer_product", "leading_root"]
 
@@ -29,14 +30,14 @@ def agop(kernel: Any, A: Any, ridge: float, rows: Rows, n_landmarks: int, rng: n
     M = average_outer_product(kernel, A, ridge, rows, n_landmarks)
     arrays = arrays_of(M)
     root = arrays.asarray(leading_root(arrays.host(M)))
-    before, after = (median_distance(kernel, in_metric(each, rows.X), rng) for each in (A, root))
+    before, after = (median_distance(kernel, mapped(rows.X, each), rng) for each in (A, root))
     return root * (before / after)
 
 
 def average_outer_product(kernel: Any, A: Any, ridge: float, rows: Rows, n_landmarks: int) -> Any:
     """The mean of the outer products of gradients of a machine that is fitted to the rows, over the first of them."""
     n_landmarks = min(n_landmarks, len(rows.X))
-    U = in_metric(A, rows.X)
+    U = mapped(rows.X, A)
     U_z = U[:n_landmarks]
     K, slopes = values_and_slopes(kernel, U, U_z)
     H = squares(K, rows.weights) + ridge * rows.weights.sum() * K[:n_landmarks]

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm.arrays.namespace import arrays_of
+from frugalsvm.core.metric import mapped
 from frugalsvm.metric_learning.agop import agop
 from frugalsvm.metric_learning.descent import Plan, Point, descend
 from frugalsvm.metric_learning.held_out import held_out_loss
-from frugalsvm.metric_learning.machine import Rows, in_metric, median_distance
+from frugalsvm.metric_learning.machine import Rows, median_distance
 
 __all__ = ["SCHEDULE", "Schedule", "best_start", "is_worth_polishing", "learned_factors", "next_matrix", "polished"]
 
@@ -41,7 +42,7 @@ SCHEDULE = Schedule()
 def best_start(kernel: Any, rows: Rows, factors: Any, schedule: Schedule, rng: np.random.Generator) -> Point:
     """These factors times the best of a few widths, and a ridge, on one batch."""
     batch = schedule.factors[0].batch(rows, rng)
-    unit = factors / median_distance(kernel, in_metric(factors, rows.X), rng)
+    unit = factors / median_distance(kernel, mapped(rows.X, factors), rng)
     points = [Point(unit * width**0.5, ridge) for width in _WIDTHS for ridge in _RIDGES]
     return min(points, key=lambda point: held_out_loss(kernel, point.A, point.ridge, batch))
 

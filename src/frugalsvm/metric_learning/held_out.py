@@ -23,8 +23,9 @@ import numpy as np
 
 from frugalsvm.arrays.namespace import arrays_of, is_torch
 from frugalsvm.core.blocks import is_of_products
+from frugalsvm.core.metric import mapped
 from frugalsvm.core.slopes import sum_weighted_differences
-from frugalsvm.metric_learning.machine import Rows, in_metric, kernel_values, solver, squares, values_and_slopes
+from frugalsvm.metric_learning.machine import Rows, kernel_values, solver, squares, values_and_slopes
 
 __all__ = ["Batch", "Judged", "held_out_loss", "judged"]
 
@@ -67,14 +68,14 @@ def _fit(K, ridge, batch) -> _Fit:
 
 def held_out_loss(kernel: Any, A: Any, ridge: float, batch: Batch) -> float:
     """The loss of a metric, ``A`` (a matrix, or a vector of factors), on held-out rows."""
-    U = in_metric(A, batch.rows.X)
+    U = mapped(batch.rows.X, A)
     return _fit(kernel_values(kernel, U, U[: batch.n_landmarks]), ridge, batch).loss(batch)
 
 
 def judged(kernel: Any, A: Any, ridge: float, batch: Batch) -> Judged:
     """The same with its gradient."""
     (X, _, weights), n, m = batch
-    U = in_metric(A, X)
+    U = mapped(X, A)
     K, slopes = values_and_slopes(kernel, U, U[:m])
     fit = _fit(K, ridge, batch)
     a, weighted = fit.a, weights[:, None] * fit.residuals

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm.arrays.namespace import on_host
+from frugalsvm.core.metric import mapped
 from frugalsvm.metric_learning.descent import Point
-from frugalsvm.metric_learning.machine import Rows, in_metric, kernel_values, solver, squares
+from frugalsvm.metric_learning.machine import Rows, kernel_values, solver, squares
 
 __all__ = ["FINAL", "HEAT", "Judgment", "Trial", "is_better", "judge"]
 
@@ -69,9 +70,9 @@ def judge(kernel: Any, point: Point, trial: Trial, fitted: Rows, judges: Rows, *
 def _at_width(kernel, point, factor, trial, fitted, judges, classes) -> Judgment:
     """The best of a few ridges."""
     A = point.A * factor**0.5
-    U = in_metric(A, fitted.X)
+    U = mapped(fitted.X, A)
     U_z = U[: trial.n_landmarks]
-    K, K_j = (kernel_values(kernel, rows, U_z) for rows in (U, in_metric(A, judges.X)))
+    K, K_j = (kernel_values(kernel, rows, U_z) for rows in (U, mapped(judges.X, A)))
     total, right = squares(K, fitted.weights), K.T @ (fitted.weights[:, None] * fitted.targets)
     found = []
     for share in trial.ridges:

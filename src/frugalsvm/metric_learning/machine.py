@@ -14,7 +14,7 @@ from frugalsvm.core.blocks import is_of_products, kernel_matrix
 from frugalsvm.core.kernels import RBF, Laplacian, kernel_block
 from frugalsvm.core.slopes import slope_block
 
-__all__ = ["Rows", "in_metric", "kernel_values", "median_distance", "solver", "squares", "values_and_slopes"]
+__all__ = ["Rows", "kernel_values", "median_distance", "solver", "squares", "values_and_slopes"]
 
 _SLOPES = {RBF: -2.0, Laplacian: -1.0}  # for kernels whose slopes are multiples of gamma and of their values
 _PAIRS = 4096  # of rows, for the median distance
@@ -30,11 +30,6 @@ class Rows(NamedTuple):
 
     def __getitem__(self, part: Any) -> "Rows":  # type: ignore[override]
         return Rows(*(each[part] for each in tuple(self)))
-
-
-def in_metric(A: Any, X: Any) -> Any:
-    """Rows as the kernel sees them, for a matrix or a vector of factors."""
-    return X * A if A.ndim == 1 else X @ A.T
 
 
 def median_distance(kernel: Any, U: Any, rng: np.random.Generator) -> float:
