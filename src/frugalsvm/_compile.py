@@ -94,6 +94,7 @@ NOT_COMPILED = (
     "_threads.py",
     "arrays",
     "budgeted/device_blocks.py",
+    "calibration",
     "checks.py",
     "cli",
     "compat",

@@ -33,6 +33,7 @@ ESTIMATORS = [
     BSGDClassifier(budget=30, alpha=1e-3, max_iter=5),
     BudgetedPerceptron("random", budget=30, margin=1, max_iter=10),
     BPAClassifier(budget=30, max_iter=5),
+    BSGDClassifier(budget=30, alpha=1e-3, max_iter=5, calibrate="platt"),
 ]
 # The same classes with other compiled parts, which the oracles of tests/budgeted know.
 VARIANTS = [

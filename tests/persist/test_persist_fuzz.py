@@ -49,6 +49,9 @@ LEARNERS = {
     "fourier": ASSETClassifier("fourier", 16, solver="asset*", **SEED),
     "structured": ASSETClassifier("fourier", 70, structured=True, **SEED),
     "regressor": ASSETRegressor(n_components=16, **SEED),
+    "bsgd-platt": BSGDClassifier(budget=10, calibrate="platt", **SEED),
+    "lasvm-isotonic": LASVMClassifier(cache_size=0.05, calibrate="isotonic", **SEED),
+    "asset-isotonic": ASSETClassifier(n_components=16, calibrate="isotonic", **SEED),
     "pipeline": StreamPipeline(BSGD, warmup_rows=50, calibrate=True),
     "pipeline-held": StreamPipeline(BSGD, warmup_rows=500),
     "pipeline-map": StreamPipeline(BSGD, warmup_rows=50, feature_map=RBFSampler(n_components=6, random_state=0)),
@@ -66,8 +69,8 @@ LEARNERS = {
     "sklearn-imputer": make_pipeline(SimpleImputer(), MinMaxScaler(), Normalizer(), BSGD),
     "pipeline-text": StreamPipeline(BSGD, warmup_rows=50, encoder=ColumnEncoder()),
 }
-QUICK = ("bsgd", "perceptron", "asset", "pipeline", "pipeline-text", "factors", "directions")
-SEVERAL = ("bsgd", "bsgd-averaged", "perceptron", "bpa", "lasvm", "incremental", "tvm", "asset", "pipeline")
+QUICK = ("bsgd", "bsgd-platt", "asset-isotonic", "perceptron", "asset", "pipeline", "pipeline-text", "factors", "directions")
+SEVERAL = ("bsgd", "bsgd-platt", "lasvm-isotonic", "bsgd-averaged", "perceptron", "bpa", "lasvm", "incremental", "tvm", "asset", "pipeline")
 FITTED = ("asset", "regressor", "sklearn", "sklearn-imputer")  # by `fit`
 CASES = [(name, 2, "partial_fit") for name in LEARNERS if not name.startswith("sklearn")]
 CASES += [(name, 3, "partial_fit") for name in SEVERAL]

@@ -7,8 +7,8 @@ from sklearn.feature_extraction import FeatureHasher
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
 
+from frugalsvm.calibration import PlattCalibration
 from frugalsvm.pipelines import ColumnEncoder, StreamingScaler
-from frugalsvm.pipelines.calibration import Calibration, probabilities, settled, updated, updated_by_one
 from frugalsvm.pipelines.encoder import joined
 
 
@@ -96,11 +96,11 @@ def test_numbers_stay_dense_beside_few_features():
 def test_one_row_and_batches_of_one_update_the_slope_alike(n_outputs):
     rng = np.random.default_rng(3)
     values, labels = rng.normal(0, 3, (200, n_outputs)), rng.integers(0, max(n_outputs, 2), 200)
-    one = many = Calibration()
+    one = many = PlattCalibration()
     for value, label in zip(values, labels, strict=True):
-        one = updated_by_one(one, value, int(label))
-        many = updated(many, value[None], np.array([label]))
-    np.testing.assert_allclose(one, many, rtol=1e-9)
+        one = one.updated_by_one(value, int(label))
+        many = many.updated(value[None], np.array([label]))
+    np.testing.assert_allclose(one, many, rtol=1e-9, atol=1e-12)
     assert one.slope < 0.5  # labels have nothing to do with the values
 
 
@@ -109,21 +109,21 @@ def test_the_slope_that_made_the_labels_is_found(slope):
     rng = np.random.default_rng(4)
     values = rng.normal(0, 2, (20_000, 1))
     labels = (rng.random(20_000) < 1 / (1 + np.exp(-slope * values[:, 0]))).astype(int)
-    running = Calibration()
+    running = PlattCalibration()
     for start in range(0, 20_000, 50):
-        running = updated(running, values[start : start + 50], labels[start : start + 50])
+        running = running.updated(values[start : start + 50], labels[start : start + 50])
     assert running.slope == pytest.approx(slope, rel=0.15)
-    assert settled(values, labels).slope == pytest.approx(slope, rel=0.05)
-    before, after = (log_loss(labels, probabilities(c, values)) for c in (Calibration(), running))
+    assert PlattCalibration.settled(values, labels).slope == pytest.approx(slope, rel=0.05)
+    before, after = (log_loss(labels, c.probabilities(values)) for c in (PlattCalibration(), running))
     assert after < before
 
 
 def test_the_most_probable_class_is_the_predicted_one_in_ties_too():
     tiny = 1e-300
     binary = np.array([[0.0], [-0.0], [tiny], [-tiny], [1e-17], [-1e-17], [1e4], [-1e4]])
-    found = probabilities(Calibration(), binary).argmax(axis=1)
+    found = PlattCalibration().probabilities(binary).argmax(axis=1)
     np.testing.assert_array_equal(found, (binary[:, 0] >= 0).astype(int))
     several = np.array([[0, 0, 0], [0, tiny, 0], [-tiny, -2 * tiny, 0], [1, 1 + 2e-16, 1], [5, 5, 1], [-900, 0, 900.0]])
-    shares = probabilities(Calibration(), several)
+    shares = PlattCalibration().probabilities(several)
     np.testing.assert_array_equal(shares.argmax(axis=1), several.argmax(axis=1))
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)

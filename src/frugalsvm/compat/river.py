@@ -8,6 +8,7 @@ from sklearn.base import is_classifier
 from frugalsvm import BSGDClassifier
 from frugalsvm.compat._river_adapter import Adapter, base
 from frugalsvm.compat._river_regressor import RiverRegressor
+from frugalsvm.estimators._calibrated import is_calibrated
 from frugalsvm.pipelines import StreamPipeline
 
 __all__ = ["RiverClassifier", "RiverRegressor"]
@@ -32,7 +33,8 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
     Notes
     -----
     Labels can be of any type that can be hashed. `predict_one` answers None, and `predict_proba_one` an empty dict,
-    before the first example. `predict_proba_one` needs ``StreamPipeline(..., calibrate=True)``.
+    before the first example. `predict_proba_one` needs ``StreamPipeline(..., calibrate=True)``, or an estimator with
+    ``calibrate="platt"``.
 
     Examples
     --------
@@ -60,7 +62,9 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
 
     @property
     def _calibrates(self) -> bool:
-        return isinstance(self.model, StreamPipeline) and self.model.calibrate
+        if isinstance(self.model, StreamPipeline) and self.model.calibrate:
+            return True
+        return is_calibrated(getattr(self.model, "estimator", self.model))
 
     @classmethod
     def _unit_test_params(cls):
@@ -180,7 +184,9 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
 
     def _check_calibrated(self):
         if not self._calibrates:
-            raise NotImplementedError("Probabilities need StreamPipeline(..., calibrate=True) as the model.")
+            raise NotImplementedError(
+                "Probabilities need a model that is StreamPipeline(..., calibrate=True) or has calibrate='platt'."
+            )
 
     def predict_many(self, X: Any) -> Any:
         """The predicted labels of the rows of a data frame, as a series."""

@@ -18,6 +18,7 @@ from frugalsvm.core.origin import origin_of_moments
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._base import KernelEstimator
 from frugalsvm.estimators._batches import Batches
+from frugalsvm.estimators._calibrated import n_held_out
 from frugalsvm.estimators._metric import check_metric, most_rows
 from frugalsvm.estimators._origin import absolute_rows
 from frugalsvm.estimators._scoring import rows_to_score
@@ -52,7 +53,10 @@ LANDMARKS = ("uniform", "kmeans++", "kmeans")
 _NEWTON_STEPS, _EPOCHS = 30, 20  # unless max_iter says otherwise
 
 # What the last `fit` left behind
-_RESULTS = ("C_", "path_", "best_validation_score_", "objective_", "suboptimality_bound_", "_n_fitted", "_n_iter")
+_RESULTS = (
+    "C_", "path_", "best_validation_score_", "objective_", "suboptimality_bound_", "calibration_", "_n_fitted",
+    "_n_iter",
+)  # fmt: skip
 
 
 def _generator(random_state):
@@ -80,6 +84,7 @@ class LowRankMachine(KernelEstimator):
     _n_iter: int
     _n_fitted: int
     _in_float32 = True
+    _calibrates = False  # with the validation rows
     _changed_in_place = ("_steps", "_rng")
 
     @property
@@ -163,6 +168,15 @@ class LowRankMachine(KernelEstimator):
 
     def _holds_out(self):
         return self.early_stopping or self._is_path()
+
+    def _validation_share(self, n_rows):
+        """The part of the rows that is held out."""
+        if self._holds_out():
+            return self.validation_fraction
+        return max(n_held_out(n_rows), 1) / n_rows if self._calibrates else 0.0
+
+    def _calibrate_with(self, training, parameters):
+        """Calibrate parameters with the validation rows."""
 
     def penalty_for(self, C, n_rows):
         """The penalty for a value of C and so many rows."""
@@ -300,8 +314,9 @@ class LowRankMachine(KernelEstimator):
     def _fit_batches(self, batches, targets, weights):
         """Learn rows that are read again in every pass."""
         n_rows, unit = targets.shape[1], self._unit(targets, weights)
-        if self._device() != "cpu" and self._is_path():
-            raise ValueError("A list of C needs validation rows: on a device, pass arrays to `fit`.")
+        if self._device() != "cpu" and (self._is_path() or self._calibrates):
+            what = "A list of C" if self._is_path() else "calibrate"
+            raise ValueError(f"{what} needs validation rows: on a device, pass arrays to `fit`.")
         weights = np.ones(n_rows, np.float32) if weights is None else weights.astype(np.float32)
         index = np.sort(
             self._rng.choice(n_rows, n_candidates(self.landmarks, self.n_components, n_rows), replace=False)
@@ -337,11 +352,12 @@ class LowRankMachine(KernelEstimator):
 
     def _train(self, storage, data, unit):
         """Learn rows in batch; returns the number of Newton steps or epochs."""
-        share = self.validation_fraction if self._holds_out() else 0.0
+        share = self._validation_share(data.n_rows)
         training = new_training(storage, data, self.new_loss(), self.fit_intercept, share, self._rng)
         options = training.options._replace(tolerance=self.tol, max_iter=self.max_iter or _NEWTON_STEPS, unit=unit)
         training = training._replace(options=options)
-        if self._is_path():
+        calibrates_first = self._calibrates and not self.early_stopping
+        if self._is_path() or (calibrates_first and self.solver == "newton"):
             return self._train_path(storage, training)
         problem = training.problem._replace(penalty=self.penalty_for(self.C, training.problem.n_rows))
         watcher = Watcher(training, self._quality, self.n_iter_no_change) if self.early_stopping else None
@@ -350,6 +366,10 @@ class LowRankMachine(KernelEstimator):
             n_iter, ended, n_most = solution.n_iter, solution.converged, options.max_iter
         else:
             n_most = self.max_iter or _EPOCHS
+            if calibrates_first:
+                held_out = run_epochs(self.solver, self.average, problem, self._map, n_most, None, self._rng)
+                self._calibrate_with(training, held_out[0])
+                problem = training.whole._replace(penalty=self.penalty_for(self.C, training.whole.n_rows))
             parameters, n_iter = run_epochs(self.solver, self.average, problem, self._map, n_most, watcher, self._rng)
             ended = n_iter < n_most
             if watcher is None:
@@ -357,6 +377,7 @@ class LowRankMachine(KernelEstimator):
         if watcher is not None:
             self._warn_if_watched_in_vain(watcher, ended, n_most)
             self.best_validation_score_ = watcher.best
+            self._calibrate_with(training, watcher.best_parameters)
             solution = certified(problem, watcher.best_parameters, options, self._rng)
         self._publish(storage, solution)
         return n_iter
@@ -367,15 +388,17 @@ class LowRankMachine(KernelEstimator):
         solutions = solve_path(training, penalties, self._rng)
         scores = [self._quality(*validation_scores(training, solution.parameters)) for solution in solutions]
         best = int(np.argmax(scores))
-        self.C_ = self._all_C()[best]
-        self.path_ = {
-            "C": np.array(self._all_C()),
-            "validation_score": np.array(scores),
-            "objective": np.array([s.objectives.sum() for s in solutions]),
-            "suboptimality_bound": np.array([(s.objectives - s.bounds).sum() for s in solutions]),
-        }
-        whole = training.whole._replace(penalty=self.penalty_for(self.C_, training.whole.n_rows))
-        start = solutions[best].parameters
+        C, start = self._all_C()[best], solutions[best].parameters
+        if self._is_path():
+            self.C_ = C
+            self.path_ = {
+                "C": np.array(self._all_C()),
+                "validation_score": np.array(scores),
+                "objective": np.array([s.objectives.sum() for s in solutions]),
+                "suboptimality_bound": np.array([(s.objectives - s.bounds).sum() for s in solutions]),
+            }
+        self._calibrate_with(training, start)
+        whole = training.whole._replace(penalty=self.penalty_for(C, training.whole.n_rows))
         self._publish(storage, solve(whole, training.sample, training.options, self._rng, start=start))
         return sum(each.n_iter for each in solutions)
 
@@ -458,9 +481,11 @@ class LowRankMachine(KernelEstimator):
             X = self._known_rows(X, AS_IT_IS)
             return device_values(arrays, self._map, self._raw_coefficients().T, X) + self._weights[:, -1]
         with blas_threads(None):
-            threads = self._threads()
-            X = rows_to_score(self, X, threads)
-            return linear_values(self._map, X, self._raw_coefficients(), threads) + self._weights[:, -1]
+            return self._values(rows_to_score(self, X, self._threads()))
+
+    def _values(self, X):
+        """Decision values of rows as the kernel sees them."""
+        return linear_values(self._map, X, self._raw_coefficients(), self._threads()) + self._weights[:, -1]
 
     @property
     def coef_(self):

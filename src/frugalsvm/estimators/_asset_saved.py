@@ -8,6 +8,7 @@ from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.estimators._saved import (
     LARGEST_SCORE,
     OPTIONAL,
+    calibration_for_prediction,
     check_loaded_parameters,
     place_is_sound,
     scores_are_bounded,
@@ -78,7 +79,7 @@ def _scores_are_bounded(model: Any, feature_map: Any) -> bool:
 
 def _prediction_state(model: Any) -> dict[str, Any]:
     """Coefficients of kernel values (or Fourier features): the whitening is for learning."""
-    own = {**vars(model), FOR_PREDICTION: True, "_steps": None, "_first": None}
+    own = {**vars(model), FOR_PREDICTION: True, "_steps": None, "_first": None, **calibration_for_prediction(model)}
     if model._map is not None:
         own["_weights"] = np.column_stack([model._raw_coefficients().T, model._weights[:, -1]])
         own["_n_fitted"] = max(model.t_, 1)

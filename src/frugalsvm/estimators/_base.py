@@ -8,7 +8,7 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -23,6 +23,7 @@ from frugalsvm.core.metric import Metric, seen_rows
 from frugalsvm.core.origin import Origin, followed, origin_at, relative
 from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.core.predict import confidence
+from frugalsvm.estimators._calibrated import CalibratedClassifier
 from frugalsvm.estimators._metric import importances, metric_for, rows_in_metric
 from frugalsvm.estimators._origin import absolute_rows, check_size, check_values, first_origin, relative_rows
 from frugalsvm.estimators._predictor import Predictor
@@ -197,11 +198,12 @@ class KernelEstimator(BaseEstimator):
         """Forget kernel values that are kept, because they may not be those of the model any more."""
 
 
-class StreamClassifier(ClassifierMixin, KernelEstimator):
+class StreamClassifier(CalibratedClassifier, KernelEstimator):
     """Base of classifiers that predict from scores and learn batch by batch, whatever their model is.
 
-    Subclasses define ``_scores`` (one column per output), ``_device_scores``, ``_start`` (an empty model), ``_learn``
-    (rows in an order) and, where they can meet new classes, ``_set_classes`` and the parameter ``new_classes``.
+    Subclasses define ``_scores`` (one column per output), ``_seen_scores``, ``_device_scores``, ``_start`` (an empty
+    model), ``_learn`` (rows in an order) and, where they can meet new classes, ``_set_classes`` and the parameter
+    ``new_classes``.
     """
 
     classes_: np.ndarray
@@ -296,11 +298,13 @@ class StreamClassifier(ClassifierMixin, KernelEstimator):
             )
         y, sample_weight = on_host(y), on_host(sample_weight)
         first = not hasattr(self, "classes_")
+        before = None if first else self.classes_
         X, y, seen = self._validated(X, y, reset=first)
         known = self._classes_after(first, seen, classes)
         labels = encoded_labels(y, seen, known, may_grow=self._may_grow)
         weights = example_weights(sample_weight, self.class_weight, X, known, labels)
         if first:
+            self._forget_calibration()
             random_state = check_random_state(self.random_state)
             X = self._with_metric(X, _signs_of(labels, known), weights, random_state, whole=False)
             self._start(X, known, random_state)
@@ -311,7 +315,8 @@ class StreamClassifier(ClassifierMixin, KernelEstimator):
             self._set_classes(known)
         X = self._follow(X)
         if len(known) > 1:  # until then there is nothing to tell apart
-            self._learn(X, labels, weights, np.arange(X.shape[0]))
+            judged = np.searchsorted(known, known if first else before)  # others have no decision values yet
+            self._learn_batch(X, labels, weights, judged, first=first)
 
     def query(self, X, n=1):
         """Which rows of an unlabeled pool to label next: those that the model is least sure of.
@@ -447,8 +452,13 @@ class OnlineClassifier(StreamClassifier):
             prepare_to_learn(self)
             attempt.begin()
             self._set_classes(classes)
+            if self._judges_on_its_way:
+                self._forget_calibration()
         else:
             forget_learned(self)
+            self._forget_calibration()
+            if self._is_judged_apart(X.shape[0]):
+                self._calibrate_apart(X, y, weights)
             X = self._with_metric(X, _signs_of(labels, classes), weights, random_state, whole=True)
             self._start(X, classes, random_state)
             X = self._with_origin(X, whole=True)
@@ -463,8 +473,12 @@ class OnlineClassifier(StreamClassifier):
         return getattr(self, "max_iter", 1)
 
     def _passes(self, X, labels, weights, random_state):
-        for _ in range(self._n_passes):
-            self._learn(X, labels, weights, self._order(X.shape[0], random_state))
+        orders = (self._order(X.shape[0], random_state) for _ in range(self._n_passes))
+        if self.calibrate is not None and not hasattr(self, "calibration_"):
+            self._learn_calibrating(X, labels, weights, orders)
+            return
+        for order in orders:
+            self._learn(X, labels, weights, order)
 
     def _order(self, n_rows, random_state):
         if not self.shuffle:
@@ -504,6 +518,11 @@ class OnlineClassifier(StreamClassifier):
     def _scores(self, X) -> np.ndarray:
         check_is_fitted(self)
         return scores_by_blocks(self, X, self._scorer())
+
+    def _seen_scores(self, X) -> np.ndarray:
+        scorer = self._scorer()
+        with self._products_with(int(scorer.expansion.counts[0]["n_slots"]), X.shape[0]):
+            return scorer.scores(X)
 
     def _scorer(self) -> Scorer:
         """The model, ready to score rows: what does not depend on them is done once."""

@@ -26,6 +26,7 @@ __all__ = [
     "LARGEST_SCORE",
     "OPTIONAL",
     "as_predictor",
+    "calibration_for_prediction",
     "check_loaded_parameters",
     "expansion_is_sound",
     "kept_for_prediction",
@@ -44,11 +45,10 @@ OPTIONAL = {
     "feature_names_in_": are_names,
     "_origin": or_none(part("origin")),
     "_metric": or_none(part("metric")),
+    "calibration_": part("calibration"),
 }
 
-_SWITCHES = (
-    "shuffle", "warm_start", "fit_intercept", "early_stopping", "process", "cached", "batch", "calibrate",
-)  # fmt: skip
+_SWITCHES = ("shuffle", "warm_start", "fit_intercept", "early_stopping", "process", "cached", "batch")
 _ROOMS, _LARGEST_ROOM = ("budget", "n_components", "n_steps"), 2**26  # parameters that memory is reserved for
 # Scores stay finite for rows as they come: |f(x)| is at most this times sqrt(K(x, x)).
 LARGEST_SCORE = {"f4": 1e30, "f8": 1e250}
@@ -146,7 +146,12 @@ def kept_for_prediction(model: Any) -> dict[str, Any]:
     own = {name: value for name, value in vars(model).items() if name in (*_KEPT, *model._get_param_names())}
     if model.origin_ is not None and model.origin_.is_zero:
         own.pop("_origin", None)  # only learning would move it
-    return {**own, FOR_PREDICTION: True}
+    return {**own, **calibration_for_prediction(model), FOR_PREDICTION: True}
+
+
+def calibration_for_prediction(model: Any) -> dict[str, Any]:
+    """Its calibration, without what that learns on with; nothing if there is none."""
+    return {"calibration_": model.calibration_.for_prediction()} if "calibration_" in vars(model) else {}
 
 
 def as_predictor(model: Any) -> dict[str, Any]:

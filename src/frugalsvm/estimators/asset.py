@@ -1,15 +1,19 @@
 """ASSET as a scikit-learn classifier."""
 
+import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
+from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.namespace import HOST, on_host
 from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._base import StreamClassifier
+from frugalsvm.estimators._calibrated import Judged, check_calibrate
 from frugalsvm.estimators._validation import distinct_labels, encoded_labels, example_weights
 from frugalsvm.estimators._warnings import warn_after_fit
 from frugalsvm.lowrank.targets import accuracy, class_targets
+from frugalsvm.lowrank.training import validation_scores
 from frugalsvm.persist.values import is_classes
 
 __all__ = ["ASSETClassifier"]
@@ -103,6 +107,9 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
     memory_limit : str, default=None
         On a GPU: limit for rows, features and what is computed from them; None is most of the free memory. What does
         not fit is computed again in every pass, and rows that do not fit are sent again.
+    calibrate : {"platt", "isotonic"} or None, default=None
+        Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
+        increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads; None is one, -1 all cores. `fit`, predictions and the features of `partial_fit` go through rows in
         blocks, side by side; subgradient steps are taken one after another. Results are the same up to rounding.
@@ -138,6 +145,8 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
     metric_, feature_importances_ : ndarray
         With a metric: what rows are multiplied by, shape (n_features,) or (n_directions, n_features), and the share
         that each feature has in distances then.
+    calibration_ : object
+        With ``calibrate``: what turns decision values into probabilities; it has ``probabilities(values)``.
     n_features_in_ : int
 
     References
@@ -187,6 +196,7 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         device="cpu",
         dtype="float32",
         memory_limit=None,
+        calibrate=None,
         n_jobs=None,
         random_state=None,
     ):
@@ -217,6 +227,7 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         self.device = device
         self.dtype = dtype
         self.memory_limit = memory_limit
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -253,6 +264,35 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         return class_targets(arrays, y, len(self.classes_))
 
     _quality = staticmethod(accuracy)
+
+    # --- probabilities --------------------------------------------------------------------------------------
+
+    def _check_params(self):
+        check_calibrate(self.calibrate)
+        super()._check_params()
+
+    @property
+    def _calibrates(self):  # type: ignore[override]
+        return self.calibrate is not None
+
+    def _calibrate_with(self, training, parameters):
+        if not self._calibrates:
+            return
+        scores, targets, weights = validation_scores(training, parameters)
+        labels = (targets[0] > 0).astype(np.int64) if len(targets) == 1 else targets.argmax(axis=0)
+        known = np.flatnonzero(weights)
+        weights = weights[known].astype(np.float64)
+        self._forget_calibration()
+        self._calibrate([Judged(scores.T[known].astype(np.float64), labels[known], weights)])
+
+    def _seen_scores(self, X):
+        if self.t_ == 0 or self._map is None:  # rows wait for landmarks
+            return None
+        with blas_threads(None):
+            return self._values(on_host(X))
+
+    def _learn_some(self, X, labels, weights, rows):
+        self._learn(X[rows], labels[rows], None if weights is None else weights[rows], None)
 
     # --- streams --------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from frugalsvm.budgeted.sgd import Parts
 from frugalsvm.budgeted.strategies import VARIANTS, new_variant
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.schedules import PassiveAggressive
+from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
 from frugalsvm.estimators.learner import OneVsRestLearners
 
@@ -48,6 +49,9 @@ class BPAClassifier(OneVsRestLearners):
         Weights of the classes, factors of ``C`` ("balanced" in `fit` only).
     warm_start : bool, default=False
         Whether `fit` goes on from the present model.
+    calibrate : {"platt", "isotonic"} or None, default=None
+        Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
+        increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for learning classes side by side; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
@@ -70,6 +74,8 @@ class BPAClassifier(OneVsRestLearners):
         Examples learned from.
     n_iter_ : int
         Passes made by the last `fit`.
+    calibration_ : object
+        With ``calibrate``: what turns decision values into probabilities; it has ``probabilities(values)``.
     n_features_in_ : int
 
     See Also
@@ -107,6 +113,7 @@ class BPAClassifier(OneVsRestLearners):
         shuffle=True,
         class_weight=None,
         warm_start=False,
+        calibrate=None,
         n_jobs=None,
         random_state=None,
     ):
@@ -121,12 +128,14 @@ class BPAClassifier(OneVsRestLearners):
         self.shuffle = shuffle
         self.class_weight = class_weight
         self.warm_start = warm_start
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _check_params(self):
         check_choice("variant", self.variant, VARIANTS)
         check_choice("kernel", self.kernel, KERNELS)
+        check_calibrate(self.calibrate)
         check_positive("C", self.C)
         check_count("max_iter", self.max_iter)
         slots_for_budget(self.budget, 1)

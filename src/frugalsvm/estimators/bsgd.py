@@ -24,6 +24,7 @@ from frugalsvm.core.losses import MARGIN, hinge_for
 from frugalsvm.core.outputs import n_outputs_for, with_classes
 from frugalsvm.core.schedules import LEARNERS, new_schedule
 from frugalsvm.estimators._base import bytes_per_slot
+from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._metric import check_metric
 from frugalsvm.estimators._saved import (
     CLASSIFIER,
@@ -111,6 +112,9 @@ class BSGDClassifier(BudgetedClassifier):
         Whether `fit` goes on from the present model.
     new_classes : {"error", "grow"}, default="error"
         What `partial_fit` does with labels that it was not told of.
+    calibrate : {"platt", "isotonic"} or None, default=None
+        Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
+        increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for learning with budgets of thousands; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
@@ -143,6 +147,8 @@ class BSGDClassifier(BudgetedClassifier):
     metric_, feature_importances_ : ndarray
         With a metric: what rows are multiplied by, shape (n_features,) or (n_directions, n_features), and the share
         that each feature has in distances then.
+    calibration_ : object
+        With ``calibrate``: what turns decision values into probabilities; it has ``probabilities(values)``.
     n_features_in_ : int
 
     Notes
@@ -193,6 +199,7 @@ class BSGDClassifier(BudgetedClassifier):
         average=False,
         warm_start=False,
         new_classes="error",
+        calibrate=None,
         n_jobs=None,
         random_state=None,
         device="cpu",
@@ -214,6 +221,7 @@ class BSGDClassifier(BudgetedClassifier):
         self.average = average
         self.warm_start = warm_start
         self.new_classes = new_classes
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.device = device
@@ -226,6 +234,7 @@ class BSGDClassifier(BudgetedClassifier):
         check_choice("new_classes", self.new_classes, ("error", "grow"))
         check_choice("kernel", self.kernel, KERNELS)
         check_metric(self.metric, self.kernel)
+        check_calibrate(self.calibrate)
         self._check_schedule()
         if self.budget is not None:
             self._check_policy()
@@ -318,6 +327,10 @@ class BSGDClassifier(BudgetedClassifier):
     def _scores(self, X):
         arrays = arrays_on(self.device)
         return self._device_scores(X, arrays) if arrays.is_torch else super()._scores(X)
+
+    @property
+    def _judges_on_its_way(self):  # type: ignore[override]
+        return self.average != "post"
 
     def _finish(self, X, labels, weights, random_state):
         """The post-pass: it learns and averages coefficients of fixed support vectors."""

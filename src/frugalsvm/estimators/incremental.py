@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from frugalsvm._threads import ONE_THREAD, Threads, blas_threads, thread_count
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators._base import OnlineClassifier
+from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._incremental_saved import INCREMENTAL
 from frugalsvm.estimators._lookup import indices_of_ids, indices_of_rows
 from frugalsvm.estimators._scoring import Scorer
@@ -84,6 +85,9 @@ class IncrementalSVC(OnlineClassifier):
         takes it, and leaves the model as it was. None is no limit.
     class_weight : dict, "balanced" or None, default=None
         Factors of ``C`` for the classes, for the examples learned from now on ("balanced" in `fit` only).
+    calibrate : {"platt", "isotonic"} or None, default=None
+        Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
+        increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for learning pairs of classes side by side; None is one, -1 all cores.
 
@@ -122,6 +126,8 @@ class IncrementalSVC(OnlineClassifier):
         Examples learned since the last `fit`.
     n_kernel_evals_ : int
         Kernel values computed in training.
+    calibration_ : object
+        With ``calibrate``: what turns decision values into probabilities; it has ``probabilities(values)``.
     n_features_in_ : int
 
     See Also
@@ -181,6 +187,7 @@ class IncrementalSVC(OnlineClassifier):
         cache_size=200,
         max_memory=None,
         class_weight=None,
+        calibrate=None,
         n_jobs=None,
     ):
         self.C = C
@@ -191,10 +198,12 @@ class IncrementalSVC(OnlineClassifier):
         self.cache_size = cache_size
         self.max_memory = max_memory
         self.class_weight = class_weight
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
 
     def _check_params(self):
         check_choice("kernel", self.kernel, KERNELS)
+        check_calibrate(self.calibrate)
         check_positive("C", self.C)
         check_positive("cache_size", self.cache_size)
         if self.max_memory is not None:
@@ -282,6 +291,11 @@ class IncrementalSVC(OnlineClassifier):
             ids = np.arange(self._n_learned, self._n_learned + len(labels))
             self._examples = self._examples.and_also(Examples(ids, labels, slots))
             self._n_learned += len(labels)
+
+    _judges_on_its_way = False  # rows keep their order, which may be that of their labels
+
+    def _learn_some(self, X, labels, weights, rows):
+        self._learn(X[rows], labels[rows], None if weights is None else weights[rows], np.arange(len(rows)))
 
     def _move_to(self, C):
         """The solution for another C."""

@@ -23,6 +23,7 @@ from frugalsvm.dual.online import DualSolver, finish, learn, new_solver, remembe
 from frugalsvm.dual.selective_sampling import SELECTIONS, PackedSupport, most_informative, selected_rows
 from frugalsvm.dual.state import support_of, trimmed
 from frugalsvm.estimators._base import OnlineClassifier
+from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._dual_saved import with_learner
 from frugalsvm.estimators._metric import check_metric
 from frugalsvm.estimators._renamed import takes_old_names, warned
@@ -128,6 +129,10 @@ class DualClassifier(OnlineClassifier):
     def _learn_rows(self, X, labels, boxes, order):
         self._learner = self._current_learner()
         self._solver = learn(self._learner, self._solver, X, labels, boxes, order, self._slot_of_row)
+
+    @property
+    def _judges_on_its_way(self):  # type: ignore[override]
+        return self.selection == "random"
 
     def _passes(self, X, labels, weights, random_state):
         self._slot_of_row = remembered(X.shape[0]) if self.max_iter > 1 else None
@@ -324,6 +329,9 @@ class LASVMClassifier(DualClassifier):
         Factors of ``C`` for the classes ("balanced" in `fit` only).
     warm_start : bool, default=False
         Whether `fit` goes on from the present model.
+    calibrate : {"platt", "isotonic"} or None, default=None
+        Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
+        increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for matrix products in learning that are large; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
@@ -357,6 +365,8 @@ class LASVMClassifier(DualClassifier):
     metric_, feature_importances_ : ndarray
         With a metric: what rows are multiplied by, shape (n_features,) or (n_directions, n_features), and the share
         that each feature has in distances then.
+    calibration_ : object
+        With ``calibrate``: what turns decision values into probabilities; it has ``probabilities(values)``.
     n_features_in_ : int
 
     See Also
@@ -421,6 +431,7 @@ class LASVMClassifier(DualClassifier):
         shuffle=True,
         class_weight=None,
         warm_start=False,
+        calibrate=None,
         n_jobs=None,
         random_state=None,
     ):
@@ -446,6 +457,7 @@ class LASVMClassifier(DualClassifier):
         self.shuffle = shuffle
         self.class_weight = class_weight
         self.warm_start = warm_start
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -466,6 +478,7 @@ class LASVMClassifier(DualClassifier):
     def _check_params(self):
         check_choice("variant", self.variant, VARIANTS)
         check_choice("kernel", self.kernel, KERNELS)
+        check_calibrate(self.calibrate)
         check_metric(self.metric, self.kernel)
         check_choice("step_type", self.step_type, STEP_TYPES)
         check_choice("finish", self.finish, (True, False, "auto"))
@@ -490,8 +503,16 @@ class LASVMClassifier(DualClassifier):
     def _current_learner(self):
         return self._new_learner(self._kernel, None)
 
+    @property
+    def _finishes(self):
+        return self.variant == "lasvm" if self.finish == "auto" else bool(self.finish)
+
+    @property
+    def _judges_on_its_way(self):
+        return super()._judges_on_its_way and not self._finishes
+
     def _finish(self, X, labels, weights, random_state):
-        if self.variant == "lasvm" if self.finish == "auto" else self.finish:
+        if self._finishes:
             most = max(MOST_STEPS, 100 * int(self.n_members_.sum()))
             with blas_threads(self.n_jobs):
                 n_steps = finish(self._learner, self._solver, self.tol, most)

@@ -5,6 +5,7 @@ from frugalsvm.budgeted.sgd import Parts
 from frugalsvm.budgeted.strategies import MULTI_CLASS, STRATEGIES, new_strategy
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.schedules import new_schedule
+from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
 from frugalsvm.estimators.learner import OneVsRestLearners
 
@@ -70,6 +71,9 @@ class BudgetedPerceptron(OneVsRestLearners):
         Weights of the classes ("balanced" in `fit` only).
     warm_start : bool, default=False
         Whether `fit` goes on from the present model.
+    calibrate : {"platt", "isotonic"} or None, default=None
+        Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
+        increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for learning classes side by side where each has a learner of its own; None is one,
         -1 all cores.
@@ -93,6 +97,8 @@ class BudgetedPerceptron(OneVsRestLearners):
         Examples learned from.
     n_iter_ : int
         Passes made by the last `fit`.
+    calibration_ : object
+        With ``calibrate``: what turns decision values into probabilities; it has ``probabilities(values)``.
     n_features_in_ : int
 
     See Also
@@ -139,6 +145,7 @@ class BudgetedPerceptron(OneVsRestLearners):
         shuffle=True,
         class_weight=None,
         warm_start=False,
+        calibrate=None,
         n_jobs=None,
         random_state=None,
     ):
@@ -156,6 +163,7 @@ class BudgetedPerceptron(OneVsRestLearners):
         self.shuffle = shuffle
         self.class_weight = class_weight
         self.warm_start = warm_start
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -163,6 +171,7 @@ class BudgetedPerceptron(OneVsRestLearners):
         check_choice("strategy", self.strategy, STRATEGIES)
         check_choice("margin", self.margin, (0, 1))
         check_choice("kernel", self.kernel, KERNELS)
+        check_calibrate(self.calibrate)
         check_positive("eta0", self.eta0)
         check_positive("alpha", self.alpha, zero=True)
         check_count("max_iter", self.max_iter)

@@ -7,6 +7,7 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.rng import new_rng
 from frugalsvm.dual.online import new_work
 from frugalsvm.dual.tracking import make_rounds, mean_of_round, new_tracking
+from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._dual_saved import with_learner
 from frugalsvm.estimators._validation import check_choice, check_count
 from frugalsvm.estimators.lasvm import DualClassifier
@@ -66,6 +67,9 @@ class TrackingSVC(DualClassifier):
         Factors of ``C`` for the classes ("balanced" in `fit` only).
     warm_start : bool, default=False
         Whether `fit` goes on from the present model.
+    calibrate : {"platt", "isotonic"} or None, default=None
+        Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
+        increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for matrix products in learning that are large; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
@@ -93,6 +97,8 @@ class TrackingSVC(DualClassifier):
         Examples learned from.
     n_iter_ : int
         Passes made by the last `fit`.
+    calibration_ : object
+        With ``calibrate``: what turns decision values into probabilities; it has ``probabilities(values)``.
     n_features_in_ : int
 
     References
@@ -132,6 +138,7 @@ class TrackingSVC(DualClassifier):
         shuffle=True,
         class_weight=None,
         warm_start=False,
+        calibrate=None,
         n_jobs=None,
         random_state=None,
     ):
@@ -153,11 +160,13 @@ class TrackingSVC(DualClassifier):
         self.shuffle = shuffle
         self.class_weight = class_weight
         self.warm_start = warm_start
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _check_params(self):
         check_choice("kernel", self.kernel, KERNELS)
+        check_calibrate(self.calibrate)
         check_count("n_steps", self.n_steps)
         self._check_dual_params()
         if self.batch and self.selection != "random":
@@ -183,6 +192,10 @@ class TrackingSVC(DualClassifier):
         with blas_threads(self.n_jobs):
             state, cache = self._solver
             make_rounds(tracking, self.max_iter * X.shape[0], state, cache, new_work(state))
+
+    @property
+    def _judges_on_its_way(self):
+        return super()._judges_on_its_way and not self.batch
 
     def _slot_coefficients(self):
         coef = super()._slot_coefficients()

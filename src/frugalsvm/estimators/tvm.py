@@ -9,6 +9,7 @@ from frugalsvm.core.expansion import coefficients
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.outputs import joined, n_outputs_for, signs
 from frugalsvm.estimators._base import OnlineClassifier
+from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._origin import absolute_rows
 from frugalsvm.estimators._saved import (
     CLASSIFIER,
@@ -96,6 +97,9 @@ class TVMClassifier(OnlineClassifier):
         Weights of the classes ("balanced" in `fit` only).
     warm_start : bool, default=False
         Whether `fit` goes on from the present model.
+    calibrate : {"platt", "isotonic"} or None, default=None
+        Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
+        increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for learning outputs side by side; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
@@ -124,6 +128,8 @@ class TVMClassifier(OnlineClassifier):
         Examples learned from.
     n_iter_ : int
         Passes made by the last `fit`.
+    calibration_ : object
+        With ``calibrate``: what turns decision values into probabilities; it has ``probabilities(values)``.
     n_features_in_ : int
 
     See Also
@@ -179,6 +185,7 @@ class TVMClassifier(OnlineClassifier):
         shuffle=True,
         class_weight=None,
         warm_start=False,
+        calibrate=None,
         n_jobs=None,
         random_state=None,
     ):
@@ -197,11 +204,13 @@ class TVMClassifier(OnlineClassifier):
         self.shuffle = shuffle
         self.class_weight = class_weight
         self.warm_start = warm_start
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _check_params(self):
         check_choice("kernel", self.kernel, KERNELS)
+        check_calibrate(self.calibrate)
         check_choice("merge_space", self.merge_space, MERGE_SPACES)
         check_choice("one_sided", self.one_sided, (True, False))
         check_count("budget", self.budget, least=2)

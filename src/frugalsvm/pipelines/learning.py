@@ -10,10 +10,10 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.multiclass import unique_labels
 
+from frugalsvm.calibration import PlattCalibration
 from frugalsvm.estimators._metric import learns_metric
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_choice, check_count, distinct_labels, encoded_labels
-from frugalsvm.pipelines.calibration import Calibration, settled, updated
 from frugalsvm.pipelines.encoder import joined
 from frugalsvm.pipelines.imputer import STRATEGIES, MissingValueFiller
 from frugalsvm.pipelines.mapping import check_enough_rows, check_map, fitted_map, mapped
@@ -266,13 +266,13 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         if not known.size:
             return self.calibration_
         weights = None if rows.weights is None else rows.weights[known]
-        return updated(self.calibration_, decision_values(self.estimator_, X[known]), indices[known], weights)
+        return self.calibration_.updated(decision_values(self.estimator_, X[known]), indices[known], weights)
 
     def _calibrate_held_out(self, X, rows, method):
         """The first calibration: every fifth row is judged by a model of the others, which is thrown away."""
         if not self.calibrate:
             return
-        self.calibration_ = Calibration()
+        self.calibration_ = PlattCalibration()
         is_out = np.arange(len(rows.y)) % HELD_OUT == HELD_OUT - 1
         weights = rows.weights
         if weights is not None:
@@ -286,7 +286,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         self._teach(model, X[kept], part, method, None)
         indices = np.searchsorted(model.classes_, rows.y[out])
         out_weights = None if weights is None else weights[out]
-        self.calibration_ = settled(decision_values(model, X[out]), indices, out_weights)
+        self.calibration_ = PlattCalibration.settled(decision_values(model, X[out]), indices, out_weights)
 
     # --- before the first rows are learned -----------------------------------------------------------------
 

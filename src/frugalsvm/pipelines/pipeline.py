@@ -5,8 +5,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm.calibration import PlattCalibration
+from frugalsvm.estimators._calibrated import is_calibrated
 from frugalsvm.estimators._unchanged import unchanged_on_error
-from frugalsvm.pipelines.calibration import Calibration, probabilities, updated_by_one
 from frugalsvm.pipelines.learning import LearningPipeline, decision_values
 from frugalsvm.pipelines.one_row import row_path_for
 from frugalsvm.pipelines.rows import check_lengths, matrix_of, split_input
@@ -16,7 +17,7 @@ __all__ = ["StreamPipeline"]
 
 
 def _has_probabilities(pipeline) -> bool:
-    return bool(pipeline.calibrate)
+    return bool(pipeline.calibrate) or is_calibrated(pipeline.estimator)
 
 
 def _classifies(pipeline) -> bool:
@@ -51,10 +52,12 @@ class StreamPipeline(LearningPipeline):
         can be 0, which is the first batch. If the estimator learns its metric (``metric="auto"``, "diag" or "full"),
         2000 rows at least are held back for it.
     calibrate : bool, default=False
-        Whether to have `predict_proba`: before a batch is learned, its decision values ``f`` update the slope ``a`` of
-        ``sigmoid(a f)``, or of ``softmax(a f)`` with several outputs. Rows that come at once (those of the warm-up, and
-        of `fit`) are calibrated on every fifth row, judged by a model of the others. Large batches are judged by the
-        model before them, so that probabilities, unlike predictions, depend a little on batch sizes.
+        Whether to have `predict_proba`: before a batch is learned, its decision values ``f`` update the slopes ``a``,
+        one on each side of zero, of ``sigmoid(a f)``, or of ``softmax(a f)`` with several outputs. Rows that come at
+        once (those of the warm-up, and of `fit`) are calibrated on every fifth row, judged by a model of the others.
+        Large batches are judged by the model before them, so that probabilities, unlike predictions, depend a little on
+        batch sizes. Without it, the pipeline has the probabilities of an estimator that is calibrated itself
+        (``BSGDClassifier(calibrate="isotonic")``).
     feature_map : transformer, default=None
         From scaled numbers and encoded columns to the features that the estimator learns from: any transformer of
         scikit-learn's kind, such as `RBFSampler`, `Nystroem` or `PolynomialFeatures`. A copy of it is fitted on the
@@ -70,8 +73,8 @@ class StreamPipeline(LearningPipeline):
     scaler_ : StreamingScaler or None
     encoder_ : ColumnEncoder or None
     feature_map_ : transformer or None
-    calibration_ : Calibration
-        With ``slope``, the factor ``a``; if ``calibrate``.
+    calibration_ : PlattCalibration
+        With ``slope`` and ``slope_below``, the factors; if ``calibrate``.
     classes_ : ndarray of shape (n_classes,)
     n_held_ : int
         Number of rows that are held back.
@@ -194,10 +197,11 @@ class StreamPipeline(LearningPipeline):
         """
         path = self._row_path()
         if path is not None:
-            scores = path.scores(x) if self.calibrate else None
+            calibrated = [each for each in (self, self.estimator_) if getattr(each, "calibrate", None)]
+            scores = path.scores(x) if calibrated else None
             if path.learn(x, y):
-                if scores is not None:
-                    self.calibration_ = updated_by_one(self.calibration_, scores, path.index_of(y))
+                for each in calibrated if scores is not None else ():
+                    each.calibration_ = each.calibration_.updated_by_one(scores, path.index_of(y))
                 left = path.watched()
                 if left is not None:
                     self._tell_left(left)
@@ -265,7 +269,9 @@ class StreamPipeline(LearningPipeline):
         X, answering = self._features(X)
         if answering is None or len(answering.classes_) < 2:
             return np.ones((X.shape[0], 1))
-        return probabilities(answering.calibration_, decision_values(answering.estimator_, X))
+        if not self.calibrate:
+            return answering.estimator_.predict_proba(X)
+        return answering.calibration_.probabilities(decision_values(answering.estimator_, X))
 
     def score(self, X, y, sample_weight=None):
         """Accuracy of a classifier, R^2 of a regressor."""
@@ -292,9 +298,10 @@ class StreamPipeline(LearningPipeline):
         scores = self._row_scores(x)
         if scores is None:
             return self.predict_proba(self._batch_of(x))[0]
-        return probabilities(self.calibration_, scores[None])[0]
+        calibrated = self if self.calibrate else self.estimator_
+        return calibrated.calibration_.probabilities(scores[None])[0]
 
     @property
     def slope_(self) -> float:
-        """The factor of the decision values in the probabilities."""
-        return getattr(self, "calibration_", Calibration()).slope
+        """The factor of decision values from zero upwards in the probabilities."""
+        return getattr(self, "calibration_", PlattCalibration()).slope

@@ -1,0 +1,288 @@
+"""Platt scaling that keeps predictions: two slopes turn decision values into probabilities.
+
+``t(f) = a f`` for ``f >= 0`` and ``b f`` below, both slopes positive; ``p = sigmoid(t(f))`` with one output, ``p =
+softmax(t(f))`` with several. That keeps the order of the decision values, and zero stays one half, so that the most
+probable class is always the predicted one. A sigmoid with an intercept, as Platt had it, would not do that; two slopes
+fit classes of different sizes as well. As little as Platt's, these probabilities are ever 0 or 1: of n rows, the part
+``1 / (n + 2)`` goes to all classes alike.
+
+The logarithms of the slopes make Newton steps of online logistic regression: the gradient of the rows at hand over the
+Fisher information of those so far. Old ones are forgotten slowly, because decision values change their scale while a
+model learns.
+
+J. Platt (1999). Probabilistic outputs for support vector machines and comparisons to regularized likelihood methods.
+Advances in Large Margin Classifiers.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frugalsvm._stored import NOT_NEGATIVE, stored
+from frugalsvm.calibration.agreement import of_several, of_two
+
+__all__ = ["MEMORY", "PlattCalibration"]
+
+MEMORY = 10_000.0  # rows after which a share of 1/e of the information is left
+LARGEST_STEP = 0.5  # of the logarithm of a slope, for one batch
+LARGEST_LOG = 30.0
+PASSES = 50
+_LEAST_INFORMATION = 1e-12
+_SO_MANY = 1e17  # rows that there is no doubt
+_TIE = 1.0  # information at the beginning that the slopes are equal; that each is usual is 1
+
+
+def _with_two_slopes(fields: dict[str, Any]) -> dict[str, Any]:
+    """What files have that were written when there was one slope."""
+    if "log_slope_below" in fields:
+        return fields
+    half = fields["information"] / 2.0
+    return {
+        **fields, "log_slope_below": fields["log_slope"], "information": half, "information_below": half,
+        "information_shared": 0.0, "n_rows": _SO_MANY,
+    }  # fmt: skip
+
+
+class _Derivatives(NamedTuple):
+    """Log loss of rows; its gradient with respect to the logarithms of both slopes, and its Fisher information."""
+
+    loss: float
+    above: float
+    below: float
+    fisher: float
+    fisher_below: float
+    fisher_shared: float
+
+
+@stored(
+    "calibration",
+    ranges={
+        **dict.fromkeys(("log_slope", "log_slope_below"), (-LARGEST_LOG, LARGEST_LOG)),
+        **dict.fromkeys(("information", "information_below", "n_rows"), NOT_NEGATIVE),
+    },
+    earlier=_with_two_slopes,
+)
+class PlattCalibration(NamedTuple):
+    """Where the calibration stands: slopes, and a matrix of what is known of them."""
+
+    log_slope: float = 0.0  # of decision values from zero upwards
+    information: float = 1.0  # at the beginning: slopes are around 1
+    log_slope_below: float = 0.0  # of negative ones
+    information_below: float = 1.0
+    information_shared: float = 0.0
+    n_rows: float = 0.0  # that it has learned from and not forgotten
+
+    @property
+    def slope(self) -> float:
+        """The factor of decision values from zero upwards."""
+        return math.exp(self.log_slope)
+
+    @property
+    def slope_below(self) -> float:
+        """The factor of negative decision values."""
+        return math.exp(self.log_slope_below)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it has not learned anything."""
+        return self == PlattCalibration()
+
+    def is_sound(self, sizes) -> bool:
+        """Whether the information is a matrix of squares."""
+        return self.information_shared**2 <= self.information * self.information_below * (1.0 + 1e-9)
+
+    # --- learning ---------------------------------------------------------------------------------------------
+
+    def updated(self, values, labels, weights=None, memory: float = math.inf) -> "PlattCalibration":
+        """The calibration after rows with these decision values and labels (indices of the classes).
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_outputs)
+        labels : ndarray of int of shape (n_rows,)
+        weights : ndarray of shape (n_rows,), default=None
+        memory : float
+            Rows after which a share of 1/e of the information is left, `MEMORY` at most.
+
+        Returns
+        -------
+        PlattCalibration
+        """
+        n_rows = float(len(labels) if weights is None else weights.sum())
+        kept = math.exp(-n_rows / min(memory, MEMORY))
+        return self._stepped(_derivatives(self, values, labels, weights), kept, n_rows)
+
+    def updated_by_one(self, values, label: int) -> "PlattCalibration":
+        """`updated` for one row, by scalars: a tenth of the time."""
+        derivatives = _of_one_output if len(values) == 1 else _of_one_row
+        return self._stepped(derivatives(self, values, label), math.exp(-1.0 / MEMORY), 1.0)
+
+    def _stepped(self, found: _Derivatives, kept: float, n_rows: float) -> "PlattCalibration":
+        information = max(self.information * kept + found.fisher, _LEAST_INFORMATION)
+        below = max(self.information_below * kept + found.fisher_below, _LEAST_INFORMATION)
+        shared = self.information_shared * kept + found.fisher_shared
+        step, step_below = _newton_step(found.above, found.below, information, below, shared)
+        return PlattCalibration(
+            _limited(self.log_slope - step), information, _limited(self.log_slope_below - step_below), below, shared,
+            self.n_rows * kept + n_rows,
+        )  # fmt: skip
+
+    @classmethod
+    def settled(cls, values, labels, weights=None) -> "PlattCalibration":
+        """The calibration of rows that are all there: the most probable slopes.
+
+        Before anything is known, slopes are such that usual decision values become about 1, and about equal.
+        """
+        start = _limited(-math.log(max(float(np.abs(values).mean()), math.exp(-LARGEST_LOG))))
+        if weights is not None:
+            weights = weights / max(float(weights.mean()), 1e-300)
+        now, found = cls(start, 1.0, start), None
+        for _ in range(PASSES):
+            found = found or _with_prior(_derivatives(now, values, labels, weights), now, start)
+            step, step_below = _newton_step(found.above, found.below, *found[3:])
+            moved, there = now, found
+            for factor in (1.0, 0.5, 0.25, 0.125):  # a step may be too long: the loss is not convex
+                slope, below = _limited(now.log_slope - factor * step), now.log_slope_below - factor * step_below
+                moved = now._replace(log_slope=slope, log_slope_below=_limited(below))
+                there = _with_prior(_derivatives(moved, values, labels, weights), moved, start)
+                if there.loss <= found.loss:
+                    break
+            now, found = moved, there
+            if max(abs(step), abs(step_below)) < 1e-6:
+                break
+        information, below, shared = found[3:]
+        n_rows = float(min(len(labels), MEMORY))
+        return cls(now.log_slope, information, now.log_slope_below, below, shared, n_rows)
+
+    def for_prediction(self) -> "PlattCalibration":
+        """What predictions need of it."""
+        return self
+
+    # --- probabilities ----------------------------------------------------------------------------------------
+
+    def probabilities(self, values) -> np.ndarray:
+        """Probabilities of the classes; the class that is predicted has the highest.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_outputs)
+            Decision values.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from frugalsvm.calibration import PlattCalibration
+        >>> PlattCalibration(n_rows=1000).probabilities(np.array([[2.0], [0.0]])).round(3)
+        array([[0.12, 0.88],
+               [0.5 , 0.5 ]])
+        >>> PlattCalibration().probabilities(np.array([[0.0]])).argmax()  # as in `predict`, zero is the second class
+        np.int64(1)
+        """
+        values = np.asarray(values, np.float64)
+        scaled = self.slope * np.maximum(values, 0.0) + self.slope_below * np.minimum(values, 0.0)
+        if values.shape[1] == 1:
+            return of_two(0.5 * (1.0 + np.tanh(0.5 * scaled[:, 0])), values[:, 0], self._doubt)
+        return of_several(np.exp(scaled - scaled.max(axis=1, keepdims=True)), values, self._doubt)
+
+    @property
+    def _doubt(self) -> float:
+        """The part of all probability that goes to the classes in equal parts."""
+        return 1.0 / (self.n_rows + 2.0)
+
+
+def _limited(log_slope: float) -> float:
+    return max(-LARGEST_LOG, min(LARGEST_LOG, log_slope))
+
+
+def _newton_step(gradient, gradient_below, information, below, shared) -> tuple[float, float]:
+    """Gradient over information, within limits; where both slopes look alike to it, as if they were not related."""
+    determinant = information * below - shared * shared
+    if determinant <= 1e-9 * information * below:
+        determinant, shared = information * below, 0.0
+    step = (below * gradient - shared * gradient_below) / determinant
+    step_below = (information * gradient_below - shared * gradient) / determinant
+    return (
+        max(-LARGEST_STEP, min(LARGEST_STEP, step)),
+        max(-LARGEST_STEP, min(LARGEST_STEP, step_below)),
+    )
+
+
+def _with_prior(found: _Derivatives, now: PlattCalibration, usual: float) -> _Derivatives:
+    """With what is known before: slopes are usual, and equal."""
+    above, below = now.log_slope - usual, now.log_slope_below - usual
+    apart = above - below
+    return _Derivatives(
+        found.loss + 0.5 * (above**2 + below**2 + _TIE * apart**2),
+        found.above + above + _TIE * apart,
+        found.below + below - _TIE * apart,
+        found.fisher + 1.0 + _TIE,
+        found.fisher_below + 1.0 + _TIE,
+        found.fisher_shared - _TIE,
+    )
+
+
+def _derivatives(calibration: PlattCalibration, values, labels, weights) -> _Derivatives:
+    """Summed over the rows. Scaled values are their own derivatives with respect to the logarithms of slopes."""
+    above = calibration.slope * np.maximum(values, 0.0)
+    below = calibration.slope_below * np.minimum(values, 0.0)
+    if values.shape[1] == 1:
+        sign = np.where(labels == 1, 1.0, -1.0)
+        above, below = above[:, 0], below[:, 0]
+        margin = sign * (above + below)
+        wrong = 0.5 * (1.0 - np.tanh(0.5 * margin))
+        spread = wrong * (1.0 - wrong)
+        losses = np.logaddexp(0.0, -margin)
+        terms = (losses, -sign * wrong * above, -sign * wrong * below, spread * above**2, spread * below**2)
+        return _Derivatives(*_sums(terms, weights), 0.0)
+    rows, scaled = np.arange(len(labels)), above + below
+    scaled -= scaled.max(axis=1, keepdims=True)
+    shares = np.exp(scaled)
+    totals = shares.sum(axis=1, keepdims=True)
+    shares /= totals
+    losses = np.log(totals[:, 0]) - scaled[rows, labels]
+    mean, mean_below = (shares * above).sum(axis=1), (shares * below).sum(axis=1)
+    squares, squares_below = (shares * above**2).sum(axis=1) - mean**2, (shares * below**2).sum(axis=1) - mean_below**2
+    terms = (losses, mean - above[rows, labels], mean_below - below[rows, labels], squares, squares_below)
+    return _Derivatives(*_sums((*terms, -mean * mean_below), weights))  # no value is above and below zero
+
+
+def _sums(terms, weights) -> list[float]:
+    return [float(each.sum() if weights is None else each @ weights) for each in terms]
+
+
+def _of_one_output(calibration, values, label) -> _Derivatives:
+    """`_derivatives` of one row of two classes; the loss is not needed."""
+    value, sign = float(values[0]), 1.0 if label == 1 else -1.0
+    scaled = value * (calibration.slope if value >= 0 else calibration.slope_below)
+    wrong = _sigmoid(-sign * scaled)
+    gradient, fisher = -sign * wrong * scaled, scaled * scaled * wrong * (1.0 - wrong)
+    if value >= 0:
+        return _Derivatives(0.0, gradient, 0.0, fisher, 0.0, 0.0)
+    return _Derivatives(0.0, 0.0, gradient, 0.0, fisher, 0.0)
+
+
+def _of_one_row(calibration, values, label) -> _Derivatives:
+    """`_derivatives` of one row of several classes; the loss is not needed."""
+    slope, slope_below = calibration.slope, calibration.slope_below
+    above = [slope * max(float(value), 0.0) for value in values]
+    below = [slope_below * min(float(value), 0.0) for value in values]
+    top = max(max(above), max(below))
+    shares = [math.exp(high + low - top) for high, low in zip(above, below, strict=True)]
+    total = sum(shares)
+    mean = sum(share * high for share, high in zip(shares, above, strict=True)) / total
+    mean_below = sum(share * low for share, low in zip(shares, below, strict=True)) / total
+    squares = sum(share * high**2 for share, high in zip(shares, above, strict=True)) / total - mean**2
+    squares_below = sum(share * low**2 for share, low in zip(shares, below, strict=True)) / total - mean_below**2
+    return _Derivatives(0.0, mean - above[label], mean_below - below[label], squares, squares_below, -mean * mean_below)
+
+
+def _sigmoid(value: float) -> float:
+    if value >= 0:
+        return 1.0 / (1.0 + math.exp(-value))
+    share = math.exp(value) if value > -700.0 else 0.0
+    return share / (1.0 + share)

@@ -1,0 +1,142 @@
+"""Calibrations against their definitions: slopes, isotonic functions, order, agreement with predictions."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.isotonic import IsotonicRegression
+from sklearn.metrics import log_loss
+
+from frugalsvm.calibration import METHODS, IsotonicCalibration, PlattCalibration, calibration_for
+
+
+def stream(n, n_outputs, seed=0, slope=3.0, slope_below=0.5):
+    """Decision values, and labels of which the two slopes are the truth."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(n, n_outputs))
+    scaled = np.where(values >= 0, slope, slope_below) * values
+    if n_outputs == 1:
+        return values, (rng.random(n) < 1 / (1 + np.exp(-scaled[:, 0]))).astype(int)
+    shares = np.exp(scaled)
+    shares /= shares.sum(axis=1, keepdims=True)
+    return values, (shares.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3, 26])
+def test_both_slopes_are_found(n_outputs):
+    found = PlattCalibration.settled(*stream(20_000, n_outputs))
+    np.testing.assert_allclose([found.slope, found.slope_below], [3.0, 0.5], rtol=0.15)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 4])
+def test_settled_slopes_are_those_of_the_smallest_loss(n_outputs):
+    values, labels = stream(10_000, n_outputs, 1, 2.0, 1.0)
+    rng = np.random.default_rng(0)
+    weights = rng.random(len(labels))
+
+    def loss(logs):
+        shares = PlattCalibration(logs[0], 1.0, logs[1], n_rows=1e9).probabilities(values)
+        return log_loss(labels, shares, sample_weight=weights)
+
+    best = minimize(loss, [0.0, 0.0], method="Nelder-Mead").x
+    found = PlattCalibration.settled(values, labels, weights)
+    np.testing.assert_allclose([found.log_slope, found.log_slope_below], best, atol=0.03)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_a_stream_comes_to_the_same_slopes_and_follows_them(n_outputs):
+    values, labels = stream(60_000, n_outputs, seed=2)
+    found = PlattCalibration()
+    for start in range(0, 30_000, 100):
+        found = found.updated(values[start : start + 100], labels[start : start + 100])
+    np.testing.assert_allclose([found.slope, found.slope_below], [3.0, 0.5], rtol=0.2)
+    for start in range(30_000, 60_000, 100):  # the scale of the decision values changes
+        found = found.updated(10 * values[start : start + 100], labels[start : start + 100])
+    np.testing.assert_allclose([found.slope, found.slope_below], [0.3, 0.05], rtol=0.2)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_rows_one_by_one_are_batches_of_one(n_outputs):
+    values, labels = stream(200, n_outputs, seed=3)
+    fast = slow = PlattCalibration()
+    for row, label in zip(values, labels, strict=True):
+        fast = fast.updated_by_one(row, int(label))
+        slow = slow.updated(row[None], np.array([label]))
+    np.testing.assert_allclose(fast, slow, rtol=1e-9, atol=1e-12)
+
+
+def test_what_is_told_apart_without_errors_stays_uncertain():
+    values = np.linspace(-1.0, 1.0, 40)[:, None]
+    for n_copies in (1, 50):
+        found = PlattCalibration.settled(np.tile(values, (n_copies, 1)), np.tile(values[:, 0] > 0, n_copies))
+        assert 0.9 < found.probabilities(np.ones((1, 1)))[0, 1] < 1.0
+
+
+def test_isotonic_is_that_of_scikit_learn_between_the_ends():
+    values, labels = stream(3_000, 1, seed=4)
+    weights = np.random.default_rng(1).integers(1, 4, 3_000).astype(float)
+    values = values.round(2)  # with equal ones
+    theirs = IsotonicRegression(out_of_bounds="clip").fit(values[:, 0], labels, weights).predict(values[:, 0])
+    found = IsotonicCalibration.settled(values, labels, weights).probabilities(values)[:, 1]
+    side = np.where(values[:, 0] >= 0, np.maximum(theirs, 0.5), np.minimum(theirs, 0.5))
+    np.testing.assert_allclose(found, side, atol=2e-3)
+    assert 0 < found.min() < found.max() < 1
+
+
+def test_isotonic_of_several_classes_fits_what_slopes_cannot():
+    values, labels = stream(8_000, 3, seed=5)
+    bent = np.sign(values) * np.abs(values) ** 3
+    train, test = slice(0, 4_000), slice(4_000, None)
+    losses = {}
+    for method in METHODS:
+        found = type(calibration_for(method)).settled(bent[train], labels[train])
+        losses[method] = log_loss(labels[test], found.probabilities(bent[test]))
+    assert losses["isotonic"] < losses["platt"] < np.log(3)
+
+
+def test_isotonic_learns_on_from_the_last_rows():
+    values, labels = stream(40_000, 1, seed=6)
+    found = IsotonicCalibration()
+    for start in range(0, 20_000, 50):
+        found = found.updated(values[start : start + 50], labels[start : start + 50])
+    assert len(found.values) == 4096
+    for start in range(20_000, 40_000, 50):
+        found = found.updated(10 * values[start : start + 50], labels[start : start + 50])
+    expected = PlattCalibration(np.log(0.3), 1.0, np.log(0.05), n_rows=1e9).probabilities(10 * values[:500])
+    assert np.abs(found.probabilities(10 * values[:500]) - expected).mean() < 0.03
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("n_outputs", [1, 2, 5, 26])
+def test_probabilities_agree_with_predictions_and_are_monotone(method, n_outputs):
+    values, labels = stream(2_000, max(n_outputs, 1), seed=7)
+    found = type(calibration_for(method)).settled(values, labels)
+    rng = np.random.default_rng(8)
+    asked = np.concatenate([
+        rng.normal(size=(500, n_outputs)) * 10.0 ** rng.integers(-300, 5, (500, 1)).astype(float),
+        rng.integers(-1, 2, (500, n_outputs)).astype(float),  # many ties
+        *(np.full((1, n_outputs), value) for value in (0.0, -0.0, 1e200, -1e200)),
+    ])  # fmt: skip
+    shares = found.probabilities(asked)
+    predicted = (asked[:, 0] >= 0).astype(int) if n_outputs == 1 else asked.argmax(axis=1)
+    np.testing.assert_array_equal(shares.argmax(axis=1), predicted)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=1e-12)
+    assert ((shares > 0) & (shares < 1)).all()
+    # One decision value grows, the others stay.
+    line = np.repeat(rng.normal(size=(1, n_outputs)), 400, axis=0)
+    line[:, 0] = np.linspace(-4, 4, 400)
+    assert (np.diff(found.probabilities(line)[:, -1 if n_outputs == 1 else 0]) >= -1e-15).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_rows_without_weight_or_of_one_class_are_harmless(method):
+    values, labels = stream(100, 1, seed=9)
+    start = type(calibration_for(method))
+    for found in (
+        start.settled(values, np.ones(100, int)),
+        start.settled(values, labels, np.zeros(100)),
+        start.settled(np.zeros((100, 1)), labels),
+        calibration_for(method).updated(values, labels, np.zeros(100)),
+    ):
+        shares = found.probabilities(values)
+        assert np.isfinite(shares).all()
+        np.testing.assert_array_equal(shares.argmax(axis=1), values[:, 0] >= 0)
