@@ -69,8 +69,30 @@ LEARNERS = {
     "sklearn-imputer": make_pipeline(SimpleImputer(), MinMaxScaler(), Normalizer(), BSGD),
     "pipeline-text": StreamPipeline(BSGD, warmup_rows=50, encoder=ColumnEncoder()),
 }
-QUICK = ("bsgd", "bsgd-platt", "asset-isotonic", "perceptron", "asset", "pipeline", "pipeline-text", "factors", "directions")
-SEVERAL = ("bsgd", "bsgd-platt", "lasvm-isotonic", "bsgd-averaged", "perceptron", "bpa", "lasvm", "incremental", "tvm", "asset", "pipeline")
+QUICK = (
+    "bsgd",
+    "bsgd-platt",
+    "asset-isotonic",
+    "perceptron",
+    "asset",
+    "pipeline",
+    "pipeline-text",
+    "factors",
+    "directions",
+)
+SEVERAL = (
+    "bsgd",
+    "bsgd-platt",
+    "lasvm-isotonic",
+    "bsgd-averaged",
+    "perceptron",
+    "bpa",
+    "lasvm",
+    "incremental",
+    "tvm",
+    "asset",
+    "pipeline",
+)
 FITTED = ("asset", "regressor", "sklearn", "sklearn-imputer")  # by `fit`
 CASES = [(name, 2, "partial_fit") for name in LEARNERS if not name.startswith("sklearn")]
 CASES += [(name, 3, "partial_fit") for name in SEVERAL]

@@ -13,7 +13,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from frugalsvm._stored import ANY_COUNT, stored, within
 from frugalsvm.calibration.agreement import of_several, of_two
@@ -111,6 +110,8 @@ def _margins(values: np.ndarray) -> np.ndarray:
 
 def _fitted(values, labels, weights) -> tuple[np.ndarray, np.ndarray]:
     """Knots and levels of the function for rows, or those that there are without any weight: none."""
+    from scipy.optimize import isotonic_regression  # takes a while
+
     n_outputs = values.shape[1]
     hits = (labels == 1)[:, None] if n_outputs == 1 else labels[:, None] == np.arange(n_outputs)
     points, places = np.unique(_margins(values), return_inverse=True)  # of equal ones, the mean counts

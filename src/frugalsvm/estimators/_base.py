@@ -298,11 +298,11 @@ class StreamClassifier(CalibratedClassifier, KernelEstimator):
             )
         y, sample_weight = on_host(y), on_host(sample_weight)
         first = not hasattr(self, "classes_")
-        before = None if first else self.classes_
         X, y, seen = self._validated(X, y, reset=first)
         known = self._classes_after(first, seen, classes)
         labels = encoded_labels(y, seen, known, may_grow=self._may_grow)
         weights = example_weights(sample_weight, self.class_weight, X, known, labels)
+        judged = np.arange(len(known)) if first else np.searchsorted(known, self.classes_)
         if first:
             self._forget_calibration()
             random_state = check_random_state(self.random_state)
@@ -315,8 +315,7 @@ class StreamClassifier(CalibratedClassifier, KernelEstimator):
             self._set_classes(known)
         X = self._follow(X)
         if len(known) > 1:  # until then there is nothing to tell apart
-            judged = np.searchsorted(known, known if first else before)  # others have no decision values yet
-            self._learn_batch(X, labels, weights, judged, first=first)
+            self._learn_batch(X, labels, weights, judged, first=first)  # new classes have no decision values yet
 
     def query(self, X, n=1):
         """Which rows of an unlabeled pool to label next: those that the model is least sure of.

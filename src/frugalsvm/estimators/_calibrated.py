@@ -78,9 +78,13 @@ class CalibratedClassifier(ClassifierMixin):
     Subclasses define ``_seen_scores`` (scores of rows as the kernel sees them; None while there are none).
     """
 
-    calibrate: str | None
+    calibrate: Any
     calibration_: Any
-    _judges_on_its_way = True  # whether decision values in the last pass of `fit` are like those at its end
+
+    @property
+    def _judges_on_its_way(self) -> bool:
+        """Whether decision values in the last pass of `fit` are like those at its end."""
+        return True
 
     def _seen_scores(self, X) -> np.ndarray | None:
         raise NotImplementedError
@@ -168,12 +172,11 @@ class CalibratedClassifier(ClassifierMixin):
 
     def _learn_calibrating(self, X, labels, weights, orders) -> None:
         """Learn all rows, once for each order; some only at the end of the last pass, after they were judged."""
-        held = is_held = None
-        n_passes = self._n_passes
+        n_rows, n_passes = X.shape[0], self._n_passes
+        held, is_held = np.zeros(0, np.int64), np.zeros(n_rows, bool)
         for number, order in enumerate(orders, 1):
-            if is_held is None:
-                held = order[len(order) - n_held_out(len(order), is_free=n_passes == 1) :]
-                is_held = np.zeros(X.shape[0], bool)
+            if number == 1:
+                held = order[n_rows - n_held_out(n_rows, is_free=n_passes == 1) :]
                 is_held[held] = True
             others = order[~is_held[order]]
             if number < n_passes:

@@ -329,7 +329,7 @@ class BSGDClassifier(BudgetedClassifier):
         return self._device_scores(X, arrays) if arrays.is_torch else super()._scores(X)
 
     @property
-    def _judges_on_its_way(self):  # type: ignore[override]
+    def _judges_on_its_way(self):
         return self.average != "post"
 
     def _finish(self, X, labels, weights, random_state):

@@ -292,7 +292,9 @@ class IncrementalSVC(OnlineClassifier):
             self._examples = self._examples.and_also(Examples(ids, labels, slots))
             self._n_learned += len(labels)
 
-    _judges_on_its_way = False  # rows keep their order, which may be that of their labels
+    @property
+    def _judges_on_its_way(self):
+        return False  # rows keep their order, which may be that of their labels
 
     def _learn_some(self, X, labels, weights, rows):
         self._learn(X[rows], labels[rows], None if weights is None else weights[rows], np.arange(len(rows)))

@@ -131,7 +131,7 @@ class DualClassifier(OnlineClassifier):
         self._solver = learn(self._learner, self._solver, X, labels, boxes, order, self._slot_of_row)
 
     @property
-    def _judges_on_its_way(self):  # type: ignore[override]
+    def _judges_on_its_way(self):
         return self.selection == "random"
 
     def _passes(self, X, labels, weights, random_state):

@@ -41,7 +41,7 @@ class _Shape(NamedTuple):
 
 
 def to_libsvm(estimator: Any, path: str | os.PathLike[str]) -> Path:
-    """Write the model as LIBSVM model text, which ``svm-predict`` reads.
+    """Write the model as LIBSVM model text, which ``svm-predict`` reads; probabilities are left out.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype
 
     The input ``X`` has a row per example, in any number. The outputs are ``label``, the predicted class as it was in
     training, and ``scores``, what `decision_function` returns; a regressor has ``scores`` only, which are its
-    predictions.
+    predictions. Probabilities are not in it: ``calibration_.probabilities`` makes them of the scores.
 
     Parameters
     ----------
