@@ -73,7 +73,7 @@ def _options():
     parser.add_argument("--noise", type=int, default=0, help="columns of noise after those of the table")
     parser.add_argument("--n-components", type=int, default=4096, help="landmarks of ASSET")
     parser.add_argument("--device", default="cpu", help='of ASSET and xRFM, such as "cuda"')
-    parser.add_argument("--candidates", type=int, default=12, help="settings that each method tries")
+    parser.add_argument("--candidates", type=int, default=18, help="settings that each method tries")
     parser.add_argument("--tuning-rows", type=int, default=10_000, help="rows on which settings are chosen")
     parser.add_argument("--tuning-seconds", type=float, default=60, help="no setting is begun after so many seconds")
     parser.add_argument("--rows", type=int, help="training rows, and test rows, at most: to try things out")

@@ -15,7 +15,7 @@ from frugalsvm import ASSETClassifier, ASSETRegressor
 __all__ = ["METHODS", "Task", "missing_package"]
 
 PATH = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4)  # of C
-KERNELS = ("rbf", "laplacian")
+KERNELS = ("rbf", "laplacian", "matern12")
 MAX_STEPS = 300_000  # of SVC and SVR: with a large C, they would take hours for the last digits
 MAX_TREES, PATIENCE = 2000, 50  # boosting stops after so many rounds, or so many that did not help
 
@@ -57,7 +57,7 @@ class Method:
 
 
 class ASSET(Method):
-    """Values of C on a path count as candidates: with twelve of them, there are six for each of two kernels."""
+    """Values of C on a path count as candidates: with eighteen of them, there are six for each of three kernels."""
 
     columns = "scaled"
 

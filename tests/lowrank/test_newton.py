@@ -583,6 +583,23 @@ class TestNystroem:
         back = parameters[:, :-1] @ whole.whitening.T
         np.testing.assert_allclose(back, coefficients[:, :-1], atol=1e-6)
 
+    @pytest.mark.parametrize(("gamma", "is_narrow"), [(0.05, False), (0.01, True)])
+    def test_many_landmarks_with_small_eigenvalues(self, gamma, is_narrow):
+        """With a little on the diagonal instead of eigenvectors, unless few of these are left: the same values."""
+        X = np.random.default_rng(0).normal(size=(700, 6))
+        matrix = rbf_kernel(X, gamma=gamma)
+        values = np.linalg.eigvalsh(matrix)
+        n_kept = int((values > 1e-7 * values[-1]).sum())
+        assert 50 < n_kept < 690
+        feature_map = new_nystroem(RBF(gamma), X)
+        assert feature_map.whitening.shape == (700, n_kept if is_narrow else 700)
+        V = matrix @ feature_map.whitening
+        np.testing.assert_allclose(V @ V.T, matrix, atol=2e-7 * values[-1])
+        bare, coefficients = bare_nystroem(RBF(gamma), X), np.random.default_rng(1).normal(size=(2, 701))
+        whole, parameters = with_whitening(bare, coefficients, 1e-7, None)
+        scores = (matrix @ whole.whitening) @ parameters[:, :-1].T
+        np.testing.assert_allclose(scores, matrix @ coefficients[:, :-1].T, atol=1e-5 * np.abs(scores).max())
+
     def test_duplicates_share_a_direction(self):
         X = np.random.default_rng(0).normal(size=(6, 3))
         feature_map = new_nystroem(RBF(0.5), np.repeat(X, 4, axis=0))

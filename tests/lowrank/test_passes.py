@@ -6,7 +6,7 @@ from support import blobs
 
 from frugalsvm import ASSETClassifier, ASSETRegressor
 from frugalsvm._threads import Threads
-from frugalsvm.lowrank.passes import ChosenRows, CurvedSums, Passes
+from frugalsvm.lowrank.passes import ChosenRows, CurvedSums, Passes, TwoTriangles
 from frugalsvm.lowrank.symmetric import cholesky, gram, inverse_of_lower
 
 N_ROWS = 3001
@@ -89,7 +89,18 @@ class TestSymmetric:
         factor = cholesky(passes, matrix)
         np.testing.assert_allclose(factor, np.linalg.cholesky(matrix), atol=1e-9)
         inverse = inverse_of_lower(passes, factor)
-        np.testing.assert_allclose(gram(passes, inverse, lower=True) @ matrix, np.eye(size), atol=1e-9)
+        np.testing.assert_allclose(gram(passes, inverse) @ matrix, np.eye(size), atol=1e-9)
+
+    @pytest.mark.parametrize("n_vectors", [1, 2, 7])
+    @pytest.mark.parametrize("size", [1, 3, 401])
+    @pytest.mark.parametrize("count", [1, 3])
+    def test_two_triangles(self, size, n_vectors, count):
+        rng = np.random.default_rng(0)
+        lower, vectors = np.tril(rng.normal(size=(size, size))), rng.normal(size=(n_vectors, size))
+        product = TwoTriangles(Passes(Threads(count)), lower)(vectors)
+        scale = np.abs(lower).sum() ** 2 / size
+        np.testing.assert_allclose(product, vectors @ (lower.T @ lower), atol=1e-6 * scale)
+        assert np.array_equal(product, TwoTriangles(Passes(), lower)(vectors))
 
     def test_shift_of_the_diagonal(self):
         rows = np.random.default_rng(0).normal(size=(900, 300))

@@ -2,15 +2,17 @@
 
 With ``K_SS = Q D Q'`` the features of x are ``K(x, S) Q D^-1/2`` (16), and a linear function of them with weights w
 is the kernel expansion ``K(x, S) a``, ``a = Q D^-1/2 w``: prediction needs kernel values with the landmarks only. For
-many landmarks without small eigenvalues, Cholesky's factor takes the place of ``Q D^1/2``.
+many landmarks, Cholesky's factor takes the place of ``Q D^1/2``.
 
 The eigenvalues kept are those above ``1e-7`` of the largest. Kernel values are float32: far below that is noise, and
-the threshold 1e-16 of the paper fits directions that are rounding errors (20 % test error on Adult).
+the threshold 1e-16 of the paper fits directions that are rounding errors (20 % test error on Adult). As much added to
+all eigenvalues keeps these directions as small as leaving them out, and needs no eigenvectors.
 """
 
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from frugalsvm._compile import compiled, entry, generic, matrix_product
 from frugalsvm._stored import are_squared_norms, stored
@@ -24,7 +26,7 @@ from frugalsvm.core.pairing import Products
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER
 from frugalsvm.lowrank.products import BLOCK_ROWS as STEADY_ROWS
 from frugalsvm.lowrank.symmetric import cholesky, inverse_of_lower
-from frugalsvm.lowrank.whitening import share_of_largest
+from frugalsvm.lowrank.whitening import is_narrow, share_of_largest
 
 __all__ = [
     "Nystroem",
@@ -37,6 +39,7 @@ __all__ = [
 ]
 
 _NOTHING = 1e-16
+_ROUNDING = 1e-7  # of the largest eigenvalue: smaller ones are rounding errors
 _MANY = 512  # landmarks: eigenvectors of fewer are found at once, and by one thread as fast as by several
 _ZERO = np.float32(0.0)
 CONVERTED_ROWS = 4096  # that are made float32 at a time, if they are not
@@ -60,7 +63,7 @@ class Nystroem(NamedTuple):
         return whitened and are_squared_norms(self.norms, self.landmarks)
 
 
-def new_nystroem(kernel, landmarks, threshold=1e-7, rank=None, passes=ONE_AFTER_ANOTHER):
+def new_nystroem(kernel, landmarks, threshold=_ROUNDING, rank=None, passes=ONE_AFTER_ANOTHER):
     """The map for landmarks (dense rows); keeps eigenvalues above ``threshold`` of the largest, ``rank`` at most."""
     matrix, norms = _kernel_matrix(kernel, landmarks, passes)
     whitening = eigenvalues = None
@@ -92,13 +95,22 @@ def _kernel_matrix(kernel, landmarks, passes):
 
 
 def _whitened_by_cholesky(matrix, threshold, passes):
-    """The inverse of the transposed factor; None where an eigenvalue may be below a share of the largest.
+    """The inverse of the transposed factor; None where eigenvalues are to be left out.
 
     The same models as with eigenvectors in a fraction of the time: features are rotated, no more.
     """
-    if cholesky(passes, matrix, -share_of_largest(HOST, matrix, threshold)) is None:
+    least, ridge = share_of_largest(HOST, matrix, threshold), 0.0
+    if cholesky(passes, matrix, -least) is None:  # an eigenvalue may be smaller
+        if threshold > _ROUNDING:
+            return None
+        ridge = least
+    factor = cholesky(passes, matrix, ridge)
+    if factor is None:
         return None
-    return passes.transposed(inverse_of_lower(passes, cholesky(passes, matrix)))
+    inverse = inverse_of_lower(passes, factor)
+    # The trace of K (K + ridge I)^-1: eigenvalues count fully where they are far above the ridge.
+    n_large = len(matrix) - ridge * sum(passes.run(lambda rows: np.square(inverse[rows]).sum(), *inverse.shape))
+    return None if is_narrow(len(matrix), n_large) else passes.transposed(inverse)
 
 
 def _whitened_by_eigenvectors(matrix, threshold, rank):
@@ -234,7 +246,10 @@ def _write_values(kernel, landmarks, norms, rows, padded, products, values, weig
 def with_whitening(nystroem, parameters, threshold, rank):
     """A map without a whitening, which a device has left, with one; and the same model in terms of features."""
     whole = new_nystroem(nystroem.kernel, nystroem.landmarks, threshold, rank)
-    matrix, _ = _kernel_matrix(nystroem.kernel, nystroem.landmarks, ONE_AFTER_ANOTHER)
     # With K = F F', the whitening is F^-T, and a function with coefficients a of kernel values has weights F' a.
-    weights = parameters[:, :-1] @ matrix @ whole.whitening
+    if whole.eigenvalues is None:
+        weights = solve_triangular(whole.whitening, parameters[:, :-1].T, check_finite=False).T
+    else:
+        matrix, _ = _kernel_matrix(nystroem.kernel, nystroem.landmarks, ONE_AFTER_ANOTHER)
+        weights = parameters[:, :-1] @ matrix @ whole.whitening
     return whole, np.column_stack([weights, parameters[:, -1]])

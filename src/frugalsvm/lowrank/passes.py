@@ -9,9 +9,9 @@ from math import isqrt
 import numpy as np
 
 from frugalsvm._threads import ONE_THREAD, Threads, row_blocks
-from frugalsvm.lowrank.row_products import TILE, add_up, write_scores
+from frugalsvm.lowrank.row_products import LOWER, TILE, UPPER, WHOLE, add_up, write_scores
 
-__all__ = ["ONE_AFTER_ANOTHER", "PRODUCTS_PER_NUMBER", "ChosenRows", "CurvedSums", "Passes"]
+__all__ = ["ONE_AFTER_ANOTHER", "PRODUCTS_PER_NUMBER", "ChosenRows", "CurvedSums", "Passes", "TwoTriangles"]
 
 _BLOCKS = 32  # of a pass, unless there is a limit for their size
 _LEAST_NUMBERS = 2**19  # in a block
@@ -60,7 +60,7 @@ class Passes:
             np.matmul(vectors, rows[block].T, out=out[:, block])
 
         def compiled(block):
-            write_scores(rows, vectors, block.start, block.stop, out)
+            write_scores(rows, WHOLE, vectors, block.start, block.stop, out)
 
         # Of rows, one score each is read at the speed of memory by the library; not so several. Landmarks come in
         # float64: while NumPy multiplies with a matrix of so few rows, it keeps Python's lock.
@@ -155,6 +155,30 @@ class ChosenRows:
     def copied(self, part):
         """Some of them, in a matrix of their own."""
         return self.block.take(self.index[part], 0, mode="clip")
+
+
+class TwoTriangles:
+    """Products of a few vectors with ``lower' lower``, in float32: whatever is rounded, it is never indefinite."""
+
+    def __init__(self, passes, lower):
+        self._passes, self._lower = passes, lower.astype(np.float32)
+        self._upper = passes.transposed(self._lower)
+
+    def __call__(self, vectors):
+        middle = self._scores(self._lower, LOWER, np.ascontiguousarray(vectors, np.float32))
+        return self._scores(self._upper, UPPER, middle)
+
+    def _scores(self, rows, form, vectors):
+        size, n_outputs = len(rows), len(vectors)
+        out = np.empty((n_outputs, size), np.float32)
+        threads = self._passes.worthwhile(rows.size // 2 * _shared(n_outputs))
+
+        def fill(block):
+            write_scores(rows, form, vectors, block.start, block.stop, out)
+
+        # More blocks than threads: they are not alike.
+        threads.run(fill, row_blocks(size, 1 if threads.count == 1 else 4 * threads.count))
+        return out
 
 
 ONE_AFTER_ANOTHER = Passes()

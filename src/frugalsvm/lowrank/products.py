@@ -7,9 +7,32 @@ it is cut, all products here are of blocks of the same size; the last block is f
 
 import numpy as np
 
-__all__ = ["BLOCK_ROWS", "steady_product"]
+__all__ = ["BLOCK_ROWS", "ColumnBlocks", "steady_product"]
 
 BLOCK_ROWS = 64  # as few as a matrix product is fast with
+_BLOCKS, _LEAST = 8, 256  # columns are divided into so many blocks, of so many at least
+
+
+class ColumnBlocks:
+    """A matrix in float32 to multiply many rows with: below the last number of a block of columns, all are left out.
+
+    Of a triangular matrix, that is nearly half.
+    """
+
+    def __init__(self, matrix):
+        single, (n_rows, width) = matrix.astype(np.float32), matrix.shape
+        step = max(_LEAST, -(-width // _BLOCKS))
+        self.width, self._blocks = width, []
+        for start in range(0, width, step):
+            block = single[:, start : start + step]
+            height = n_rows - int(np.argmax(block.any(axis=1)[::-1]))
+            self._blocks.append((slice(start, start + step), block[:height]))
+
+    def multiply(self, rows, out):
+        """``rows @ matrix``"""
+        for columns, block in self._blocks:
+            np.matmul(rows[:, : len(block)], block, out=out[:, columns])
+        return out
 
 
 def steady_product(rows, matrix, out=None):

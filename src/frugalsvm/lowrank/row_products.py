@@ -13,9 +13,10 @@ import numpy as np
 
 from frugalsvm._compile import entry, inlined
 
-__all__ = ["TILE", "add_up", "write_scores"]
+__all__ = ["LOWER", "TILE", "UPPER", "WHOLE", "add_up", "write_scores"]
 
 TILE = 4  # rows
+LOWER, WHOLE, UPPER = -1, 0, 1  # where a matrix has numbers that are not zero
 FLUSH = 256  # rows summed in float32 before the sum goes to float64
 CACHED = 2**17  # numbers that stay in the cache
 
@@ -44,17 +45,20 @@ def _tile_scores(a, b, c, d, vector, scores):
 
 
 @entry
-def write_scores(rows, vectors, first, last, scores):
+def write_scores(rows, form, vectors, first, last, scores):
     """``scores[o, i] = vectors[o] . rows[i]`` for rows ``first <= i < last``, in the type of all three."""
     n_vectors, zero = vectors.shape[0], vectors.dtype.type(0.0)
     for i in range(first, last, TILE):
+        begin = i if form == UPPER else 0
+        end = min(i + TILE, vectors.shape[1]) if form == LOWER else vectors.shape[1]
         # The last row again where there are no four, and the last vector where there are no two.
         at_b, at_c, at_d = min(i + 1, last - 1), min(i + 2, last - 1), min(i + 3, last - 1)
-        a, b, c, d = rows[i], rows[at_b], rows[at_c], rows[at_d]
+        # Slices, because a loop with a variable start is not vectorized.
+        a, b, c, d = rows[i, begin:end], rows[at_b, begin:end], rows[at_c, begin:end], rows[at_d, begin:end]
         # Two vectors at a time: each number that is loaded is used more than once, and all sums fit into registers.
         for o in range(0, n_vectors, 2):
             p = min(o + 1, n_vectors - 1)
-            u, v = vectors[o], vectors[p]
+            u, v = vectors[o, begin:end], vectors[p, begin:end]
             ua = ub = uc = ud = zero
             va = vb = vc = vd = zero
             for j in range(u.size):

@@ -28,15 +28,14 @@ def with_diagonal(matrix, added):
     return shifted
 
 
-def gram(passes, rows, *, lower=False, dtype=None):
-    """``rows.T @ rows``, multiplied in the type of the rows; ``lower``: they are triangular."""
+def gram(passes, rows, *, dtype=None):
+    """``rows.T @ rows``, multiplied in the type of the rows."""
     size = rows.shape[1]
     out, blocks = np.empty((size, size), dtype or rows.dtype), _blocks(size, _WIDE)
 
     def fill(pair):
         a, b = pair
-        first = a.start if lower else 0  # above, there are zeros
-        out[a, b] = rows[first:, a].T @ rows[first:, b]
+        out[a, b] = rows[:, a].T @ rows[:, b]
         if a != b:
             out[b, a] = out[a, b].T
 

@@ -1,10 +1,10 @@
 """From kernel values with landmarks to features with the kernel as inner product, and back.
 
 With ``K_SS = F F'`` features of a row k are ``F^-1 k``, and the function with weights w of them is the expansion with
-coefficients ``F^-T w``. On the CPU, F comes from eigenvectors, without those whose eigenvalues are rounding errors
-(`frugalsvm.lowrank.nystroem`). Where there are none of these, Cholesky's factor gives the same models in a tenth of the
-time; where there are, it is eigenvectors on devices too, for up to a few thousand landmarks. For more, it is Cholesky's
-method with a little added to the diagonal.
+coefficients ``F^-T w``. With few landmarks, F comes from eigenvectors, without those whose eigenvalues are rounding
+errors. With many, Cholesky's factor gives the same models in a tenth of the time. Where some eigenvalues are small, the
+CPU adds a little to the diagonal (`frugalsvm.lowrank.nystroem`), and so do devices for more than a few thousand
+landmarks; for fewer, these find eigenvectors.
 """
 
 from typing import Any
@@ -12,10 +12,31 @@ from typing import Any
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER, Passes
 
-__all__ = ["HostWhitening", "MatrixWhitening", "NoWhitening", "new_whitening", "share_of_largest", "whitening_with"]
+__all__ = [
+    "HostWhitening",
+    "MatrixWhitening",
+    "NoWhitening",
+    "is_narrow",
+    "is_whitened_at_once",
+    "new_whitening",
+    "share_of_largest",
+    "whitening_with",
+]
 
 _FEW = 64  # vectors: products with more of them are left to the library
 _MOST_EIGEN = 4096  # landmarks
+_SHORT = 8  # rows for each landmark: a solver whitens as many for its preconditioners
+_NARROW = 1 / 3  # of the landmarks: with fewer features than that, passes over whitened rows are much faster
+
+
+def is_whitened_at_once(n_rows: int, n_landmarks: int, n_features: int) -> bool:
+    """Whether a solver is faster with all rows whitened once and for all."""
+    return n_rows <= _SHORT * n_landmarks or is_narrow(n_landmarks, n_features)
+
+
+def is_narrow(n_landmarks: int, n_features: float) -> bool:
+    """Whether there are far fewer features than landmarks."""
+    return n_features < _NARROW * n_landmarks
 
 
 class NoWhitening:

@@ -15,9 +15,10 @@ from frugalsvm.lowrank.hessian import thinned, with_ridge
 from frugalsvm.lowrank.losses.compiled import along_lines, differentiate, total_losses
 from frugalsvm.lowrank.maps import raw_rows, whitening_of, width_of
 from frugalsvm.lowrank.options import Options
-from frugalsvm.lowrank.passes import PRODUCTS_PER_NUMBER, ChosenRows, CurvedSums, Passes
+from frugalsvm.lowrank.passes import PRODUCTS_PER_NUMBER, ChosenRows, CurvedSums, Passes, TwoTriangles
+from frugalsvm.lowrank.products import ColumnBlocks
 from frugalsvm.lowrank.symmetric import cholesky, gram, inverse_of_lower
-from frugalsvm.lowrank.whitening import whitening_with
+from frugalsvm.lowrank.whitening import is_whitened_at_once, whitening_with
 
 __all__ = ["BLOCK_ROWS", "COMPILED", "Compiled", "CompiledStorage", "ComputedRows", "StoredRows", "stored_rows"]
 
@@ -25,7 +26,6 @@ BLOCK_ROWS = 4096  # rows of X that a thread has at hand at a time
 
 _LOSS_COST = 8  # a loss and its derivatives take as long as reading so many numbers
 _KERNEL_COST = 16  # likewise a kernel value
-_NARROW = 1 / 3  # with fewer features than this share of the landmarks, rows are whitened once and for all
 _DEAR = 400  # landmarks
 _SAMPLE_ROWS = 64  # rows of a sample for each landmark
 
@@ -122,22 +122,21 @@ class Compiled:
         self.passes.run(fill, len(rows), d * rows.shape[1] // PRODUCTS_PER_NUMBER + d)
         matrix = regularized_hessian(problem, gram(self.passes, roots, dtype=np.float64))
         factor = with_ridge(lambda ridge: cholesky(self.passes, matrix, ridge), float(matrix.diagonal().max()))
-        inverse = inverse_of_lower(self.passes, factor)
-        return _Inverse(self.passes, gram(self.passes, inverse, lower=True), options.patience)
+        return _Inverse(self.passes, inverse_of_lower(self.passes, factor), options.patience)
 
 
 class _Inverse:
-    """Preconditioner: the inverse of a Hessian, for all outputs.
+    """Preconditioner: the inverse of a Hessian, for all outputs, from that of its factor.
 
-    A matrix as such: products with it are divided among threads, solutions of triangular systems are not.
+    Products with inverses are divided among threads, solutions of triangular systems are not.
     """
 
-    def __init__(self, passes, matrix, patience):
-        self._passes, self._matrix, self.patience = passes, matrix, patience
+    def __init__(self, passes, inverse_of_factor, patience):
+        self._product, self.patience = TwoTriangles(passes, inverse_of_factor), patience
 
     def solve(self, vectors):
         """An output's vector in each row."""
-        return self._passes.scores(self._matrix, vectors)
+        return self._product(vectors).astype(vectors.dtype)
 
 
 COMPILED = Compiled()
@@ -195,15 +194,15 @@ def stored_rows(feature_map, X, order, whitening=None, out=None, backend=COMPILE
     if out is None or out.size < len(order) * width:
         out = np.empty(len(order) * width, np.float32)
     block = out[: len(order) * width].reshape(len(order), width)
-    whitening, scratch = None if whitening is None else whitening.astype(np.float32), _Scratch(raw_width)
+    whitened, scratch = None if whitening is None else ColumnBlocks(whitening), _Scratch(raw_width)
 
     def fill(rows):
         X_part, target = X[order[rows]], block[rows]
-        if whitening is None:
+        if whitened is None:
             raw_rows(feature_map, X_part, target)
             return
         with scratch.rows(len(target)) as raw:
-            np.matmul(raw_rows(feature_map, X_part, raw), whitening, out=target)
+            whitened.multiply(raw_rows(feature_map, X_part, raw), target)
 
     backend.passes.run(fill, len(order), _KERNEL_COST * raw_width, most=BLOCK_ROWS)
     return StoredRows(block, backend)
@@ -326,7 +325,7 @@ class CompiledStorage:
     def stored(self, data, order):
         """All features, of rows in an order."""
         matrix = whitening_of(self.feature_map)
-        if matrix is not None and (self.whiten or matrix.shape[1] < _NARROW * matrix.shape[0]):
+        if matrix is not None and (self.whiten or is_whitened_at_once(data.n_rows, *matrix.shape)):
             rows = stored_rows(self.feature_map, data.X, order, matrix, backend=self.backend)
             return rows, whitening_with(None, rows.width)
         return stored_rows(self.feature_map, data.X, order, backend=self.backend), self._whitening()

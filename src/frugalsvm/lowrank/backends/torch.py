@@ -17,7 +17,7 @@ from frugalsvm.lowrank.fourier import DenseFourier
 from frugalsvm.lowrank.hessian import thinned, with_ridge
 from frugalsvm.lowrank.nystroem import Nystroem
 from frugalsvm.lowrank.options import Options
-from frugalsvm.lowrank.whitening import NoWhitening, new_whitening
+from frugalsvm.lowrank.whitening import NoWhitening, is_whitened_at_once, new_whitening
 
 __all__ = [
     "OPTIONS",
@@ -338,7 +338,7 @@ _ITEM_BYTES = {"float32": 4, "float16": 2}
 _MANY = 32_768  # components
 _SAMPLE_ROWS = 256  # rows of a sample for each landmark
 _LEAST_SAMPLE = 2  # likewise, at least
-_WHITENED_AT_ONCE = 2048  # features: with more of them, whitening all rows takes longer than the solver
+_WHITENED_AT_ONCE = 2048  # features: with more of them, whitening many rows takes longer than the solver
 
 
 class TorchStorage:
@@ -375,10 +375,14 @@ class TorchStorage:
 
     def stored(self, data, order):
         """All features, of rows in an order; of batches in their own."""
-        at_once = self.whitening.n_features <= _WHITENED_AT_ONCE and self._dtype == "float32" and not self._is_whitened
+        at_once = self._dtype == "float32" and not self._is_whitened and self._is_whitened_at_once(data.n_rows)
         source = _source(self._arrays, data, self._memory, order)
         rows = stored_rows(self.backend, self._map, source, self.whitening if at_once else None, self._dtype)
         return rows, NoWhitening(rows.width) if at_once else self.whitening
+
+    def _is_whitened_at_once(self, n_rows):
+        n_features = self.whitening.n_features
+        return n_features <= _WHITENED_AT_ONCE or is_whitened_at_once(n_rows, self.width, n_features)
 
     def computed(self, data):
         """Features that are computed again in every pass."""
