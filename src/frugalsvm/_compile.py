@@ -108,6 +108,7 @@ NOT_COMPILED = (
     "estimators",
     "exceptions.py",
     "export",
+    "kernel_width.py",
     "lowrank",
     "metric_learning",
     "metrics.py",
