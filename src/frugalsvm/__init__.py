@@ -3,10 +3,11 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from frugalsvm._homes import ESTIMATORS
+from frugalsvm._homes import AUTOMATIC, ESTIMATORS
 from frugalsvm._version import __version__
 
 if TYPE_CHECKING:
+    from frugalsvm.auto import AutoSVC, AutoSVR
     from frugalsvm.estimators.asset import ASSETClassifier
     from frugalsvm.estimators.asset_regressor import ASSETRegressor
     from frugalsvm.estimators.bpa import BPAClassifier
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = [
     "ASSETClassifier",
     "ASSETRegressor",
+    "AutoSVC",
+    "AutoSVR",
     "BPAClassifier",
     "BSGDClassifier",
     "BudgetedPerceptron",
@@ -50,6 +53,7 @@ _HOMES = {
     "save": "frugalsvm.persist",
     "warm_up": "frugalsvm.warming",
     **ESTIMATORS,
+    **AUTOMATIC,
 }
 
 

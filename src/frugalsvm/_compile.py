@@ -93,6 +93,7 @@ NOT_COMPILED = (
     "_stored.py",
     "_threads.py",
     "arrays",
+    "auto",
     "budgeted/device_blocks.py",
     "calibration",
     "checks.py",
@@ -115,6 +116,7 @@ NOT_COMPILED = (
     "persist",
     "pipelines",
     "plots",
+    "selection",
     "streams",
     "warming",
 )

@@ -1,6 +1,6 @@
 """Where public classes are defined: they are imported when somebody asks for them, or when a model file names them."""
 
-__all__ = ["ESTIMATORS", "PIPELINES"]
+__all__ = ["AUTOMATIC", "ESTIMATORS", "PIPELINES"]
 
 ESTIMATORS = {
     "ASSETClassifier": "frugalsvm.estimators.asset",
@@ -12,6 +12,10 @@ ESTIMATORS = {
     "LASVMClassifier": "frugalsvm.estimators.lasvm",
     "TVMClassifier": "frugalsvm.estimators.tvm",
     "TrackingSVC": "frugalsvm.estimators.tracking",
+}
+AUTOMATIC = {
+    "AutoSVC": "frugalsvm.auto.classifier",
+    "AutoSVR": "frugalsvm.auto.regressor",
 }
 PIPELINES = {
     "ColumnEncoder": "frugalsvm.pipelines.encoder",

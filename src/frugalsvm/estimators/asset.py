@@ -42,13 +42,13 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         As in `sklearn.svm.SVC`: the penalty is ``lambda = 1 / (C n)``. A list is a path: all values are solved for,
         each from the one before, on the same kernel values; the one that does best on validation rows
         (``validation_fraction`` of them) is solved for again with all rows. Ten values cost two or three single fits.
-        "auto" is chosen on some thousands of rows, together with gamma if that is "auto", too, see :ref:`auto`. Streams
+        "auto" is chosen on some thousands of rows, together with gamma if that is "auto", too, see :ref:`first-rows`. Streams
         take ``n = 10 000`` unless ``alpha`` is given.
     kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
         Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``. "auto" is chosen on some thousands of the first
-        rows, in a fraction of a second, see :ref:`auto`.
+        rows, in a fraction of a second, see :ref:`first-rows`.
     metric : {"diag", "full", "auto"}, array or None, default=None
         How the kernel measures distances. None: all features count alike. "diag" learns a factor for each feature, so
         that those that do not matter do not count; "full" a matrix, for directions across features (not with

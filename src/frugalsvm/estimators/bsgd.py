@@ -81,7 +81,7 @@ class BSGDClassifier(BudgetedClassifier):
     alpha : float or "auto", default=1e-4
         Strength of the L2 regularization, the lambda of the SVM objective. With n examples it corresponds to
         ``C = 1 / (alpha n)``. "auto" is ``3 / n`` in `fit`, or ``1 / n`` where classes are told apart
-        well, 1e-5 at least; in `partial_fit`, and for fewer than 200 rows, it is 1e-4. See :ref:`auto`.
+        well, 1e-5 at least; in `partial_fit`, and for fewer than 200 rows, it is 1e-4. See :ref:`first-rows`.
     eta0 : float, default=1.0
         Step size for "norma" and "perceptron".
     radius : float, default=None
@@ -90,7 +90,7 @@ class BSGDClassifier(BudgetedClassifier):
         Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient. "scale" is ``1 / X.var(axis=0).sum()``, from the rows of `fit`, or from the first batch of
-        `partial_fit`. "auto" is chosen on some thousands of these, in a fraction of a second, see :ref:`auto`.
+        `partial_fit`. "auto" is chosen on some thousands of these, in a fraction of a second, see :ref:`first-rows`.
     metric : {"diag", "full", "auto"}, array or None, default=None
         How the kernel measures distances. None: all features count alike. "diag" learns a factor for each feature, so
         that those that do not matter do not count; "full" a matrix, for directions across features (not with

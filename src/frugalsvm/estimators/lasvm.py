@@ -287,7 +287,7 @@ class LASVMClassifier(DualClassifier):
         passes. ``"lasvm"``: the original, with a bias, one step per example and a finishing phase.
     C : float or "auto", default=1.0
         Penalty of errors, as in `sklearn.svm.SVC`. "auto" is chosen on some thousands of the first rows, together with
-        gamma if that is "auto", too, see :ref:`auto`.
+        gamma if that is "auto", too, see :ref:`first-rows`.
     s : float, default=-1.0
         Where the ramp ends, below 1: an example with a margin below it is an outlier ("nc", "i").
     kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
@@ -295,7 +295,7 @@ class LASVMClassifier(DualClassifier):
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the
         variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`. "auto" is
-        chosen on some thousands of these, in a fraction of a second, see :ref:`auto`.
+        chosen on some thousands of these, in a fraction of a second, see :ref:`first-rows`.
     metric : {"diag", "full", "auto"}, array or None, default=None
         How the kernel measures distances. None: all features count alike. "diag" learns a factor for each feature, so
         that those that do not matter do not count; "full" a matrix, for directions across features (not with

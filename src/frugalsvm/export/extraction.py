@@ -101,6 +101,8 @@ def _of_stream_pipeline(pipeline):
         raise ValueError(f"{pipeline.n_held_} rows are held back: call flush() to learn them before the export.")
     if pipeline.encoder_ is not None:
         raise ValueError("A pipeline that encodes columns of text cannot be exported; export its estimator_ instead.")
+    if pipeline.indicates:
+        raise ValueError("A pipeline that indicates missing values cannot be exported; export its estimator_ instead.")
     if pipeline._map is not None:
         raise ValueError(
             f"The feature map of this pipeline, {type(pipeline._map).__name__}, cannot be exported; export its "

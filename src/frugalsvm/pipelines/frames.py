@@ -22,15 +22,22 @@ def columns_of(columns: Any) -> dict[str, Any]:
 def split_frame(frame: Any) -> tuple[Any, dict[str, np.ndarray]]:
     """A matrix of the columns of numbers, and the other columns by name."""
     if hasattr(frame, "select_dtypes"):  # pandas
-        numbers = frame.select_dtypes(include=["number", "bool"])
+        numbers = frame.select_dtypes(include=["number", "bool"]).select_dtypes(exclude=["timedelta"])
         others = [name for name in frame.columns if name not in numbers.columns]
-        return numbers.to_numpy(), {str(name): frame[name].to_numpy() for name in others}
+        return _matrix_of(numbers), {str(name): frame[name].to_numpy() for name in others}
     columns = columns_of(frame)
     names = [name for name in columns if _is_numeric(frame[name], columns[name])]
     matrix = np.empty((len(frame), len(names)), np.result_type(np.float32, *(_number_type(columns[n]) for n in names)))
     for index, name in enumerate(names):
         matrix[:, index] = columns[name]
     return matrix, {name: values for name, values in columns.items() if name not in names}
+
+
+def _matrix_of(numbers: Any) -> np.ndarray:
+    """Columns of numbers of pandas, some of which may have its own types, with its own missing values."""
+    if all(isinstance(dtype, np.dtype) for dtype in numbers.dtypes):
+        return numbers.to_numpy()
+    return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def _is_numeric(column: Any, values: np.ndarray) -> bool:

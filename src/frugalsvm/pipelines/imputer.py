@@ -22,11 +22,16 @@ class MissingValueFiller(TransformerMixin, BaseEstimator):
     ----------
     strategy : {"mean", "median"}, default="median"
         The median is not moved by a few large values.
+    indicator : bool, default=False
+        Whether each feature that lacks values in the rows of `fit` gets a further column, after all others: 1 where the
+        value is missing, 0 elsewhere. That a value is missing often tells something.
 
     Attributes
     ----------
     statistics_ : ndarray of shape (n_features,)
         What each feature is filled with, in float64; 0 for one that had no value.
+    indicated_ : ndarray of int
+        Features that have an indicator.
     n_features_in_ : int
 
     Examples
@@ -40,11 +45,13 @@ class MissingValueFiller(TransformerMixin, BaseEstimator):
     """
 
     statistics_: np.ndarray
+    indicated_: np.ndarray = np.zeros(0, np.int64)  # fillers that were saved before there were indicators have none
 
     _saved = FILLER
 
-    def __init__(self, strategy="median"):
+    def __init__(self, strategy="median", *, indicator=False):
         self.strategy = strategy
+        self.indicator = indicator
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -68,9 +75,12 @@ class MissingValueFiller(TransformerMixin, BaseEstimator):
         """
         check_choice("strategy", self.strategy, STRATEGIES)
         X = validated_rows(self, X, reset=True, allow_nan=True)
-        self.statistics_ = np.zeros(X.shape[1])
+        self.statistics_, self.indicated_ = np.zeros(X.shape[1]), np.zeros(0, np.int64)
         if not issparse(X):
-            has_values = ~np.isnan(X).all(axis=0)
+            is_missing = np.isnan(X)
+            has_values = ~is_missing.all(axis=0)
+            if self.indicator:
+                self.indicated_ = np.flatnonzero(is_missing.any(axis=0))
             statistic = np.nanmean if self.strategy == "mean" else np.nanmedian
             self.statistics_[has_values] = statistic(X[:, has_values].astype(np.float64), axis=0)
         return self
@@ -85,13 +95,18 @@ class MissingValueFiller(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray or csr_matrix
-            The rows themselves where nothing is missing.
+            The rows themselves where nothing is missing and there are no indicators.
         """
         check_is_fitted(self)
-        return self.filled(validated_rows(self, X, reset=False, allow_nan=True))
+        X = validated_rows(self, X, reset=False, allow_nan=True)
+        return self.filled(X) if not self.indicated_.size else np.hstack([self.filled(X), self.indicators(X)])
+
+    def indicators(self, X: Any) -> np.ndarray:
+        """The further columns, for dense rows that were validated and not filled yet."""
+        return np.isnan(X[:, self.indicated_]).astype(X.dtype)
 
     def filled(self, X: Any) -> Any:
-        """What `transform` returns, for rows that were validated."""
+        """Rows without NaN, for rows that were validated."""
         if issparse(X) or not np.isnan(X).any():
             return X
         return np.where(np.isnan(X), self.statistics_.astype(X.dtype), X)

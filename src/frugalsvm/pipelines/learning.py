@@ -50,6 +50,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
     """
 
     estimator: Any
+    filler_: Any  # MissingValueFiller or None
     scaler_: Any  # StreamingScaler or None
     _held: Any  # tuple of LabeledRows, or None
 
@@ -83,7 +84,8 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         check_scale(self.scale)
         check_count("warmup_rows", self.warmup_rows, least=1 if self.scale else 0)
         check_map(self.feature_map)
-        check_choice("impute", self.impute, (None, *STRATEGIES))
+        if not isinstance(self.impute, MissingValueFiller):
+            check_choice("impute", self.impute, (None, *STRATEGIES))
         if self.calibrate and not self._classifies:
             raise ValueError(f"calibrate=True is for classifiers, not for {type(self.estimator).__name__}.")
 
@@ -158,14 +160,14 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
 
     def _learn(self, rows, classes):
         """Learn rows, in parts if statistics are renewed in between; returns features that left their range."""
-        rows, left = rows._replace(X=self._filled(rows.X)), NO_FEATURES
+        left = NO_FEATURES
         if self.scaler_ is None or not self.scaler_.watches:
             self._learn_part(rows, classes)
             return left
         with ExitStack() as stack:
             stack.enter_context(unchanged_on_error(self.scaler_))
             while len(rows.y):
-                scaler, n_rows, due = self.scaler_.after(rows.X)
+                scaler, n_rows, due = self.scaler_.after(self._filled(rows.X))
                 if n_rows < len(rows.y):  # this part is taken back if a later one fails
                     self._check_known(rows.y)
                     stack.enter_context(unchanged_on_error(self.estimator_)).begin()
@@ -207,6 +209,42 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         self._teach(self.estimator_, X, rows, "fit", None)
         self._held = None
 
+    def prepare(self, X, y, sample_weight=None) -> LabeledRows:
+        """Take the statistics from all rows; returns what an estimator is to learn, which `adopt` then takes in.
+
+        For those who choose the estimator themselves: `fit` is both, with a clone of ``estimator`` between.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Or, with an encoder, a DataFrame or a pair ``(matrix, columns)``.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        LabeledRows
+            With ``X``, ``y`` and ``weights``.
+        """
+        with unchanged_on_error(self):
+            self._check_params()
+            rows = self._checked(X, y, sample_weight, reset=True)
+            self._begin(rows)
+            self._take_statistics(rows)
+        return rows._replace(X=self._prepared(rows.X, rows.columns), columns=None)
+
+    def adopt(self, estimator, calibration=None):
+        """Predict with an estimator that has learned the rows of `prepare`, and with a calibration of its scores.
+
+        Returns
+        -------
+        self
+        """
+        self.estimator, self.estimator_, self._held = clone(estimator), estimator, None
+        if calibration is not None:
+            self.calibration_ = calibration
+        return self
+
     def flush(self):
         """Learn the rows that are held back, with statistics from them alone; the warm-up is over then.
 
@@ -223,7 +261,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
 
     def _take_statistics(self, rows, is_preview=False):
         fills = self.impute is not None and rows.X.shape[1]
-        self.filler_ = MissingValueFiller(self.impute).fit(rows.X) if fills else None
+        self.filler_ = self._new_filler().fit(rows.X) if fills else None
         rows = rows._replace(X=self._filled(rows.X))
         self.encoder_ = None if self.encoder is None else clone(self.encoder).fit(rows.columns)
         self.scaler_ = None
@@ -234,11 +272,17 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
             X = self._prepared(rows.X, rows.columns)
             self.feature_map_ = fitted_map(self.feature_map, X, rows.y, may_shrink=is_preview)
 
+    def _new_filler(self):
+        return clone(self.impute) if isinstance(self.impute, MissingValueFiller) else MissingValueFiller(self.impute)
+
     def _prepared(self, X, columns):
         """What the estimator learns from: scaled numbers, with encoded columns beside them, as the map sees them."""
+        missing = self.filler_.indicators(X) if self.indicates else None
         X = self._filled(X)
         if self.scaler_ is not None:
             X = self.scaler_.scaled(X)
+        if missing is not None:
+            X = np.hstack([X, missing])
         if self.encoder_ is not None:
             X = joined(X, self.encoder_.transform(columns))
         return X if self._map is None else mapped(self._map, X)
@@ -247,6 +291,12 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         """The rows with values for those that are missing; pipelines that were saved before cannot fill them."""
         filler = getattr(self, "filler_", None)
         return X if filler is None else filler.filled(X)
+
+    @property
+    def indicates(self) -> bool:
+        """Whether there are columns that tell which values are missing."""
+        filler = getattr(self, "filler_", None)
+        return filler is not None and filler.indicated_.size > 0
 
     @property
     def _map(self):

@@ -62,8 +62,9 @@ class StreamPipeline(LearningPipeline):
         From scaled numbers and encoded columns to the features that the estimator learns from: any transformer of
         scikit-learn's kind, such as `RBFSampler`, `Nystroem` or `PolynomialFeatures`. A copy of it is fitted on the
         rows of the warm-up and stays as it is then.
-    impute : {"mean", "median"}, default=None
+    impute : {"mean", "median"} or MissingValueFiller, default=None
         What missing numbers (NaN) of dense rows are filled with, as the rows of the warm-up have it; None refuses them.
+        ``MissingValueFiller(indicator=True)`` also adds columns that tell which values were missing.
 
     Attributes
     ----------
@@ -219,7 +220,7 @@ class StreamPipeline(LearningPipeline):
         """The fast way for single rows, or None."""
         if getattr(self, "_held", ()) is not None or self._is_sparse:
             return None
-        if self.encoder_ is not None or self._map is not None:
+        if self.encoder_ is not None or self._map is not None or self.indicates:
             return None
         path = getattr(self, "_fast", None)
         if path is None or not path.is_current(self.estimator_, self.scaler_):

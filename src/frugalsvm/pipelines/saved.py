@@ -76,7 +76,10 @@ def _standard_scaler(mean: np.ndarray, var: np.ndarray, scale: np.ndarray, n_see
 
 
 def _filler(filler: Any) -> bool:
-    return filler.statistics_.shape == (filler.n_features_in_,)
+    indicated = filler.indicated_
+    right = bool((indicated[:-1] < indicated[1:]).all()) and (not indicated.size or indicated[0] >= 0)
+    right = right and (not indicated.size or bool(indicated[-1] < filler.n_features_in_))
+    return right and filler.statistics_.shape == (filler.n_features_in_,)
 
 
 def _encoder(encoder: Any) -> bool:
@@ -107,7 +110,9 @@ def _pipeline(pipeline: Any) -> bool:
         return False
     if scaler is not None and bool(scaler.centres_) == bool(state["_is_sparse"]):
         return False
+    filler = state.get("filler_")
     width = state["n_features_in_"] + (0 if encoder is None else encoder.n_encoded_)
+    width += 0 if filler is None else len(filler.indicated_)
     if state.get("feature_map_") is not None:
         width = check_mapped(state["feature_map_"], probe_rows(width)).shape[1]
     return not hasattr(fitted, "_saved") or getattr(fitted, "n_features_in_", None) == width
@@ -158,7 +163,10 @@ SCALER = Saved(
     },
     _scaler, lambda scaler: scaler._check_params(),
 )  # fmt: skip
-FILLER = Saved({"n_features_in_": integer(1), "statistics_": IS_FLOATS}, {"feature_names_in_": are_names}, _filler)
+FILLER = Saved(
+    {"n_features_in_": integer(1), "statistics_": IS_FLOATS},
+    {"feature_names_in_": are_names, "indicated_": array("i", 1)}, _filler,
+)  # fmt: skip
 ENCODER = Saved({"names_": _is_list_of_text, "categories_": _are_categories}, {}, _encoder)
 PIPELINE = Saved(
     {

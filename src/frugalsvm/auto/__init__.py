@@ -1,0 +1,7 @@
+"""Estimators that choose everything themselves: one call from a table to a kernel machine."""
+
+import frugalsvm._scikit_learn  # noqa: F401
+from frugalsvm.auto.classifier import AutoSVC
+from frugalsvm.auto.regressor import AutoSVR
+
+__all__ = ["AutoSVC", "AutoSVR"]

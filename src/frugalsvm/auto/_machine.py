@@ -1,0 +1,298 @@
+"""What `AutoSVC` and `AutoSVR` share: from a table to rows, a search, a fit on all rows, and predictions."""
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from frugalsvm._threads import Threads, thread_count
+from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
+from frugalsvm.auto._report import as_html, as_text
+from frugalsvm.auto._results import cv_results, row_of
+from frugalsvm.auto._seconds import parsed_seconds
+from frugalsvm.auto._tables import Layout, as_input, layout_of
+from frugalsvm.core.capabilities import offers
+from frugalsvm.core.kernels import KERNELS
+from frugalsvm.estimators._unchanged import unchanged_on_error
+from frugalsvm.estimators._validation import check_choice, check_count, parsed_bytes
+from frugalsvm.exceptions import ParameterError
+from frugalsvm.pipelines import MissingValueFiller, StreamingScaler, StreamPipeline
+from frugalsvm.pipelines.rows import LabeledRows
+from frugalsvm.selection.candidates import new_view
+from frugalsvm.selection.heats import Entry, Task, in_order
+from frugalsvm.selection.judging import better_by
+from frugalsvm.selection.problems import Machinery
+from frugalsvm.selection.search import Found, Plan, search
+from frugalsvm.selection.work import Clock
+
+__all__ = ["AutoMachine"]
+
+KERNELS_TRIED = ("rbf", "laplacian", "matern12", "matern32")
+CLIP = 6.0  # in scales: what is farther from the median counts as if it were there
+SCALED, IN_PROPORTION = "scaled", "in proportion"
+_ALIKE, _UNLIKE = 1.2, 100.0  # largest ratio of scales that scaling does not change; that may be left as it is
+_LEAST_ROWS = 4
+_FEW_ROWS = 1000
+
+
+class _Way(NamedTuple):
+    """A way to prepare rows."""
+
+    pipeline: StreamPipeline
+    rows: LabeledRows
+
+
+class AutoMachine(BaseEstimator):
+    """Base of estimators that choose everything themselves.
+
+    Subclasses define ``_classifies``, ``_loss``, ``_learner`` (an estimator for a choice), ``_targets`` and ``_score``.
+    """
+
+    _classifies: bool
+    _layout: Layout | None
+    pipeline_: StreamPipeline
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "impute"
+        return tags
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "pipeline_")
+
+    # --- parameters -----------------------------------------------------------------------------------------------
+
+    def _check_params(self):
+        parsed_seconds("time_budget", self.time_budget)
+        parsed_bytes("memory", self.memory)
+        check_choice("missing", self.missing, ("impute", "refuse"))
+        check_choice("metric", self.metric, ("auto", None))
+        if self.n_components != "auto":
+            check_count("n_components", self.n_components)
+        thread_count(self.n_jobs)
+        self._kernels()
+
+    def _kernels(self) -> tuple[str, ...]:
+        if isinstance(self.kernel, str) and self.kernel == "auto":
+            return KERNELS_TRIED
+        wanted = (self.kernel,) if isinstance(self.kernel, str) else tuple(self.kernel)
+        known = [name for name in KERNELS if offers(KERNELS[name], "shift_invariant")]
+        if not wanted or not set(wanted) <= set(known):
+            raise ParameterError("kernel", self.kernel, f"'auto', or one or more of {', '.join(map(repr, known))}")
+        return wanted
+
+    # --- learning -------------------------------------------------------------------------------------------------
+
+    def fit(self, X, y, sample_weight=None):
+        """Choose a machine and fit it to all rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            A data frame of pandas or polars may have columns of categories, text and dates.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the examples; one of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            self._check_params()
+            self._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X, y, sample_weight):
+        for name in ("feature_names_in_", "n_features_in_"):
+            self.__dict__.pop(name, None)
+        random_state = check_random_state(self.random_state)
+        clock = Clock(parsed_seconds("time_budget", self.time_budget))
+        ways, notes = self._ways(X, y, sample_weight)
+        rows = ways[SCALED].rows
+        if len(rows.y) < _LEAST_ROWS:
+            raise ValueError(f"{type(self).__name__} needs {_LEAST_ROWS} rows at least, but n_samples = {len(rows.y)}.")
+        task = self._task(ways, rows, np.random.default_rng(random_state.randint(2**31)))
+        entries: list[Entry] = []
+
+        def tell(entry):
+            entries.append(entry)
+            if self.verbose:
+                print(self._told(entry))
+
+        found = search(task, self._plan(task), clock, tell)
+        start = time.perf_counter()
+        way = ways[IN_PROPORTION if found.best.candidate.view.startswith(IN_PROPORTION) else SCALED]
+        model = self._learner(found, task.views[found.best.candidate.view].metric, random_state.randint(2**31))
+        model.fit(way.rows.X, way.rows.y, way.rows.weights)
+        self.pipeline_ = way.pipeline.adopt(model, self._calibration(task, found))
+        self._publish(task, found, entries, notes, time.perf_counter() - start, clock)
+
+    def _told(self, entry):
+        candidate = entry.candidate
+        return (
+            f"[{type(self).__name__}] {candidate.view}, {candidate.kernel}, gamma={candidate.gamma:.3g}, "
+            f"C={entry.C:.3g}: {self._score_name} {self._score(entry.judgment.error):.4f} ({entry.seconds:.1f} s)"
+        )
+
+    # --- rows -----------------------------------------------------------------------------------------------------
+
+    def _ways(self, X, y, sample_weight) -> tuple[dict[str, _Way], list[str]]:
+        """The rows in all views, and what there is to say about them."""
+        notes = []
+        self._layout = layout_of(X)
+        X = as_input(X, self._layout)
+        if self._layout is not None and self._layout.ignored:
+            notes.append(f"Left out, with another text in almost every row: {', '.join(self._layout.ignored)}.")
+        encoder = None if self._layout is None else self._layout.encoder(X)
+        scaler = StreamingScaler(clip=CLIP)
+        ways = {SCALED: self._way(scaler, encoder, X, y, sample_weight)}
+        pipeline = ways[SCALED].pipeline
+        self._name_features(pipeline)
+        if pipeline.indicates:
+            n_missing = len(pipeline.filler_.indicated_)
+            notes.append(
+                f"Missing values in {n_missing} columns were filled with the median; further columns say where."
+            )
+        if encoder is None and self._may_stay(pipeline):
+            ways[IN_PROPORTION] = self._way(False, None, X, y, sample_weight)
+        return ways, notes
+
+    def _way(self, scale, encoder, X, y, sample_weight):
+        impute = MissingValueFiller(indicator=True) if self.missing == "impute" else None
+        pipeline = StreamPipeline(
+            self._plain(), scale=scale, encoder=encoder, impute=impute, calibrate=self._classifies
+        )
+        return _Way(pipeline, pipeline.prepare(X, y, sample_weight))
+
+    @staticmethod
+    def _may_stay(pipeline):
+        """Whether columns may have one unit, such as pixels or counts: they are also tried as they are."""
+        scaler = pipeline.scaler_
+        if scaler is None:
+            return False
+        scales = scaler.scale_[~scaler.constant_]
+        if not len(scales):
+            return False
+        return not scaler.centres_ or _ALIKE < scales.max() / scales.min() < _UNLIKE
+
+    def _name_features(self, pipeline):
+        if self._layout is not None:
+            self.feature_names_in_ = np.array(self._layout.names, object)
+            self.n_features_in_ = len(self._layout.names)
+            return
+        self.n_features_in_ = pipeline.n_features_in_
+        if hasattr(pipeline, "feature_names_in_"):
+            self.feature_names_in_ = pipeline.feature_names_in_
+
+    def _task(self, ways, rows, rng) -> Task:
+        targets, labels, weights = self._targets(rows)
+        counts = np.flatnonzero(weights > 0)
+        if not len(counts):
+            raise ValueError("All weights are zero: there is nothing to learn.")
+        if len(counts) < len(weights):
+            targets, weights = targets[:, counts], weights[counts]
+            labels = None if labels is None else labels[counts]
+        views = {}
+        for name, way in ways.items():
+            views[name] = new_view(name, way.rows.X if len(counts) == way.rows.X.shape[0] else way.rows.X[counts])
+        return Task(views, targets, labels, weights.astype(np.float32), self._loss(), self._machinery(), rng)
+
+    def _machinery(self):
+        device = best_device() if self.device == "auto" else self.device
+        arrays = HOST if device == "cpu" else arrays_on(device)
+        return Machinery(arrays, Threads(thread_count(self.n_jobs)), parsed_bytes("memory", self.memory))
+
+    def _plan(self, task) -> Plan:
+        plan = Plan(self._kernels(), learns_metric=self.metric == "auto", n_folds=5 if task.n_rows < _FEW_ROWS else 3)
+        if self.n_components != "auto":
+            plan = plan._replace(n_components=min(self.n_components, task.n_rows))
+        limit = parsed_seconds("time_budget", self.time_budget)
+        return plan if limit is None else plan.within(limit)
+
+    # --- what was found -------------------------------------------------------------------------------------------
+
+    def _calibration(self, task: Task, found: Found) -> Any:
+        return None
+
+    def _publish(self, task, found, entries, notes, fit_seconds, clock):
+        best = found.best
+        self.best_params_ = {
+            "kernel": best.candidate.kernel,
+            "gamma": float(found.gamma),
+            "C": float(best.C),
+            "n_components": int(found.n_components),
+            "rows": best.candidate.view,
+        }
+        self.best_score_ = float(self._score(best.judgment.error))
+        self._rows_tried = [row_of(entry, self._score) for entry in entries]
+        self._summary = {
+            "title": self._title(task, found, fit_seconds, clock),
+            "score": self._score_name,
+            "notes": [*notes, *self._comparison(entries, best), *found.notes],
+        }
+
+    def _title(self, task, found, fit_seconds, clock):
+        best = found.best
+        view = {SCALED: "scaled rows", IN_PROPORTION: "rows as they are"}.get(best.candidate.view, "a learned metric")
+        return (
+            f"{type(self).__name__}: {best.candidate.kernel} kernel on {view}, gamma={found.gamma:.3g}, "
+            f"C={best.C:.3g}, {found.n_components} landmarks of {task.n_rows} rows; {self._score_name} "
+            f"{self.best_score_:.4f} on rows left out ({best.heat.n_folds} folds). {clock.spent:.1f} s in all, "
+            f"{fit_seconds:.1f} s of it for the last fit."
+        )
+
+    def _comparison(self, entries, best):
+        """By how much the best is better than the next kernel or view, and how sure that is."""
+        same = [entry for entry in entries if entry.heat is best.heat]
+        others = [entry for entry in same if entry.candidate[:2] != best.candidate[:2]]
+        if not others:
+            return []
+        other = in_order(others)[0]
+        gain, error = better_by(best.judgment, other.judgment)
+        return [
+            f"Next best: {other.candidate.kernel} on {other.candidate.view}. The {self._loss_name} of the winner is "
+            f"smaller by {gain:.4f} +- {error:.4f} (standard error)."
+        ]
+
+    @property
+    def model_(self) -> Any:
+        """The estimator inside, for rows that were prepared."""
+        check_is_fitted(self)
+        return self.pipeline_.estimator_
+
+    @property
+    def cv_results_(self) -> dict[str, Any]:
+        """All candidates in scikit-learn's form; ``iter`` is the heat, ``n_resources`` its number of rows."""
+        check_is_fitted(self)
+        return cv_results(self._rows_tried)
+
+    def report(self, *, html: bool = False) -> str:
+        """What was tried, what won, by how much and how sure.
+
+        Parameters
+        ----------
+        html : bool, default=False
+            Whether to return HTML.
+
+        Returns
+        -------
+        str
+        """
+        check_is_fitted(self)
+        return (as_html if html else as_text)(self._summary, self._rows_tried)
+
+    # --- predictions ----------------------------------------------------------------------------------------------
+
+    def _input(self, X):
+        check_is_fitted(self)
+        return as_input(X, self._layout)
+
+    def predict(self, X, *, device=None):
+        """Predicted class, or value, of each row of ``X``, computed on a device if one is given."""
+        X = self._input(X)
+        return self.pipeline_.predict(X, device=device)

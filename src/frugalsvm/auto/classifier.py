@@ -1,0 +1,174 @@
+"""`AutoSVC`: a kernel classifier that chooses everything itself."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from frugalsvm.arrays.namespace import HOST
+from frugalsvm.auto._machine import AutoMachine
+from frugalsvm.auto._saved import AUTO
+from frugalsvm.calibration import PlattCalibration
+from frugalsvm.estimators._validation import example_weights
+from frugalsvm.estimators.asset import ASSETClassifier
+from frugalsvm.lowrank.losses import SquaredHinge
+from frugalsvm.lowrank.targets import class_targets
+
+__all__ = ["AutoSVC"]
+
+
+class AutoSVC(ClassifierMixin, AutoMachine):
+    """One call from a table to a kernel classifier with probabilities.
+
+    `fit` scales columns robustly, fills missing values, encodes categories and text of data frames, and compares
+    kernels, widths, learned metrics and values of C by cross-validation that shares its work: quick ridge machines on a
+    few thousand rows first, then the best of them with the loss of a support vector machine. The winner is fitted to
+    all rows, with as many landmarks as time and memory allow. Where all rows are landmarks, as they are for a few
+    thousand rows, that is the exact machine, up to rounding errors.
+
+    Choose it for a first model of any table, and often for the last. Choose `ASSETClassifier` if you know what you
+    want, `BSGDClassifier` for streams.
+
+    Parameters
+    ----------
+    time_budget : float or str, default=None
+        Limit for `fit`, in seconds or as "90s", "5min" or "1h". A candidate that would not leave enough time for the
+        fit on all rows is left out; `report` tells. None takes about a minute on one core for ten thousand rows.
+    memory : str, default="4GB"
+        Limit for kernel values in training.
+    kernel : "auto", str or list of str, default="auto"
+        Kernels to compare: functions of differences, see :ref:`kernels`. "auto" is rbf, laplacian, matern12 and
+        matern32.
+    metric : "auto" or None, default="auto"
+        Whether to learn a metric as well: factors of the features, or directions across them. It is taken if it is
+        better on rows that it was not learned from. See :ref:`metric`.
+    n_components : "auto" or int, default="auto"
+        Number of landmarks of the model.
+    missing : {"impute", "refuse"}, default="impute"
+        What to do about missing numbers (NaN) of dense rows: fill them with the median, with a further column that
+        tells where values were missing; or refuse them. Missing text is a category of its own kind: all zeros.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes. With "balanced", balanced accuracy is what candidates are compared by.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Where it is computed, as in `ASSETClassifier`.
+    n_jobs : int, default=None
+        Threads; None is one, -1 all cores.
+    verbose : int, default=0
+        Whether to print a line for each candidate.
+    random_state : int, RandomState instance or None, default=None
+        For folds and landmarks. With a number, the same rows give the same model, unless a ``time_budget`` cuts in.
+
+    Attributes
+    ----------
+    model_ : ASSETClassifier
+        The estimator inside, which has learned prepared rows.
+    pipeline_ : StreamPipeline
+        Preparation, model and calibration together: save or export it to predict without this class.
+    best_params_ : dict
+    best_score_ : float
+        Accuracy on rows left out, of the winner in the last heat.
+    cv_results_ : dict
+        All candidates, in the form of scikit-learn's halving searches.
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X has names.
+
+    Examples
+    --------
+    >>> from frugalsvm import AutoSVC
+    >>> from frugalsvm.datasets import make_checkerboard
+    >>> X, y = make_checkerboard(1200, random_state=0)
+    >>> model = AutoSVC(kernel="rbf", metric=None, random_state=0).fit(X[:1000], y[:1000])
+    >>> model.score(X[1000:], y[1000:]) > 0.9
+    True
+    >>> model.predict_proba(X[1000:]).shape
+    (200, 2)
+    """
+
+    _classifies = True
+    _score_name, _loss_name = "accuracy", "error rate"
+    _saved = AUTO
+
+    def __init__(
+        self,
+        *,
+        time_budget=None,
+        memory="4GB",
+        kernel="auto",
+        metric="auto",
+        n_components="auto",
+        missing="impute",
+        class_weight=None,
+        device="cpu",
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.time_budget = time_budget
+        self.memory = memory
+        self.kernel = kernel
+        self.metric = metric
+        self.n_components = n_components
+        self.missing = missing
+        self.class_weight = class_weight
+        self.device = device
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @staticmethod
+    def _plain():
+        return ASSETClassifier()
+
+    @staticmethod
+    def _loss():
+        return SquaredHinge()
+
+    def _targets(self, rows):
+        classes, labels = np.unique(rows.y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                f"Learning needs two classes at least, but all labels are {classes[:1].tolist()[0]!r}: one class."
+            )
+        weights = example_weights(rows.weights, self.class_weight, rows.X, classes, labels)
+        weights = np.ones(len(labels)) if weights is None else weights
+        return class_targets(HOST, labels, len(classes)), labels, weights
+
+    @staticmethod
+    def _score(error):
+        return 1.0 - error
+
+    def _learner(self, found, metric, seed):
+        candidate = found.best.candidate
+        return ASSETClassifier(
+            n_components=found.n_components, C=float(found.best.C), kernel=candidate.kernel, gamma=float(found.gamma),
+            metric=metric, loss="squared_hinge", class_weight=self.class_weight, memory=self.memory,
+            device=self.device, n_jobs=self.n_jobs, random_state=seed,
+        )  # fmt: skip
+
+    def _calibration(self, task, found):
+        best = found.best
+        index = best.heat.index
+        is_fair = ~np.isnan(best.scores[0])
+        if found.learned_from is not None:  # scores of rows that the metric has seen look too good
+            is_fair &= ~np.isin(index, found.learned_from)
+        labels, weights = task.labels[index[is_fair]], task.weights[index[is_fair]].astype(np.float64)
+        return PlattCalibration.settled(best.scores[:, is_fair].T, labels, weights)
+
+    @property
+    def classes_(self):
+        """The classes, sorted."""
+        check_is_fitted(self)
+        return self.pipeline_.classes_
+
+    def decision_function(self, X, *, device=None):
+        """Decision values of the rows of ``X``, computed on a device if one is given."""
+        X = self._input(X)
+        return self.pipeline_.decision_function(X, device=device)
+
+    def predict_proba(self, X) -> Any:
+        """Probabilities of the classes, calibrated on rows left out; the predicted class has the highest."""
+        X = self._input(X)
+        return self.pipeline_.predict_proba(X)

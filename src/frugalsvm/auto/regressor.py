@@ -1,0 +1,126 @@
+"""`AutoSVR`: a kernel regressor that chooses everything itself."""
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from frugalsvm.auto._machine import AutoMachine
+from frugalsvm.auto._saved import AUTO
+from frugalsvm.estimators.asset_regressor import ASSETRegressor
+from frugalsvm.lowrank.losses import SquaredEpsilonInsensitive
+
+__all__ = ["AutoSVR"]
+
+
+class AutoSVR(RegressorMixin, AutoMachine):
+    """One call from a table to a kernel regressor.
+
+    The same search as that of `AutoSVC`, for targets that are numbers: candidates are compared by squared errors, and
+    squared errors are what the model minimizes.
+
+    Parameters
+    ----------
+    time_budget : float or str, default=None
+        Limit for `fit`, in seconds or as "90s", "5min" or "1h". A candidate that would not leave enough time for the
+        fit on all rows is left out; `report` tells. None takes about a minute on one core for ten thousand rows.
+    memory : str, default="4GB"
+        Limit for kernel values in training.
+    kernel : "auto", str or list of str, default="auto"
+        Kernels to compare: functions of differences, see :ref:`kernels`. "auto" is rbf, laplacian, matern12 and
+        matern32.
+    metric : "auto" or None, default="auto"
+        Whether to learn a metric as well: factors of the features, or directions across them. It is taken if it is
+        better on rows that it was not learned from. See :ref:`metric`.
+    n_components : "auto" or int, default="auto"
+        Number of landmarks of the model.
+    missing : {"impute", "refuse"}, default="impute"
+        What to do about missing numbers (NaN) of dense rows: fill them with the median, with a further column that
+        tells where values were missing; or refuse them. Missing text is a category of its own kind: all zeros.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Where it is computed, as in `ASSETRegressor`.
+    n_jobs : int, default=None
+        Threads; None is one, -1 all cores.
+    verbose : int, default=0
+        Whether to print a line for each candidate.
+    random_state : int, RandomState instance or None, default=None
+        For folds and landmarks. With a number, the same rows give the same model, unless a ``time_budget`` cuts in.
+
+    Attributes
+    ----------
+    model_ : ASSETRegressor
+        The estimator inside, which has learned prepared rows.
+    pipeline_ : StreamPipeline
+        Preparation and model together: save or export it to predict without this class.
+    best_params_ : dict
+    best_score_ : float
+        R^2 on rows left out, of the winner in the last heat.
+    cv_results_ : dict
+        All candidates, in the form of scikit-learn's halving searches.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X has names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from frugalsvm import AutoSVR
+    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(600, 2))
+    >>> y = np.sin(X[:, 0]) * X[:, 1]
+    >>> model = AutoSVR(kernel="rbf", metric=None, random_state=0).fit(X[:400], y[:400])
+    >>> model.score(X[400:], y[400:]) > 0.95
+    True
+    """
+
+    _classifies = False
+    _score_name, _loss_name = "R^2", "squared error"
+    _saved = AUTO
+
+    def __init__(
+        self,
+        *,
+        time_budget=None,
+        memory="4GB",
+        kernel="auto",
+        metric="auto",
+        n_components="auto",
+        missing="impute",
+        device="cpu",
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.time_budget = time_budget
+        self.memory = memory
+        self.kernel = kernel
+        self.metric = metric
+        self.n_components = n_components
+        self.missing = missing
+        self.device = device
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @staticmethod
+    def _plain():
+        return ASSETRegressor()
+
+    @staticmethod
+    def _loss():
+        return SquaredEpsilonInsensitive(0.0)
+
+    def _targets(self, rows):
+        weights = np.ones(len(rows.y)) if rows.weights is None else rows.weights
+        if weights.any():
+            mean = np.average(rows.y, weights=weights)
+            self._variance = float(np.average(np.square(rows.y - mean), weights=weights)) or 1.0
+        return rows.y.astype(np.float32)[None], None, weights
+
+    def _score(self, error):
+        return 1.0 - error / self._variance
+
+    def _learner(self, found, metric, seed):
+        candidate = found.best.candidate
+        return ASSETRegressor(
+            n_components=found.n_components, C=float(found.best.C), kernel=candidate.kernel, gamma=float(found.gamma),
+            metric=metric, loss="squared_epsilon_insensitive", epsilon=0.0, memory=self.memory, device=self.device,
+            n_jobs=self.n_jobs, random_state=seed,
+        )  # fmt: skip

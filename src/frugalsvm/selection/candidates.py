@@ -1,0 +1,71 @@
+"""Candidates: a kernel with a width, for rows in one view or another (scaled, in proportion, in a learned metric)."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+
+from frugalsvm.core.blocks import is_of_products
+from frugalsvm.core.kernels import KERNELS
+from frugalsvm.core.metric import mapped
+from frugalsvm.metric_learning.machine import median_distance
+
+__all__ = ["Candidate", "View", "gamma_for", "new_view", "width_step"]
+
+_CENTER_ROWS = 4096
+_START_WIDTHS = {"rbf": 1.0, "laplacian": 1.0, "matern12": 0.25, "matern32": 0.5, "matern52": 0.5}
+
+
+class View(NamedTuple):
+    """All rows, seen in one way."""
+
+    name: str
+    X: Any  # (n, d) array or CSR matrix
+    center: np.ndarray  # kernels of differences do not see it, but float32 does; zeros for sparse rows
+    metric: np.ndarray | None = None  # factors or a matrix
+
+    def take(self, index: Any) -> Any:
+        """Some rows, as a kernel sees them."""
+        rows = self.X[index]
+        if issparse(rows):
+            rows = rows.astype(np.float32)
+            if self.metric is not None:
+                rows.data *= self.metric[rows.indices]
+            return rows
+        rows = rows - self.center
+        return np.ascontiguousarray(rows if self.metric is None else mapped(rows, self.metric), np.float32)
+
+
+def new_view(name: str, X: Any, metric: np.ndarray | None = None) -> View:
+    center = np.zeros(X.shape[1]) if issparse(X) else X[:_CENTER_ROWS].mean(axis=0, dtype=np.float64)
+    return View(name, X, center, metric)
+
+
+class Candidate(NamedTuple):
+    """A kernel with a width."""
+
+    view: str
+    kernel: str
+    gamma: float
+
+    def part(self) -> Any:
+        """The kernel as compiled code knows it."""
+        kernel: Any = KERNELS[self.kernel]
+        return kernel(gamma=float(self.gamma))
+
+    def narrower(self, factor: float) -> "Candidate":
+        """With distances multiplied by the root of a factor; those of L1 likewise."""
+        return self._replace(gamma=self.gamma * factor ** (1.0 if is_of_products(self.part()) else 0.5))
+
+
+def gamma_for(kernel: str, rows: Any, rng: np.random.Generator) -> float:
+    """A gamma to begin with: one over the median distance of rows, as the kernel measures it, or near that."""
+    part: Any = KERNELS[kernel]
+    dense = np.asarray(rows.toarray() if issparse(rows) else rows, np.float64)
+    distance = median_distance(part(gamma=1.0), dense, rng)
+    return _START_WIDTHS[kernel] / (distance**2 if is_of_products(part(gamma=1.0)) else distance)
+
+
+def width_step(candidate: Candidate, up: bool) -> Candidate:
+    """The next candidate on the grid of widths: of half the width, or twice as wide."""
+    return candidate.narrower(4.0 if up else 0.25)

@@ -1,0 +1,45 @@
+"""Out-of-fold scores along a path of penalties, all from the same kernel values.
+
+A fold is left out by weights of zero: nothing is computed again, and the same C means the same penalty. Each penalty
+starts from the solution of the one before, in the same fold. It does not start from the solution of another fold, which
+has seen the rows that are left out here: steps end when the next would gain little, and a trace of them would stay.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from frugalsvm.lowrank.options import Options
+from frugalsvm.lowrank.problem import Problem, Sample
+from frugalsvm.lowrank.training import Training, solve_path
+
+__all__ = ["cross_validated"]
+
+
+def cross_validated(
+    problem: Problem, options: Options, folds: np.ndarray, penalties: Any, rng: np.random.Generator
+) -> np.ndarray:
+    """Scores ``(n_penalties, n_outputs, n_rows)`` of all rows, each from the machines that have not seen its fold.
+
+    Parameters
+    ----------
+    problem : Problem
+        Rows are in a random order.
+    options : Options
+        Of the solver.
+    folds : array of int (n_rows,)
+        The fold of each row; -1 is no fold: all machines see such rows, and their scores are not a number.
+    penalties : sequence of float
+        Decreasing, for the number of all rows: ``1 / (C n_rows)``.
+    rng : numpy.random.Generator
+    """
+    arrays = problem.arrays
+    out = np.full((len(penalties), problem.n_outputs, problem.n_rows), np.nan)
+    for fold in np.unique(folds[folds >= 0]):
+        is_out = folds == fold
+        kept = arrays.asarray((~is_out).astype(np.float32))
+        part = problem._replace(weights=problem.weights * kept)
+        training = Training(part, Sample(*part[:3]), None, part, options)
+        for k, solution in enumerate(solve_path(training, penalties, rng)):
+            out[k][:, is_out] = arrays.host(part.scores(solution.parameters))[:, is_out]
+    return out

@@ -1,0 +1,64 @@
+"""What out-of-fold scores are worth: losses of rows, their means in folds, and differences with a standard error."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["Judgment", "better_by", "judged", "row_losses"]
+
+
+class Judgment(NamedTuple):
+    """Losses of rows that were left out; those of rows that were not are not a number."""
+
+    losses: np.ndarray  # (n,) what counts: 1 for a wrong class, or the squared error
+    squares: np.ndarray  # (n,) squared errors, all outputs together: smoother where few rows are wrong
+    weights: np.ndarray  # (n,)
+    folds: np.ndarray  # (n,)
+
+    @property
+    def error(self) -> float:
+        """The mean loss."""
+        return _mean(self.losses, self.weights)
+
+    @property
+    def squared_error(self) -> float:
+        return _mean(self.squares, self.weights)
+
+    def fold_errors(self) -> np.ndarray:
+        """The mean loss in each fold."""
+        folds = np.unique(self.folds[self.folds >= 0])
+        return np.array([_mean(self.losses[self.folds == k], self.weights[self.folds == k]) for k in folds])
+
+
+def _mean(values, weights):
+    there = ~np.isnan(values) & (weights > 0)
+    return float(np.average(values[there], weights=weights[there])) if there.any() else np.nan
+
+
+def row_losses(scores: np.ndarray, targets: np.ndarray, *, classes: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Losses that count, and squared errors, of scores and targets (n_outputs, n)."""
+    squares = np.square(targets - scores)
+    if not classes:
+        return squares.sum(axis=0), squares.sum(axis=0)
+    squares = np.where(targets * scores > 1.0, 0.0, squares).sum(axis=0)  # beyond the margin, all is well
+    if len(scores) == 1:
+        wrong = (scores[0] >= 0) != (targets[0] > 0)
+    else:
+        wrong = np.nan_to_num(scores).argmax(axis=0) != targets.argmax(axis=0)
+    return np.where(np.isnan(scores[0]), np.nan, wrong), squares
+
+
+def judged(scores, targets, weights, folds, *, classes: bool) -> Judgment:
+    return Judgment(*row_losses(scores, targets, classes=classes), weights, folds)
+
+
+def better_by(one: Judgment, other: Judgment) -> tuple[float, float]:
+    """By how much mean losses of the first are smaller, and the standard error of that: row by row."""
+    gains = other.losses - one.losses
+    there = ~np.isnan(gains) & (one.weights > 0)
+    gains, weights = gains[there], one.weights[there].astype(float)
+    if not len(gains):
+        return 0.0, np.inf
+    mean = np.average(gains, weights=weights)
+    spread = np.average(np.square(gains - mean), weights=weights)
+    return float(mean), float(np.sqrt(spread * np.square(weights).sum()) / weights.sum())

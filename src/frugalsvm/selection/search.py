@@ -1,0 +1,202 @@
+"""The search: heats of ridge machines for kernels and widths, a learned metric, then values of C for the best of them.
+
+1. All kernels, uphill on a grid of widths: few rows, few landmarks, ridge machines.
+2. The best kernels again with more rows and landmarks, for which they may be narrower.
+3. A metric, judged by rows that it has not seen, beside the best of these.
+4. The best two along a path of C, cross-validated with the loss that the machine will have. Their out-of-fold scores
+   are what probabilities are calibrated on.
+
+A limit of time is looked at before each candidate: what it will take, and what the fit on all rows will take after it.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+
+from frugalsvm.core.blocks import is_of_products
+from frugalsvm.core.capabilities import offers
+from frugalsvm.core.kernels import KERNELS
+from frugalsvm.selection.heats import (
+    SOLVED,
+    Entry,
+    Heat,
+    Task,
+    best_of,
+    best_width,
+    in_order,
+    new_heat,
+    path_work,
+    solved_entries,
+)
+from frugalsvm.selection.metrics import METRIC, judge_rows, learned_view, metric_entries, pays
+from frugalsvm.selection.sampling import random_order, sampled
+from frugalsvm.selection.work import Clock, fit_work, largest_within
+
+__all__ = ["Found", "Plan", "search"]
+
+SIZES = (64, 128, 256, 512, 1024, 2048, 4096, 8192)  # of landmarks
+_FACTORS = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)  # of C, around what ridge machines want
+_FEW_ROWS = 500  # no metric is learned from fewer
+_MANY_FEATURES = 1000  # nor for more
+_USUAL_SECONDS = 60.0  # that a search takes without a limit, about
+_RACE_SECONDS = 20.0  # that learning a metric takes, about
+
+
+class Plan(NamedTuple):
+    """Sizes of heats, and the work of the last ones, in seconds of a usual core."""
+
+    kernels: tuple[str, ...]
+    first: tuple[int, int] = (4096, 512)  # rows and landmarks
+    second: tuple[int, int] = (8192, 1024)
+    n_seconds: int = 3  # candidates in the second heat
+    n_finalists: int = 2
+    n_folds: int = 3
+    path_work: float = 12.0  # of each finalist
+    fit_work: float = 40.0  # of the last fit
+    n_components: int | None = None  # of the last fit
+    learns_metric: bool = True
+
+    def within(self, seconds: float) -> "Plan":
+        """A plan for so many seconds: more time is for more work, less time for smaller heats, too."""
+        halvings = max(0, round(np.log2(_USUAL_SECONDS / seconds) / 2))
+        first, second = (tuple(max(256, size >> halvings) for size in sizes) for sizes in (self.first, self.second))
+        return self._replace(first=first, second=second, path_work=0.15 * seconds, fit_work=0.35 * seconds)
+
+
+class Found(NamedTuple):
+    """What came of a search."""
+
+    best: Entry
+    n_components: int
+    gamma: float  # for so many components
+    learned_from: np.ndarray | None  # rows that the metric of the best was learned from
+    notes: tuple[str, ...]  # what a limit of time left out
+
+
+def search(task: Task, plan: Plan, clock: Clock, tell: Callable[[Entry], None]) -> Found:
+    """The best candidate, and how to fit it to all rows."""
+    return _Search(task, plan, clock, tell).run()
+
+
+class _Search:
+    def __init__(self, task, plan, clock, tell):
+        self.task, self.plan, self.clock, self.tell = task, plan, clock, tell
+        self.notes: list[str] = []
+        self.order = random_order(task.labels, task.n_rows, task.rng)
+        self.n_components = plan.n_components or self._affordable(task.n_rows, plan.fit_work)
+        self.learned_from = None
+
+    def run(self) -> Found:
+        finalists = self._second_heat(self._first_heat())
+        finalists = self._with_metric(finalists)
+        best = self._final(finalists)
+        ratio = self.n_components / best.heat.n_landmarks
+        gamma = best.candidate.narrower(np.sqrt(max(ratio, 1.0))).gamma
+        learned_from = self.learned_from if best.candidate.view.startswith(METRIC) else None
+        return Found(best, self.n_components, gamma, learned_from, tuple(self.notes))
+
+    # --- sizes ----------------------------------------------------------------------------------------------------
+
+    def _affordable(self, n_rows, work):
+        """The number of landmarks that so much work and the memory allow."""
+        room = max(SIZES[0], self.task.machinery.memory // (4 * n_rows))
+        sizes = tuple(size for size in SIZES if size <= min(n_rows, room)) or (n_rows,)
+        if sizes[-1] < n_rows <= min(2 * sizes[-1], room, SIZES[-1]):
+            sizes = (*sizes, n_rows)
+        return largest_within(sizes, lambda size: fit_work(n_rows, size, self.task.n_outputs), work)
+
+    @property
+    def _reserve(self):
+        """Time for the last fit and for a path of C before it."""
+        fit = self.clock.seconds_for(SOLVED, fit_work(self.task.n_rows, self.n_components, self.task.n_outputs))
+        return 1.2 * fit
+
+    def _rows(self, n_rows):
+        return sampled(self.order, self.task.labels, n_rows)
+
+    def _heat(self, sizes, number):
+        return new_heat(self.task, self._rows(sizes[0]), self.plan.n_folds, sizes[1], number, self.clock, self.tell)
+
+    # --- heats ----------------------------------------------------------------------------------------------------
+
+    def _first_heat(self) -> list[Entry]:
+        """The best width of each kernel; the view of rows is that which the first kernel prefers."""
+        heat, first = self._heat(self.plan.first, 1), self.plan.kernels[0]
+        found = [best_of(best_width(heat, view, first, self._reserve)) for view in self.task.views]
+        view = best_of(found).candidate.view
+        for kernel in self.plan.kernels[1:]:
+            if issparse(self.task.views[view].X) and not offers(KERNELS[kernel], "products"):
+                continue
+            if not self.clock.fits(3 * heat.ridge_seconds, self._reserve):
+                self.notes.append(f"There was no time for the kernel {kernel!r}.")
+                continue
+            found.append(best_of(best_width(heat, view, kernel, self._reserve)))
+        return in_order(found)
+
+    def _second_heat(self, entries) -> list[Entry]:
+        """The best again, with more rows and landmarks where there are more; then the kernel may be narrower."""
+        heat = self._heat(self.plan.second, 2)
+        if len(heat.index) == len(entries[0].heat.index) and heat.n_landmarks == entries[0].heat.n_landmarks:
+            return entries
+        found = []
+        for entry in entries[: self.plan.n_seconds]:
+            if not self.clock.fits(2 * heat.ridge_seconds, self._reserve):
+                self.notes.append("There was no time to compare all kernels on more rows.")
+                break
+            tried = [heat.ridge_entry(each) for each in (entry.candidate, entry.candidate.narrower(2.0))]
+            found.append(best_of(tried))
+        return in_order(found) or entries
+
+    def _with_metric(self, entries) -> list[Entry]:
+        """The best of the plain candidates, or a metric if it is better on rows that it has not seen."""
+        task, view = self.task, self.task.views[entries[0].candidate.view]
+        wanted = self.plan.learns_metric and task.n_rows >= _FEW_ROWS and view.X.shape[1] <= _MANY_FEATURES
+        if not wanted or view.X.shape[1] < 2:
+            return entries
+        if not self.clock.fits(_RACE_SECONDS, self._reserve):
+            self.notes.append("There was no time to learn a metric.")
+            return entries
+        n_judges = judge_rows(task.n_rows)
+        judges, others = self.order[:n_judges], self.order[n_judges:]
+        n_rows, n_landmarks = self.plan.second
+        index = np.concatenate([others[:n_rows], judges])
+        folds = np.where(np.arange(len(index)) < len(index) - n_judges, -1, 0)
+        heat = Heat(task, index, folds, min(n_landmarks, len(index) - n_judges), 3, self.clock, self.tell)
+        learned = learned_view(task, view, others, "rbf")
+        task.views[learned.name] = learned
+        kernels = tuple(kernel for kernel in self.plan.kernels if is_of_products(KERNELS[kernel](gamma=1.0)))
+        plain = best_of([heat.ridge_entry(entry.candidate) for entry in entries[:2]])
+        found = best_of(metric_entries(heat, learned.name, kernels, self._reserve))
+        if not pays(found, plain):
+            return entries
+        self.learned_from = others
+        return [found, *entries]
+
+    # --- the last heat --------------------------------------------------------------------------------------------
+
+    def _final(self, entries) -> Entry:
+        """The best of the finalists along a path of C."""
+        heat = self._final_heat()
+        found: list[Entry] = []
+        for entry in entries[: self.plan.n_finalists]:
+            path = [entry.C * factor for factor in _FACTORS]
+            if found and not self.clock.fits(self.clock.seconds_for(SOLVED, path_work(heat, len(path))), self._reserve):
+                self.notes.append("There was no time for a path of C of the second best.")
+                break
+            ratio = heat.n_landmarks / entry.heat.n_landmarks
+            candidate = entry.candidate.narrower(np.sqrt(max(ratio, 1.0)))
+            found += solved_entries(heat, candidate, path)
+        return best_of(found)
+
+    def _final_heat(self) -> Heat:
+        """As many landmarks as the last fit has, or as many as there is work for, and likewise rows."""
+        plan, task = self.plan, self.task
+        per_fit = plan.path_work / (plan.n_folds * (1 + 0.4 * (len(_FACTORS) - 1)))
+        n_rows = min(task.n_rows, 2**14)
+        n_landmarks = min(self._affordable(n_rows, per_fit), self.n_components)
+        while n_rows > 2048 and n_landmarks < min(512, self.n_components):
+            n_rows //= 2
+            n_landmarks = min(self._affordable(n_rows, per_fit), self.n_components)
+        return self._heat((n_rows, n_landmarks), 4)

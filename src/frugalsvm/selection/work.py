@@ -1,0 +1,60 @@
+"""How long fits take, about, and what is left of a limit of time.
+
+Estimates are in seconds of a usual core. What this machine takes for as much work is found on the way: a clock compares
+what was foreseen with what it took.
+"""
+
+import math
+import time
+
+__all__ = ["Clock", "fit_work", "largest_within", "ridge_work"]
+
+
+def fit_work(n_rows: int, n_landmarks: int, n_outputs: int) -> float:
+    """A fit of a low-rank machine: passes over kernel values, and factorizations."""
+    passes = 2e-8 * n_rows * n_landmarks * n_outputs * (1.0 + n_landmarks / 4096)
+    return passes + 2e-9 * n_rows * n_landmarks + 4e-10 * n_landmarks**3
+
+
+def ridge_work(n_rows: int, n_landmarks: int, n_machines: int) -> float:
+    """Ridge machines on the same features."""
+    return 4e-10 * n_rows * n_landmarks**2 + 1e-10 * n_machines * n_landmarks**3 + 1e-8 * n_rows * n_landmarks
+
+
+def largest_within(sizes: tuple[int, ...], work, limit: float) -> int:
+    """The largest of some increasing sizes whose work is within a limit, or the smallest."""
+    return max((size for size in sizes if work(size) <= limit), default=sizes[0])
+
+
+class Clock:
+    """What is left of a limit of time, and how much work fits in; without a limit, everything does.
+
+    `fits` uses what was measured: ratios of time and work of what was done before, of the same kind.
+    """
+
+    def __init__(self, limit: float | None = None, now=time.perf_counter):
+        self.limit, self._now, self._start = limit, now, now()
+        self._taken: dict[str, list[float]] = {}  # seconds and work, by kind
+
+    @property
+    def spent(self) -> float:
+        return self._now() - self._start
+
+    @property
+    def left(self) -> float:
+        return math.inf if self.limit is None else self.limit - self.spent
+
+    def seconds_for(self, kind: str, work: float) -> float:
+        """What so much work will take."""
+        seconds, done = self._taken.get(kind, (0.0, 0.0))
+        return work * (seconds / done if done else 1.0)
+
+    def measure(self, kind: str, work: float, seconds: float) -> None:
+        """Remember how long work of a kind has taken."""
+        total = self._taken.setdefault(kind, [0.0, 0.0])
+        total[0] += seconds
+        total[1] += work
+
+    def fits(self, seconds: float, reserve: float = 0.0) -> bool:
+        """Whether there is time for so many seconds, and for a reserve after them."""
+        return self.left >= seconds + reserve

@@ -1,0 +1,173 @@
+"""`AutoSVC` and `AutoSVR`: good models, probabilities that agree with predictions, and a report of what was tried."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.metrics import log_loss
+
+from frugalsvm import ASSETClassifier, AutoSVC, AutoSVR, load, save
+from frugalsvm.datasets import make_checkerboard
+from frugalsvm.export import plain_model
+from frugalsvm.pipelines import StreamPipeline
+
+QUICK = {"kernel": "rbf", "metric": None, "random_state": 0}
+
+
+def three_classes(n_rows, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 2)).astype(np.float32)
+    return X, np.array(["far", "left", "right"])[np.where(np.abs(X).sum(axis=1) > 2, 0, 1 + (X[:, 0] > 0))]
+
+
+@pytest.fixture(scope="module")
+def board():
+    X, y = make_checkerboard(900, noise=0.1, random_state=0)
+    return AutoSVC(**QUICK).fit(X[:600], y[:600]), X, y
+
+
+def test_a_checkerboard(board):
+    model, X, y = board
+    assert model.score(X[600:], y[600:]) > 0.75
+    assert isinstance(model.model_, ASSETClassifier)
+    assert set(model.best_params_) == {"kernel", "gamma", "C", "n_components", "rows"}
+    assert 0.75 < model.best_score_ < 0.9
+
+
+def test_probabilities_agree_with_predictions_and_decision_values(board):
+    model, X, y = board
+    shares, values = model.predict_proba(X), model.decision_function(X)
+    assert (model.classes_[shares.argmax(axis=1)] == model.predict(X)).all()
+    assert (np.diff(shares[np.argsort(values), 1]) >= 0).all()
+    assert log_loss(y[600:], shares[600:]) < 0.55
+
+
+def test_several_classes():
+    X, y = three_classes(700)
+    model = AutoSVC(**QUICK).fit(X[:500], y[:500])
+    assert model.score(X[500:], y[500:]) > 0.9
+    shares = model.predict_proba(X)
+    assert (model.classes_[shares.argmax(axis=1)] == model.predict(X)).all()
+    assert shares.sum(axis=1) == pytest.approx(np.ones(700))
+
+
+def test_results_have_the_form_of_scikit_learn(board):
+    results = board[0].cv_results_
+    n = len(results["params"])
+    assert all(len(values) == n for values in results.values())
+    assert sorted(results["rank_test_score"]) == list(range(1, n + 1))
+    best = int(np.argmin(results["rank_test_score"]))
+    assert results["params"][best]["C"] == board[0].best_params_["C"]
+    assert results["mean_test_score"][best] == pytest.approx(board[0].best_score_)
+    splits = [results[f"split{k}_test_score"][best] for k in range(5)]
+    assert np.mean(splits) == pytest.approx(board[0].best_score_, abs=0.01)
+
+
+def test_the_report_says_what_was_tried(board):
+    text, html = board[0].report(), board[0].report(html=True)
+    assert "rbf kernel" in text
+    assert "values of C, cross-validated" in text
+    assert "<table>" in html
+    assert "rbf" in html
+
+
+def test_the_report_says_how_sure_it_is():
+    X, y = three_classes(300)
+    model = AutoSVC(kernel=["rbf", "matern32"], metric=None, random_state=0).fit(X, y)
+    assert "(standard error)" in model.report()
+
+
+def test_the_same_seed_gives_the_same_model():
+    X, y = three_classes(300)
+    first, second = (AutoSVC(**QUICK).fit(X, y) for _ in range(2))
+    assert np.array_equal(first.decision_function(X), second.decision_function(X))
+    assert np.array_equal(first.predict_proba(X), second.predict_proba(X))
+
+
+def test_models_can_be_saved_pickled_and_cloned(board, tmp_path):
+    model, X, _ = board
+    save(model, tmp_path / "model.frugal")
+    for again in (load(tmp_path / "model.frugal"), pickle.loads(pickle.dumps(model))):
+        assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+        assert again.report() == model.report()
+    assert not hasattr(clone(model), "pipeline_")
+
+
+def test_the_pipeline_inside_stands_on_its_own(board, tmp_path):
+    model, X, _ = board
+    assert isinstance(model.pipeline_, StreamPipeline)
+    save(model.pipeline_, tmp_path / "pipeline.frugal")
+    assert np.array_equal(load(tmp_path / "pipeline.frugal").predict_proba(X), model.predict_proba(X))
+    assert len(plain_model(model.pipeline_).vectors) == model.best_params_["n_components"]
+
+
+def test_regression():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, size=(500, 2))
+    y = 1000.0 + 5.0 * np.sin(X[:, 0]) * X[:, 1]
+    model = AutoSVR(**QUICK).fit(X[:400], y[:400])
+    assert model.score(X[400:], y[400:]) > 0.98
+    assert model.best_score_ == pytest.approx(model.score(X[400:], y[400:]), abs=0.03)
+    assert "R^2" in model.report()
+
+
+def test_columns_of_noise_lose_their_weight():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 12))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] ** 2
+    model = AutoSVR(kernel="rbf", random_state=0).fit(X[:600], y[:600])
+    plain = AutoSVR(**QUICK).fit(X[:600], y[:600])
+    assert model.best_params_["rows"].startswith("learned metric")
+    assert model.score(X[600:], y[600:]) > max(0.9, plain.score(X[600:], y[600:]))
+
+
+def test_a_limit_of_time_leaves_candidates_out():
+    X, y = three_classes(400)
+    model = AutoSVC(time_budget=1e-6, random_state=0).fit(X, y)
+    whole = AutoSVC(metric=None, random_state=0).fit(X, y)
+    assert "There was no time for the kernel 'laplacian'." in model.report()
+    assert len(model.cv_results_["params"]) < len(whole.cv_results_["params"])
+    assert model.score(X, y) > 0.8
+
+
+def test_verbose_tells_each_candidate(capsys):
+    X, y = three_classes(200)
+    model = AutoSVC(verbose=1, **QUICK).fit(X, y)
+    assert len(capsys.readouterr().out.splitlines()) == len(model.cv_results_["params"])
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("time_budget", "soon"),
+        ("time_budget", 0),
+        ("memory", "much"),
+        ("kernel", "linear"),
+        ("kernel", []),
+        ("metric", "full"),
+        ("n_components", 0),
+        ("missing", "ignore"),
+    ],
+)
+def test_wrong_parameters_are_named(parameter, value):
+    X, y = three_classes(50)
+    with pytest.raises(ValueError, match=parameter):
+        AutoSVC(**{parameter: value}).fit(X, y)
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was(board):
+    model, X, _ = board
+    before = model.predict_proba(X)
+    with pytest.raises(ValueError, match="one class"):
+        model.fit(X, np.zeros(len(X)))
+    assert np.array_equal(model.predict_proba(X), before)
+
+
+def test_sparse_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 6)) * (rng.random((500, 6)) < 0.5)
+    y = X[:, 0] * X[:, 1] + X[:, 2] > 0
+    model = AutoSVC(**QUICK).fit(csr_matrix(X[:400]), y[:400])
+    assert model.score(csr_matrix(X[400:]), y[400:]) > 0.85

@@ -1,0 +1,211 @@
+"""Tables as they come: outliers, missing values, text, constant columns, many or rare classes, few rows."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix, hstack, random_array
+from sklearn.metrics import roc_auc_score
+
+from frugalsvm import AutoSVC, AutoSVR, load, save
+from frugalsvm.exceptions import PoorFitWarning
+
+QUICK = {"kernel": "rbf", "metric": None, "random_state": 0}
+
+
+def rows(n_rows, n_features=5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n_features))
+    return X, X[:, 0] * X[:, 1] > 0
+
+
+def test_outliers():
+    X, y = rows(800)
+    X[:600:75] *= 1e6
+    model = AutoSVC(**QUICK).fit(X[:600], y[:600])
+    assert model.score(X[600:], y[600:]) > 0.85
+
+
+def test_missing_values_are_filled_and_indicated(tmp_path):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(500, 2)), rng.random(500) < 0.5
+    X[rng.random(500) < np.where(y, 0.9, 0.1), 1] = np.nan  # that it is missing says all there is to say
+    model = AutoSVC(**QUICK).fit(X[:300], y[:300])
+    assert "Missing values in 1 columns were filled with the median" in model.report()
+    assert model.score(X[300:], y[300:]) > 0.8
+    save(model, tmp_path / "model.frugal")
+    assert np.array_equal(load(tmp_path / "model.frugal").predict_proba(X), model.predict_proba(X))
+
+
+def test_missing_values_are_refused_if_told():
+    X, y = rows(60)
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        AutoSVC(missing="refuse", **QUICK).fit(X, y)
+
+
+def test_values_may_be_missing_later():
+    X, y = rows(200)
+    model = AutoSVC(**QUICK).fit(X, y)
+    X[0, 0] = np.nan
+    assert model.predict(X[:1]) in (True, False)
+
+
+def test_constant_columns():
+    X, y = rows(500)
+    X[:, 3] = 7.0
+    X[:, 4] = 1e9
+    model = AutoSVC(**QUICK).fit(X[:400], y[:400])
+    assert model.score(X[400:], y[400:]) > 0.85
+
+
+def test_all_columns_constant():
+    with pytest.warns(PoorFitWarning):
+        model = AutoSVC(**QUICK).fit(np.ones((60, 2)), np.arange(60) % 3 > 0)
+    assert model.predict(np.ones((1, 2))).tolist() == [True]
+
+
+def test_many_classes():
+    rng = np.random.default_rng(0)
+    centers = rng.normal(size=(26, 4)) * 4
+    y = rng.integers(0, 26, 1000)
+    X = centers[y] + rng.normal(size=(1000, 4))
+    model = AutoSVC(n_components=128, **QUICK).fit(X[:800], y[:800])
+    assert model.score(X[800:], y[800:]) > 0.85
+    assert model.predict_proba(X[800:]).shape == (200, 26)
+
+
+def test_a_class_in_a_thousand():
+    rng = np.random.default_rng(0)
+    y = np.arange(8000) % 1000 == 0
+    X = rng.normal(size=(8000, 3))
+    X[y] += 4.0
+    model = AutoSVC(n_components=128, **QUICK).fit(X[:6000], y[:6000])
+    assert roc_auc_score(y[6000:], model.predict_proba(X[6000:])[:, 1]) > 0.95
+    assert model.predict_proba(X)[:, 1].mean() < 0.02
+
+
+def test_balanced_classes_find_the_rare_one():
+    rng = np.random.default_rng(0)
+    y = np.arange(4000) % 100 == 0
+    X = rng.normal(size=(4000, 2))
+    X[y] += 2.0
+    model = AutoSVC(n_components=128, class_weight="balanced", **QUICK).fit(X[:3000], y[:3000])
+    assert model.predict(X[3000:][y[3000:]]).mean() > 0.6
+
+
+@pytest.mark.parametrize("n_rows", [4, 12, 200])
+def test_few_rows(n_rows):
+    X, y = rows(n_rows)
+    model = AutoSVC(random_state=0).fit(X, y)
+    assert model.best_params_["n_components"] <= n_rows
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_too_few_rows():
+    with pytest.raises(ValueError, match="needs 4 rows at least, but n_samples = 3"):
+        AutoSVC().fit(np.eye(3), [0, 1, 0])
+
+
+def test_one_class():
+    with pytest.raises(ValueError, match="one class"):
+        AutoSVC().fit(np.eye(5), np.zeros(5))
+
+
+def test_a_class_with_one_row():
+    X, y = rows(100)
+    labels = np.where(np.arange(100) == 50, 2, y)
+    model = AutoSVC(**QUICK).fit(X, labels)
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_ten_thousand_sparse_features():
+    rng = np.random.default_rng(0)
+    y = rng.random(400) < 0.5
+    told = np.eye(20)[rng.integers(0, 20, 400)] * np.where(y[:, None], 1.0, -1.0)
+    others = random_array((400, 9980), density=0.001, random_state=0, format="csr")
+    X = hstack([csr_matrix(told), others], format="csr")
+    model = AutoSVC(n_components=128, **QUICK).fit(X[:300], y[:300])
+    assert model.score(X[300:], y[300:]) > 0.75
+
+
+# --- data frames ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def frame():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    n = 500
+    frame = pandas.DataFrame(
+        {
+            "size": rng.normal(size=n),
+            "count": pandas.array(rng.integers(0, 5, n), dtype="Int64"),
+            "color": rng.choice(["red", "green", "blue"], n),
+            "shape": pandas.Categorical(rng.choice(["round", "square"], n)),
+            "name": [f"row {i}" for i in range(n)],
+            "day": pandas.date_range("2020-01-01", periods=n),
+        }
+    )
+    frame.loc[::9, "size"] = np.nan
+    frame.loc[1::9, "count"] = pandas.NA
+    frame.loc[2::9, "color"] = None
+    return frame, ((frame["color"] == "red") ^ (frame["shape"] == "round")).to_numpy()
+
+
+@pytest.fixture(scope="module")
+def model(frame):
+    X, y = frame
+    return AutoSVC(**QUICK).fit(X[:400], y[:400])
+
+
+def test_columns_of_all_kinds(frame, model):
+    X, y = frame
+    assert model.score(X[400:], y[400:]) > 0.9
+    assert model.n_features_in_ == 6
+    assert model.feature_names_in_.tolist() == list(X.columns)
+
+
+def test_text_that_differs_in_every_row_is_left_out(model):
+    assert "Left out, with another text in almost every row: name." in model.report()
+
+
+def test_new_categories_and_missing_text_are_no_error(frame, model):
+    X = frame[0][400:410].copy()
+    X.loc[400, "color"] = "violet"
+    X.loc[401, "shape"] = None
+    assert len(model.predict(X)) == 10
+
+
+def test_other_columns_are_refused(frame, model):
+    with pytest.raises(ValueError, match="columns of `fit`, in the same order"):
+        model.predict(frame[0][["color", "size", "count", "shape", "name", "day"]])
+
+
+def test_models_of_frames_can_be_saved(frame, model, tmp_path):
+    save(model, tmp_path / "model.frugal")
+    again = load(tmp_path / "model.frugal")
+    assert np.array_equal(again.predict_proba(frame[0]), model.predict_proba(frame[0]))
+
+
+def test_nothing_but_names(frame):
+    with pytest.raises(ValueError, match="All columns have another text in almost every row"):
+        AutoSVC(**QUICK).fit(frame[0][["name"]], frame[1])
+
+
+def test_text_alone(frame):
+    X, y = frame[0][["color", "shape"]], frame[1]
+    assert AutoSVC(**QUICK).fit(X[:400], y[:400]).score(X[400:], y[400:]) > 0.9
+
+
+def test_polars(frame):
+    polars = pytest.importorskip("polars")
+    columns = {"size": frame[0]["size"].to_list(), "shape": frame[0]["shape"].to_list()}
+    X, y = polars.DataFrame(columns), (frame[0]["shape"] == "round").to_numpy()
+    assert AutoSVC(**QUICK).fit(X, y).score(X, y) > 0.95
+
+
+def test_regression_of_frames(frame):
+    X, _ = frame
+    y = np.where(X["color"] == "red", 3.0, 1.0) + X["count"].fillna(0).to_numpy(float)
+    model = AutoSVR(**QUICK).fit(X[:400], y[:400])
+    assert model.score(X[400:], y[400:]) > 0.9
