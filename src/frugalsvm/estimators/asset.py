@@ -42,8 +42,8 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         As in `sklearn.svm.SVC`: the penalty is ``lambda = 1 / (C n)``. A list is a path: all values are solved for,
         each from the one before, on the same kernel values; the one that does best on validation rows
         (``validation_fraction`` of them) is solved for again with all rows. Ten values cost two or three single fits.
-        "auto" is chosen on some thousands of rows, together with gamma if that is "auto", too, see :ref:`first-rows`. Streams
-        take ``n = 10 000`` unless ``alpha`` is given.
+        "auto" is chosen on some thousands of rows, together with gamma if that is "auto", too, see :ref:`first-rows`.
+        Streams take ``n = 10 000`` unless ``alpha`` is given.
     kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
         Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
