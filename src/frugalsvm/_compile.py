@@ -109,6 +109,7 @@ NOT_COMPILED = (
     "estimators",
     "exceptions.py",
     "export",
+    "kernel_width.py",
     "lowrank",
     "metric_learning",
     "metrics.py",

@@ -154,6 +154,8 @@ eigenvalue_threshold, structured, average, class_weight, random_state
         super()._check_own_params()
         if isinstance(self.C, list | tuple | np.ndarray):
             raise ValueError("C must be one number: a list of them is for ASSETClassifier, on a sample of the rows.")
+        if isinstance(self.C, str):
+            raise ValueError("C must be a number: 'auto' is for ASSETClassifier, on a sample of the rows.")
 
     def _n_sample(self, n_rows):
         width = self.n_components

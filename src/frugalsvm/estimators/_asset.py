@@ -16,6 +16,7 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.moments import moments_of
 from frugalsvm.core.origin import origin_of_moments
 from frugalsvm.estimators._asset_saved import LOW_RANK
+from frugalsvm.estimators._auto import chooses, is_auto
 from frugalsvm.estimators._base import KernelEstimator
 from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators._calibrated import n_held_out
@@ -84,6 +85,7 @@ class LowRankMachine(KernelEstimator):
     _n_iter: int
     _n_fitted: int
     _in_float32 = True
+    _narrowing = 1.5
     _calibrates = False  # with the validation rows
     _changed_in_place = ("_steps", "_rng")
 
@@ -116,6 +118,8 @@ class LowRankMachine(KernelEstimator):
             check_kernel("feature_map", "fourier", ("spectral",), self.kernel, "use feature_map='nystroem'")
             if self.structured is True:
                 check_kernel("structured", True, ("spectral", "products"), self.kernel, "use structured='auto'")
+        if is_auto(self.C) and not self._for_classes:
+            raise ParameterError("C", self.C, "a positive number or a list of them")
         for value in self._all_C():
             check_positive("C", value)
         if self.alpha is not None:
@@ -152,12 +156,12 @@ class LowRankMachine(KernelEstimator):
                 raise ValueError(f"{name}={getattr(self, name)!r} is for device='cpu', not {self.device!r}.")
 
     def _is_path(self):
-        return not isinstance(self.C, numbers.Real)
+        return not isinstance(self.C, numbers.Real | str)
 
     def _all_C(self):
         """The values of C in increasing order."""
         if not self._is_path():
-            return [self.C]
+            return [getattr(self, "C_", 1.0) if is_auto(self.C) else self.C]
         try:
             values = sorted(set(self.C))
         except TypeError:
@@ -177,6 +181,10 @@ class LowRankMachine(KernelEstimator):
 
     def _calibrate_with(self, training, parameters):
         """Calibrate parameters with the validation rows."""
+
+    def _take_strength(self, choice, n_rows):
+        if is_auto(self.C):
+            self._auto_C = 1.0 if choice is None else choice.C  # until results of the last fit are forgotten
 
     def penalty_for(self, C, n_rows):
         """The penalty for a value of C and so many rows."""
@@ -271,7 +279,7 @@ class LowRankMachine(KernelEstimator):
 
     def _moments_in_metric(self, batches, moments, y, weights):
         """The moments of rows as the kernel will see them: with a metric, of those that it is learned from."""
-        if self.metric is None:
+        if self.metric is None and not chooses(self):
             return moments
         n_rows, random_state = moments.n_rows, check_random_state(self.random_state)
         n_some = min(n_rows, most_rows(self.n_features_in_))
@@ -292,6 +300,8 @@ class LowRankMachine(KernelEstimator):
         for name in _RESULTS:
             if hasattr(self, name):
                 delattr(self, name)
+        if is_auto(self.C):
+            self.C_ = self.__dict__.pop("_auto_C", 1.0)
         n_outputs = self._n_outputs()
         self._kernel, self._rng, self._is_sparse = kernel, rng, sparse
         self._steps, self._map, self._weights = None, None, np.zeros((n_outputs, 1))
@@ -359,7 +369,8 @@ class LowRankMachine(KernelEstimator):
         calibrates_first = self._calibrates and not self.early_stopping
         if self._is_path() or (calibrates_first and self.solver == "newton"):
             return self._train_path(storage, training)
-        problem = training.problem._replace(penalty=self.penalty_for(self.C, training.problem.n_rows))
+        C = self._all_C()[0]
+        problem = training.problem._replace(penalty=self.penalty_for(C, training.problem.n_rows))
         watcher = Watcher(training, self._quality, self.n_iter_no_change) if self.early_stopping else None
         if self.solver == "newton":
             solution = solve(problem, training.sample, options, self._rng, watch=watcher)
@@ -369,7 +380,7 @@ class LowRankMachine(KernelEstimator):
             if calibrates_first:
                 held_out = run_epochs(self.solver, self.average, problem, self._map, n_most, None, self._rng)
                 self._calibrate_with(training, held_out[0])
-                problem = training.whole._replace(penalty=self.penalty_for(self.C, training.whole.n_rows))
+                problem = training.whole._replace(penalty=self.penalty_for(C, training.whole.n_rows))
             parameters, n_iter = run_epochs(self.solver, self.average, problem, self._map, n_most, watcher, self._rng)
             ended = n_iter < n_most
             if watcher is None:

@@ -23,6 +23,7 @@ from frugalsvm.core.metric import Metric, seen_rows
 from frugalsvm.core.origin import Origin, followed, origin_at, relative
 from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.core.predict import confidence
+from frugalsvm.estimators._auto import choice_of, chooses, is_auto
 from frugalsvm.estimators._calibrated import CalibratedClassifier
 from frugalsvm.estimators._metric import importances, metric_for, rows_in_metric
 from frugalsvm.estimators._origin import absolute_rows, check_size, check_values, first_origin, relative_rows
@@ -55,6 +56,7 @@ class KernelEstimator(BaseEstimator):
     _origin: Origin | None = None
     _metric: Metric | None = None
     _in_float32 = False  # whether kernels are computed in float32 whatever type the rows have
+    _narrowing = 2.0  # times the gamma of ridge machines is the one for this, where it is to be chosen
     _stays = False  # whether the origin is that of the first rows for ever
     _changed_in_place: ClassVar[tuple[str, ...]] = ()  # attributes with arrays that learning writes to
 
@@ -151,15 +153,30 @@ class KernelEstimator(BaseEstimator):
         ``targets()`` has signs of classes or values, shape (n_outputs, n).
         """
         self.__dict__.pop("_metric", None)
-        if getattr(self, "metric", None) is None:
-            return X
-        self._metric = metric_for(self, X, targets(), weights, random_state, whole=whole)
-        return rows_in_metric(X, self._metric, self._type_of(X))
+        if getattr(self, "metric", None) is not None:
+            self._metric = metric_for(self, X, targets(), weights, random_state, whole=whole)
+            X = rows_in_metric(X, self._metric, self._type_of(X))
+        self._choose(X, targets, weights, whole=whole)
+        return X
+
+    def _choose(self, X, targets, weights, *, whole):
+        """Find values for parameters that are "auto"."""
+        self._chosen = None
+        if chooses(self):
+            self._chosen = choice_of(self, X, targets, weights, whole=whole)
+        self._take_strength(self._chosen, X.shape[0] if whole else None)
+
+    def _take_strength(self, choice, n_rows):
+        """Keep what was chosen, or take what is usual (None); of a stream, the number of rows is not known (None)."""
 
     def _new_kernel(self, X):
         """The kernel for rows as it will see them, or for their moments."""
         learned = 0.0 if self._metric is None else self._metric.gamma
-        gamma = learned if learned > 0 and isinstance(self.gamma, str) else self.gamma
+        gamma, chosen = self.gamma, self.__dict__.pop("_chosen", None)
+        if isinstance(gamma, str) and learned > 0:
+            gamma = learned
+        elif is_auto(gamma) and chosen is not None:
+            gamma = chosen.gamma
         return new_kernel(self.kernel, gamma, self.degree, self.coef0, X)
 
     def _with_origin(self, X, *, whole):

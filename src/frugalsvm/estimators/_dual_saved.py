@@ -10,7 +10,7 @@ from frugalsvm.estimators._saved import (
     predictor_saved,
 )
 from frugalsvm.persist.savable import Saved
-from frugalsvm.persist.values import array, or_none, part
+from frugalsvm.persist.values import array, is_positive, or_none, part
 
 __all__ = ["with_learner"]
 
@@ -33,5 +33,6 @@ def with_learner(*names):
             **CLASSIFIER, "_solver": part("dual-machine"), "_slot_of_row": or_none(array("i", 1)),
             "_learner": part(*names),
         },
-        OPTIONAL, _is_sound, check_loaded_parameters, as_predictor, predictor_saved(), renamed={"_machine": "_solver"},
+        {**OPTIONAL, "C_": is_positive}, _is_sound, check_loaded_parameters, as_predictor, predictor_saved(),
+        renamed={"_machine": "_solver"},
     )  # fmt: skip

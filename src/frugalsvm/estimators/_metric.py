@@ -19,7 +19,7 @@ from frugalsvm.metric_learning.judges import FINAL
 from frugalsvm.metric_learning.machine import Rows
 from frugalsvm.metric_learning.race import race
 
-__all__ = ["check_metric", "importances", "learns_metric", "metric_for", "most_rows", "rows_in_metric"]
+__all__ = ["check_metric", "importances", "learns_metric", "metric_for", "most_rows", "rows_in_metric", "some_rows"]
 
 LEARNED = {"diag": ("plain", "factors"), "full": ("plain", "matrix"), "auto": ("plain", "factors", "matrix")}
 _A_METRIC = "'diag', 'full', 'auto', None, factors of the features, or a matrix with a column for each feature"
@@ -65,7 +65,7 @@ def metric_for(estimator: Any, X, targets, weights, random_state: Any, *, whole:
     is_learned = isinstance(estimator.metric, str)
     # A metric that is given leaves the random numbers of the estimator as they are.
     rng = np.random.default_rng([random_state.randint(np.iinfo(np.int32).max) if is_learned else 0, _STREAM])
-    rows = _sample(X, targets, weights, rng)
+    rows = some_rows(X, targets, weights, rng, most_rows(X.shape[1]))
     center = np.zeros(X.shape[1]) if issparse(X) else np.median(rows.X, axis=0)
     scales = _scales(rows.X)
     if not is_learned:
@@ -129,10 +129,10 @@ def most_rows(n_features: int) -> int:
     return min(_MOST_ROWS, max(_LEAST_ROWS, _MOST_VALUES // n_features))
 
 
-def _sample(X, targets, weights, rng) -> Rows:
+def some_rows(X, targets, weights, rng, n_most: int) -> Rows:
     """Some of the rows that have a weight, in float64, as values of the first output or signs of all."""
     known = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
-    n_rows = min(len(known), most_rows(X.shape[1]))
+    n_rows = min(len(known), n_most)
     index = np.sort(rng.choice(known, n_rows, replace=False)) if n_rows < len(known) else known
     values = on_host(X[index]) if is_torch(X) else X[index]
     values = np.asarray(values.toarray() if issparse(values) else values, np.float64)

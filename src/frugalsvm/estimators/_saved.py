@@ -55,7 +55,18 @@ LARGEST_SCORE = {"f4": 1e30, "f8": 1e250}
 _REACH = 1e3  # how much farther from the center of a metric rows may be than they usually are
 _LARGEST_GAMMA = {"f4": 1e36, "f8": 1e100}
 # Attributes besides parameters that say something about a model without its learning state
-_KEPT = ("classes_", "n_features_in_", "feature_names_in_", "_kernel", "_origin", "_metric", "n_iter_", "budget_", "C_")
+_KEPT = (
+    "classes_",
+    "n_features_in_",
+    "feature_names_in_",
+    "_kernel",
+    "_origin",
+    "_metric",
+    "n_iter_",
+    "budget_",
+    "C_",
+    "alpha_",
+)
 
 
 # --- parameters ---------------------------------------------------------------------------------------------------

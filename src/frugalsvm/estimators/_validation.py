@@ -189,11 +189,8 @@ def gamma_value(gamma, X, *, l1=False) -> float:
     if not isinstance(gamma, str):
         check_positive("gamma", gamma)
         return float(gamma)
-    check_choice("gamma", gamma, ("scale", "auto"))
-    moments = X if isinstance(X, Moments) else None
-    if gamma == "auto":
-        return 1.0 / (X.shape[1] if moments is None else len(moments.mean))
-    return scale_gamma(_moments(X) if moments is None else moments, l1=l1)
+    check_choice("gamma", gamma, ("scale", "auto"))  # "auto" that was not chosen from rows is the same
+    return scale_gamma(X if isinstance(X, Moments) else _moments(X), l1=l1)
 
 
 def _moments(X) -> Moments:

@@ -38,15 +38,17 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
     n_components : int, default=512
         Number of landmarks or of Fourier features. More are more accurate; time and memory are proportional to it, with
         a cubic part that shows from a few thousand on.
-    C : float or list of float, default=1.0
+    C : float, list of float or "auto", default=1.0
         As in `sklearn.svm.SVC`: the penalty is ``lambda = 1 / (C n)``. A list is a path: all values are solved for,
         each from the one before, on the same kernel values; the one that does best on validation rows
         (``validation_fraction`` of them) is solved for again with all rows. Ten values cost two or three single fits.
+        "auto" is chosen on some thousands of rows, together with gamma if that is "auto", too, see :ref:`first-rows`.
         Streams take ``n = 10 000`` unless ``alpha`` is given.
     kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
         Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
-        As in `sklearn.svm.SVC`.
+        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``. "auto" is chosen on some thousands of the first
+        rows, in a fraction of a second, see :ref:`first-rows`.
     metric : {"diag", "full", "auto"}, array or None, default=None
         How the kernel measures distances. None: all features count alike. "diag" learns a factor for each feature, so
         that those that do not matter do not count; "full" a matrix, for directions across features (not with
@@ -126,7 +128,8 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         How far it may be above the optimum of the same features, by duality: the truth is often a tenth of that. A
         smaller ``tol`` makes both smaller.
     C_, path_ : float, dict of arrays
-        With a list of C: the chosen one; values of C with their validation scores, objectives and bounds.
+        With a list of C, or ``C="auto"``: the chosen one. With a list: values of C with their validation scores,
+        objectives and bounds.
     best_validation_score_ : float
         With early stopping.
     landmarks_, dual_coef_ : ndarray or None

@@ -38,7 +38,8 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
     kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
         Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
-        As in `sklearn.svm.SVR`.
+        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``. "auto" is chosen on some thousands of the first
+        rows, in a fraction of a second, see :ref:`first-rows`.
     metric : {"diag", "full", "auto"}, array or None, default=None
         How the kernel measures distances. None: all features count alike. "diag" learns a factor for each feature, so
         that those that do not matter do not count; "full" a matrix, for directions across features (not with

@@ -36,7 +36,8 @@ class BPAClassifier(OneVsRestLearners):
         Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the
-        variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`.
+        variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`. "auto" is
+        chosen on some thousands of these, see :ref:`first-rows`.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1.0

@@ -19,7 +19,6 @@ from frugalsvm.estimators._validation import (
     check_positive,
     distinct_labels,
     encoded_labels,
-    new_kernel,
 )
 from frugalsvm.estimators._writable import prepare_to_learn
 from frugalsvm.exact.incremental import change_C, restored, unlearn
@@ -72,8 +71,9 @@ class IncrementalSVC(OnlineClassifier):
         Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the
-        variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`. It
-        stays the same from then on, whatever comes or goes.
+        variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`. "auto"
+        is chosen on some thousands of these, see :ref:`first-rows`. It stays the same from then on, whatever comes or
+        goes.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1.0
@@ -210,7 +210,7 @@ class IncrementalSVC(OnlineClassifier):
             check_positive("max_memory", self.max_memory)
 
     def _start(self, X, classes, random_state):
-        self._kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
+        self._kernel = self._new_kernel(X)
         n_pairs = len(pairs_of(len(classes)))
         self._cache_bytes = int(self.cache_size * MEGABYTE) // n_pairs
         self._solvers = [new_solver(X.shape[1], self._cache_bytes, n_slots=1) for _ in range(n_pairs)]

@@ -22,6 +22,7 @@ from frugalsvm.dual.lasvm_nc import HINGE_LOSS, LASVMNC, RAMP_FILTER, RAMP_LOSS
 from frugalsvm.dual.online import DualSolver, finish, learn, new_solver, remembered, solver_of
 from frugalsvm.dual.selective_sampling import SELECTIONS, PackedSupport, most_informative, selected_rows
 from frugalsvm.dual.state import support_of, trimmed
+from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._base import OnlineClassifier
 from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._dual_saved import with_learner
@@ -77,8 +78,13 @@ class DualClassifier(OnlineClassifier):
     def _refuse_gap(self) -> None:
         """Raise a ValueError where the training problem is not convex."""
 
+    @property
+    def _C(self):
+        """The penalty as a number, or what somebody has set who is to be told."""
+        return self.C
+
     def _check_dual_params(self):
-        check_positive("C", self.C)
+        check_positive("C", self._C)
         check_positive("cache_size", self.cache_size)
         check_count("max_iter", self.max_iter)
         check_choice("selection", self.selection, SELECTIONS)
@@ -124,7 +130,7 @@ class DualClassifier(OnlineClassifier):
             self._learn_rows(X, labels, self._boxes(X, weights), order)
 
     def _boxes(self, X, weights):
-        return np.full(X.shape[0], float(self.C)) if weights is None else self.C * weights
+        return np.full(X.shape[0], float(self._C)) if weights is None else self._C * weights
 
     def _learn_rows(self, X, labels, boxes, order):
         self._learner = self._current_learner()
@@ -279,15 +285,17 @@ class LASVMClassifier(DualClassifier):
         ``"nc"``: the same with the ramp loss, by online CCCP. ``"i"``: the hinge loss, but examples outside the ramp
         are left out. ``"full"``: like "g", but all examples stay members; converges to the batch solution with more
         passes. ``"lasvm"``: the original, with a bias, one step per example and a finishing phase.
-    C : float, default=1.0
-        Penalty of errors, as in `sklearn.svm.SVC`.
+    C : float or "auto", default=1.0
+        Penalty of errors, as in `sklearn.svm.SVC`. "auto" is chosen on some thousands of the first rows, together with
+        gamma if that is "auto", too, see :ref:`first-rows`.
     s : float, default=-1.0
         Where the ramp ends, below 1: an example with a margin below it is an outlier ("nc", "i").
     kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
         Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the
-        variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`.
+        variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`. "auto" is
+        chosen on some thousands of these, in a fraction of a second, see :ref:`first-rows`.
     metric : {"diag", "full", "auto"}, array or None, default=None
         How the kernel measures distances. None: all features count alike. "diag" learns a factor for each feature, so
         that those that do not matter do not count; "full" a matrix, for directions across features (not with
@@ -344,6 +352,8 @@ class LASVMClassifier(DualClassifier):
     dual_coef_ : ndarray of shape (1, n_support_vectors) or (n_classes, n_support_vectors)
     intercept_ : ndarray
         The bias; zero except for "lasvm".
+    C_ : float
+        With ``C="auto"``: the penalty.
     n_support_ : ndarray of int
         Support vectors of each output.
     member_gap_ : float
@@ -491,14 +501,23 @@ class LASVMClassifier(DualClassifier):
         if not isinstance(self.s, numbers.Real) or not -math.inf < float(self.s) < 1:
             raise ParameterError("s", self.s, "a number below 1")
 
+    @property
+    def _C(self):
+        return getattr(self, "C_", 1.0) if is_auto(self.C) else self.C
+
+    def _take_strength(self, choice, n_rows):
+        self.__dict__.pop("C_", None)
+        if is_auto(self.C):
+            self.C_ = 1.0 if choice is None else choice.C
+
     def _new_learner(self, kernel, random_state):
         pairs = self.step_type == "pair"
         if self.variant == "lasvm":
-            return LASVM(kernel, float(self.C), float(self.tol), pairs, FEW)
+            return LASVM(kernel, float(self._C), float(self.tol), pairs, FEW)
         clean_every = 0 if self.variant == "full" else int(self.clean_every)
         warm_up = (50 if self.variant == "nc" else 100) if self.warm_up == "auto" else int(self.warm_up)
         loss, s, tol = VARIANTS[self.variant], float(self.s), float(self.tol)
-        return LASVMNC(kernel, float(self.C), loss, s, warm_up, tol, pairs, clean_every, int(self.max_idle), FEW)
+        return LASVMNC(kernel, float(self._C), loss, s, warm_up, tol, pairs, clean_every, int(self.max_idle), FEW)
 
     def _current_learner(self):
         return self._new_learner(self._kernel, None)

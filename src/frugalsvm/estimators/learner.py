@@ -101,6 +101,8 @@ def begin(estimator: Any, survey: Survey, sample: SomeRows | None = None) -> Non
 class BudgetedClassifier(OnlineClassifier):
     """Base of classifiers that consist of learners, one or one for each class."""
 
+    _narrowing = 3.0
+
     @property
     def state(self) -> Any:
         """What learning changes: another object if the model was replaced, or learned a batch of several blocks."""

@@ -19,7 +19,7 @@ from frugalsvm.estimators._saved import (
     expansion_is_sound,
     predictor_saved,
 )
-from frugalsvm.estimators._validation import check_choice, check_count, check_positive, new_kernel
+from frugalsvm.estimators._validation import check_choice, check_count, check_positive
 from frugalsvm.exact.kkt import violation
 from frugalsvm.exact.tvm import learn, new_cache
 from frugalsvm.exact.twins import TVM, new_twins
@@ -84,7 +84,8 @@ class TVMClassifier(OnlineClassifier):
         Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the
-        variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`.
+        variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`. "auto" is
+        chosen on some thousands of these, see :ref:`first-rows`.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1.0
@@ -234,7 +235,7 @@ class TVMClassifier(OnlineClassifier):
         return TVM(self._kernel, int(self.budget), total, m1, m2, reject, bool(self.one_sided), in_features)
 
     def _start(self, X, classes, random_state):
-        self._kernel = new_kernel(self.kernel, self.gamma, self.degree, self.coef0, X)
+        self._kernel = self._new_kernel(X)
         self._twins = [new_twins(int(self.budget), X.shape[1]) for _ in range(n_outputs_for(len(classes)))]
         self._empty_caches()
         self.classes_ = classes

@@ -1,0 +1,60 @@
+"""Parameters that are "auto": chosen from the first rows (`frugalsvm.kernel_width`), and frozen then."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from frugalsvm._threads import blas_threads
+from frugalsvm.core.capabilities import offers
+from frugalsvm.core.kernels import KERNELS
+from frugalsvm.estimators._metric import most_rows, some_rows
+from frugalsvm.estimators._validation import gamma_value
+from frugalsvm.kernel_width import LEAST_ROWS, MOST_ROWS, Choice, choice_for, has_width
+
+__all__ = ["AUTO", "choice_of", "chooses", "is_auto"]
+
+AUTO = "auto"
+_LEAST_STREAM_ROWS = 1000  # of a first batch: it must be like the stream
+_LEAST_C, _LARGEST_C = 1.0, 100.0  # less is what is usual; beyond, rounding and time are worse
+
+
+def is_auto(value: Any) -> bool:
+    """Whether a parameter, of any type, is "auto"."""
+    return isinstance(value, str) and value == AUTO
+
+
+def chooses(estimator: Any) -> bool:
+    """Whether an estimator has a parameter that is chosen from rows."""
+    return any(is_auto(getattr(estimator, name, None)) for name in ("gamma", "C", "alpha"))
+
+
+def choice_of(estimator: Any, X, targets, weights, *, whole: bool) -> Choice | None:
+    """Gamma and C for the first rows, as the kernel will see them; None where they are too few, or have no width.
+
+    ``targets()`` has signs of classes or values, shape (n_outputs, n). ``whole`` is whether no more rows will come. The
+    same rows give the same choice, whatever ``random_state`` is.
+    """
+    kernel: Any = KERNELS[estimator.kernel]
+    n_least = LEAST_ROWS if whole else _LEAST_STREAM_ROWS
+    if not has_width(kernel) or X.shape[0] < n_least:
+        return None
+    rng = np.random.default_rng(0)
+    rows = some_rows(X, targets(), weights, rng, min(MOST_ROWS, most_rows(X.shape[1])))
+    if len(rows.X) < LEAST_ROWS or not rows.targets.std(axis=0).any():
+        return None
+    if not issparse(X):
+        rows = rows._replace(X=rows.X - rows.X.mean(axis=0))  # rounding: only differences count
+    given = _given_gamma(estimator, rows.X, kernel)
+    with blas_threads(estimator.n_jobs):
+        choice = choice_for(kernel, rows[rng.permutation(len(rows.X))], given)
+    gamma = choice.gamma if given is not None else estimator._narrowing * choice.gamma
+    return choice._replace(gamma=gamma, C=min(max(choice.C, _LEAST_C), _LARGEST_C))
+
+
+def _given_gamma(estimator: Any, X, kernel: Any) -> float | None:
+    """The gamma that was learned with a metric, or is a parameter; None if it is to be chosen."""
+    metric = estimator.metric_part_
+    if metric is not None and metric.gamma > 0 and isinstance(estimator.gamma, str):
+        return metric.gamma
+    return None if is_auto(estimator.gamma) else gamma_value(estimator.gamma, X, l1=offers(kernel, "l1"))
