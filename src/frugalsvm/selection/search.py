@@ -26,18 +26,20 @@ from frugalsvm.selection.heats import (
     best_of,
     best_width,
     in_order,
+    is_better,
     new_heat,
     path_work,
     solved_entries,
 )
-from frugalsvm.selection.metrics import METRIC, judge_rows, learned_view, metric_entries, pays
+from frugalsvm.selection.metrics import METRIC, judge_rows, learned_view, metric_entries
 from frugalsvm.selection.sampling import random_order, sampled
 from frugalsvm.selection.work import Clock, fit_work, largest_within
 
 __all__ = ["Found", "Plan", "search"]
 
 SIZES = (64, 128, 256, 512, 1024, 2048, 4096, 8192)  # of landmarks
-_FACTORS = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)  # of C, around what ridge machines want
+_FACTORS = (1 / 4, 1.0, 4.0)  # of C, around what ridge machines want
+_LEAD, _NO_DOUBT = 1.0, 2.0  # standard errors: that a metric must be better by, and that end a comparison
 _FEW_ROWS = 500  # no metric is learned from fewer
 _MANY_FEATURES = 1000  # nor for more
 _USUAL_SECONDS = 60.0  # that a search takes without a limit, about
@@ -54,7 +56,7 @@ class Plan(NamedTuple):
     n_finalists: int = 2
     n_folds: int = 3
     path_work: float = 12.0  # of each finalist
-    fit_work: float = 40.0  # of the last fit
+    fit_work: float = 25.0  # of the last fit
     n_components: int | None = None  # of the last fit
     learns_metric: bool = True
 
@@ -145,7 +147,9 @@ class _Search:
             if not self.clock.fits(2 * heat.ridge_seconds, self._reserve):
                 self.notes.append("There was no time to compare all kernels on more rows.")
                 break
-            tried = [heat.ridge_entry(each) for each in (entry.candidate, entry.candidate.narrower(2.0))]
+            tried = [
+                heat.ridge_entry(each, entry.next_ridges) for each in (entry.candidate, entry.candidate.narrower(2.0))
+            ]
             found.append(best_of(tried))
         return in_order(found) or entries
 
@@ -167,28 +171,41 @@ class _Search:
         learned = learned_view(task, view, others, "rbf")
         task.views[learned.name] = learned
         kernels = tuple(kernel for kernel in self.plan.kernels if is_of_products(KERNELS[kernel](gamma=1.0)))
-        plain = best_of([heat.ridge_entry(entry.candidate) for entry in entries[:2]])
+        plain = best_of([heat.ridge_entry(entry.candidate, entry.next_ridges) for entry in entries[:2]])
         found = best_of(metric_entries(heat, learned.name, kernels, self._reserve))
-        if not pays(found, plain):
+        if not is_better(found, plain, _LEAD):
             return entries
         self.learned_from = others
-        return [found, *entries]
+        return [found, plain]
 
     # --- the last heat --------------------------------------------------------------------------------------------
 
     def _final(self, entries) -> Entry:
-        """The best of the finalists along a path of C."""
+        """The best of the finalists along a path of C: of two, unless there is no doubt which is better."""
         heat = self._final_heat()
-        found: list[Entry] = []
-        for entry in entries[: self.plan.n_finalists]:
-            path = [entry.C * factor for factor in _FACTORS]
-            if found and not self.clock.fits(self.clock.seconds_for(SOLVED, path_work(heat, len(path))), self._reserve):
+        first, *others = entries
+        rivals = [entry for entry in others if entry.heat is first.heat and not is_better(first, entry, _NO_DOUBT)]
+        found = self._path(heat, first)
+        for entry in rivals[: self.plan.n_finalists - 1]:
+            seconds = self.clock.seconds_for(SOLVED, path_work(heat, len(_FACTORS)))
+            if not self.clock.fits(seconds, self._reserve):
                 self.notes.append("There was no time for a path of C of the second best.")
                 break
-            ratio = heat.n_landmarks / entry.heat.n_landmarks
-            candidate = entry.candidate.narrower(np.sqrt(max(ratio, 1.0)))
-            found += solved_entries(heat, candidate, path)
+            found += self._path(heat, entry)
         return best_of(found)
+
+    def _path(self, heat, entry) -> list[Entry]:
+        """Values of C around what ridge machines want, and one more where the best is at an end."""
+        ratio = heat.n_landmarks / entry.heat.n_landmarks
+        candidate = entry.candidate.narrower(np.sqrt(max(ratio, 1.0)))
+        path = [entry.C * factor for factor in _FACTORS]
+        found = solved_entries(heat, candidate, path)
+        best = best_of(found).C
+        if best in (path[0], path[-1]):
+            further = best * (_FACTORS[0] if best == path[0] else _FACTORS[-1])
+            if self.clock.fits(self.clock.seconds_for(SOLVED, path_work(heat, 1)), self._reserve):
+                found += solved_entries(heat, candidate, [further])
+        return found
 
     def _final_heat(self) -> Heat:
         """As many landmarks as the last fit has, or as many as there is work for, and likewise rows."""
