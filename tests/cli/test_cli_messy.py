@@ -244,7 +244,7 @@ def label_flags(data):
 
 def accuracy(train, test, folder):
     model = folder / "model.frugal"
-    result = invoke("train", train, "-o", model, *label_flags(train))
+    result = invoke("train", train, "-a", "bsgd", "-o", model, *label_flags(train))
     assert result.exit_code == 0, result.output
     told = invoke("evaluate", model, test, *label_flags(test), "--json")
     assert told.exit_code == 0, told.output
@@ -273,7 +273,7 @@ def test_as_good_as_the_clean_twin(name, clean, tmp_path):
 def test_refused_with_what_to_do(name, tmp_path):
     make, words = REFUSED[name]
     path = put(tmp_path, name, make(*TRAIN))
-    result = invoke("train", path, "-o", tmp_path / "model.frugal", "--label", "kind", "-q")
+    result = invoke("train", path, "-o", tmp_path / "model.frugal", "--label", "kind", "-a", "bsgd", "-q")
     assert result.exit_code == Exit.DATA
     for word in (name, *words):
         assert word in result.output

@@ -209,7 +209,7 @@ class TestHardlyAnyRows:
         X, _ = quadrants(300, 8)
         (tmp_path / "one.csv").write_text(table(X, ["same"] * 300))
         one, model = tmp_path / "one.csv", tmp_path / "m.frugal"
-        told = invoke("train", one, "-o", model, "-q").output
+        told = invoke("train", one, "-a", "bsgd", "-o", model, "-q").output
         assert "warning: all rows have the label 'same'" in told
         assert set(invoke("predict", model, files / "small.csv").stdout.split()) == {"same"}
         assert accuracy(model, one) == 1.0
@@ -224,7 +224,7 @@ class TestHardlyAnyRows:
     def test_one_row(self, files, tmp_path):
         (tmp_path / "row.csv").write_text("a,b,label\n0.5,0.5,same\n")
         model = tmp_path / "m.frugal"
-        assert "warning: all rows" in invoke("train", tmp_path / "row.csv", "-o", model, "-q").output
+        assert "warning: all rows" in invoke("train", tmp_path / "row.csv", "-a", "bsgd", "-o", model, "-q").output
         assert invoke("predict", model, tmp_path / "row.csv").stdout == "same\n"
         assert "too few" in invoke("tune", tmp_path / "row.csv", code=Exit.DATA).output
         invoke("train", files / "small.csv", "-o", model, *FAST)

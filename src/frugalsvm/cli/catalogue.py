@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-__all__ = ["CATALOGUE", "KERNELS", "METRICS", "Algorithm", "maintenance_for", "new_estimator"]
+__all__ = ["ALGORITHMS", "AUTO", "CATALOGUE", "KERNELS", "METRICS", "Algorithm", "maintenance_for", "new_estimator"]
 
 # Those of `frugalsvm.core.kernels`, whose import takes a while
 KERNELS = ("rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear")
@@ -90,6 +90,9 @@ CATALOGUE = {
     "perceptron": Algorithm("baseline: Projectron++", "budget^2", "fixed", _perceptron, "", True),
     "bpa": Algorithm("baseline: budgeted passive-aggressive", "budget", "fixed", _bpa, "C", True),
 }
+
+AUTO = "auto"  # compares models, see `train_auto`
+ALGORITHMS = (AUTO, *CATALOGUE)  # what --algorithm may be
 
 
 def new_estimator(name: str, *, budget=None, gamma=None, strength=None, seed=None, **others) -> Any:

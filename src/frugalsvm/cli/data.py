@@ -43,13 +43,14 @@ def open_data(
     *,
     start: int = 0,
     has_labels: bool | None = None,
+    of_classes: bool = True,
     prefetch: bool = True,
     pipe: Pipe | None = None,
 ) -> Opened:
     """A stream from row ``start`` on, shuffled if wanted, read ahead on a second thread.
 
-    By default rows have labels, which must be classes; with ``has_labels=True`` they have some that are not read. A
-    pipe is read in small batches, unless they are shuffled.
+    By default rows have labels, which must be classes unless ``of_classes`` is false; with ``has_labels=True`` they
+    have some that are not read. A pipe is read in small batches, unless they are shuffled.
     """
     # A shuffled stream is the same every time, but only from its beginning.
     from_the_start = options.shuffle_buffer > 0 or options.shuffle == "yes"
@@ -66,7 +67,7 @@ def open_data(
         has_labels=has_labels is not False,
         delimiter=options.delimiter,
         # Where bad lines are errors, the first one gets a sentence with advice: see `_of_classes`.
-        class_labels=has_labels is None and options.on_bad_line == "skip",
+        class_labels=of_classes and has_labels is None and options.on_bad_line == "skip",
         decimal=options.decimal,
         thousands=options.thousands,
         missing=options.missing if options.imputes is None else "nan",
@@ -82,7 +83,7 @@ def open_data(
     if from_the_start:
         buffer_rows = None if options.shuffle == "yes" else options.shuffle_buffer
         batches = rows_after(shuffled(batches, buffer_rows, options.seed), start)
-    if has_labels is None:
+    if has_labels is None and of_classes:
         batches = _of_classes(batches, stream, numbered=not from_the_start)
     return Opened(stream, batches, order)
 

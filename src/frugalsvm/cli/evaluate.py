@@ -52,24 +52,32 @@ def evaluate(
         from frugalsvm.cli.data import labels_of, rows_of
         from frugalsvm.cli.data_report import tell_skipped
         from frugalsvm.cli.model_input import device_arguments, open_for
-        from frugalsvm.cli.scores import Scores, tell_doubts
+        from frugalsvm.cli.scores import ErrorScores, Scores, tell_doubts
         from frugalsvm.persist import load
+        from frugalsvm.persist.savable import FOR_PREDICTION
 
         fitted, where = load(model), device_arguments(device)
-        scores, curve = Scores(fitted.classes_), []
+        classes, curve = getattr(fitted, "classes_", None), []
+        scores = ErrorScores() if classes is None else Scores(classes)
+        if prequential and getattr(getattr(fitted, "estimator_", fitted), FOR_PREDICTION, False):
+            raise ValueError("the model cannot learn on: leave --prequential out, or train it with -a bsgd, for one.")
+        if classes is None and picture is not None:
+            raise ValueError(f"{model} predicts numbers, which have no confusion matrix: leave --picture out.")
         opened = open_for(fitted, model, options)
         for batch in opened.batches:
             rows, labels = rows_of(batch), labels_of(batch)
             predicted = fitted.predict(rows, **where)
-            scores.add(labels, predicted, fitted.decision_function(rows, **where))
+            values = predicted if classes is None else fitted.decision_function(rows, **where)
+            scores.add(labels, predicted, values)
             if prequential:
-                curve.append({"examples": batch.end, "accuracy": float((predicted == labels).mean())})
+                curve.append({"examples": batch.end, **scores.of_batch(labels, predicted)})
                 fitted.partial_fit(rows, labels, sample_weight=batch.weights)
         if not scores.n_examples:
             raise ValueError(f"{opened.stream.name} has no rows.")
         results, n_bad = scores.results(), getattr(opened.stream, "n_bad", 0)
         tell_skipped(opened.stream, of_model=True)
-        tell_doubts(scores.labels, fitted.classes_, opened.stream)
+        if classes is not None:
+            tell_doubts(scores.labels, classes, opened.stream)
     if picture is not None:
         with reported():
             draw_confusion(results, picture)

@@ -25,6 +25,10 @@ def print_evaluation(results: dict[str, Any], curve: list[dict[str, Any]], title
     page = Page()
     page.heading(title)
     n_rows = results["examples"]
+    if "rmse" in results:
+        page.facts(_errors(results))
+        _curve(page, curve)
+        return
     right = round(results["accuracy"] * n_rows)
     page.facts(
         [
@@ -38,9 +42,33 @@ def print_evaluation(results: dict[str, Any], curve: list[dict[str, Any]], title
     )
     _classes(page, results["per_class"])
     _confusions(page, results)
-    if curve:
-        page.heading("Test, then train")
-        page.table([{"examples": f"{row['examples']:,}", "accuracy": percent(row["accuracy"])} for row in curve])
+    _curve(page, curve)
+
+
+def _errors(results: dict[str, Any]) -> list[tuple[str, str]]:
+    r2 = "-" if results["r2"] is None else f"{results['r2']:.4f}"
+    return [
+        ("rows", f"{results['examples']:,}"),
+        ("root mean square error", f"{results['rmse']:.4g}   always saying the mean: {results['label_std']:.4g}"),
+        ("mean absolute error", f"{results['mae']:.4g}"),
+        ("largest error", f"{results['largest_error']:.4g}"),
+        ("R^2", f"{r2}   share of the variance that is explained"),
+    ]
+
+
+def _curve(page: Page, curve: list[dict[str, Any]]) -> None:
+    if not curve:
+        return
+    page.heading("Test, then train")
+    page.table(
+        [
+            {
+                "examples": f"{row['examples']:,}",
+                **({"accuracy": percent(row["accuracy"])} if "accuracy" in row else {"error": f"{row['rmse']:.4g}"}),
+            }
+            for row in curve
+        ]
+    )
 
 
 def _classes(page: Page, rows: list[dict[str, Any]]) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -43,13 +43,25 @@ def _refuse_flags(to: str, dtype: str, given: Collection[str]) -> None:
         raise typer.BadParameter("LIBSVM's text has all digits of its numbers: leave it out.", param_hint="--dtype")
 
 
+def _refuse_text(model: Any) -> None:
+    """Exports take numbers, all of which are there."""
+    encoder = getattr(model, "encoder_", None)
+    if encoder is not None:
+        names = ",".join(encoder.names_)
+        raise ValueError(f"exports take numbers only, and this model has learned text: train with --ignore {names}.")
+    if getattr(model, "indicates", False):
+        raise ValueError("exports cannot tell which values are missing, and this model can: train with --missing skip.")
+
+
 def _exported(model: Path, to: str, output: Path, *, name: str, dtype: str) -> str:
     """Write the model; returns what to tell."""
     from frugalsvm.export import plain_model, to_c, to_libsvm, to_onnx
     from frugalsvm.export.libsvm import scaling_file_of
     from frugalsvm.persist import load
 
-    plain = plain_model(load(model))
+    loaded = load(model)
+    _refuse_text(loaded)
+    plain = plain_model(loaded)
     if to == "c":
         return "\n".join(map(str, to_c(plain, output, name=name, dtype=dtype)))
     if to == "onnx":

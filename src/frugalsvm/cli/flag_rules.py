@@ -1,44 +1,50 @@
 """Which flags of `frugalsvm train` apply: one table of flag, driver and algorithm.
 
-A driver is a way to train: "stream" (batch after batch, the usual one), "device" (``--device``: all rows at once) or
-"dask" (``--dask``: on a cluster). A flag that somebody gave, on the command line or in a file of flags, and that would
-have no effect is refused: a model that was made without it would be a surprise.
+A driver is a way to train: "auto" (models are compared, the usual one for files), "stream" (batch after batch),
+"device" (``--device``: all rows at once) or "dask" (``--dask``: on a cluster). A flag that somebody gave, on the
+command line or in a file of flags, and that would have no effect is refused: a model that was made without it would be
+a surprise.
 """
 
 from collections.abc import Collection
 from typing import Any
 
-from frugalsvm.cli.catalogue import CATALOGUE
+from frugalsvm.cli.catalogue import AUTO, CATALOGUE
 
-__all__ = ["DRIVERS", "TABLE", "applies", "driver_of", "flag_named", "refusal"]
+__all__ = ["DRIVERS", "TABLE", "applies", "driver_of", "flag_named", "has_driver", "refusal"]
 
-DRIVERS = ("stream", "device", "dask")
+DRIVERS = ("stream", "device", "dask", "auto")
 _ALL = tuple(CATALOGUE)
 _BUDGETED = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.budgeted)
 _WITH_ALPHA = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.strength == "alpha")
 _WITH_C = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.strength == "C")
 _WITH_METRIC = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.has_metric)
-_DEVICE, _DASK = ("asset",), ("asset", "bsgd")  # the algorithms that these drivers have
+_DEVICE, _DASK, _AUTO = ("asset",), ("asset", "bsgd"), (AUTO,)  # the algorithms that these drivers have
 
-_EVERYWHERE = {"stream": _ALL, "device": _DEVICE, "dask": _DASK}
-_FROM_FILES = {"stream": _ALL, "device": _DEVICE}  # not on a cluster
+_EVERYWHERE = {"stream": _ALL, "device": _DEVICE, "dask": _DASK, "auto": _AUTO}
+_OF_MODELS = {"stream": _ALL, "device": _DEVICE, "dask": _DASK}  # what `auto` chooses
+_FROM_FILES = {"stream": _ALL, "device": _DEVICE, "auto": _AUTO}  # not on a cluster
 _OF_STREAMS = {"stream": _ALL}
+_OF_COMPARISONS = {"auto": _AUTO}
 _OF_CLUSTERS: dict[str, tuple[str, ...]] = {"dask": _DASK}
 
 # Name of the parameter: for each driver, the algorithms with which it has an effect.
 TABLE: dict[str, dict[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("data", "output", "algorithm", "kernel", "gamma", "label", "delimiter", "seed"), _EVERYWHERE),
+    **dict.fromkeys(("data", "output", "algorithm", "label", "delimiter", "seed"), _EVERYWHERE),
+    **dict.fromkeys(("kernel", "gamma"), _OF_MODELS),
     **dict.fromkeys(("config", "as_json", "quiet"), _EVERYWHERE),
     "budget": {"stream": _BUDGETED, "device": _DEVICE, "dask": _DASK},
     "alpha": {"stream": _WITH_ALPHA, "device": _DEVICE, "dask": _DASK},
     "c": {"stream": _WITH_C, "device": _DEVICE, "dask": ("asset",)},
     "metric": {"stream": _WITH_METRIC, "device": _DEVICE, "dask": _DASK},
-    **dict.fromkeys(("scale", "calibrate"), _FROM_FILES),
+    "scale": {"stream": _ALL, "device": _DEVICE},
+    "calibrate": _FROM_FILES,
+    **dict.fromkeys(("time_budget", "task"), _OF_COMPARISONS),
     **dict.fromkeys(("format", "header", "on_bad_line", "features", "hash_features"), _FROM_FILES),
     **dict.fromkeys(("decimal", "thousands", "categorical", "ignore", "missing"), _FROM_FILES),
     **dict.fromkeys(("passes", "shuffle", "shuffle_buffer", "classes"), _OF_STREAMS),
     **dict.fromkeys(("checkpoint_every", "resume", "changed_data"), _OF_STREAMS),
-    "device": {"device": _DEVICE},
+    "device": {"device": _DEVICE, "auto": _AUTO},
     **dict.fromkeys(("dask", "dask_tls_ca", "dask_tls_cert", "dask_tls_key"), _OF_CLUSTERS),
 }
 _FLAGS = {"c": "--C", "as_json": "--json", "data": "the data"}
@@ -55,7 +61,16 @@ def flag_named(name: str) -> str:
 
 def driver_of(values: dict[str, Any]) -> str:
     """The way to train that flags ask for."""
-    return "dask" if values["dask"] is not None else "device" if values["device"] is not None else "stream"
+    if values["dask"] is not None:
+        return "dask"
+    if values["algorithm"] == AUTO:
+        return "auto"
+    return "device" if values["device"] is not None else "stream"
+
+
+def has_driver(driver: str, algorithm: str) -> bool:
+    """Whether an algorithm can be trained in a way."""
+    return algorithm in _EVERYWHERE[driver]
 
 
 def applies(name: str, driver: str, algorithm: str) -> bool:
@@ -65,7 +80,7 @@ def applies(name: str, driver: str, algorithm: str) -> bool:
 
 def refusal(given: Collection[str], driver: str, algorithm: str) -> tuple[str, str] | None:
     """The first given flag that would have no effect, and a sentence about it; None if all have one."""
-    if driver != "stream" and algorithm not in _EVERYWHERE[driver]:
+    if driver != "stream" and not has_driver(driver, algorithm):
         return f"--{driver}", _other_algorithm(driver, algorithm)
     for name in given:
         if not applies(name, driver, algorithm):
@@ -89,7 +104,12 @@ def _other_algorithm(driver: str, algorithm: str) -> str:
 
 def _reason(name: str, driver: str, algorithm: str) -> str:
     drivers = TABLE[name]
+    if driver == "auto":
+        return "auto chooses that by itself: leave it out, or name an algorithm (`frugalsvm algorithms`)."
+    if set(drivers) == {"auto"}:
+        return f"it is for `--algorithm auto`, which compares models, and this is {algorithm}: leave it out."
     if driver not in drivers:
+        drivers = {each: names for each, names in drivers.items() if each != "auto"}
         if set(drivers) == {"stream"}:
             return f"{_WHY[driver]}, and {flag_named(name)} is for streams: leave one of them out."
         others = " or ".join("without --device and --dask" if d == "stream" else f"with --{d}" for d in drivers)

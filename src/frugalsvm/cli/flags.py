@@ -6,13 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from frugalsvm.cli.catalogue import CATALOGUE, KERNELS, METRICS
+from frugalsvm.cli.catalogue import ALGORITHMS, KERNELS, METRICS
 from frugalsvm.cli.errors import Exit, fail
 from frugalsvm.cli.flag_rules import flag_named, refusal
 from frugalsvm.cli.options import DataOptions
 
 __all__ = [
     "SCALES",
+    "TASKS",
     "YES_OR_NO",
     "Algorithm",
     "BadLine",
@@ -35,7 +36,9 @@ __all__ = [
     "Quiet",
     "Seed",
     "Shuffle",
+    "Task",
     "Thousands",
+    "TimeBudget",
     "check_metric_flag",
     "checked_choice",
     "completing",
@@ -51,6 +54,7 @@ def completing(choices: Iterable[str]) -> Callable[[str], list[str]]:
     return lambda incomplete: [choice for choice in choices if choice.startswith(incomplete)]
 
 
+TASKS = ("auto", "classification", "regression")
 YES_OR_NO = ("auto", "yes", "no")
 SCALES = (*YES_OR_NO, "robust", "soft", "standard")  # with the names that pipelines know
 _MISSING = ("median", "mean", "skip", "fail")
@@ -102,7 +106,24 @@ Features = Annotated[
     int | None, typer.Option(min=1, help="Number of features, if later rows are wider than the first.")
 ]
 Algorithm = Annotated[
-    str, typer.Option("--algorithm", "-a", help="See `frugalsvm algorithms`.", autocompletion=completing(CATALOGUE))
+    str | None,
+    typer.Option(
+        "--algorithm",
+        "-a",
+        help="See `frugalsvm algorithms`. By default auto for files, which compares models, and bsgd for pipes.",
+        autocompletion=completing(ALGORITHMS),
+    ),
+]
+TimeBudget = Annotated[
+    str | None, typer.Option(help="Compare models (auto) for so long at most: 60s, 5min, 1h; otherwise about a minute.")
+]
+Task = Annotated[
+    str,
+    typer.Option(
+        help="What the labels are: classification, regression, or auto: classes unless they have fractions or very "
+        "many values.",
+        autocompletion=completing(TASKS),
+    ),
 ]
 Kernel = Annotated[
     str, typer.Option(help=f"One of {', '.join(KERNELS)}; see the documentation.", autocompletion=completing(KERNELS))

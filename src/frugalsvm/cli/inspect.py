@@ -55,6 +55,8 @@ def _contents_of(path: Path) -> dict[str, Any]:
         if hasattr(model, name):
             contents[name.rstrip("_")] = _as_list(getattr(model, name))
     contents["features"] = _feature_names(model, estimator, info.metadata.get("training", {}))
+    if getattr(model, "encoder_", None) is not None:
+        contents["text columns"] = model.encoder_.names_
     vectors = getattr(estimator, "support_vectors_", None)
     if vectors is not None:
         contents["support vectors"] = len(vectors)
@@ -89,12 +91,14 @@ def _metric_of(model: Any, estimator: Any, training: dict[str, Any]) -> dict[str
 
 
 def _feature_names(model: Any, estimator: Any, training: dict[str, Any]) -> list[str]:
-    """Names of features: columns of numbers, then values of columns of text; numbers from 1, if there are none."""
+    """Names of features: columns of numbers, where these are missing, then values of columns of text; or numbers."""
     known = getattr(model, "feature_names_in_", None)
     if known is None:
         columns = training.get("data", {}).get("columns") or []
         known = [name for name, kind, role in columns if kind == "number" and role == "feature"]
     names, encoder = list(map(str, known)), getattr(model, "encoder_", None)
+    if names and getattr(model, "indicates", False):
+        names += [f"{names[k]} is missing" for k in model.filler_.indicated_]
     if encoder is not None and encoder.method == "onehot":
         names += [
             f"{name}={text}" for name, texts in zip(encoder.names_, encoder.categories_, strict=True) for text in texts

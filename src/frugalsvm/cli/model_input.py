@@ -24,7 +24,8 @@ def device_arguments(device: str | None) -> dict[str, str]:
 
 def open_for(model: Any, model_file: Path, options: DataOptions, *, has_labels: bool | None = None) -> Opened:
     """Data that a model is to predict; with labels that matter, by default (see `open_data`)."""
-    opened = open_data(_as_learned(options, model_file, model), has_labels=has_labels)
+    of_classes = hasattr(model, "classes_")
+    opened = open_data(_as_learned(options, model_file, model), has_labels=has_labels, of_classes=of_classes)
     return opened._replace(batches=_checked(model, opened.batches, opened.stream.name, labeled=has_labels is None))
 
 
@@ -36,10 +37,15 @@ def _as_learned(options: DataOptions, model_file: Path, model: Any) -> DataOptio
     return options._replace(
         columns=begun.get("columns"),
         hash_features=begun.get("hash_features"),
-        missing=getattr(model, "impute", None) or "fail",
+        missing=_missing(getattr(model, "impute", None)),
         n_features=getattr(model, "n_features_in_", None) or None,  # text alone has no width
         shuffle="no",
     )
+
+
+def _missing(impute: Any) -> str:
+    """What is done about missing numbers; the pipeline fills them, in whichever way."""
+    return "fail" if impute is None else impute if isinstance(impute, str) else "median"
 
 
 def _checked(model: Any, batches: Iterable, source: str, *, labeled: bool) -> Iterator:
@@ -68,7 +74,14 @@ def _check_columns(model: Any, batch: Any, source: str) -> None:
 
 
 def _check_labels(model: Any, labels: np.ndarray, source: str) -> None:
-    classes = model.classes_
+    classes = getattr(model, "classes_", None)
+    if classes is None:  # numbers are predicted
+        if labels.dtype.kind in "OUS":
+            raise ValueError(
+                f"{source} has labels like {labels[:1].tolist()[0]!r}, and the model predicts numbers: is --label the "
+                "right column?"
+            )
+        return
     if labels.size and (labels.dtype.kind in "OUS") != (classes.dtype.kind in "OUS"):
         known = ", ".join(map(repr, classes[:3].tolist())) + (", ..." if len(classes) > 3 else "")
         raise ValueError(

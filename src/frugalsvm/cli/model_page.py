@@ -38,6 +38,8 @@ def print_model(contents: dict[str, Any], title: str) -> None:
 
 def _kind(contents: dict[str, Any]) -> str:
     features = counted(contents.get("n_features_in", 0), "column of numbers", "columns of numbers")
+    if contents.get("text columns"):
+        features += f" and {len(contents['text columns'])} of text"
     if "classes" not in contents:
         return f"A model that predicts a number from {features}"
     return f"A model that tells {counted(len(contents['classes']), 'class', 'classes')} apart by {features}"
@@ -109,6 +111,7 @@ def _choice(page: Page, training: dict[str, Any]) -> None:
         page.sentence(sentence)
     if training.get("tried"):
         page.table(training["tried"])
+        page.sentence("  A round has its own rows and sizes: compare figures of the same round.")
 
 
 def _file(contents: dict[str, Any]) -> list[tuple[str, str]]:

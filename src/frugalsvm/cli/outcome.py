@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 
 import typer
 
-from frugalsvm.cli.catalogue import CATALOGUE
+from frugalsvm.cli.catalogue import AUTO, CATALOGUE
 from frugalsvm.cli.console import Printer, print_json, tell
 from frugalsvm.cli.data_report import skipped_words
+from frugalsvm.cli.page import Page
 
 __all__ = ["Outcome", "tell_outcome"]
 
@@ -29,6 +30,7 @@ class Outcome(NamedTuple):
     interrupted_by: int | None = None  # a signal
     was_saved: bool = True
     was_finished: bool = False  # there was nothing to resume
+    sentences: tuple[str, ...] = ()  # of `auto`, about what it has chosen
 
     def results(self) -> dict[str, Any]:
         """For scripts."""
@@ -54,6 +56,8 @@ def tell_outcome(outcome: Outcome, *, as_json: bool) -> None:
         print_json(outcome.results())
     else:
         printer = Printer()
+        if outcome.sentences:
+            _print_choice(outcome)
         printer.print(f"{outcome.output}: {outcome.output.stat().st_size:,} bytes; {_parameters(outcome)}")
         if outcome.was_finished:
             tell(f"{outcome.output} is finished already; to go on learning from more data, use another output file.")
@@ -64,9 +68,23 @@ def tell_outcome(outcome: Outcome, *, as_json: bool) -> None:
         raise typer.Exit(128 + outcome.interrupted_by)
 
 
+def _print_choice(outcome: Outcome) -> None:
+    """What `auto` has tried and chosen."""
+    page = Page()
+    page.heading("What was tried")
+    page.table(outcome.figures["tried"])
+    page.sentence("  A round has its own rows and sizes: compare figures of the same round.")
+    page.heading("What was chosen")
+    for sentence in outcome.sentences:
+        page.sentence(sentence)
+    page.sentence(f"{outcome.examples:,} rows, {outcome.figures['seconds']:.1f} s in all.")
+
+
 def _parameters(outcome: Outcome) -> str:
     """What was chosen, in the words of the flags."""
     chosen = outcome.chosen
+    if chosen["algorithm"] == AUTO:
+        return f"`frugalsvm evaluate {outcome.output} TEST` measures it, `predict` uses it, `inspect` describes it"
     strength = CATALOGUE[chosen["algorithm"]].strength
     values = {"gamma": chosen["gamma"], strength or "-": chosen["strength"], "budget": chosen["budget"]}
     values.setdefault("C", chosen.get("C"))  # of asset, on a device or a cluster

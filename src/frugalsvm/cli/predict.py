@@ -32,6 +32,9 @@ def predict(
         Path | None, typer.Option("--output", "-o", help="File to write; standard output otherwise.")
     ] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Decision values after the label.")] = False,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Probabilities of the classes after the label (auto, --calibrate).")
+    ] = False,
     device: Device = None,
     labelled: Annotated[bool, typer.Option(help="Whether the data has labels, which are ignored.")] = True,
     format: Format = None,
@@ -50,13 +53,27 @@ def predict(
         from frugalsvm.persist import load
 
         fitted, where = load(model), device_arguments(device)
+        _refuse_columns(fitted, model, scores=scores, probabilities=probabilities)
         opened = open_for(fitted, model, options, has_labels=labelled)
-        _write(_lines(fitted, opened.batches, where, scores=scores), output)
+        _write(_lines(fitted, opened.batches, where, scores=scores, probabilities=probabilities), output)
         tell_skipped(opened.stream, of_model=True)
 
 
-def _lines(fitted: Any, batches: Iterable, where: dict[str, str], *, scores: bool) -> Iterator[str]:
-    """The predicted label of each row, with its decision values if wanted; ``where`` names a device."""
+def _refuse_columns(fitted: Any, model: Path, *, scores: bool, probabilities: bool) -> None:
+    """Refuse what a model does not have beside its predictions."""
+    if scores and probabilities:
+        raise typer.BadParameter("give --scores or --probabilities, not both.", param_hint="--scores")
+    if (scores or probabilities) and not hasattr(fitted, "classes_"):
+        flag = "--scores" if scores else "--probabilities"
+        raise ValueError(f"{model} predicts numbers: {flag} is for classes.")
+    if probabilities and not hasattr(fitted, "predict_proba"):
+        raise ValueError(f"{model} has no probabilities: train it with --calibrate, or with -a auto.")
+
+
+def _lines(
+    fitted: Any, batches: Iterable, where: dict[str, str], *, scores: bool, probabilities: bool
+) -> Iterator[str]:
+    """The predicted label of each row, with its values if wanted; ``where`` names a device."""
     import numpy as np
 
     from frugalsvm.cli.data import rows_of
@@ -64,10 +81,11 @@ def _lines(fitted: Any, batches: Iterable, where: dict[str, str], *, scores: boo
     for batch in batches:
         rows = rows_of(batch)
         labels = fitted.predict(rows, **where).tolist()
-        if not scores:
+        if not scores and not probabilities:
             yield from (f"{label}\n" for label in labels)
             continue
-        values = np.reshape(fitted.decision_function(rows, **where), (len(labels), -1))
+        found = fitted.predict_proba(rows) if probabilities else fitted.decision_function(rows, **where)
+        values = np.reshape(found, (len(labels), -1))
         for label, row in zip(labels, values, strict=True):
             yield "\t".join([str(label), *(f"{value:.9g}" for value in row)]) + "\n"
 

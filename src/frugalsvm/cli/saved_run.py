@@ -90,8 +90,13 @@ def save_run(
     passes_done: int,
     finished: bool,
     fingerprint: dict[str, Any] | None = None,
+    told: dict[str, Any] | None = None,
+    for_prediction: bool = False,
 ) -> None:
-    """Write a model with all that is needed to resume its training."""
+    """Write a model with all that is needed to resume its training, and with what `inspect` is to tell of it.
+
+    With ``for_prediction``, without what only training needs, which may be many times as large.
+    """
     from frugalsvm.persist import save
 
     # No times, no dates: a run that was interrupted ends with the same file, byte for byte.
@@ -104,7 +109,15 @@ def save_run(
         "options": {**options._asdict(), "classes": None if options.classes is None else list(options.classes)},
         **progress.figures(),
         "fingerprint": fingerprint,
+        **(told or {}),
     }
     # Kernel rows that are kept go on bit for bit; a finished model does without them.
-    save(model, output, metadata={"training": training}, caches=not finished, keep_previous=not finished)
+    save(
+        model,
+        output,
+        metadata={"training": training},
+        caches=not finished,
+        keep_previous=not finished,
+        for_prediction=for_prediction,
+    )
     progress.saved = progress.total

@@ -1,4 +1,4 @@
-"""How good predictions are: accuracy, confusion matrix, AUC; and when these figures say little."""
+"""How good predictions are: accuracy, confusion matrix, AUC, or errors; and when these figures say little."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from frugalsvm.cli.class_report import confusions, per_class
 from frugalsvm.cli.console import tell
 from frugalsvm.metrics import geometric_mean_score, precision_recall_breakeven
 
-__all__ = ["Scores", "tell_doubts"]
+__all__ = ["ErrorScores", "Scores", "tell_doubts"]
 
 
 class Scores:
@@ -26,6 +26,11 @@ class Scores:
         self._predicted.append(predicted)
         if scores.ndim == 1:
             self._scores.append(scores)
+
+    @staticmethod
+    def of_batch(labels: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
+        """The figure of a curve."""
+        return {"accuracy": float(np.mean(predicted == labels))}
 
     @property
     def labels(self) -> np.ndarray:
@@ -57,6 +62,44 @@ class Scores:
         results["per_class"] = per_class(results["classes"], results["confusion"])
         results["worst_confusions"] = confusions(results["classes"], results["confusion"])
         return results
+
+
+class ErrorScores:
+    """The same for numbers; nothing is kept but sums."""
+
+    def __init__(self) -> None:
+        self.n_examples = 0
+        self._squares = self._absolute = self._largest = 0.0
+        self._mean = self._spread = 0.0  # of the labels: their mean, and the sum of squares around it
+
+    def add(self, labels: np.ndarray, predicted: np.ndarray, _: np.ndarray) -> None:
+        errors, n = np.abs(predicted - labels), len(labels)
+        if not n:
+            return
+        self._squares += float(np.square(errors).sum())
+        self._absolute += float(errors.sum())
+        self._largest = max(self._largest, float(errors.max()))
+        mean, total = float(labels.mean()), self.n_examples + n
+        self._spread += float(np.square(labels - mean).sum()) + (mean - self._mean) ** 2 * self.n_examples * n / total
+        self._mean += (mean - self._mean) * n / total
+        self.n_examples = total
+
+    @staticmethod
+    def of_batch(labels: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
+        """The figure of a curve."""
+        return {"rmse": float(np.sqrt(np.mean(np.square(predicted - labels))))}
+
+    def results(self) -> dict[str, Any]:
+        """Root mean square and mean absolute error, and the share of the variance that is explained."""
+        n = self.n_examples
+        return {
+            "examples": n,
+            "rmse": float(np.sqrt(self._squares / n)),
+            "mae": self._absolute / n,
+            "largest_error": self._largest,
+            "r2": 1.0 - self._squares / self._spread if self._spread else None,
+            "label_std": float(np.sqrt(self._spread / n)),
+        }
 
 
 def tell_doubts(labels: np.ndarray, classes: np.ndarray, stream: Any) -> None:

@@ -1,4 +1,4 @@
-"""``frugalsvm train``: from flags to a way to train, which is as a stream, on a device, or on a cluster."""
+"""``frugalsvm train``: from flags to a way to train: by comparing models, as a stream, on a device, or on a cluster."""
 
 import math
 from collections.abc import Collection
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frugalsvm.cli.catalogue import CATALOGUE, KERNELS, METRICS, maintenance_for
+from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, CATALOGUE, KERNELS, METRICS, maintenance_for
 from frugalsvm.cli.console import compiling_shown
 from frugalsvm.cli.errors import reported
-from frugalsvm.cli.flag_rules import driver_of, flag_named, refusal
+from frugalsvm.cli.flag_rules import applies, driver_of, flag_named, refusal
 from frugalsvm.cli.flags import (
     SCALES,
+    TASKS,
     Algorithm,
     BadLine,
     Categorical,
@@ -32,7 +33,9 @@ from frugalsvm.cli.flags import (
     Quiet,
     Seed,
     Shuffle,
+    Task,
     Thousands,
+    TimeBudget,
     checked_choice,
     completing,
     data_options,
@@ -51,7 +54,9 @@ def train(
     context: typer.Context,
     data: DataFiles,
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")] = Path("model.frugal"),
-    algorithm: Algorithm = "bsgd",
+    algorithm: Algorithm = None,
+    time_budget: TimeBudget = None,
+    task: Task = "auto",
     budget: Annotated[int | None, typer.Option(min=2, help="Largest number of vectors, or of features (asset).")] = 500,
     kernel: Kernel = "rbf",
     gamma: Annotated[float | None, typer.Option(help="Of the kernel; chosen on the first rows otherwise.")] = None,
@@ -76,7 +81,7 @@ def train(
         str | None, typer.Option(help="Save after so many examples (100000) or so much time (30s, 5m).")
     ] = None,
     device: Annotated[
-        str | None, typer.Option(help="Learn all rows at once (asset) there: cpu, cuda, cuda:1 or auto.")
+        str | None, typer.Option(help="Learn all rows at once (auto, asset) there: cpu, cuda, cuda:1 or auto.")
     ] = None,
     dask: Annotated[
         str | None, typer.Option(help="Learn files that match a pattern on a cluster: tcp://host:port or local:N.")
@@ -119,12 +124,15 @@ def _train(values: dict[str, Any], given: Collection[str]) -> None:
     from frugalsvm.persist.atomic import check_writable
     from frugalsvm.persist.locking import locked
 
-    checked_choice("--algorithm", values["algorithm"], CATALOGUE)
+    values = {**values, "data": source_of(values["data"])}
+    if values["algorithm"] is None:
+        values["algorithm"] = _default_algorithm(values, given)
+    checked_choice("--algorithm", values["algorithm"], ALGORITHMS)
+    checked_choice("--task", values["task"], TASKS)
     checked_choice("--kernel", values["kernel"], KERNELS)
     checked_choice("--scale", values["scale"], SCALES)
     if values["metric"] is not None:
         checked_choice("--metric", values["metric"], METRICS)
-    values = {**values, "data": source_of(values["data"])}
     driver = driver_of(values)
     _refuse(given, driver, values)
     target, quiet = Path(values["output"]), values["quiet"] or values["as_json"]
@@ -135,11 +143,21 @@ def _train(values: dict[str, Any], given: Collection[str]) -> None:
     with ending_cleanly(), compiling_shown(quiet=quiet), locked(target):
         if driver == "dask":
             outcome = _on_dask(values, target, quiet=quiet)
+        elif driver == "auto":
+            outcome = _by_comparison(values, given, options, target, quiet=quiet)
         elif driver == "device":
             outcome = _in_memory(values, options, target, quiet=quiet)
         else:
             outcome = _as_stream(values, given, options, target, quiet=quiet)
     tell_outcome(outcome, as_json=values["as_json"])
+
+
+def _default_algorithm(values: dict[str, Any], given: Collection[str]) -> str:
+    """What is trained if nobody says: models are compared, unless rows come but once or flags are about one model."""
+    from frugalsvm.cli.interruptible_pipe import is_read_once
+
+    says_more = any(not applies(name, "auto", AUTO) for name in given) or values["missing"] == "mean"
+    return "bsgd" if says_more or is_read_once(values["data"]) else AUTO
 
 
 def _refuse(given: Collection[str], driver: str, values: dict[str, Any]) -> None:
@@ -150,6 +168,8 @@ def _refuse(given: Collection[str], driver: str, values: dict[str, Any]) -> None
     if refused is not None:
         flag, reason = refused
         raise typer.BadParameter(reason, param_hint=flag)
+    if values["algorithm"] == AUTO and values["missing"] == "mean":
+        raise typer.BadParameter("auto fills with medians: choose median, skip or fail.", param_hint="--missing")
     for name in ("gamma", "alpha", "c"):
         number = values[name]
         if number is not None and not 0 < number < math.inf:
@@ -171,7 +191,7 @@ def _train_options(values: dict[str, Any]) -> TrainOptions:
         budget=values["budget"],
         kernel=values["kernel"],
         gamma=values["gamma"],
-        strength=values["alpha"] if CATALOGUE[values["algorithm"]].strength == "alpha" else values["c"],
+        strength=values["alpha"] if _has_alpha(values["algorithm"]) else values["c"],
         scale=values["scale"],
         passes=values["passes"],
         classes=None if labels is None else tuple(_label(text.strip()) for text in labels.split(",")),
@@ -179,6 +199,10 @@ def _train_options(values: dict[str, Any]) -> TrainOptions:
         seed=values["seed"],
         metric=values["metric"],
     )
+
+
+def _has_alpha(algorithm: str) -> bool:
+    return algorithm in CATALOGUE and CATALOGUE[algorithm].strength == "alpha"
 
 
 def _label(text: str) -> Any:
@@ -204,6 +228,22 @@ def _as_stream(
         given=given,
         changed_data=values["changed_data"],
     )
+
+
+def _by_comparison(
+    values: dict[str, Any], given: Collection[str], options: TrainOptions, target: Path, *, quiet: bool
+) -> "Outcome":
+    from frugalsvm.auto._seconds import parsed_seconds
+    from frugalsvm.cli.interruptible_pipe import is_read_once
+    from frugalsvm.cli.train_auto import AutoFlags, train_auto
+
+    flags = AutoFlags(parsed_seconds("time_budget", values["time_budget"]), values["task"], values["device"])
+
+    def as_stream() -> "Outcome":
+        return _as_stream(values, given, options._replace(algorithm="bsgd"), target, quiet=quiet)
+
+    again = None if is_read_once(values["data"]) else as_stream
+    return train_auto(data_options(values), options, target, flags, again, quiet=quiet)
 
 
 def _in_memory(values: dict[str, Any], options: TrainOptions, target: Path, *, quiet: bool) -> "Outcome":

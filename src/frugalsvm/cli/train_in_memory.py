@@ -4,7 +4,6 @@ A stream is learned one example after the other, which is for the CPU. A device 
 memory, from a file or a pipe, and there is nothing to save, or to resume from, before the end.
 """
 
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -13,16 +12,16 @@ import numpy as np
 
 from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.cli.console import Status, tell
-from frugalsvm.cli.data import labels_of, rows_of
+from frugalsvm.cli.data import labels_of
 from frugalsvm.cli.data_report import SHOWN_BAD_LINES, counts_of, tell_end
 from frugalsvm.cli.first_rows import Prepared, examine, prepared
 from frugalsvm.cli.options import DataOptions, TrainOptions
 from frugalsvm.cli.outcome import Outcome
 from frugalsvm.cli.parameter_search import grid_for, usual_gamma
 from frugalsvm.cli.progress import Progress
+from frugalsvm.cli.rows_in_memory import joined_rows, read_rows
 from frugalsvm.cli.saved_run import save_run
 from frugalsvm.pipelines import StreamPipeline
-from frugalsvm.streams.batch import stacked
 
 __all__ = ["train_in_memory"]
 
@@ -57,7 +56,7 @@ def train_in_memory(
     progress = Progress()
     progress.rows = progress.learned = sum(batch.n_rows for batch in batches)
     with Status(f"Learning {progress.rows:,} rows on {device} ...", quiet=quiet):
-        model.fit(*_joined(batches))
+        model.fit(*joined_rows(batches, labels_of))
     progress.seconds = time.perf_counter() - started
     chosen = _chosen(model.estimator_, options, gamma, first.scale, device)
     for each in (model.estimator, model.estimator_):
@@ -73,35 +72,16 @@ def train_in_memory(
 
 def _read(batches, source: str) -> list:
     """All batches, as far as they fit into memory."""
-    most, n_bytes, found = _most_bytes(), 0, []
-    for batch in batches:
-        n_bytes += batch.X.nbytes if isinstance(batch.X, np.ndarray) else batch.X.data.nbytes + batch.X.indices.nbytes
-        if most is not None and n_bytes > most:
-            raise ValueError(
-                f"{source} has more rows than memory can hold ({n_bytes / 2**30:.1f} GiB so far), and --device needs "
-                "all of them: learn them as a stream, without --device, or in Python with "
-                "ASSETClassifier(device=...).fit_batches, which reads a file again and again."
-            )
-        found.append(batch)
-    if not found:
+    read = read_rows(batches, _MEMORY_SHARE)
+    if not read.is_whole:
+        raise ValueError(
+            f"{source} has more rows than memory can hold ({read.n_bytes / 2**30:.1f} GiB so far), and --device needs "
+            "all of them: learn them as a stream, without --device, or in Python with "
+            "ASSETClassifier(device=...).fit_batches, which reads a file again and again."
+        )
+    if not read.batches:
         raise ValueError(f"{source} has no rows.")
-    return found
-
-
-def _most_bytes() -> int | None:
-    """What rows may take; None where the system does not tell how much memory there is."""
-    try:
-        return int(_MEMORY_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
-def _joined(batches: list) -> tuple[Any, np.ndarray, np.ndarray | None]:
-    """Rows as pipelines take them, labels and weights of all batches; the batches are given up on the way."""
-    y = np.concatenate([labels_of(batch) for batch in batches])
-    joined = stacked(batches)
-    batches.clear()
-    return rows_of(joined), y, joined.weights
+    return read.batches
 
 
 def _estimator(options: TrainOptions, device: str, gamma: Any, strength: dict[str, Any], metric: Any):

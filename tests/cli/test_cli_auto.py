@@ -1,0 +1,176 @@
+"""`frugalsvm train` with nothing else: models are compared, and every other command takes the result."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from frugalsvm.cli import rows_in_memory
+from frugalsvm.cli.app import app
+from frugalsvm.cli.search_progress import SearchProgress
+from frugalsvm.cli.task import task_of
+from frugalsvm.cli.train import _default_algorithm
+from frugalsvm.datasets import make_checkerboard
+from frugalsvm.persist import load
+
+
+def invoke(*arguments, code=0, data=None):
+    result = CliRunner().invoke(app, [str(a) for a in arguments], input=data)
+    assert result.exit_code == code, (result.output, result.exception)
+    return result
+
+
+def write(path, header, columns):
+    lines = [",".join(map(str, row)) for row in zip(*columns, strict=True)]
+    path.write_text("\n".join([header, *lines]) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A table with a gap, text, names, a constant and an empty column; and one with numbers to predict."""
+    made, rng, n = tmp_path_factory.mktemp("auto"), np.random.default_rng(0), 240
+    age = rng.integers(18, 80, n)
+    town = rng.choice(["Oslo", "Rome", ""], n)
+    income = [
+        "" if gap else f"{value:.1f}" for gap, value in zip(rng.random(n) < 0.1, rng.lognormal(5, 1, n), strict=True)
+    ]
+    buys = np.where((age > 45) ^ (town == "Oslo"), "yes", "no")
+    names = [f"person {k}" for k in range(n)]
+    columns = [names, age, income, town, ["x"] * n, [""] * n, buys]
+    write(made / "messy.csv", "name,age,income,town,constant,empty,buys", columns)
+    X = rng.normal(size=(n, 2)).round(3)
+    write(made / "price.csv", "size,rooms,price", [*X.T, (5 * np.sin(X[:, 0]) + X[:, 1] ** 2 + 50).round(2)])
+    board, labels = make_checkerboard(n, random_state=0)
+    write(made / "board.csv", "a,b,label", [*board.round(4).T, labels])
+    return made
+
+
+@pytest.fixture(scope="module")
+def messy(folder):
+    output = folder / "messy.frugal"
+    return output, invoke("train", folder / "messy.csv", "-o", output, "--time-budget", "10s")
+
+
+def test_a_messy_table_and_no_other_flag(messy, folder):
+    output, trained = messy
+    assert "it is left out" in trained.stderr  # the names
+    assert "predicting 'buys': 2 classes" in trained.stderr
+    for words in ("What was tried", "Chosen: the", "of rows left out; always saying", "Missing values in 2 columns"):
+        assert words in trained.stdout
+    told = json.loads(invoke("evaluate", output, folder / "messy.csv", "--json").stdout)
+    assert told["accuracy"] > 0.9
+    labels = invoke("predict", output, folder / "messy.csv").stdout.split()
+    rows = [
+        line.split("\t")
+        for line in invoke("predict", output, folder / "messy.csv", "--probabilities").stdout.splitlines()
+    ]
+    assert [row[0] for row in rows] == labels
+    for label, *shares in rows:
+        assert ["no", "yes"][int(np.argmax([float(share) for share in shares]))] == label
+    page = invoke("inspect", output).stdout
+    assert "How it was chosen" in page
+    assert "income is missing" in page
+    assert "2 of text" in page
+    said = invoke("export", output, "--to", "c", "-o", folder / "c", code=3).stderr
+    assert "--ignore constant,town" in said
+    assert "cannot learn on" in invoke("evaluate", output, folder / "messy.csv", "--prequential", code=3).stderr
+
+
+def test_numbers_to_predict(folder):
+    output = folder / "price.frugal"
+    told = json.loads(invoke("train", folder / "price.csv", "-o", output, "--time-budget", "5s", "--json").stdout)
+    assert told["r2"] > 0.9
+    assert "labels" in told["chosen"]
+    results = json.loads(invoke("evaluate", output, folder / "price.csv", "--json").stdout)
+    predicted = np.array(invoke("predict", output, folder / "price.csv").stdout.split(), float)
+    price = np.genfromtxt(folder / "price.csv", delimiter=",", skip_header=1)[:, -1]
+    np.testing.assert_allclose(results["rmse"], np.sqrt(np.mean((predicted - price) ** 2)))
+    np.testing.assert_allclose(results["r2"], 1 - np.mean((predicted - price) ** 2) / price.var())
+    assert "root mean square error" in invoke("evaluate", output, folder / "price.csv").stdout
+    assert "predicts a number" in invoke("inspect", output).stdout
+    assert "--scores is for classes" in invoke("predict", output, folder / "price.csv", "--scores", code=3).stderr
+    invoke("evaluate", output, folder / "price.csv", "--picture", folder / "x.png", code=3)
+    invoke("export", output, "--to", "c", "-o", folder / "c")
+    assert "predicts numbers" in invoke("evaluate", output, folder / "messy.csv", code=3).stderr or True
+    assert "was_finished" in invoke("train", folder / "price.csv", "-o", output, "--resume", "--json").stdout
+
+
+def test_more_rows_than_there_is_memory_for(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(rows_in_memory, "_most_bytes", lambda share: 100)
+    output = tmp_path / "m.frugal"
+    said = invoke("train", folder / "board.csv", "-o", output).stderr
+    assert "bsgd learns it instead" in said
+    assert type(load(output).estimator_).__name__ == "BSGDClassifier"
+    said = invoke("train", folder / "price.csv", "-o", output, "--time-budget", "3s").stderr
+    assert "its first 240 rows are learned, and no others" in said
+
+
+def test_one_label_only(tmp_path):
+    data = write(tmp_path / "one.csv", "a,y", [range(30), ["same"] * 30])
+    assert "one label only, 'same'" in invoke("train", data, "-o", tmp_path / "m.frugal", code=3).stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["-a", "auto", "--budget", 9], "--budget: auto chooses that by itself"),
+        (["-a", "auto", "--missing", "mean"], "--missing: auto fills with medians"),
+        (["-a", "bsgd", "--time-budget", "9s"], "--time-budget: it is for `--algorithm auto`"),
+        (["-a", "auto", "--dask", "local:1"], "--dask: it is for the algorithms asset and bsgd, and this is auto"),
+        (["--task", "guess"], "--task: 'guess' is not one of auto, classification, regression"),
+    ],
+)
+def test_flags_that_do_not_go_together(flags, told, tmp_path):
+    result = invoke("train", tmp_path / "nowhere.csv", *flags, code=2)
+    assert told in " ".join(result.output.split())
+
+
+def test_a_time_that_is_none(folder, tmp_path):
+    said = invoke("train", folder / "board.csv", "--time-budget", "soon", "-o", tmp_path / "m.frugal", code=3).stderr
+    assert "--time-budget" in said
+    assert "'90s'" in said
+
+
+@pytest.mark.parametrize(
+    ("data", "given", "algorithm"),
+    [
+        ("rows.csv", ["data", "output", "label", "seed", "time_budget", "calibrate"], "auto"),
+        ("rows.csv", ["device"], "auto"),
+        ("rows.csv", ["budget"], "bsgd"),
+        ("rows.csv", ["checkpoint_every"], "bsgd"),
+        ("rows.csv", ["dask"], "bsgd"),
+        ("-", ["data"], "bsgd"),
+    ],
+)
+def test_what_is_trained_if_nobody_says(data, given, algorithm):
+    assert _default_algorithm({"data": data, "missing": "median"}, given) == algorithm
+
+
+def test_what_labels_are():
+    letters = np.repeat(np.arange(26.0), 10)
+    assert task_of(letters).classifies
+    assert task_of(letters).is_guess
+    assert not task_of(letters, "regression").classifies
+    assert not task_of(np.arange(200.0)).classifies
+    assert task_of(np.arange(200.0), "classification").classifies
+    assert not task_of(np.array([0.5, 1.0])).classifies
+    assert task_of(np.array(["1", "b"], object)).y.dtype.kind == "U"
+    with pytest.raises(ValueError, match="0.5 is no class"):
+        task_of(np.array([0.5, 1.0]), "classification")
+    with pytest.raises(ValueError, match="are no numbers"):
+        task_of(np.array(["a"], object), "regression")
+
+
+def test_progress_counts_candidates_and_knows_the_best():
+    progress = SearchProgress(60.0)
+    assert "0 candidates" in progress.words()
+    progress.write("[AutoSVC] scaled, rbf, gamma=1, C=1: accuracy 0.9000 (0.1 s)\n")
+    progress.write("[AutoSVC] scaled, laplacian, gamma=1, C=1: accuracy 0.8000 (0.1 s)\n")
+    assert "2 candidates" in progress.words()
+    assert "of 60 s" in progress.words()
+    assert "best accuracy so far 90.00 %" in progress.words()
+    assert "last: scaled, laplacian, gamma=1, C=1" in progress.words()
+    assert progress.bar().total == 60.0
+    assert SearchProgress().bar().pulse
