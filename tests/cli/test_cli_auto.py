@@ -93,7 +93,6 @@ def test_numbers_to_predict(folder):
     assert "--scores is for classes" in invoke("predict", output, folder / "price.csv", "--scores", code=3).stderr
     invoke("evaluate", output, folder / "price.csv", "--picture", folder / "x.png", code=3)
     invoke("export", output, "--to", "c", "-o", folder / "c")
-    assert "predicts numbers" in invoke("evaluate", output, folder / "messy.csv", code=3).stderr or True
     assert "was_finished" in invoke("train", folder / "price.csv", "-o", output, "--resume", "--json").stdout
 
 
@@ -157,7 +156,7 @@ def test_what_labels_are():
     assert task_of(np.arange(200.0), "classification").classifies
     assert not task_of(np.array([0.5, 1.0])).classifies
     assert task_of(np.array(["1", "b"], object)).y.dtype.kind == "U"
-    with pytest.raises(ValueError, match="0.5 is no class"):
+    with pytest.raises(ValueError, match=r"0\.5 is no class"):
         task_of(np.array([0.5, 1.0]), "classification")
     with pytest.raises(ValueError, match="are no numbers"):
         task_of(np.array(["a"], object), "regression")

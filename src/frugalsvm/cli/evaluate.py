@@ -58,7 +58,7 @@ def evaluate(
 
         fitted, where = load(model), device_arguments(device)
         classes, curve = getattr(fitted, "classes_", None), []
-        scores = ErrorScores() if classes is None else Scores(classes)
+        scores: Scores | ErrorScores = ErrorScores() if classes is None else Scores(classes)
         if prequential and getattr(getattr(fitted, "estimator_", fitted), FOR_PREDICTION, False):
             raise ValueError("the model cannot learn on: leave --prequential out, or train it with -a bsgd, for one.")
         if classes is None and picture is not None:
@@ -76,7 +76,7 @@ def evaluate(
             raise ValueError(f"{opened.stream.name} has no rows.")
         results, n_bad = scores.results(), getattr(opened.stream, "n_bad", 0)
         tell_skipped(opened.stream, of_model=True)
-        if classes is not None:
+        if isinstance(scores, Scores) and classes is not None:
             tell_doubts(scores.labels, classes, opened.stream)
     if picture is not None:
         with reported():

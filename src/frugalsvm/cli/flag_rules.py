@@ -25,7 +25,7 @@ _EVERYWHERE = {"stream": _ALL, "device": _DEVICE, "dask": _DASK, "auto": _AUTO}
 _OF_MODELS = {"stream": _ALL, "device": _DEVICE, "dask": _DASK}  # what `auto` chooses
 _FROM_FILES = {"stream": _ALL, "device": _DEVICE, "auto": _AUTO}  # not on a cluster
 _OF_STREAMS = {"stream": _ALL}
-_OF_COMPARISONS = {"auto": _AUTO}
+_OF_COMPARISONS: dict[str, tuple[str, ...]] = {"auto": _AUTO}
 _OF_CLUSTERS: dict[str, tuple[str, ...]] = {"dask": _DASK}
 
 # Name of the parameter: for each driver, the algorithms with which it has an effect.

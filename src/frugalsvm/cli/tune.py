@@ -65,7 +65,7 @@ def tune(
     as_json: Json = False,
 ) -> None:
     """Find gamma, regularization and budget by successive halving on the first rows."""
-    checked_choice("--algorithm", algorithm, CATALOGUE)
+    algorithm = checked_choice("--algorithm", algorithm or "bsgd", CATALOGUE)
     checked_choice("--kernel", kernel, KERNELS)
     check_metric_flag(metric, algorithm)
     if budget and not applies("budget", "stream", algorithm):
