@@ -70,6 +70,7 @@ def test_the_report_says_what_was_tried(board):
     assert "rbf kernel" in text
     assert "values of C, cross-validated" in text
     assert "<table>" in html
+    assert text._repr_html_() == html
     assert "rbf" in html
 
 

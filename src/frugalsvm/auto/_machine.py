@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._threads import Threads, thread_count
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
-from frugalsvm.auto._report import as_html, as_text
+from frugalsvm.auto._report import Report, as_html, as_text
 from frugalsvm.auto._results import cv_results, row_of
 from frugalsvm.auto._seconds import parsed_seconds
 from frugalsvm.auto._tables import Layout, as_input, layout_of
@@ -287,9 +287,15 @@ class AutoMachine(BaseEstimator):
         Returns
         -------
         str
+            Notebooks show it as a table either way.
         """
         check_is_fitted(self)
-        return (as_html if html else as_text)(self._summary, self._rows_tried)
+        made = as_html(self._summary, self._rows_tried)
+        if html:
+            return made
+        report = Report(as_text(self._summary, self._rows_tried))
+        report.html = made
+        return report
 
     # --- predictions ----------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.selection.heats import (
+    RIDGE,
     SOLVED,
     Entry,
     Heat,
@@ -43,7 +44,8 @@ _LEAD, _NO_DOUBT = 1.0, 2.0  # standard errors: that a metric must be better by,
 _FEW_ROWS = 500  # no metric is learned from fewer
 _MANY_FEATURES = 1000  # nor for more
 _USUAL_SECONDS = 60.0  # that a search takes without a limit, about
-_RACE_SECONDS = 20.0  # that learning a metric takes, about
+_RACE_WORK = 12.0  # of learning a metric, in seconds of a usual core
+_CAUTION = 1.25  # times as long as estimated may be what it takes
 
 
 class Plan(NamedTuple):
@@ -94,6 +96,7 @@ class _Search:
         finalists = self._second_heat(self._first_heat())
         finalists = self._with_metric(finalists)
         best = self._final(finalists)
+        self._fill_time()
         ratio = self.n_components / best.heat.n_landmarks
         gamma = best.candidate.narrower(np.sqrt(max(ratio, 1.0))).gamma
         learned_from = self.learned_from if best.candidate.view.startswith(METRIC) else None
@@ -109,11 +112,17 @@ class _Search:
             sizes = (*sizes, n_rows)
         return largest_within(sizes, lambda size: fit_work(n_rows, size, self.task.n_outputs), work)
 
+    def _fill_time(self):
+        """Within a limit of time, as many landmarks as there is time for now that it is known how long fits take."""
+        if self.plan.n_components is None and self.clock.limit is not None:
+            work = max(self.clock.left, 0.0) / (_CAUTION * self.clock.ratio(SOLVED))
+            self.n_components = self._affordable(self.task.n_rows, work)
+
     @property
     def _reserve(self):
-        """Time for the last fit and for a path of C before it."""
-        fit = self.clock.seconds_for(SOLVED, fit_work(self.task.n_rows, self.n_components, self.task.n_outputs))
-        return 1.2 * fit
+        """Time for the last fit."""
+        work = fit_work(self.task.n_rows, self.n_components, self.task.n_outputs)
+        return _CAUTION * self.clock.seconds_for(SOLVED, work)
 
     def _rows(self, n_rows):
         return sampled(self.order, self.task.labels, n_rows)
@@ -159,7 +168,7 @@ class _Search:
         wanted = self.plan.learns_metric and task.n_rows >= _FEW_ROWS and view.X.shape[1] <= _MANY_FEATURES
         if not wanted or view.X.shape[1] < 2:
             return entries
-        if not self.clock.fits(_RACE_SECONDS, self._reserve):
+        if not self.clock.fits(self.clock.seconds_for(RIDGE, _RACE_WORK), self._reserve):
             self.notes.append("There was no time to learn a metric.")
             return entries
         n_judges = judge_rows(task.n_rows)
