@@ -35,6 +35,7 @@ CLIP = 6.0  # in scales: what is farther from the median counts as if it were th
 SCALED, IN_PROPORTION = "scaled", "in proportion"
 _ALIKE, _UNLIKE = 1.2, 100.0  # largest ratio of scales that scaling does not change; that may be left as it is
 _LEAST_ROWS = 4
+_GPU = 20.0  # usual cores
 _FEW_ROWS = 1000
 
 
@@ -213,7 +214,9 @@ class AutoMachine(BaseEstimator):
         if self.n_components != "auto":
             plan = plan._replace(n_components=min(self.n_components, task.n_rows))
         limit = parsed_seconds("time_budget", self.time_budget)
-        return plan if limit is None else plan.within(limit)
+        if limit is not None:
+            plan = plan.within(limit)
+        return plan.times(_GPU) if task.machinery.arrays.is_gpu else plan
 
     # --- what was found -------------------------------------------------------------------------------------------
 
