@@ -4,6 +4,8 @@ A metric that was learned from rows fits these better than others. A part of the
 learning; machines of the other rows, with and without the metric, are compared on them.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.sparse import issparse
 
@@ -55,7 +57,7 @@ def _standardized(targets, *, classes):
     return (targets - targets.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 
 
-def metric_entries(heat: Heat, view: str, kernels: tuple[str, ...], reserve: float) -> list[Entry]:
+def metric_entries(heat: Heat, view: str, kernels: Sequence[str], reserve: float) -> list[Entry]:
     """Kernels in a learned metric, at two widths: for that which it was learned with, the one that came with it."""
     entries: list[Entry] = []
     for kernel in kernels:
