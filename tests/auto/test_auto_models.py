@@ -70,6 +70,7 @@ def test_the_report_says_what_was_tried(board):
     assert "rbf kernel" in text
     assert "values of C, cross-validated" in text
     assert "<table>" in html
+    assert text._repr_html_() == html
     assert "rbf" in html
 
 
@@ -171,3 +172,24 @@ def test_sparse_rows():
     y = X[:, 0] * X[:, 1] + X[:, 2] > 0
     model = AutoSVC(**QUICK).fit(csr_matrix(X[:400]), y[:400])
     assert model.score(csr_matrix(X[400:]), y[400:]) > 0.85
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.0])
+def test_a_metric_is_for_the_rows_that_it_was_learned_from(scale):
+    """Whether those are scaled, or as they are: what was found on rows left out holds for new rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 6)) * np.array([scale, scale, 1.0, 1.0, 1.0, 1.0])
+    y = np.sin(2 * X[:, 0] / scale) + X[:, 1] / scale > 0
+    model = AutoSVC(kernel="rbf", random_state=0).fit(X[:800], y[:800])
+    assert model.best_params_["rows"].startswith("learned metric")
+    assert model.score(X[800:], y[800:]) > model.best_score_ - 0.05
+
+
+def test_a_metric_that_cannot_be_learned_is_no_error(monkeypatch):
+    def fails(*arguments, **options):
+        raise np.linalg.LinAlgError
+
+    monkeypatch.setattr("frugalsvm.selection.search.learned_view", fails)
+    X, y = three_classes(600)
+    model = AutoSVC(kernel="rbf", n_components=64, random_state=0).fit(X, y)
+    assert "A metric could not be learned" in model.report()

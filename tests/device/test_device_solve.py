@@ -59,6 +59,14 @@ def test_objective_of_the_compiled_solver(arrays, loss, weighted):
     np.testing.assert_allclose(found.objectives, expected.objectives, rtol=1e-4)
 
 
+def test_many_rows_without_curvature_at_the_start(arrays):
+    """From zero, hinge losses have no curvature: the first direction is too long by far."""
+    wave = Wave("hinge")
+    found, _, _ = on_device(arrays, wave, "hinge", C=1e3, tolerance=1e-2)
+    expected, _ = compiled(wave, "hinge", C=1e3, tolerance=1e-2)
+    np.testing.assert_allclose(found.objectives, expected.objectives, rtol=2e-2)
+
+
 @each_loss
 @pytest.mark.parametrize("intercept", [False, True], ids=["through zero", "intercept"])
 def test_objective_and_bound_by_the_oracle(arrays, loss, intercept):

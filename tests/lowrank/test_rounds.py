@@ -121,6 +121,21 @@ def test_a_sample_without_curvature_makes_no_endless_step():
     assert lengths.tolist() == [LONGEST, 0.0]
 
 
+@pytest.mark.parametrize("line_slope", [0.0, 0.1])
+@pytest.mark.parametrize("length", [1.0, 1e3, 1e12])
+def test_a_step_never_leads_uphill(line_slope, length):
+    """A direction may be far too long where no row has curvature: from zero, all slopes change within a small part."""
+    task = problem(Hinge(), n_rows=4000)._replace(penalty=1e-3)
+    point, options = task.point_at(np.zeros((2, 5))), Options(line_slope=line_slope)
+    gradients = task.gradient(point.parameters, task.slopes(point, 0.1, options))
+    directions = -length / task.penalty * gradients
+    start, before = (gradients * directions).sum(axis=1), task.objectives(point)
+    lengths = line_search(task, point, 0.1, directions, task.scores(directions), start, options)
+    reached = task.objectives(task.point_at(lengths[:, None] * directions))
+    assert (lengths > 0).all()
+    assert (reached < 0.9 * before).all()
+
+
 def test_the_smoothed_objective_is_above_the_hinge_and_that_of_a_smooth_loss_is_its_own():
     parameters = np.random.default_rng(1).normal(size=(2, 5))
     hinge, squared = (told([problem(loss)], parameters) for loss in (Hinge(), SquaredHinge()))

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._threads import Threads, thread_count
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
-from frugalsvm.auto._report import as_html, as_text
+from frugalsvm.auto._report import Report, as_html, as_text
 from frugalsvm.auto._results import cv_results, row_of
 from frugalsvm.auto._seconds import parsed_seconds
 from frugalsvm.auto._tables import Layout, as_input, layout_of
@@ -22,7 +22,7 @@ from frugalsvm.exceptions import ParameterError
 from frugalsvm.pipelines import MissingValueFiller, StreamingScaler, StreamPipeline
 from frugalsvm.pipelines.rows import LabeledRows
 from frugalsvm.selection.candidates import new_view
-from frugalsvm.selection.heats import Entry, Task, in_order
+from frugalsvm.selection.heats import Entry, Task, best_of
 from frugalsvm.selection.judging import better_by
 from frugalsvm.selection.problems import Machinery
 from frugalsvm.selection.search import Found, Plan, search
@@ -35,6 +35,7 @@ CLIP = 6.0  # in scales: what is farther from the median counts as if it were th
 SCALED, IN_PROPORTION = "scaled", "in proportion"
 _ALIKE, _UNLIKE = 1.2, 100.0  # largest ratio of scales that scaling does not change; that may be left as it is
 _LEAST_ROWS = 4
+_GPU = 20.0  # usual cores
 _FEW_ROWS = 1000
 
 
@@ -126,8 +127,9 @@ class AutoMachine(BaseEstimator):
 
         found = search(task, self._plan(task), clock, tell)
         start = time.perf_counter()
-        way = ways[IN_PROPORTION if found.best.candidate.view.startswith(IN_PROPORTION) else SCALED]
-        model = self._learner(found, task.views[found.best.candidate.view].metric, random_state.randint(2**31))
+        view = task.views[found.best.candidate.view]
+        way = ways[view.base or view.name]
+        model = self._learner(found, view.metric, random_state.randint(2**31))
         model.fit(way.rows.X, way.rows.y, way.rows.weights)
         self.pipeline_ = way.pipeline.adopt(model, self._calibration(task, found))
         self._publish(task, found, entries, notes, time.perf_counter() - start, clock)
@@ -212,7 +214,9 @@ class AutoMachine(BaseEstimator):
         if self.n_components != "auto":
             plan = plan._replace(n_components=min(self.n_components, task.n_rows))
         limit = parsed_seconds("time_budget", self.time_budget)
-        return plan if limit is None else plan.within(limit)
+        if limit is not None:
+            plan = plan.within(limit)
+        return plan.times(_GPU) if task.machinery.arrays.is_gpu else plan
 
     # --- what was found -------------------------------------------------------------------------------------------
 
@@ -248,16 +252,20 @@ class AutoMachine(BaseEstimator):
 
     def _comparison(self, entries, best):
         """By how much the best is better than the next kernel or view, and how sure that is."""
-        same = [entry for entry in entries if entry.heat is best.heat]
-        others = [entry for entry in same if entry.candidate[:2] != best.candidate[:2]]
-        if not others:
-            return []
-        other = in_order(others)[0]
+        for heat in sorted({entry.heat.number for entry in entries}, reverse=True):
+            same = [entry for entry in entries if entry.heat.number == heat]
+            own = [entry for entry in same if entry.candidate[:2] == best.candidate[:2]]
+            others = [entry for entry in same if entry.candidate[:2] != best.candidate[:2]]
+            if own and others:
+                return [self._difference(best_of(own), best_of(others))]
+        return []
+
+    def _difference(self, best, other):
         gain, error = better_by(best.judgment, other.judgment)
-        return [
-            f"Next best: {other.candidate.kernel} on {other.candidate.view}. The {self._loss_name} of the winner is "
-            f"smaller by {gain:.4f} +- {error:.4f} (standard error)."
-        ]
+        return (
+            f"Next best: {other.candidate.kernel} on {other.candidate.view}. In heat {best.heat.number}, the "
+            f"{self._loss_name} of the winner is smaller by {gain:.4f} +- {error:.4f} (standard error)."
+        )
 
     @property
     def model_(self) -> Any:
@@ -282,9 +290,15 @@ class AutoMachine(BaseEstimator):
         Returns
         -------
         str
+            Notebooks show it as a table either way.
         """
         check_is_fitted(self)
-        return (as_html if html else as_text)(self._summary, self._rows_tried)
+        made = as_html(self._summary, self._rows_tried)
+        if html:
+            return made
+        report = Report(as_text(self._summary, self._rows_tried))
+        report.html = made
+        return report
 
     # --- predictions ----------------------------------------------------------------------------------------------
 

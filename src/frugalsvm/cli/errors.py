@@ -35,6 +35,8 @@ def _warnings_in_lines():
 
     with warnings.catch_warnings():
         warnings.showwarning = show
+        # scikit-learn's guess about small batches; what the labels are was decided for all rows.
+        warnings.filterwarnings("ignore", message="The number of unique classes is greater than 50%")
         yield
 
 

@@ -1,6 +1,7 @@
 """``frugalsvm evaluate``: how good the predictions of a model are."""
 
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -37,9 +38,15 @@ def evaluate(
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     thousands: Thousands = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw the confusion matrix to this file, such as confusion.png.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Measure a model on labeled rows."""
+    from frugalsvm.cli.console import print_json
+    from frugalsvm.cli.evaluation_page import draw_confusion, print_evaluation
+
     options = data_options(locals())
     with reported(of_model=model):
         from frugalsvm.cli.data import labels_of, rows_of
@@ -63,23 +70,10 @@ def evaluate(
         results, n_bad = scores.results(), getattr(opened.stream, "n_bad", 0)
         tell_skipped(opened.stream, of_model=True)
         tell_doubts(scores.labels, fitted.classes_, opened.stream)
-    _print(results, n_bad, curve, as_json=as_json)
-
-
-def _print(results: dict[str, Any], n_bad: int, curve: list[dict[str, Any]], *, as_json: bool) -> None:
-    from frugalsvm.cli.console import Printer, print_json, table_of
-
+    if picture is not None:
+        with reported():
+            draw_confusion(results, picture)
     if as_json:
         print_json({**results, "bad_lines": n_bad, **({"curve": curve} if curve else {})})
-        return
-    printer = Printer()
-    figures = {key: value for key, value in results.items() if isinstance(value, int | float)}
-    printer.print(table_of("", [{"measure": key, "value": value} for key, value in figures.items()]))
-    classes = results["classes"]
-    confusion = [
-        {"true \\ predicted": str(name), **{str(c): n for c, n in zip(classes, row, strict=True)}}
-        for name, row in zip(classes, results["confusion"], strict=True)
-    ]
-    printer.print(table_of("confusion", confusion))
-    if curve:
-        printer.print(table_of("test, then train", curve))
+    else:
+        print_evaluation(results, curve, f"{model.name} on {options.name}")

@@ -1,6 +1,6 @@
 """``frugalsvm inspect``: what a model file holds."""
 
-import json
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -24,21 +24,15 @@ _FACTS = (
 
 def inspect(model: ModelFile, as_json: Json = False) -> None:
     """Tell what is in a model file."""
-    from frugalsvm.cli.console import Printer, print_json, table_of
+    from frugalsvm.cli.console import print_json
+    from frugalsvm.cli.model_page import print_model
 
     with reported(of_model=model):
         contents = _contents_of(model)
     if as_json:
         print_json(contents)
         return
-    digest = contents.pop("sha256")
-    rows = [
-        {"what": key, "value": json.dumps(value, default=str) if isinstance(value, dict | list) else str(value)}
-        for key, value in contents.items()
-    ]
-    printer = Printer()
-    printer.print(table_of(str(model), rows))
-    printer.print(f"sha256 {digest}")  # in one line, to be copied
+    print_model(contents, str(model))
 
 
 def _contents_of(path: Path) -> dict[str, Any]:
@@ -56,9 +50,11 @@ def _contents_of(path: Path) -> dict[str, Any]:
             key: _as_list(value) for key, value in estimator.get_params(deep=False).items() if value is not None
         },
     }
+    contents["set"] = _not_default(estimator, contents["parameters"])
     for name in ("classes_", "n_features_in_"):
         if hasattr(model, name):
             contents[name.rstrip("_")] = _as_list(getattr(model, name))
+    contents["features"] = _feature_names(model, estimator, info.metadata.get("training", {}))
     vectors = getattr(estimator, "support_vectors_", None)
     if vectors is not None:
         contents["support vectors"] = len(vectors)
@@ -71,6 +67,12 @@ def _contents_of(path: Path) -> dict[str, Any]:
     contents["training"] = _shortened(info.metadata.get("training", {}))
     contents["versions"] = info.versions
     return contents
+
+
+def _not_default(estimator: Any, parameters: dict[str, Any]) -> list[str]:
+    """Parameters that somebody has set."""
+    defaults = signature(type(estimator)).parameters
+    return [name for name, value in parameters.items() if name not in defaults or defaults[name].default != value]
 
 
 def _as_list(value: Any) -> Any:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
+from frugalsvm.cli.class_report import confusions, per_class
 from frugalsvm.cli.console import tell
 from frugalsvm.metrics import geometric_mean_score, precision_recall_breakeven
 
@@ -53,6 +54,8 @@ class Scores:
         results["classes"] = names.tolist()
         alone = len(names) == 1  # scikit-learn warns of a matrix that is right
         results["confusion"] = [[len(labels)]] if alone else confusion_matrix(labels, predicted, labels=names).tolist()
+        results["per_class"] = per_class(results["classes"], results["confusion"])
+        results["worst_confusions"] = confusions(results["classes"], results["confusion"])
         return results
 
 

@@ -18,6 +18,7 @@ __all__ = ["Step", "line_search", "minimize", "newton_step"]
 _TINY = 1e-300
 _NO_GRADIENT = 1e-150  # squares of smaller numbers vanish
 _FAR, _STRIDE = 1e3, 10.0  # times the present length: a loss may have no curvature here, but farther on; go on so far
+_SHARPEST = 1e-3  # times the present length: directions may be too long by many powers of ten where nothing is curved
 
 
 class Step(NamedTuple):
@@ -89,21 +90,36 @@ class _Search:
     def __init__(self, start):
         self.start, self.is_active = start, start < 0  # otherwise rounding alone is left
         self.length, self.low, self.high = float(self.is_active), 0.0, math.inf
+        self._low_slope, self._cut = start, 0.5
 
     def advance(self, slope, curvature, options):
         """Go on from the slope and the curvature of the objective at the present length."""
         length = self.length
         if slope < 0:
-            self.low = length
+            self.low, self._low_slope = length, slope
         else:
             self.high = length
-        if abs(slope) <= options.line_slope * abs(self.start):
+        if abs(slope) <= options.line_slope * abs(self.start) and self._is_downhill(slope):
             self.is_active = False
             return
         guess = length - slope / max(curvature, _TINY)
         if not self.low < guess < min(self.high, _FAR * length):
-            guess = 0.5 * (self.low + self.high) if self.high < math.inf else _STRIDE * length
+            guess = self._between() if self.high < math.inf else _STRIDE * length
         self.length, self.is_active = guess, abs(guess - length) > options.line_tolerance * length
+
+    def _is_downhill(self, slope):
+        """Whether the objective is below that at the beginning, for sure: slopes only increase.
+
+        It falls by ``low * |slope there|`` at least on the way to ``low``, and rises by ``slope`` for each unit at most
+        on the way from there.
+        """
+        return slope < 0 or slope * (self.length - self.low) <= -self._low_slope * self.low
+
+    def _between(self):
+        if self.low > 0:
+            return 0.5 * (self.low + self.high)
+        guess, self._cut = self._cut * self.high, max(self._cut**2, _SHARPEST)
+        return guess
 
     def found(self, options):
         """What is not there yet goes as far as is known to be downhill."""

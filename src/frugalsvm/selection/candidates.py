@@ -23,6 +23,7 @@ class View(NamedTuple):
     X: Any  # (n, d) array or CSR matrix
     center: np.ndarray  # kernels of differences do not see it, but float32 does; zeros for sparse rows
     metric: np.ndarray | None = None  # factors or a matrix
+    base: str = ""  # the view that a metric is for, if there is one
 
     def take(self, index: Any) -> Any:
         """Some rows, as a kernel sees them."""
@@ -36,9 +37,9 @@ class View(NamedTuple):
         return np.ascontiguousarray(rows if self.metric is None else mapped(rows, self.metric), np.float32)
 
 
-def new_view(name: str, X: Any, metric: np.ndarray | None = None) -> View:
+def new_view(name: str, X: Any) -> View:
     center = np.zeros(X.shape[1]) if issparse(X) else X[:_CENTER_ROWS].mean(axis=0, dtype=np.float64)
-    return View(name, X, center, metric)
+    return View(name, X, center)
 
 
 class Candidate(NamedTuple):

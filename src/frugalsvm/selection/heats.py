@@ -9,13 +9,14 @@ import numpy as np
 from frugalsvm._threads import blas_threads
 from frugalsvm.selection.candidates import Candidate, View, gamma_for, width_step
 from frugalsvm.selection.cross_validation import cross_validated
-from frugalsvm.selection.judging import Judgment, judged
+from frugalsvm.selection.judging import Judgment, better_by, judged
 from frugalsvm.selection.problems import Examples, Machinery, new_problem
 from frugalsvm.selection.ridge import ridge_scores
 from frugalsvm.selection.sampling import folds_of
 from frugalsvm.selection.work import Clock, fit_work, ridge_work
 
 __all__ = [
+    "RIDGE",
     "SOLVED",
     "Entry",
     "Heat",
@@ -23,6 +24,7 @@ __all__ = [
     "best_of",
     "best_width",
     "in_order",
+    "is_better",
     "new_heat",
     "path_work",
     "solved_entries",
@@ -70,6 +72,12 @@ class Entry(NamedTuple):
     scores: np.ndarray | None = None  # (n_outputs, n) out of fold, in the last heat
 
     @property
+    def next_ridges(self) -> tuple[float, ...]:
+        """For more rows and landmarks: the best one here, and smaller ones."""
+        ridge = 1.0 / (2.0 * self.C * len(self.heat.index))
+        return ridge / 10.0, ridge / 3.0, ridge
+
+    @property
     def rank_key(self) -> float:
         return self.judgment.error + _SMOOTHNESS * self.judgment.squared_error
 
@@ -96,24 +104,24 @@ class Heat(NamedTuple):
     @property
     def ridge_seconds(self) -> float:
         """What a candidate takes, about."""
-        return self.clock.seconds_for(RIDGE, self._ridge_work())
+        return self.clock.seconds_for(RIDGE, self._ridge_work(len(RIDGES)))
 
-    def _ridge_work(self):
-        return ridge_work(len(self.index), self.n_landmarks, self.n_folds * len(RIDGES))
+    def _ridge_work(self, n_ridges):
+        return ridge_work(len(self.index), self.n_landmarks, self.n_folds * n_ridges)
 
-    def ridge_entry(self, candidate: Candidate) -> Entry:
+    def ridge_entry(self, candidate: Candidate, ridges: tuple[float, ...] = RIDGES) -> Entry:
         """A candidate as a ridge machine, at the best ridge."""
         start = time.perf_counter()
         task, n_rows = self.task, len(self.index)
         problem, _ = self.problem(candidate)
         with blas_threads(task.machinery.threads.count):
-            scores = ridge_scores(problem, self.folds, RIDGES)
+            scores = ridge_scores(problem, self.folds, ridges)
         judgments = [self.judged(each) for each in scores]
         best = int(np.argmin([_key(each, classes=task.classes) for each in judgments]))
         seconds = time.perf_counter() - start
-        self.clock.measure(RIDGE, self._ridge_work(), seconds)
+        self.clock.measure(RIDGE, self._ridge_work(len(ridges)), seconds)
         # The penalty of half the squared norm is twice the ridge.
-        entry = Entry(candidate, 1.0 / (2.0 * RIDGES[best] * n_rows), judgments[best], self, seconds)
+        entry = Entry(candidate, 1.0 / (2.0 * ridges[best] * n_rows), judgments[best], self, seconds)
         self.tell(entry)
         return entry
 
@@ -146,6 +154,12 @@ def in_order(entries: list[Entry]) -> list[Entry]:
 
 def best_of(entries: list[Entry]) -> Entry:
     return in_order(entries)[0]
+
+
+def is_better(one: Entry, other: Entry, margin: float) -> bool:
+    """Whether an entry has smaller losses than another of the same heat, by so many standard errors."""
+    gain, error = better_by(one.judgment, other.judgment)
+    return gain > margin * error
 
 
 def best_width(heat: Heat, view: str, kernel: str, reserve: float) -> list[Entry]:

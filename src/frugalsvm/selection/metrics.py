@@ -13,16 +13,14 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.metric_learning.machine import Rows
 from frugalsvm.metric_learning.race import race
 from frugalsvm.selection.candidates import Candidate, View, gamma_for, width_step
-from frugalsvm.selection.heats import Entry, Heat, Task, best_of
-from frugalsvm.selection.judging import better_by
+from frugalsvm.selection.heats import Entry, Heat, Task
 
-__all__ = ["METRIC", "judge_rows", "learned_view", "metric_entries", "pays"]
+__all__ = ["METRIC", "judge_rows", "learned_view", "metric_entries"]
 
 METRIC = "learned metric"
 _SHARE, _LARGEST_SHARE = 0.15, 0.25
 _FEW_JUDGES, _MOST_JUDGES = 1000, 4096
 _MOST_ROWS = 2**15
-_MARGIN = 1.0  # standard errors by which a metric must be better
 
 
 def judge_rows(n_rows: int) -> int:
@@ -46,7 +44,8 @@ def learned_view(task: Task, view: View, index: np.ndarray, kernel: str) -> View
     with blas_threads(threads):
         rows = Rows(*(arrays.asarray(each, "float64") for each in tuple(rows)))
         found = race(part, rows, task.rng, kinds=kinds, classes=task.classes)
-    return view._replace(name=f"{METRIC} ({kernel})", metric=np.asarray(found.point.A, np.float64))
+    A = np.asarray(found.point.A, np.float64)
+    return view._replace(name=f"{METRIC} ({kernel})", metric=A, base=view.name)
 
 
 def _standardized(targets, *, classes):
@@ -57,22 +56,14 @@ def _standardized(targets, *, classes):
 
 
 def metric_entries(heat: Heat, view: str, kernels: tuple[str, ...], reserve: float) -> list[Entry]:
-    """Kernels in a learned metric: at the width that was learned along with it and around it."""
+    """Kernels in a learned metric, at two widths: for that which it was learned with, the one that came with it."""
     entries: list[Entry] = []
     for kernel in kernels:
         rows = heat.task.views[view].take(heat.index[: 2**11])
         own = view.endswith(f"({kernel})")
         gamma = 1.0 if own else gamma_for(kernel, rows, heat.task.rng)
-        here = heat.ridge_entry(Candidate(view, kernel, gamma))
-        tried = [here]
-        for up in (True, False):
-            if heat.clock.fits(heat.ridge_seconds, reserve):
-                tried.append(heat.ridge_entry(width_step(here.candidate, up)))
-        entries.append(best_of(tried))
+        here = Candidate(view, kernel, gamma)
+        for candidate in (here, here.narrower(2.0) if own else width_step(here, up=True)):
+            if not entries or heat.clock.fits(heat.ridge_seconds, reserve):
+                entries.append(heat.ridge_entry(candidate))
     return entries
-
-
-def pays(learned: Entry, plain: Entry) -> bool:
-    """Whether a metric is better than none by more than chance."""
-    gain, error = better_by(learned.judgment, plain.judgment)
-    return gain > _MARGIN * error

@@ -1,0 +1,116 @@
+"""What `frugalsvm inspect` tells people: a page about a model file."""
+
+from typing import Any
+
+from frugalsvm.cli.page import Page, counted, listed, percent, size_of
+
+__all__ = ["print_model"]
+
+# What is worth a line, under the names that `--json` has; sentences explain what a name does not.
+_FIGURES = {
+    "support vectors": ("vectors", "{:,}"),
+    "gradient error": ("gradient error", "{:.3g}   lost on average by keeping the budget; 0 is a machine without one"),
+    "member gap": ("gap", "{:.3g}   how far the objective is from its optimum on the examples kept, at most"),
+    "suboptimality bound": ("optimality", "{:.3g}   how far the objective is from its optimum, at most"),
+    "t": ("steps", "{:,}"),
+    "n updates": ("updates", "{:,}   steps that changed the model"),
+    "n kernel evals": ("kernel values", "{:,}   computed in training"),
+    "model bytes": ("memory", "{:,} bytes"),
+}
+_STRENGTHS = ("C", "alpha")
+
+
+def print_model(contents: dict[str, Any], title: str) -> None:
+    """Print what a model file holds, for people."""
+    page = Page()
+    page.heading(title)
+    page.sentence(f"{_kind(contents)} ({contents['estimator']}).")
+    page.heading("Data")
+    page.facts(_data(contents))
+    page.heading("Model")
+    page.facts(_model(contents))
+    if "metric" in contents:
+        _metric(page, contents["metric"])
+    _choice(page, contents["training"])
+    page.heading("File")
+    page.facts(_file(contents))
+
+
+def _kind(contents: dict[str, Any]) -> str:
+    features = counted(contents.get("n_features_in", 0), "column of numbers", "columns of numbers")
+    if "classes" not in contents:
+        return f"A model that predicts a number from {features}"
+    return f"A model that tells {counted(len(contents['classes']), 'class', 'classes')} apart by {features}"
+
+
+def _data(contents: dict[str, Any]) -> list[tuple[str, str]]:
+    facts, training = [], contents["training"]
+    if "classes" in contents:
+        facts.append(("classes", listed(contents["classes"])))
+    facts.append(("features", listed(contents["features"])))
+    data, counts = training.get("data", {}), training.get("counts", {})
+    if data.get("source"):
+        source = data["source"] if isinstance(data["source"], str) else listed(data["source"], 3)
+        facts.append(("learned from", "standard input" if source == "-" else source))
+    if counts.get("rows"):
+        passes = training.get("passes_done", 1)
+        often = f", {passes} times" if passes > 1 else ""
+        facts.append(("rows", f"{counts['rows']:,}{often}"))
+    if training.get("accuracy_before_learning") is not None:
+        share = percent(training["accuracy_before_learning"])
+        facts.append(("accuracy", f"{share} of the rows were predicted right before they were learned"))
+    if not training.get("finished", True):
+        facts.append(("unfinished", "`frugalsvm train --resume` goes on where it was interrupted"))
+    return facts
+
+
+def _model(contents: dict[str, Any]) -> list[tuple[str, str]]:
+    parameters, chosen = contents["parameters"], contents["training"].get("chosen", {})
+    kernel = str(parameters.get("kernel", "rbf"))
+    gamma = parameters.get("gamma")
+    facts = [("kernel", kernel if gamma is None or kernel == "linear" else f"{kernel}, gamma {_short(gamma)}")]
+    facts += [(name, _short(parameters[name])) for name in _STRENGTHS if name in parameters]
+    facts += [
+        (name, words.format(contents[key])) for key, (name, words) in _FIGURES.items() if contents.get(key) is not None
+    ]
+    if "scale" in chosen:
+        facts.append(("scaling", _scaling(chosen["scale"])))
+    shown = {"kernel", "gamma", *_STRENGTHS}
+    others = [name for name in contents["set"] if name not in shown and isinstance(parameters[name], str | int | float)]
+    if others:
+        facts.append(("also set", ", ".join(f"{name} {_short(parameters[name])}" for name in others)))
+    return facts
+
+
+def _scaling(scale: Any) -> str:
+    if scale is False:
+        return "none: features are taken as they are"
+    named = {"soft": "robust, softly clipped", "standard": "means and standard deviations"}
+    return named.get(scale, "robust: medians, far values clipped")
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _metric(page: Page, metric: dict[str, Any]) -> None:
+    page.heading("Learned metric")
+    kind = "a factor for each feature" if metric["kind"] == "factors" else counted(metric["directions"], "direction")
+    page.sentence(f"{kind.capitalize()}. What counts most, with its share:")
+    page.facts([(name, percent(share)) for name, share in metric["most important"].items()])
+
+
+def _choice(page: Page, training: dict[str, Any]) -> None:
+    """How `auto` came to its choice."""
+    if not training.get("told"):
+        return
+    page.heading("How it was chosen")
+    for sentence in training["told"]:
+        page.sentence(sentence)
+    if training.get("tried"):
+        page.table(training["tried"])
+
+
+def _file(contents: dict[str, Any]) -> list[tuple[str, str]]:
+    versions = ", ".join(f"{name} {version}" for name, version in contents["versions"].items())
+    return [("size", size_of(contents["file bytes"])), ("written by", versions), ("sha256", contents["sha256"])]

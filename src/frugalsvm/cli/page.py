@@ -1,0 +1,94 @@
+"""Pages for people: headings, sentences, and short tables without frames."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.text import Text
+
+from frugalsvm.cli.console import Printer
+
+__all__ = ["Page", "counted", "listed", "percent", "size_of"]
+
+_MANY = 12  # names in a list
+
+
+def percent(share: float | None) -> str:
+    """A share for people; a dash where there is none.
+
+    Examples
+    --------
+    >>> percent(0.98765), percent(None)
+    ('98.77 %', '-')
+    """
+    return "-" if share is None else f"{100 * share:.2f} %"
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2000, "row"), counted(2, "class", "classes")
+    ('1 row', '2,000 rows', '2 classes')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def listed(names: Sequence[Any], most: int = _MANY) -> str:
+    """Names with commas, as many as can be read.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    shown = ", ".join(map(str, names[:most]))
+    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
+
+
+def size_of(n_bytes: int) -> str:
+    """Bytes for people.
+
+    Examples
+    --------
+    >>> size_of(900), size_of(46_500), size_of(3_200_000)
+    ('900 bytes', '46.5 kB', '3.2 MB')
+    """
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n_bytes >= size:
+            return f"{n_bytes / size:.1f} {unit}"
+    return f"{n_bytes} bytes"
+
+
+class Page:
+    """A page on standard output."""
+
+    def __init__(self) -> None:
+        self._printer, self._is_begun = Printer(), False
+
+    def heading(self, words: str) -> None:
+        """A heading, after an empty line unless the page begins with it."""
+        if self._is_begun:
+            self._printer.print()
+        self._is_begun = True
+        self._printer.print(Text(words, style="bold"))
+
+    def sentence(self, words: str) -> None:
+        self._is_begun = True
+        self._printer.print(words)
+
+    def facts(self, facts: Iterable[tuple[str, str]]) -> None:
+        """Names and what they are, in two columns."""
+        facts = list(facts)
+        width = max((len(name) for name, _ in facts), default=0)
+        for name, value in facts:
+            self.sentence(f"  {name:<{width}}  {value}")
+
+    def table(self, rows: list[dict[str, str]]) -> None:
+        """Rows of text under their names; columns whose first value is a number are aligned to the right."""
+        names = list(rows[0])
+        widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in names}
+        right = {name for name in names if rows[0][name][:1].isdigit() or rows[0][name] == "-"}
+        for row in ({name: name for name in names}, *rows):
+            cells = [row[n].rjust(widths[n]) if n in right else row[n].ljust(widths[n]) for n in names]
+            self.sentence(("  " + "  ".join(cells)).rstrip())
