@@ -49,6 +49,7 @@ _LEAST_LANDMARKS = 512  # whatever the memory: kernel values that do not fit are
 _USUAL_SECONDS = 60.0  # that a search takes without a limit, about
 _RACE_WORK = 12.0  # of learning a metric, in seconds of a usual core
 _CAUTION = 1.25  # times as long as estimated may be what it takes
+_FOR_PATHS, _FOR_FIT = 0.2, 0.3  # shares of a limit of time
 
 
 class Plan(NamedTuple):
@@ -73,7 +74,7 @@ class Plan(NamedTuple):
         """A plan for so many seconds: more time is for more work, less time for smaller heats, too."""
         halvings = max(0, round(np.log2(_USUAL_SECONDS / seconds) / 2))
         first, second = (tuple(max(256, size >> halvings) for size in sizes) for sizes in (self.first, self.second))
-        return self._replace(first=first, second=second, path_work=0.15 * seconds, fit_work=0.35 * seconds)
+        return self._replace(first=first, second=second, fit_work=_FOR_FIT * seconds)
 
 
 class Found(NamedTuple):
@@ -98,7 +99,7 @@ class _Search:
         self.order = random_order(task.labels, task.n_rows, task.rng)
         growth = max(1.0, task.n_rows / _USUAL_ROWS) ** 0.5 if clock.limit is None else 1.0
         self.n_components = plan.n_components or self._affordable(task.n_rows, growth * plan.fit_work)
-        self.learned_from = None
+        self.learned_from, self.reserved = None, _FOR_PATHS + _FOR_FIT
 
     def run(self) -> Found:
         finalists = self._second_heat(self._first_heat())
@@ -128,9 +129,8 @@ class _Search:
 
     @property
     def _reserve(self):
-        """Time for the last fit."""
-        work = fit_work(self.task.n_rows, self.n_components, self.task.n_outputs)
-        return _CAUTION * self.clock.seconds_for(SOLVED, work)
+        """Seconds of a limit of time that are for later: for paths of C, and for the last fit."""
+        return 0.0 if self.clock.limit is None else self.reserved * self.clock.limit
 
     def _rows(self, n_rows):
         return sampled(self.order, self.task.labels, n_rows)
@@ -207,7 +207,7 @@ class _Search:
 
     def _final(self, entries) -> Entry:
         """The best of the finalists along a path of C: of two, unless there is no doubt which is better."""
-        heat = self._final_heat()
+        heat, self.reserved = self._final_heat(), _FOR_FIT
         first, *others = entries
         rivals = [entry for entry in others if entry.heat is first.heat and not is_better(first, entry, _NO_DOUBT)]
         found = self._path(heat, first)
@@ -235,7 +235,11 @@ class _Search:
     def _final_heat(self) -> Heat:
         """As many landmarks as the last fit has, or as many as there is work for, and likewise rows."""
         plan, task = self.plan, self.task
-        per_fit = plan.path_work / (plan.n_folds * (1 + 0.4 * (len(_FACTORS) - 1)))
+        work = plan.path_work
+        if self.clock.limit is not None:
+            seconds = min(_FOR_PATHS * self.clock.limit, max(self.clock.left, 0.0) - _FOR_FIT * self.clock.limit)
+            work = seconds / (_CAUTION * self.clock.ratio(SOLVED))
+        per_fit = work / (plan.n_folds * (1 + 0.4 * (len(_FACTORS) - 1)))
         n_rows = min(task.n_rows, 2**14)
         n_landmarks = min(self._affordable(n_rows, per_fit), self.n_components)
         while n_rows > 2048 and n_landmarks < min(512, self.n_components):
