@@ -193,3 +193,12 @@ def test_a_metric_that_cannot_be_learned_is_no_error(monkeypatch):
     X, y = three_classes(600)
     model = AutoSVC(kernel="rbf", n_components=64, random_state=0).fit(X, y)
     assert "A metric could not be learned" in model.report()
+
+
+def test_sums_over_features_have_metrics_of_factors():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 10))
+    y = np.abs(X[:, 0]) + np.abs(X[:, 1]) > 1.5
+    model = AutoSVC(kernel="laplacian", n_components=128, random_state=0).fit(X, y)
+    assert model.best_params_["rows"] == "learned metric (laplacian)"
+    assert model.model_.metric_.shape == (10,)

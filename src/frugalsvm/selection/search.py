@@ -96,7 +96,7 @@ class _Search:
         self.task, self.plan, self.clock, self.tell = task, plan, clock, tell
         self.notes: list[str] = []
         self.order = random_order(task.labels, task.n_rows, task.rng)
-        growth = max(1.0, task.n_rows / _USUAL_ROWS) ** 0.5
+        growth = max(1.0, task.n_rows / _USUAL_ROWS) ** 0.5 if clock.limit is None else 1.0
         self.n_components = plan.n_components or self._affordable(task.n_rows, growth * plan.fit_work)
         self.learned_from = None
 
@@ -186,15 +186,18 @@ class _Search:
         index = np.concatenate([others[:n_rows], judges])
         folds = np.where(np.arange(len(index)) < len(index) - n_judges, -1, 0)
         heat = Heat(task, index, folds, min(n_landmarks, len(index) - n_judges), 3, self.clock, self.tell)
+        turning = [kernel for kernel in self.plan.kernels if is_of_products(KERNELS[kernel](gamma=1.0))]
+        own = "rbf" if turning else self.plan.kernels[0]
         try:
-            learned = learned_view(task, view, others, "rbf")
+            learned = learned_view(task, view, others, own)
         except np.linalg.LinAlgError:
             self.notes.append("A metric could not be learned: these rows have no kernel machines to learn it with.")
             return entries
         task.views[learned.name] = learned
-        kernels = tuple(kernel for kernel in self.plan.kernels if is_of_products(KERNELS[kernel](gamma=1.0)))
+        # Sums over features have no directions, but factors.
+        kernels = self.plan.kernels if learned.metric.ndim == 1 else turning
         plain = best_of([heat.ridge_entry(entry.candidate, entry.next_ridges) for entry in entries[:2]])
-        found = best_of(metric_entries(heat, learned.name, kernels, self._reserve))
+        found = best_of(metric_entries(heat, learned.name, own, kernels, self._reserve))
         if not is_better(found, plain, _LEAD):
             return entries
         self.learned_from = others
