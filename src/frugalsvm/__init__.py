@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from frugalsvm._homes import AUTOMATIC, ESTIMATORS
+from frugalsvm._homes import AUTOMATIC, ESTIMATORS, SEARCHES
 from frugalsvm._version import __version__
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from frugalsvm.estimators.tracking import TrackingSVC
     from frugalsvm.estimators.tvm import TVMClassifier
     from frugalsvm.persist import describe, load, save
+    from frugalsvm.stream_search import StreamTuner
     from frugalsvm.warming import warm_up
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "BudgetedPerceptron",
     "IncrementalSVC",
     "LASVMClassifier",
+    "StreamTuner",
     "TVMClassifier",
     "TrackingSVC",
     "__version__",
@@ -54,6 +56,7 @@ _HOMES = {
     "warm_up": "frugalsvm.warming",
     **ESTIMATORS,
     **AUTOMATIC,
+    **SEARCHES,
 }
 
 

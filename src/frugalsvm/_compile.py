@@ -117,6 +117,7 @@ NOT_COMPILED = (
     "pipelines",
     "plots",
     "selection",
+    "stream_search",
     "streams",
     "warming",
 )

@@ -1,6 +1,6 @@
 """Where public classes are defined: they are imported when somebody asks for them, or when a model file names them."""
 
-__all__ = ["AUTOMATIC", "ESTIMATORS", "PIPELINES"]
+__all__ = ["AUTOMATIC", "ESTIMATORS", "PIPELINES", "SEARCHES"]
 
 ESTIMATORS = {
     "ASSETClassifier": "frugalsvm.estimators.asset",
@@ -16,6 +16,9 @@ ESTIMATORS = {
 AUTOMATIC = {
     "AutoSVC": "frugalsvm.auto.classifier",
     "AutoSVR": "frugalsvm.auto.regressor",
+}
+SEARCHES = {
+    "StreamTuner": "frugalsvm.stream_search.tuner",
 }
 PIPELINES = {
     "ColumnEncoder": "frugalsvm.pipelines.encoder",

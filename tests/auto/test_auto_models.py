@@ -70,6 +70,7 @@ def test_the_report_says_what_was_tried(board):
     assert "rbf kernel" in text
     assert "values of C, cross-validated" in text
     assert "<table>" in html
+    assert text._repr_html_() == html
     assert "rbf" in html
 
 
@@ -182,3 +183,22 @@ def test_a_metric_is_for_the_rows_that_it_was_learned_from(scale):
     model = AutoSVC(kernel="rbf", random_state=0).fit(X[:800], y[:800])
     assert model.best_params_["rows"].startswith("learned metric")
     assert model.score(X[800:], y[800:]) > model.best_score_ - 0.05
+
+
+def test_a_metric_that_cannot_be_learned_is_no_error(monkeypatch):
+    def fails(*arguments, **options):
+        raise np.linalg.LinAlgError
+
+    monkeypatch.setattr("frugalsvm.selection.search.learned_view", fails)
+    X, y = three_classes(600)
+    model = AutoSVC(kernel="rbf", n_components=64, random_state=0).fit(X, y)
+    assert "A metric could not be learned" in model.report()
+
+
+def test_sums_over_features_have_metrics_of_factors():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 10))
+    y = np.abs(X[:, 0]) + np.abs(X[:, 1]) > 1.5
+    model = AutoSVC(kernel="laplacian", n_components=128, random_state=0).fit(X, y)
+    assert model.best_params_["rows"] == "learned metric (laplacian)"
+    assert model.model_.metric_.shape == (10,)

@@ -152,7 +152,6 @@ def test_a_new_fit_forgets_the_calibration():
         assert not hasattr(model.set_params(calibrate=None).fit(X, y), "calibration_")
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # conjugate gradients of 26 outputs, calibrated or not
 @pytest.mark.parametrize("name", QUICK)
 def test_many_classes_and_rare_ones(name):
     X, y = blobs(2000, 6, 26, seed=8)

@@ -16,6 +16,7 @@ from support import blobs
 from frugalsvm import (
     ASSETClassifier,
     ASSETRegressor,
+    AutoSVC,
     BPAClassifier,
     BSGDClassifier,
     BudgetedPerceptron,
@@ -25,7 +26,7 @@ from frugalsvm import (
     TVMClassifier,
 )
 from frugalsvm.persist import ModelFileError, load, save
-from frugalsvm.pipelines import ColumnEncoder, StreamPipeline
+from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller, StreamPipeline
 
 SEED = {"gamma": 0.3, "random_state": 0}
 BSGD = BSGDClassifier(budget=10, **SEED)
@@ -65,6 +66,8 @@ LEARNERS = {
     "directions-asset": ASSETClassifier(n_components=16, metric=np.array([[1.0, 0.0, 2.0]]), **SEED),
     "pipeline-metric": StreamPipeline(BSGDClassifier(budget=10, metric=np.ones(3), **SEED), warmup_rows=50),
     "pipeline-filled": StreamPipeline(BSGD, warmup_rows=50, impute="median"),
+    "pipeline-indicated": StreamPipeline(BSGD, warmup_rows=50, impute=MissingValueFiller(indicator=True)),
+    "auto": AutoSVC(kernel="rbf", n_components=8, metric=None, random_state=0),
     "sklearn": make_pipeline(StandardScaler(), BSGD),
     "sklearn-imputer": make_pipeline(SimpleImputer(), MinMaxScaler(), Normalizer(), BSGD),
     "pipeline-text": StreamPipeline(BSGD, warmup_rows=50, encoder=ColumnEncoder()),
@@ -93,8 +96,8 @@ SEVERAL = (
     "asset",
     "pipeline",
 )
-FITTED = ("asset", "regressor", "sklearn", "sklearn-imputer")  # by `fit`
-CASES = [(name, 2, "partial_fit") for name in LEARNERS if not name.startswith("sklearn")]
+FITTED = ("asset", "regressor", "sklearn", "sklearn-imputer", "auto")  # by `fit`
+CASES = [(name, 2, "partial_fit") for name in LEARNERS if not name.startswith(("sklearn", "auto"))]
 CASES += [(name, 3, "partial_fit") for name in SEVERAL]
 CASES += [(name, 2, "fit") for name in FITTED]
 OPTIONS = ({}, {"caches": True}, {"for_prediction": True})
@@ -104,7 +107,7 @@ def data_for(name, n_classes):
     X, y = blobs(90, 3, n_classes, seed=1)
     if name.startswith("far"):
         X = (X + 1e4).astype(np.float32)
-    if name == "pipeline-filled":
+    if name in ("pipeline-filled", "pipeline-indicated"):
         X[::7, 1] = np.nan
     if name == "pipeline-text":
         return (lambda part: (X[part], {"color": np.array(["red", "green", "blue"], object)[y[part]]})), y

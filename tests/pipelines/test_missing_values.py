@@ -6,6 +6,7 @@ from scipy.sparse import csr_matrix
 from sklearn.impute import SimpleImputer
 
 from frugalsvm import BSGDClassifier, load, save
+from frugalsvm.export import plain_model
 from frugalsvm.pipelines import MissingValueFiller, StreamPipeline
 
 
@@ -70,3 +71,37 @@ def test_filler_alone():
     assert filler.transform(full) is full
     X = csr_matrix(np.eye(2))
     assert filler.transform(X).toarray().tolist() == np.eye(2).tolist()
+
+
+def test_indicators_tell_which_values_were_missing():
+    X = np.array([[1.0, np.nan, 3.0], [2.0, 5.0, 3.0], [np.nan, 7.0, 3.0]])
+    filler = MissingValueFiller(indicator=True).fit(X)
+    assert filler.indicated_.tolist() == [0, 1]
+    expected = [[1.0, 6.0, 3.0, 0.0, 1.0], [2.0, 5.0, 3.0, 0.0, 0.0], [1.5, 7.0, 3.0, 1.0, 0.0]]
+    assert filler.transform(X).tolist() == expected
+    # A feature that has all its values in `fit` is filled later, and has no indicator.
+    assert filler.transform([[1.0, 5.0, np.nan]]).tolist() == [[1.0, 5.0, 3.0, 0.0, 0.0]]
+
+
+def test_a_pipeline_learns_that_values_are_missing(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.random(1200) < 0.5
+    X = rng.normal(size=(1200, 2))
+    X[rng.random(1200) < np.where(y, 0.9, 0.1), 1] = np.nan
+    model = pipeline(impute=MissingValueFiller(indicator=True), calibrate=True)
+    for start in range(0, 1000, 100):
+        model.partial_fit(X[start : start + 100], y[start : start + 100])
+    assert model.score(X[1000:], y[1000:]) > 0.85
+    assert model.predict_one_row(X[0]) == model.predict(X[:1])[0]
+    save(model, tmp_path / "m.frugal")
+    np.testing.assert_array_equal(load(tmp_path / "m.frugal").predict_proba(X), model.predict_proba(X))
+    with pytest.raises(ValueError, match="indicates missing values cannot be exported"):
+        plain_model(model)
+
+
+def test_the_estimator_may_be_chosen_between_preparing_and_adopting():
+    _, X, y = problem()
+    whole, parts = pipeline(impute="mean").fit(X, y), pipeline(impute="mean")
+    rows = parts.prepare(X, y)
+    parts.adopt(BSGDClassifier(budget=30, gamma=0.1, alpha=1e-3, random_state=0).fit(rows.X, rows.y))
+    np.testing.assert_array_equal(whole.decision_function(X), parts.decision_function(X))

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._threads import Threads, thread_count
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
-from frugalsvm.auto._report import as_html, as_text
+from frugalsvm.auto._report import Report, as_html, as_text
 from frugalsvm.auto._results import cv_results, row_of
 from frugalsvm.auto._seconds import parsed_seconds
 from frugalsvm.auto._tables import Layout, as_input, layout_of
@@ -35,6 +35,7 @@ CLIP = 6.0  # in scales: what is farther from the median counts as if it were th
 SCALED, IN_PROPORTION = "scaled", "in proportion"
 _ALIKE, _UNLIKE = 1.2, 100.0  # largest ratio of scales that scaling does not change; that may be left as it is
 _LEAST_ROWS = 4
+_GPU = 20.0  # usual cores
 _FEW_ROWS = 1000
 
 
@@ -213,7 +214,9 @@ class AutoMachine(BaseEstimator):
         if self.n_components != "auto":
             plan = plan._replace(n_components=min(self.n_components, task.n_rows))
         limit = parsed_seconds("time_budget", self.time_budget)
-        return plan if limit is None else plan.within(limit)
+        if limit is not None:
+            plan = plan.within(limit)
+        return plan.times(_GPU) if task.machinery.arrays.is_gpu else plan
 
     # --- what was found -------------------------------------------------------------------------------------------
 
@@ -287,9 +290,15 @@ class AutoMachine(BaseEstimator):
         Returns
         -------
         str
+            Notebooks show it as a table either way.
         """
         check_is_fitted(self)
-        return (as_html if html else as_text)(self._summary, self._rows_tried)
+        made = as_html(self._summary, self._rows_tried)
+        if html:
+            return made
+        report = Report(as_text(self._summary, self._rows_tried))
+        report.html = made
+        return report
 
     # --- predictions ----------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from html import escape
 from typing import Any
 
-__all__ = ["as_html", "as_text"]
+__all__ = ["Report", "as_html", "as_text"]
 
 _HEATS = {
     1: "kernels and widths",
@@ -12,6 +12,15 @@ _HEATS = {
     4: "values of C, cross-validated",
 }
 _SHOWN = 5  # of each heat
+
+
+class Report(str):
+    """Text, which notebooks show as a table."""
+
+    html: str
+
+    def _repr_html_(self) -> str:
+        return self.html
 
 
 def as_text(summary: dict[str, Any], rows: list[dict[str, Any]]) -> str:

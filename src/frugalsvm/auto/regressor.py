@@ -109,10 +109,12 @@ class AutoSVR(RegressorMixin, AutoMachine):
 
     def _targets(self, rows):
         weights = np.ones(len(rows.y)) if rows.weights is None else rows.weights
-        if weights.any():
-            mean = np.average(rows.y, weights=weights)
-            self._variance = float(np.average(np.square(rows.y - mean), weights=weights)) or 1.0
-        return rows.y.astype(np.float32)[None], None, weights
+        if not weights.any():
+            raise ValueError("All weights are zero: there is nothing to learn.")
+        # For machines with an intercept that is the same, and float32 has more digits of it.
+        centered = rows.y - np.average(rows.y, weights=weights)
+        self._variance = float(np.average(np.square(centered), weights=weights)) or 1.0
+        return centered.astype(np.float32)[None], None, weights
 
     def _score(self, error):
         return 1.0 - error / self._variance

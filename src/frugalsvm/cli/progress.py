@@ -9,10 +9,9 @@ from rich.live import Live
 from rich.text import Text
 
 from frugalsvm.cli.console import PLAIN_SECONDS, Onlookers, silenced
+from frugalsvm.estimators._progress import CERTIFICATES
 
 __all__ = ["Progress", "ProgressLine"]
-
-_CERTIFICATES = {"gradient_error_": "gradient error", "member_gap_": "gap", "kkt_violation_": "KKT"}
 
 
 class Progress:
@@ -128,7 +127,7 @@ def _model_parts(model: Any) -> list[str]:
         vectors = getattr(estimator, "support_vectors_", None)
         if vectors is not None:
             parts.append(f"{len(vectors)} vectors")
-        for attribute, name in _CERTIFICATES.items():
+        for attribute, name in CERTIFICATES.items():
             value = getattr(estimator, attribute, None)
             if isinstance(value, float):
                 parts.append(f"{name} {value:.3g}")

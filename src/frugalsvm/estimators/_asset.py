@@ -2,6 +2,7 @@
 
 import numbers
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators._calibrated import n_held_out
 from frugalsvm.estimators._metric import check_metric, most_rows
 from frugalsvm.estimators._origin import absolute_rows
+from frugalsvm.estimators._progress import begin_callbacks, check_verbose, end_callbacks, following, with_callbacks
 from frugalsvm.estimators._scoring import rows_to_score
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import (
@@ -58,6 +60,13 @@ _RESULTS = (
     "C_", "path_", "best_validation_score_", "objective_", "suboptimality_bound_", "calibration_", "_n_fitted",
     "_n_iter",
 )  # fmt: skip
+
+
+def _tell(progress, problem, point, step):
+    """Tell how far a solver has come, after a step."""
+    objective = float(problem.objectives(point).sum())
+    promised = 0.5 * float(step.decrements.sum()) / max(objective, np.finfo(float).tiny)
+    progress.advance(1, f"objective {objective:.4g} on {problem.n_rows:,} rows, {promised:.2g} of it in reach")
 
 
 def _generator(random_state):
@@ -210,8 +219,11 @@ class LowRankMachine(KernelEstimator):
 
     # --- batch training -------------------------------------------------------------------------------------
 
+    @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Learn from all rows.
+
+        Ctrl-C leaves the model that was there before.
 
         Parameters
         ----------
@@ -224,8 +236,10 @@ class LowRankMachine(KernelEstimator):
         -------
         self
         """
+        begin_callbacks(self, X, y)
         with unchanged_on_error(self):
             self._check_params()
+            check_verbose(self.verbose)
             X, y, weights = self._examples(X, y, sample_weight)
             random_state = check_random_state(self.random_state)
             X = self._with_metric(X, lambda: self._targets(y, HOST), weights, random_state, whole=True)
@@ -233,6 +247,7 @@ class LowRankMachine(KernelEstimator):
             X = self._with_origin(X, whole=True)
             self._fit_rows(X, self._targets(y, self._arrays()), weights)
             self._look_back(X, y, weights)
+        end_callbacks(self, X, y)
         return self
 
     def fit_batches(self, batches):
@@ -338,8 +353,9 @@ class LowRankMachine(KernelEstimator):
         arrays = self._arrays()
         is_host, sparse = arrays is HOST, data.X is not None and not isinstance(data.X, np.ndarray)
         self._map = self._new_map(candidates, sparse, for_device=not is_host)
-        with blas_threads(None) if is_host else nullcontext(), arrays.products():
-            self._n_iter = self._train(self._storage(arrays), data, unit)
+        follows = following(self, None, "steps", has_model=False)
+        with blas_threads(None) if is_host else nullcontext(), arrays.products(), follows as progress:
+            self._n_iter = self._train(self._storage(arrays), data, unit, progress)
         self._n_fitted, self.n_iter_ = data.n_rows, self._n_iter
 
     def _new_map(self, candidates, sparse, *, for_device=False):
@@ -360,11 +376,13 @@ class LowRankMachine(KernelEstimator):
         threshold, rank, dtype = self.eigenvalue_threshold, self.rank, self.dtype
         return TorchStorage(arrays, self._map, threshold=threshold, rank=rank, memory=memory, dtype=dtype)
 
-    def _train(self, storage, data, unit):
+    def _train(self, storage, data, unit, progress):
         """Learn rows in batch; returns the number of Newton steps or epochs."""
         share = self._validation_share(data.n_rows)
         training = new_training(storage, data, self.new_loss(), self.fit_intercept, share, self._rng)
         options = training.options._replace(tolerance=self.tol, max_iter=self.max_iter or _NEWTON_STEPS, unit=unit)
+        if progress.is_watched:
+            options = options._replace(tell=partial(_tell, progress))
         training = training._replace(options=options)
         calibrates_first = self._calibrates and not self.early_stopping
         if self._is_path() or (calibrates_first and self.solver == "newton"):

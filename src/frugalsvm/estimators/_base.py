@@ -28,6 +28,14 @@ from frugalsvm.estimators._calibrated import CalibratedClassifier
 from frugalsvm.estimators._metric import importances, metric_for, rows_in_metric
 from frugalsvm.estimators._origin import absolute_rows, check_size, check_values, first_origin, relative_rows
 from frugalsvm.estimators._predictor import Predictor
+from frugalsvm.estimators._progress import (
+    CallbackSupportMixin,
+    begin_callbacks,
+    check_verbose,
+    end_callbacks,
+    following,
+    with_callbacks,
+)
 from frugalsvm.estimators._scoring import Scorer, predicted_labels, scores_by_blocks
 from frugalsvm.estimators._unchanged import learn_on_copies, unchanged_on_error
 from frugalsvm.estimators._validation import (
@@ -46,7 +54,7 @@ from frugalsvm.estimators._writable import forget_learned, prepare_to_learn
 __all__ = ["KernelEstimator", "OnlineClassifier", "StreamClassifier", "bytes_per_slot", "expansion_bytes"]
 
 
-class KernelEstimator(BaseEstimator):
+class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     """Base of all estimators: a kernel, and rows in a metric, and relative to an origin, if it is one of differences.
 
     Subclasses define ``_check_params`` and, where the origin may move, ``_move_rows``.
@@ -423,6 +431,7 @@ class OnlineClassifier(StreamClassifier):
 
     _expansion: Expansion
     _predictor: Predictor | None = None  # of a model that was saved for prediction, and has no other state
+    _learns_in_order = True  # whether ``_learn`` may be called for one part of an order after the other
 
     # --- learning -----------------------------------------------------------------------------------------
 
@@ -433,8 +442,11 @@ class OnlineClassifier(StreamClassifier):
         """Context in which the products of blocks of rows with so many vectors use the threads that pay."""
         return blas_threads(self.n_jobs, min(n_rows, BLOCK_ROWS) * self._width * n_slots)
 
+    @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Learn from all rows, in ``max_iter`` passes.
+
+        Ctrl-C leaves the model that was there before.
 
         Parameters
         ----------
@@ -447,12 +459,15 @@ class OnlineClassifier(StreamClassifier):
         -------
         self
         """
+        begin_callbacks(self, X, y)
         with unchanged_on_error(self) as attempt:
             self._fit(attempt, X, y, sample_weight)
+        end_callbacks(self, X, y)
         return self
 
     def _fit(self, attempt, X, y, sample_weight):
         self._check_params()
+        check_verbose(self.verbose)
         y, sample_weight = on_host(y), on_host(sample_weight)
         random_state = check_random_state(self.random_state)
         goes_on = getattr(self, "warm_start", False) and hasattr(self, "classes_")
@@ -490,11 +505,15 @@ class OnlineClassifier(StreamClassifier):
 
     def _passes(self, X, labels, weights, random_state):
         orders = (self._order(X.shape[0], random_state) for _ in range(self._n_passes))
-        if self.calibrate is not None and not hasattr(self, "calibration_"):
-            self._learn_calibrating(X, labels, weights, orders)
-            return
-        for order in orders:
-            self._learn(X, labels, weights, order)
+        with following(self, X.shape[0] * self._n_passes, "rows", has_model=True) as progress:
+            if self.calibrate is not None and not hasattr(self, "calibration_"):
+                self._learn_calibrating(X, labels, weights, orders, progress)
+                return
+            for order in orders:
+                for part in progress.parts(order) if self._learns_in_order else [order]:
+                    self._learn(X, labels, weights, part)
+                    if progress.advance(len(part)):
+                        return
 
     def _order(self, n_rows, random_state):
         if not self.shuffle:

@@ -170,7 +170,7 @@ class CalibratedClassifier(ClassifierMixin):
     def _is_judged_apart(self, n_rows: int) -> bool:
         return self.calibrate is not None and (n_rows <= _FEW_ROWS or not self._judges_on_its_way)
 
-    def _learn_calibrating(self, X, labels, weights, orders) -> None:
+    def _learn_calibrating(self, X, labels, weights, orders, progress) -> None:
         """Learn all rows, once for each order; some only at the end of the last pass, after they were judged."""
         n_rows, n_passes = X.shape[0], self._n_passes
         held, is_held = np.zeros(0, np.int64), np.zeros(n_rows, bool)
@@ -183,6 +183,7 @@ class CalibratedClassifier(ClassifierMixin):
                 self._learn(X, labels, weights, others)
             else:
                 self._learn_and_judge(X, labels, weights, np.concatenate([others, held]), len(held))
+            progress.advance(n_rows)
 
     def _learn_and_judge(self, X, labels, weights, order, n_held: int) -> None:
         """Learn rows in an order, and calibrate with the last of them on the way."""

@@ -115,6 +115,9 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
     n_jobs : int, default=None
         Threads; None is one, -1 all cores. `fit`, predictions and the features of `partial_fit` go through rows in
         blocks, side by side; subgradient steps are taken one after another. Results are the same up to rounding.
+    verbose : int, default=0
+        With 1, a line on standard error tells how far `fit` has come, how fast it is, how long it will take, and how
+        good the model is.
     random_state : int, RandomState instance or None, default=None
         For landmarks, frequencies, samples of rows and the order of steps.
 
@@ -201,6 +204,7 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         memory_limit=None,
         calibrate=None,
         n_jobs=None,
+        verbose=0,
         random_state=None,
     ):
         self.feature_map = feature_map
@@ -232,6 +236,7 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         self.memory_limit = memory_limit
         self.calibrate = calibrate
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.random_state = random_state
 
     _for_classes = True

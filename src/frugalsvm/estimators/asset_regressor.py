@@ -101,6 +101,9 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
     n_jobs : int, default=None
         Threads; None is one, -1 all cores. `fit`, predictions and the features of `partial_fit` go through rows in
         blocks, side by side; subgradient steps are taken one after another. Results are the same up to rounding.
+    verbose : int, default=0
+        With 1, a line on standard error tells how far `fit` has come, how fast it is, how long it will take, and how
+        good the model is.
     random_state : int, RandomState instance or None, default=None
         For landmarks, frequencies, samples of rows and the order of steps.
 
@@ -181,6 +184,7 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
         dtype="float32",
         memory_limit=None,
         n_jobs=None,
+        verbose=0,
         random_state=None,
     ):
         self.feature_map = feature_map
@@ -211,6 +215,7 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
         self.dtype = dtype
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.random_state = random_state
 
     _for_classes = False

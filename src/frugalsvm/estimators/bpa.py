@@ -55,6 +55,9 @@ class BPAClassifier(OneVsRestLearners):
         increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for learning classes side by side; None is one, -1 all cores.
+    verbose : int, default=0
+        With 1, a line on standard error tells how far `fit` has come, how fast it is, how long it will take, and how
+        good the model is.
     random_state : int, RandomState instance or None, default=None
         For shuffling.
 
@@ -116,6 +119,7 @@ class BPAClassifier(OneVsRestLearners):
         warm_start=False,
         calibrate=None,
         n_jobs=None,
+        verbose=0,
         random_state=None,
     ):
         self.variant = variant
@@ -131,6 +135,7 @@ class BPAClassifier(OneVsRestLearners):
         self.warm_start = warm_start
         self.calibrate = calibrate
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.random_state = random_state
 
     def _check_params(self):

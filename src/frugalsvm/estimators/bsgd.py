@@ -123,6 +123,9 @@ class BSGDClassifier(BudgetedClassifier):
         increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for learning with budgets of thousands; None is one, -1 all cores.
+    verbose : int, default=0
+        With 1, a line on standard error tells how far `fit` has come, how fast it is, how long it will take, and how
+        good the model is.
     random_state : int, RandomState instance or None, default=None
         For shuffling.
     device : {"cpu", "cuda", "auto"}, default="cpu"
@@ -209,6 +212,7 @@ class BSGDClassifier(BudgetedClassifier):
         new_classes="error",
         calibrate=None,
         n_jobs=None,
+        verbose=0,
         random_state=None,
         device="cpu",
     ):
@@ -231,6 +235,7 @@ class BSGDClassifier(BudgetedClassifier):
         self.new_classes = new_classes
         self.calibrate = calibrate
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.random_state = random_state
         self.device = device
 

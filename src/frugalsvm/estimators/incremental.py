@@ -88,6 +88,9 @@ class IncrementalSVC(OnlineClassifier):
     calibrate : {"platt", "isotonic"} or None, default=None
         Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
         increasing function of them, which needs some thousands of rows.
+    verbose : int, default=0
+        With 1, a line on standard error tells how far `fit` has come, how fast it is, how long it will take, and how
+        good the model is.
     n_jobs : int, default=None
         Threads for predictions, and for learning pairs of classes side by side; None is one, -1 all cores.
 
@@ -189,6 +192,7 @@ class IncrementalSVC(OnlineClassifier):
         class_weight=None,
         calibrate=None,
         n_jobs=None,
+        verbose=0,
     ):
         self.C = C
         self.kernel = kernel
@@ -200,6 +204,7 @@ class IncrementalSVC(OnlineClassifier):
         self.class_weight = class_weight
         self.calibrate = calibrate
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _check_params(self):
         check_choice("kernel", self.kernel, KERNELS)
@@ -278,6 +283,8 @@ class IncrementalSVC(OnlineClassifier):
                 for m, solver in enumerate(self._solvers):
                     self._solvers[m] = restored(self._kernel, solver, before[m])
                 raise
+
+    _learns_in_order = False
 
     def _learn(self, X, labels, weights, order):
         with self._memory_errors():

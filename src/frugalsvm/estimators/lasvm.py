@@ -342,6 +342,9 @@ class LASVMClassifier(DualClassifier):
         increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for matrix products in learning that are large; None is one, -1 all cores.
+    verbose : int, default=0
+        With 1, a line on standard error tells how far `fit` has come, how fast it is, how long it will take, and how
+        good the model is.
     random_state : int, RandomState instance or None, default=None
         For shuffling and selection.
 
@@ -443,6 +446,7 @@ class LASVMClassifier(DualClassifier):
         warm_start=False,
         calibrate=None,
         n_jobs=None,
+        verbose=0,
         random_state=None,
     ):
         self.variant = variant
@@ -469,6 +473,7 @@ class LASVMClassifier(DualClassifier):
         self.warm_start = warm_start
         self.calibrate = calibrate
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.random_state = random_state
 
     def set_params(self, **params):

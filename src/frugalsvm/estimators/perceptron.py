@@ -78,6 +78,9 @@ class BudgetedPerceptron(OneVsRestLearners):
     n_jobs : int, default=None
         Threads for predictions, and for learning classes side by side where each has a learner of its own; None is one,
         -1 all cores.
+    verbose : int, default=0
+        With 1, a line on standard error tells how far `fit` has come, how fast it is, how long it will take, and how
+        good the model is.
     random_state : int, RandomState instance or None, default=None
         For shuffling and for the strategy "random".
 
@@ -148,6 +151,7 @@ class BudgetedPerceptron(OneVsRestLearners):
         warm_start=False,
         calibrate=None,
         n_jobs=None,
+        verbose=0,
         random_state=None,
     ):
         self.strategy = strategy
@@ -166,6 +170,7 @@ class BudgetedPerceptron(OneVsRestLearners):
         self.warm_start = warm_start
         self.calibrate = calibrate
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.random_state = random_state
 
     def _check_params(self):

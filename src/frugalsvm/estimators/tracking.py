@@ -73,6 +73,9 @@ class TrackingSVC(DualClassifier):
         increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for matrix products in learning that are large; None is one, -1 all cores.
+    verbose : int, default=0
+        With 1, a line on standard error tells how far `fit` has come, how fast it is, how long it will take, and how
+        good the model is.
     random_state : int, RandomState instance or None, default=None
         For shuffling, selection and the steps.
 
@@ -141,6 +144,7 @@ class TrackingSVC(DualClassifier):
         warm_start=False,
         calibrate=None,
         n_jobs=None,
+        verbose=0,
         random_state=None,
     ):
         self.n_steps = n_steps
@@ -163,6 +167,7 @@ class TrackingSVC(DualClassifier):
         self.warm_start = warm_start
         self.calibrate = calibrate
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.random_state = random_state
 
     def _check_params(self):

@@ -103,6 +103,9 @@ class TVMClassifier(OnlineClassifier):
         increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for learning outputs side by side; None is one, -1 all cores.
+    verbose : int, default=0
+        With 1, a line on standard error tells how far `fit` has come, how fast it is, how long it will take, and how
+        good the model is.
     random_state : int, RandomState instance or None, default=None
         For shuffling.
 
@@ -188,6 +191,7 @@ class TVMClassifier(OnlineClassifier):
         warm_start=False,
         calibrate=None,
         n_jobs=None,
+        verbose=0,
         random_state=None,
     ):
         self.budget = budget
@@ -207,6 +211,7 @@ class TVMClassifier(OnlineClassifier):
         self.warm_start = warm_start
         self.calibrate = calibrate
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.random_state = random_state
 
     def _check_params(self):

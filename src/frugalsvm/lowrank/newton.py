@@ -69,6 +69,8 @@ def newton_step(problem, point, smoothing, preconditioner, options, rng):
     lengths = line_search(problem, point, smoothing, directions, changes, start, options)
     step = Step(slopes, directions, changes, lengths, -start, smoothing)
     problem.move(point, step)
+    if options.tell is not None:
+        options.tell(problem, point, step)
     return step, None if preconditioner.is_stale(n_steps) else preconditioner
 
 

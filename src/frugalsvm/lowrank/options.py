@@ -1,6 +1,7 @@
 """Every constant of the solver, in one place. Defaults are those of the compiled back end; others replace a few."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 __all__ = ["ALL_ROWS", "Options"]
@@ -15,6 +16,7 @@ class Options(NamedTuple):
     tolerance: float = 5e-3  # relative reduction of the objective that is not worth another step
     max_iter: int = 30  # steps of a stage
     unit: float = 1.0  # of the targets: smoothing is in units of it
+    tell: Callable | None = None  # called with the problem, the point and the step after each step
 
     # --- continuation
     subsamples: tuple = ((4, 0.5), (16, 0.25), (64, 0.15))  # rows for each column, smoothing

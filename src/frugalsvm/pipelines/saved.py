@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 
-from frugalsvm._homes import ESTIMATORS
+from frugalsvm._homes import ESTIMATORS, SEARCHES
 from frugalsvm.persist.savable import Saved, check_parameters
 from frugalsvm.persist.sklearn_steps import check_mapped, probe_rows
 from frugalsvm.persist.values import (
@@ -176,7 +176,8 @@ PIPELINE = Saved(
     {
         "feature_names_in_": are_names, "encoder_": or_none(object_of("ColumnEncoder")),
         "filler_": or_none(object_of("MissingValueFiller")), "scaler_": or_none(object_of("StreamingScaler")),
-        "feature_map_": or_none(object_of()), "estimator_": object_of(*ESTIMATORS), "calibration_": part("calibration"),
+        "feature_map_": or_none(object_of()), "estimator_": object_of(*ESTIMATORS, *SEARCHES),
+        "calibration_": part("calibration"),
     },
     _pipeline, _check_pipeline_parameters, not_ready=_why_not_ready,
 )  # fmt: skip

@@ -10,7 +10,7 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.metric import mapped
 from frugalsvm.metric_learning.machine import median_distance
 
-__all__ = ["Candidate", "View", "gamma_for", "new_view", "width_step"]
+__all__ = ["Candidate", "View", "gamma_for", "new_view", "similar_gamma", "width_step"]
 
 _CENTER_ROWS = 4096
 _START_WIDTHS = {"rbf": 1.0, "laplacian": 1.0, "matern12": 0.25, "matern32": 0.5, "matern52": 0.5}
@@ -65,6 +65,17 @@ def gamma_for(kernel: str, rows: Any, rng: np.random.Generator) -> float:
     dense = np.asarray(rows.toarray() if issparse(rows) else rows, np.float64)
     distance = median_distance(part(gamma=1.0), dense, rng)
     return _START_WIDTHS[kernel] / (distance**2 if is_of_products(part(gamma=1.0)) else distance)
+
+
+def similar_gamma(candidate: Candidate, kernel: str, n_features: int) -> float:
+    """The gamma of another kernel that is about as wide: differences of rows are taken to be alike in all features."""
+    is_square, was_square = (is_of_products(KERNELS[each](gamma=1.0)) for each in (kernel, candidate.kernel))  # type: ignore[call-arg]
+    steepness = candidate.gamma / _START_WIDTHS[candidate.kernel]
+    if was_square and not is_square:
+        steepness = (steepness / n_features) ** 0.5
+    elif is_square and not was_square:
+        steepness = steepness**2 * n_features
+    return float(_START_WIDTHS[kernel] * steepness)
 
 
 def width_step(candidate: Candidate, up: bool) -> Candidate:

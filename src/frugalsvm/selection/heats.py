@@ -16,6 +16,7 @@ from frugalsvm.selection.sampling import folds_of
 from frugalsvm.selection.work import Clock, fit_work, ridge_work
 
 __all__ = [
+    "RIDGE",
     "SOLVED",
     "Entry",
     "Heat",

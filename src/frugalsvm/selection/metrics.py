@@ -4,6 +4,8 @@ A metric that was learned from rows fits these better than others. A part of the
 learning; machines of the other rows, with and without the metric, are compared on them.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.sparse import issparse
 
@@ -12,8 +14,8 @@ from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.metric_learning.machine import Rows
 from frugalsvm.metric_learning.race import race
-from frugalsvm.selection.candidates import Candidate, View, gamma_for, width_step
-from frugalsvm.selection.heats import Entry, Heat, Task
+from frugalsvm.selection.candidates import Candidate, View, similar_gamma, width_step
+from frugalsvm.selection.heats import Entry, Heat, Task, best_of
 
 __all__ = ["METRIC", "judge_rows", "learned_view", "metric_entries"]
 
@@ -55,15 +57,14 @@ def _standardized(targets, *, classes):
     return (targets - targets.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 
 
-def metric_entries(heat: Heat, view: str, kernels: tuple[str, ...], reserve: float) -> list[Entry]:
-    """Kernels in a learned metric, at two widths: for that which it was learned with, the one that came with it."""
-    entries: list[Entry] = []
-    for kernel in kernels:
-        rows = heat.task.views[view].take(heat.index[: 2**11])
-        own = view.endswith(f"({kernel})")
-        gamma = 1.0 if own else gamma_for(kernel, rows, heat.task.rng)
-        here = Candidate(view, kernel, gamma)
-        for candidate in (here, here.narrower(2.0) if own else width_step(here, up=True)):
-            if not entries or heat.clock.fits(heat.ridge_seconds, reserve):
+def metric_entries(heat: Heat, view: str, kernel: str, kernels: Sequence[str], reserve: float) -> list[Entry]:
+    """Kernels in a metric that was learned with one of them: at the width that came with it, and at similar ones."""
+    here = Candidate(view, kernel, 1.0)
+    entries = [heat.ridge_entry(here), heat.ridge_entry(here.narrower(2.0))]
+    best, n_features = best_of(entries).candidate, heat.task.views[view].X.shape[1]
+    for other in kernels:
+        like = best._replace(kernel=other, gamma=similar_gamma(best, other, n_features))
+        for candidate in (like, width_step(like, up=False)):
+            if other != kernel and heat.clock.fits(heat.ridge_seconds, reserve):
                 entries.append(heat.ridge_entry(candidate))
     return entries

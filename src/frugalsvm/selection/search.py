@@ -19,6 +19,7 @@ from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.selection.heats import (
+    RIDGE,
     SOLVED,
     Entry,
     Heat,
@@ -39,11 +40,16 @@ __all__ = ["Found", "Plan", "search"]
 
 SIZES = (64, 128, 256, 512, 1024, 2048, 4096, 8192)  # of landmarks
 _FACTORS = (1 / 4, 1.0, 4.0)  # of C, around what ridge machines want
-_LEAD, _NO_DOUBT = 1.0, 2.0  # standard errors: that a metric must be better by, and that end a comparison
+# Standard errors: that a metric must be better by, that end a comparison, and that end it in the first heat
+_LEAD, _NO_DOUBT, _FAR = 1.0, 2.0, 3.0
 _FEW_ROWS = 500  # no metric is learned from fewer
 _MANY_FEATURES = 1000  # nor for more
+_USUAL_ROWS = 20_000
+_LEAST_LANDMARKS = 512  # whatever the memory: kernel values that do not fit are computed again in every pass
 _USUAL_SECONDS = 60.0  # that a search takes without a limit, about
-_RACE_SECONDS = 20.0  # that learning a metric takes, about
+_RACE_WORK = 12.0  # of learning a metric, in seconds of a usual core
+_CAUTION = 1.25  # times as long as estimated may be what it takes
+_FOR_PATHS, _FOR_FIT = 0.2, 0.3  # shares of a limit of time
 
 
 class Plan(NamedTuple):
@@ -56,15 +62,19 @@ class Plan(NamedTuple):
     n_finalists: int = 2
     n_folds: int = 3
     path_work: float = 12.0  # of each finalist
-    fit_work: float = 25.0  # of the last fit
+    fit_work: float = 32.0  # of the last fit to 20 000 rows or fewer; more rows take longer
     n_components: int | None = None  # of the last fit
     learns_metric: bool = True
+
+    def times(self, factor: float) -> "Plan":
+        """The same for a device that is so many times as fast."""
+        return self._replace(path_work=factor * self.path_work, fit_work=factor * self.fit_work)
 
     def within(self, seconds: float) -> "Plan":
         """A plan for so many seconds: more time is for more work, less time for smaller heats, too."""
         halvings = max(0, round(np.log2(_USUAL_SECONDS / seconds) / 2))
         first, second = (tuple(max(256, size >> halvings) for size in sizes) for sizes in (self.first, self.second))
-        return self._replace(first=first, second=second, path_work=0.15 * seconds, fit_work=0.35 * seconds)
+        return self._replace(first=first, second=second, fit_work=_FOR_FIT * seconds)
 
 
 class Found(NamedTuple):
@@ -87,13 +97,15 @@ class _Search:
         self.task, self.plan, self.clock, self.tell = task, plan, clock, tell
         self.notes: list[str] = []
         self.order = random_order(task.labels, task.n_rows, task.rng)
-        self.n_components = plan.n_components or self._affordable(task.n_rows, plan.fit_work)
-        self.learned_from = None
+        growth = max(1.0, task.n_rows / _USUAL_ROWS) ** 0.5 if clock.limit is None else 1.0
+        self.n_components = plan.n_components or self._affordable(task.n_rows, growth * plan.fit_work)
+        self.learned_from, self.reserved = None, _FOR_PATHS + _FOR_FIT
 
     def run(self) -> Found:
         finalists = self._second_heat(self._first_heat())
         finalists = self._with_metric(finalists)
         best = self._final(finalists)
+        self._fill_time()
         ratio = self.n_components / best.heat.n_landmarks
         gamma = best.candidate.narrower(np.sqrt(max(ratio, 1.0))).gamma
         learned_from = self.learned_from if best.candidate.view.startswith(METRIC) else None
@@ -103,17 +115,22 @@ class _Search:
 
     def _affordable(self, n_rows, work):
         """The number of landmarks that so much work and the memory allow."""
-        room = max(SIZES[0], self.task.machinery.memory // (4 * n_rows))
+        room = max(_LEAST_LANDMARKS, self.task.machinery.memory // (4 * n_rows))
         sizes = tuple(size for size in SIZES if size <= min(n_rows, room)) or (n_rows,)
         if sizes[-1] < n_rows <= min(2 * sizes[-1], room, SIZES[-1]):
             sizes = (*sizes, n_rows)
         return largest_within(sizes, lambda size: fit_work(n_rows, size, self.task.n_outputs), work)
 
+    def _fill_time(self):
+        """Within a limit of time, as many landmarks as there is time for now that it is known how long fits take."""
+        if self.plan.n_components is None and self.clock.limit is not None:
+            work = max(self.clock.left, 0.0) / (_CAUTION * self.clock.ratio(SOLVED))
+            self.n_components = self._affordable(self.task.n_rows, work)
+
     @property
     def _reserve(self):
-        """Time for the last fit and for a path of C before it."""
-        fit = self.clock.seconds_for(SOLVED, fit_work(self.task.n_rows, self.n_components, self.task.n_outputs))
-        return 1.2 * fit
+        """Seconds of a limit of time that are for later: for paths of C, and for the last fit."""
+        return 0.0 if self.clock.limit is None else self.reserved * self.clock.limit
 
     def _rows(self, n_rows):
         return sampled(self.order, self.task.labels, n_rows)
@@ -142,8 +159,9 @@ class _Search:
         heat = self._heat(self.plan.second, 2)
         if len(heat.index) == len(entries[0].heat.index) and heat.n_landmarks == entries[0].heat.n_landmarks:
             return entries
-        found = []
-        for entry in entries[: self.plan.n_seconds]:
+        found: list[Entry] = []
+        close = [entry for entry in entries if not is_better(entries[0], entry, _FAR)]
+        for entry in close[: self.plan.n_seconds]:
             if not self.clock.fits(2 * heat.ridge_seconds, self._reserve):
                 self.notes.append("There was no time to compare all kernels on more rows.")
                 break
@@ -159,7 +177,7 @@ class _Search:
         wanted = self.plan.learns_metric and task.n_rows >= _FEW_ROWS and view.X.shape[1] <= _MANY_FEATURES
         if not wanted or view.X.shape[1] < 2:
             return entries
-        if not self.clock.fits(_RACE_SECONDS, self._reserve):
+        if not self.clock.fits(self.clock.seconds_for(RIDGE, _RACE_WORK), self._reserve):
             self.notes.append("There was no time to learn a metric.")
             return entries
         n_judges = judge_rows(task.n_rows)
@@ -168,11 +186,18 @@ class _Search:
         index = np.concatenate([others[:n_rows], judges])
         folds = np.where(np.arange(len(index)) < len(index) - n_judges, -1, 0)
         heat = Heat(task, index, folds, min(n_landmarks, len(index) - n_judges), 3, self.clock, self.tell)
-        learned = learned_view(task, view, others, "rbf")
+        turning = [kernel for kernel in self.plan.kernels if is_of_products(KERNELS[kernel](gamma=1.0))]
+        own = "rbf" if turning else self.plan.kernels[0]
+        try:
+            learned = learned_view(task, view, others, own)
+        except np.linalg.LinAlgError:
+            self.notes.append("A metric could not be learned: these rows have no kernel machines to learn it with.")
+            return entries
         task.views[learned.name] = learned
-        kernels = tuple(kernel for kernel in self.plan.kernels if is_of_products(KERNELS[kernel](gamma=1.0)))
+        # Sums over features have no directions, but factors.
+        kernels = self.plan.kernels if learned.metric.ndim == 1 else turning
         plain = best_of([heat.ridge_entry(entry.candidate, entry.next_ridges) for entry in entries[:2]])
-        found = best_of(metric_entries(heat, learned.name, kernels, self._reserve))
+        found = best_of(metric_entries(heat, learned.name, own, kernels, self._reserve))
         if not is_better(found, plain, _LEAD):
             return entries
         self.learned_from = others
@@ -182,7 +207,7 @@ class _Search:
 
     def _final(self, entries) -> Entry:
         """The best of the finalists along a path of C: of two, unless there is no doubt which is better."""
-        heat = self._final_heat()
+        heat, self.reserved = self._final_heat(), _FOR_FIT
         first, *others = entries
         rivals = [entry for entry in others if entry.heat is first.heat and not is_better(first, entry, _NO_DOUBT)]
         found = self._path(heat, first)
@@ -210,7 +235,11 @@ class _Search:
     def _final_heat(self) -> Heat:
         """As many landmarks as the last fit has, or as many as there is work for, and likewise rows."""
         plan, task = self.plan, self.task
-        per_fit = plan.path_work / (plan.n_folds * (1 + 0.4 * (len(_FACTORS) - 1)))
+        work = plan.path_work
+        if self.clock.limit is not None:
+            seconds = min(_FOR_PATHS * self.clock.limit, max(self.clock.left, 0.0) - _FOR_FIT * self.clock.limit)
+            work = seconds / (_CAUTION * self.clock.ratio(SOLVED))
+        per_fit = work / (plan.n_folds * (1 + 0.4 * (len(_FACTORS) - 1)))
         n_rows = min(task.n_rows, 2**14)
         n_landmarks = min(self._affordable(n_rows, per_fit), self.n_components)
         while n_rows > 2048 and n_landmarks < min(512, self.n_components):

@@ -6,6 +6,7 @@ what was foreseen with what it took.
 
 import math
 import time
+from statistics import median
 
 __all__ = ["Clock", "fit_work", "largest_within", "ridge_work"]
 
@@ -29,12 +30,13 @@ def largest_within(sizes: tuple[int, ...], work, limit: float) -> int:
 class Clock:
     """What is left of a limit of time, and how much work fits in; without a limit, everything does.
 
-    `fits` uses what was measured: ratios of time and work of what was done before, of the same kind.
+    Estimates use what was measured: the median ratio of time and work, of the same kind or else of any. Code that is
+    compiled on the way makes for a few large ones.
     """
 
     def __init__(self, limit: float | None = None, now=time.perf_counter):
         self.limit, self._now, self._start = limit, now, now()
-        self._taken: dict[str, list[float]] = {}  # seconds and work, by kind
+        self._ratios: dict[str, list[float]] = {}  # seconds for a unit of work, by kind
 
     @property
     def spent(self) -> float:
@@ -46,14 +48,16 @@ class Clock:
 
     def seconds_for(self, kind: str, work: float) -> float:
         """What so much work will take."""
-        seconds, done = self._taken.get(kind, (0.0, 0.0))
-        return work * (seconds / done if done else 1.0)
+        return work * self.ratio(kind)
+
+    def ratio(self, kind: str) -> float:
+        """How many seconds this machine takes for one of a usual core."""
+        every = [ratio for ratios in self._ratios.values() for ratio in ratios]
+        return median(self._ratios.get(kind) or every or [1.0])
 
     def measure(self, kind: str, work: float, seconds: float) -> None:
         """Remember how long work of a kind has taken."""
-        total = self._taken.setdefault(kind, [0.0, 0.0])
-        total[0] += seconds
-        total[1] += work
+        self._ratios.setdefault(kind, []).append(seconds / work)
 
     def fits(self, seconds: float, reserve: float = 0.0) -> bool:
         """Whether there is time for so many seconds, and for a reserve after them."""

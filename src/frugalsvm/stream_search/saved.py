@@ -1,0 +1,52 @@
+"""Searches on streams in model files: the candidates that race, and how they stand."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, is_classifier
+
+from frugalsvm.persist.savable import Saved, check_parameters
+from frugalsvm.persist.values import are_names, integer, part
+from frugalsvm.stream_search.race import leader, reduced
+
+__all__ = ["TUNER"]
+
+
+def _are_estimators(value: Any) -> bool:
+    return type(value) is list and len(value) > 0 and all(isinstance(each, BaseEstimator) for each in value)
+
+
+def _are_params(value: Any) -> bool:
+    return type(value) is list and all(type(each) is dict and all(type(name) is str for name in each) for each in value)
+
+
+def _is_sound(tuner: Any) -> bool:
+    race, first = tuner._race, tuner._racers[0]
+    if len(race.racing) != len(tuner._racers) or len(race.accuracy) != len(tuner._params):
+        return False
+    return all(
+        is_classifier(each)
+        and getattr(each, "n_features_in_", None) == tuner.n_features_in_
+        and np.array_equal(getattr(each, "classes_", None), first.classes_)
+        for each in tuner._racers
+    )
+
+
+def _check_parameters(tuner: Any) -> None:
+    tuner._check_params()
+    given = tuner.estimator if isinstance(tuner.estimator, list | tuple) else [tuner.estimator]
+    for each in given:
+        if hasattr(each, "_saved"):
+            check_parameters(type(each).__name__, each, list(type(each)._get_param_names()))
+
+
+def _prediction_state(tuner: Any) -> dict[str, Any]:
+    """The best candidate alone."""
+    best = leader(tuner._race)
+    return {**vars(tuner), "_racers": [tuner._racers[best]], "_race": reduced(tuner._race, np.array([best]))}
+
+
+TUNER = Saved(
+    {"n_features_in_": integer(1), "_race": part("stream-race"), "_racers": _are_estimators, "_params": _are_params},
+    {"feature_names_in_": are_names}, _is_sound, _check_parameters, _prediction_state,
+)  # fmt: skip

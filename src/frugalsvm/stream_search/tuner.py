@@ -1,0 +1,305 @@
+"""`StreamTuner`: the best of several classifiers, found while they learn."""
+
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d
+
+from frugalsvm._threads import Threads, blas_threads, thread_count
+from frugalsvm.estimators._unchanged import LONG_BATCH, unchanged_on_error
+from frugalsvm.estimators._validation import check_count, distinct_labels, validated_rows
+from frugalsvm.stream_search.candidates import candidates_for, check_candidates
+from frugalsvm.stream_search.race import Race, accuracies, begun, judged, leader, learned, thinned
+from frugalsvm.stream_search.saved import TUNER
+
+__all__ = ["StreamTuner"]
+
+_FIRST_ROWS = 1000  # of `fit`: so many are learned before any is judged, and the default grid is taken from them
+_FIT_ROWS = 4096  # that `fit` takes at a time
+_JUDGED = 2  # one row of so many is judged: half as many kernel values again are the most that a search costs
+
+
+def _has_probabilities(tuner) -> bool:
+    given = tuner.estimator if isinstance(tuner.estimator, list | tuple) else [tuner.estimator]
+    return all(hasattr(each, "predict_proba") for each in given)
+
+
+class StreamTuner(ClassifierMixin, BaseEstimator):
+    """The best of several classifiers, found in one pass: all learn the stream side by side until one is left.
+
+    Rows are predicted before they are learned, every second one by every candidate. Whenever the number of rows has
+    doubled, candidates in the worse half that are worse than the best by more than chance (two standard errors of the
+    paired difference) are dropped. Predictions are those of the best so far, and the last one goes on alone.
+
+    Choose it for streams and for files that are read once. For tables in memory, `AutoSVC` compares more.
+
+    Parameters
+    ----------
+    estimator : estimator or list of estimators, default=None
+        A classifier with ``partial_fit``, of which ``param_grid`` makes candidates, or the candidates themselves.
+        None is ``BSGDClassifier()``.
+    param_grid : dict or list of dict, default=None
+        Parameters and lists of their values, as for scikit-learn's `ParameterGrid`. None takes nine candidates: gamma
+        is what the first rows suggest (``gamma="auto"``, see :ref:`first-rows`), or twice or four times as much; alpha
+        is 1e-4, 1e-3 or 1e-5 (or C is 1, 10 or 100).
+    min_rows : int, default=4000
+        Number of rows after which candidates are dropped for the first time. Smaller numbers cost less, and more often
+        drop what would have been the best in the end: learning curves cross.
+    shuffle : bool, default=True
+        Whether `fit` visits the rows in random order.
+    n_jobs : int, default=None
+        Threads on which candidates learn; None is one, -1 all cores. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        For shuffling.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        The best candidate so far.
+    best_params_ : dict
+        What sets it apart: its combination of ``param_grid``, or all its parameters if candidates were given.
+    results_ : list of dict
+        For each candidate ``params``; ``accuracy``, on rows before they were learned, recent ones above all (None if
+        none was judged yet); ``rows``, the number that it has learned; and ``dropped_at``, the number of rows after
+        which it was dropped, or None.
+    classes_ : ndarray of shape (n_classes,)
+    t_ : int
+        Examples learned from.
+    n_features_in_ : int
+
+    Notes
+    -----
+    The first batch of `partial_fit` is learned without being judged; with the default grid it should have 1000 rows. In
+    a `StreamPipeline`, which holds rows back at first, it has.
+
+    Examples
+    --------
+    >>> from frugalsvm import BSGDClassifier, StreamTuner
+    >>> from frugalsvm.datasets import make_checkerboard
+    >>> X, y = make_checkerboard(10_000, random_state=0)
+    >>> grid = {"gamma": [0.05, 0.5, 5.0, 50.0]}
+    >>> tuner = StreamTuner(BSGDClassifier(budget=100, alpha=1e-5), grid, min_rows=1000)
+    >>> for start in range(0, 8_000, 500):
+    ...     tuner = tuner.partial_fit(X[start : start + 500], y[start : start + 500])
+    >>> tuner.best_params_
+    {'gamma': 5.0}
+    >>> tuner.score(X[8_000:], y[8_000:]) > 0.8
+    True
+    """
+
+    _race: Race
+    _racers: list[Any]
+    _params: list[dict[str, Any]]
+
+    _saved = TUNER
+
+    def __init__(self, estimator=None, param_grid=None, *, min_rows=4000, shuffle=True, n_jobs=None, random_state=None):
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.min_rows = min_rows
+        self.shuffle = shuffle
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_race")
+
+    # --- learning ------------------------------------------------------------------------------------------
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from all rows, in one pass.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            self._check_params()
+            X, y, weights = self._checked(X, y, sample_weight, reset=True)
+            classes = distinct_labels(y)
+            if len(classes) < 2:
+                raise ValueError(f"Learning needs two classes at least, but all labels are {y[0]!r}: one class.")
+            order = np.arange(len(y))
+            if self.shuffle:
+                order = check_random_state(self.random_state).permutation(len(y))
+            n_first = min(_FIRST_ROWS, -(-len(y) // 2))
+            self._begin(*_rows_at(order[:n_first], X, y, weights), classes)
+            for start in range(n_first, len(y), _FIT_ROWS):
+                self._go_on(*_rows_at(order[start : start + _FIT_ROWS], X, y, weights), None)
+        return self
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from a batch of rows, in the given order, once.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, default=None
+            All classes that will ever come. Needed in the first call if that batch does not have all of them.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            self._check_params()
+            first = not hasattr(self, "_race")
+            X, y, weights = self._checked(X, y, sample_weight, reset=first)
+            if first:
+                self._begin(X, y, weights, distinct_labels(y) if classes is None else unique_labels(classes))
+            else:
+                self._go_on(X, y, weights, classes)
+        return self
+
+    def _check_params(self):
+        check_candidates(self.estimator, self.param_grid)
+        check_count("min_rows", self.min_rows)
+        thread_count(self.n_jobs)
+
+    def _checked(self, X, y, sample_weight, *, reset):
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        X, y = validated_rows(self, X, reset=reset), column_or_1d(y, warn=True)
+        if X.shape[0] != len(y):
+            raise ValueError(f"X has {X.shape[0]} rows, but y has {len(y)} labels: inconsistent numbers of samples.")
+        check_classification_targets(y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        return X, y, sample_weight
+
+    def _begin(self, X, y, weights, classes):
+        """Make the candidates, and have them learn their first rows."""
+        self._racers, self._params = candidates_for(self.estimator, self.param_grid, X, y, classes)
+        self._race = begun(len(self._racers), len(y), self.min_rows)
+        self._run(lambda racer: _teach(racer, X, y, weights, classes))
+
+    def _go_on(self, X, y, weights, classes):
+        """Judge and learn rows, and drop candidates when it is time; if anything fails, all are as before."""
+        with ExitStack() as stack:
+            for racer in self._racers:
+                attempt = stack.enter_context(unchanged_on_error(racer))
+                if len(self._racers) > 1:  # a single one takes care of itself
+                    attempt.begin(len(y))
+            start = 0
+            while start < len(y):
+                stop = (
+                    len(y) if len(self._racers) == 1 else min(len(y), start + self._race.next_cut - self._race.n_rows)
+                )
+                self._learn(*_rows_at(slice(start, stop), X, y, weights), classes)
+                start = stop
+
+    def _learn(self, X, y, weights, classes):
+        """Learn rows up to the next cut."""
+        if len(self._racers) == 1:
+            _teach(self._racers[0], X, y, weights, classes)
+            self._race = learned(self._race, len(y))
+            return
+        is_judged = np.arange(self._race.n_rows, self._race.n_rows + len(y)) % _JUDGED == 0
+        is_right = np.array(self._run(lambda racer: _tested(racer, X, y, weights, classes, is_judged)))
+        race = judged(self._race, is_right, None if weights is None else weights[is_judged])
+        self._race = learned(race, len(y))
+        if self._race.n_rows == self._race.next_cut:
+            self._race, kept = thinned(self._race)
+            self._racers = [self._racers[k] for k in kept]
+
+    def _run(self, function):
+        """A function of each candidate that races, side by side."""
+        with blas_threads(None):  # one for each: candidates would change the number for one another
+            return Threads(thread_count(self.n_jobs)).run(function, self._racers)
+
+    # --- what was found ------------------------------------------------------------------------------------
+
+    @property
+    def best_estimator_(self):
+        """The best candidate so far."""
+        check_is_fitted(self)
+        return self._racers[leader(self._race)]
+
+    @property
+    def best_params_(self) -> dict[str, Any]:
+        """What sets the best candidate so far apart."""
+        check_is_fitted(self)
+        return dict(self._params[self._race.racing[leader(self._race)]])
+
+    @property
+    def results_(self) -> list[dict[str, Any]]:
+        """What became of each candidate."""
+        check_is_fitted(self)
+        return [
+            {"params": dict(params), "accuracy": accuracy, "rows": n_rows, "dropped_at": dropped_at}
+            for params, (accuracy, n_rows, dropped_at) in zip(self._params, accuracies(self._race), strict=True)
+        ]
+
+    @property
+    def classes_(self):
+        """The classes, sorted."""
+        if not hasattr(self, "_race"):
+            raise AttributeError(f"This {type(self).__name__} has learned nothing yet: it has no classes.")
+        return self.best_estimator_.classes_
+
+    @property
+    def t_(self) -> int:
+        """Number of examples learned from."""
+        check_is_fitted(self)
+        return self._race.n_rows
+
+    # --- predicting ----------------------------------------------------------------------------------------
+
+    def _ask(self, method, X):
+        check_is_fitted(self)
+        return getattr(self.best_estimator_, method)(validated_rows(self, X, reset=False))
+
+    def predict(self, X):
+        """Predicted class of each row of ``X``."""
+        return self._ask("predict", X)
+
+    def decision_function(self, X):
+        """Decision values of the rows of ``X``, as those of the best candidate."""
+        return self._ask("decision_function", X)
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X):
+        """Probabilities of the classes, a row for each row of ``X``, if all candidates have them."""
+        return self._ask("predict_proba", X)
+
+
+def _rows_at(which, X, y, weights):
+    return X[which], y[which], None if weights is None else weights[which]
+
+
+def _teach(estimator, X, y, weights, classes):
+    more = {} if classes is None else {"classes": classes}
+    if weights is not None:
+        more["sample_weight"] = weights
+    estimator.partial_fit(X, y, **more)
+
+
+def _tested(estimator, X, y, weights, classes, is_judged):
+    """Predict some rows of each short block, then learn all of it; returns which predictions were right."""
+    is_right = []
+    for start in range(0, len(y), LONG_BATCH):
+        block = slice(start, start + LONG_BATCH)
+        rows, labels, block_weights = _rows_at(block, X, y, weights)
+        chosen = is_judged[block]
+        if chosen.any():
+            is_right.append(estimator.predict(rows[chosen]) == labels[chosen])
+        _teach(estimator, rows, labels, block_weights, classes)
+    return np.concatenate(is_right) if is_right else np.zeros(0, bool)
