@@ -84,6 +84,8 @@ class CalibratedClassifier(ClassifierMixin):
     @property
     def _judges_on_its_way(self) -> bool:
         """Whether decision values in the last pass of `fit` are like those at its end."""
+
+    calibrate: Any = None  # for classifiers that have no such parameter
         return True
 
     def _seen_scores(self, X) -> np.ndarray | None:
