@@ -78,14 +78,12 @@ class CalibratedClassifier(ClassifierMixin):
     Subclasses define ``_seen_scores`` (scores of rows as the kernel sees them; None while there are none).
     """
 
-    calibrate: Any
+    calibrate: Any = None  # for classifiers that have no such parameter
     calibration_: Any
 
     @property
     def _judges_on_its_way(self) -> bool:
         """Whether decision values in the last pass of `fit` are like those at its end."""
-
-    calibrate: Any = None  # for classifiers that have no such parameter
         return True
 
     def _seen_scores(self, X) -> np.ndarray | None:
