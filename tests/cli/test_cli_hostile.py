@@ -257,7 +257,7 @@ def test_other_commands_say_the_same(command, in_folder, tmp_path):
     assert "bad.csv, line 152: column 2 ('b'): 'oops' is not a number" in result.output
     skipped, clean = invoke(command, model, name, "--on-bad-line", "skip"), invoke(command, model, "rows.csv")
     assert skipped.exit_code == 0
-    assert skipped.stdout == clean.stdout
+    assert skipped.stdout.replace("bad.csv", "rows.csv") == clean.stdout
 
 
 MEASURED = """

@@ -239,7 +239,7 @@ class LowRankMachine(KernelEstimator):
         begin_callbacks(self, X, y)
         with unchanged_on_error(self):
             self._check_params()
-            check_verbose(self.verbose)
+            check_verbose(self)
             X, y, weights = self._examples(X, y, sample_weight)
             random_state = check_random_state(self.random_state)
             X = self._with_metric(X, lambda: self._targets(y, HOST), weights, random_state, whole=True)

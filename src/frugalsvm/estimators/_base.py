@@ -29,7 +29,7 @@ from frugalsvm.estimators._metric import importances, metric_for, rows_in_metric
 from frugalsvm.estimators._origin import absolute_rows, check_size, check_values, first_origin, relative_rows
 from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators._progress import (
-    CallbackSupportMixin,
+    CallbackSupport,
     begin_callbacks,
     check_verbose,
     end_callbacks,
@@ -54,7 +54,7 @@ from frugalsvm.estimators._writable import forget_learned, prepare_to_learn
 __all__ = ["KernelEstimator", "OnlineClassifier", "StreamClassifier", "bytes_per_slot", "expansion_bytes"]
 
 
-class KernelEstimator(CallbackSupportMixin, BaseEstimator):
+class KernelEstimator(CallbackSupport, BaseEstimator):
     """Base of all estimators: a kernel, and rows in a metric, and relative to an origin, if it is one of differences.
 
     Subclasses define ``_check_params`` and, where the origin may move, ``_move_rows``.
@@ -467,7 +467,7 @@ class OnlineClassifier(StreamClassifier):
 
     def _fit(self, attempt, X, y, sample_weight):
         self._check_params()
-        check_verbose(self.verbose)
+        check_verbose(self)
         y, sample_weight = on_host(y), on_host(sample_weight)
         random_state = check_random_state(self.random_state)
         goes_on = getattr(self, "warm_start", False) and hasattr(self, "classes_")

@@ -78,7 +78,7 @@ class CalibratedClassifier(ClassifierMixin):
     Subclasses define ``_seen_scores`` (scores of rows as the kernel sees them; None while there are none).
     """
 
-    calibrate: Any
+    calibrate: Any = None  # for classifiers that have no such parameter
     calibration_: Any
 
     @property

@@ -5,28 +5,20 @@ Where nobody watches, rows are learned in one go, and nothing here takes time.
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 
 from frugalsvm.exceptions import ParameterError
 
-try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:  # scikit-learn before 1.9 has no callbacks
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands for that of scikit-learn, and does nothing."""
-
-    def with_callbacks(method):
-        return method
-
-
 __all__ = [
     "CERTIFICATES",
-    "CallbackSupportMixin",
+    "CallbackSupport",
     "Progress",
     "begin_callbacks",
     "check_verbose",
@@ -41,7 +33,47 @@ _BLOCK = 256  # rows: parts end where blocks of learners end
 _LIVE_SECONDS, _PLAIN_SECONDS = 0.1, 5.0  # between two lines, in a terminal and elsewhere
 
 
-def check_verbose(verbose: Any) -> None:
+def _has_callbacks(estimator: Any) -> bool:
+    return find_spec("sklearn.callback") is not None  # since 1.9
+
+
+class CallbackSupport:
+    """scikit-learn's support of callbacks, which is imported when somebody has one: it imports a lot."""
+
+    @available_if(_has_callbacks)
+    def set_callbacks(self, *callbacks):
+        """Set callbacks of scikit-learn, which are told how far `fit` has come.
+
+        Parameters
+        ----------
+        *callbacks : callbacks of scikit-learn
+            None of them takes all away.
+
+        Returns
+        -------
+        self
+        """
+        from sklearn.callback import CallbackSupportMixin
+
+        return CallbackSupportMixin.set_callbacks(self, *callbacks)
+
+
+def with_callbacks(method: Callable) -> Callable:
+    """A method after which callbacks are told that it is over, however it ends."""
+
+    @wraps(method)
+    def managed(estimator, *args, **kwargs):
+        if not hasattr(estimator, "_skl_callbacks"):
+            return method(estimator, *args, **kwargs)
+        from sklearn.callback import with_callbacks as and_tell
+
+        return and_tell(method)(estimator, *args, **kwargs)
+
+    return managed
+
+
+def check_verbose(estimator: Any) -> None:
+    verbose = getattr(estimator, "verbose", 0)
     if not isinstance(verbose, bool | int | np.integer) or verbose < 0:
         raise ParameterError("verbose", verbose, "0, or 1 for a line that shows how far a fit has come")
 
@@ -49,7 +81,9 @@ def check_verbose(verbose: Any) -> None:
 def begin_callbacks(estimator: Any, X: Any, y: Any = None) -> None:
     """Tell scikit-learn's callbacks, if there are any, that a fit begins: before anything that may fail."""
     if hasattr(estimator, "_skl_callbacks"):
-        context = estimator._init_callback_context(max_subtasks=None)
+        from sklearn.callback import CallbackSupportMixin
+
+        context = CallbackSupportMixin._init_callback_context(estimator, max_subtasks=None)
         context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
 
 
