@@ -3,7 +3,7 @@
 Rows are predicted by all candidates before they learn them, so that differences of their accuracies are paired. When
 the number of rows has doubled, those in the worse half that are worse than the best by more than chance are dropped.
 Both conditions are needed: learning curves cross, and a candidate that is a little behind after some thousand rows is
-often ahead later. For the same reason what was judged before a doubling counts half after it.
+often ahead later. For the same reason what was judged before a doubling counts a quarter after it.
 """
 
 import math
@@ -15,8 +15,8 @@ from frugalsvm._stored import ANY_COUNT, NOT_NEGATIVE, distinct, stored, within
 
 __all__ = ["Race", "accuracies", "begun", "judged", "leader", "learned", "reduced", "thinned"]
 
-_MORE_THAN_CHANCE = 2.0  # standard errors of a paired difference
-_REMEMBERED = 0.5  # share of what was judged that counts after the number of rows has doubled
+_MORE_THAN_CHANCE = 3.0  # standard errors of a paired difference
+_REMEMBERED = 0.25  # share of what was judged that counts after the number of rows has doubled
 _IN_THE_RACE = -1
 
 

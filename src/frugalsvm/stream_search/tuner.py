@@ -33,7 +33,7 @@ class StreamTuner(ClassifierMixin, BaseEstimator):
     """The best of several classifiers, found in one pass: all learn the stream side by side until one is left.
 
     Rows are predicted before they are learned, every second one by every candidate. Whenever the number of rows has
-    doubled, candidates in the worse half that are worse than the best by more than chance (two standard errors of the
+    doubled, candidates in the worse half that are worse than the best by more than chance (three standard errors of the
     paired difference) are dropped. Predictions are those of the best so far, and the last one goes on alone.
 
     Choose it for streams and for files that are read once. For tables in memory, `AutoSVC` compares more.
