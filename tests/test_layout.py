@@ -31,3 +31,9 @@ def test_the_map_shows_all_folders_and_modules():
     folders = {path.parent.name + "/" for path in PACKAGE.glob("*/__init__.py")}
     modules = {path.name for path in PACKAGE.glob("*.py")} - {"__init__.py"}
     assert {name + kind for _, name, kind in lines_of_the_map()} == folders | modules
+
+
+def test_names_of_test_files_are_unique():
+    """Folders of tests are no packages, and Python imports only one module of a name."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py") if not (path.parent / "__init__.py").exists()]
+    assert sorted(names) == sorted(set(names))

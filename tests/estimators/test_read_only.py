@@ -15,6 +15,7 @@ from frugalsvm import (
     BudgetedPerceptron,
     IncrementalSVC,
     LASVMClassifier,
+    StreamTuner,
     TrackingSVC,
     TVMClassifier,
 )
@@ -31,6 +32,7 @@ MODELS = [
     TVMClassifier(10, **SEED),
     ASSETClassifier(n_components=16, **SEED),
     ASSETRegressor(n_components=16, **SEED),
+    StreamTuner(BSGDClassifier(budget=10, **SEED), {"alpha": [1e-4, 1e-2]}, random_state=0),
 ]
 
 

@@ -19,6 +19,7 @@ from frugalsvm import (
     BudgetedPerceptron,
     IncrementalSVC,
     LASVMClassifier,
+    StreamTuner,
     TrackingSVC,
     TVMClassifier,
 )
@@ -38,6 +39,7 @@ MODELS = {
     "structured": ASSETClassifier("fourier", 70, gamma=0.3, structured=True, **SEED),
     "factors": ASSETClassifier(n_components=16, gamma=0.3, metric=np.array([1.0, 0.0, 2.0]), **SEED),
     "directions": BSGDClassifier(budget=10, gamma=0.3, metric=np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 1.0]]), **SEED),
+    "tuner": StreamTuner(BSGDClassifier(budget=10, gamma=0.3, **SEED), {"alpha": [1e-4, 1e-2]}, **SEED),
 }
 RARE = {  # each compiles for long
     "bsgd-averaged": BSGDClassifier(budget=10, gamma=0.3, average=True, **SEED),
@@ -98,7 +100,8 @@ def test_every_variant_goes_on_bit_for_bit(name, n_classes, tmp_path):
 
 
 def test_every_estimator_of_the_package_is_tested():
-    estimators = {name for name, home in HOMES.items() if home.startswith("frugalsvm.estimators.")}
+    homes = ("frugalsvm.estimators.", "frugalsvm.stream_search.")
+    estimators = {name for name, home in HOMES.items() if home.startswith(homes)}
     assert {type(model).__name__ for model in (*MODELS.values(), *RARE.values())} | {"ASSETRegressor"} == estimators
     assert estimators == {name for name in frugalsvm.__all__ if hasattr(getattr(frugalsvm, name), "partial_fit")}
 
