@@ -397,8 +397,8 @@ class LASVMClassifier(DualClassifier):
     While examples of a class are lacking (fewer than 50 so far, or none for long), no example is left out or cleaned
     away, up to ``30 * max_idle`` idle ones, so that a stream sorted by label gives a model like that of a shuffled one.
 
-    Several classes are learned one against the rest, on shared kernel values. On 4 000 rows of letter (26 classes), with
-    ``C=1`` and ``gamma="scale"``, that is 81.1 % accurate, one-vs-rest with `SVC` 82.8 %; one against one it is 85.8 %,
+    Several classes are learned one against the rest, on shared kernel values. On 4 000 rows of letter (26 classes) with
+    ``C=1`` and ``gamma="scale"`` that is 81.1 % accurate, one-vs-rest with `SVC` 82.8 %; one against one it is 85.8 %,
     and `SVC`, which does that always, 85.7 %. Differences shrink with C: with C = 10 it is 90.4, 92.7 and 92.9 %.
 
     A pickle leaves out the cache of kernel values: a model that is loaded goes on learning as before, up to rounding.
