@@ -426,9 +426,14 @@ default="epsilon_insensitive"
         check_is_fitted(self)
         return self._epsilons * self._targets.spread
 
+    @property
+    def sorts_predictions(self) -> bool:
+        """Whether predicted quantiles are sorted after the kernel expansion."""
+        return bool(self.non_crossing) and self.loss == _QUANTILE and len(self._quantiles) > 1
+
     def predict(self, X):
         """Predicted values of the rows of ``X``: one column for each target or quantile, where they are several."""
         values = self._scores(X)
-        if self.non_crossing and self.loss == _QUANTILE:
+        if self.sorts_predictions:
             values[:, np.argsort(self._quantiles, kind="stable")] = np.sort(values, axis=1)
         return values if self._in_columns else values[:, 0]
