@@ -44,6 +44,7 @@ import numpy as np
 from frugalsvm._compile import compiled, generic, inlined, larger, separate, smaller
 from frugalsvm.core.fastmath import CHUNK, LOG2E, exp2_nonpositive, first_argmax, maximum
 from frugalsvm.core.losses import BinaryHinge, MulticlassHinge
+from frugalsvm.core.one_class import OneClass
 from frugalsvm.core.residuals import Residual, Residuals
 
 __all__ = [
@@ -225,12 +226,12 @@ def _search(loss, n_outputs, coef, sizes, kernel_values, m, n_slots, overlaps, c
     return best, best_h, least
 
 
-@_rough_cosine.implement(BinaryHinge, Residual)
+@_rough_cosine.implement(BinaryHinge, OneClass, Residual)
 def _rough_cosine_one_output(loss, overlaps, A, B, j):
     return 1.0
 
 
-@_candidates.implement(BinaryHinge, Residual)
+@_candidates.implement(BinaryHinge, OneClass, Residual)
 def _candidates_one_output(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness):
     zero, out = closeness.dtype.type(0.0), closeness.dtype.type(_OUT)
     sign = weights[0, m]
@@ -241,7 +242,7 @@ def _candidates_one_output(loss, coef, weights, sizes, kernel_values, m, n_slots
     return first_argmax(closeness, n_slots)
 
 
-@best_partner.implement(BinaryHinge, Residual)
+@best_partner.implement(BinaryHinge, OneClass, Residual)
 def _best_partner_one_output(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness):
     first = _candidates(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness)
     if closeness[first] < 0.0:

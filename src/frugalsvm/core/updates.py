@@ -7,6 +7,7 @@ Losses of margins (``core/losses.py``) push one way or another by a size that th
 from frugalsvm._compile import generic
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.losses import margin_of, update_direction
+from frugalsvm.core.one_class import OneClass
 from frugalsvm.core.residuals import Residual, Residuals, residual_steps
 from frugalsvm.core.schedules import step_size
 
@@ -29,6 +30,13 @@ def _update_of_margin(loss, schedule, kernel, label, norm, weight, before, scale
     if size > 0.0:
         update_direction(loss, label, rival, work.direction)
     return size
+
+
+@update_of.implement(OneClass)
+def _update_of_one_class(loss, schedule, kernel, label, norm, weight, before, scale, raw_step, work):
+    label[0] = before * work.scores[0]
+    work.direction[0] = 1.0
+    return weight * raw_step if label[0] < loss.threshold else 0.0
 
 
 @update_of.implement(Residual, Residuals)

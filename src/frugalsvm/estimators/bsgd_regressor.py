@@ -177,6 +177,7 @@ default="epsilon_insensitive"
          "_noise": is_positive},
         _is_sound, check_loaded_parameters, _prediction_state,
     )  # fmt: skip
+    _narrowing = 1.5  # merged vectors are spread over the rows as those of ridge machines are
     _targets: TargetScale
     _in_columns: bool  # whether predictions have columns, as the targets had
 
