@@ -23,7 +23,7 @@ _N_FITTED, _MOST_JUDGES, _JUDGE_SHARE = 2048, 1024, 0.25
 _MOST_VALUES = 2**23  # of rows with very many features
 _N_LANDMARKS = 384
 _STARTS = 0.25, 1.0, 4.0, 16.0  # factors of the usual gamma
-_SMALLEST, _LARGEST = 2.0**-2, 2.0**6  # wider kernels are nearly linear: online learners would need huge coefficients
+_LARGEST = 2.0**6
 _RIDGES = 1e-5, 1e-4, 1e-3, 1e-2
 _JITTER = 1e-9
 _SAME_WIDTH, _SAME_RIDGE = 1.01, 1.02  # times the smallest error is about as good
@@ -35,7 +35,9 @@ class Choice(NamedTuple):
     gamma: float  # the best one for ridge machines with some hundred landmarks
     usual_gamma: float  # what "scale" is, or the one that was given
     C: float  # the penalty of errors that corresponds to the ridge, as in `SVC`
-    error_rate: float  # share of rows, of those not fitted, whose class is predicted wrongly
+    is_clean: bool  # whether the smallest ridge was the best: labels are hardly noisy
+    error: float  # mean squared error on rows that were not fitted, of a standardized target
+    error_rate: float  # share of the same rows whose class is predicted wrongly
 
 
 def has_width(kernel: Any) -> bool:
@@ -48,7 +50,7 @@ def most_rows(n_features: int) -> int:
     return min(_N_FITTED + _MOST_JUDGES, max(LEAST_ROWS, _MOST_VALUES // n_features))
 
 
-def choice_for(kernel: Any, rows: Rows, gamma: float | None = None) -> Choice:
+def choice_for(kernel: Any, rows: Rows, gamma: float | None = None, *, widest: float = 2.0**-5) -> Choice:
     """Gamma and C for rows in random order, for a kernel of differences (its class).
 
     Parameters
@@ -58,6 +60,8 @@ def choice_for(kernel: Any, rows: Rows, gamma: float | None = None) -> Choice:
         `LEAST_ROWS` of them at least; targets are signs of classes, or standardized values.
     gamma : float or None, default=None
         A given one, to which C is to fit.
+    widest : float, default=2**-5
+        The smallest factor of the usual gamma that is tried.
 
     Returns
     -------
@@ -70,23 +74,30 @@ def choice_for(kernel: Any, rows: Rows, gamma: float | None = None) -> Choice:
     K, K_judges = (_KernelValues(kernel(gamma=usual), X, landmarks) for X in (fitted.X, judges.X))
     found: dict[float, list[_Error]] = {}
 
-    def error(factor: float) -> float:
+    def error_at(factor: float) -> float:
         if factor not in found:
             each = kernel(gamma=factor * usual)
             found[factor] = _errors(K.of(each), K_judges.of(each), fitted, judges)
         return min(found[factor]).squared
 
-    best = _descended(error) if gamma is None else 1.0
-    least, errors = error(best), found[best]
+    best = _descended(error_at, widest) if gamma is None else 1.0
+    least, errors = error_at(best), found[best]
     chosen = max(k for k, each in enumerate(errors) if each.squared <= _SAME_RIDGE * least)
-    return Choice(best * usual, usual, 1.0 / (_RIDGES[chosen] * len(fitted.X)), min(errors).rate)
+    return Choice(
+        best * usual,
+        usual,
+        1.0 / (_RIDGES[chosen] * len(fitted.X)),
+        errors[0].squared == least,
+        least / fitted.targets.shape[1],
+        min(errors).rate,
+    )
 
 
-def _descended(error: Any) -> float:
+def _descended(error: Any, smallest: float) -> float:
     """The largest factor with about the smallest error: doubled, or else halved, while that is better."""
     best = min(_STARTS, key=error)
     step = 2.0 if error(2.0 * best) < error(best) else 0.5
-    while _SMALLEST <= best * step <= _LARGEST and error(best * step) < error(best):
+    while smallest <= best * step <= _LARGEST and error(best * step) < error(best):
         best *= step
     least = error(best)
     while 2.0 * best <= _LARGEST and error(2.0 * best) <= _SAME_WIDTH * least:

@@ -27,7 +27,9 @@ def is_auto(value: Any) -> bool:
 def chooses(estimator: Any) -> bool:
     """Whether an estimator has a parameter that is chosen from rows."""
     alpha = getattr(estimator, "alpha", None)  # takes the place of C, where there are both
-    return is_auto(estimator.gamma) or is_auto(getattr(estimator, "C", None) if alpha is None else alpha)
+    strength = getattr(estimator, "C", None) if alpha is None else alpha
+    others = (getattr(estimator, name, None) for name in ("gamma", "epsilon", "eta0"))
+    return any(map(is_auto, (strength, *others)))
 
 
 def choice_of(estimator: Any, X, targets, weights, *, whole: bool) -> Choice | None:
@@ -48,7 +50,7 @@ def choice_of(estimator: Any, X, targets, weights, *, whole: bool) -> Choice | N
         rows = rows._replace(X=rows.X - rows.X.mean(axis=0))  # rounding: only differences count
     given = _given_gamma(estimator, rows.X, kernel)
     with blas_threads(estimator.n_jobs):
-        choice = choice_for(kernel, rows[rng.permutation(len(rows.X))], given)
+        choice = choice_for(kernel, rows[rng.permutation(len(rows.X))], given, widest=estimator._widest)
     gamma = choice.gamma
     if given is None:
         gamma = max(estimator._narrowing * gamma, estimator._least_gamma * choice.usual_gamma)
