@@ -95,7 +95,7 @@ def choice_for(kernel: Any, rows: Rows, gamma: float | None = None, *, widest: f
 
 def _descended(error: Any, smallest: float) -> float:
     """The largest factor with about the smallest error: doubled, or else halved, while that is better."""
-    best = min(_STARTS, key=error)
+    best = min((start for start in _STARTS if start >= smallest), key=error)
     step = 2.0 if error(2.0 * best) < error(best) else 0.5
     while smallest <= best * step <= _LARGEST and error(best * step) < error(best):
         best *= step
