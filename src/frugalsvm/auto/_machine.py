@@ -12,10 +12,10 @@ from frugalsvm._threads import Threads, thread_count
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
 from frugalsvm.auto._report import Report, as_html, as_text
 from frugalsvm.auto._results import cv_results, row_of
-from frugalsvm.auto._seconds import parsed_seconds
 from frugalsvm.auto._tables import Layout, as_input, layout_of
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
+from frugalsvm.durations import parsed_seconds
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_choice, check_count, parsed_bytes
 from frugalsvm.exceptions import ParameterError
@@ -90,6 +90,9 @@ class AutoMachine(BaseEstimator):
 
     def fit(self, X, y, sample_weight=None):
         """Choose a machine and fit it to all rows.
+
+        Whatever ends this early, be it Ctrl-C, leaves the estimator as it was before. To end sooner with the best
+        model by then, set ``time_budget``.
 
         Parameters
         ----------

@@ -3,10 +3,21 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-__all__ = ["ALGORITHMS", "AUTO", "CATALOGUE", "KERNELS", "METRICS", "Algorithm", "maintenance_for", "new_estimator"]
+__all__ = [
+    "ALGORITHMS",
+    "AUTO",
+    "CATALOGUE",
+    "KERNELS",
+    "L1_KERNELS",
+    "METRICS",
+    "Algorithm",
+    "maintenance_for",
+    "new_estimator",
+]
 
 # Those of `frugalsvm.core.kernels`, whose import takes a while
 KERNELS = ("rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear")
+L1_KERNELS = ("laplacian",)  # of which no matrix changes the distances
 METRICS = ("auto", "diag", "full")  # that are learned
 
 

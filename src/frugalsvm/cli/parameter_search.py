@@ -1,4 +1,4 @@
-"""Parameters nobody gave: chosen on the first rows of a stream, or by successive halving."""
+"""Parameters that were not given: chosen on the first rows of a stream, or by successive halving."""
 
 from typing import Any, NamedTuple
 
