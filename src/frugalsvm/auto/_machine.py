@@ -236,6 +236,7 @@ class AutoMachine(BaseEstimator):
             "rows": best.candidate.view,
         }
         self.best_score_ = float(self._score(best.judgment.error))
+        self.refit_time_ = fit_seconds
         self._rows_tried = [row_of(entry, self._score) for entry in entries]
         self._summary = {
             "title": self._title(task, found, fit_seconds, clock),
