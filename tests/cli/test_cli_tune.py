@@ -36,12 +36,13 @@ def folder(tmp_path_factory):
     return made
 
 
-class TestAlgorithms:
-    @pytest.fixture(scope="class")
-    def told(self, folder):
-        result = invoke("tune", folder / "board.csv", "--time-budget", "20s", "-o", folder / "best.toml", "--json")
-        return json.loads(result.stdout)
+@pytest.fixture(scope="module")
+def told(folder):
+    result = invoke("tune", folder / "board.csv", "--time-budget", "20s", "-o", folder / "best.toml", "--json")
+    return json.loads(result.stdout)
 
+
+class TestAlgorithms:
     def test_all_that_suit_the_size_are_compared(self, told):
         names = [each["algorithm"] for each in told["compared"]]
         assert names[0] == "auto"

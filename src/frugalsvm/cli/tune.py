@@ -137,6 +137,8 @@ def _tune(values: dict[str, Any], given: Collection[str]) -> None:
         lines = [f"{name} = {json.dumps(value)}\n" for name, value in flags.items()]
         values["output"].write_text("".join(lines), encoding="utf-8")
     _print(told, flags, values)
+    if told.interrupted_by is not None:
+        raise typer.Exit(128 + told.interrupted_by)
 
 
 def _refuse(values: dict[str, Any], given: Collection[str], algorithm: str, *, read_once: bool) -> None:

@@ -32,6 +32,7 @@ class Told(NamedTuple):
     table: list[dict[str, str]]
     sentences: tuple[str, ...]
     figures: dict[str, Any]
+    interrupted_by: int | None = None  # a signal
 
 
 def tune_file(

@@ -38,9 +38,10 @@ def tune_stream(
     with ExitStack() as stack:
         stack.enter_context(search.interruption.watched())
         search.learn()
+    told = search.told(output)
     if output is not None:
         search.save(output)
-    return search.told(output)
+    return told
 
 
 class _Search:
@@ -169,7 +170,8 @@ class _Search:
             ],
         }
         title = f"{self.data.name}: {counted(len(ranked), 'candidate')}"
-        return Told(self._flags(settings), title, self._table(), tuple(sentences), figures)
+        signal = self.interruption.signal_number
+        return Told(self._flags(settings), title, self._table(), tuple(sentences), figures, signal)
 
     def _sentences(self) -> list[str]:
         results = [result for _, result in self._ranked]
