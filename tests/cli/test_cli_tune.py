@@ -204,7 +204,8 @@ class TestComparison:
     def test_who_has_no_time_is_told_of(self):
         found = compared(contestant("auto", 0.9), contestant("lasvm", None))
         assert [result.name for result in found.results] == ["auto"]
-        assert "lasvm is not compared: it would take longer than the 10 s" in found.notes[0]
+        assert "lasvm (for a test) is left out: it was not done within its 10 s" in found.notes[0]
+        assert verdict(found, "train") == ["There is nothing to compare auto with."]
         with pytest.raises(ValueError, match="--time-budget"):
             compared(contestant("auto", None))
 

@@ -161,7 +161,8 @@ class AutoMachine(BaseEstimator):
         if pipeline.indicates:
             n_missing = len(pipeline.filler_.indicated_)
             notes.append(
-                f"Missing values in {n_missing} columns were filled with the median; further columns say where."
+                f"Missing values in {n_missing} column{'' if n_missing == 1 else 's'} were filled with the median; "
+                "further columns say where."
             )
         if encoder is None and self._may_stay(pipeline):
             ways[IN_PROPORTION] = self._way(False, None, X, y, sample_weight)

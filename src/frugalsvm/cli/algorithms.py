@@ -1,20 +1,82 @@
-"""``frugalsvm algorithms``: what can be trained."""
+"""``frugalsvm algorithms``: which algorithm to take for what, and what it costs."""
 
-from frugalsvm.cli.catalogue import CATALOGUE
+from typing import Any
+
+from frugalsvm.cli.catalogue import AUTO, CATALOGUE
 from frugalsvm.cli.flags import Json
 
 __all__ = ["algorithms"]
 
+_AUTO = {
+    "algorithm": AUTO,
+    "for": "a table, and nothing else to say: compares kernels and sizes; classes or numbers",
+    "sizes": "200 rows to 1 million, as far as memory holds them",
+    "cost per example": "landmarks",
+    "memory": "all rows",
+}
+_WHICH = (
+    ("a table in a file", "frugalsvm train table.csv", "takes auto"),
+    ("a pipe, or more rows than memory holds", "... | frugalsvm train - -a bsgd", "a model of 500 vectors"),
+    ("a small model, fast predictions", "frugalsvm train table.csv -a bsgd --budget 100", ""),
+    ("an SVM of up to 100,000 rows, exact", "frugalsvm train table.csv -a lasvm", ""),
+    ("the same with wrong labels in it", "frugalsvm train table.csv -a lasvm-nc", ""),
+    ("millions of rows in memory, a GPU", "frugalsvm train table.csv -a asset --device auto", ""),
+    ("not sure", "frugalsvm tune table.csv", "compares them on your rows"),
+)
+
 
 def algorithms(as_json: Json = False) -> None:
-    """List the algorithms: what each is for, and what it costs."""
-    from frugalsvm.cli.console import Printer, print_json, table_of
+    """Tell which algorithm to take for what, and what each costs."""
+    from frugalsvm.cli.console import print_json
+    from frugalsvm.cli.measured import CASES, MEASURED
 
-    rows = [
-        {"algorithm": name, "for": a.purpose, "cost per example": a.cost, "memory": a.memory}
+    rows = [_AUTO]
+    rows += [
+        {"algorithm": name, "for": a.purpose, "sizes": a.sizes, "cost per example": a.cost, "memory": a.memory}
         for name, a in CATALOGUE.items()
     ]
     if as_json:
-        print_json(rows)
+        print_json(
+            [
+                {**row, "measured": [{**CASES[case]._asdict(), **each._asdict()} for case, each in found.items()]}
+                for row in rows
+                for found in [MEASURED[row["algorithm"]]]
+            ]
+        )
     else:
-        Printer().print(table_of("", rows))
+        _print(rows)
+
+
+def _print(rows: list[dict[str, str]]) -> None:
+    from frugalsvm.cli.measured import CASES, MEASURED
+    from frugalsvm.cli.page import Page
+
+    page = Page()
+    page.heading("Which to take")
+    page.facts((what, command + (f"   {more}" if more else "")) for what, command, more in _WHICH)
+    page.heading("What they are for")
+    page.table([{name: row[name] for name in ("algorithm", "for", "sizes")} for row in rows])
+    page.heading("Seconds to train, and correct predictions")
+    page.table([_figures(row["algorithm"]) for row in rows])
+    page.sentence("")
+    for name, case in CASES.items():
+        page.sentence(f"  {name}: {case.words}")
+    missing = "; - took longer than five minutes" if any(len(found) < len(CASES) for found in MEASURED.values()) else ""
+    page.sentence(
+        f"  Measured on one core, with the defaults of `frugalsvm train -a`, after compilation{missing}. "
+        "`frugalsvm tune` measures them on your rows."
+    )
+
+
+def _figures(name: str) -> dict[str, Any]:
+    """A line of the table of figures."""
+    from frugalsvm.cli.measured import CASES, MEASURED
+    from frugalsvm.cli.page import percent, seconds_words, size_of
+
+    found = MEASURED[name]
+    line = {"algorithm": name}
+    for case in CASES:
+        each = found.get(case)
+        line[case] = "-" if each is None else f"{seconds_words(each.seconds)}, {percent(each.accuracy)}"
+    last = found["large" if "large" in found else "small"]
+    return {**line, "model": size_of(last.bytes), "a prediction": f"{last.microseconds:.2g} µs"}

@@ -22,7 +22,8 @@ METRICS = ("auto", "diag", "full")  # that are learned
 
 
 class Algorithm(NamedTuple):
-    purpose: str
+    purpose: str  # what to take it for
+    sizes: str  # of data that suit it
     cost: str
     memory: str
     build: Callable[..., Any]
@@ -84,22 +85,79 @@ def _asset(**settings):
 
 CATALOGUE = {
     "bsgd": Algorithm(
-        "default: streams, small models, many classes", "budget x features", "fixed", _bsgd, "alpha", True, True
+        "pipes, files larger than memory, small and fast models, many classes",
+        "any number of rows",
+        "budget x features",
+        "fixed",
+        _bsgd,
+        "alpha",
+        True,
+        True,
     ),
     "lasvm": Algorithm(
-        "accuracy of an exact SVM in one pass", "support vectors", "grows", _lasvm("g"), "C", False, True
+        "the accuracy of an exact SVM, in one pass",
+        "up to 100,000 rows; with many classes 20,000",
+        "support vectors",
+        "grows",
+        _lasvm("g"),
+        "C",
+        False,
+        True,
     ),
     "lasvm-nc": Algorithm(
-        "the same for noisy labels, sparser", "support vectors", "grows", _lasvm("nc"), "C", False, True
+        "the same where labels are noisy: fewer vectors",
+        "up to 100,000 rows",
+        "support vectors",
+        "grows",
+        _lasvm("nc"),
+        "C",
+        False,
+        True,
     ),
     "lasvm-i": Algorithm(
-        "the same, fastest, filters examples", "support vectors", "grows", _lasvm("i"), "C", False, True
+        "the same, and fast: examples that tell little are skipped",
+        "up to 100,000 rows",
+        "support vectors",
+        "grows",
+        _lasvm("i"),
+        "C",
+        False,
+        True,
     ),
-    "asset": Algorithm("many features, constant memory, intercept", "budget^2", "fixed", _asset, "alpha", True, True),
-    "tvm": Algorithm("small budgets, optimal on the vectors kept", "margin vectors", "fixed", _tvm, "C", True),
-    "tracking": Algorithm("orders that depend on the model", "all examples", "grows", _tracking, "C", False),
-    "perceptron": Algorithm("baseline: Projectron++", "budget^2", "fixed", _perceptron, "", True),
-    "bpa": Algorithm("baseline: budgeted passive-aggressive", "budget", "fixed", _bpa, "C", True),
+    "asset": Algorithm(
+        "many features, and an intercept; with --device all rows at once, also on a GPU",
+        "any number of rows; with --device as many as memory holds",
+        "budget^2",
+        "fixed",
+        _asset,
+        "alpha",
+        True,
+        True,
+    ),
+    "tvm": Algorithm(
+        "very small models: optimal on the vectors that it keeps",
+        "up to 10,000 rows",
+        "margin vectors",
+        "fixed",
+        _tvm,
+        "C",
+        True,
+    ),
+    "tracking": Algorithm(
+        "rows whose order depends on the model",
+        "up to 10,000 rows",
+        "all examples",
+        "grows",
+        _tracking,
+        "C",
+        False,
+    ),
+    "perceptron": Algorithm(
+        "to compare with: Projectron++", "any number of rows", "budget^2", "fixed", _perceptron, "", True
+    ),
+    "bpa": Algorithm(
+        "to compare with: budgeted passive-aggressive", "any number of rows", "budget", "fixed", _bpa, "C", True
+    ),
 }
 
 AUTO = "auto"  # compares models, see `train_auto`

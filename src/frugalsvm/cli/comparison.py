@@ -10,11 +10,11 @@ import numpy as np
 from frugalsvm.cli.catalogue import AUTO
 from frugalsvm.cli.contestants import Contestant, Learned, OutOfTime
 from frugalsvm.cli.data import labels_of, rows_of
-from frugalsvm.cli.page import percent, size_of
+from frugalsvm.cli.page import percent, seconds_words, size_of
 from frugalsvm.cli.parameter_search import Trial
 from frugalsvm.streams.batch import Batch, rows_between, rows_taken
 
-__all__ = ["Compared", "Lead", "Result", "compare", "lead_of", "recommended", "seconds_words", "table_rows", "verdict"]
+__all__ = ["Compared", "Lead", "Result", "compare", "lead_of", "recommended", "table_rows", "verdict"]
 
 _PARTS = 4  # of the rows: one judges, the others are learned
 _FEW_ROWS = 1000  # of which all parts judge in turn
@@ -85,8 +85,8 @@ def compare(
             results.append(_judged(contestant, rows, part, n_rows, each, in_turn=in_turn))
         except OutOfTime:
             notes.append(
-                f"{contestant.name} is not compared: it would take longer than the {seconds_words(limit or 0.0)} that "
-                "it has. `--time-budget` gives more."
+                f"{contestant.name} ({contestant.words}) is left out: it was not done within its "
+                f"{seconds_words(limit or 0.0)}. `--time-budget` gives more."
             )
     if not results:
         raise ValueError("the time is too short to compare anything: give more with --time-budget.")
@@ -163,7 +163,7 @@ def verdict(compared: Compared, plain: str) -> list[str]:
         return result.name if names.count(result.name) == 1 else f"{result.name} ({result.words})"
 
     if not others:
-        return []
+        return [f"There is nothing to compare {title(taken)} with."]
     best_other, lead = others[0], lead_of(taken, others[0])
     if taken is not usual:
         sentences = [
@@ -202,21 +202,6 @@ def _cheaper(taken: Result, other: Result, title: str) -> str:
 
 
 # --- words --------------------------------------------------------------------------------------------------
-
-
-def seconds_words(seconds: float) -> str:
-    """A time for people.
-
-    Examples
-    --------
-    >>> seconds_words(0.03), seconds_words(7.26), seconds_words(600), seconds_words(30_000)
-    ('0.03 s', '7.3 s', '10 min', '8.3 h')
-    """
-    if seconds >= 5400:
-        return f"{seconds / 3600:.1f} h"
-    if seconds >= 100:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
 def table_rows(compared: Compared, n_rows: int) -> list[dict[str, str]]:

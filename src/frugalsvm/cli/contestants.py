@@ -83,8 +83,11 @@ def low_rank(seed: int, impute: str | None, budget: int = 500) -> Contestant:
     """ASSET on all rows at once, with a kernel and a width chosen on validation rows."""
 
     def learn(rows: Batch, limit: float | None) -> Learned:
-        trials = []
+        trials: list[Trial] = []
+        deadline = _deadline(limit)
         for kernel in _LOW_RANK_KERNELS:
+            if trials and time.monotonic() > deadline:
+                raise OutOfTime
             options = TrainOptions("asset", budget, kernel, seed=seed)
             _, chosen = fit_in_memory([rows_between(rows, 0, _CHOOSING_ROWS)], options, "cpu", None, impute, quiet=True)
             trials.append(Trial(chosen, chosen["validation_accuracy"], min(rows.n_rows, _CHOOSING_ROWS)))

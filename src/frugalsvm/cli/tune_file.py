@@ -20,7 +20,7 @@ from frugalsvm.streams.batch import rows_taken
 __all__ = ["Told", "tune_file"]
 
 _MOST_ROWS_OF_LASVM = 100_000  # of a file, beyond which it takes hours
-_SECONDS = 60.0  # for each contestant, if nothing is said; `auto` has a limit of its own
+_SECONDS = 120.0  # for each contestant without --time-budget; `auto` knows when to end
 _SHARE_OF_AUTO = 0.5  # of a time budget
 
 
