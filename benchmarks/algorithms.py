@@ -3,7 +3,9 @@
 Every algorithm as `frugalsvm train -a NAME` runs it with no other flag, parameters chosen on the first rows, on 10,000
 and 100,000 rows of ijcnn1 (22 features, 2 classes) and 10,000 of mnist (784 features, 10 classes). Seconds are CPU
 seconds of one thread after everything was compiled, reading of the file not counted; accuracy is that on other rows.
-What takes longer than the limit is left out. A CSV file, and a JSON file that says when, where and with what.
+"asset --device cpu" learns
+all rows at once. What takes longer than the limit is left out. A CSV file, and a JSON file that says when, where and
+with what.
 """
 
 import argparse
@@ -20,12 +22,13 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.__main__ import machine
 from frugalsvm.cli.catalogue import AUTO, CATALOGUE
-from frugalsvm.cli.contestants import Contestant, OutOfTime, auto, own_choice
+from frugalsvm.cli.contestants import Contestant, OutOfTime, auto, low_rank, own_choice
 from frugalsvm.cli.options import TrainOptions
 from frugalsvm.datasets import load
 from frugalsvm.streams.batch import Batch
 
 CASES = (("ijcnn1", 10_000), ("ijcnn1", 100_000), ("mnist", 10_000))
+ALL_AT_ONCE = "asset --device cpu"
 N_TEST, N_WARM = 5_000, 2_000
 HEADINGS = ("algorithm", "data", "rows", "features", "classes", "seconds", "accuracy", "bytes", "microseconds")
 
@@ -34,6 +37,8 @@ def contestant_for(name: str) -> Contestant:
     """The algorithm with all its defaults."""
     if name == AUTO:
         return auto(0, quiet=True)
+    if name == ALL_AT_ONCE:
+        return low_rank(0, "median", kernels=("rbf",))
     budget = 500 if CATALOGUE[name].budgeted else None
     return own_choice(TrainOptions(name, budget), "median")
 
@@ -73,7 +78,7 @@ def timed(run: Callable[[], Any]) -> tuple[float, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=[AUTO, *CATALOGUE], help="algorithms; all by default")
+    parser.add_argument("names", nargs="*", default=[AUTO, *CATALOGUE, ALL_AT_ONCE], help="algorithms; all by default")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for each fit")
     parser.add_argument("--output", type=Path, default=Path("docs/measured/algorithms.csv"))
     arguments = parser.parse_args()

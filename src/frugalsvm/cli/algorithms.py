@@ -20,7 +20,7 @@ _WHICH = (
     ("a small model, fast predictions", "frugalsvm train table.csv -a bsgd --budget 100", ""),
     ("an SVM of up to 100,000 rows, exact", "frugalsvm train table.csv -a lasvm", ""),
     ("the same with wrong labels in it", "frugalsvm train table.csv -a lasvm-nc", ""),
-    ("millions of rows in memory, a GPU", "frugalsvm train table.csv -a asset --device auto", ""),
+    ("millions of rows in memory, or a GPU", "frugalsvm train table.csv -a asset --device auto", ""),
     ("not sure", "frugalsvm tune table.csv", "compares them on your rows"),
 )
 
@@ -35,16 +35,14 @@ def algorithms(as_json: Json = False) -> None:
         {"algorithm": name, "for": a.purpose, "sizes": a.sizes, "cost per example": a.cost, "memory": a.memory}
         for name, a in CATALOGUE.items()
     ]
-    if as_json:
-        print_json(
-            [
-                {**row, "measured": [{**CASES[case]._asdict(), **each._asdict()} for case, each in found.items()]}
-                for row in rows
-                for found in [MEASURED[row["algorithm"]]]
-            ]
-        )
-    else:
+    if not as_json:
         _print(rows)
+        return
+    measured = {
+        name: [{**CASES[case]._asdict(), **figures._asdict()} for case, figures in found.items()]
+        for name, found in MEASURED.items()
+    }
+    print_json([{**row, "measured": measured[row["algorithm"]]} for row in rows])
 
 
 def _print(rows: list[dict[str, str]]) -> None:
@@ -56,27 +54,24 @@ def _print(rows: list[dict[str, str]]) -> None:
     page.facts((what, command + (f"   {more}" if more else "")) for what, command, more in _WHICH)
     page.heading("What they are for")
     page.table([{name: row[name] for name in ("algorithm", "for", "sizes")} for row in rows])
-    page.heading("Seconds to train, and correct predictions")
-    page.table([_figures(row["algorithm"]) for row in rows])
+    page.heading("What they cost: time to train, share of correct predictions, size of the model, time of a prediction")
+    page.table([_figures(name, found) for name, found in MEASURED.items()])
     page.sentence("")
-    for name, case in CASES.items():
-        page.sentence(f"  {name}: {case.words}")
-    missing = "; - took longer than five minutes" if any(len(found) < len(CASES) for found in MEASURED.values()) else ""
     page.sentence(
-        f"  Measured on one core, with the defaults of `frugalsvm train -a`, after compilation{missing}. "
+        f"  A - took too long. Measured on one core with no other flag; small is {CASES['small'].words}; large is "
+        f"{CASES['large'].words}; wide is {CASES['wide'].words}. Model and prediction are those of large, or small. "
         "`frugalsvm tune` measures them on your rows."
     )
 
 
-def _figures(name: str) -> dict[str, Any]:
+def _figures(name: str, found: dict[str, Any]) -> dict[str, str]:
     """A line of the table of figures."""
-    from frugalsvm.cli.measured import CASES, MEASURED
+    from frugalsvm.cli.measured import CASES
     from frugalsvm.cli.page import percent, seconds_words, size_of
 
-    found = MEASURED[name]
     line = {"algorithm": name}
     for case in CASES:
         each = found.get(case)
         line[case] = "-" if each is None else f"{seconds_words(each.seconds)}, {percent(each.accuracy)}"
-    last = found["large" if "large" in found else "small"]
+    last = found.get("large", found["small"])
     return {**line, "model": size_of(last.bytes), "a prediction": f"{last.microseconds:.2g} µs"}

@@ -79,13 +79,15 @@ def auto(seed: int, *, quiet: bool) -> Contestant:
     return Contestant(AUTO, "chooses kernel, metric and size by itself", learn)
 
 
-def low_rank(seed: int, impute: str | None, budget: int = 500) -> Contestant:
+def low_rank(
+    seed: int, impute: str | None, budget: int = 500, kernels: tuple[str, ...] = _LOW_RANK_KERNELS
+) -> Contestant:
     """ASSET on all rows at once, with a kernel and a width chosen on validation rows."""
 
     def learn(rows: Batch, limit: float | None) -> Learned:
         trials: list[Trial] = []
         deadline = _deadline(limit)
-        for kernel in _LOW_RANK_KERNELS:
+        for kernel in kernels:
             if trials and time.monotonic() > deadline:
                 raise OutOfTime
             options = TrainOptions("asset", budget, kernel, seed=seed)

@@ -1,0 +1,61 @@
+"""What the algorithms took and reached: `python -m benchmarks.algorithms`; docs/choosing.rst says on which machine."""
+
+from typing import NamedTuple
+
+__all__ = ["CASES", "MEASURED", "Case", "Figures"]
+
+
+class Case(NamedTuple):
+    rows: int
+    features: int
+    classes: int
+
+    @property
+    def words(self) -> str:
+        return f"{self.rows:,} rows, {self.features} features, {self.classes} classes"
+
+
+class Figures(NamedTuple):
+    seconds: float  # of training
+    accuracy: float  # on other rows
+    bytes: int  # of the model file
+    microseconds: float  # of a prediction
+
+
+CASES = {"small": Case(10_000, 22, 2), "large": Case(100_000, 22, 2), "wide": Case(10_000, 784, 10)}
+# Algorithm, case: what took too long is not there.
+MEASURED: dict[str, dict[str, Figures]] = {
+    "bsgd": {
+        "small": Figures(0.25, 0.9642, 75_947, 2.2),
+        "large": Figures(0.53, 0.9778, 75_947, 2.2),
+        "wide": Figures(4.19, 0.9318, 1_755_073, 33.6),
+    },
+    "lasvm": {
+        "small": Figures(3.32, 0.9802, 404_446, 3.7),
+        "large": Figures(7.46, 0.9892, 912_174, 14.5),
+    },
+    "lasvm-nc": {
+        "small": Figures(2.52, 0.9764, 376_214, 3.1),
+        "large": Figures(5.65, 0.986, 741_997, 10.9),
+    },
+    "lasvm-i": {
+        "small": Figures(1.17, 0.9788, 505_054, 6.9),
+        "large": Figures(8.06, 0.9906, 1_169_854, 21.1),
+        "wide": Figures(37.45, 0.9542, 22_982_749, 248.9),
+    },
+    "asset": {
+        "small": Figures(2.27, 0.9602, 2_084_925, 2.4),
+        "large": Figures(3.88, 0.9748, 2_084_925, 2.4),
+        "wide": Figures(6.2, 0.8884, 3_816_582, 33.5),
+    },
+    "perceptron": {
+        "small": Figures(1.09, 0.9596, 2_183_555, 2.1),
+        "large": Figures(2.58, 0.9792, 2_183_555, 2.2),
+        "wide": Figures(8.61, 0.9126, 3_862_852, 31.8),
+    },
+    "bpa": {
+        "small": Figures(0.42, 0.9514, 94_934, 2.2),
+        "large": Figures(0.81, 0.9738, 94_934, 2.2),
+        "wide": Figures(47.27, 0.9246, 16_520_155, 260.0),
+    },
+}
