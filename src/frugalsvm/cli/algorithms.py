@@ -9,8 +9,8 @@ __all__ = ["algorithms"]
 
 _AUTO = {
     "algorithm": AUTO,
-    "for": "a table, and nothing else to say: compares kernels and sizes; classes or numbers",
-    "sizes": "200 rows to 1 million, as far as memory holds them",
+    "for": "any table: compares kernels, metrics and sizes",
+    "rows": "up to a million, in memory",
     "cost per example": "landmarks",
     "memory": "all rows",
 }
@@ -32,7 +32,7 @@ def algorithms(as_json: Json = False) -> None:
 
     rows = [_AUTO]
     rows += [
-        {"algorithm": name, "for": a.purpose, "sizes": a.sizes, "cost per example": a.cost, "memory": a.memory}
+        {"algorithm": name, "for": a.purpose, "rows": a.rows, "cost per example": a.cost, "memory": a.memory}
         for name, a in CATALOGUE.items()
     ]
     if not as_json:
@@ -42,7 +42,7 @@ def algorithms(as_json: Json = False) -> None:
         name: [{**CASES[case]._asdict(), **figures._asdict()} for case, figures in found.items()]
         for name, found in MEASURED.items()
     }
-    print_json([{**row, "measured": measured[row["algorithm"]]} for row in rows])
+    print_json([{**row, "measured": measured.get(row["algorithm"], [])} for row in rows])
 
 
 def _print(rows: list[dict[str, str]]) -> None:
@@ -53,14 +53,13 @@ def _print(rows: list[dict[str, str]]) -> None:
     page.heading("Which to take")
     page.facts((what, command + (f"   {more}" if more else "")) for what, command, more in _WHICH)
     page.heading("What they are for")
-    page.table([{name: row[name] for name in ("algorithm", "for", "sizes")} for row in rows])
-    page.heading("What they cost: time to train, share of correct predictions, size of the model, time of a prediction")
+    page.table([{name: row[name] for name in ("algorithm", "for", "rows")} for row in rows])
+    page.heading("Time to train, and accuracy on other rows")
     page.table([_figures(name, found) for name, found in MEASURED.items()])
     page.sentence("")
+    page.facts((name, case.words) for name, case in CASES.items())
     page.sentence(
-        f"  A - took too long. Measured on one core with no other flag; small is {CASES['small'].words}; large is "
-        f"{CASES['large'].words}; wide is {CASES['wide'].words}. Model and prediction are those of large, or small. "
-        "`frugalsvm tune` measures them on your rows."
+        "  Measured on one core, with no other flag; - was not done in time. `frugalsvm tune` measures your rows."
     )
 
 

@@ -23,7 +23,7 @@ METRICS = ("auto", "diag", "full")  # that are learned
 
 class Algorithm(NamedTuple):
     purpose: str  # what to take it for
-    sizes: str  # of data that suit it
+    rows: str  # how many suit it
     cost: str
     memory: str
     build: Callable[..., Any]
@@ -85,8 +85,8 @@ def _asset(**settings):
 
 CATALOGUE = {
     "bsgd": Algorithm(
-        "pipes, files larger than memory, small and fast models, many classes",
-        "any number of rows",
+        "pipes, small and fast models, many classes",
+        "any number",
         "budget x features",
         "fixed",
         _bsgd,
@@ -95,8 +95,8 @@ CATALOGUE = {
         True,
     ),
     "lasvm": Algorithm(
-        "the accuracy of an exact SVM, in one pass",
-        "up to 100,000 rows; with many classes 20,000",
+        "the accuracy of an exact SVM in one pass",
+        "up to 100,000 (many classes: 20,000)",
         "support vectors",
         "grows",
         _lasvm("g"),
@@ -105,8 +105,8 @@ CATALOGUE = {
         True,
     ),
     "lasvm-nc": Algorithm(
-        "the same where labels are noisy: fewer vectors",
-        "up to 100,000 rows",
+        "the same with noisy labels: fewer vectors",
+        "up to 100,000",
         "support vectors",
         "grows",
         _lasvm("nc"),
@@ -115,8 +115,8 @@ CATALOGUE = {
         True,
     ),
     "lasvm-i": Algorithm(
-        "the same, and fast: examples that tell little are skipped",
-        "up to 100,000 rows",
+        "the same, skips examples that tell little",
+        "up to 100,000",
         "support vectors",
         "grows",
         _lasvm("i"),
@@ -125,8 +125,8 @@ CATALOGUE = {
         True,
     ),
     "asset": Algorithm(
-        "many features, and an intercept; with --device all rows at once, also on a GPU",
-        "any number of rows; with --device as many as memory holds",
+        "many features; --device: all rows at once, GPUs",
+        "any number (--device: in memory)",
         "budget^2",
         "fixed",
         _asset,
@@ -135,8 +135,8 @@ CATALOGUE = {
         True,
     ),
     "tvm": Algorithm(
-        "very small models: optimal on the vectors that it keeps",
-        "up to 10,000 rows",
+        "few vectors, optimal on those that it keeps",
+        "up to 10,000",
         "margin vectors",
         "fixed",
         _tvm,
@@ -145,19 +145,15 @@ CATALOGUE = {
     ),
     "tracking": Algorithm(
         "rows whose order depends on the model",
-        "up to 10,000 rows",
+        "up to 10,000",
         "all examples",
         "grows",
         _tracking,
         "C",
         False,
     ),
-    "perceptron": Algorithm(
-        "to compare with: Projectron++", "any number of rows", "budget^2", "fixed", _perceptron, "", True
-    ),
-    "bpa": Algorithm(
-        "to compare with: budgeted passive-aggressive", "any number of rows", "budget", "fixed", _bpa, "C", True
-    ),
+    "perceptron": Algorithm("to compare with: Projectron++", "any number", "budget^2", "fixed", _perceptron, "", True),
+    "bpa": Algorithm("to compare with: budgeted passive-aggressive", "any number", "budget", "fixed", _bpa, "C", True),
 }
 
 AUTO = "auto"  # compares models, see `train_auto`
