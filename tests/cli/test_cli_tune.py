@@ -1,6 +1,7 @@
 """`frugalsvm tune`: algorithms compared, one of them tuned, and candidates side by side on rows that come once."""
 
 import json
+import signal
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from frugalsvm.cli.app import app
 from frugalsvm.cli.comparison import compare, lead_of, recommended, table_rows, verdict
 from frugalsvm.cli.contestants import Contestant, Learned, OutOfTime
 from frugalsvm.cli.sampled_rows import sample_rows
+from frugalsvm.cli.training_loop import learn_stream
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.persist import describe, load
 from frugalsvm.streams.batch import Batch
@@ -91,12 +93,18 @@ class TestOneAlgorithm:
         told = json.loads(invoke("tune", tmp_path / "sorted.csv", "--budget", 50, "--json").stdout)
         assert told["accuracy"] > 0.8
 
+    def test_what_cannot_be_written_is_told_before_the_search(self, folder, tmp_path):
+        said = invoke("tune", folder / "board.csv", "-o", tmp_path / "nowhere" / "best.toml", code=5).stderr
+        assert f"There is no folder {tmp_path / 'nowhere'} to write best.toml to." in said
+        assert "Comparing" not in said
+
     def test_what_has_no_effect_is_refused(self, folder, tmp_path):
         def said(*flags):
             return " ".join(invoke("tune", folder / "board.csv", *flags, code=2).output.split())
 
         assert "--model: candidates learn a part of the rows only" in said("--model", tmp_path / "m.frugal")
         assert "--budget: auto chooses that by itself" in said("-a", "auto", "--budget", 9)
+        assert "--missing: auto fills with medians" in said("-a", "auto", "--missing", "mean")
         assert "--rows: all rows are learned, once" in said("--once", "--rows", 200)
         assert "--time-budget: it ends when the rows do" in said("--once", "--time-budget", "9s")
         assert "--metric full: --kernel laplacian" in said("--kernel", "laplacian", "--metric", "full")
@@ -123,6 +131,18 @@ class TestStreams:
         assert "side by side, in one pass" in shown
         assert "best: --algorithm bsgd" in shown
         assert shown.count("%") == 9
+
+    def test_ctrl_c_ends_the_rows(self, folder, tmp_path, monkeypatch):
+        def interrupted(*arguments, **flags):
+            signal.raise_signal(signal.SIGINT)
+            learn_stream(*arguments, **flags)
+
+        monkeypatch.setattr("frugalsvm.cli.tune_stream.learn_stream", interrupted)
+        command = ["tune", folder / "large.csv", "--once", "--budget", 30, "-o", tmp_path / "best.toml"]
+        result = invoke(*command, code=130)
+        assert "Interrupted after 4,096 rows" in result.stderr
+        assert "9 of 9 candidates left, accuracy of the best" in result.stderr
+        assert "gamma = " in (tmp_path / "best.toml").read_text()
 
     def test_classes_that_come_late(self):
         rows = board(6500).splitlines()

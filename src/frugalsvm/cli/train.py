@@ -9,7 +9,7 @@ import typer
 
 from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, CATALOGUE, KERNELS, maintenance_for
 from frugalsvm.cli.console import compiling_shown
-from frugalsvm.cli.errors import reported
+from frugalsvm.cli.errors import check_folder, reported
 from frugalsvm.cli.flag_rules import applies, driver_of, flag_named, refusal
 from frugalsvm.cli.flags import (
     SCALES,
@@ -137,8 +137,7 @@ def _train(values: dict[str, Any], given: Collection[str]) -> None:
     _refuse(given, driver, values)
     target, quiet = Path(values["output"]), values["quiet"] or values["as_json"]
     options = _train_options(values)
-    if not target.parent.is_dir():
-        raise OSError(f"There is no folder {target.parent} to write {target.name} to.")
+    check_folder(target)
     check_writable(target)
     with ending_cleanly(), compiling_shown(quiet=quiet), locked(target):
         if driver == "dask":

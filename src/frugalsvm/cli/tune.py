@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, KERNELS
-from frugalsvm.cli.errors import reported
+from frugalsvm.cli.errors import check_folder, reported
 from frugalsvm.cli.flag_rules import applies, driver_of, flag_named, refusal
 from frugalsvm.cli.flags import (
     Algorithm,
@@ -105,21 +105,20 @@ def tune(
 
 def _tune(values: dict[str, Any], given: Collection[str]) -> None:
     from frugalsvm.cli.interruptible_pipe import is_read_once
+    from frugalsvm.cli.tune_outcome import print_tuned
 
     source = source_of(values["data"])
-    algorithm = values["algorithm"]
-    if algorithm is None and (values["missing"] == "mean" or any(name in given for name in _OF_ONE_MODEL)):
-        algorithm = "bsgd"  # as `train` takes flags about one model
     read_once = values["once"] or is_read_once(source)
-    if read_once and algorithm in (None, AUTO):
-        algorithm = "bsgd"
-    checked_choice("--algorithm", algorithm or AUTO, ALGORITHMS)
+    algorithm = _algorithm(values, given, read_once=read_once)
+    checked_choice("--algorithm", algorithm, ALGORITHMS)
     checked_choice("--kernel", values["kernel"], KERNELS)
     check_metric_flag(values["metric"], values["kernel"])
-    _refuse(values, given, algorithm or AUTO, read_once=read_once)
-    options = TrainOptions(
-        algorithm or AUTO, None, values["kernel"], seed=values["seed"], metric=values["metric"]
-    )  # the budget comes with the search
+    _refuse(values, given, algorithm, read_once=read_once)
+    for path in (values["output"], values["model"]):
+        if path is not None:
+            check_folder(path)
+    # Budgets are a part of the search.
+    options = TrainOptions(algorithm, None, values["kernel"], seed=values["seed"], metric=values["metric"])
     budgets = tuple(values["budget"] or (_BUDGET,))
     data = data_options({**values, "data": source})
     if read_once:
@@ -136,9 +135,20 @@ def _tune(values: dict[str, Any], given: Collection[str]) -> None:
     if values["output"] is not None:
         lines = [f"{name} = {json.dumps(value)}\n" for name, value in flags.items()]
         values["output"].write_text("".join(lines), encoding="utf-8")
-    _print(told, flags, values)
+    print_tuned(told, flags, source, values["output"], as_json=values["as_json"])
     if told.interrupted_by is not None:
         raise typer.Exit(128 + told.interrupted_by)
+
+
+def _algorithm(values: dict[str, Any], given: Collection[str], *, read_once: bool) -> str:
+    """What is tuned: all algorithms (auto), unless rows come once or flags are about one model, as for `train`."""
+    wanted = values["algorithm"]
+    if read_once and wanted == AUTO:
+        return "bsgd"
+    if wanted is not None:
+        return wanted
+    says_more = values["missing"] == "mean" or any(name in given for name in _OF_ONE_MODEL)
+    return "bsgd" if read_once or says_more else AUTO
 
 
 def _refuse(values: dict[str, Any], given: Collection[str], algorithm: str, *, read_once: bool) -> None:
@@ -150,6 +160,8 @@ def _refuse(values: dict[str, Any], given: Collection[str], algorithm: str, *, r
                     "auto chooses that by itself: leave it out, or name another algorithm (`frugalsvm algorithms`).",
                     param_hint=flag_named(name),
                 )
+        if values["missing"] == "mean":
+            raise typer.BadParameter("auto fills with medians: choose median, skip or fail.", param_hint="--missing")
     else:
         refused = refusal([name for name in ("budget", "metric") if name in given], "stream", algorithm)
         if refused is not None:
@@ -170,23 +182,3 @@ def _reading_flags(values: dict[str, Any], given: Collection[str], best: dict[st
     driver = driver_of({"dask": None, "device": None, **best})
     names = [name for name in _READING if name in given and applies(name, driver, best["algorithm"])]
     return {flag_named(name).removeprefix("--"): values[name] for name in names}
-
-
-def _print(told: Any, flags: dict[str, Any], values: dict[str, Any]) -> None:
-    from frugalsvm.cli.console import Printer, print_json
-    from frugalsvm.cli.page import Page
-
-    if values["as_json"]:
-        print_json({"best": flags, **told.figures})
-        return
-    page = Page()
-    page.heading(told.title)
-    page.table(told.table)
-    page.sentence("")
-    for sentence in told.sentences:
-        page.sentence(sentence)
-    printer = Printer()
-    printer.print("best: " + " ".join(f"--{name} {value}" for name, value in flags.items()))
-    source = source_of(values["data"])
-    if values["output"] is not None and isinstance(source, str) and source != "-":
-        printer.print(f"`frugalsvm train {source} --config {values['output']}` makes the model.")

@@ -1,7 +1,7 @@
 """``frugalsvm tune`` on files that can be read again: contestants compared on a sample of the rows."""
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,24 +15,14 @@ from frugalsvm.cli.options import DataOptions, TrainOptions
 from frugalsvm.cli.page import counted
 from frugalsvm.cli.sampled_rows import Sample, sample_rows
 from frugalsvm.cli.task import task_of
+from frugalsvm.cli.tune_outcome import TuneOutcome
 from frugalsvm.streams.batch import rows_taken
 
-__all__ = ["Told", "tune_file"]
+__all__ = ["tune_file"]
 
 _MOST_ROWS_OF_LASVM = 100_000  # of a file, beyond which it takes hours
 _SECONDS = 120.0  # for each contestant without --time-budget; `auto` knows when to end
 _SHARE_OF_AUTO = 0.5  # of a time budget
-
-
-class Told(NamedTuple):
-    """What a search has found, for people and for scripts."""
-
-    best: dict[str, Any]  # flags of `frugalsvm train`
-    title: str
-    table: list[dict[str, str]]
-    sentences: tuple[str, ...]
-    figures: dict[str, Any]
-    interrupted_by: int | None = None  # a signal
 
 
 def tune_file(
@@ -43,7 +33,7 @@ def tune_file(
     limit: float | None,
     *,
     quiet: bool,
-) -> Told:
+) -> TuneOutcome:
     """Compare algorithms (``auto``), or an algorithm as `train` sets it with what a search finds."""
     among_all = options.algorithm == AUTO
     opening = partial(open_data, of_classes=not among_all)
@@ -118,7 +108,7 @@ def _limit(contestant: Contestant, n_contestants: int, limit: float | None) -> f
     return limit / n_contestants if n_contestants == 2 else (1.0 - _SHARE_OF_AUTO) * limit / (n_contestants - 1)
 
 
-def _told(compared: Compared, sample: Sample, algorithm: str, source: str) -> Told:
+def _told(compared: Compared, sample: Sample, algorithm: str, source: str) -> TuneOutcome:
     best = recommended(compared.results)
     plain = f"frugalsvm train {source}" + ("" if algorithm == AUTO else f" -a {algorithm}")
     sentences = [
@@ -157,7 +147,7 @@ def _told(compared: Compared, sample: Sample, algorithm: str, source: str) -> To
             for trial in result.trials
         ],
     }
-    return Told(
+    return TuneOutcome(
         best.flags,
         f"{source}: {counted(sample.n_rows, 'row')}",
         table_rows(compared, sample.n_rows),

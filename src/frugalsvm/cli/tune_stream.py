@@ -1,6 +1,5 @@
 """``frugalsvm tune`` on rows that are read once: candidates learn them side by side, and the best goes on."""
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from frugalsvm.cli.parameter_search import first_metric, suggested_gamma
 from frugalsvm.cli.progress import Progress, ProgressLine
 from frugalsvm.cli.saved_run import save_run
 from frugalsvm.cli.training_loop import learn_stream
-from frugalsvm.cli.tune_file import Told
+from frugalsvm.cli.tune_outcome import TuneOutcome
 from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.stream_search import StreamTuner
 
@@ -32,11 +31,10 @@ _SHOWN = 9  # candidates in the table
 
 def tune_stream(
     data: DataOptions, options: TrainOptions, budgets: tuple[int, ...], output: Path | None, *, quiet: bool
-) -> Told:
+) -> TuneOutcome:
     """Find the best candidate in one pass; Ctrl-C ends the rows there, and the best so far is told."""
     search = _Search(data, options, budgets, quiet=quiet)
-    with ExitStack() as stack:
-        stack.enter_context(search.interruption.watched())
+    with search.interruption.watched():
         search.learn()
     told = search.told(output)
     if output is not None:
@@ -154,7 +152,7 @@ class _Search:
         model = self.model.adopt(self._tuner.best_estimator_)
         save_run(model, output, self.data, best, self.progress, chosen, 1, True)
 
-    def told(self, output: Path | None) -> Told:
+    def told(self, output: Path | None) -> TuneOutcome:
         """What has won, and what became of the others."""
         ranked = self._ranked
         settings, best = ranked[0]
@@ -171,7 +169,7 @@ class _Search:
         }
         title = f"{self.data.name}: {counted(len(ranked), 'candidate')}"
         signal = self.interruption.signal_number
-        return Told(self._flags(settings), title, self._table(), tuple(sentences), figures, signal)
+        return TuneOutcome(self._flags(settings), title, self._table(), tuple(sentences), figures, signal)
 
     def _sentences(self) -> list[str]:
         results = [result for _, result in self._ranked]
