@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from frugalsvm.cli import tune_file
 from frugalsvm.cli.app import app
 from frugalsvm.cli.comparison import compare, lead_of, recommended, table_rows, verdict
 from frugalsvm.cli.contestants import Contestant, Learned, OutOfTime
@@ -40,16 +41,17 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def told(folder):
-    result = invoke("tune", folder / "board.csv", "--time-budget", "20s", "-o", folder / "best.toml", "--json")
-    return json.loads(result.stdout)
+    """With little time for `auto`, which always has a model, and no limit for others: so on slow machines, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tune_file, "_limit", lambda contestant, *_: 5.0 if contestant.name == "auto" else None)
+        return json.loads(invoke("tune", folder / "board.csv", "-o", folder / "best.toml", "--json").stdout)
 
 
 class TestAlgorithms:
     def test_all_that_suit_the_size_are_compared(self, told):
         names = [each["algorithm"] for each in told["compared"]]
         assert names[0] == "auto"
-        assert set(names) <= {"auto", "asset", "bsgd", "lasvm"}
-        assert {"auto", "asset", "bsgd"} <= set(names)
+        assert names[1:] == ["asset", "bsgd", "lasvm"]
         assert told["rows_judged"] == 300  # few rows: each judges once
         assert told["rows_learned"] == 225
         for each in told["compared"]:
@@ -141,7 +143,7 @@ class TestStreams:
         command = ["tune", folder / "large.csv", "--once", "--budget", 30, "-o", tmp_path / "best.toml"]
         result = invoke(*command, code=130)
         assert "Interrupted after 4,096 rows" in result.stderr
-        assert "9 of 9 candidates left, accuracy of the best" in result.stderr
+        assert " of 9 candidates left, accuracy of the best" in result.stderr
         assert "gamma = " in (tmp_path / "best.toml").read_text()
 
     def test_classes_that_come_late(self):
@@ -178,6 +180,13 @@ ROWS = Batch(np.random.default_rng(0).random((4000, 1)), np.ones(4000, int))
 
 def compared(*contestants, rows=ROWS, n_rows=8000):
     return compare(list(contestants), rows, n_rows, [10.0] * len(contestants), seed=0)
+
+
+def test_time_is_shared():
+    contestants = [contestant(name, 0.9) for name in ("auto", "asset", "bsgd")]
+    assert [tune_file._limit(each, 3, 60.0) for each in contestants] == [30.0, 15.0, 15.0]
+    assert [tune_file._limit(each, 2, 60.0) for each in contestants[1:]] == [30.0, 30.0]
+    assert tune_file._limit(contestants[0], 3, None) is None
 
 
 class TestComparison:

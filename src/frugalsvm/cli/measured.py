@@ -27,6 +27,7 @@ CASES = {"small": Case(10_000, 22, 2), "large": Case(100_000, 22, 2), "wide": Ca
 MEASURED: dict[str, dict[str, Figures]] = {
     "auto": {
         "small": Figures(88.97, 0.9844, 423_096, 21.7),
+        "large": Figures(182.4, 0.9914, 417_120, 17.8),
     },
     "bsgd": {
         "small": Figures(0.25, 0.9642, 75_947, 2.2),
@@ -36,10 +37,12 @@ MEASURED: dict[str, dict[str, Figures]] = {
     "lasvm": {
         "small": Figures(3.46, 0.9802, 404_446, 3.8),
         "large": Figures(7.81, 0.9892, 912_174, 14.8),
+        "wide": Figures(69.65, 0.9542, 27_403_533, 269.1),
     },
     "lasvm-nc": {
-        "small": Figures(2.52, 0.9764, 376_214, 3.1),
-        "large": Figures(5.65, 0.986, 741_997, 10.9),
+        "small": Figures(2.69, 0.9764, 376_214, 3.1),
+        "large": Figures(5.88, 0.986, 741_997, 11.0),
+        "wide": Figures(62.97, 0.954, 27_063_455, 257.9),
     },
     "lasvm-i": {
         "small": Figures(1.17, 0.9788, 505_054, 6.9),
@@ -58,6 +61,7 @@ MEASURED: dict[str, dict[str, Figures]] = {
     },
     "tvm": {
         "small": Figures(10.39, 0.9708, 4_342_174, 4.7),
+        "large": Figures(15.18, 0.9764, 4_342_174, 4.8),
     },
     "perceptron": {
         "small": Figures(1.09, 0.9596, 2_183_555, 2.1),
