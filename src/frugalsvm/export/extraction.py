@@ -12,6 +12,7 @@ from frugalsvm.core.kernels import RBF, Laplacian, Linear, Matern12, Matern32, M
 from frugalsvm.core.metric import Directions, Factors, Metric, mapped, out_of_metric
 from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._kernel_model import ExpansionModel
+from frugalsvm.estimators.bsgd_one_class import BSGDOneClassSVM
 from frugalsvm.estimators.bsgd_regressor import BSGDRegressor
 from frugalsvm.estimators.incremental import IncrementalSVC
 from frugalsvm.export.models import PlainModel
@@ -126,8 +127,10 @@ def _of_expansion(estimator):
     decision = "value" if classes is None else _decision_for(classes)
     if isinstance(estimator, IncrementalSVC) and decision == "argmax":
         decision = "votes"
-    dtype = estimator.row_dtype_
-    model = _of_kernel(estimator.kernel_, vectors, coefficients, estimator.intercept_, decision, classes, dtype)
+    intercepts, dtype = estimator.intercept_, estimator.row_dtype_
+    if isinstance(estimator, BSGDOneClassSVM):
+        intercepts = intercepts - estimator.offset_  # outliers are below zero
+    model = _of_kernel(estimator.kernel_, vectors, coefficients, intercepts, decision, classes, dtype)
     return _for_rows_as_they_are(model, estimator)
 
 
