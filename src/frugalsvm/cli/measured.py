@@ -28,6 +28,7 @@ MEASURED: dict[str, dict[str, Figures]] = {
     "auto": {
         "small": Figures(88.97, 0.9844, 423_096, 21.7),
         "large": Figures(182.4, 0.9914, 417_120, 17.8),
+        "wide": Figures(87.88, 0.9606, 6_696_828, 121.3),
     },
     "bsgd": {
         "small": Figures(0.25, 0.9642, 75_947, 2.2),
@@ -62,6 +63,9 @@ MEASURED: dict[str, dict[str, Figures]] = {
     "tvm": {
         "small": Figures(10.39, 0.9708, 4_342_174, 4.7),
         "large": Figures(15.18, 0.9764, 4_342_174, 4.8),
+    },
+    "tracking": {
+        "small": Figures(6.39, 0.9742, 1_632_410, 6.0),
     },
     "perceptron": {
         "small": Figures(1.09, 0.9596, 2_183_555, 2.1),
