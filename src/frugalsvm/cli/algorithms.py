@@ -59,7 +59,7 @@ def _print(rows: list[dict[str, str]]) -> None:
     page.sentence("")
     page.facts((name, case.words) for name, case in CASES.items())
     page.sentence(
-        "  Measured on one core, with no other flag; - was not done in time. `frugalsvm tune` measures your rows."
+        "  Measured on one core, with no other flag; - was not measured. `frugalsvm tune` measures your rows."
     )
 
 
