@@ -5,8 +5,8 @@ out are no members. Their gradients are kept all the same, and tell what the mac
 
     g_k = y_k - f(x_k)    so that    f(x_k) = y_k - g_k    is a value out of fold, which costs nothing
 
-From one C to the next larger one the boxes grow and alphas stay where they are, which is feasible. It takes a
-tenth of the steps that online learners make who begin with nothing, and kernel values are those of one fit.
+From one C to the next larger one the boxes grow and alphas stay where they are, which is feasible. That
+takes far fewer steps than online learners make who begin with nothing, and kernel values are those of one fit.
 
 Steps end when the duality gap is below what LASVM-G asks for (equation (8) of the LASVM-NC paper), or a share of that.
 """

@@ -28,8 +28,7 @@ def chooses(estimator: Any) -> bool:
     """Whether an estimator has a parameter that is chosen from rows."""
     alpha = getattr(estimator, "alpha", None)  # takes the place of C, where there are both
     strength = getattr(estimator, "C", None) if alpha is None else alpha
-    others = (getattr(estimator, name, None) for name in ("gamma", "epsilon", "eta0"))
-    return any(map(is_auto, (strength, *others)))
+    return any(map(is_auto, (strength, getattr(estimator, "gamma", None), getattr(estimator, "epsilon", None))))
 
 
 def choice_of(estimator: Any, X, targets, weights, *, whole: bool) -> Choice | None:

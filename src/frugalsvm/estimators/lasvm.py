@@ -291,8 +291,8 @@ class LASVMClassifier(DualClassifier):
     C : float, list of float or "auto", default="auto"
         Penalty of errors, as in `sklearn.svm.SVC`. "auto" is chosen on some thousands of the first rows, together with
         gamma if that is "auto", too, see :ref:`first-rows`. Of a list, `fit` takes the one that is best in a
-        cross-validation in five folds: all of them on the same kernel values, each C from the one before, which takes a
-        tenth of the time of a search with a fit for each C and fold (for "g" and "full").
+        cross-validation in five folds: all of them on the same kernel values, each C from the one before, several times
+        faster than a search with a fit for each C and fold (for "g" and "full"). See :ref:`c-path`.
     s : float, default=-1.0
         Where the ramp ends, below 1: an example with a margin below it is an outlier ("nc", "i").
     kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
