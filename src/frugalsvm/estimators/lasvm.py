@@ -292,7 +292,7 @@ class LASVMClassifier(DualClassifier):
         Penalty of errors, as in `sklearn.svm.SVC`. "auto" is chosen on some thousands of the first rows, together with
         gamma if that is "auto", too, see :ref:`first-rows`. Of a list, `fit` takes the one that is best in a
         cross-validation in five folds: all of them on the same kernel values, each C from the one before, several times
-        faster than a search with a fit for each C and fold (for "g" and "full"). See :ref:`c-path`.
+        faster than a search with a fit for each C and fold (for "g" and "full"). See :doc:`/howto/tune`.
     s : float, default=-1.0
         Where the ramp ends, below 1: an example with a margin below it is an outlier ("nc", "i").
     kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
