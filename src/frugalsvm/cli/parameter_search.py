@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm.cli.catalogue import CATALOGUE, new_estimator
-from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.moments import moments_of, scale_gamma
 
@@ -35,7 +34,7 @@ class Trial(NamedTuple):
 
 def usual_gamma(X: Any, kernel: str = "rbf") -> float:
     """What "scale" is; 1 for columns of text alone."""
-    return scale_gamma(moments_of(X), l1=offers(KERNELS[kernel], "l1")) if X.shape[1] else 1.0
+    return scale_gamma(moments_of(X), KERNELS[kernel]) if X.shape[1] else 1.0
 
 
 def needs_scaling(X: Any) -> bool:

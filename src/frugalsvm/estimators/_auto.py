@@ -6,7 +6,6 @@ import numpy as np
 from scipy.sparse import issparse
 
 from frugalsvm._threads import blas_threads
-from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators._metric import most_rows, some_rows
 from frugalsvm.estimators._validation import gamma_value
@@ -57,4 +56,4 @@ def _given_gamma(estimator: Any, X, kernel: Any) -> float | None:
     metric = estimator.metric_part_
     if metric is not None and metric.gamma > 0 and isinstance(estimator.gamma, str):
         return metric.gamma
-    return None if is_auto(estimator.gamma) else gamma_value(estimator.gamma, X, l1=offers(kernel, "l1"))
+    return None if is_auto(estimator.gamma) else gamma_value(estimator.gamma, X, kernel)

@@ -18,10 +18,10 @@ from frugalsvm._compile import compiled, entry, generic, matrix_product
 from frugalsvm._stored import are_squared_norms, stored
 from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.namespace import HOST
-from frugalsvm.core.blocks import distance_rows, is_of_products
+from frugalsvm.core.blocks import is_of_products, sum_rows
 from frugalsvm.core.fastmath import float64_sum, rows_dot
+from frugalsvm.core.feature_sums import SUMS, rows_sums
 from frugalsvm.core.kernels import kernel_block, pairing_of, values_in_row
-from frugalsvm.core.l1_distances import L1Distances, rows_distances
 from frugalsvm.core.pairing import Products
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER
 from frugalsvm.lowrank.products import BLOCK_ROWS as STEADY_ROWS
@@ -86,7 +86,7 @@ def _kernel_matrix(kernel, landmarks, passes):
 
     def fill(rows):
         if products is None:
-            distance_rows(kernel, exact[rows], exact, matrix[rows])
+            sum_rows(kernel, exact[rows], exact, matrix[rows])
         else:
             kernel_block(kernel, products[rows], norms, norms[rows], matrix[rows])
 
@@ -157,7 +157,7 @@ def kernel_rows(nystroem, X, out, *, steady=False):
     """
     if not isinstance(X, np.ndarray):
         if not is_of_products(nystroem.kernel):
-            return distance_rows(nystroem.kernel, X, nystroem.landmarks, out)
+            return sum_rows(nystroem.kernel, X, nystroem.landmarks, out)
         return _sparse_rows(nystroem, X, out)
     work_space = _work_space(nystroem, STEADY_ROWS if steady else BLOCK_ROWS)
     no_weights = np.empty((0, len(nystroem.landmarks)))
@@ -208,9 +208,9 @@ def _products_with_landmarks(pairing, rows, first, last, landmarks, padded, prod
     _multiply_block(rows, first, last, landmarks, padded, products)
 
 
-@_meet_landmarks.implement(L1Distances)
-def _distances_of_landmarks(pairing, rows, first, last, landmarks, padded, products):
-    rows_distances(rows, first, last, landmarks, padded.reshape(padded.size), products)
+@_meet_landmarks.implement(*SUMS)
+def _sums_with_landmarks(pairing, rows, first, last, landmarks, padded, products):
+    rows_sums(pairing, rows, first, last, landmarks, padded.reshape(padded.size), products)
 
 
 @compiled
