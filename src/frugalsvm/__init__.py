@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from frugalsvm._homes import AUTOMATIC, ESTIMATORS, SEARCHES
+from frugalsvm._homes import AUTOMATIC, ESTIMATORS, FEATURE_MAPS, SEARCHES
 from frugalsvm._version import __version__
 
 if TYPE_CHECKING:
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from frugalsvm.estimators.asset_regressor import ASSETRegressor
     from frugalsvm.estimators.bpa import BPAClassifier
     from frugalsvm.estimators.bsgd import BSGDClassifier
+    from frugalsvm.estimators.feature_maps import FourierMap, NystroemMap
     from frugalsvm.estimators.incremental import IncrementalSVC
     from frugalsvm.estimators.lasvm import LASVMClassifier
     from frugalsvm.estimators.perceptron import BudgetedPerceptron
@@ -29,8 +30,10 @@ __all__ = [
     "BPAClassifier",
     "BSGDClassifier",
     "BudgetedPerceptron",
+    "FourierMap",
     "IncrementalSVC",
     "LASVMClassifier",
+    "NystroemMap",
     "StreamTuner",
     "TVMClassifier",
     "TrackingSVC",
@@ -56,6 +59,7 @@ _HOMES = {
     "warm_up": "frugalsvm.warming",
     **ESTIMATORS,
     **AUTOMATIC,
+    **FEATURE_MAPS,
     **SEARCHES,
 }
 

@@ -26,7 +26,8 @@ def test_fitted_models(rows, name, tmp_path):
     plain = plain_model(model)
     assert plain.kernel == name
     expected = (
-        oracle.value(name, plain.scaled(X), plain.vectors, getattr(model, "gamma_", None)) @ plain.coefficients[0]
+        oracle.value(name, plain.scaled(X), plain.vectors.astype(float), getattr(model, "gamma_", None))
+        @ plain.coefficients[0]
     )
     np.testing.assert_allclose(plain.decision_function(X), expected + plain.intercepts, rtol=1e-9, atol=1e-9)
     assert_same_scores(plain.decision_function(X), scores)

@@ -34,7 +34,7 @@ def choice_of(estimator: Any, X, targets, weights, *, whole: bool) -> Choice | N
     ``targets()`` has signs of classes or values, shape (n_outputs, n). ``whole`` is whether no more rows will come. The
     same rows give the same choice, whatever ``random_state`` is.
     """
-    kernel: Any = KERNELS[estimator.kernel]
+    kernel: Any = KERNELS.get(estimator.kernel)  # None for a function of the user's own
     n_least = LEAST_ROWS if whole else _LEAST_STREAM_ROWS
     if not has_width(kernel) or X.shape[0] < n_least:
         return None

@@ -16,6 +16,7 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.moments import Moments, moments_of, scale_gamma
 from frugalsvm.estimators._tensors import moments_of_tensor, validated_tensor
 from frugalsvm.exceptions import ParameterError
+from frugalsvm.lowrank.own_kernel import OwnKernel
 
 __all__ = [
     "AS_IT_IS",
@@ -187,6 +188,8 @@ def new_kernel(name, gamma, degree, coef0, X):
 
     ``X`` are rows from which gamma is taken, or their `Moments`.
     """
+    if callable(name):
+        return OwnKernel(name)
     check_choice("kernel", name, KERNELS)
     part: Any = KERNELS[name]
     fields, values = part._fields, {}

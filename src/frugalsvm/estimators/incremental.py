@@ -67,7 +67,7 @@ class IncrementalSVC(OnlineClassifier):
     C : float, default=1.0
         Penalty of errors, as in `sklearn.svm.SVC`. To change it later, use `set_C`; if it is set as a parameter, the
         next `partial_fit` moves the model to it first.
-    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
+    kernel : str, default="rbf"
         Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the

@@ -41,7 +41,7 @@ class TrackingSVC(DualClassifier):
         Keep support vectors only (section 5.2): less memory and time, without the guarantee. Needs ``process=True``.
     batch : bool, default=False
         The batch counterpart, for comparison: `fit` first reads all examples, and then makes all steps.
-    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
+    kernel : str, default="rbf"
         Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the

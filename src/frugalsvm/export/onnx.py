@@ -141,14 +141,14 @@ def _kernel_values(graph, model):
         return _laplacian(graph, model)
     if model.kernel in ("chi2", "intersection"):
         return _sum_over_features(graph, model)
+    if model.kernel in ANGLES:
+        return _angles(graph, model)
     # Factors go into the vectors: runtimes merge scalar ones with the product, and keep them as float32 only.
     factor = model.gamma if model.kernel == "poly" else 1.0
     vectors = model.vectors.astype(np.float64)
     vectors = vectors if model.directions is None else vectors @ model.directions
     vectors = factor * vectors / (1.0 if model.scale is None else model.scale)
     products = graph.node("MatMul", _scaled(graph, model, model.mean, None), graph.number("vectors", vectors.T))
-    if model.kernel in ANGLES:
-        return _angles(graph, model, products)
     if model.kernel == "poly":
         base = graph.node("Add", products, graph.number("coef0", model.coef0))
         return graph.node("Pow", base, graph.number("degree", model.degree))
@@ -272,9 +272,11 @@ def _sum_over_features(graph, model):
     return graph.node("Exp", graph.node("Mul", sums, graph.number("minus_gamma", -model.gamma)))
 
 
-def _angles(graph, model, products):
+def _angles(graph, model):
     """Inner products divided by what norms make of them."""
+    model = _without_scalar(model)
     rows = _scaled(graph, model, model.mean, model.scale)
+    products = graph.node("MatMul", rows, graph.number("vectors", model.vectors.T))
     row_norms = graph.node("ReduceSumSquare", rows, axes=[1], keepdims=1)
     norms = graph.number("norms", np.square(model.vectors.astype(np.float64)).sum(axis=1))
     if model.kernel == "cosine":

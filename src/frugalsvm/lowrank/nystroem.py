@@ -23,6 +23,7 @@ from frugalsvm.core.fastmath import float64_sum, rows_dot
 from frugalsvm.core.feature_sums import SUMS, rows_sums
 from frugalsvm.core.kernels import kernel_block, pairing_of, values_in_row
 from frugalsvm.core.pairing import Products
+from frugalsvm.lowrank.own_kernel import OwnKernel
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER
 from frugalsvm.lowrank.products import BLOCK_ROWS as STEADY_ROWS
 from frugalsvm.lowrank.symmetric import cholesky, inverse_of_lower
@@ -82,6 +83,8 @@ def _kernel_matrix(kernel, landmarks, passes):
     """Kernel values between landmarks, and the squared norms of these, in float64."""
     exact = np.ascontiguousarray(landmarks, np.float64)
     norms, matrix = np.square(exact).sum(axis=1), np.empty((len(exact), len(exact)))
+    if isinstance(kernel, OwnKernel):
+        return kernel.matrix(exact), norms
     products = exact @ exact.T if is_of_products(kernel) else None
 
     def fill(rows):
@@ -155,6 +158,8 @@ def kernel_rows(nystroem, X, out, *, steady=False):
 
     ``steady``: in which a row does not depend on its neighbors, see `frugalsvm.lowrank.products`.
     """
+    if isinstance(nystroem.kernel, OwnKernel):
+        return _own_rows(nystroem, X, out)
     if not isinstance(X, np.ndarray):
         if not is_of_products(nystroem.kernel):
             return sum_rows(nystroem.kernel, X, nystroem.landmarks, out)
@@ -164,6 +169,13 @@ def kernel_rows(nystroem, X, out, *, steady=False):
     for start in range(0, len(X), CONVERTED_ROWS):
         rows, target = _as_read_only(X[start : start + CONVERTED_ROWS]), out[start : start + CONVERTED_ROWS]
         _write_values(*nystroem[:3], rows, *work_space, target, no_weights, np.empty((len(rows), 0)))
+    return out
+
+
+def _own_rows(nystroem, X, out):
+    for start in range(0, X.shape[0], CONVERTED_ROWS):
+        rows = X[start : start + CONVERTED_ROWS]
+        out[start : start + CONVERTED_ROWS] = nystroem.kernel.block(rows, nystroem.landmarks)
     return out
 
 
