@@ -8,6 +8,8 @@ from frugalsvm import (
     ASSETRegressor,
     BPAClassifier,
     BSGDClassifier,
+    BSGDOneClassSVM,
+    BSGDRegressor,
     BudgetedPerceptron,
     IncrementalSVC,
     LASVMClassifier,
@@ -29,6 +31,8 @@ ESTIMATORS = [
     TVMClassifier(10, **SEED),
     ASSETClassifier(n_components=16, **SEED),
     ASSETRegressor(n_components=16, **SEED),
+    BSGDOneClassSVM(budget=10, **SEED),
+    BSGDRegressor(budget=10, standardize=False, epsilon=0.1, eta0=3.0, **SEED),
     # Scaling centers dense rows and not sparse ones, so that they are learned otherwise.
     StreamPipeline(BSGDClassifier(budget=10, **SEED), scale=False, warmup_rows=64),
 ]

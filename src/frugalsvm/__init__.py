@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from frugalsvm.estimators.asset_regressor import ASSETRegressor
     from frugalsvm.estimators.bpa import BPAClassifier
     from frugalsvm.estimators.bsgd import BSGDClassifier
+    from frugalsvm.estimators.bsgd_one_class import BSGDOneClassSVM
+    from frugalsvm.estimators.bsgd_regressor import BSGDRegressor
     from frugalsvm.estimators.feature_maps import FourierMap, NystroemMap
     from frugalsvm.estimators.incremental import IncrementalSVC
     from frugalsvm.estimators.lasvm import LASVMClassifier
@@ -29,6 +31,8 @@ __all__ = [
     "AutoSVR",
     "BPAClassifier",
     "BSGDClassifier",
+    "BSGDOneClassSVM",
+    "BSGDRegressor",
     "BudgetedPerceptron",
     "FourierMap",
     "IncrementalSVC",

@@ -100,6 +100,8 @@ NOT_COMPILED = (
     "cli",
     "compat",
     "budgeted/learner.py",
+    "budgeted/one_class.py",
+    "budgeted/post_pass.py",
     "core/capabilities.py",
     "core/metric.py",
     "core/moments.py",

@@ -7,6 +7,8 @@ ESTIMATORS = {
     "ASSETRegressor": "frugalsvm.estimators.asset_regressor",
     "BPAClassifier": "frugalsvm.estimators.bpa",
     "BSGDClassifier": "frugalsvm.estimators.bsgd",
+    "BSGDOneClassSVM": "frugalsvm.estimators.bsgd_one_class",
+    "BSGDRegressor": "frugalsvm.estimators.bsgd_regressor",
     "BudgetedPerceptron": "frugalsvm.estimators.perceptron",
     "IncrementalSVC": "frugalsvm.estimators.incremental",
     "LASVMClassifier": "frugalsvm.estimators.lasvm",

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 
 from frugalsvm.persist import load, save
 
@@ -109,7 +109,7 @@ def _learn(model: Any, X: Any, y: np.ndarray) -> Any:
     """Learn by ``partial_fit`` where there is one."""
     if not hasattr(model, "partial_fit"):
         return model.fit(X, y)
-    return model.partial_fit(X, y) if is_regressor(model) else model.partial_fit(X, y, classes=np.arange(N_CLASSES))
+    return model.partial_fit(X, y, classes=np.arange(N_CLASSES)) if is_classifier(model) else model.partial_fit(X, y)
 
 
 def _batches(n_rows: int) -> Iterator[slice]:
@@ -140,10 +140,10 @@ def check_budget(estimator: Any) -> None:
     """There are never more support vectors than ``budget_`` (or ``budget``) allows, after any number of rows."""
     X, y = _data(estimator)
     model = clone(estimator)
-    if not is_regressor(model):  # several classes may have a budget each
+    if is_classifier(model):  # several classes may have a budget each
         y = y > 0
     for rows in _batches(8):
-        model.partial_fit(X[rows], y[rows], **({} if is_regressor(model) else {"classes": [False, True]}))
+        model.partial_fit(X[rows], y[rows], **({"classes": [False, True]} if is_classifier(model) else {}))
         budget, n_found = getattr(model, "budget_", model.budget), len(model.support_vectors_)
         assert n_found <= budget, f"{n_found} support vectors after {rows.stop} rows, where the budget is {budget}."
 
@@ -193,7 +193,7 @@ def check_bad_input_changes_nothing(estimator: Any) -> None:
     missing = X[128:].copy()
     missing[3, 1] = np.nan
     bad = {"NaN": (missing, y[128:]), "another width": (X[128:, :-1], y[128:])}
-    if not is_regressor(model) and getattr(model, "new_classes", "error") == "error":
+    if is_classifier(model) and getattr(model, "new_classes", "error") == "error":
         bad["an unknown label"] = (X[128:], np.where(y[128:] == 0, N_CLASSES + 4, y[128:]))
     for what, (rows, targets) in bad.items():
         try:

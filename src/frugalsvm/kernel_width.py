@@ -33,6 +33,7 @@ class Choice(NamedTuple):
     gamma: float  # the best one for ridge machines with some hundred landmarks
     C: float  # the penalty of errors that corresponds to the ridge, as in `SVC`
     is_clean: bool  # whether the smallest ridge was the best: labels are hardly noisy
+    error: float  # mean squared error on rows that were not fitted, of a standardized target
 
 
 def has_width(kernel: Any) -> bool:
@@ -60,16 +61,17 @@ def choice_for(kernel: Any, rows: Rows, gamma: float | None = None) -> Choice:
     usual = scale_gamma(moments_of(fitted.X), kernel) if gamma is None else gamma
     found: dict[float, list[float]] = {}
 
-    def error(factor: float) -> float:
+    def error_at(factor: float) -> float:
         if factor not in found:
             found[factor] = _errors(kernel(gamma=factor * usual), fitted, judges)
         return min(found[factor])
 
-    best = _descended(error) if gamma is None else 1.0
-    error(best)
+    best = _descended(error_at) if gamma is None else 1.0
+    error_at(best)
     errors = found[best]
     ridge = max(ridge for ridge, each in zip(_RIDGES, errors, strict=True) if each <= _SAME_RIDGE * min(errors))
-    return Choice(best * usual, 1.0 / (ridge * len(fitted.X)), errors[0] == min(errors))
+    error = min(errors) / fitted.targets.shape[1]
+    return Choice(best * usual, 1.0 / (ridge * len(fitted.X)), errors[0] == min(errors), error)
 
 
 def _descended(error: Any) -> float:

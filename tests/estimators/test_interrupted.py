@@ -11,6 +11,7 @@ from frugalsvm import (
     ASSETClassifier,
     ASSETRegressor,
     BSGDClassifier,
+    BSGDRegressor,
     BudgetedPerceptron,
     LASVMClassifier,
     TrackingSVC,
@@ -38,6 +39,7 @@ ESTIMATORS = {
     "tvm": TVMClassifier(budget=20, random_state=0),
     "asset": ASSETClassifier(n_components=16, random_state=0),
     "regressor": ASSETRegressor(n_components=16, random_state=0),
+    "bsgd-regressor": BSGDRegressor(budget=20, random_state=0),
 }
 
 

@@ -12,6 +12,7 @@ from frugalsvm import (
     ASSETRegressor,
     BPAClassifier,
     BSGDClassifier,
+    BSGDRegressor,
     BudgetedPerceptron,
     IncrementalSVC,
     LASVMClassifier,
@@ -32,6 +33,7 @@ MODELS = [
     TVMClassifier(10, **SEED),
     ASSETClassifier(n_components=16, **SEED),
     ASSETRegressor(n_components=16, **SEED),
+    BSGDRegressor(budget=10, **SEED),
     StreamTuner(BSGDClassifier(budget=10, **SEED), {"alpha": [1e-4, 1e-2]}, random_state=0),
 ]
 

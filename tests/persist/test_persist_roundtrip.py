@@ -16,6 +16,7 @@ from frugalsvm import (
     ASSETRegressor,
     BPAClassifier,
     BSGDClassifier,
+    BSGDRegressor,
     BudgetedPerceptron,
     IncrementalSVC,
     LASVMClassifier,
@@ -102,7 +103,8 @@ def test_every_variant_goes_on_bit_for_bit(name, n_classes, tmp_path):
 def test_every_estimator_of_the_package_is_tested():
     homes = ("frugalsvm.estimators.", "frugalsvm.stream_search.")
     estimators = {name for name, home in HOMES.items() if home.startswith(homes)}
-    assert {type(model).__name__ for model in (*MODELS.values(), *RARE.values())} | {"ASSETRegressor"} == estimators
+    classifiers = {type(model).__name__ for model in (*MODELS.values(), *RARE.values())}
+    assert classifiers | {"ASSETRegressor", "BSGDOneClassSVM", "BSGDRegressor"} == estimators
     assert estimators == {name for name in frugalsvm.__all__ if hasattr(getattr(frugalsvm, name), "partial_fit")}
 
 
@@ -128,6 +130,22 @@ class TestRegressor:
         for each in (model, copy):
             each.partial_fit(X[60:], X[60:, 0])
         assert same_file(model, copy, tmp_path)
+
+    @pytest.mark.parametrize("options", [{}, {"loss": "quantile", "quantiles": [0.1, 0.9]}], ids=["one", "several"])
+    def test_a_budgeted_one_goes_on(self, options, tmp_path):
+        X, _ = blobs(100, 3, 2, seed=2)
+        model = BSGDRegressor(budget=10, gamma=0.3, random_state=0, **options).partial_fit(X[:60], 100 * X[:60, 0])
+        save(model, tmp_path / "model.frugal")
+        copy = load(tmp_path / "model.frugal")
+        np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+        for each in (model, copy):
+            each.partial_fit(X[60:], 100 * X[60:, 0])
+        assert same_file(model, copy, tmp_path)
+        save(model, tmp_path / "small.frugal", for_prediction=True)
+        small = load(tmp_path / "small.frugal")
+        np.testing.assert_allclose(small.predict(X), model.predict(X), rtol=1e-12)
+        with pytest.raises(ValueError, match="cannot learn on"):
+            small.partial_fit(X, X[:, 0])
 
     def test_path_of_a_fit(self, tmp_path):
         X, _ = blobs(100, 3, 2, seed=2)

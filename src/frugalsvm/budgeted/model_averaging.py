@@ -40,6 +40,7 @@ __all__ = [
     "SHRINK",
     "at_clock",
     "combined",
+    "kernel_values",
     "mean_coefficients",
     "merged_down",
     "projected_down",
@@ -236,8 +237,8 @@ def merged_down(kernel, loss, whole, budget):
     rows, coef = _rows_and_coefficients(whole)
     _merge_down(loss, kernel, whole, new_workspace(whole), budget)
     merged, found = _rows_and_coefficients(whole)
-    gram = _kernel_matrix(kernel, merged, merged)
-    missing = _kernel_matrix(kernel, merged, rows) @ coef - gram @ found
+    gram = kernel_values(kernel, merged, merged)
+    missing = kernel_values(kernel, merged, rows) @ coef - gram @ found
     gram[np.diag_indices_from(gram)] += _DAMPING
     return _cut(kernel, whole, np.arange(len(merged)), found + np.linalg.solve(gram, missing), budget)
 
@@ -259,9 +260,9 @@ def projected_down(kernel, loss, whole, budget):
 
 def _projection(kernel, basis, rows, coef):
     """Coefficients of the function in the span of ``basis`` that is nearest to an expansion (6.3)."""
-    gram = _kernel_matrix(kernel, basis, basis)
+    gram = kernel_values(kernel, basis, basis)
     gram[np.diag_indices_from(gram)] *= 1.0 + _RIDGE
-    return np.linalg.solve(gram, _kernel_matrix(kernel, basis, rows) @ coef)
+    return np.linalg.solve(gram, kernel_values(kernel, basis, rows) @ coef)
 
 
 def removed_down(kernel, loss, whole, budget):
@@ -291,7 +292,7 @@ def _rows_and_coefficients(model):
     return model.rows[: int(model.counts[0]["n_slots"])].astype(np.float64), coefficients(model)
 
 
-def _kernel_matrix(kernel, A, B):
+def kernel_values(kernel, A, B):
     """Kernel values in float64."""
     if not isinstance(kernel, RBF):
         return kernel_matrix(kernel, A, B)
@@ -302,13 +303,13 @@ def _kernel_matrix(kernel, A, B):
 
 
 def _squared_norm(kernel, rows, coef):
-    return float(np.einsum("io,io->", coef, _kernel_matrix(kernel, rows, rows) @ coef))
+    return float(np.einsum("io,io->", coef, kernel_values(kernel, rows, rows) @ coef))
 
 
 def _distance(kernel, rows, coef, model):
     """Norm of the difference between an expansion and a model, and the squared norm of the model."""
     own_rows, own_coef = _rows_and_coefficients(model)
     inside = _squared_norm(kernel, own_rows, own_coef)
-    mixed = float(np.einsum("io,io->", own_coef, _kernel_matrix(kernel, own_rows, rows) @ coef))
+    mixed = float(np.einsum("io,io->", own_coef, kernel_values(kernel, own_rows, rows) @ coef))
     squared = _squared_norm(kernel, rows, coef) - 2.0 * mixed + inside
     return float(np.sqrt(max(squared, 0.0))), inside

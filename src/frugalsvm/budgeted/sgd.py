@@ -29,10 +29,10 @@ from frugalsvm.core.expansion import (
     resized,
 )
 from frugalsvm.core.lookahead import example_norm, load, rescale, touch, write_example
-from frugalsvm.core.losses import margin_of, update_direction
 from frugalsvm.core.predict import score_example
-from frugalsvm.core.schedules import advance, may_fold, step_size
+from frugalsvm.core.schedules import advance, may_fold
 from frugalsvm.core.sources import new_source, rows_at_a_time
+from frugalsvm.core.updates import update_of
 from frugalsvm.core.workspace import new_workspace
 
 __all__ = ["Parts", "learn", "run"]
@@ -91,15 +91,14 @@ def _step(parts, source, i, label, weight, expansion, work):
     """One example of Algorithm 1."""
     score_example(parts.kernel, source, i, expansion, work)
     scalars, counts = expansion.scalars, expansion.counts
-    raw_margin, rival = margin_of(parts.loss, work.scores, label)
-    margin = scalars[0]["scale"] * raw_margin
     counts[0]["n_seen"] += 1
-    eta, scalars[0]["scale"], raw_step = advance(parts.schedule, counts[0]["n_seen"], scalars[0]["scale"])
+    before = scalars[0]["scale"]
+    eta, scale, raw_step = advance(parts.schedule, counts[0]["n_seen"], before)
+    scalars[0]["scale"] = scale
     norm = example_norm(source, i)
-    size = step_size(parts.schedule, parts.kernel, margin, norm, weight, scalars[0]["scale"], raw_step)
-    if size > 0.0:
-        update_direction(parts.loss, label, rival, work.direction)
-        _learn(parts, source, i, expansion, work, size, eta)
+    factor = update_of(parts.loss, parts.schedule, parts.kernel, label, norm, weight, before, scale, raw_step, work)
+    if factor > 0.0:
+        _learn(parts, source, i, expansion, work, factor, eta)
     else:
         pass_by(parts.policy, parts.kernel, label, expansion, work)
     if counts[0]["n_seen"] > scalars[0]["averaged_from"]:
@@ -113,13 +112,15 @@ def _step(parts, source, i, label, weight, expansion, work):
 def run(parts, source, labels, weights, start, block_rows, expansion, work):
     """Learn the examples from position ``start``, with labels and weights in order; returns the position reached.
 
-    That is the end, unless the store has no free slot left (without a budget): then give it more and go on.
+    Labels are indices of classes, or targets: a row of them for each example. The position reached is the end, unless
+    the store has no free slot left (without a budget): then give it more and go on.
     """
     capacity = expansion.rows.shape[0]
     weighted = weights.size > 0
-    while start < labels.size and expansion.counts[0]["n_slots"] < capacity:
+    n_rows = labels.shape[0]
+    while start < n_rows and expansion.counts[0]["n_slots"] < capacity:
         # Blocks end at multiples of their length, also after one that ended early: see BLOCK_ROWS.
-        stop = start + load(source, start, smaller(block_rows - start % block_rows, labels.size - start), expansion)
+        stop = start + load(source, start, smaller(block_rows - start % block_rows, n_rows - start), expansion)
         first = start
         while start < stop and expansion.counts[0]["n_slots"] < source.state[0]["room"]:
             weight = weights[start] if weighted else 1.0

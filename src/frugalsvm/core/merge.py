@@ -44,6 +44,8 @@ import numpy as np
 from frugalsvm._compile import compiled, generic, inlined, larger, separate, smaller
 from frugalsvm.core.fastmath import CHUNK, LOG2E, exp2_nonpositive, first_argmax, maximum
 from frugalsvm.core.losses import BinaryHinge, MulticlassHinge
+from frugalsvm.core.one_class import OneClass
+from frugalsvm.core.residuals import Residual, Residuals
 
 __all__ = [
     "best_partner",
@@ -224,12 +226,12 @@ def _search(loss, n_outputs, coef, sizes, kernel_values, m, n_slots, overlaps, c
     return best, best_h, least
 
 
-@_rough_cosine.implement(BinaryHinge)
+@_rough_cosine.implement(BinaryHinge, OneClass, Residual)
 def _rough_cosine_one_output(loss, overlaps, A, B, j):
     return 1.0
 
 
-@_candidates.implement(BinaryHinge)
+@_candidates.implement(BinaryHinge, OneClass, Residual)
 def _candidates_one_output(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness):
     zero, out = closeness.dtype.type(0.0), closeness.dtype.type(_OUT)
     sign = weights[0, m]
@@ -240,7 +242,7 @@ def _candidates_one_output(loss, coef, weights, sizes, kernel_values, m, n_slots
     return first_argmax(closeness, n_slots)
 
 
-@best_partner.implement(BinaryHinge)
+@best_partner.implement(BinaryHinge, OneClass, Residual)
 def _best_partner_one_output(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness):
     first = _candidates(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness)
     if closeness[first] < 0.0:
@@ -261,12 +263,12 @@ def _nearest_of_other_sign(A, kernel_values, m, n_slots):
     return best, 0.0, A * larger(1.0 - kappa * kappa, 0.0)
 
 
-@_rough_cosine.implement(MulticlassHinge)
+@_rough_cosine.implement(MulticlassHinge, Residuals)
 def _rough_cosine_many_outputs(loss, overlaps, A, B, j):
     return smaller(larger(overlaps[j] / np.sqrt(A * B), 0.0), 1.0)
 
 
-@_candidates.implement(MulticlassHinge)
+@_candidates.implement(MulticlassHinge, Residuals)
 def _candidates_many_outputs(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness):
     for j in range(n_slots):
         overlaps[j] = 0.0
@@ -290,7 +292,7 @@ def _candidates_many_outputs(loss, coef, weights, sizes, kernel_values, m, n_slo
     return first
 
 
-@best_partner.implement(MulticlassHinge)
+@best_partner.implement(MulticlassHinge, Residuals)
 def _best_partner_many_outputs(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness):
     first = _candidates(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness)
     return _search(loss, loss.n_outputs, coef, sizes, kernel_values, m, n_slots, overlaps, closeness, first)

@@ -17,9 +17,9 @@ from frugalsvm.core.moments import moments_of
 from frugalsvm.core.origin import origin_of_moments
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._auto import chooses, is_auto
-from frugalsvm.estimators._base import KernelEstimator
 from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators._calibrated import n_held_out
+from frugalsvm.estimators._kernel_model import KernelEstimator
 from frugalsvm.estimators._maps import check_map, landmark_rows
 from frugalsvm.estimators._metric import check_metric, most_rows
 from frugalsvm.estimators._origin import absolute_rows

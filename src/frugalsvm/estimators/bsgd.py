@@ -1,44 +1,24 @@
 """Budgeted stochastic gradient descent as a scikit-learn classifier."""
 
-import numpy as np
-from sklearn.utils.validation import check_is_fitted
-
-from frugalsvm.arrays.namespace import arrays_on
-from frugalsvm.budgeted.device_blocks import learn_by_blocks
-from frugalsvm.budgeted.learner import Learner
-from frugalsvm.budgeted.maintenance import POLICIES, new_policy
-from frugalsvm.budgeted.norm_constraint import Ball, Unconstrained
-from frugalsvm.budgeted.policy import Unlimited, few_slots, has_room
 from frugalsvm.budgeted.projection import frozen
-from frugalsvm.budgeted.sgd import Parts, learn
-from frugalsvm.core.capabilities import check_kernel, kernels_that_offer, needs_of
 from frugalsvm.core.expansion import (
-    averaged_coefficients,
-    coefficients,
-    moved_rows,
-    new_expansion,
     restart_average,
 )
-from frugalsvm.core.kernels import KERNELS
-from frugalsvm.core.losses import MARGIN, hinge_for
+from frugalsvm.core.losses import hinge_for
 from frugalsvm.core.outputs import n_outputs_for, with_classes
-from frugalsvm.core.schedules import LEARNERS, new_schedule
+from frugalsvm.core.schedules import LEARNERS
 from frugalsvm.estimators._auto import is_auto
-from frugalsvm.estimators._base import bytes_per_slot
+from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
 from frugalsvm.estimators._calibrated import check_calibrate
-from frugalsvm.estimators._metric import check_metric
 from frugalsvm.estimators._saved import (
     CLASSIFIER,
     HAS_BUDGET,
     OPTIONAL,
     check_loaded_parameters,
     expansion_is_sound,
-    kept_for_prediction,
-    trimmed,
 )
-from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
-from frugalsvm.estimators.learner import FIRST_SLOTS, BudgetedClassifier
-from frugalsvm.exceptions import ParameterError
+from frugalsvm.estimators._validation import check_choice
+from frugalsvm.estimators.learner import BudgetedClassifier
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import is_positive, part
 
@@ -50,15 +30,10 @@ _USUAL_ALPHA = 1e-4  # of streams, whose length is not known
 
 
 def _is_sound(model):
-    return has_room(model._policy, model._expansion) and expansion_is_sound(model)
+    return has_room_to_learn(model) and expansion_is_sound(model)
 
 
-def _prediction_state(model):
-    expansion = trimmed(model._expansion, model._coefficients())
-    return {**kept_for_prediction(model), "_expansion": expansion, "_policy": Unlimited()}
-
-
-class BSGDClassifier(BudgetedClassifier):
+class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
     """Kernel SVM trained by stochastic gradient descent with a fixed number of support vectors.
 
     Reads examples one at a time, in one pass or several, and keeps at most ``budget`` support vectors: time per
@@ -186,9 +161,8 @@ class BSGDClassifier(BudgetedClassifier):
 
     _saved = Saved(
         {**CLASSIFIER, **HAS_BUDGET, "_expansion": part("expansion"), "_policy": part("policy")},
-        {**OPTIONAL, "alpha_": is_positive}, _is_sound, check_loaded_parameters, _prediction_state,
+        {**OPTIONAL, "alpha_": is_positive}, _is_sound, check_loaded_parameters, prediction_state,
     )  # fmt: skip
-    _changed_in_place = ("_expansion", "_policy")
 
     def __init__(
         self,
@@ -243,22 +217,9 @@ class BSGDClassifier(BudgetedClassifier):
 
     def _check_params(self):
         check_choice("learner", self.learner, LEARNERS)
-        check_choice("maintenance", self.maintenance, POLICIES)
         check_choice("new_classes", self.new_classes, ("error", "grow"))
-        check_choice("kernel", self.kernel, KERNELS)
-        check_metric(self.metric, self.kernel)
         check_calibrate(self.calibrate)
-        self._check_schedule()
-        if self.budget is not None:
-            self._check_policy()
-        if self.radius is not None:
-            check_positive("radius", self.radius)
-        slots_for_budget(self.budget, 1)
-        if self.average == "post" and self.budget is None:
-            raise ValueError("average='post' needs a budget; without one use average=True.")
-        check_count("max_iter", self.max_iter)
-        if not (self.average == "post" or (isinstance(self.average, int | np.integer) and self.average >= 0)):
-            raise ParameterError("average", self.average, "True, False, a number of examples or 'post'")
+        self._check_machine()
 
     @property
     def _alpha(self):
@@ -274,53 +235,9 @@ class BSGDClassifier(BudgetedClassifier):
         else:
             self.alpha_ = max((_CLEAN_ALPHA_ROWS if choice.is_clean else _ALPHA_ROWS) / n_rows, _LEAST_ALPHA)
 
-    def _check_schedule(self):
-        schedule = LEARNERS[self.learner]
-        if "lam" in schedule._fields:
-            check_positive("alpha", self._alpha)
-        if "eta0" in schedule._fields:
-            check_positive("eta0", self.eta0)
-        if getattr(schedule, "needs_small_steps", False) and self._alpha * self.eta0 >= 1:
-            product = f"{self._alpha * self.eta0:g}"
-            raise ValueError(f"alpha * eta0 must be below 1 for learner={self.learner!r}, but it is {product}.")
-
-    def _check_policy(self):
-        """Refuse a policy that the kernel does not go with, or the device."""
-        policy = POLICIES[self.maintenance]
-        check_kernel("maintenance", self.maintenance, needs_of(policy), self.kernel, self._other_policies)
-        if arrays_on(self.device).is_torch and not few_slots(policy):
-            able = [name for name, part in POLICIES.items() if few_slots(part)]
-            raise ValueError(
-                f"maintenance={self.maintenance!r} is for device='cpu', not {self.device!r}; "
-                f"use maintenance={_either(able)}."
-            )
-
-    def _other_policies(self):
-        able = [name for name, part in POLICIES.items() if self.kernel in kernels_that_offer(needs_of(part))]
-        return f"use maintenance={_either(able)}, or budget=None"
-
     def _empty(self, n_features, dtype, classes, random_state):
-        n_outputs = n_outputs_for(len(classes))
-        budget = slots_for_budget(self.budget, bytes_per_slot(n_features, n_outputs, dtype))
-        average_from = None
-        if self.average is not False:
-            average_from = 0 if self.average is True or self.average == "post" else int(self.average)
-        n_slots = FIRST_SLOTS if budget is None else budget + 1
-        self._expansion = new_expansion(n_slots, n_features, n_outputs, dtype, average_from)
-        self._policy = new_policy(self.maintenance, budget)
-        self.budget_ = budget
+        self._empty_store(n_features, n_outputs_for(len(classes)), dtype, self.average is not False)
         self.classes_ = classes
-
-    @property
-    def state(self):
-        return self._expansion
-
-    @property
-    def learners(self):
-        return [Learner(self._parts(), self._expansion)]
-
-    def set_learner(self, k, learner):
-        self._policy, self._expansion = learner.parts.policy, learner.expansion
 
     def _set_classes(self, classes):
         """Give the model outputs for new classes, if there are any."""
@@ -329,31 +246,8 @@ class BSGDClassifier(BudgetedClassifier):
                 self._expansion = with_classes(self._expansion, self.classes_, classes)
             self.classes_ = classes
 
-    def _move_rows(self, shift):
-        self._expansion = moved_rows(self._expansion, shift)
-
-    def _parts(self, policy=None):
-        values = {"lam": self._alpha, "eta0": self.eta0, "free": self.radius is None, "margin": MARGIN}
-        return Parts(
-            loss=hinge_for(self._expansion.n_outputs),
-            kernel=self._kernel,
-            schedule=new_schedule(LEARNERS[self.learner], **values),
-            policy=self._policy if policy is None else policy,
-            ball=Unconstrained() if self.radius is None else Ball(float(self.radius)),
-        )
-
-    def _learn(self, X, labels, weights, order, policy=None):
-        parts, arrays = self._parts(policy), arrays_on(self.device)
-        with self._products_with(len(self._expansion.rows)):
-            # The last pass of average="post" changes the coefficients of all vectors, too.
-            if arrays.is_torch and few_slots(parts.policy):
-                _, self._expansion = learn_by_blocks(arrays, parts, self._expansion, X, labels, weights, order)
-            else:
-                _, self._expansion = learn(parts, self._expansion, X, labels, weights, order)
-
-    def _scores(self, X):
-        arrays = arrays_on(self.device)
-        return self._device_scores(X, arrays) if arrays.is_torch else super()._scores(X)
+    def _loss(self):
+        return hinge_for(self._expansion.n_outputs)
 
     @property
     def _judges_on_its_way(self):
@@ -366,20 +260,3 @@ class BSGDClassifier(BudgetedClassifier):
             order = self._order(X.shape[0], random_state)
             self._learn(X, labels, weights, order, frozen(self._kernel, self._expansion))
             self.n_iter_ += 1
-
-    # --- what was learned ---------------------------------------------------------------------------------
-
-    def _coefficients(self):
-        averaged = self._expansion.coef.shape[0] > self._expansion.n_outputs
-        return (averaged_coefficients if averaged else coefficients)(self._expansion)
-
-    @property
-    def gradient_error_(self):
-        """Mean of ``||Delta_t|| / eta_t`` over the examples."""
-        check_is_fitted(self)
-        return float(self._expansion.scalars[0]["error_sum"] / max(self._expansion.counts[0]["n_seen"], 1))
-
-
-def _either(names):
-    """'merge' or 'remove'"""
-    return " or ".join(map(repr, sorted(names)))

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._threads import Threads, blas_threads, thread_count
 from frugalsvm.arrays.sources import dense_rows
-from frugalsvm.estimators._base import KernelEstimator
+from frugalsvm.estimators._kernel_model import KernelEstimator
 from frugalsvm.estimators._maps import check_map, landmark_rows
 from frugalsvm.estimators._origin import absolute_rows
 from frugalsvm.estimators._unchanged import unchanged_on_error

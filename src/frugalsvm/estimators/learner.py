@@ -31,7 +31,8 @@ from frugalsvm.core.losses import hinge_for
 from frugalsvm.core.moments import Moments, moments_of
 from frugalsvm.core.origin import origin_of_moments
 from frugalsvm.core.outputs import binary_labels, joined, n_outputs_for, signs
-from frugalsvm.estimators._base import OnlineClassifier, bytes_per_slot, expansion_bytes
+from frugalsvm.estimators._base import OnlineClassifier
+from frugalsvm.estimators._kernel_model import FIRST_SLOTS, bytes_per_slot, expansion_bytes
 from frugalsvm.estimators._saved import (
     CLASSIFIER,
     HAS_BUDGET,
@@ -45,9 +46,7 @@ from frugalsvm.estimators._validation import slots_for_budget
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import parts
 
-__all__ = ["FIRST_SLOTS", "BudgetedClassifier", "OneVsRestLearners", "SomeRows", "Survey", "begin"]
-
-FIRST_SLOTS = 256  # room to begin with where there is no budget
+__all__ = ["BudgetedClassifier", "OneVsRestLearners", "SomeRows", "Survey", "begin"]
 
 
 class Survey(Protocol):

@@ -284,9 +284,6 @@ class TVMClassifier(OnlineClassifier):
     def _coefficients(self):
         return coefficients(self._expansion)
 
-    def _scorer(self):
-        return super()._scorer()._replace(bias=self.intercept_)
-
     @property
     def intercept_(self):
         """The bias of each output."""

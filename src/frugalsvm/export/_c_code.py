@@ -29,7 +29,7 @@ WHAT_PREDICT_RETURNS = {
     "sign": _OF_A_CLASS,
     "argmax": _OF_A_CLASS,
     "votes": _OF_A_CLASS,
-    "value": "The predicted number.",
+    "value": "The predicted number; of several outputs, the first.",
 }
 
 

@@ -31,8 +31,9 @@ def to_c(
 
     They define ``int <name>_predict(const float *x)``, the index of the predicted class in the table ``<name>_labels``,
     and ``void <name>_decision(const float *x, float *scores)``, what `decision_function` returns. For a regressor
-    ``<name>_predict`` returns the predicted number. Probabilities are left out. The functions take no memory but a few
-    numbers of the stack, and may be called from several threads.
+    ``<name>_predict`` returns the predicted number, and ``<name>_decision`` all of them where outputs are several.
+    Probabilities are left out. The functions take no memory but a few numbers of the stack, and may be called from
+    several threads.
 
     Parameters
     ----------

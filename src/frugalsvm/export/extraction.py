@@ -23,7 +23,9 @@ from frugalsvm.core.kernels import (
 )
 from frugalsvm.core.metric import Directions, Factors, Metric, mapped, out_of_metric
 from frugalsvm.estimators._asset import LowRankMachine
-from frugalsvm.estimators._base import OnlineClassifier
+from frugalsvm.estimators._kernel_model import ExpansionModel
+from frugalsvm.estimators.bsgd_one_class import BSGDOneClassSVM
+from frugalsvm.estimators.bsgd_regressor import BSGDRegressor
 from frugalsvm.estimators.incremental import IncrementalSVC
 from frugalsvm.export.models import PlainModel
 from frugalsvm.lowrank.fourier import DenseFourier, StructuredFourier, hadamard
@@ -81,7 +83,7 @@ def plain_model(estimator: Any) -> PlainModel:
         return _of_stream_pipeline(estimator)
     if isinstance(estimator, LowRankMachine):
         return _of_low_rank(estimator)
-    if isinstance(estimator, OnlineClassifier):
+    if isinstance(estimator, ExpansionModel):
         return _of_expansion(estimator)
     what = type(estimator).__name__ if isinstance(estimator, BaseEstimator) else repr(estimator)
     raise TypeError(f"Only fitted estimators of frugalsvm can be exported, not {what}.")
@@ -132,15 +134,19 @@ def _of_stream_pipeline(pipeline):
 
 def _of_expansion(estimator):
     check_is_fitted(estimator)
-    classes = estimator.classes_
-    if len(classes) < 2:
+    classes = getattr(estimator, "classes_", None)
+    if classes is not None and len(classes) < 2:
         raise ValueError(f"The model has seen one class only, {classes.tolist()[0]!r}: there is nothing to export yet.")
+    if isinstance(estimator, BSGDRegressor) and estimator.sorts_predictions:
+        raise ValueError("Sorted quantiles cannot be exported: set non_crossing=False, and sort the scores.")
     vectors, coefficients = estimator.support_rows().copy(), estimator.dual_coef_
-    decision = _decision_for(classes)
+    decision = "value" if classes is None else _decision_for(classes)
     if isinstance(estimator, IncrementalSVC) and decision == "argmax":
         decision = "votes"
-    dtype = estimator.row_dtype_
-    model = _of_kernel(estimator.kernel_, vectors, coefficients, estimator.intercept_, decision, classes, dtype)
+    intercepts, dtype = estimator.intercept_, estimator.row_dtype_
+    if isinstance(estimator, BSGDOneClassSVM):
+        intercepts = intercepts - estimator.offset_  # outliers are below zero
+    model = _of_kernel(estimator.kernel_, vectors, coefficients, intercepts, decision, classes, dtype)
     return _for_rows_as_they_are(model, estimator)
 
 

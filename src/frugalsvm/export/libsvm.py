@@ -233,6 +233,11 @@ def _shape_of(model: PlainModel) -> _Shape:
     if model.kernel == "fourier":
         raise ValueError("LIBSVM has no random Fourier features: use feature_map='nystroem', or export to ONNX or C.")
     if model.decision == "value":
+        if len(model.coefficients) > 1:
+            n_outputs = len(model.coefficients)
+            raise ValueError(
+                f"LIBSVM has regressions with one output, and this one has {n_outputs}: export it to ONNX or C."
+            )
         return _Shape(model.vectors, model.coefficients, -model.intercepts, None)
     if model.classes is None or model.decision == "argmax":
         raise ValueError(

@@ -108,7 +108,8 @@ class _Graph:
     def finished(self, model):
         helper = self.onnx.helper
         inputs = [helper.make_tensor_value_info("X", self.number_type, ["n", model.n_features])]
-        shape = ["n"] if model.decision in ("sign", "value") else ["n", len(model.classes)]
+        columns = model.coefficients if model.classes is None else model.classes
+        shape = ["n"] if _has_one_score(model) else ["n", len(columns)]
         outputs = [helper.make_tensor_value_info("scores", self.number_type, shape)]
         if model.decision != "value":
             label_type = getattr(self.onnx.TensorProto, _LABEL_TYPES[labels_of(model)[0]])
@@ -119,14 +120,19 @@ class _Graph:
         return helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION, **made_by)
 
 
+def _has_one_score(model):
+    return model.decision in ("sign", "value") and len(model.coefficients) == 1
+
+
 def _write_scores(graph, model):
-    last = "scores" if model.decision == "argmax" else None
+    in_columns = model.decision == "argmax" or (model.decision == "value" and not _has_one_score(model))
+    last = "scores" if in_columns else None
     values = _kernel_values(graph, model)
     products = graph.node("MatMul", values, graph.number("coefficients", model.coefficients.T))
     values = graph.node("Add", products, graph.number("intercepts", model.intercepts), name=last)
     if model.decision == "votes":
         _write_votes(graph, model, values)
-    elif model.decision != "argmax":
+    elif not in_columns:
         axis = graph.constant(graph.onnx.numpy_helper.from_array(np.array([1], np.int64), "axis"))
         graph.node("Squeeze", values, axis, name="scores")
 

@@ -1,0 +1,69 @@
+"""Targets of regression: checked, and on a scale of their own, so that steps and tolerances suit all of them."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import _check_sample_weight, check_array, check_consistent_length
+
+from frugalsvm._stored import stored
+from frugalsvm.arrays.namespace import on_host
+
+__all__ = ["TargetScale", "checked_targets", "checked_weights", "scale_of"]
+
+
+@stored("target-scale", arrays={"center": "d o", "spread": "d o"})
+class TargetScale(NamedTuple):
+    """Where the targets of each output are, and how far apart: outputs of the model are in these units."""
+
+    center: np.ndarray
+    spread: np.ndarray
+
+    def is_sound(self, sizes) -> bool:
+        """Whether standardized targets can be had."""
+        return bool((self.spread > 0).all())
+
+    def standardized(self, targets: np.ndarray) -> np.ndarray:
+        """Targets (n, 1) or (n, n_outputs) in units of the model, (n, n_outputs)."""
+        return np.ascontiguousarray((targets - self.center) / self.spread)
+
+    @property
+    def without_spread(self) -> "TargetScale":
+        """For a model whose coefficients are in units of the targets."""
+        return TargetScale(self.center.copy(), np.ones_like(self.spread))
+
+
+def checked_targets(name: str, y: Any, X: Any) -> tuple[np.ndarray, bool]:
+    """Finite targets as (n, n_targets), and whether they came in columns."""
+    if y is None:
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    y = check_array(on_host(y), ensure_2d=False, dtype=np.float64, input_name="y")
+    check_consistent_length(X, y)
+    if y.ndim not in (1, 2):
+        raise ValueError(f"y has {y.ndim} dimensions: pass a target, or several in columns, for each row.")
+    return y.reshape(len(y), -1), y.ndim == 2
+
+
+def checked_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
+    """Weight of every example, or None where all are 1."""
+    if sample_weight is None:
+        return None
+    return _check_sample_weight(on_host(sample_weight), X, dtype=np.float64, ensure_non_negative=True)
+
+
+def scale_of(targets: np.ndarray, weights: np.ndarray | None, quantiles: np.ndarray | None) -> TargetScale:
+    """The scale of the first targets (n, n_targets): their means, or their quantiles; and standard deviations."""
+    weights = np.ones(len(targets)) if weights is None or not weights.any() else weights
+    mean = np.average(targets, axis=0, weights=weights)
+    spread = np.sqrt(np.average(np.square(targets - mean), axis=0, weights=weights))
+    tiny = 1e-12 * np.abs(mean)  # a constant is not always computed as one
+    spread = np.where(spread > tiny, spread, 1.0)
+    if quantiles is None:
+        return TargetScale(mean, spread)
+    center = _weighted_quantiles(targets[:, 0], weights, quantiles)
+    return TargetScale(center, np.repeat(spread, len(quantiles)))
+
+
+def _weighted_quantiles(values: np.ndarray, weights: np.ndarray, quantiles: np.ndarray) -> np.ndarray:
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(weights[order])
+    return values[order[np.minimum(np.searchsorted(below, quantiles * below[-1]), len(values) - 1)]]

@@ -1,0 +1,314 @@
+"""A one-class SVM on a budget as a scikit-learn outlier detector."""
+
+import numpy as np
+from sklearn.base import OutlierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from frugalsvm.budgeted.one_class import learn_watching, new_window, offset_of, p_values_of, refill, threshold_of
+from frugalsvm.core.one_class import OneClass
+from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
+from frugalsvm.estimators._progress import begin_callbacks, check_verbose, end_callbacks, following, with_callbacks
+from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
+from frugalsvm.estimators._targets import checked_weights
+from frugalsvm.estimators._unchanged import unchanged_on_error
+from frugalsvm.estimators._validation import check_count, check_positive
+from frugalsvm.estimators._writable import forget_learned, prepare_to_learn
+from frugalsvm.exceptions import ParameterError
+from frugalsvm.persist.savable import Saved
+from frugalsvm.persist.values import integer, part
+
+__all__ = ["BSGDOneClassSVM"]
+
+_ROWS_AT_A_TIME = 2**13  # of a pass in random order
+
+
+def _is_sound(model):
+    return has_room_to_learn(model) and expansion_is_sound(model, 1)
+
+
+def _prediction_state(model):
+    return {**prediction_state(model), "_window": model._window}
+
+
+class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
+    """Novelty detection on a stream: a one-class SVM with a fixed number of support vectors.
+
+    Reads rows one at a time and keeps at most ``budget`` support vectors: time per row and memory stay constant however
+    long the stream is. It may have anomalies in it, as long as they are few. Rows are scored before they are learned,
+    and the latest scores are kept in a window: that makes p-values of scores, and an alarm rate that users can set.
+
+    Standardize the features.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        The share of rows, between 0 and 1, that the model learns from: those with the lowest scores. Near 1 the score
+        is a density estimate; small values look at the border only, and take less time.
+    maintenance : {"merge", "project", "remove"}, default="merge"
+        What is done with the smallest support vector when there is one too many, as in `BSGDClassifier`.
+    budget : int, str or None, default=100
+        Largest number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit.
+    alarm_rate : float, default=None
+        The share of rows that `predict` shall call outliers, on the stream as it is: what was promised and not kept is
+        made up for. None is ``nu``, as in `sklearn.svm.OneClassSVM`.
+    window : int, default=2048
+        How many of the latest scores are kept.
+    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
+        Kernel, see :ref:`kernels`.
+    gamma : "scale" or float, default="scale"
+        Kernel coefficient. "scale" is ``1 / X.var(axis=0).sum()``, from the rows of `fit`, or from the first batch of
+        `partial_fit`.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=1.0
+        Constant of the polynomial kernel.
+    max_iter : int, default=1
+        Passes over the data in `fit`.
+    shuffle : bool, default=True
+        Whether `fit` visits the rows in random order, a new one in every pass.
+    n_jobs : int, default=None
+        Threads for predictions; None is one, -1 all cores.
+    verbose : int, default=0
+        With 1, a line on standard error tells how far `fit` has come.
+    random_state : int, RandomState instance or None, default=None
+        For shuffling.
+
+    Attributes
+    ----------
+    offset_ : float
+        Rows with scores below are outliers: ``decision_function(X) = score_samples(X) - offset_``.
+    threshold_ : float
+        Rows with scores below are learned: the nu-quantile of the scores.
+    support_vectors_ : ndarray of shape (n_support_vectors, n_features)
+    dual_coef_ : ndarray of shape (1, n_support_vectors)
+    gamma_ : float
+        The kernel's gamma as a number.
+    budget_ : int or None
+        The budget as a number of support vectors.
+    n_updates_, n_maintenance_, n_kernel_evals_ : int
+        Rows that changed the model; maintenance steps; kernel values computed.
+    t_ : int
+        Rows learned from.
+    n_iter_ : int
+        Passes made by the last `fit`.
+    n_features_in_ : int
+
+    References
+    ----------
+    B. Schoelkopf, J. C. Platt, J. Shawe-Taylor, A. J. Smola, R. C. Williamson (2001). Estimating the support of a
+    high-dimensional distribution. Neural Computation 13.
+
+    J. Kivinen, A. J. Smola, R. C. Williamson (2004). Online learning with kernels. IEEE Transactions on Signal
+    Processing 52.
+
+    I. Gibbs, E. Candes (2021). Adaptive conformal inference under distribution shift. Advances in Neural Information
+    Processing Systems.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from frugalsvm import BSGDOneClassSVM
+    >>> rng = np.random.default_rng(0)
+    >>> model = BSGDOneClassSVM(alarm_rate=0.01)
+    >>> for _ in range(100):
+    ...     model = model.partial_fit(rng.normal(size=(500, 2)))
+    >>> model.predict([[0.0, 1.0], [6.0, 6.0]])
+    array([ 1, -1])
+    >>> bool(0.005 < np.mean(model.predict(rng.normal(size=(10_000, 2))) == -1) < 0.02)
+    True
+    >>> model.p_values([[6.0, 6.0]])[0] < 0.001
+    np.True_
+    """
+
+    _saved = Saved(
+        {"n_features_in_": integer(1), "_kernel": part("kernel"), **HAS_BUDGET, "_expansion": part("expansion"),
+         "_policy": part("policy"), "_window": part("score-window")},
+        {name: check for name, check in OPTIONAL.items() if name not in ("calibration_", "_metric")},
+        _is_sound, check_loaded_parameters, _prediction_state,
+    )  # fmt: skip
+    _changed_in_place = ("_expansion", "_policy", "_window")
+    # Steps of 1 / t: the scale of the model is of no importance.
+    learner, alpha, eta0, average, metric = "pegasos", 1.0, 1.0, False, None
+
+    def __init__(
+        self,
+        nu=0.5,
+        maintenance="merge",
+        budget=100,
+        *,
+        alarm_rate=None,
+        window=2048,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1.0,
+        max_iter=1,
+        shuffle=True,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.nu = nu
+        self.maintenance = maintenance
+        self.budget = budget
+        self.alarm_rate = alarm_rate
+        self.window = window
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _check_params(self):
+        for name, value in (("nu", self.nu), ("alarm_rate", self.alarm_rate)):
+            if name == "nu" or value is not None:
+                check_positive(name, value)
+                if value > 1:
+                    raise ParameterError(name, value, "a number above 0, and 1 at most")
+        check_count("window", self.window, least=10)
+        self._check_machine()
+
+    @property
+    def _rate(self):
+        return self.nu if self.alarm_rate is None else self.alarm_rate
+
+    def _loss(self):
+        return OneClass(threshold_of(self._window))
+
+    # --- learning -----------------------------------------------------------------------------------------
+
+    @with_callbacks
+    def fit(self, X, y=None, sample_weight=None):
+        """Learn from all rows, in ``max_iter`` passes; thresholds are from scores of the model that comes out.
+
+        Ctrl-C leaves the model that was there before.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : object
+            Not used.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; one of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        self
+        """
+        begin_callbacks(self, X)
+        with unchanged_on_error(self):
+            self._check_params()
+            check_verbose(self)
+            random_state = check_random_state(self.random_state)
+            X, weights = self._checked(X, sample_weight, reset=True)
+            forget_learned(self)
+            X = self._begin(X, whole=True)
+            self._passes(X, weights, random_state)
+            self.n_iter_ = self.max_iter
+            sample = self._order(X.shape[0], random_state)[: self.window]
+            refill(self._window, self._seen_scores(X[np.sort(sample)])[:, 0], self.nu, self._rate)
+        end_callbacks(self, X)
+        return self
+
+    def _passes(self, X, weights, random_state):
+        with following(self, X.shape[0] * self.max_iter, "rows", has_model=True) as progress:
+            for _ in range(self.max_iter):
+                for order in progress.parts(self._order(X.shape[0], random_state)):
+                    for start in range(0, len(order), _ROWS_AT_A_TIME):
+                        rows = order[start : start + _ROWS_AT_A_TIME]
+                        self._learn_rows(X[rows], None if weights is None else weights[rows])
+                    if progress.advance(len(order)):
+                        return
+
+    def partial_fit(self, X, y=None, sample_weight=None):
+        """Learn from a batch of rows, in the given order, once.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : object
+            Not used.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self) as attempt:
+            self._check_params()
+            first = not hasattr(self, "_window")
+            X, weights = self._checked(X, sample_weight, reset=first)
+            if first:
+                X = self._begin(X, whole=False)
+            else:
+                prepare_to_learn(self)
+                attempt.begin(X.shape[0])
+            self._learn_rows(self._follow(X), weights)
+        return self
+
+    def _checked(self, X, sample_weight, *, reset):
+        """Rows that have a weight, and weights or None."""
+        X = self._new_rows(X, None) if reset else self._known_rows(X, self._dtype)
+        weights = checked_weights(sample_weight, X)
+        if weights is not None and not weights.all():
+            present = weights > 0
+            X, weights = X[present], weights[present]
+        return X, weights
+
+    def _begin(self, X, *, whole):
+        """Kernel, empty model, window and origin for the first rows; returns them as the kernel sees them."""
+        self._kernel = self._new_kernel(X)
+        self._empty_store(X.shape[1], 1, X.dtype, averaged=False)
+        self._window = new_window(self.window)
+        return self._with_origin(X, whole=whole)
+
+    def _learn_rows(self, X, weights):
+        with self._products_with(len(self._expansion.rows)):
+            parts = self._parts()
+            _, self._expansion = learn_watching(parts, self._expansion, self._window, X, weights, self.nu, self._rate)
+
+    # --- what was learned ---------------------------------------------------------------------------------
+
+    @property
+    def offset_(self):
+        """Rows with scores below are outliers."""
+        check_is_fitted(self)
+        return offset_of(self._window, self._rate)
+
+    @property
+    def threshold_(self):
+        """Rows with scores below are learned."""
+        check_is_fitted(self)
+        return threshold_of(self._window)
+
+    def score_samples(self, X):
+        """Scores of the rows of ``X``: the lower, the more unusual."""
+        return self._scores(X)[:, 0]
+
+    def decision_function(self, X):
+        """Scores less the offset: below zero for outliers."""
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X):
+        """-1 for outliers among the rows of ``X``, +1 for the others."""
+        return np.where(self.decision_function(X) >= 0.0, 1, -1)
+
+    def p_values(self, X):
+        """How usual the rows of ``X`` are: the share of the latest scores that are as low as theirs.
+
+        Of normal rows, as many have p-values below p as p says. The smallest is one over the length of the window.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return p_values_of(self._window, self.score_samples(X))

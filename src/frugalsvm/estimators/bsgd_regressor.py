@@ -1,0 +1,440 @@
+"""Budgeted stochastic gradient descent as a scikit-learn regressor."""
+
+import numbers
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from frugalsvm.budgeted.model_averaging import with_coefficients
+from frugalsvm.budgeted.post_pass import refitted
+from frugalsvm.core.residuals import LOSSES, loss_of_residuals
+from frugalsvm.estimators._auto import is_auto
+from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
+from frugalsvm.estimators._progress import begin_callbacks, check_verbose, end_callbacks, following, with_callbacks
+from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
+from frugalsvm.estimators._targets import TargetScale, checked_targets, checked_weights, scale_of
+from frugalsvm.estimators._unchanged import unchanged_on_error
+from frugalsvm.estimators._validation import check_choice, check_positive
+from frugalsvm.estimators._writable import forget_learned, prepare_to_learn
+from frugalsvm.exceptions import ParameterError
+from frugalsvm.persist.savable import Saved
+from frugalsvm.persist.values import IS_BOOL, integer, is_positive, part
+
+__all__ = ["BSGDRegressor"]
+
+_LEARNERS = ("norma", "pegasos")
+_QUANTILE = "quantile"
+# eta0="auto": about the best of one pass on four tables, noisy ones and (as ridge machines find) clean ones
+_ETA0, _CLEAN_ETA0 = 30.0, 100.0
+# epsilon="auto", in standard deviations of the noise: half of one is about the best for normal noise (Smola et al.
+# 1998); Huber's constant costs 5 % where there are no outliers (Huber 1964).
+_EPSILON_OF_NOISE, _HUBER_OF_NOISE = 0.5, 1.345
+_USUAL_NOISE = 0.3  # of standardized targets, where rows are too few to tell
+
+
+def _is_sound(model):
+    n_outputs = model._expansion.n_outputs
+    right = len(model._targets.center) == n_outputs and has_room_to_learn(model)
+    n_quantiles = len(model._quantiles) if model.loss == _QUANTILE else n_outputs
+    return right and n_quantiles == n_outputs and expansion_is_sound(model, n_outputs)
+
+
+def _prediction_state(model):
+    return {**prediction_state(model), "_targets": model._targets.without_spread, "_in_columns": model._in_columns}
+
+
+class BSGDRegressor(RegressorMixin, BudgetedSGD):
+    """Kernel regression by stochastic gradient descent with a fixed number of support vectors.
+
+    Reads examples one at a time, in one pass or several, and keeps at most ``budget`` support vectors: time per
+    example and memory stay constant however long the stream is. Several targets, or several quantiles, share the
+    support vectors: kernel values are computed once for all of them.
+
+    Choose it for large or endless data and for small models. `ASSETRegressor` is more accurate where all rows are at
+    hand and hundreds of landmarks are not too many. Standardize the features. Targets may have any scale: the model
+    learns them standardized by the first rows.
+
+    Parameters
+    ----------
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "huber", "squared", "quantile"}, \
+default="epsilon_insensitive"
+        What errors cost. "quantile" is the pinball loss: predictions are the ``quantiles`` of the target.
+    maintenance : {"merge", "project", "remove"}, default="merge"
+        What is done with the smallest support vector when there is one too many: merge it with its best partner
+        (RBF kernel only; time linear in the budget), project it on all others (quadratic), or remove it (linear,
+        much less accurate).
+    budget : int, str or None, default=500
+        Largest number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit.
+    epsilon : float or "auto", default="auto"
+        Errors up to this cost nothing, for the first two losses; errors beyond this cost in proportion, for "huber". In
+        units of the target. "auto" is half the standard deviation of the noise, or 1.345 of them for "huber", as the
+        first rows tell, see :ref:`first-rows`; the others take no notice.
+    quantiles : float or sequence of float, default=0.5
+        For ``loss="quantile"``: one, or several at once on shared support vectors; then predictions have a column each.
+    non_crossing : bool, default=False
+        Whether to sort the predicted quantiles of each row. They are learned side by side, and may be in the wrong
+        order where rows are few; sorted ones are never farther from the truth (Chernozhukov et al. 2010).
+    learner : {"norma", "pegasos"}, default="norma"
+        Step sizes: ``eta0 / sqrt(t)``, or ``1 / (alpha t)``. Steps are implicit: they never go beyond the target of
+        their example, however long they are.
+    alpha : float, default=1e-6
+        Strength of the L2 regularization, the lambda of the SVM objective.
+    eta0 : float or "auto", default="auto"
+        Step size for "norma". "auto" is 30, or 100 where targets are hardly noisy.
+    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
+        Kernel, see :ref:`kernels`.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Kernel coefficient. "scale" is ``1 / X.var(axis=0).sum()``, from the rows of `fit`, or from the first batch of
+        `partial_fit`. "auto" is chosen on some thousands of these, in a fraction of a second, see :ref:`first-rows`.
+    metric : {"diag", "full", "auto"}, array or None, default=None
+        How the kernel measures distances, see `BSGDClassifier` and :ref:`metric`.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=1.0
+        Constant of the polynomial kernel.
+    max_iter : int, default=1
+        Passes over the data in `fit`.
+    shuffle : bool, default=True
+        Whether `fit` visits the examples in random order, a new one in every pass.
+    average : bool, int or "post", default=False
+        "post" makes `fit` add one more pass, in which the support vectors stay and their coefficients come close to the
+        optimum: much more accurate, and takes a few times as long as a pass. True or a number predict with the mean of
+        all models since the beginning, or since that many examples: good without a budget or with projection, bad with
+        merging and removal, which take away the vectors that the mean lives on.
+    standardize : bool or tuple of float, default=True
+        Whether the model learns targets less their mean (or quantiles) and over their standard deviation, from the rows
+        of `fit`, or from the first batch of `partial_fit`: let it have some hundred rows. Predictions are in units of
+        the target anyway. A pair ``(center, spread)`` is taken as it is.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the present model.
+    n_jobs : int, default=None
+        Threads for predictions, and for learning with budgets of thousands; None is one, -1 all cores.
+    verbose : int, default=0
+        With 1, a line on standard error tells how far `fit` has come.
+    random_state : int, RandomState instance or None, default=None
+        For shuffling.
+
+    Attributes
+    ----------
+    support_vectors_ : ndarray of shape (n_support_vectors, n_features)
+    dual_coef_ : ndarray of shape (n_outputs, n_support_vectors)
+        In units of the target.
+    intercept_ : ndarray of shape (n_outputs,)
+        Means, or quantiles, of the first targets.
+    gamma_ : float
+        The kernel's gamma as a number.
+    epsilon_ : ndarray of shape (n_outputs,)
+        The epsilon of each output, in units of the target.
+    eta0_ : float
+        With ``eta0="auto"``: the step size.
+    budget_ : int or None
+        The budget as a number of support vectors.
+    gradient_error_ : float
+        Mean over all ``t_`` examples of what budget maintenance took from the model, over the step size.
+    n_updates_, n_maintenance_, n_kernel_evals_ : int
+        Examples that changed the model; maintenance steps; kernel values computed.
+    t_ : int
+        Examples learned from.
+    n_iter_ : int
+        Passes made by the last `fit`.
+    metric_, feature_importances_ : ndarray
+        With a metric: what rows are multiplied by, and the share that each feature has in distances then.
+    n_features_in_ : int
+
+    References
+    ----------
+    Z. Wang, K. Crammer, S. Vucetic (2012). Breaking the curse of kernelization: budgeted stochastic gradient
+    descent for large-scale SVM training. Journal of Machine Learning Research 13.
+
+    B. Kulis, P. L. Bartlett (2010). Implicit online learning. International Conference on Machine Learning.
+
+    V. Chernozhukov, I. Fernandez-Val, A. Galichon (2010). Quantile and probability curves without crossing.
+    Econometrica 78.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from frugalsvm import BSGDRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, size=(20_000, 2))
+    >>> y = 1000 * np.sin(X[:, 0]) * X[:, 1] + 100 * rng.normal(size=len(X))
+    >>> model = BSGDRegressor(budget=100, gamma=0.5, average="post", random_state=0).fit(X[:15_000], y[:15_000])
+    >>> model.score(X[15_000:], y[15_000:]) > 0.98
+    True
+    >>> model.set_params(loss="quantile", quantiles=[0.05, 0.95], non_crossing=True).fit(X[:15_000], y[:15_000])
+    BSGDRegressor(...)
+    >>> low, high = model.predict(X[15_000:]).T
+    >>> 0.85 < np.mean((low <= y[15_000:]) & (y[15_000:] <= high)) < 0.95
+    np.True_
+    """
+
+    _saved = Saved(
+        {"n_features_in_": integer(1), "_kernel": part("kernel"), **HAS_BUDGET, "_expansion": part("expansion"),
+         "_policy": part("policy"), "_targets": part("target-scale"), "_in_columns": IS_BOOL},
+        {**{name: check for name, check in OPTIONAL.items() if name != "calibration_"}, "eta0_": is_positive,
+         "_noise": is_positive},
+        _is_sound, check_loaded_parameters, _prediction_state,
+    )  # fmt: skip
+    _narrowing = 1.5  # merged vectors are spread over the rows as those of ridge machines are
+    _targets: TargetScale
+    _in_columns: bool  # whether predictions have columns, as the targets had
+
+    def __init__(
+        self,
+        loss="epsilon_insensitive",
+        maintenance="merge",
+        budget=500,
+        *,
+        epsilon="auto",
+        quantiles=0.5,
+        non_crossing=False,
+        learner="norma",
+        alpha=1e-6,
+        eta0="auto",
+        kernel="rbf",
+        gamma="scale",
+        metric=None,
+        degree=3,
+        coef0=1.0,
+        max_iter=1,
+        shuffle=True,
+        average=False,
+        standardize=True,
+        warm_start=False,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.loss = loss
+        self.maintenance = maintenance
+        self.budget = budget
+        self.epsilon = epsilon
+        self.quantiles = quantiles
+        self.non_crossing = non_crossing
+        self.learner = learner
+        self.alpha = alpha
+        self.eta0 = eta0
+        self.kernel = kernel
+        self.gamma = gamma
+        self.metric = metric
+        self.degree = degree
+        self.coef0 = coef0
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.average = average
+        self.standardize = standardize
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self.loss != _QUANTILE
+        return tags
+
+    # --- parameters ---------------------------------------------------------------------------------------
+
+    def _check_params(self):
+        check_choice("loss", self.loss, LOSSES)
+        check_choice("learner", self.learner, _LEARNERS)
+        if not is_auto(self.epsilon):
+            check_positive("epsilon", self.epsilon, zero=self.loss != "huber")
+        quantiles = self._quantiles
+        if quantiles.ndim != 1 or not len(quantiles) or not ((quantiles > 0) & (quantiles < 1)).all():
+            raise ParameterError("quantiles", self.quantiles, "a number between 0 and 1, or several")
+        self._check_standardize()
+        self._check_machine()
+
+    def _check_standardize(self):
+        if isinstance(self.standardize, bool | np.bool_):
+            return
+        pair = self.standardize
+        if not (isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(x, numbers.Real) for x in pair)):
+            raise ParameterError("standardize", pair, "True, False, or a pair of a center and a spread")
+        check_positive("standardize[1]", pair[1])
+
+    @property
+    def _quantiles(self):
+        try:
+            return np.atleast_1d(np.asarray(self.quantiles, np.float64))
+        except (TypeError, ValueError):
+            return np.empty(0)
+
+    @property
+    def _eta0(self):
+        return getattr(self, "eta0_", _ETA0) if is_auto(self.eta0) else self.eta0
+
+    def _take_strength(self, choice, n_rows):
+        """Keep what the first rows tell of the noise, and the step size that goes with it."""
+        for name in ("_noise", "eta0_"):
+            self.__dict__.pop(name, None)
+        if choice is not None and choice.error > 0:
+            self._noise = float(np.sqrt(choice.error))
+        if is_auto(self.eta0):
+            self.eta0_ = _CLEAN_ETA0 if choice is not None and choice.is_clean else _ETA0
+
+    @property
+    def _epsilons(self):
+        """Epsilon of each output, in units of the model."""
+        if not is_auto(self.epsilon):
+            return self.epsilon / self._targets.spread
+        share = _HUBER_OF_NOISE if self.loss == "huber" else _EPSILON_OF_NOISE
+        return np.full(len(self._targets.spread), share * getattr(self, "_noise", _USUAL_NOISE))
+
+    def _loss(self):
+        n_outputs = self._expansion.n_outputs
+        quantiles = self._quantiles if self.loss == _QUANTILE else np.full(n_outputs, 0.5)
+        return loss_of_residuals(self.loss, self._epsilons, quantiles)
+
+    # --- learning -----------------------------------------------------------------------------------------
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Learn from all rows, in ``max_iter`` passes.
+
+        Ctrl-C leaves the model that was there before.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the examples; one of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        self
+        """
+        begin_callbacks(self, X, y)
+        with unchanged_on_error(self) as attempt:
+            self._fit(attempt, X, y, sample_weight)
+        end_callbacks(self, X, y)
+        return self
+
+    def _fit(self, attempt, X, y, sample_weight):
+        self._check_params()
+        check_verbose(self)
+        random_state = check_random_state(self.random_state)
+        goes_on = self.warm_start and hasattr(self, "_targets")
+        X, targets, weights = self._checked(X, y, sample_weight, reset=not goes_on)
+        if goes_on:
+            prepare_to_learn(self)
+            attempt.begin()
+        else:
+            forget_learned(self)
+            X = self._begin(X, targets, weights, random_state, whole=True)
+        targets = self._targets.standardized(targets)
+        self._passes(X, targets, weights, random_state)
+        self.n_iter_ = self.max_iter
+        if self.average == "post":
+            self._post_pass(X, targets, weights, random_state)
+
+    def _passes(self, X, targets, weights, random_state):
+        with following(self, X.shape[0] * self.max_iter, "rows", has_model=True) as progress:
+            for _ in range(self.max_iter):
+                for part_of_order in progress.parts(self._order(X.shape[0], random_state)):
+                    self._learn(X, targets, weights, part_of_order)
+                    if progress.advance(len(part_of_order)):
+                        return
+
+    def _post_pass(self, X, targets, weights, random_state):
+        """Coefficients of the support vectors as they are, near the optimum."""
+        rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
+        with self._products_with(len(self._expansion.rows)):
+            found = refitted(self._kernel, self._loss(), self._expansion, X, targets, weights, rng)
+        self._expansion = with_coefficients(self._expansion, found)
+        self.n_iter_ += 1
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """Learn from a batch of rows, in the given order, once.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self) as attempt:
+            self._check_params()
+            first = not hasattr(self, "_targets")
+            X, targets, weights = self._checked(X, y, sample_weight, reset=first)
+            if first:
+                X = self._begin(X, targets, weights, check_random_state(self.random_state), whole=False)
+            else:
+                prepare_to_learn(self)
+                attempt.begin(X.shape[0])
+            X = self._follow(X)
+            self._learn(X, self._targets.standardized(targets), weights, np.arange(X.shape[0]))
+        return self
+
+    def _checked(self, X, y, sample_weight, *, reset):
+        """Rows, targets (n, n_targets), and weights or None."""
+        if y is None:
+            checked_targets(type(self).__name__, y, X)
+        X = self._new_rows(X, None) if reset else self._known_rows(X, self._dtype)
+        targets, in_columns = checked_targets(type(self).__name__, y, X)
+        n_targets = targets.shape[1]
+        if self.loss == _QUANTILE:
+            if n_targets > 1:
+                raise ValueError(f"loss='quantile' is for one target, but y has {n_targets} columns.")
+            in_columns = np.ndim(self.quantiles) == 1
+        n_outputs = len(self._quantiles) if self.loss == _QUANTILE else n_targets
+        if reset:
+            self._in_columns = bool(in_columns)
+        elif n_outputs != self._expansion.n_outputs:
+            raise ValueError(f"The model has {self._expansion.n_outputs} outputs, where there are {n_outputs} now.")
+        return X, targets, checked_weights(sample_weight, X)
+
+    def _begin(self, X, targets, weights, random_state, *, whole):
+        """Take all that the first rows tell, for an empty model; returns the rows as the kernel sees them."""
+        self._targets = self._target_scale(targets, weights)
+        standardized = self._targets.standardized(targets)
+        X = self._with_metric(X, lambda: standardized.T, weights, random_state, whole=whole)
+        self._kernel = self._new_kernel(X)
+        averaged = self.average is not False and self.average != "post"
+        self._empty_store(X.shape[1], standardized.shape[1], X.dtype, averaged)
+        return self._with_origin(X, whole=whole)
+
+    def _target_scale(self, targets, weights):
+        quantiles = self._quantiles if self.loss == _QUANTILE else None
+        if self.standardize is True:
+            return scale_of(targets, weights, quantiles)
+        center, spread = (0.0, 1.0) if self.standardize is False else self.standardize
+        n_outputs = targets.shape[1] if quantiles is None else len(quantiles)
+        return TargetScale(np.full(n_outputs, float(center)), np.full(n_outputs, float(spread)))
+
+    # --- what was learned ---------------------------------------------------------------------------------
+
+    def _coefficients(self):
+        return super()._coefficients() * self._targets.spread
+
+    @property
+    def intercept_(self):
+        """What is added to the kernel expansion, for each output: where the first targets were."""
+        check_is_fitted(self)
+        return self._targets.center.copy()
+
+    @property
+    def epsilon_(self):
+        """The epsilon of each output, in units of the target."""
+        check_is_fitted(self)
+        return self._epsilons * self._targets.spread
+
+    @property
+    def sorts_predictions(self) -> bool:
+        """Whether predicted quantiles are sorted after the kernel expansion."""
+        return bool(self.non_crossing) and self.loss == _QUANTILE and len(self._quantiles) > 1
+
+    def predict(self, X):
+        """Predicted values of the rows of ``X``: one column for each target or quantile, where they are several."""
+        values = self._scores(X)
+        if self.sorts_predictions:
+            values[:, np.argsort(self._quantiles, kind="stable")] = np.sort(values, axis=1)
+        return values if self._in_columns else values[:, 0]
