@@ -49,6 +49,7 @@ __all__ = [
     "Matern32",
     "Matern52",
     "Poly",
+    "Precomputed",
     "Tanimoto",
     "kernel_block",
     "kernel_row",
@@ -162,6 +163,12 @@ class Poly(NamedTuple):
 @stored("linear", kind="kernel")
 class Linear(NamedTuple):
     """``<x, z>``"""
+
+
+class Precomputed(NamedTuple):
+    """``matrix[x, z]``, for rows with one number each: their place in the matrix. Not for model files: it is large."""
+
+    matrix: np.ndarray  # (n, n) float64
 
 
 MATERN = (Matern12, Matern32, Matern52)
@@ -481,6 +488,33 @@ def _same_row(kernel, products, norms, norm_x, out, n):
 
 @scored_row.implement(Linear, Intersection)
 def _same_scored_row(kernel, products, norms, norm_x, weights, out, n):
+    kernel_row(kernel, products, norms, norm_x, out, n)
+    return row_weighted_sum(weights, 0, out, n)
+
+
+# --- values that are known --------------------------------------------------------------------------------------
+
+
+@inlined
+def _place(norm):
+    """The number whose square it is, in float32 up to 2^24 as well."""
+    return np.int64(np.sqrt(np.float64(norm)) + 0.5)
+
+
+@kernel_value.implement(Precomputed)
+def _known_value(kernel, product, norm_x, norm_z):
+    return kernel.matrix[_place(norm_x), _place(norm_z)]
+
+
+@kernel_row.implement(Precomputed)
+def _known_row(kernel, products, norms, norm_x, out, n):
+    values = kernel.matrix[_place(norm_x)]
+    for j in range(n):
+        out[j] = values[_place(norms[j])]
+
+
+@scored_row.implement(Precomputed)
+def _known_scored_row(kernel, products, norms, norm_x, weights, out, n):
     kernel_row(kernel, products, norms, norm_x, out, n)
     return row_weighted_sum(weights, 0, out, n)
 
