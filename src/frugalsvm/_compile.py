@@ -108,6 +108,7 @@ NOT_COMPILED = (
     "core/origin.py",
     "dask",
     "demo.py",
+    "durations.py",
     "estimators",
     "exceptions.py",
     "export",

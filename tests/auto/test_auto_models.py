@@ -202,3 +202,24 @@ def test_sums_over_features_have_metrics_of_factors():
     model = AutoSVC(kernel="laplacian", n_components=128, random_state=0).fit(X, y)
     assert model.best_params_["rows"] == "learned metric (laplacian)"
     assert model.model_.metric_.shape == (10,)
+
+
+def test_ctrl_c_leaves_the_estimator_as_it_was(monkeypatch):
+    X, y = make_checkerboard(60, random_state=0)
+    model = AutoSVC(kernel="rbf", metric=None, random_state=0)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("frugalsvm.auto._machine.search", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+    assert vars(model) == vars(clone(model))  # nothing was fitted
+    before = model.fit(X, y).predict(X)
+    # In the last fit, when the search is over
+    monkeypatch.setattr("frugalsvm.estimators.asset.ASSETClassifier.fit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:, :1], y)
+    assert model.n_features_in_ == 2
+    np.testing.assert_array_equal(model.predict(X), before)

@@ -173,3 +173,35 @@ def test_progress_counts_candidates_and_knows_the_best():
     assert "last: scaled, laplacian, gamma=1, C=1" in progress.words()
     assert progress.bar().total == 60.0
     assert SearchProgress().bar().pulse
+
+
+class TestInterruption:
+    """There is nothing to save before the end: what was there stays."""
+
+    def run(self, folder, output, monkeypatch, end):
+        monkeypatch.setattr("frugalsvm.auto._machine.search", _raising(end))
+        return CliRunner().invoke(app, ["train", str(folder / "board.csv"), "-o", str(output)])
+
+    @pytest.mark.parametrize(("end", "code"), [(KeyboardInterrupt(), 130), (SystemExit(143), 143)])
+    def test_the_old_file_stays(self, folder, tmp_path, monkeypatch, end, code):
+        output = tmp_path / "m.frugal"
+        output.write_text("from before")
+        result = self.run(folder, output, monkeypatch, end)
+        assert result.exit_code == code
+        assert f"Interrupted; {output} is as it was before. `--time-budget" in result.stderr
+        assert output.read_text() == "from before"
+
+    def test_no_file_is_made(self, folder, tmp_path, monkeypatch):
+        result = self.run(folder, tmp_path / "m.frugal", monkeypatch, KeyboardInterrupt())
+        assert "was not written" in result.stderr
+        assert not list(tmp_path.glob("*.frugal"))
+
+    def test_errors_are_no_interruptions(self, folder, tmp_path, monkeypatch):
+        assert "Interrupted" not in self.run(folder, tmp_path / "m.frugal", monkeypatch, ValueError("wrong")).stderr
+
+
+def _raising(error):
+    def search(*_):
+        raise error
+
+    return search

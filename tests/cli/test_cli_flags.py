@@ -7,8 +7,11 @@ import typer.main
 from typer.testing import CliRunner
 
 from frugalsvm.cli.app import app
-from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, CATALOGUE
+from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, CATALOGUE, L1_KERNELS
 from frugalsvm.cli.flag_rules import DRIVERS, TABLE, applies, flag_named, has_driver, refusal
+from frugalsvm.cli.training_loop import CheckpointSchedule
+from frugalsvm.core.capabilities import offers
+from frugalsvm.core.kernels import KERNELS
 
 # A value for each flag that takes one
 VALUES = {
@@ -109,6 +112,10 @@ def test_what_is_not_given_is_not_refused():
             "--metric: tvm has none: leave it out, or choose one of bsgd, lasvm, lasvm-nc,",
         ),
         (["--metric", "whole"], "--metric: 'whole' is not one of auto, diag, full."),
+        (
+            ["-a", "bsgd", "--kernel", "laplacian", "--metric", "full"],
+            "--metric full: --kernel laplacian adds up the distances of single features",
+        ),
         (["-a", "lasvm", "--budget", 9], "--budget: lasvm keeps as many vectors as it needs"),
         (["--dask", "local:1", "--passes", 2], "--passes: with --dask the workers read the files"),
         (
@@ -177,3 +184,28 @@ def test_tune_writes_what_train_takes(tmp_path):
         assert ("budget" in told["best"]) == (algorithm == "perceptron")
         assert invoke("train", data, "--config", best, "-o", tmp_path / "m.frugal", "-q").exit_code == 0
     assert invoke("tune", data, "-a", "lasvm", "--budget", 20).exit_code == 2
+
+
+def test_kernels_of_which_no_matrix_changes_the_distances():
+    assert {name for name, kernel in KERNELS.items() if offers(kernel, "l1")} == set(L1_KERNELS)
+
+
+@pytest.mark.parametrize(
+    ("text", "schedule"),
+    [
+        ("100000", CheckpointSchedule(rows=100_000)),
+        ("1e6", CheckpointSchedule(rows=1_000_000)),
+        ("30s", CheckpointSchedule(seconds=30.0)),
+        ("5m", CheckpointSchedule(seconds=300.0)),
+        ("2h", CheckpointSchedule(seconds=7200.0)),
+        (None, CheckpointSchedule()),
+    ],
+)
+def test_when_checkpoints_are_due(text, schedule):
+    assert CheckpointSchedule.parsed(text) == schedule
+
+
+@pytest.mark.parametrize("text", ["", "0", "-5", "0s", "soon", "5 weeks", "inf"])
+def test_a_schedule_that_is_none(text):
+    with pytest.raises(ValueError, match="--checkpoint-every"):
+        CheckpointSchedule.parsed(text)

@@ -91,6 +91,6 @@ def test_resume_goes_on_with_the_metric_of_the_run(data, model, tmp_path):
 
 
 def test_a_kernel_that_it_does_not_go_with(data, tmp_path):
-    told = run("train", data, "--metric", "full", "--kernel", "laplacian", "-o", tmp_path / "m.frugal", "-q", code=3)
-    assert "metric='full' works with" in told
+    told = run("train", data, "--metric", "full", "--kernel", "laplacian", "-o", tmp_path / "m.frugal", "-q", code=2)
+    assert "--metric full: --kernel laplacian adds up" in told
     assert not (tmp_path / "m.frugal").exists()

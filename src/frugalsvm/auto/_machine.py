@@ -12,10 +12,10 @@ from frugalsvm._threads import Threads, thread_count
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
 from frugalsvm.auto._report import Report, as_html, as_text
 from frugalsvm.auto._results import cv_results, row_of
-from frugalsvm.auto._seconds import parsed_seconds
 from frugalsvm.auto._tables import Layout, as_input, layout_of
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
+from frugalsvm.durations import parsed_seconds
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_choice, check_count, parsed_bytes
 from frugalsvm.exceptions import ParameterError
@@ -91,6 +91,9 @@ class AutoMachine(BaseEstimator):
     def fit(self, X, y, sample_weight=None):
         """Choose a machine and fit it to all rows.
 
+        Whatever ends this early, be it Ctrl-C, leaves the estimator as it was before. To end sooner with the best
+        model by then, set ``time_budget``.
+
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
@@ -158,7 +161,8 @@ class AutoMachine(BaseEstimator):
         if pipeline.indicates:
             n_missing = len(pipeline.filler_.indicated_)
             notes.append(
-                f"Missing values in {n_missing} columns were filled with the median; further columns say where."
+                f"Missing values in {n_missing} column{'' if n_missing == 1 else 's'} were filled with the median; "
+                "further columns say where."
             )
         if encoder is None and self._may_stay(pipeline):
             ways[IN_PROPORTION] = self._way(False, None, X, y, sample_weight)
@@ -233,6 +237,7 @@ class AutoMachine(BaseEstimator):
             "rows": best.candidate.view,
         }
         self.best_score_ = float(self._score(best.judgment.error))
+        self.refit_time_ = fit_seconds
         self._rows_tried = [row_of(entry, self._score) for entry in entries]
         self._summary = {
             "title": self._title(task, found, fit_seconds, clock),

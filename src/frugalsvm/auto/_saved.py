@@ -59,6 +59,6 @@ AUTO = Saved(
         "best_score_": is_number, "_rows_tried": _are_rows, "_summary": _is_summary,
         "_layout": or_none(part("table-layout")),
     },
-    {"feature_names_in_": are_names, "_variance": is_positive},
+    {"feature_names_in_": are_names, "_variance": is_positive, "refit_time_": is_number},
     _is_sound, lambda model: model._check_params(),
 )  # fmt: skip

@@ -68,6 +68,8 @@ class AutoSVC(ClassifierMixin, AutoMachine):
     best_params_ : dict
     best_score_ : float
         Accuracy on rows left out, of the winner in the last heat.
+    refit_time_ : float
+        Seconds that the fit to all rows took, when everything was chosen.
     cv_results_ : dict
         All candidates, in the form of scikit-learn's halving searches.
     classes_ : ndarray of shape (n_classes,)

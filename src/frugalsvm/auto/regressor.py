@@ -53,6 +53,8 @@ class AutoSVR(RegressorMixin, AutoMachine):
     best_params_ : dict
     best_score_ : float
         R^2 on rows left out, of the winner in the last heat.
+    refit_time_ : float
+        Seconds that the fit to all rows took, when everything was chosen.
     cv_results_ : dict
         All candidates, in the form of scikit-learn's halving searches.
     n_features_in_ : int

@@ -54,7 +54,8 @@ def quality_words(model: Any, y: np.ndarray, *, classifies: bool) -> str:
 
 def notes_of(model: Any) -> list[str]:
     """What the report says besides: sentences before its first table, after the one that sums up."""
-    return model.report().split("\n\n")[0].splitlines()[1:]
+    notes = model.report().split("\n\n")[0].splitlines()[1:]
+    return [note.replace("In heat ", "In round ") for note in notes]  # as the table calls it
 
 
 def tried_rows(model: Any, *, classifies: bool) -> list[dict[str, Any]]:

@@ -3,15 +3,27 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-__all__ = ["ALGORITHMS", "AUTO", "CATALOGUE", "KERNELS", "METRICS", "Algorithm", "maintenance_for", "new_estimator"]
+__all__ = [
+    "ALGORITHMS",
+    "AUTO",
+    "CATALOGUE",
+    "KERNELS",
+    "L1_KERNELS",
+    "METRICS",
+    "Algorithm",
+    "maintenance_for",
+    "new_estimator",
+]
 
 # Those of `frugalsvm.core.kernels`, whose import takes a while
 KERNELS = ("rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear")
+L1_KERNELS = ("laplacian",)  # of which no matrix changes the distances
 METRICS = ("auto", "diag", "full")  # that are learned
 
 
 class Algorithm(NamedTuple):
-    purpose: str
+    purpose: str  # what to take it for
+    rows: str  # how many suit it
     cost: str
     memory: str
     build: Callable[..., Any]
@@ -73,22 +85,75 @@ def _asset(**settings):
 
 CATALOGUE = {
     "bsgd": Algorithm(
-        "default: streams, small models, many classes", "budget x features", "fixed", _bsgd, "alpha", True, True
+        "pipes, small and fast models, many classes",
+        "any number",
+        "budget x features",
+        "fixed",
+        _bsgd,
+        "alpha",
+        True,
+        True,
     ),
     "lasvm": Algorithm(
-        "accuracy of an exact SVM in one pass", "support vectors", "grows", _lasvm("g"), "C", False, True
+        "the accuracy of an exact SVM in one pass",
+        "up to 100,000 (many classes: 20,000)",
+        "support vectors",
+        "grows",
+        _lasvm("g"),
+        "C",
+        False,
+        True,
     ),
     "lasvm-nc": Algorithm(
-        "the same for noisy labels, sparser", "support vectors", "grows", _lasvm("nc"), "C", False, True
+        "the same with noisy labels: fewer vectors",
+        "up to 100,000",
+        "support vectors",
+        "grows",
+        _lasvm("nc"),
+        "C",
+        False,
+        True,
     ),
     "lasvm-i": Algorithm(
-        "the same, fastest, filters examples", "support vectors", "grows", _lasvm("i"), "C", False, True
+        "the same, skips examples that tell little",
+        "up to 100,000",
+        "support vectors",
+        "grows",
+        _lasvm("i"),
+        "C",
+        False,
+        True,
     ),
-    "asset": Algorithm("many features, constant memory, intercept", "budget^2", "fixed", _asset, "alpha", True, True),
-    "tvm": Algorithm("small budgets, optimal on the vectors kept", "margin vectors", "fixed", _tvm, "C", True),
-    "tracking": Algorithm("orders that depend on the model", "all examples", "grows", _tracking, "C", False),
-    "perceptron": Algorithm("baseline: Projectron++", "budget^2", "fixed", _perceptron, "", True),
-    "bpa": Algorithm("baseline: budgeted passive-aggressive", "budget", "fixed", _bpa, "C", True),
+    "asset": Algorithm(
+        "many features; --device: all rows at once, GPUs",
+        "any number (--device: in memory)",
+        "budget^2",
+        "fixed",
+        _asset,
+        "alpha",
+        True,
+        True,
+    ),
+    "tvm": Algorithm(
+        "few vectors, optimal on those that it keeps",
+        "up to 10,000",
+        "margin vectors",
+        "fixed",
+        _tvm,
+        "C",
+        True,
+    ),
+    "tracking": Algorithm(
+        "rows whose order depends on the model",
+        "up to 10,000",
+        "all examples",
+        "grows",
+        _tracking,
+        "C",
+        False,
+    ),
+    "perceptron": Algorithm("to compare with: Projectron++", "any number", "budget^2", "fixed", _perceptron, "", True),
+    "bpa": Algorithm("to compare with: budgeted passive-aggressive", "any number", "budget", "fixed", _bpa, "C", True),
 }
 
 AUTO = "auto"  # compares models, see `train_auto`

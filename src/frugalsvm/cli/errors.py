@@ -9,13 +9,19 @@ import typer
 from frugalsvm.cli.console import Exit, compiling_shown, nobody_reads, tell_wrong
 from frugalsvm.cli.wording import advised, flag_for
 
-__all__ = ["Exit", "fail", "reported"]
+__all__ = ["Exit", "check_folder", "fail", "reported"]
 
 
 def fail(code: Exit, message: str) -> typer.Exit:
     """Tell what went wrong; raise what this returns."""
     tell_wrong("error", "bold red", message)
     return typer.Exit(int(code))
+
+
+def check_folder(path: Path) -> None:
+    """Refuse a file in a folder that is not there, before anything takes time."""
+    if not path.parent.is_dir():
+        raise OSError(f"There is no folder {path.parent} to write {path.name} to.")
 
 
 def _sentence_of(error: OSError) -> str:

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from frugalsvm.cli.catalogue import ALGORITHMS, KERNELS, METRICS
+from frugalsvm.cli.catalogue import ALGORITHMS, KERNELS, L1_KERNELS, METRICS
 from frugalsvm.cli.errors import Exit, fail
-from frugalsvm.cli.flag_rules import flag_named, refusal
+from frugalsvm.cli.flag_rules import flag_named
 from frugalsvm.cli.options import DataOptions
 
 __all__ = [
@@ -200,14 +200,17 @@ def checked_choice(flag: str, value: str, choices) -> str:
     return value
 
 
-def check_metric_flag(metric: str | None, algorithm: str) -> None:
-    """Refuse a metric that there is not, or that an algorithm does not have."""
+def check_metric_flag(metric: str | None, kernel: str) -> None:
+    """Refuse a metric that there is not, or that a kernel cannot have."""
     if metric is None:
         return
     checked_choice("--metric", metric, METRICS)
-    refused = refusal(["metric"], "stream", algorithm)
-    if refused is not None:
-        raise typer.BadParameter(refused[1], param_hint=refused[0])
+    if metric == "full" and kernel in L1_KERNELS:
+        raise typer.BadParameter(
+            f"--kernel {kernel} adds up the distances of single features, and full learns directions across them: "
+            "choose diag or auto, or another --kernel.",
+            param_hint="--metric full",
+        )
 
 
 def source_of(data: Any) -> str | list[str]:

@@ -3,12 +3,17 @@
 import signal
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+from frugalsvm.cli.console import tell
 from frugalsvm.cli.interruptible_pipe import Pipe
 from frugalsvm.streams import StreamError
 
-__all__ = ["Interruption", "ending_cleanly"]
+__all__ = ["Interruption", "ending_cleanly", "leaving_as_it_was"]
+
+
+_EXIT_CODES = (129, 143)  # of programs that SIGHUP and SIGTERM have ended
 
 
 class _Interrupted(Exception):
@@ -93,3 +98,16 @@ def ending_cleanly():
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def leaving_as_it_was(output: Path, advice: str = ""):
+    """Training that has nothing to save before its end: tell what an interruption leaves behind."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit) as end:
+        is_interruption = isinstance(end, KeyboardInterrupt) or end.code in _EXIT_CODES
+        if is_interruption:
+            left = f"{output} is as it was before" if output.exists() else f"{output} was not written"
+            tell(f"Interrupted; {left}.{advice}")
+        raise

@@ -62,7 +62,7 @@ def _data(contents: dict[str, Any]) -> list[tuple[str, str]]:
         share = percent(training["accuracy_before_learning"])
         facts.append(("accuracy", f"{share} of the rows were predicted right before they were learned"))
     if not training.get("finished", True):
-        facts.append(("unfinished", "`frugalsvm train --resume` goes on where it was interrupted"))
+        facts.append(("unfinished", "interrupted; `frugalsvm train --resume` continues at the next row"))
     return facts
 
 

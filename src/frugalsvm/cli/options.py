@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-__all__ = ["DataOptions", "TrainOptions"]
+__all__ = ["DataOptions", "TrainOptions", "scale_flag"]
 
 
 class DataOptions(NamedTuple):
@@ -53,3 +53,8 @@ class TrainOptions(NamedTuple):
     calibrate: bool = False
     seed: int = 0
     metric: str | None = None
+
+
+def scale_flag(scale: bool | str) -> str:
+    """The value of ``--scale`` for what a pipeline is told."""
+    return scale if isinstance(scale, str) else "yes" if scale else "no"

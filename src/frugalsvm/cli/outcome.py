@@ -85,8 +85,9 @@ def _parameters(outcome: Outcome) -> str:
     chosen = outcome.chosen
     if chosen["algorithm"] == AUTO:
         return f"`frugalsvm evaluate {outcome.output} TEST` measures it, `predict` uses it, `inspect` describes it"
-    strength = CATALOGUE[chosen["algorithm"]].strength
-    values = {"gamma": chosen["gamma"], strength or "-": chosen["strength"], "budget": chosen["budget"]}
+    algorithm = CATALOGUE[chosen["algorithm"]]
+    values = {"gamma": chosen["gamma"], algorithm.strength or "-": chosen["strength"]}
+    values["budget"] = chosen["budget"] if algorithm.budgeted else None
     values.setdefault("C", chosen.get("C"))  # of asset, on a device or a cluster
     kernel = chosen.get("kernel", "rbf")  # unless it is the usual one
     parts = [] if kernel == "rbf" else [f"kernel {kernel}"]

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from frugalsvm.cli.console import Printer
 
-__all__ = ["Page", "counted", "listed", "percent", "size_of"]
+__all__ = ["Page", "counted", "listed", "percent", "seconds_words", "size_of"]
 
 _MANY = 12  # names in a list
 
@@ -58,6 +58,21 @@ def size_of(n_bytes: int) -> str:
         if n_bytes >= size:
             return f"{n_bytes / size:.1f} {unit}"
     return f"{n_bytes} bytes"
+
+
+def seconds_words(seconds: float) -> str:
+    """A time for people.
+
+    Examples
+    --------
+    >>> seconds_words(0.03), seconds_words(7.26), seconds_words(600), seconds_words(30_000)
+    ('0.03 s', '7.3 s', '10 min', '8.3 h')
+    """
+    if seconds >= 5400:
+        return f"{seconds / 3600:.1f} h"
+    if seconds >= 100:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
 class Page:

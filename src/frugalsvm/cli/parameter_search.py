@@ -1,5 +1,7 @@
-"""Parameters nobody gave: chosen on the first rows of a stream, or by successive halving."""
+"""Parameters that were not given: chosen on the first rows of a stream, or by successive halving."""
 
+import math
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,12 +18,18 @@ __all__ = [
     "grid_for",
     "halved",
     "needs_scaling",
+    "suggested_gamma",
     "usual_gamma",
     "usual_of",
+    "wide_grid_for",
 ]
 
 _GAMMAS = (0.1, 0.3, 1.0, 3.0)  # times what gamma="scale" is
 _STRENGTHS = {"alpha": (1e-3, 1e-4, 1e-5), "C": (1.0, 10.0, 100.0), "": (None,)}
+_MORE_GAMMAS = (0.5, 1.0, 2.0, 4.0)  # times what gamma="auto" is
+_MORE_STRENGTHS = {"alpha": (1e-6,), "C": (), "": ()}
+_NEAR = 1.25  # largest ratio of two gammas of which one is not tried
+_SUGGESTING_ROWS = 3072  # from which "auto" is taken
 
 
 class Trial(NamedTuple):
@@ -55,6 +63,28 @@ def grid_for(
     return [{**settings, "gamma": g, "strength": s, "budget": b} for g in gammas for s in strengths for b in budgets]
 
 
+def suggested_gamma(name: str, X: Any, y: np.ndarray, *, kernel: str, seed: int | None) -> float:
+    """What gamma="auto" is for an algorithm, by the first of some scaled rows."""
+    if kernel == "linear" or len(np.unique(y[:_SUGGESTING_ROWS])) < 2:
+        return usual_gamma(X, kernel)
+    model = new_estimator(name, kernel=kernel, gamma="auto", seed=seed)
+    model.partial_fit(X[:_SUGGESTING_ROWS], y[:_SUGGESTING_ROWS], classes=np.unique(y))
+    return usual_gamma(X, kernel) if model.gamma_ is None else model.gamma_
+
+
+def wide_grid_for(name: str, base_gamma: float, suggested: float, *, kernel: str, budgets) -> list[dict[str, Any]]:
+    """All candidates of `grid_for`, and more around the gamma that the first rows suggest."""
+    gammas: list[float] = []
+    for gamma in sorted([f * base_gamma for f in _GAMMAS] + [f * suggested for f in _MORE_GAMMAS]):
+        if not gammas or gamma > _NEAR * gammas[-1]:
+            gammas.append(gamma)
+    kind = CATALOGUE[name].strength
+    strengths = (*_STRENGTHS[kind], *_MORE_STRENGTHS[kind])
+    grids = [grid_for(name, base_gamma, kernel=kernel, gamma=g, strength=s, budgets=budgets)
+             for g in (gammas[:1] if kernel == "linear" else gammas) for s in strengths]  # fmt: skip
+    return [settings for grid in grids for settings in grid]
+
+
 def usual_of(grid: list[dict[str, Any]]) -> dict[str, Any]:
     """The candidate in the middle, for rows that are too few to choose by."""
     return grid[len(grid) // 2]
@@ -82,21 +112,32 @@ def first_metric(name: str, kernel: str, metric: str, X: Any, y: np.ndarray, see
 
 
 def choose(
-    name: str, X: Any, y: np.ndarray, grid: list[dict[str, Any]], seed: int | None, metric: Any = None
+    name: str,
+    X: Any,
+    y: np.ndarray,
+    grid: list[dict[str, Any]],
+    seed: int | None,
+    metric: Any = None,
+    deadline: float = math.inf,
 ) -> list[Trial]:
     """Accuracies of candidates on the last third of some scaled rows, best first; of one class, a usual one.
 
-    A metric is the same for all of them: an array, or one that is learned once.
+    A metric is the same for all of them: an array, or one that is learned once. Candidates that are not begun before
+    the deadline, on the clock of `time.monotonic`, are left out, but for the first.
     """
     n_learned = 2 * X.shape[0] // 3
     if len(np.unique(y[:n_learned])) < 2:
         return [Trial(grid[len(grid) // 2], float("nan"), X.shape[0])]
     if isinstance(metric, str):
         metric = first_metric(name, grid[0]["kernel"], metric, X, y, seed).metric
-    trials = []
+    trials: list[Trial] = []
     for settings in grid:
-        model = new_estimator(name, seed=seed, metric=metric, **settings)
-        model.partial_fit(X[:n_learned], y[:n_learned], classes=np.unique(y))
+        if trials and time.monotonic() > deadline:
+            break
+        passes = settings.get("passes", 1)
+        model = new_estimator(name, seed=seed, metric=metric, **{k: v for k, v in settings.items() if k != "passes"})
+        for _ in range(passes):
+            model.partial_fit(X[:n_learned], y[:n_learned], classes=np.unique(y))
         accuracy = float(np.mean(model.predict(X[n_learned:]) == y[n_learned:]))
         trials.append(Trial(settings, accuracy, X.shape[0]))
     return sorted(trials, key=lambda trial: -trial.accuracy)
@@ -110,12 +151,17 @@ def halved(
     seed: int | None,
     metric: str | None = None,
     first_rows: int = 1500,
-):
-    """Successive halving: all candidates on few rows, the better half on twice as many, and so on."""
-    n_rows, rounds = min(first_rows, X.shape[0]), []
+    deadline: float = math.inf,
+) -> list[list[Trial]]:
+    """Successive halving: all candidates on few rows, the better half on twice as many, and so on.
+
+    Returns the trials of each round, best first. After the deadline no round is begun, and no candidate.
+    """
+    n_rows = min(first_rows, X.shape[0])
+    rounds: list[list[Trial]] = []
     while True:
-        rounds.append(choose(name, X[:n_rows], y[:n_rows], grid, seed, metric))
-        if len(grid) == 1 or n_rows == X.shape[0]:
+        rounds.append(choose(name, X[:n_rows], y[:n_rows], grid, seed, metric, deadline))
+        if len(grid) == 1 or n_rows == X.shape[0] or time.monotonic() > deadline:
             return rounds
         grid = [trial.settings for trial in rounds[-1][: (len(grid) + 1) // 2]]
         n_rows = min(2 * n_rows, X.shape[0])

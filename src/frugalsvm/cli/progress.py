@@ -122,6 +122,10 @@ class ProgressLine:
 
 def _model_parts(model: Any) -> list[str]:
     estimator = getattr(model, "estimator_", getattr(model, "estimator", model))
+    if hasattr(estimator, "results_"):  # candidates that learn side by side
+        left = [each["accuracy"] for each in estimator.results_ if each["dropped_at"] is None]
+        best = [f"accuracy of the best {100 * max(left):.2f} %"] if None not in left else []
+        return [f"{len(left)} of {len(estimator.results_)} candidates left", *best]
     parts = []
     if hasattr(estimator, "classes_"):
         vectors = getattr(estimator, "support_vectors_", None)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, CATALOGUE, KERNELS, METRICS, maintenance_for
+from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, CATALOGUE, KERNELS, maintenance_for
 from frugalsvm.cli.console import compiling_shown
-from frugalsvm.cli.errors import reported
+from frugalsvm.cli.errors import check_folder, reported
 from frugalsvm.cli.flag_rules import applies, driver_of, flag_named, refusal
 from frugalsvm.cli.flags import (
     SCALES,
@@ -36,6 +36,7 @@ from frugalsvm.cli.flags import (
     Task,
     Thousands,
     TimeBudget,
+    check_metric_flag,
     checked_choice,
     completing,
     data_options,
@@ -119,7 +120,7 @@ def train(
 
 def _train(values: dict[str, Any], given: Collection[str]) -> None:
     """Train as the flags say, and tell what came of it; ``given`` are the flags that somebody gave."""
-    from frugalsvm.cli.interruption import ending_cleanly
+    from frugalsvm.cli.interruption import ending_cleanly, leaving_as_it_was
     from frugalsvm.cli.outcome import tell_outcome
     from frugalsvm.persist.atomic import check_writable
     from frugalsvm.persist.locking import locked
@@ -131,29 +132,29 @@ def _train(values: dict[str, Any], given: Collection[str]) -> None:
     checked_choice("--task", values["task"], TASKS)
     checked_choice("--kernel", values["kernel"], KERNELS)
     checked_choice("--scale", values["scale"], SCALES)
-    if values["metric"] is not None:
-        checked_choice("--metric", values["metric"], METRICS)
+    check_metric_flag(values["metric"], values["kernel"])
     driver = driver_of(values)
     _refuse(given, driver, values)
     target, quiet = Path(values["output"]), values["quiet"] or values["as_json"]
     options = _train_options(values)
-    if not target.parent.is_dir():
-        raise OSError(f"There is no folder {target.parent} to write {target.name} to.")
+    check_folder(target)
     check_writable(target)
     with ending_cleanly(), compiling_shown(quiet=quiet), locked(target):
         if driver == "dask":
-            outcome = _on_dask(values, target, quiet=quiet)
+            with leaving_as_it_was(target):
+                outcome = _on_dask(values, target, quiet=quiet)
         elif driver == "auto":
             outcome = _by_comparison(values, given, options, target, quiet=quiet)
         elif driver == "device":
-            outcome = _in_memory(values, options, target, quiet=quiet)
+            with leaving_as_it_was(target):
+                outcome = _in_memory(values, options, target, quiet=quiet)
         else:
             outcome = _as_stream(values, given, options, target, quiet=quiet)
     tell_outcome(outcome, as_json=values["as_json"])
 
 
 def _default_algorithm(values: dict[str, Any], given: Collection[str]) -> str:
-    """What is trained if nobody says: models are compared, unless rows come but once or flags are about one model."""
+    """What is trained without --algorithm: models are compared, unless rows come once or flags are about one model."""
     from frugalsvm.cli.interruptible_pipe import is_read_once
 
     says_more = any(not applies(name, "auto", AUTO) for name in given) or values["missing"] == "mean"
@@ -233,9 +234,9 @@ def _as_stream(
 def _by_comparison(
     values: dict[str, Any], given: Collection[str], options: TrainOptions, target: Path, *, quiet: bool
 ) -> "Outcome":
-    from frugalsvm.auto._seconds import parsed_seconds
     from frugalsvm.cli.interruptible_pipe import is_read_once
     from frugalsvm.cli.train_auto import AutoFlags, train_auto
+    from frugalsvm.durations import parsed_seconds
 
     flags = AutoFlags(parsed_seconds("time_budget", values["time_budget"]), values["task"], values["device"])
 

@@ -19,6 +19,7 @@ from frugalsvm.cli.console import tell
 from frugalsvm.cli.data import open_data
 from frugalsvm.cli.data_report import SHOWN_BAD_LINES, counts_of
 from frugalsvm.cli.first_rows import Examined, examine
+from frugalsvm.cli.interruption import leaving_as_it_was
 from frugalsvm.cli.options import DataOptions, TrainOptions
 from frugalsvm.cli.outcome import Outcome
 from frugalsvm.cli.page import counted
@@ -80,7 +81,8 @@ def train_auto(
     left = flags.time_budget
     if left is not None:
         left = max(left - (time.perf_counter() - started), _LEAST_SECONDS)
-    model = fit_auto(X, task, weights, options.seed, left, flags.device, quiet=quiet)
+    with leaving_as_it_was(output, " `--time-budget 30s` ends sooner, with the best model by then."):
+        model = fit_auto(X, task, weights, options.seed, left, flags.device, quiet=quiet)
     return _saved(model, task, examined, options, output, time.perf_counter() - started, quiet=quiet)
 
 

@@ -23,7 +23,7 @@ from frugalsvm.cli.rows_in_memory import joined_rows, read_rows
 from frugalsvm.cli.saved_run import save_run
 from frugalsvm.pipelines import StreamPipeline
 
-__all__ = ["train_in_memory"]
+__all__ = ["fit_in_memory", "train_in_memory"]
 
 _PATH = [0.1, 1.0, 10.0, 100.0]  # values of C, if none is given
 _FIRST_BATCHES = 2  # from which gamma is chosen
@@ -39,8 +39,26 @@ def train_in_memory(
     data, opened = examined.data, examined.opened
     examined.tell(quiet=quiet)
     batches = _read(examined.batches, opened.stream.name)
+    progress = Progress()
+    progress.rows = progress.learned = sum(batch.n_rows for batch in batches)
     started = time.perf_counter()
-    first = prepared(batches[:_FIRST_BATCHES], options.scale, data.imputes)
+    model, chosen = fit_in_memory(batches, options, device, C, data.imputes, quiet=quiet)
+    progress.seconds = time.perf_counter() - started
+    save_run(model, output, data, options, progress, chosen, 1, True)
+    if not quiet:
+        tell(_sentence(progress, model.estimator_, chosen))
+    bad_lines = tuple(getattr(opened.stream, "bad_examples", ()))[:SHOWN_BAD_LINES]
+    tell_end(data, opened, model, quiet=quiet)
+    n_bad, counts = getattr(opened.stream, "n_bad", 0), counts_of(opened.stream)
+    return Outcome(output, progress.rows, chosen, progress.figures(), n_bad, bad_lines, counts)
+
+
+def fit_in_memory(
+    batches: list, options: TrainOptions, device: str, C: float | None, impute: str | None, *, quiet: bool
+) -> tuple[StreamPipeline, dict[str, Any]]:
+    """A model of all rows, with gamma and C chosen unless they are given; the batches are given up on the way."""
+    n_rows = sum(batch.n_rows for batch in batches)
+    first = prepared(batches[:_FIRST_BATCHES], options.scale, impute)
     strength: dict[str, Any] = {"C": C or _PATH} if options.strength is None else {"alpha": options.strength}
     gamma = options.gamma
     if gamma is None:
@@ -51,23 +69,14 @@ def train_in_memory(
         scale=first.scale,
         encoder=first.encoder,
         calibrate=options.calibrate,
-        impute=data.imputes,
+        impute=impute,
     )
-    progress = Progress()
-    progress.rows = progress.learned = sum(batch.n_rows for batch in batches)
-    with Status(f"Learning {progress.rows:,} rows on {device} ...", quiet=quiet):
+    with Status(f"Learning {n_rows:,} rows on {device} ...", quiet=quiet):
         model.fit(*joined_rows(batches, labels_of))
-    progress.seconds = time.perf_counter() - started
     chosen = _chosen(model.estimator_, options, gamma, first.scale, device)
     for each in (model.estimator, model.estimator_):
         each.set_params(device="cpu")  # where it was trained is no matter of those who use it
-    save_run(model, output, data, options, progress, chosen, 1, True)
-    if not quiet:
-        tell(_sentence(progress, model.estimator_, chosen))
-    bad_lines = tuple(getattr(opened.stream, "bad_examples", ()))[:SHOWN_BAD_LINES]
-    tell_end(data, opened, model, quiet=quiet)
-    n_bad, counts = getattr(opened.stream, "n_bad", 0), counts_of(opened.stream)
-    return Outcome(output, progress.rows, chosen, progress.figures(), n_bad, bad_lines, counts)
+    return model, chosen
 
 
 def _read(batches, source: str) -> list:

@@ -7,30 +7,24 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from frugalsvm.cli.catalogue import CATALOGUE, new_estimator
 from frugalsvm.cli.console import Status
 from frugalsvm.cli.data import BATCH_ROWS, Opened, open_data
 from frugalsvm.cli.data_report import SHOWN_BAD_LINES, counts_of, tell_end
 from frugalsvm.cli.fingerprint import ChangedDataError, Fingerprint, rows_that_are
-from frugalsvm.cli.first_rows import check_classes, check_size, examine, prepared
+from frugalsvm.cli.first_rows import check_classes, check_size, examine
 from frugalsvm.cli.interruptible_pipe import grouped, pipe_for
 from frugalsvm.cli.interruption import Interruption
+from frugalsvm.cli.new_model import classes_for, new_model
 from frugalsvm.cli.options import DataOptions, TrainOptions
 from frugalsvm.cli.outcome import Outcome
-from frugalsvm.cli.parameter_search import can_choose, choose, first_metric, grid_for, usual_gamma, usual_of
 from frugalsvm.cli.progress import Progress, ProgressLine
 from frugalsvm.cli.saved_run import SavedRun, check_same_flags, load_run, save_run
 from frugalsvm.cli.training_loop import CheckpointSchedule, learn_stream
 from frugalsvm.core.lookahead import BLOCK_ROWS
-from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.streams import StreamError
 from frugalsvm.streams.batch import rows_after
 
 __all__ = ["train_stream"]
-
-_METRIC_ROWS = 10_000  # that a metric is learned from, if there are so many
 
 
 def train_stream(
@@ -115,7 +109,7 @@ class _Run:
             self.model,
             batches,
             self.progress,
-            classes=_classes(self.model, self.options, self.chosen),
+            classes=classes_for(self.model, self.options, self.chosen),
             test=number == 0,
             every=every,
             # Probabilities are calibrated on whole batches: parts of them would make others.
@@ -146,7 +140,7 @@ class _Run:
         examined.tell(quiet=self.quiet)
         check_size(examined, self.options.algorithm, self.options.budget)
         check_classes(examined, self.options.algorithm, self.options.classes)
-        self.model, self.chosen = _new_model(examined.first, self.options, self.data.imputes, quiet=self.quiet)
+        self.model, self.chosen = new_model(examined.first, self.options, self.data.imputes, quiet=self.quiet)
         return examined.opened, examined.batches
 
     def _open_interruptibly(self, data: DataOptions) -> Opened:
@@ -201,51 +195,3 @@ class _Run:
             interrupted_by=signal,
             was_saved=self.model is not None,
         )
-
-
-def _new_model(
-    batches: list, options: TrainOptions, impute: str | None, *, quiet: bool
-) -> tuple[StreamPipeline, dict[str, Any]]:
-    """An empty model with parameters chosen on the first batches, unless they were given."""
-    first = prepared(batches, options.scale, impute)
-    metric, gamma = None, usual_gamma(first.X, options.kernel)
-    if options.metric is not None and can_choose(first.y):
-        with Status(f"Learning a metric from the first {len(first.y):,} rows ...", quiet=quiet):
-            found = first_metric(options.algorithm, options.kernel, options.metric, first.X, first.y, options.seed)
-        metric, gamma = found.metric, found.gamma or gamma
-    grid = grid_for(
-        options.algorithm,
-        gamma,
-        kernel=options.kernel,
-        gamma=options.gamma,
-        strength=options.strength,
-        budgets=(options.budget,),
-    )
-    best = usual_of(grid)
-    if len(grid) > 1 and can_choose(first.y):
-        with Status(_choosing_words(options, len(grid), len(first.y)), quiet=quiet):
-            best = choose(options.algorithm, first.X, first.y, grid, options.seed, metric)[0].settings
-    scale, labels = first.scale, np.unique(first.y).tolist()
-    chosen = {"algorithm": options.algorithm, **best, "scale": scale, "labels": labels}
-    more: dict[str, Any] = {}
-    if options.metric is not None:
-        chosen["metric"], more = options.metric, {"warmup_rows": _METRIC_ROWS}
-    estimator = new_estimator(options.algorithm, seed=options.seed, metric=options.metric, **best)
-    model = StreamPipeline(
-        estimator, scale=scale, encoder=first.encoder, calibrate=options.calibrate, impute=impute, **more
-    )
-    return model, chosen
-
-
-def _choosing_words(options: TrainOptions, n_candidates: int, n_rows: int) -> str:
-    strength = CATALOGUE[options.algorithm].strength
-    names = ["gamma"] if options.gamma is None else []
-    names += [strength] if strength and options.strength is None else []
-    return f"Choosing {' and '.join(names)}: {n_candidates} candidates on the first {n_rows:,} rows ..."
-
-
-def _classes(model: StreamPipeline, options: TrainOptions, chosen: dict[str, Any]) -> Any:
-    """Classes that the estimator is told of; one that meets new ones by itself is told nothing."""
-    if options.classes is not None:
-        return np.array(options.classes)
-    return None if getattr(model.estimator, "new_classes", None) == "grow" else np.array(chosen["labels"])

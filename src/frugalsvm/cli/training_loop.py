@@ -10,11 +10,10 @@ from frugalsvm.cli.data import labels_of, rows_of
 from frugalsvm.cli.interruption import Interruption
 from frugalsvm.cli.progress import Progress
 from frugalsvm.core.lookahead import BLOCK_ROWS
+from frugalsvm.durations import parsed_seconds
 from frugalsvm.streams.batch import rows_between
 
 __all__ = ["CheckpointSchedule", "learn_stream"]
-
-_SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
 class CheckpointSchedule(NamedTuple):
@@ -29,8 +28,8 @@ class CheckpointSchedule(NamedTuple):
         if text is None:
             return cls()
         try:
-            unit = _SECONDS.get(text[-1:])
-            found = cls(rows=int(float(text))) if unit is None else cls(seconds=float(text[:-1]) * unit)
+            is_time = text[-1:].isalpha()
+            found = cls(seconds=parsed_seconds("", text)) if is_time else cls(rows=int(float(text)))
         except (ValueError, OverflowError):
             found = cls()
         if not (found.rows or 0) > 0 and not (found.seconds or 0) > 0:  # neither is a number above 0

@@ -1,14 +1,15 @@
-"""``frugalsvm tune``: parameters by successive halving."""
+"""``frugalsvm tune``: algorithms compared, or the parameters of one; on a pipe, while its rows come."""
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from frugalsvm.cli.catalogue import CATALOGUE, KERNELS
-from frugalsvm.cli.errors import reported
-from frugalsvm.cli.flag_rules import applies, flag_named
+from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, KERNELS
+from frugalsvm.cli.errors import check_folder, reported
+from frugalsvm.cli.flag_rules import applies, driver_of, flag_named, refusal
 from frugalsvm.cli.flags import (
     Algorithm,
     BadLine,
@@ -32,21 +33,53 @@ from frugalsvm.cli.flags import (
     check_metric_flag,
     checked_choice,
     data_options,
+    given_flags,
+    source_of,
 )
-from frugalsvm.cli.options import DataOptions
+from frugalsvm.cli.options import TrainOptions
 
 __all__ = ["tune"]
 
+_OF_ONE_MODEL = ("budget", "kernel", "metric")
+_BUDGET = 500
+# Flags of reading, which `train` needs as well.
+_READING = (
+    "format",
+    "label",
+    "on_bad_line",
+    "header",
+    "delimiter",
+    "decimal",
+    "thousands",
+    "categorical",
+    "ignore",
+    "missing",
+    "shuffle",
+    "hash_features",
+    "features",
+    "seed",
+)
+
 
 def tune(
+    context: typer.Context,
     data: DataFiles,
-    algorithm: Algorithm = "bsgd",
+    algorithm: Algorithm = None,
+    time_budget: Annotated[
+        str | None, typer.Option(help="Compare for so long at most: 60s, 5min, 1h; otherwise a few minutes.")
+    ] = None,
     kernel: Kernel = "rbf",
     metric: Metric = None,
-    budget: Annotated[list[int] | None, typer.Option(help="Budgets to try; repeat the flag.")] = None,
-    rows: Annotated[int, typer.Option(min=100, help="Look at so many first rows.")] = 20_000,
+    budget: Annotated[list[int] | None, typer.Option(min=2, help="Budgets to try; repeat the flag.")] = None,
+    rows: Annotated[int, typer.Option(min=100, help="Compare on so many rows, drawn from the whole file.")] = 20_000,
+    once: Annotated[
+        bool, typer.Option("--once", help="Read a file once, as a pipe: candidates learn it side by side.")
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the best as TOML, for `train --config`.")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="Write the model that has won, too, if rows are read once (- or --once).")
     ] = None,
     format: Format = None,
     label: Label = None,
@@ -64,69 +97,88 @@ def tune(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Find gamma, regularization and budget by successive halving on the first rows."""
-    algorithm = checked_choice("--algorithm", algorithm or "bsgd", CATALOGUE)
-    checked_choice("--kernel", kernel, KERNELS)
-    check_metric_flag(metric, algorithm)
-    if budget and not applies("budget", "stream", algorithm):
-        raise typer.BadParameter(f"{algorithm} keeps as many vectors as it needs: leave it out.", param_hint="--budget")
-    options, budgets = data_options(locals()), tuple(budget) if budget else (500,)
+    """Compare algorithms on rows of a file, or tune one (-a); on a pipe, candidates learn side by side."""
+    values, given = dict(context.params), given_flags(context)
     with reported():
-        rounds = _search(options, algorithm, kernel, metric, budgets, rows, seed, quiet=as_json)
-        strength = CATALOGUE[algorithm].strength
-        names = {"gamma": "gamma", **({strength.lower(): "strength"} if strength else {})}
-        names |= {"budget": "budget"} if CATALOGUE[algorithm].budgeted else {}
-        best = rounds[-1][0]
-        flags = {
-            "algorithm": algorithm,
-            "kernel": kernel,
-            **({} if metric is None else {"metric": metric}),
-            **{flag: best.settings[name] for flag, name in names.items()},
-        }
-        if output is not None:
-            output.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in flags.items()))
-    trials = [
-        {"rows": trial.rows, **{flag: trial.settings[name] for flag, name in names.items()}, "accuracy": trial.accuracy}
-        for trials in rounds
-        for trial in trials
-    ]
-    _print(flags, best.accuracy, trials, as_json=as_json)
+        _tune(values, given)
 
 
-def _search(
-    options: DataOptions,
-    algorithm: str,
-    kernel: str,
-    metric: str | None,
-    budgets: tuple[int, ...],
-    n_rows: int,
-    seed: int,
-    *,
-    quiet: bool,
-):
-    """Rounds of successive halving, each with the best trial first."""
-    from frugalsvm.cli.console import Status, compiling_shown
-    from frugalsvm.cli.first_rows import check_enough, check_size, examine, prepared
-    from frugalsvm.cli.parameter_search import grid_for, halved, usual_gamma
+def _tune(values: dict[str, Any], given: Collection[str]) -> None:
+    from frugalsvm.cli.interruptible_pipe import is_read_once
+    from frugalsvm.cli.tune_outcome import print_tuned
 
-    examined = examine(options, n_rows)
-    examined.tell(quiet=quiet)
-    for size in budgets:
-        check_size(examined, algorithm, size)
-    first = prepared(examined.first, impute=examined.data.imputes)
-    check_enough(examined, first.y)
-    grid = grid_for(algorithm, usual_gamma(first.X, kernel), kernel=kernel, budgets=budgets)
-    words = f"Trying {len(grid)} candidates on up to {len(first.y):,} rows ..."
-    with Status(words, quiet=quiet), compiling_shown(quiet=quiet):
-        return halved(algorithm, first.X, first.y, grid, seed, metric)
+    source = source_of(values["data"])
+    read_once = values["once"] or is_read_once(source)
+    algorithm = _algorithm(values, given, read_once=read_once)
+    checked_choice("--algorithm", algorithm, ALGORITHMS)
+    checked_choice("--kernel", values["kernel"], KERNELS)
+    check_metric_flag(values["metric"], values["kernel"])
+    _refuse(values, given, algorithm, read_once=read_once)
+    for path in (values["output"], values["model"]):
+        if path is not None:
+            check_folder(path)
+    # Budgets are a part of the search.
+    options = TrainOptions(algorithm, None, values["kernel"], seed=values["seed"], metric=values["metric"])
+    budgets = tuple(values["budget"] or (_BUDGET,))
+    data = data_options({**values, "data": source})
+    if read_once:
+        from frugalsvm.cli.tune_stream import tune_stream
+
+        told = tune_stream(data, options, budgets, values["model"], quiet=values["as_json"])
+    else:
+        from frugalsvm.cli.tune_file import tune_file
+        from frugalsvm.durations import parsed_seconds
+
+        limit = parsed_seconds("time_budget", values["time_budget"])
+        told = tune_file(data, options, budgets, values["rows"], limit, quiet=values["as_json"])
+    flags = {**told.best, **_reading_flags(values, given, told.best)}
+    if values["output"] is not None:
+        lines = [f"{name} = {json.dumps(value)}\n" for name, value in flags.items()]
+        values["output"].write_text("".join(lines), encoding="utf-8")
+    print_tuned(told, flags, source, values["output"], as_json=values["as_json"])
+    if told.interrupted_by is not None:
+        raise typer.Exit(128 + told.interrupted_by)
 
 
-def _print(best: dict[str, Any], accuracy: float, trials: list[dict[str, Any]], *, as_json: bool) -> None:
-    from frugalsvm.cli.console import Printer, print_json, table_of
+def _algorithm(values: dict[str, Any], given: Collection[str], *, read_once: bool) -> str:
+    """What is tuned: all algorithms (auto), unless rows come once or flags are about one model, as for `train`."""
+    wanted = values["algorithm"]
+    if read_once and wanted == AUTO:
+        return "bsgd"
+    if wanted is not None:
+        return wanted
+    says_more = values["missing"] == "mean" or any(name in given for name in _OF_ONE_MODEL)
+    return "bsgd" if read_once or says_more else AUTO
 
-    if as_json:
-        print_json({"best": best, "accuracy": accuracy, "trials": trials})
-        return
-    printer = Printer()
-    printer.print(table_of("Successive halving", trials))
-    printer.print("best: " + " ".join(f"{flag_named(name)} {value}" for name, value in best.items()))
+
+def _refuse(values: dict[str, Any], given: Collection[str], algorithm: str, *, read_once: bool) -> None:
+    """Flags that have no effect."""
+    if algorithm == AUTO:
+        for name in _OF_ONE_MODEL:
+            if name in given:
+                raise typer.BadParameter(
+                    "auto chooses that by itself: leave it out, or name another algorithm (`frugalsvm algorithms`).",
+                    param_hint=flag_named(name),
+                )
+        if values["missing"] == "mean":
+            raise typer.BadParameter("auto fills with medians: choose median, skip or fail.", param_hint="--missing")
+    else:
+        refused = refusal([name for name in ("budget", "metric") if name in given], "stream", algorithm)
+        if refused is not None:
+            raise typer.BadParameter(refused[1], param_hint=refused[0])
+    if read_once:
+        for name, why in (("rows", "all rows are learned, once"), ("time_budget", "it ends when the rows do")):
+            if name in given:
+                raise typer.BadParameter(f"{why}: leave it out.", param_hint=flag_named(name))
+    elif values["model"] is not None:
+        raise typer.BadParameter(
+            "candidates learn a part of the rows only: `frugalsvm train --config` makes the model from what -o writes.",
+            param_hint="--model",
+        )
+
+
+def _reading_flags(values: dict[str, Any], given: Collection[str], best: dict[str, Any]) -> dict[str, Any]:
+    """Flags about reading that were given, and that `train` takes for the best."""
+    driver = driver_of({"dask": None, "device": None, **best})
+    names = [name for name in _READING if name in given and applies(name, driver, best["algorithm"])]
+    return {flag_named(name).removeprefix("--"): values[name] for name in names}

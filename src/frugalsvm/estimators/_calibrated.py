@@ -29,7 +29,7 @@ from frugalsvm.exceptions import ParameterError
 __all__ = ["CalibratedClassifier", "Judged", "check_calibrate", "is_calibrated", "n_held_out"]
 
 _SHARE = 5  # one row of so many is held out
-_ENOUGH = 500  # held-out rows, where one pass judges them for nothing
+_ENOUGH = 500  # held-out rows, where one pass predicts them anyway, before it learns them
 _PARTS = 8  # in which held-out rows are judged and learned
 _FOLDS, _FEW_ROWS = 5, 1000  # so few are all judged, in folds
 _STREAM = 23  # of random numbers

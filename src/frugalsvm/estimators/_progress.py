@@ -1,6 +1,6 @@
 """How far a fit has come: a line on standard error with ``verbose=1``, and scikit-learn's callbacks.
 
-Where nobody watches, rows are learned in one go, and nothing here takes time.
+Without either, all rows are learned in one call, and nothing here takes time.
 """
 
 import sys
@@ -19,7 +19,7 @@ from frugalsvm.exceptions import ParameterError
 __all__ = [
     "CERTIFICATES",
     "CallbackSupport",
-    "Progress",
+    "FitProgress",
     "begin_callbacks",
     "check_verbose",
     "end_callbacks",
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 CERTIFICATES = {"gradient_error_": "gradient error", "member_gap_": "gap", "kkt_violation_": "KKT"}
-_PARTS, _LEAST_ROWS = 100, 4096  # of all rows, where somebody watches; of a part
+_PARTS, _LEAST_ROWS = 100, 4096  # of all rows, where progress is reported; of a part
 _BLOCK = 256  # rows: parts end where blocks of learners end
 _LIVE_SECONDS, _PLAIN_SECONDS = 0.1, 5.0  # between two lines, in a terminal and elsewhere
 
@@ -101,8 +101,8 @@ def _learned(estimator):
     return {name: value for name, value in vars(estimator).items() if name not in known}
 
 
-class Progress:
-    """Counts what is done of a total (None: nobody knows), and tells those who want to know.
+class FitProgress:
+    """Counts what is done of a total (None: not known), and reports it to the line and the callbacks.
 
     ``has_model``: whether the estimator is one that predicts, as it is.
     """
@@ -113,7 +113,7 @@ class Progress:
         self._done, self._start = 0, time.perf_counter()
 
     def parts(self, order: np.ndarray) -> list[np.ndarray]:
-        """Rows in their order, cut into parts if somebody watches."""
+        """Rows in their order, cut into parts if progress is reported."""
         if not self.is_watched:
             return [order]
         size = max(_LEAST_ROWS, -(-(self._total or len(order)) // _PARTS))
@@ -122,7 +122,7 @@ class Progress:
 
     @property
     def is_watched(self) -> bool:
-        """Whether anybody wants to know."""
+        """Whether progress is reported."""
         return self._line is not None or self._context is not None
 
     def advance(self, n: int, said: str = "") -> bool:
@@ -187,11 +187,11 @@ class _Line:
 
 
 @contextmanager
-def following(estimator: Any, total: int | None, unit: str, *, has_model: bool) -> Iterator[Progress]:
+def following(estimator: Any, total: int | None, unit: str, *, has_model: bool) -> Iterator[FitProgress]:
     """Context of a part of a fit that goes on for so many units."""
     line = _Line() if getattr(estimator, "verbose", 0) else None
     try:
-        yield Progress(estimator, total, unit, line, has_model)
+        yield FitProgress(estimator, total, unit, line, has_model)
     finally:
         if line is not None:
             line.close()

@@ -114,6 +114,12 @@ class StreamTuner(ClassifierMixin, BaseEstimator):
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_race")
 
+    @property
+    def new_classes(self) -> str:
+        """ "grow" if all candidates learn classes that were not announced, otherwise "error"."""
+        given = self.estimator if isinstance(self.estimator, list | tuple) else [self.estimator]
+        return "grow" if all(getattr(each, "new_classes", None) == "grow" for each in given) else "error"
+
     # --- learning ------------------------------------------------------------------------------------------
 
     def fit(self, X, y, sample_weight=None):

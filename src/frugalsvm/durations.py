@@ -1,4 +1,4 @@
-"""Limits of time, as users write them."""
+"""Durations as users write them: 90, "90s", "5min", "1h"."""
 
 import numbers
 import re

@@ -1,0 +1,226 @@
+"""Contestants compared on rows that none of them learned from: how good each is, what it costs, and which to take."""
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frugalsvm.cli.catalogue import AUTO
+from frugalsvm.cli.contestants import Contestant, Learned, OutOfTime
+from frugalsvm.cli.data import labels_of, rows_of
+from frugalsvm.cli.page import percent, seconds_words, size_of
+from frugalsvm.cli.parameter_search import Trial
+from frugalsvm.streams.batch import Batch, rows_between, rows_taken
+
+__all__ = ["Compared", "Lead", "Result", "compare", "lead_of", "recommended", "table_rows", "verdict"]
+
+_PARTS = 4  # of the rows: one judges, the others are learned
+_FEW_ROWS = 1000  # of which all parts judge in turn
+_MORE_THAN_CHANCE = 2.0  # standard errors
+_MUCH_CHEAPER = 5.0  # times
+
+
+class Result(NamedTuple):
+    """What came of a contestant."""
+
+    name: str
+    words: str
+    flags: dict[str, Any]  # of `frugalsvm train`
+    is_right: np.ndarray  # of each row that judged
+    seconds: float  # of training on the rows that were learned
+    whole_seconds: float  # and on all rows of the source, about
+    n_bytes: int
+    microseconds: float  # of a prediction
+    trials: tuple[Trial, ...]
+
+    @property
+    def accuracy(self) -> float:
+        return float(self.is_right.mean())
+
+
+class Compared(NamedTuple):
+    results: list[Result]  # in the order of the contestants: the first is what would be done without a comparison
+    n_learned: int  # rows, each time
+    notes: tuple[str, ...]
+
+    @property
+    def n_judges(self) -> int:
+        return len(self.results[0].is_right)
+
+
+def compare(
+    contestants: list[Contestant],
+    rows: Batch,
+    n_rows: int,
+    limits: list[float | None],
+    seed: int,
+    tell: Callable[[Contestant], Any] = lambda contestant: None,
+) -> Compared:
+    """Have contestants learn three quarters of some rows and predict the others.
+
+    Where rows are few, each quarter is predicted in turn, and parameters are then chosen once more, by all rows.
+
+    Parameters
+    ----------
+    contestants : list of Contestant
+    rows : Batch
+        A sample of the source.
+    n_rows : int
+        Number of rows of the source, for which costs are told.
+    limits : list of float or None
+        Seconds for each contestant, in all.
+    seed : int
+    tell : callable
+        Called with each contestant before it learns.
+    """
+    part = np.random.default_rng(seed).permutation(rows.n_rows) % _PARTS
+    in_turn = rows.n_rows < _FEW_ROWS
+    results, notes = [], []
+    for contestant, limit in zip(contestants, limits, strict=True):
+        tell(contestant)
+        each = None if limit is None else limit / (_PARTS + 1 if in_turn else 1)
+        try:
+            results.append(_judged(contestant, rows, part, n_rows, each, in_turn=in_turn))
+        except OutOfTime:
+            notes.append(
+                f"{contestant.name} ({contestant.words}) is left out: it was not done within its "
+                f"{seconds_words(limit or 0.0)}. `--time-budget` gives more."
+            )
+    if not results:
+        raise ValueError("the time is too short to compare anything: give more with --time-budget.")
+    n_learned = int(np.count_nonzero(part != 0))
+    return Compared(results, n_learned, tuple(notes))
+
+
+def _judged(
+    contestant: Contestant, rows: Batch, part: np.ndarray, n_rows: int, limit: float | None, *, in_turn: bool
+) -> Result:
+    is_right, predicting, learned = [], 0.0, None
+    for k in range(_PARTS if in_turn else 1):
+        learned = contestant.learn(rows_taken(rows, np.flatnonzero(part != k)), limit)
+        judges = rows_taken(rows, np.flatnonzero(part == k))
+        learned.model.predict(rows_of(rows_between(judges, 0, 1)))  # what is compiled for it does not count
+        started = time.perf_counter()
+        predicted = learned.model.predict(rows_of(judges))
+        predicting += time.perf_counter() - started
+        is_right.append(predicted == labels_of(judges))
+    right = np.concatenate(is_right)
+    n_learned = rows.n_rows - len(is_right[-1])
+    if in_turn and contestant.name != AUTO:  # whose flags are always the same
+        learned, n_learned = contestant.learn(rows, limit), rows.n_rows
+    assert isinstance(learned, Learned)
+    return Result(
+        contestant.name,
+        contestant.words,
+        learned.flags,
+        right,
+        learned.seconds_for(n_learned, n_learned),
+        learned.seconds_for(n_rows, n_learned),
+        learned.n_bytes,
+        1e6 * predicting / len(right),
+        learned.trials,
+    )
+
+
+# --- which to take ------------------------------------------------------------------------------------------
+
+
+class Lead(NamedTuple):
+    """By how much one result is more accurate than another: the mean paired difference, and its standard error."""
+
+    by: float
+    error: float
+
+    @property
+    def is_more_than_chance(self) -> bool:
+        return self.by > _MORE_THAN_CHANCE * self.error
+
+    def __str__(self) -> str:
+        return f"{100 * self.by:.2f} points (standard error {100 * self.error:.2f})"
+
+
+def lead_of(one: Result, other: Result) -> Lead:
+    """The lead of one result over another, on the same rows."""
+    difference = one.is_right.astype(float) - other.is_right
+    return Lead(float(difference.mean()), float(difference.std() / math.sqrt(len(difference))))
+
+
+def recommended(results: list[Result]) -> Result:
+    """The first, which needs no comparison, unless another is better by more than chance; then the best of all."""
+    best = max(results, key=lambda result: result.accuracy)
+    return best if lead_of(best, results[0]).is_more_than_chance else results[0]
+
+
+def verdict(compared: Compared, plain: str) -> list[str]:
+    """Sentences about which to take; ``plain`` is the command that does what the first contestant does."""
+    usual, taken = compared.results[0], recommended(compared.results)
+    others = sorted((each for each in compared.results if each is not taken), key=lambda each: -each.accuracy)
+    names = [each.name for each in compared.results]
+
+    def title(result: Result) -> str:
+        return result.name if names.count(result.name) == 1 else f"{result.name} ({result.words})"
+
+    if not others:
+        return [f"There is nothing to compare {title(taken)} with."]
+    best_other, lead = others[0], lead_of(taken, others[0])
+    if taken is not usual:
+        sentences = [
+            f"{title(taken)} is better than {title(usual)} by {lead_of(taken, usual)}: more than chance. "
+            f"It improves on `{plain}`."
+        ]
+        if best_other is not usual:
+            sentences.append(f"Over the next, {title(best_other)}, it leads by {lead}.")
+    elif lead.by < 0:
+        sentences = [
+            f"{title(best_other)} is ahead of {title(usual)} by {lead_of(best_other, usual)}, which is no more than "
+            f"chance: it does not improve on `{plain}`."
+        ]
+    else:
+        sure = ": more than chance" if lead.is_more_than_chance else ", which is no more than chance"
+        sentences = [
+            f"{title(usual)} leads by {lead}{sure}. Next is {title(best_other)}.",
+            f"`{plain}` takes {title(usual)} by itself: there is nothing to improve.",
+        ]
+    return [*sentences, *(words for each in others if (words := _cheaper(taken, each, title(each))))]
+
+
+def _cheaper(taken: Result, other: Result, title: str) -> str:
+    """A sentence about another one that is much cheaper, if it is, and not worse by more than chance."""
+    lead = lead_of(taken, other)
+    ratios = {
+        "faster to train": taken.whole_seconds / max(other.whole_seconds, 1e-9),
+        "smaller": taken.n_bytes / other.n_bytes,
+        "faster to predict with": taken.microseconds / max(other.microseconds, 1e-9),
+    }
+    gains = [f"{ratio:.0f} times {words}" for words, ratio in ratios.items() if ratio >= _MUCH_CHEAPER]
+    if lead.is_more_than_chance or not gains:
+        return ""
+    behind = f"is {lead} behind, which is no more than chance, and" if lead.by > 0 else "is not behind, and"
+    return f"{title} {behind} {' and '.join(gains)}."
+
+
+# --- words --------------------------------------------------------------------------------------------------
+
+
+def table_rows(compared: Compared, n_rows: int) -> list[dict[str, str]]:
+    """What each contestant came to, best first."""
+    ranked = sorted(compared.results, key=lambda result: -result.accuracy)
+    rows = []
+    for result in ranked:
+        lead = lead_of(ranked[0], result)
+        behind = "-" if result is ranked[0] else f"{100 * lead.by:.2f} ± {100 * lead.error:.2f}"
+        rows.append(
+            {
+                "algorithm": result.name,
+                "": result.words,
+                "accuracy": percent(result.accuracy),
+                "points behind": behind,
+                f"training, {n_rows:,} rows": seconds_words(result.whole_seconds),
+                "model": size_of(result.n_bytes),
+                "a prediction": f"{result.microseconds:.2g} µs" if result.microseconds < 100
+                else f"{result.microseconds:.0f} µs",
+            }
+        )  # fmt: skip
+    return rows

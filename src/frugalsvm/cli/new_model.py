@@ -1,0 +1,64 @@
+"""A new model of a stream: what was not given is chosen on the first rows."""
+
+from typing import Any
+
+import numpy as np
+
+from frugalsvm.cli.catalogue import CATALOGUE, new_estimator
+from frugalsvm.cli.console import Status
+from frugalsvm.cli.first_rows import prepared
+from frugalsvm.cli.options import TrainOptions
+from frugalsvm.cli.parameter_search import can_choose, choose, first_metric, grid_for, usual_gamma, usual_of
+from frugalsvm.pipelines import StreamPipeline
+
+__all__ = ["classes_for", "new_model"]
+
+_METRIC_ROWS = 10_000  # that a metric is learned from, if there are so many
+
+
+def new_model(
+    batches: list, options: TrainOptions, impute: str | None, *, quiet: bool
+) -> tuple[StreamPipeline, dict[str, Any]]:
+    """An empty model with parameters chosen on the first batches, unless they were given."""
+    first = prepared(batches, options.scale, impute)
+    metric, gamma = None, usual_gamma(first.X, options.kernel)
+    if options.metric is not None and can_choose(first.y):
+        with Status(f"Learning a metric from the first {len(first.y):,} rows ...", quiet=quiet):
+            found = first_metric(options.algorithm, options.kernel, options.metric, first.X, first.y, options.seed)
+        metric, gamma = found.metric, found.gamma or gamma
+    grid = grid_for(
+        options.algorithm,
+        gamma,
+        kernel=options.kernel,
+        gamma=options.gamma,
+        strength=options.strength,
+        budgets=(options.budget,),
+    )
+    best = usual_of(grid)
+    if len(grid) > 1 and can_choose(first.y):
+        with Status(_choosing_words(options, len(grid), len(first.y)), quiet=quiet):
+            best = choose(options.algorithm, first.X, first.y, grid, options.seed, metric)[0].settings
+    scale, labels = first.scale, np.unique(first.y).tolist()
+    chosen = {"algorithm": options.algorithm, **best, "scale": scale, "labels": labels}
+    more: dict[str, Any] = {}
+    if options.metric is not None:
+        chosen["metric"], more = options.metric, {"warmup_rows": _METRIC_ROWS}
+    estimator = new_estimator(options.algorithm, seed=options.seed, metric=options.metric, **best)
+    model = StreamPipeline(
+        estimator, scale=scale, encoder=first.encoder, calibrate=options.calibrate, impute=impute, **more
+    )
+    return model, chosen
+
+
+def _choosing_words(options: TrainOptions, n_candidates: int, n_rows: int) -> str:
+    strength = CATALOGUE[options.algorithm].strength
+    names = ["gamma"] if options.gamma is None else []
+    names += [strength] if strength and options.strength is None else []
+    return f"Choosing {' and '.join(names)}: {n_candidates} candidates on the first {n_rows:,} rows ..."
+
+
+def classes_for(model: StreamPipeline, options: TrainOptions, chosen: dict[str, Any]) -> Any:
+    """Classes that the estimator is told of; one that meets new ones by itself is told nothing."""
+    if options.classes is not None:
+        return np.array(options.classes)
+    return None if getattr(model.estimator, "new_classes", None) == "grow" else np.array(chosen["labels"])

@@ -1,0 +1,163 @@
+"""``frugalsvm tune`` on files that can be read again: contestants compared on a sample of the rows."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from frugalsvm.cli.catalogue import AUTO, CATALOGUE
+from frugalsvm.cli.comparison import Compared, compare, recommended, table_rows, verdict
+from frugalsvm.cli.console import Status, compiling_shown, tell
+from frugalsvm.cli.contestants import Contestant, auto, low_rank, own_choice, tuned
+from frugalsvm.cli.data import labels_of, open_data
+from frugalsvm.cli.first_rows import Examined, check_enough, check_size, examine
+from frugalsvm.cli.options import DataOptions, TrainOptions
+from frugalsvm.cli.page import counted
+from frugalsvm.cli.sampled_rows import Sample, sample_rows
+from frugalsvm.cli.task import task_of
+from frugalsvm.cli.tune_outcome import TuneOutcome
+from frugalsvm.streams.batch import rows_taken
+
+__all__ = ["tune_file"]
+
+_MOST_ROWS_OF_LASVM = 100_000  # of a file, beyond which it takes hours
+_SECONDS = 120.0  # for each contestant without --time-budget; `auto` knows when to end
+_SHARE_OF_AUTO = 0.5  # of a time budget
+
+
+def tune_file(
+    data: DataOptions,
+    options: TrainOptions,
+    budgets: tuple[int, ...],
+    n_wanted: int,
+    limit: float | None,
+    *,
+    quiet: bool,
+) -> TuneOutcome:
+    """Compare algorithms (``auto``), or an algorithm as `train` sets it with what a search finds."""
+    among_all = options.algorithm == AUTO
+    opening = partial(open_data, of_classes=not among_all)
+    examined = examine(data._replace(shuffle="no"), opening=opening)
+    examined.tell(quiet=quiet)
+    if not among_all:
+        for budget in budgets:
+            check_size(examined, options.algorithm, budget)
+    with Status(f"Reading {examined.opened.stream.name} ...", quiet=quiet):
+        sample = _sample(examined, n_wanted, data)
+    _check(examined, sample, of_classes=not among_all)
+    impute = examined.data.imputes
+    if among_all:
+        contestants = _all(options, impute, sample, quiet=quiet)
+    else:
+        first = options._replace(budget=budgets[0])
+        contestants = [own_choice(first, impute), tuned(first, impute, budgets)]
+    compared = _compared(contestants, sample, limit, options.seed, quiet=quiet)
+    return _told(compared, sample, options.algorithm, data.name)
+
+
+def _sample(examined: Examined, n_wanted: int, data: DataOptions) -> Sample:
+    """Rows of all parts of the source; in random order if that is sorted by label, or if it is asked for."""
+    sample = sample_rows(examined.batches, n_wanted, data.seed)
+    is_mixed = data.shuffle == "yes" or (data.shuffle == "auto" and examined.opened.order.order.is_sorted)
+    if not is_mixed:
+        return sample
+    order = np.random.default_rng([data.seed, 1]).permutation(sample.rows.n_rows)
+    return sample._replace(rows=rows_taken(sample.rows, order))
+
+
+def _check(examined: Examined, sample: Sample, *, of_classes: bool) -> None:
+    name = examined.opened.stream.name
+    if not of_classes and not task_of(np.asarray(sample.rows.y)).classifies:
+        raise ValueError(
+            f"{name} has numbers to predict, not classes, and auto is the only algorithm that learns these: there is "
+            "nothing to compare. `frugalsvm train` does it."
+        )
+    check_enough(examined, labels_of(sample.rows))
+
+
+def _all(options: TrainOptions, impute: str | None, sample: Sample, *, quiet: bool) -> list[Contestant]:
+    """The algorithms that suit the size of a file; `auto` first, which `train` takes."""
+    bsgd, lasvm = options._replace(algorithm="bsgd", budget=500), options._replace(algorithm="lasvm")
+    contestants = [auto(options.seed, quiet=quiet), low_rank(options.seed, impute)]
+    contestants.append(tuned(bsgd, impute, (500,), words="learns a stream, 500 vectors"))
+    if sample.n_rows <= _MOST_ROWS_OF_LASVM:
+        contestants.append(tuned(lasvm, impute, (None,), words="as exact as an SVM"))
+    return contestants
+
+
+def _compared(
+    contestants: list[Contestant], sample: Sample, limit: float | None, seed: int, *, quiet: bool
+) -> Compared:
+    limits = [_limit(contestant, len(contestants), limit) for contestant in contestants]
+
+    def begin(contestant: Contestant) -> None:
+        if not quiet:
+            number = f"{contestants.index(contestant) + 1} of {len(contestants)}"
+            tell(f"Comparing on {sample.rows.n_rows:,} rows: {contestant.name} ({number}) ...")
+
+    with compiling_shown(quiet=quiet):
+        return compare(contestants, sample.rows, sample.n_rows, limits, seed, begin)
+
+
+def _limit(contestant: Contestant, n_contestants: int, limit: float | None) -> float | None:
+    """Seconds for a contestant: `auto` has half of all, the others share what is left."""
+    if limit is None:
+        return None if contestant.name == AUTO else _SECONDS
+    if contestant.name == AUTO:
+        return _SHARE_OF_AUTO * limit
+    return limit / n_contestants if n_contestants == 2 else (1.0 - _SHARE_OF_AUTO) * limit / (n_contestants - 1)
+
+
+def _told(compared: Compared, sample: Sample, algorithm: str, source: str) -> TuneOutcome:
+    best = recommended(compared.results)
+    plain = f"frugalsvm train {source}" + ("" if algorithm == AUTO else f" -a {algorithm}")
+    sentences = [
+        f"Each learned {compared.n_learned:,} rows; accuracy is that on {compared.n_judges:,} rows that none of them "
+        f"learned from. Seconds are those of this machine, for all {sample.n_rows:,} rows.",
+        *compared.notes,
+        *verdict(compared, plain),
+    ]
+    figures = {
+        "accuracy": best.accuracy,
+        "rows": sample.n_rows,
+        "rows_learned": compared.n_learned,
+        "rows_judged": compared.n_judges,
+        "compared": [
+            {
+                "algorithm": result.name,
+                "what": result.words,
+                "accuracy": result.accuracy,
+                "train_seconds": result.seconds,
+                "train_seconds_all_rows": result.whole_seconds,
+                "model_bytes": result.n_bytes,
+                "prediction_microseconds": result.microseconds,
+                "flags": result.flags,
+            }
+            for result in compared.results
+        ],
+        "sentences": sentences,
+        "trials": [
+            {
+                "algorithm": result.name,
+                "rows": trial.rows,
+                **_shown(trial.settings, result.name),
+                "accuracy": trial.accuracy,
+            }
+            for result in compared.results
+            for trial in result.trials
+        ],
+    }
+    return TuneOutcome(
+        best.flags,
+        f"{source}: {counted(sample.n_rows, 'row')}",
+        table_rows(compared, sample.n_rows),
+        tuple(sentences),
+        figures,
+    )
+
+
+def _shown(settings: dict[str, Any], algorithm: str) -> dict[str, Any]:
+    """Settings under the names of flags."""
+    names = {"kernel": "kernel", "gamma": "gamma", "strength": CATALOGUE[algorithm].strength, "budget": "budget"}
+    names |= {"C": "C", "passes": "passes"}
+    return {flag: settings[name] for name, flag in names.items() if flag and settings.get(name) is not None}

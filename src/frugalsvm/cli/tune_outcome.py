@@ -1,0 +1,36 @@
+"""What `frugalsvm tune` has found, and how it tells people and scripts."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from frugalsvm.cli.console import print_json
+from frugalsvm.cli.page import Page
+
+__all__ = ["TuneOutcome", "print_tuned"]
+
+
+class TuneOutcome(NamedTuple):
+    best: dict[str, Any]  # flags of `frugalsvm train`
+    title: str
+    table: list[dict[str, str]]  # what was compared
+    sentences: tuple[str, ...]
+    figures: dict[str, Any]  # for scripts
+    interrupted_by: int | None = None  # a signal
+
+
+def print_tuned(
+    outcome: TuneOutcome, flags: dict[str, Any], source: str | list[str], output: Path | None, *, as_json: bool
+) -> None:
+    """Print what was found; ``flags`` are those that make the best model, and ``output`` is the file that has them."""
+    if as_json:
+        print_json({"best": flags, **outcome.figures})
+        return
+    page = Page()
+    page.heading(outcome.title)
+    page.table(outcome.table)
+    page.sentence("")
+    for sentence in outcome.sentences:
+        page.sentence(sentence)
+    page.sentence("best: " + " ".join(f"--{name} {value}" for name, value in flags.items()))
+    if output is not None and isinstance(source, str) and source != "-":
+        page.sentence(f"`frugalsvm train {source} --config {output}` makes the model.")

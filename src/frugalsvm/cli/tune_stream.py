@@ -1,0 +1,210 @@
+"""``frugalsvm tune`` on rows that are read once: candidates learn them side by side, and the best goes on."""
+
+from pathlib import Path
+from typing import Any
+
+from frugalsvm.cli.catalogue import CATALOGUE, new_estimator
+from frugalsvm.cli.console import Status, tell
+from frugalsvm.cli.data import BATCH_ROWS, Opened, open_data
+from frugalsvm.cli.data_report import tell_end
+from frugalsvm.cli.first_rows import Examined, check_classes, check_enough, check_size, examine, prepared
+from frugalsvm.cli.interruptible_pipe import grouped, pipe_for
+from frugalsvm.cli.interruption import Interruption
+from frugalsvm.cli.new_model import classes_for
+from frugalsvm.cli.options import DataOptions, TrainOptions, scale_flag
+from frugalsvm.cli.page import counted, percent
+from frugalsvm.cli.parameter_search import first_metric, suggested_gamma
+from frugalsvm.cli.progress import Progress, ProgressLine
+from frugalsvm.cli.saved_run import save_run
+from frugalsvm.cli.training_loop import learn_stream
+from frugalsvm.cli.tune_outcome import TuneOutcome
+from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.stream_search import StreamTuner
+
+__all__ = ["tune_stream"]
+
+_GAMMAS = (1.0, 2.0, 4.0)  # times what the first rows suggest, as in `StreamTuner`
+_STRENGTHS = {"alpha": (1e-4, 1e-3, 1e-5), "C": (1.0, 10.0, 100.0), "": (None,)}
+_COLUMNS = ("kernel", "gamma", "alpha", "C", "budget")
+_SHOWN = 9  # candidates in the table
+
+
+def tune_stream(
+    data: DataOptions, options: TrainOptions, budgets: tuple[int, ...], output: Path | None, *, quiet: bool
+) -> TuneOutcome:
+    """Find the best candidate in one pass; Ctrl-C ends the rows there, and the best so far is told."""
+    search = _Search(data, options, budgets, quiet=quiet)
+    with search.interruption.watched():
+        search.learn()
+    told = search.told(output)
+    if output is not None:
+        search.save(output)
+    return told
+
+
+class _Search:
+    """A search in progress."""
+
+    def __init__(self, data: DataOptions, options: TrainOptions, budgets: tuple[int, ...], *, quiet: bool):
+        self.data, self.options, self.budgets, self.quiet = data, options, budgets, quiet
+        self.pipe = pipe_for(data.source)
+        self.interruption = Interruption(self.pipe)
+        self.progress = Progress()
+        self.grid: list[dict[str, Any]] = []
+        self.model: Any = None
+
+    # --- learning ------------------------------------------------------------------------------------------
+
+    def learn(self) -> None:
+        with Status(self._waiting, quiet=self.quiet or self.pipe is None):
+            examined = examine(self.data, opening=self._open)
+        self.data = examined.data
+        examined.tell(quiet=self.quiet)
+        self.model, labels = self._begun(examined)
+        classes = classes_for(self.model, self.options, {"labels": labels})
+        n_rows = getattr(examined.opened.stream, "n_rows", None)
+        with ProgressLine(self.progress, self.model, n_rows, quiet=self.quiet) as line:
+            learn_stream(
+                self.model,
+                examined.batches,
+                self.progress,
+                classes=classes,
+                test=False,  # the search judges rows before it learns them
+                show=line.show,
+                interruption=self.interruption,
+            )
+            self.model.flush()
+        tell_end(self.data, examined.opened, self.model, quiet=self.quiet)
+        if self.interruption.signal_number is not None:
+            tell(f"Interrupted after {counted(self.progress.rows, 'row')}; the best until then is told.")
+
+    def _open(self, data: DataOptions) -> Opened:
+        opened = open_data(data, pipe=self.pipe)
+        batches: Any = opened.batches
+        if self.pipe is not None and not data.shuffle_buffer and data.shuffle != "yes":
+            batches = grouped(batches, BATCH_ROWS, hasty_after=2)
+        return opened._replace(batches=self.interruption.each(batches))
+
+    def _waiting(self) -> str:
+        n_lines = 0 if self.pipe is None else self.pipe.n_lines
+        return f"Waiting for the first rows of {self.data.name}: {n_lines:,} lines so far ..."
+
+    def _begun(self, examined: Examined) -> tuple[StreamPipeline, list]:
+        """A pipeline with all candidates, and the labels of the first rows."""
+        options, impute = self.options, self.data.imputes
+        for budget in self.budgets:
+            check_size(examined, options.algorithm, budget)
+        check_classes(examined, options.algorithm, options.classes)
+        first = prepared(examined.first, options.scale, impute)
+        check_enough(examined, first.y)
+        name, kernel, metric = options.algorithm, options.kernel, None
+        gamma = suggested_gamma(name, first.X, first.y, kernel=kernel, seed=options.seed)
+        if options.metric is not None:
+            found = first_metric(name, kernel, options.metric, first.X, first.y, options.seed)
+            metric, gamma = found.metric, found.gamma or gamma
+        self.grid = self._candidates(gamma)
+        estimators = [new_estimator(name, seed=options.seed, metric=metric, **settings) for settings in self.grid]
+        model = StreamPipeline(StreamTuner(estimators), scale=first.scale, encoder=first.encoder, impute=impute)
+        self.options = options._replace(scale=scale_flag(first.scale))
+        return model, sorted(set(first.y.tolist()))
+
+    def _candidates(self, gamma: float) -> list[dict[str, Any]]:
+        algorithm = CATALOGUE[self.options.algorithm]
+        gammas = [gamma] if self.options.kernel == "linear" else [factor * gamma for factor in _GAMMAS]
+        budgets = self.budgets if algorithm.budgeted else (None,)
+        return [
+            {"kernel": self.options.kernel, "gamma": each, "strength": strength, "budget": budget}
+            for budget in budgets
+            for each in gammas
+            for strength in _STRENGTHS[algorithm.strength]
+        ]
+
+    # --- what was found ------------------------------------------------------------------------------------
+
+    @property
+    def _tuner(self) -> StreamTuner:
+        return self.model.estimator_
+
+    @property
+    def _ranked(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Candidates and what became of them: those that are left before those that were dropped, best first."""
+        pairs = list(zip(self.grid, self._tuner.results_, strict=True))
+        return sorted(pairs, key=lambda pair: (-(pair[1]["dropped_at"] or float("inf")), -(pair[1]["accuracy"] or 0.0)))
+
+    def _flags(self, settings: dict[str, Any]) -> dict[str, Any]:
+        algorithm = CATALOGUE[self.options.algorithm]
+        flags = {"algorithm": self.options.algorithm, "kernel": settings["kernel"]}
+        if self.options.metric is not None:
+            flags["metric"] = self.options.metric
+        flags["gamma"] = settings["gamma"]
+        if algorithm.strength:
+            flags[algorithm.strength] = settings["strength"]
+        if algorithm.budgeted:
+            flags["budget"] = settings["budget"]
+        return {**flags, "scale": self.options.scale}
+
+    def save(self, output: Path) -> None:
+        """Write the best candidate as a model of its own."""
+        settings = self._ranked[0][0]
+        best = self.options._replace(**{k: settings[k] for k in ("gamma", "strength", "budget")})
+        chosen = {"algorithm": best.algorithm, **settings, "scale": self.model.scale}
+        chosen["labels"] = self.model.classes_.tolist()
+        model = self.model.adopt(self._tuner.best_estimator_)
+        save_run(model, output, self.data, best, self.progress, chosen, 1, True)
+
+    def told(self, output: Path | None) -> TuneOutcome:
+        """What has won, and what became of the others."""
+        ranked = self._ranked
+        settings, best = ranked[0]
+        sentences = [*self._sentences(), *([] if output is None else [f"{output} is the model that has won."])]
+        figures = {
+            "accuracy": best["accuracy"],
+            "rows": self.progress.rows,
+            "interrupted": self.interruption.signal_number is not None,
+            "sentences": sentences,
+            "candidates": [
+                {**self._flags(each), **{name: result[name] for name in ("accuracy", "rows", "dropped_at")}}
+                for each, result in ranked
+            ],
+        }
+        title = f"{self.data.name}: {counted(len(ranked), 'candidate')}"
+        signal = self.interruption.signal_number
+        return TuneOutcome(self._flags(settings), title, self._table(), tuple(sentences), figures, signal)
+
+    def _sentences(self) -> list[str]:
+        results = [result for _, result in self._ranked]
+        left = [result["accuracy"] for result in results if result["dropped_at"] is None]
+        sentences = [
+            f"All learned {counted(self.progress.rows, 'row')} side by side, in one pass; accuracy is that on rows "
+            "before they were learned, the latest above all."
+        ]
+        if left[0] is None:
+            sentences.append("There were too few rows to judge any of them: the first was taken.")
+        elif len(left) > 1:
+            sentences.append(
+                f"The best leads by {100 * (left[0] - left[1]):.2f} points. It and {len(left) - 1} of the others are "
+                "still learning: which of these is best may change with more rows."
+            )
+        elif len(results) > 1:
+            sentences.append("The others were dropped on the way, since they were worse by more than chance.")
+        return sentences
+
+    def _table(self) -> list[dict[str, str]]:
+        rows = []
+        for k, (settings, result) in enumerate(self._ranked[:_SHOWN]):
+            flags = self._flags(settings)
+            became = "best" if k == 0 else "learning" if result["dropped_at"] is None else "dropped"
+            shown = {name: _short(flags[name]) for name in _COLUMNS if name in flags}
+            rows.append(
+                {
+                    **shown,
+                    "accuracy": percent(result["accuracy"]),
+                    "rows learned": f"{result['rows']:,}",
+                    "became": became,
+                }
+            )
+        return rows
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

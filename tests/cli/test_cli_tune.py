@@ -1,0 +1,266 @@
+"""`frugalsvm tune`: algorithms compared, one of them tuned, and candidates side by side on rows that come once."""
+
+import json
+import signal
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from frugalsvm.cli import tune_file
+from frugalsvm.cli.app import app
+from frugalsvm.cli.comparison import compare, lead_of, recommended, table_rows, verdict
+from frugalsvm.cli.contestants import Contestant, Learned, OutOfTime
+from frugalsvm.cli.sampled_rows import sample_rows
+from frugalsvm.cli.training_loop import learn_stream
+from frugalsvm.datasets import make_checkerboard
+from frugalsvm.persist import describe, load
+from frugalsvm.streams.batch import Batch
+
+
+def invoke(*arguments, code=0, data=None):
+    result = CliRunner().invoke(app, [str(a) for a in arguments], input=data)
+    assert result.exit_code == code, (result.output, result.exception)
+    return result
+
+
+def board(n, seed=0, header="a,b,label"):
+    X, y = make_checkerboard(n, random_state=seed)
+    lines = [f"{a:.4f},{b:.4f},{label}" for (a, b), label in zip(X, y, strict=True)]
+    return "\n".join([header, *lines]) + "\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("tune")
+    (made / "board.csv").write_text(board(300))
+    (made / "large.csv").write_text(board(6000))
+    (made / "test.csv").write_text(board(1000, seed=1))
+    return made
+
+
+@pytest.fixture(scope="module")
+def told(folder):
+    """With little time for `auto`, which always has a model, and no limit for others: so on slow machines, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tune_file, "_limit", lambda contestant, *_: 5.0 if contestant.name == "auto" else None)
+        return json.loads(invoke("tune", folder / "board.csv", "-o", folder / "best.toml", "--json").stdout)
+
+
+class TestAlgorithms:
+    def test_all_that_suit_the_size_are_compared(self, told):
+        names = [each["algorithm"] for each in told["compared"]]
+        assert names[0] == "auto"
+        assert names[1:] == ["asset", "bsgd", "lasvm"]
+        assert told["rows_judged"] == 300  # few rows: each judges once
+        assert told["rows_learned"] == 225
+        for each in told["compared"]:
+            assert each["model_bytes"] > 1000
+            assert each["train_seconds_all_rows"] > 0
+            assert each["prediction_microseconds"] > 0
+
+    def test_every_one_of_them_can_be_trained(self, told, folder, tmp_path):
+        for k, each in enumerate(told["compared"]):
+            config, model = tmp_path / f"{k}.toml", tmp_path / f"{k}.frugal"
+            lines = [f"{name} = {json.dumps(value)}" for name, value in each["flags"].items()]
+            config.write_text("\n".join(lines) + "\n")
+            more = ["--time-budget", "3s"] if each["algorithm"] == "auto" else []
+            invoke("train", folder / "board.csv", "--config", config, "-o", model, "-q", *more)
+            accuracy = json.loads(invoke("evaluate", model, folder / "test.csv", "--json").stdout)["accuracy"]
+            assert accuracy > 0.6, each
+
+    def test_what_is_written_is_the_best(self, told, folder):
+        assert f'algorithm = "{told["best"]["algorithm"]}"' in (folder / "best.toml").read_text()
+        assert any("standard error" in sentence for sentence in told["sentences"])
+
+    def test_numbers_are_for_auto_alone(self, tmp_path):
+        (tmp_path / "price.csv").write_text("a,price\n" + "".join(f"{k},{k / 7:.3f}\n" for k in range(200)))
+        assert "auto is the only algorithm" in invoke("tune", tmp_path / "price.csv", code=3).stderr
+
+
+class TestOneAlgorithm:
+    def test_is_compared_with_what_train_would_choose(self, folder, tmp_path):
+        best = tmp_path / "best.toml"
+        result = invoke("tune", folder / "large.csv", "-a", "bsgd", "--budget", 50, "--label", "label", "-o", best)
+        assert "as `train` chooses by itself" in result.stdout
+        assert "standard error" in result.stdout
+        assert f"train {folder / 'large.csv'} --config {best}" in result.stdout
+        assert 'label = "label"' in best.read_text()  # what is needed to read the file goes with it
+        invoke("train", folder / "large.csv", "--config", best, "-o", tmp_path / "m.frugal", "-q")
+        assert describe(tmp_path / "m.frugal").metadata["training"]["options"]["budget"] == 50
+
+    def test_sorted_files_are_mixed(self, folder, tmp_path):
+        header, *lines = (folder / "large.csv").read_text().splitlines()
+        (tmp_path / "sorted.csv").write_text("\n".join([header, *sorted(lines, key=lambda t: t.split(",")[2])]) + "\n")
+        told = json.loads(invoke("tune", tmp_path / "sorted.csv", "--budget", 50, "--json").stdout)
+        assert told["accuracy"] > 0.8
+
+    def test_what_cannot_be_written_is_told_before_the_search(self, folder, tmp_path):
+        said = invoke("tune", folder / "board.csv", "-o", tmp_path / "nowhere" / "best.toml", code=5).stderr
+        assert f"There is no folder {tmp_path / 'nowhere'} to write best.toml to." in said
+        assert "Comparing" not in said
+
+    def test_what_has_no_effect_is_refused(self, folder, tmp_path):
+        def said(*flags):
+            return " ".join(invoke("tune", folder / "board.csv", *flags, code=2).output.split())
+
+        assert "--model: candidates learn a part of the rows only" in said("--model", tmp_path / "m.frugal")
+        assert "--budget: auto chooses that by itself" in said("-a", "auto", "--budget", 9)
+        assert "--missing: auto fills with medians" in said("-a", "auto", "--missing", "mean")
+        assert "--rows: all rows are learned, once" in said("--once", "--rows", 200)
+        assert "--time-budget: it ends when the rows do" in said("--once", "--time-budget", "9s")
+        assert "--metric full: --kernel laplacian" in said("--kernel", "laplacian", "--metric", "full")
+
+
+class TestStreams:
+    def test_a_pipe(self, folder, tmp_path):
+        best, model = tmp_path / "best.toml", tmp_path / "m.frugal"
+        flags = ["--format", "csv", "--budget", 30, "--budget", 60, "-o", best, "--model", model, "--json"]
+        told = json.loads(invoke("tune", "-", *flags, data=board(6000)).stdout)
+        assert len(told["candidates"]) == 18
+        assert told["rows"] == 6000
+        assert told["candidates"][0]["accuracy"] == told["accuracy"] > 0.7
+        assert told["best"]["format"] == "csv"
+        assert describe(model).estimator == "StreamPipeline"
+        won = load(model).estimator_
+        assert (won.gamma, won.alpha, won.budget) == tuple(told["best"][k] for k in ("gamma", "alpha", "budget"))
+        accuracy = json.loads(invoke("evaluate", model, folder / "test.csv", "--json").stdout)["accuracy"]
+        assert accuracy > 0.75
+        invoke("train", folder / "large.csv", "--config", best, "-o", tmp_path / "n.frugal", "-q")
+
+    def test_a_file_read_once(self, folder):
+        shown = invoke("tune", folder / "large.csv", "--once", "--budget", 30).stdout
+        assert "side by side, in one pass" in shown
+        assert "best: --algorithm bsgd" in shown
+        assert shown.count("%") == 9
+
+    def test_ctrl_c_ends_the_rows(self, folder, tmp_path, monkeypatch):
+        def interrupted(*arguments, **flags):
+            signal.raise_signal(signal.SIGINT)
+            learn_stream(*arguments, **flags)
+
+        monkeypatch.setattr("frugalsvm.cli.tune_stream.learn_stream", interrupted)
+        command = ["tune", folder / "large.csv", "--once", "--budget", 30, "-o", tmp_path / "best.toml"]
+        result = invoke(*command, code=130)
+        assert "Interrupted after 4,096 rows" in result.stderr
+        assert " of 9 candidates left, accuracy of the best" in result.stderr
+        assert "gamma = " in (tmp_path / "best.toml").read_text()
+
+    def test_classes_that_come_late(self):
+        rows = board(6500).splitlines()
+        rows[-200:] = [row.rsplit(",", 1)[0] + ",7" for row in rows[-200:]]
+        told = json.loads(invoke("tune", "-", "--budget", 30, "--json", data="\n".join(rows) + "\n").stdout)
+        assert told["rows"] == 6500
+
+
+# --- without any learning -----------------------------------------------------------------------------------
+
+
+class Guess:
+    """Predicts 1 in a share of the rows."""
+
+    def __init__(self, share):
+        self.share = share
+
+    def predict(self, X):
+        return (X[:, 0] < self.share).astype(int)
+
+
+def contestant(name, share, *, seconds=1.0, n_bytes=1000, exponent=1.0):
+    def learn(rows, limit):
+        if share is None:
+            raise OutOfTime
+        return Learned(Guess(share), {"algorithm": name}, seconds, 0.5, exponent, n_bytes)
+
+    return Contestant(name, "for a test", learn)
+
+
+ROWS = Batch(np.random.default_rng(0).random((4000, 1)), np.ones(4000, int))
+
+
+def compared(*contestants, rows=ROWS, n_rows=8000):
+    return compare(list(contestants), rows, n_rows, [10.0] * len(contestants), seed=0)
+
+
+def test_time_is_shared():
+    contestants = [contestant(name, 0.9) for name in ("auto", "asset", "bsgd")]
+    assert [tune_file._limit(each, 3, 60.0) for each in contestants] == [30.0, 15.0, 15.0]
+    assert [tune_file._limit(each, 2, 60.0) for each in contestants[1:]] == [30.0, 30.0]
+    assert tune_file._limit(contestants[0], 3, None) is None
+
+
+class TestComparison:
+    def test_a_quarter_judges(self):
+        found = compared(contestant("one", 0.9), contestant("two", 0.5, seconds=3.0, exponent=2.0))
+        assert (found.n_learned, found.n_judges) == (3000, 1000)
+        one, two = found.results
+        assert abs(one.accuracy - 0.9) < 0.04
+        assert one.seconds == 1.5
+        np.testing.assert_allclose(two.whole_seconds, 0.5 + 3.0 * (8000 / 3000) ** 2)
+
+    def test_few_rows_all_judge(self):
+        few = Batch(ROWS.X[:900], ROWS.y[:900])
+        assert compared(contestant("one", 0.9), rows=few).n_judges == 900
+
+    def test_a_lead_is_paired(self):
+        one, two = compared(contestant("one", 0.9), contestant("two", 0.5)).results
+        lead, difference = lead_of(one, two), one.is_right.astype(int) - two.is_right
+        np.testing.assert_allclose(lead, (difference.mean(), difference.std() / np.sqrt(1000)))
+        assert lead.is_more_than_chance
+        assert not lead_of(two, one).is_more_than_chance
+        assert not lead_of(one, one).is_more_than_chance
+
+    def test_who_is_not_better_by_more_than_chance_is_not_taken(self):
+        better = compared(contestant("auto", 0.5), contestant("bsgd", 0.9))
+        assert recommended(better.results).name == "bsgd"
+        assert "bsgd is better than auto by" in verdict(better, "train")[0]
+        level = compared(contestant("auto", 0.9), contestant("bsgd", 0.902))
+        assert recommended(level.results).name == "auto"
+        assert "does not improve on `train`" in verdict(level, "train")[0]
+        same = compared(contestant("auto", 0.9), contestant("bsgd", 0.9))
+        assert "leads by 0.00 points (standard error 0.00), which is no more than chance" in verdict(same, "train")[0]
+        worse = compared(contestant("auto", 0.9), contestant("bsgd", 0.5))
+        assert recommended(worse.results).name == "auto"
+        assert "auto leads by" in verdict(worse, "train")[0]
+        assert "there is nothing to improve" in verdict(worse, "train")[1]
+        several = compared(contestant("auto", 0.5), contestant("bsgd", 0.9), contestant("bsgd", 0.8))
+        assert "Over the next, bsgd (for a test), it leads by" in verdict(several, "train")[1]
+
+    def test_cheaper_ones_are_named(self):
+        found = compared(contestant("auto", 0.9, seconds=100.0), contestant("bsgd", 0.9))
+        assert "bsgd is not behind, and 84 times faster to train." in verdict(found, "train")
+
+    def test_who_has_no_time_is_told_of(self):
+        found = compared(contestant("auto", 0.9), contestant("lasvm", None))
+        assert [result.name for result in found.results] == ["auto"]
+        assert "lasvm (for a test) is left out: it was not done within its 10 s" in found.notes[0]
+        assert verdict(found, "train") == ["There is nothing to compare auto with."]
+        with pytest.raises(ValueError, match="--time-budget"):
+            compared(contestant("auto", None))
+
+    def test_the_table(self):
+        rows = table_rows(compared(contestant("auto", 0.5), contestant("bsgd", 0.9)), 8000)
+        assert [row["algorithm"] for row in rows] == ["bsgd", "auto"]
+        assert rows[0]["points behind"] == "-"
+        assert "±" in rows[1]["points behind"]
+        assert rows[0]["training, 8,000 rows"] == "3.2 s"
+
+
+class TestSample:
+    def batches(self, size):
+        values = np.arange(1000.0)[:, None]
+        return [Batch(values[k : k + size], values[k : k + size, 0], start=k) for k in range(0, 1000, size)]
+
+    def test_rows_of_all_parts_in_their_order(self):
+        sample = sample_rows(self.batches(64), 50, seed=0)
+        assert (sample.rows.n_rows, sample.n_rows) == (50, 1000)
+        assert (np.diff(sample.rows.y) > 0).all()
+        assert sample.rows.y.min() < 200
+        assert sample.rows.y.max() > 800
+
+    def test_batches_do_not_matter(self):
+        one, other = (sample_rows(self.batches(size), 50, seed=3).rows.y for size in (64, 1000))
+        np.testing.assert_array_equal(one, other)
+
+    def test_fewer_rows_are_all_taken(self):
+        assert sample_rows(self.batches(100), 2000, seed=0).rows.n_rows == 1000
