@@ -25,7 +25,7 @@ def is_auto(value: Any) -> bool:
 
 def chooses(estimator: Any) -> bool:
     """Whether an estimator has a parameter that is chosen from rows."""
-    return any(is_auto(getattr(estimator, name, None)) for name in ("gamma", "C", "alpha", "epsilon", "eta0"))
+    return any(is_auto(getattr(estimator, name, None)) for name in ("gamma", "C", "alpha", "epsilon"))
 
 
 def choice_of(estimator: Any, X, targets, weights, *, whole: bool) -> Choice | None:
