@@ -69,7 +69,7 @@ def choice_for(kernel: Any, rows: Rows, gamma: float | None = None, *, widest: f
     """
     n_judges = min(_MOST_JUDGES, int(_JUDGE_SHARE * len(rows.X)))
     judges, fitted = rows[:n_judges], rows[n_judges : n_judges + _N_FITTED]
-    usual = scale_gamma(moments_of(fitted.X), l1=offers(kernel, "l1")) if gamma is None else gamma
+    usual = scale_gamma(moments_of(fitted.X), kernel) if gamma is None else gamma
     landmarks = fitted.X[:_N_LANDMARKS]
     K, K_judges = (_KernelValues(kernel(gamma=usual), X, landmarks) for X in (fitted.X, judges.X))
     found: dict[float, list[_Error]] = {}

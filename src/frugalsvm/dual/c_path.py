@@ -14,7 +14,7 @@ Steps end when the duality gap is below what LASVM-G asks for (equation (8) of t
 import numpy as np
 
 from frugalsvm._compile import entry, larger, smaller
-from frugalsvm.core.blocks import distance_rows, is_of_products
+from frugalsvm.core.blocks import is_of_products, sum_rows
 from frugalsvm.core.kernels import kernel_block, self_value
 from frugalsvm.dual.duality_gap import gap_of, gap_target, sum_up
 from frugalsvm.dual.lasvm_nc import HINGE_LOSS, LASVMNC
@@ -98,7 +98,7 @@ def _fill(kernel, X, norms, cache):
             products = part @ X.T if is_dense else (part @ X.T).toarray()
             kernel_block(kernel, np.ascontiguousarray(products), norms, norms[block], out[: part.shape[0]])
         else:
-            distance_rows(kernel, part, X if is_dense else X.toarray(), out[: part.shape[0]])
+            sum_rows(kernel, part, X if is_dense else X.toarray(), out[: part.shape[0]])
         cache.values[block, :n_rows] = out[: part.shape[0]]
     everyone = np.arange(n_rows)
     cache.place[:n_rows] = cache.slot[:n_rows] = everyone
