@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._threads import blas_threads
 from frugalsvm.core.blocks import is_of_products
+from frugalsvm.core.capabilities import offers
 from frugalsvm.core.expansion import moved_rows
-from frugalsvm.core.kernels import Laplacian
 from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.core.predict import decision_values
 from frugalsvm.dual.c_path import out_of_fold_values
@@ -542,7 +542,7 @@ class LASVMClassifier(DualClassifier):
 
     def _choose_C(self, X, labels, weights):
         """The C of the list that is best out of fold."""
-        if not (is_of_products(self._kernel) or isinstance(self._kernel, Laplacian)):
+        if not (is_of_products(self._kernel) or offers(self._kernel, "l1")):
             raise ValueError(f"A list of C does not go with kernel={self.kernel!r}: use GridSearchCV.")
         all_C, own = values_of_path(self.C), signs(labels, n_outputs_for(len(self.classes_)))
         folds = folds_of(labels, np.random.default_rng(0))  # the same ones of the same data, whatever random_state is
