@@ -542,7 +542,7 @@ class LASVMClassifier(DualClassifier):
 
     def _choose_C(self, X, labels, weights):
         """The C of the list that is best out of fold."""
-        if not (is_of_products(self._kernel) or offers(self._kernel, "l1")):
+        if self._is_precomputed or not (is_of_products(self._kernel) or offers(self._kernel, "l1")):
             raise ValueError(f"A list of C does not go with kernel={self.kernel!r}: use GridSearchCV.")
         all_C, own = values_of_path(self.C), signs(labels, n_outputs_for(len(self.classes_)))
         folds = folds_of(labels, np.random.default_rng(0))  # the same ones of the same data, whatever random_state is
