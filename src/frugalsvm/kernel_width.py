@@ -58,7 +58,7 @@ def choice_for(kernel: Any, rows: Rows, gamma: float | None = None) -> Choice:
     """
     n_judges = min(_MOST_JUDGES, int(_JUDGE_SHARE * len(rows.X)))
     judges, fitted = rows[:n_judges], rows[n_judges : n_judges + _N_FITTED]
-    usual = scale_gamma(moments_of(fitted.X), l1=offers(kernel, "l1")) if gamma is None else gamma
+    usual = scale_gamma(moments_of(fitted.X), kernel) if gamma is None else gamma
     found: dict[float, list[float]] = {}
 
     def error_at(factor: float) -> float:

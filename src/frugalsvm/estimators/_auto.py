@@ -6,7 +6,6 @@ import numpy as np
 from scipy.sparse import issparse
 
 from frugalsvm._threads import blas_threads
-from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators._metric import most_rows, some_rows
 from frugalsvm.estimators._validation import gamma_value
@@ -35,7 +34,7 @@ def choice_of(estimator: Any, X, targets, weights, *, whole: bool) -> Choice | N
     ``targets()`` has signs of classes or values, shape (n_outputs, n). ``whole`` is whether no more rows will come. The
     same rows give the same choice, whatever ``random_state`` is.
     """
-    kernel: Any = KERNELS[estimator.kernel]
+    kernel: Any = KERNELS.get(estimator.kernel)  # None for a function of the user's own
     n_least = LEAST_ROWS if whole else _LEAST_STREAM_ROWS
     if not has_width(kernel) or X.shape[0] < n_least:
         return None
@@ -57,4 +56,4 @@ def _given_gamma(estimator: Any, X, kernel: Any) -> float | None:
     metric = estimator.metric_part_
     if metric is not None and metric.gamma > 0 and isinstance(estimator.gamma, str):
         return metric.gamma
-    return None if is_auto(estimator.gamma) else gamma_value(estimator.gamma, X, l1=offers(kernel, "l1"))
+    return None if is_auto(estimator.gamma) else gamma_value(estimator.gamma, X, kernel)

@@ -16,6 +16,7 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.moments import Moments, moments_of, scale_gamma
 from frugalsvm.estimators._tensors import moments_of_tensor, validated_tensor
 from frugalsvm.exceptions import ParameterError
+from frugalsvm.lowrank.own_kernel import OwnKernel
 
 __all__ = [
     "AS_IT_IS",
@@ -28,6 +29,7 @@ __all__ = [
     "gamma_value",
     "new_kernel",
     "parsed_bytes",
+    "refuse_negative",
     "slots_for_budget",
     "validated_rows",
     "without_duplicates",
@@ -76,7 +78,9 @@ def validated_rows(estimator, X, *, reset: bool, dtype=None, allow_nan: bool = F
     """
     if is_torch(X):
         if dtype == AS_IT_IS:
-            return validated_tensor(estimator, X, reset=reset)
+            X = validated_tensor(estimator, X, reset=reset)
+            refuse_negative(estimator, X)
+            return X
         if X.device.type != "cpu":
             raise ValueError(f"X is on {X.device}: choose device='cuda', or move it with X.cpu().")
         X = X.detach().numpy()
@@ -92,7 +96,22 @@ def validated_rows(estimator, X, *, reset: bool, dtype=None, allow_nan: bool = F
         order="C",
         ensure_all_finite=True if issparse(X) else "allow-nan" if allow_nan else check_finite,
     )
-    return X if isinstance(X, np.ndarray) else without_duplicates(X)
+    X = X if isinstance(X, np.ndarray) else without_duplicates(X)
+    refuse_negative(estimator, X)
+    return X
+
+
+def refuse_negative(estimator, X) -> None:
+    """Some kernels are none for negative numbers."""
+    kernel = getattr(estimator, "kernel", None)
+    if not isinstance(kernel, str) or not offers(KERNELS.get(kernel), "nonnegative"):
+        return
+    values = X.data if issparse(X) else X
+    if 0 not in values.shape and values.min() < 0:
+        raise ValueError(
+            f"kernel={kernel!r} is for features that are not negative, such as counts and shares, and X has the value "
+            f"{values.min():g}. Leave out a scaler that subtracts the mean, or use another kernel."
+        )
 
 
 def without_duplicates(X):
@@ -169,11 +188,13 @@ def new_kernel(name, gamma, degree, coef0, X):
 
     ``X`` are rows from which gamma is taken, or their `Moments`.
     """
+    if callable(name):
+        return OwnKernel(name)
     check_choice("kernel", name, KERNELS)
     part: Any = KERNELS[name]
     fields, values = part._fields, {}
     if "gamma" in fields:
-        values["gamma"] = gamma_value(gamma, X, l1=offers(part, "l1"))
+        values["gamma"] = gamma_value(gamma, X, part)
     if "coef0" in fields:
         check_positive("coef0", coef0, zero=True)
         values["coef0"] = float(coef0)
@@ -184,13 +205,13 @@ def new_kernel(name, gamma, degree, coef0, X):
     return part(**values)
 
 
-def gamma_value(gamma, X, *, l1=False) -> float:
-    """The number behind ``gamma``, of L1 distances or not; ``X`` are rows, or their `Moments`."""
+def gamma_value(gamma, X, kernel) -> float:
+    """The number behind the ``gamma`` of a kernel; ``X`` are rows, or their `Moments`."""
     if not isinstance(gamma, str):
         check_positive("gamma", gamma)
         return float(gamma)
     check_choice("gamma", gamma, ("scale", "auto"))  # "auto" that was not chosen from rows is the same
-    return scale_gamma(X if isinstance(X, Moments) else _moments(X), l1=l1)
+    return scale_gamma(X if isinstance(X, Moments) else _moments(X), kernel)
 
 
 def _moments(X) -> Moments:

@@ -61,7 +61,7 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         Step size for "norma" and "perceptron".
     radius : float, default=None
         Keep the norm of the model within this radius (the margin perceptron's regularization).
-    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
+    kernel : str, default="rbf"
         Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient. "scale" is ``1 / X.var(axis=0).sum()``, from the rows of `fit`, or from the first batch of

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._threads import blas_threads
 from frugalsvm.core.expansion import moved_rows
-from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.core.predict import decision_values
 from frugalsvm.dual.duality_gap import NotTheProblemError, member_gap, training_gap
@@ -27,6 +26,7 @@ from frugalsvm.estimators._base import OnlineClassifier
 from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._dual_saved import with_learner
 from frugalsvm.estimators._metric import check_metric
+from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._renamed import takes_old_names, warned
 from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators._validation import (
@@ -48,7 +48,7 @@ FEW = 50  # examples of a class that say where it is
 MOST_STEPS = 10**7  # of a finishing phase, or 100 for each member, as in LIBSVM
 
 
-class DualClassifier(OnlineClassifier):
+class DualClassifier(PrecomputedKernel, OnlineClassifier):
     """Base of classifiers that learn in the dual.
 
     Subclasses define ``_new_learner`` (the part of `frugalsvm.dual` that is their algorithm); where it applies, what
@@ -290,8 +290,9 @@ class LASVMClassifier(DualClassifier):
         gamma if that is "auto", too, see :ref:`first-rows`.
     s : float, default=-1.0
         Where the ramp ends, below 1: an example with a margin below it is an outlier ("nc", "i").
-    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
-        Kernel, see :ref:`kernels`.
+    kernel : str, default="rbf"
+        Kernel, see :ref:`kernels`. With "precomputed", X has kernel values: in `fit` those of all rows with all rows,
+        in predictions those of new rows with all rows of `fit`, see :ref:`blocks-of-kernel-values`.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the
         variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`. "auto" is
@@ -492,9 +493,10 @@ class LASVMClassifier(DualClassifier):
 
     def _check_params(self):
         check_choice("variant", self.variant, VARIANTS)
-        check_choice("kernel", self.kernel, KERNELS)
+        self._check_kernel()
         check_calibrate(self.calibrate)
-        check_metric(self.metric, self.kernel)
+        if not self._is_precomputed:
+            check_metric(self.metric, self.kernel)
         check_choice("step_type", self.step_type, STEP_TYPES)
         check_choice("finish", self.finish, (True, False, "auto"))
         self._check_dual_params()

@@ -18,6 +18,7 @@ from frugalsvm.lowrank.nystroem import (
     moved_landmarks,
     new_nystroem,
 )
+from frugalsvm.lowrank.own_kernel import OwnKernel
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER
 from frugalsvm.lowrank.spectra import frequency_factors
 
@@ -105,7 +106,8 @@ def linear_values(feature_map, X, coefficients, threads=ONE_THREAD):
     """
     weights = np.ascontiguousarray(coefficients.T, np.float64)
     out = np.empty((X.shape[0], len(weights)))
-    is_whole = isinstance(feature_map, Nystroem) and isinstance(X, np.ndarray)
+    is_compiled = isinstance(feature_map, Nystroem) and not isinstance(feature_map.kernel, OwnKernel)
+    is_whole = is_compiled and isinstance(X, np.ndarray)
     write = expansion_values if is_whole else _sums_of_features
 
     def fill(block):

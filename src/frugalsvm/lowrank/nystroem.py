@@ -18,11 +18,12 @@ from frugalsvm._compile import compiled, entry, generic, matrix_product
 from frugalsvm._stored import are_squared_norms, stored
 from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.namespace import HOST
-from frugalsvm.core.blocks import distance_rows, is_of_products
+from frugalsvm.core.blocks import is_of_products, sum_rows
 from frugalsvm.core.fastmath import float64_sum, rows_dot
+from frugalsvm.core.feature_sums import SUMS, rows_sums
 from frugalsvm.core.kernels import kernel_block, pairing_of, values_in_row
-from frugalsvm.core.l1_distances import L1Distances, rows_distances
 from frugalsvm.core.pairing import Products
+from frugalsvm.lowrank.own_kernel import OwnKernel
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER
 from frugalsvm.lowrank.products import BLOCK_ROWS as STEADY_ROWS
 from frugalsvm.lowrank.symmetric import cholesky, inverse_of_lower
@@ -82,11 +83,13 @@ def _kernel_matrix(kernel, landmarks, passes):
     """Kernel values between landmarks, and the squared norms of these, in float64."""
     exact = np.ascontiguousarray(landmarks, np.float64)
     norms, matrix = np.square(exact).sum(axis=1), np.empty((len(exact), len(exact)))
+    if isinstance(kernel, OwnKernel):
+        return kernel.matrix(exact), norms
     products = exact @ exact.T if is_of_products(kernel) else None
 
     def fill(rows):
         if products is None:
-            distance_rows(kernel, exact[rows], exact, matrix[rows])
+            sum_rows(kernel, exact[rows], exact, matrix[rows])
         else:
             kernel_block(kernel, products[rows], norms, norms[rows], matrix[rows])
 
@@ -155,15 +158,24 @@ def kernel_rows(nystroem, X, out, *, steady=False):
 
     ``steady``: in which a row does not depend on its neighbors, see `frugalsvm.lowrank.products`.
     """
+    if isinstance(nystroem.kernel, OwnKernel):
+        return _own_rows(nystroem, X, out)
     if not isinstance(X, np.ndarray):
         if not is_of_products(nystroem.kernel):
-            return distance_rows(nystroem.kernel, X, nystroem.landmarks, out)
+            return sum_rows(nystroem.kernel, X, nystroem.landmarks, out)
         return _sparse_rows(nystroem, X, out)
     work_space = _work_space(nystroem, STEADY_ROWS if steady else BLOCK_ROWS)
     no_weights = np.empty((0, len(nystroem.landmarks)))
     for start in range(0, len(X), CONVERTED_ROWS):
         rows, target = _as_read_only(X[start : start + CONVERTED_ROWS]), out[start : start + CONVERTED_ROWS]
         _write_values(*nystroem[:3], rows, *work_space, target, no_weights, np.empty((len(rows), 0)))
+    return out
+
+
+def _own_rows(nystroem, X, out):
+    for start in range(0, X.shape[0], CONVERTED_ROWS):
+        rows = X[start : start + CONVERTED_ROWS]
+        out[start : start + CONVERTED_ROWS] = nystroem.kernel.block(rows, nystroem.landmarks)
     return out
 
 
@@ -208,9 +220,9 @@ def _products_with_landmarks(pairing, rows, first, last, landmarks, padded, prod
     _multiply_block(rows, first, last, landmarks, padded, products)
 
 
-@_meet_landmarks.implement(L1Distances)
-def _distances_of_landmarks(pairing, rows, first, last, landmarks, padded, products):
-    rows_distances(rows, first, last, landmarks, padded.reshape(padded.size), products)
+@_meet_landmarks.implement(*SUMS)
+def _sums_with_landmarks(pairing, rows, first, last, landmarks, padded, products):
+    rows_sums(pairing, rows, first, last, landmarks, padded.reshape(padded.size), products)
 
 
 @compiled
