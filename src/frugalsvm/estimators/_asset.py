@@ -31,7 +31,9 @@ from frugalsvm.estimators._validation import (
     check_choice,
     check_count,
     check_positive,
+    is_path,
     parsed_bytes,
+    values_of_path,
 )
 from frugalsvm.estimators._warnings import warn_at_limit, warn_if_above
 from frugalsvm.estimators._writable import forget_learned
@@ -162,19 +164,13 @@ class LowRankMachine(KernelEstimator):
                 raise ValueError(f"{name}={getattr(self, name)!r} is for device='cpu', not {self.device!r}.")
 
     def _is_path(self):
-        return not isinstance(self.C, numbers.Real | str)
+        return is_path(self.C)
 
     def _all_C(self):
         """The values of C in increasing order."""
         if not self._is_path():
             return [getattr(self, "C_", 1.0) if is_auto(self.C) else self.C]
-        try:
-            values = sorted(set(self.C))
-        except TypeError:
-            values = []
-        if not values:
-            raise ParameterError("C", self.C, "a positive number or a list of them")
-        return values
+        return values_of_path(self.C)
 
     def _holds_out(self):
         return self.early_stopping or self._is_path()

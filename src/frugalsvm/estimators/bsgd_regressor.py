@@ -25,7 +25,7 @@ from frugalsvm.persist.values import IS_BOOL, integer, is_positive, part
 __all__ = ["BSGDRegressor"]
 
 _LEARNERS = ("norma", "pegasos")
-_QUANTILE = "quantile"
+_QUANTILE, _QUANTILE_PASSES = "quantile", 4
 # epsilon="auto", in standard deviations of the noise: half of one is about the best for normal noise (Smola et al.
 # 1998); Huber's constant costs 5 % where there are no outliers (Huber 1964).
 _EPSILON_OF_NOISE, _HUBER_OF_NOISE = 0.5, 1.345
@@ -332,7 +332,8 @@ default="epsilon_insensitive"
         """Coefficients of the support vectors as they are, near the optimum."""
         rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
         with self._products_with(len(self._expansion.rows)):
-            found = refitted(self._kernel, self._loss(), self._expansion, X, targets, weights, rng)
+            n_passes = _QUANTILE_PASSES if self.loss == _QUANTILE else 1
+            found = refitted(self._kernel, self._loss(), self._expansion, X, targets, weights, rng, n_passes)
         self._expansion = with_coefficients(self._expansion, found)
         self.n_iter_ += 1
 
