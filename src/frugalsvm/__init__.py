@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from frugalsvm._homes import AUTOMATIC, ESTIMATORS, SEARCHES
+from frugalsvm._homes import AUTOMATIC, ESTIMATORS, FEATURE_MAPS, SEARCHES
 from frugalsvm._version import __version__
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from frugalsvm.estimators.bsgd import BSGDClassifier
     from frugalsvm.estimators.bsgd_one_class import BSGDOneClassSVM
     from frugalsvm.estimators.bsgd_regressor import BSGDRegressor
+    from frugalsvm.estimators.feature_maps import FourierMap, NystroemMap
     from frugalsvm.estimators.incremental import IncrementalSVC
     from frugalsvm.estimators.lasvm import LASVMClassifier
     from frugalsvm.estimators.perceptron import BudgetedPerceptron
@@ -33,8 +34,10 @@ __all__ = [
     "BSGDOneClassSVM",
     "BSGDRegressor",
     "BudgetedPerceptron",
+    "FourierMap",
     "IncrementalSVC",
     "LASVMClassifier",
+    "NystroemMap",
     "StreamTuner",
     "TVMClassifier",
     "TrackingSVC",
@@ -60,6 +63,7 @@ _HOMES = {
     "warm_up": "frugalsvm.warming",
     **ESTIMATORS,
     **AUTOMATIC,
+    **FEATURE_MAPS,
     **SEARCHES,
 }
 

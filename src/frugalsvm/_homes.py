@@ -1,6 +1,6 @@
 """Where public classes are defined: they are imported when somebody asks for them, or when a model file names them."""
 
-__all__ = ["AUTOMATIC", "ESTIMATORS", "PIPELINES", "SEARCHES"]
+__all__ = ["AUTOMATIC", "ESTIMATORS", "FEATURE_MAPS", "PIPELINES", "SEARCHES"]
 
 ESTIMATORS = {
     "ASSETClassifier": "frugalsvm.estimators.asset",
@@ -18,6 +18,10 @@ ESTIMATORS = {
 AUTOMATIC = {
     "AutoSVC": "frugalsvm.auto.classifier",
     "AutoSVR": "frugalsvm.auto.regressor",
+}
+FEATURE_MAPS = {
+    "FourierMap": "frugalsvm.estimators.feature_maps",
+    "NystroemMap": "frugalsvm.estimators.feature_maps",
 }
 SEARCHES = {
     "StreamTuner": "frugalsvm.stream_search.tuner",

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 import typer.main
 from typer.testing import CliRunner
@@ -209,3 +210,19 @@ def test_when_checkpoints_are_due(text, schedule):
 def test_a_schedule_that_is_none(text):
     with pytest.raises(ValueError, match="--checkpoint-every"):
         CheckpointSchedule.parsed(text)
+
+
+@pytest.mark.parametrize(("kernel", "has_gamma"), [("chi2", True), ("tanimoto", False)])
+def test_kernels_of_counts_take_rows_as_they_are(tmp_path, kernel, has_gamma):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=300)
+    X = rng.poisson(np.where(y[:, None] == 1, [4, 3, 1], [1, 3, 4]))
+    np.savetxt(tmp_path / "counts.csv", np.column_stack([X, y]), fmt="%d", delimiter=",", header="a,b,c,y", comments="")
+    flags = ["-a", "bsgd", "--kernel", kernel, "--budget", "20"]
+    train = ["train", str(tmp_path / "counts.csv"), *flags, "-o", str(tmp_path / "model.frugal")]
+    result = CliRunner().invoke(app, train)
+    assert result.exit_code == 0, result.output
+    assert "features as they are" in result.output
+    assert ("gamma" in result.output.split("model.frugal:")[1]) == has_gamma
+    scaled = CliRunner().invoke(app, [*train, "--scale", "yes"])
+    assert ("not negative" in scaled.output) == has_gamma

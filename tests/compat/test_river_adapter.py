@@ -15,9 +15,9 @@ from river import datasets, evaluate, metrics, preprocessing  # noqa: E402
 from river.checks import yield_checks  # noqa: E402
 from sklearn.feature_extraction import FeatureHasher  # noqa: E402
 
-from frugalsvm import ASSETClassifier, ASSETRegressor, BSGDClassifier  # noqa: E402
+from frugalsvm import ASSETClassifier, ASSETRegressor, BSGDClassifier, BSGDOneClassSVM, BSGDRegressor  # noqa: E402
 from frugalsvm.compat._features import HashedFeatures  # noqa: E402
-from frugalsvm.compat.river import RiverClassifier, RiverRegressor  # noqa: E402
+from frugalsvm.compat.river import RiverAnomalyDetector, RiverClassifier, RiverRegressor  # noqa: E402
 from frugalsvm.pipelines import StreamPipeline  # noqa: E402
 
 
@@ -29,6 +29,7 @@ MODELS = {
     "bare": RiverClassifier(bsgd(gamma=0.1)),
     "calibrated": RiverClassifier(StreamPipeline(bsgd(), warmup_rows=25, calibrate=True)),
     "hashed": RiverClassifier(StreamPipeline(bsgd(), warmup_rows=25), n_features=16),
+    "budgeted-regressor": RiverRegressor(BSGDRegressor(budget=20, gamma=0.1)),
     "regressor": RiverRegressor(StreamPipeline(ASSETRegressor(n_components=16, random_state=0), warmup_rows=25)),
 }
 
@@ -189,3 +190,21 @@ def test_the_message_without_river_names_the_extra(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without_river)
     with pytest.raises(ImportError, match=r"frugalsvm\[river\]"):
         importlib.import_module("frugalsvm.compat.river")
+
+
+def test_anomalies_have_high_scores():
+    """The checks of river for detectors need a data set that it downloads."""
+    rng = np.random.default_rng(0)
+    model = RiverAnomalyDetector(BSGDOneClassSVM(gamma=0.5))
+    scores = []
+    for row in rng.normal(size=(600, 2)).tolist():
+        x = dict(zip("ab", row, strict=True))
+        scores.append(model.score_one(x))
+        model.learn_one(x)
+    assert scores[:100] == [0.0] * 100
+    assert np.mean(scores[300:]) == pytest.approx(0.5, abs=0.1)
+    assert model.score_one({"a": 8.0, "b": -8.0}) > 0.99
+    assert pickle.loads(pickle.dumps(model)).score_one({"a": 0.5, "b": 1.0}) == model.score_one({"a": 0.5, "b": 1.0})
+    assert model.clone().score_one({"a": 8.0, "b": -8.0}) == 0.0
+    with pytest.raises(ValueError, match="takes a BSGDOneClassSVM, not BSGDClassifier"):
+        RiverAnomalyDetector(BSGDClassifier())

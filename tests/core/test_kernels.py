@@ -4,26 +4,39 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 from sklearn.gaussian_process.kernels import Matern
-from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, polynomial_kernel, rbf_kernel
+from sklearn.metrics.pairwise import (
+    additive_chi2_kernel,
+    chi2_kernel,
+    cosine_similarity,
+    laplacian_kernel,
+    linear_kernel,
+    polynomial_kernel,
+    rbf_kernel,
+)
 
 from frugalsvm._compile import entry
 from frugalsvm.core.capabilities import offers
+from frugalsvm.core.feature_sums import SUMS, Chi2Distances, L1Distances, Minima
 from frugalsvm.core.kernels import KERNELS as REGISTRY
 from frugalsvm.core.kernels import (
     RBF,
+    Chi2,
+    Cosine,
+    Intersection,
     Laplacian,
     Linear,
     Matern12,
     Matern32,
     Matern52,
     Poly,
+    Tanimoto,
     kernel_row,
     kernel_value,
     pairing_of,
     scored_row,
     self_value,
 )
-from frugalsvm.core.l1_distances import L1Distances
+from frugalsvm.core.pairing import Products
 
 KERNELS = {
     "rbf": (RBF(0.3), lambda X, Z: rbf_kernel(X, Z, gamma=0.3)),
@@ -31,8 +44,18 @@ KERNELS = {
     "matern12": (Matern12(0.3), Matern(0.3**-0.5, nu=0.5)),
     "matern32": (Matern32(0.3), Matern(0.3**-0.5, nu=1.5)),
     "matern52": (Matern52(0.3), Matern(0.3**-0.5, nu=2.5)),
+    "chi2": (Chi2(0.3), lambda X, Z: chi2_kernel(X, Z, gamma=0.3)),
+    "intersection": (Intersection(), lambda X, Z: np.minimum(X[:, None], Z[None]).sum(axis=2)),
+    "tanimoto": (Tanimoto(), lambda X, Z: 1.0 / (cdist(X, Z, "sqeuclidean") / (X @ Z.T) + 1.0)),
+    "cosine": (Cosine(), cosine_similarity),
     "poly": (Poly(0.3, 1.5, 3), lambda X, Z: polynomial_kernel(X, Z, gamma=0.3, coef0=1.5, degree=3)),
     "linear": (Linear(), linear_kernel),
+}
+PAIRS = {
+    L1Distances: lambda Z, x: cdist(Z, x, "cityblock"),
+    Chi2Distances: lambda Z, x: -additive_chi2_kernel(Z, x),
+    Minima: lambda Z, x: np.minimum(Z, x).sum(axis=1, keepdims=True),
+    Products: lambda Z, x: Z @ x.T,
 }
 N = 37  # not a multiple of a vector
 
@@ -58,9 +81,11 @@ def test_rows_scores_and_values(named_kernel, dtype):
     kernel, reference = named_kernel
     rng = np.random.default_rng(0)
     x, Z = rng.normal(size=(1, 6)).astype(dtype), rng.normal(size=(N + 2, 6)).astype(dtype)
+    if offers(kernel, "nonnegative"):
+        x, Z = np.abs(x), np.abs(Z)
     Z[3] = x  # distance 0
     weights = rng.normal(size=(2, N + 2)).astype(dtype)
-    products = cdist(Z, x, "cityblock")[:, 0].astype(dtype) if offers(kernel, "l1") else Z @ x[0]
+    products = PAIRS[type(pairing_of(kernel))](Z, x)[:, 0].astype(dtype)
     norms = np.square(Z).sum(axis=1)
     row, scored, values = np.full(N + 2, -7, dtype), np.full(N + 2, -7, dtype), np.zeros(N + 2)
 
@@ -98,6 +123,7 @@ def test_rbf_is_never_above_one():
 @pytest.mark.parametrize("name", REGISTRY)
 def test_what_a_kernel_is_made_of_is_what_it_declares(name):
     kernel = REGISTRY[name](*[1] * len(REGISTRY[name]._fields))
+    assert isinstance(pairing_of(kernel), SUMS) == offers(kernel, "by_feature") == (not offers(kernel, "products"))
     assert isinstance(pairing_of(kernel), L1Distances) == offers(kernel, "l1")
     if offers(kernel, "shift_invariant"):
         assert self_value(kernel, 5.0) == 1.0

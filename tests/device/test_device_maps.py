@@ -10,13 +10,15 @@ from frugalsvm.arrays import maps
 from frugalsvm.arrays.expansion import expansion_values
 from frugalsvm.arrays.maps import fourier_map, kernel_map
 from frugalsvm.arrays.slopes import radial_slope, radial_value
+from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS as registry
 from frugalsvm.core.kernels import RBF, UNIT_KERNELS, Laplacian, Linear, Poly
 from frugalsvm.lowrank import whitening
 from frugalsvm.lowrank.fourier import features, new_fourier
 from frugalsvm.lowrank.nystroem import kernel_rows, new_nystroem
 
-FALLING = {name: each(0.5) for name, each in registry.items() if "gamma" in each._fields and name != "poly"}
+FALLING = {name: each(0.5) for name, each in registry.items() if offers(each, "shift_invariant")}
+OTHERS = {name: registry[name](*[0.5] * len(registry[name]._fields)) for name in oracle.OTHERS}
 NAMED = {**FALLING, "cubic": Poly(0.3, 1.0, 3), "affine": Poly(0.3, 0.0, 1), "linear": Linear()}
 each_kernel = pytest.mark.parametrize("kernel", NAMED.values(), ids=NAMED)
 
@@ -43,6 +45,14 @@ class TestMaps:
         np.testing.assert_allclose(found, expected(kernel, X, X[:40]), rtol=2e-5, atol=2e-5)
         compiled = kernel_rows(new_nystroem(kernel, X[:40]), X, np.empty((len(X), 40), np.float32))
         np.testing.assert_allclose(found, compiled, rtol=2e-5, atol=2e-5)
+
+    @pytest.mark.parametrize("name", OTHERS)
+    def test_kernels_of_histograms_and_angles(self, arrays, name):
+        X, kernel = np.maximum(Wave().X, 0.0), OTHERS[name]
+        X[3] = 0.0
+        found = arrays.host(kernel_map(arrays, kernel, arrays.asarray(X[:40])).rows(arrays.asarray(X)))
+        values = oracle.value(name, X.astype(np.float64), X[:40].astype(np.float64), 0.5)
+        np.testing.assert_allclose(found, values, rtol=2e-5, atol=2e-5)
 
     @pytest.mark.parametrize("name", FALLING)
     def test_slopes(self, arrays, name):

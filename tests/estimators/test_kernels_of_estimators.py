@@ -1,4 +1,4 @@
-"""Laplacian and Matern kernels in all families: values of the oracle, solutions of `SVC`, dense as CSR, and files.
+"""Kernels other than the usual ones in all families: values of the oracle, solutions of `SVC`, dense as CSR, and files.
 
 Each kernel is machine code of its own, which takes seconds to compile: one kernel for each family in the fast suite.
 """
@@ -23,6 +23,7 @@ from frugalsvm import (
     TrackingSVC,
     TVMClassifier,
 )
+from frugalsvm.core.kernels import KERNELS
 from frugalsvm.persist import load, save
 
 NAMES = ("laplacian", *oracle.ORDERS)
@@ -56,6 +57,16 @@ def table():
     return X, (np.abs(X[:, :3]).sum(axis=1) > 1.7).astype(int)
 
 
+@pytest.fixture(scope="module")
+def histograms():
+    """Rows of counts: what a row has most of is its class."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=300)
+    X = rng.poisson(np.where(y[:, None] == 1, [3, 3, 1, 1, 0.5], [1, 1, 3, 3, 0.5]), size=(300, 5)).astype(float)
+    X[7] = 0.0
+    return X, y
+
+
 def expected_scores(model, name, X):
     """What the model says by the oracle's kernel values."""
     vectors = model._map.landmarks if isinstance(model, ASSETClassifier) else model.support_vectors_
@@ -72,6 +83,50 @@ def test_scores_dense_and_sparse(table, family, name):
     tolerance = 2e-2 if family == "asset" else 1e-5  # which stops early, on slightly other numbers
     sparse = model.fit(csr_array(X), y).decision_function(csr_array(X))
     np.testing.assert_allclose(sparse, scores, rtol=tolerance, atol=tolerance)
+
+
+FAST_OTHERS = {("lasvm", "tanimoto"), ("remove", "intersection"), *(("asset", name) for name in oracle.OTHERS)}
+OTHER_CASES = [
+    pytest.param(family, name, marks=() if (family, name) in FAST_OTHERS else pytest.mark.slow)
+    for family in FAMILIES
+    for name in oracle.OTHERS
+    if not (family == "tvm" and name in ("chi2", "intersection"))
+]
+
+
+@pytest.mark.parametrize(("family", "name"), OTHER_CASES)
+def test_kernels_of_histograms_and_angles(histograms, family, name):
+    X, y = histograms
+    model = FAMILIES[family](name)
+    if family != "incremental":
+        model.set_params(random_state=0)
+    if "gamma" not in KERNELS[name]._fields:
+        model.set_params(gamma="scale")
+    scores = model.fit(X, y).decision_function(X)
+    np.testing.assert_allclose(scores, expected_scores(model, name, X), rtol=1e-5, atol=1e-5)
+    assert model.score(X, y) > 0.8
+    tolerance = 2e-2 if family == "asset" else 1e-5
+    sparse = model.fit(csr_array(X), y).decision_function(csr_array(X))
+    np.testing.assert_allclose(sparse, scores, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", ["chi2", "intersection"])
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_negative_features_are_refused(histograms, name, kind):
+    X, y = histograms
+    message = f"kernel='{name}' is for features that are not negative, .* and X has the value -2"
+    model = ASSETClassifier(n_components=20, kernel=name, random_state=0)
+    with pytest.raises(ValueError, match=message):
+        model.fit(kind(X - 2.0), y)
+    with pytest.raises(ValueError, match=message):
+        model.fit(kind(X), y).predict(kind(X - 2.0))
+
+
+def test_default_gamma_of_chi2_goes_with_the_unit_of_the_features(histograms):
+    X, y = histograms
+    models = [ASSETClassifier(n_components=60, kernel="chi2", random_state=0).fit(k * X, y) for k in (1.0, 100.0)]
+    assert models[0].gamma_ == pytest.approx(1.0 / (X.var(axis=0) / X.mean(axis=0)).sum())
+    assert models[1].gamma_ == pytest.approx(models[0].gamma_ / 100.0)
 
 
 @pytest.mark.parametrize(("family", "name"), cases(["lasvm", "incremental"], fast={("lasvm", "laplacian")}))
@@ -165,12 +220,12 @@ def test_far_from_zero(table, name):
 DEFAULT_FITS = """
 import numpy as np
 from frugalsvm import ASSETClassifier, BSGDClassifier
-from frugalsvm.core import blocks, l1_distances, slopes
+from frugalsvm.core import blocks, feature_sums, slopes
 
 X = np.random.default_rng(0).normal(size=(100, 12))
 for model in (BSGDClassifier(budget=10), ASSETClassifier(n_components=10)):
     model.fit(X, X[:, 0] > 0).predict(X)
-own = [(module.__name__, each) for module in (blocks, l1_distances, slopes) for each in vars(module).values()]
+own = [(module.__name__, each) for module in (blocks, feature_sums, slopes) for each in vars(module).values()]
 print([each.__name__ for name, each in own if getattr(each, "overloads", None) and each.__module__ == name])
 """
 

@@ -15,9 +15,12 @@ KERNELS = {
     "matern12": {"gamma": 0.2},
     "matern32": {"gamma": 0.2},
     "matern52": {"gamma": 0.2},
+    "intersection": {},
+    "tanimoto": {},
+    "cosine": {},
     "poly": {"gamma": 0.3, "coef0": 1.0, "degree": 3},
     "linear": {},
-    "cosine": {},
+    "fourier": {},
 }
 LABELS = {"sign": [-1, 7], "argmax": ["a", "b", "c"], "votes": [3, 5, 8, 9], "value": None}
 C_FLAGS = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O2"]
@@ -29,7 +32,7 @@ def random_model(kernel, decision, *, n=30, n_features=5, seed=0, classes=None):
     classes = LABELS[decision] if classes is None else classes
     n_classes = 0 if classes is None else len(classes)
     n_outputs = {"sign": 1, "value": 1, "argmax": n_classes, "votes": n_classes * (n_classes - 1) // 2}[decision]
-    scale = 0.3 if kernel == "cosine" else 1.0
+    scale = 0.3 if kernel == "fourier" else 1.0
     model = PlainModel(
         kernel,
         in_float32(scale * rng.normal(size=(n, n_features))),
@@ -37,7 +40,7 @@ def random_model(kernel, decision, *, n=30, n_features=5, seed=0, classes=None):
         in_float32(rng.normal(size=n_outputs)),
         decision,
         None if classes is None else np.array(classes),
-        offsets=in_float32(rng.random(n)) if kernel == "cosine" else None,
+        offsets=in_float32(rng.random(n)) if kernel == "fourier" else None,
         **KERNELS[kernel],
     )
     return pairwise(model) if decision == "votes" else model

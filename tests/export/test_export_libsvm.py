@@ -26,7 +26,9 @@ def test_two_classes(kernel, tmp_path):
     np.testing.assert_array_equal(reader.predictions(X), model.predict(X))
 
 
-@pytest.mark.parametrize("kernel", ["laplacian", "matern12", "matern32", "matern52"])
+@pytest.mark.parametrize(
+    "kernel", ["laplacian", "matern12", "matern32", "matern52", "intersection", "tanimoto", "cosine"]
+)
 def test_kernels_that_libsvm_does_not_have(kernel, tmp_path):
     model = random_model(kernel, "sign")
     with pytest.raises(ValueError, match=f"LIBSVM has no kernel '{kernel}': export the model to ONNX or C"):
@@ -192,7 +194,7 @@ def test_what_libsvm_has_no_form_for_is_refused(export):
     with pytest.raises(ValueError, match="two classes or of pairs of classes only"):
         export(random_model("rbf", "argmax"))
     with pytest.raises(ValueError, match="no random Fourier features"):
-        export(random_model("cosine", "sign"))
+        export(random_model("fourier", "sign"))
 
 
 def test_arrays_have_no_place_for_a_scaler():

@@ -3,7 +3,8 @@
 One step, for the row x_t of weight s:
 
 1. the score f(x_t) of the model as it is;
-2. w <- (1 - 1/t) w, and w <- w + s/t Phi(x_t) if the score is below the threshold; budget maintenance;
+2. w <- (1 - 1/t) w, and w <- w + s/t Phi(x_t) if the score is below the threshold; budget maintenance. There is no
+   threshold before the first ``interval`` rows are over: all are learned, with s nu in place of s;
 3. after every ``interval`` rows, the threshold is the nu-quantile of the last ``n_scores`` scores, and the offset the
    quantile at ``rate (1 + due / patience)``, within a factor of five, where ``due`` is how many alarms there should
    have been since the first offset, less those that there were.
@@ -29,7 +30,8 @@ class OneClassOracle(BSGDOracle):
         self.coef *= 1.0 - 1.0 / self.t
         is_learned = score < self.threshold
         if is_learned:
-            self._add(x, np.array([weight / self.t]))
+            first = self.nu if self.offset is None else 1.0
+            self._add(x, np.array([first * weight / self.t]))
             self._maintain()
         self.scores.append(score)
         if self.offset is not None:

@@ -14,6 +14,9 @@ the last scores are taken:
   window). On a stationary stream ``due`` has a standard deviation of ``sqrt(PATIENCE / 2)`` alarms, whatever the rate,
   where without that it would grow like the square root of the time.
 
+Until the first look every row is learned, with the weight nu: scores are as high as they will be when the share nu is
+learned.
+
 The rank of a score among those of the window is a p-value (Vovk, Gammerman & Shafer 2005): of normal rows that come in
 random order, as many are below p as p says.
 """
@@ -65,6 +68,8 @@ def learn_watching(parts, expansion, window, X, weights, nu, rate):
         scores = np.zeros((stop - start, 1))
         parts = parts._replace(loss=OneClass(threshold_of(window)))
         own = None if weights is None else weights[start:stop]
+        if not window.counts[0]["n_looks"]:
+            own = np.full(stop - start, float(nu)) if own is None else nu * own
         parts, expansion = learn(parts, expansion, X[start:stop], scores, own)
         _take(window, scores[:, 0], rate)
         if int(window.counts[0]["n_scores"]) % INTERVAL == 0:

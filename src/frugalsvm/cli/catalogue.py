@@ -10,14 +10,18 @@ __all__ = [
     "KERNELS",
     "L1_KERNELS",
     "METRICS",
+    "WITHOUT_GAMMA",
     "Algorithm",
     "maintenance_for",
     "new_estimator",
+    "scale_for",
 ]
 
 # Those of `frugalsvm.core.kernels`, whose import takes a while
-KERNELS = ("rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear")
+_OF_COUNTS = ("chi2", "intersection", "tanimoto", "cosine")  # for rows as they are: a mean is not to be subtracted
+KERNELS = ("rbf", "laplacian", "matern12", "matern32", "matern52", *_OF_COUNTS, "poly", "linear")
 L1_KERNELS = ("laplacian",)  # of which no matrix changes the distances
+WITHOUT_GAMMA = ("intersection", "tanimoto", "cosine", "linear")
 METRICS = ("auto", "diag", "full")  # that are learned
 
 
@@ -41,6 +45,11 @@ def _bsgd(**settings):
 def maintenance_for(kernel: str) -> dict[str, str]:
     """How BSGD keeps its budget with a kernel: merging, the default, is for Gaussian ones."""
     return {} if kernel == "rbf" else {"maintenance": "project"}
+
+
+def scale_for(kernel: str, scale: str) -> str:
+    """What ``--scale`` is with a kernel."""
+    return "no" if scale == "auto" and kernel in _OF_COUNTS else scale
 
 
 def _perceptron(**settings):

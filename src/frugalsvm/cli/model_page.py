@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from frugalsvm.cli.catalogue import WITHOUT_GAMMA
 from frugalsvm.cli.page import Page, counted, listed, percent, size_of
 
 __all__ = ["print_model"]
@@ -70,7 +71,7 @@ def _model(contents: dict[str, Any]) -> list[tuple[str, str]]:
     parameters, chosen = contents["parameters"], contents["training"].get("chosen", {})
     kernel = str(parameters.get("kernel", "rbf"))
     gamma = parameters.get("gamma")
-    facts = [("kernel", kernel if gamma is None or kernel == "linear" else f"{kernel}, gamma {_short(gamma)}")]
+    facts = [("kernel", kernel if gamma is None or kernel in WITHOUT_GAMMA else f"{kernel}, gamma {_short(gamma)}")]
     facts += [(name, _short(parameters[name])) for name in _STRENGTHS if name in parameters]
     facts += [
         (name, words.format(contents[key])) for key, (name, words) in _FIGURES.items() if contents.get(key) is not None

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from frugalsvm.cli.catalogue import CATALOGUE, new_estimator
+from frugalsvm.cli.catalogue import CATALOGUE, WITHOUT_GAMMA, new_estimator
 from frugalsvm.cli.console import Status
 from frugalsvm.cli.first_rows import prepared
 from frugalsvm.cli.options import TrainOptions
@@ -52,7 +52,7 @@ def new_model(
 
 def _choosing_words(options: TrainOptions, n_candidates: int, n_rows: int) -> str:
     strength = CATALOGUE[options.algorithm].strength
-    names = ["gamma"] if options.gamma is None else []
+    names = ["gamma"] if options.gamma is None and options.kernel not in WITHOUT_GAMMA else []
     names += [strength] if strength and options.strength is None else []
     return f"Choosing {' and '.join(names)}: {n_candidates} candidates on the first {n_rows:,} rows ..."
 

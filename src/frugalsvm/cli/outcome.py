@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import typer
 
-from frugalsvm.cli.catalogue import AUTO, CATALOGUE
+from frugalsvm.cli.catalogue import AUTO, CATALOGUE, WITHOUT_GAMMA
 from frugalsvm.cli.console import Printer, print_json, tell
 from frugalsvm.cli.data_report import skipped_words
 from frugalsvm.cli.page import Page
@@ -86,11 +86,12 @@ def _parameters(outcome: Outcome) -> str:
     if chosen["algorithm"] == AUTO:
         return f"`frugalsvm evaluate {outcome.output} TEST` measures it, `predict` uses it, `inspect` describes it"
     algorithm = CATALOGUE[chosen["algorithm"]]
-    values = {"gamma": chosen["gamma"], algorithm.strength or "-": chosen["strength"]}
+    kernel = chosen.get("kernel", "rbf")
+    gamma = None if kernel in WITHOUT_GAMMA else chosen["gamma"]
+    values = {"gamma": gamma, algorithm.strength or "-": chosen["strength"]}
     values["budget"] = chosen["budget"] if algorithm.budgeted else None
     values.setdefault("C", chosen.get("C"))  # of asset, on a device or a cluster
-    kernel = chosen.get("kernel", "rbf")  # unless it is the usual one
-    parts = [] if kernel == "rbf" else [f"kernel {kernel}"]
+    parts = [] if kernel == "rbf" else [f"kernel {kernel}"]  # unless it is the usual one
     if chosen.get("metric") is not None:
         parts.append(f"metric {chosen['metric']}")
     parts += [f"{key} {value:.4g}" for key, value in values.items() if value is not None]

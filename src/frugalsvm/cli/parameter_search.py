@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.cli.catalogue import CATALOGUE, new_estimator
-from frugalsvm.core.capabilities import offers
+from frugalsvm.cli.catalogue import CATALOGUE, WITHOUT_GAMMA, new_estimator
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.moments import moments_of, scale_gamma
 
@@ -43,7 +42,7 @@ class Trial(NamedTuple):
 
 def usual_gamma(X: Any, kernel: str = "rbf") -> float:
     """What "scale" is; 1 for columns of text alone."""
-    return scale_gamma(moments_of(X), l1=offers(KERNELS[kernel], "l1")) if X.shape[1] else 1.0
+    return scale_gamma(moments_of(X), KERNELS[kernel]) if X.shape[1] else 1.0
 
 
 def needs_scaling(X: Any) -> bool:
@@ -58,7 +57,7 @@ def grid_for(
     """Candidates around common values; what is given stays."""
     gammas = [gamma] if gamma is not None else [factor * base_gamma for factor in _GAMMAS]
     strengths = [strength] if strength is not None else list(_STRENGTHS[CATALOGUE[name].strength])
-    if kernel == "linear":  # it has no gamma
+    if kernel in WITHOUT_GAMMA:  # it has no gamma
         gammas = gammas[:1]
     settings = {"kernel": kernel}
     return [{**settings, "gamma": g, "strength": s, "budget": b} for g in gammas for s in strengths for b in budgets]
@@ -66,7 +65,7 @@ def grid_for(
 
 def suggested_gamma(name: str, X: Any, y: np.ndarray, *, kernel: str, seed: int | None) -> float:
     """What gamma="auto" is for an algorithm, by the first of some scaled rows."""
-    if kernel == "linear" or len(np.unique(y[:_SUGGESTING_ROWS])) < 2:
+    if kernel in WITHOUT_GAMMA or len(np.unique(y[:_SUGGESTING_ROWS])) < 2:
         return usual_gamma(X, kernel)
     model = new_estimator(name, kernel=kernel, gamma="auto", seed=seed)
     model.partial_fit(X[:_SUGGESTING_ROWS], y[:_SUGGESTING_ROWS], classes=np.unique(y))
@@ -82,7 +81,7 @@ def wide_grid_for(name: str, base_gamma: float, suggested: float, *, kernel: str
     kind = CATALOGUE[name].strength
     strengths = (*_STRENGTHS[kind], *_MORE_STRENGTHS[kind])
     grids = [grid_for(name, base_gamma, kernel=kernel, gamma=g, strength=s, budgets=budgets)
-             for g in (gammas[:1] if kernel == "linear" else gammas) for s in strengths]  # fmt: skip
+             for g in (gammas[:1] if kernel in WITHOUT_GAMMA else gammas) for s in strengths]  # fmt: skip
     return [settings for grid in grids for settings in grid]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, CATALOGUE, KERNELS, maintenance_for
+from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, CATALOGUE, KERNELS, maintenance_for, scale_for
 from frugalsvm.cli.console import compiling_shown
 from frugalsvm.cli.errors import check_folder, reported
 from frugalsvm.cli.flag_rules import applies, driver_of, flag_named, refusal
@@ -193,7 +193,7 @@ def _train_options(values: dict[str, Any]) -> TrainOptions:
         kernel=values["kernel"],
         gamma=values["gamma"],
         strength=values["alpha"] if _has_alpha(values["algorithm"]) else values["c"],
-        scale=values["scale"],
+        scale=scale_for(values["kernel"], values["scale"]),
         passes=values["passes"],
         classes=None if labels is None else tuple(_label(text.strip()) for text in labels.split(",")),
         calibrate=values["calibrate"],

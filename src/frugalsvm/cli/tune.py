@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, KERNELS
+from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, KERNELS, scale_for
 from frugalsvm.cli.errors import check_folder, reported
 from frugalsvm.cli.flag_rules import applies, driver_of, flag_named, refusal
 from frugalsvm.cli.flags import (
@@ -118,7 +118,8 @@ def _tune(values: dict[str, Any], given: Collection[str]) -> None:
         if path is not None:
             check_folder(path)
     # Budgets are a part of the search.
-    options = TrainOptions(algorithm, None, values["kernel"], seed=values["seed"], metric=values["metric"])
+    kernel, metric = values["kernel"], values["metric"]
+    options = TrainOptions(algorithm, None, kernel, scale=scale_for(kernel, "auto"), seed=values["seed"], metric=metric)
     budgets = tuple(values["budget"] or (_BUDGET,))
     data = data_options({**values, "data": source})
     if read_once:

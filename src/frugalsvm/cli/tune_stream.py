@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from frugalsvm.cli.catalogue import CATALOGUE, new_estimator
+from frugalsvm.cli.catalogue import CATALOGUE, WITHOUT_GAMMA, new_estimator
 from frugalsvm.cli.console import Status, tell
 from frugalsvm.cli.data import BATCH_ROWS, Opened, open_data
 from frugalsvm.cli.data_report import tell_end
@@ -110,7 +110,7 @@ class _Search:
 
     def _candidates(self, gamma: float) -> list[dict[str, Any]]:
         algorithm = CATALOGUE[self.options.algorithm]
-        gammas = [gamma] if self.options.kernel == "linear" else [factor * gamma for factor in _GAMMAS]
+        gammas = [gamma] if self.options.kernel in WITHOUT_GAMMA else [factor * gamma for factor in _GAMMAS]
         budgets = self.budgets if algorithm.budgeted else (None,)
         return [
             {"kernel": self.options.kernel, "gamma": each, "strength": strength, "budget": budget}

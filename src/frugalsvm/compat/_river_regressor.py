@@ -17,8 +17,8 @@ class RiverRegressor(Adapter, base.MiniBatchRegressor):
     Parameters
     ----------
     model
-        `ASSETRegressor`, or a `StreamPipeline` of it. Without a pipeline, the first 100 examples (2000 if it
-        learns its metric) are held back.
+        `BSGDRegressor` or `ASSETRegressor`, or a `StreamPipeline` of one. Without a pipeline, the first 100 examples
+        (2000 if it learns its metric) are held back.
     n_features
         None makes one feature of each key of the first example: keys that lack later are 0, new ones are ignored. A
         number hashes keys (and text, as ``key=value``) to so many features, so that new keys count.

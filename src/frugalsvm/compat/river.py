@@ -7,11 +7,12 @@ from sklearn.base import is_classifier
 
 from frugalsvm import BSGDClassifier
 from frugalsvm.compat._river_adapter import Adapter, base
+from frugalsvm.compat._river_anomaly import RiverAnomalyDetector
 from frugalsvm.compat._river_regressor import RiverRegressor
 from frugalsvm.estimators._calibrated import is_calibrated
 from frugalsvm.pipelines import StreamPipeline
 
-__all__ = ["RiverClassifier", "RiverRegressor"]
+__all__ = ["RiverAnomalyDetector", "RiverClassifier", "RiverRegressor"]
 
 
 class RiverClassifier(Adapter, base.MiniBatchClassifier):

@@ -3,11 +3,11 @@
 import numpy as np
 
 from frugalsvm._compile import entry
+from frugalsvm.core.feature_sums import TILE_WIDTH, rows_sums
 from frugalsvm.core.kernels import kernel_block, pairing_of, values_in_row
-from frugalsvm.core.l1_distances import TILE_WIDTH, rows_distances
-from frugalsvm.core.pairing import Products, add_feature, start_pairs
+from frugalsvm.core.pairing import Products, add_feature, slot_sum, start_pairs
 
-__all__ = ["distance_rows", "is_of_products", "kernel_matrix"]
+__all__ = ["is_of_products", "kernel_matrix", "sum_rows"]
 
 BLOCK_ROWS = 256  # rows that stay in the cache while they meet all others
 
@@ -22,14 +22,14 @@ def kernel_matrix(kernel, A, B):
     A, B = (np.ascontiguousarray(each, np.float64) for each in (A, B))
     out = np.empty((len(A), len(B)))
     if not is_of_products(kernel):
-        return distance_rows(kernel, A, B, out)
+        return sum_rows(kernel, A, B, out)
     norms_a, norms_b = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
     kernel_block(kernel, A @ B.T, norms_b, norms_a, out)
     return out
 
 
-def distance_rows(kernel, X, others, out):
-    """``out[i, j] = K(X[i], others[j])`` for a kernel of L1 distances; X is a matrix or a CSR matrix.
+def sum_rows(kernel, X, others, out):
+    """``out[i, j] = K(X[i], others[j])`` for a kernel of sums over features; X is a matrix or a CSR matrix.
 
     Kernel values are computed in the type of the others, and do not depend on the rows that they are computed with.
     """
@@ -42,21 +42,22 @@ def distance_rows(kernel, X, others, out):
 
 def _dense_writer(kernel, others):
     columns = np.empty(others.shape[1] * TILE_WIDTH, others.dtype)
-    distances = np.empty((BLOCK_ROWS, len(others)), others.dtype)
+    sums = np.empty((BLOCK_ROWS, len(others)), others.dtype)
 
     def write(rows, block):
-        _dense_block(kernel, _read_only(np.ascontiguousarray(rows)), others, columns, distances, block)
+        _dense_block(kernel, _read_only(np.ascontiguousarray(rows)), others, columns, sums, block)
 
     return write
 
 
 def _sparse_writer(kernel, others):
-    columns = np.ascontiguousarray(others.T)
-    sums, distances = np.abs(others).sum(axis=1), np.empty(len(others), others.dtype)
+    columns, sums = np.ascontiguousarray(others.T), np.empty(len(others), others.dtype)
+    of_zeros = np.empty_like(sums)
+    _sums_of_zeros(kernel, others, of_zeros)
 
     def write(rows, block):
         indices, indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
-        _sparse_block(kernel, rows.data, indices, indptr, columns, sums, distances, block)
+        _sparse_block(kernel, rows.data, indices, indptr, columns, of_zeros, sums, block)
 
     return write
 
@@ -68,23 +69,30 @@ def _read_only(array):
     return view
 
 
-# Kernels of L1 distances get these twice: norms are not needed.
+# Kernels of sums over features get these twice: norms are not needed.
 
 
 @entry
-def _dense_block(kernel, rows, others, columns, distances, out):
-    """Kernel values of two matrices; ``columns`` and ``distances`` are for work."""
-    rows_distances(rows, 0, len(rows), others, columns, distances)
+def _dense_block(kernel, rows, others, columns, sums, out):
+    """Kernel values of two matrices; ``columns`` and ``sums`` are for work."""
+    rows_sums(pairing_of(kernel), rows, 0, len(rows), others, columns, sums)
     for i in range(len(rows)):
-        values_in_row(kernel, distances[i], distances[i], distances[i, 0], out[i])
+        values_in_row(kernel, sums[i], sums[i], sums[i, 0], out[i])
 
 
 @entry
-def _sparse_block(kernel, data, indices, indptr, columns, sums, distances, out):
-    """The same for the rows of a CSR matrix and others feature by feature; ``distances`` are for work."""
+def _sums_of_zeros(kernel, rows, out):
+    """The sums of a row of zeros and each row."""
+    for i in range(len(rows)):
+        out[i] = slot_sum(pairing_of(kernel), rows, i)
+
+
+@entry
+def _sparse_block(kernel, data, indices, indptr, columns, of_zeros, sums, out):
+    """The same for the rows of a CSR matrix and others feature by feature; ``sums`` are for work."""
     pairing, n = pairing_of(kernel), sums.size
     for i in range(len(out)):
-        start_pairs(pairing, sums, distances, n)
+        start_pairs(pairing, of_zeros, sums, n)
         for k in range(indptr[i], indptr[i + 1]):
-            add_feature(pairing, data[k], columns[indices[k]], distances, n)
-        values_in_row(kernel, distances, distances, distances[0], out[i])
+            add_feature(pairing, data[k], columns[indices[k]], sums, n)
+        values_in_row(kernel, sums, sums, sums[0], out[i])

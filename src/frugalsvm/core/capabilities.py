@@ -6,8 +6,10 @@ A kernel says what it offers (nothing, unless it says so):
 ``shift_invariant`` K(x, z) depends on x - z only: rows may be relative to an origin (``core/origin.py``)
 ``gaussian``        K(x, z) = exp(-gamma ||x - z||^2): vectors can be merged
 ``spectral``        Fourier features can be drawn (``lowrank/spectra.py``); a Gaussian kernel offers it anyway
-``l1``              K(x, z) is a function of sum_f |x_f - z_f|, of which gamma is a factor; what does not say so is one
+``by_feature``      K(x, z) is a function of a sum over features (``core/feature_sums.py``); what does not say so is one
                     of inner products or Euclidean distances, and offers ``products``
+``l1``              that sum is sum_f |x_f - z_f|, and gamma is a factor of it
+``nonnegative``     K(x, z) is a kernel for features that are not negative only
 =================== =================================================================================================
 
 A part that works with some kernels only has ``needs``, the names of what it needs. Estimators ask `check_kernel`, so
@@ -27,13 +29,15 @@ _WORDS = {
     "products": "a kernel of inner products or Euclidean distances",
 }
 
+_IMPLIED = {"spectral": "gaussian", "by_feature": "l1"}  # who offers the second offers the first
+
 
 def offers(kernel, name: str) -> bool:
     """Whether a kernel, the part or its class, offers something."""
     part = kernel if isinstance(kernel, type) else type(kernel)
     if name == "products":
-        return not offers(part, "l1")
-    return bool(getattr(part, name, False)) or (name == "spectral" and offers(part, "gaussian"))
+        return not offers(part, "by_feature")
+    return bool(getattr(part, name, False)) or (name in _IMPLIED and offers(part, _IMPLIED[name]))
 
 
 def needs_of(part) -> tuple[str, ...]:

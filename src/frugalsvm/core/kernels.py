@@ -1,21 +1,25 @@
-"""Kernels as parts: each is a function of an inner product and two squared norms, or of an L1 distance.
+"""Kernels as parts: each is a function of an inner product and two squared norms, or of a sum over features.
 
 That is all the engine asks of a kernel, so that blocks of kernel values come from one matrix product. A new
 kernel is a NamedTuple with its parameters, three bodies below, and one line in ``KERNELS``. What it offers besides,
-it declares by class attributes (``core/capabilities.py``). Where a function here says *product*, a kernel of L1
-distances gets these (`pairing_of`), and norms that it does not need.
+it declares by class attributes (``core/capabilities.py``). Where a function here says *product*, a kernel of sums over
+features gets these (`pairing_of`), and norms that it does not need.
 
-========= ================================================== =======================
-name      K(x, z)                                            parameters
-========= ================================================== =======================
-rbf       exp(-gamma ||x - z||^2)                            gamma
-laplacian exp(-gamma sum_f |x_f - z_f|)                      gamma
-matern12  exp(-s), s = sqrt(gamma) ||x - z||                 gamma
-matern32  (1 + s) exp(-s), s = sqrt(3 gamma) ||x - z||       gamma
-matern52  (1 + s + s^2/3) exp(-s), s = sqrt(5 gamma) ...     gamma
-poly      (gamma <x, z> + coef0)^degree                      gamma, coef0, degree
-linear    <x, z>
-========= ================================================== =======================
+============ ================================================== =======================
+name         K(x, z)                                            parameters
+============ ================================================== =======================
+rbf          exp(-gamma ||x - z||^2)                            gamma
+laplacian    exp(-gamma sum_f |x_f - z_f|)                      gamma
+matern12     exp(-s), s = sqrt(gamma) ||x - z||                 gamma
+matern32     (1 + s) exp(-s), s = sqrt(3 gamma) ||x - z||       gamma
+matern52     (1 + s + s^2/3) exp(-s), s = sqrt(5 gamma) ...     gamma
+chi2         exp(-gamma sum_f (x_f - z_f)^2 / (x_f + z_f))      gamma
+intersection sum_f min(x_f, z_f)
+tanimoto     <x, z> / (||x||^2 + ||z||^2 - <x, z>)
+cosine       <x, z> / (||x|| ||z||)
+poly         (gamma <x, z> + coef0)^degree                      gamma, coef0, degree
+linear       <x, z>
+============ ================================================== =======================
 
 In all functions of the Euclidean distance gamma is a factor of its square: that of the Matern kernels is one over the
 squared length scale.
@@ -28,7 +32,7 @@ import numpy as np
 from frugalsvm._compile import entry, generic, inlined, larger, smaller
 from frugalsvm._stored import NOT_NEGATIVE, POSITIVE, stored
 from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive, row_weighted_sum
-from frugalsvm.core.l1_distances import L1Distances
+from frugalsvm.core.feature_sums import Chi2Distances, L1Distances, Minima
 from frugalsvm.core.pairing import Products
 
 __all__ = [
@@ -36,12 +40,17 @@ __all__ = [
     "MATERN",
     "RBF",
     "UNIT_KERNELS",
+    "Chi2",
+    "Cosine",
+    "Intersection",
     "Laplacian",
     "Linear",
     "Matern12",
     "Matern32",
     "Matern52",
     "Poly",
+    "Precomputed",
+    "Tanimoto",
     "kernel_block",
     "kernel_row",
     "kernel_value",
@@ -80,6 +89,7 @@ class Laplacian(NamedTuple):
 
     shift_invariant = True
     spectral = True
+    by_feature = True
     l1 = True
 
 
@@ -113,6 +123,34 @@ class Matern52(NamedTuple):
     spectral = True
 
 
+@stored("chi2", kind="kernel", ranges={"gamma": POSITIVE})
+class Chi2(NamedTuple):
+    """``exp(-gamma sum_f (x_f - z_f)^2 / (x_f + z_f))``"""
+
+    gamma: float
+
+    by_feature = True
+    nonnegative = True
+
+
+@stored("intersection", kind="kernel")
+class Intersection(NamedTuple):
+    """``sum_f min(x_f, z_f)``"""
+
+    by_feature = True
+    nonnegative = True
+
+
+@stored("tanimoto", kind="kernel")
+class Tanimoto(NamedTuple):
+    """``<x, z> / (||x||^2 + ||z||^2 - <x, z>)``, and 0 for two rows of zeros"""
+
+
+@stored("cosine", kind="kernel")
+class Cosine(NamedTuple):
+    """``<x, z> / (||x|| ||z||)``, and 0 for a row of zeros"""
+
+
 @stored("poly", kind="kernel", ranges={"gamma": POSITIVE, "coef0": NOT_NEGATIVE, "degree": (1, 1000)})
 class Poly(NamedTuple):
     """``(gamma <x, z> + coef0)^degree`` with an integer degree >= 1"""
@@ -127,8 +165,15 @@ class Linear(NamedTuple):
     """``<x, z>``"""
 
 
+class Precomputed(NamedTuple):
+    """``matrix[x, z]``, for rows with one number each: their place in the matrix. Not for model files: it is large."""
+
+    matrix: np.ndarray  # (n, n) float64
+
+
 MATERN = (Matern12, Matern32, Matern52)
-UNIT_KERNELS = (RBF, Laplacian, *MATERN)  # 1 for a row with itself, and at least 0
+UNIT_KERNELS = (RBF, Laplacian, *MATERN, Chi2)  # 1 for a row with itself, and at least 0
+_ANGLES = (Cosine, Tanimoto)
 
 
 @generic
@@ -144,6 +189,16 @@ def _from_products(kernel):
 @pairing_of.implement(Laplacian)
 def _from_distances(kernel):
     return L1Distances()
+
+
+@pairing_of.implement(Chi2)
+def _from_chi2(kernel):
+    return Chi2Distances()
+
+
+@pairing_of.implement(Intersection)
+def _from_minima(kernel):
+    return Minima()
 
 
 @generic
@@ -196,7 +251,7 @@ def _negligible_value(kernel):
     return _SMALLEST
 
 
-@negligible_value.implement(*UNIT_KERNELS)
+@negligible_value.implement(*UNIT_KERNELS, *_ANGLES)
 def _unit_negligible_value(kernel):
     return _BESIDE_ONE
 
@@ -245,21 +300,21 @@ def _rbf_scored_row(kernel, products, norms, norm_x, weights, out, n):
 # --- kernels with heavier tails -----------------------------------------------------------------------------
 
 
-@kernel_value.implement(Laplacian)
-def _laplacian_value(kernel, product, norm_x, norm_z):
+@kernel_value.implement(Laplacian, Chi2)
+def _decayed_value(kernel, product, norm_x, norm_z):
     return np.exp(max(-kernel.gamma * max(np.float64(product), 0.0), _LOWEST))
 
 
-@kernel_row.implement(Laplacian)
-def _laplacian_row(kernel, products, norms, norm_x, out, n):
+@kernel_row.implement(Laplacian, Chi2)
+def _decayed_row(kernel, products, norms, norm_x, out, n):
     minus_gamma, zero = out.dtype.type(-kernel.gamma * LOG2E), out.dtype.type(0.0)
     for j in range(n):
         # Distances of sparse rows may be rounded to less than nothing.
         out[j] = exp2_nonpositive(smaller(minus_gamma * products[j], zero))
 
 
-@scored_row.implement(Laplacian)
-def _laplacian_scored_row(kernel, products, norms, norm_x, weights, out, n):
+@scored_row.implement(Laplacian, Chi2)
+def _decayed_scored_row(kernel, products, norms, norm_x, weights, out, n):
     kernel_row(kernel, products, norms, norm_x, out, n)
     return row_weighted_sum(weights, 0, out, n)
 
@@ -349,6 +404,51 @@ def _matern_scored_row(kernel, products, norms, norm_x, weights, out, n):
     return row_weighted_sum(weights, 0, out, n)
 
 
+# --- kernels of angles ----------------------------------------------------------------------------------------
+
+
+@generic
+def _beneath(kernel, product, norms, norm_of_product):
+    """What an inner product is divided by, from the sum of the squared norms and from their product."""
+
+
+@_beneath.implement(Cosine)
+def _beneath_cosine(kernel, product, norms, norm_of_product):
+    return np.sqrt(norm_of_product)
+
+
+@_beneath.implement(Tanimoto)
+def _beneath_tanimoto(kernel, product, norms, norm_of_product):
+    return norms - product
+
+
+@kernel_value.implement(*_ANGLES)
+def _angle_value(kernel, product, norm_x, norm_z):
+    product, norm_x, norm_z = np.float64(product), np.float64(norm_x), np.float64(norm_z)
+    beneath = _beneath(kernel, product, norm_x + norm_z, norm_x * norm_z)
+    return product / beneath if beneath > 0.0 else 0.0
+
+
+@self_value.implement(*_ANGLES)
+def _angle_self_value(kernel, norm):
+    return 1.0 if norm > 0.0 else 0.0
+
+
+@kernel_row.implement(*_ANGLES)
+def _angle_row(kernel, products, norms, norm_x, out, n):
+    own, zero = out.dtype.type(norm_x), out.dtype.type(0.0)
+    tiny = out.dtype.type(_SMALLEST)
+    for j in range(n):
+        beneath = _beneath(kernel, products[j], norms[j] + own, norms[j] * own)
+        out[j] = products[j] / beneath if beneath > tiny else zero
+
+
+@scored_row.implement(*_ANGLES)
+def _angle_scored_row(kernel, products, norms, norm_x, weights, out, n):
+    kernel_row(kernel, products, norms, norm_x, out, n)
+    return row_weighted_sum(weights, 0, out, n)
+
+
 # --- kernels of inner products --------------------------------------------------------------------------------
 
 
@@ -375,19 +475,46 @@ def _poly_scored_row(kernel, products, norms, norm_x, weights, out, n):
     return row_weighted_sum(weights, 0, out, n)
 
 
-@kernel_value.implement(Linear)
-def _linear_value(kernel, product, norm_x, norm_z):
+@kernel_value.implement(Linear, Intersection)
+def _same_value(kernel, product, norm_x, norm_z):
     return np.float64(product)
 
 
-@kernel_row.implement(Linear)
-def _linear_row(kernel, products, norms, norm_x, out, n):
+@kernel_row.implement(Linear, Intersection)
+def _same_row(kernel, products, norms, norm_x, out, n):
     for j in range(n):
         out[j] = products[j]
 
 
-@scored_row.implement(Linear)
-def _linear_scored_row(kernel, products, norms, norm_x, weights, out, n):
+@scored_row.implement(Linear, Intersection)
+def _same_scored_row(kernel, products, norms, norm_x, weights, out, n):
+    kernel_row(kernel, products, norms, norm_x, out, n)
+    return row_weighted_sum(weights, 0, out, n)
+
+
+# --- values that are known --------------------------------------------------------------------------------------
+
+
+@inlined
+def _place(norm):
+    """The number whose square it is, in float32 up to 2^24 as well."""
+    return np.int64(np.sqrt(np.float64(norm)) + 0.5)
+
+
+@kernel_value.implement(Precomputed)
+def _known_value(kernel, product, norm_x, norm_z):
+    return kernel.matrix[_place(norm_x), _place(norm_z)]
+
+
+@kernel_row.implement(Precomputed)
+def _known_row(kernel, products, norms, norm_x, out, n):
+    values = kernel.matrix[_place(norm_x)]
+    for j in range(n):
+        out[j] = values[_place(norms[j])]
+
+
+@scored_row.implement(Precomputed)
+def _known_scored_row(kernel, products, norms, norm_x, weights, out, n):
     kernel_row(kernel, products, norms, norm_x, out, n)
     return row_weighted_sum(weights, 0, out, n)
 
@@ -398,6 +525,10 @@ KERNELS = {
     "matern12": Matern12,
     "matern32": Matern32,
     "matern52": Matern52,
+    "chi2": Chi2,
+    "intersection": Intersection,
+    "tanimoto": Tanimoto,
+    "cosine": Cosine,
     "poly": Poly,
     "linear": Linear,
 }

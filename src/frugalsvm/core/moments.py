@@ -1,9 +1,11 @@
 """Mean and variance of every feature, gathered part by part."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
+
+from frugalsvm.core.capabilities import offers
 
 __all__ = ["Moments", "joined_moments", "moments_of", "scale_gamma"]
 
@@ -21,14 +23,20 @@ class Moments(NamedTuple):
         return float(self.var.mean()) if self.var.size else 0.0
 
 
-def scale_gamma(moments: Moments, *, l1: bool = False) -> float:
+def scale_gamma(moments: Moments, kernel: Any) -> float:
     """One over the sum of the variances of the features: squared distances of rows are 2 then, on average.
 
     That is `SVC`'s "scale" where all features have the same mean. `SVC` takes the variance of all entries, in which
-    different offsets of features count, although they change no distance. For kernels of L1 distances, it is one over
-    the sum of the standard deviations: these distances are about 1 then.
+    different offsets of features count, although they change no distance. For kernels (parts, or their classes) of L1
+    distances, it is one over the sum of the standard deviations, and for chi2 one over the sum of variances divided by
+    means: these distances are about 1 then.
     """
-    total = float(np.sqrt(moments.var).sum()) if l1 else len(moments.mean) * moments.variance
+    if offers(kernel, "l1"):
+        total = float(np.sqrt(moments.var).sum())
+    elif offers(kernel, "nonnegative"):
+        total = float((moments.var / np.where(moments.mean > 0, moments.mean, 1.0)).sum())
+    else:
+        total = len(moments.mean) * moments.variance
     return 1.0 / total if total > 0 else 1.0
 
 

@@ -1,8 +1,8 @@
-"""The number that a kernel is made of, for two rows: their inner product, or the sum of their absolute differences.
+"""The number that a kernel is made of, for two rows: their inner product, or a sum over features.
 
 Sources of examples (``lookahead.py``) compute it for many pairs; which one, their field ``pairing`` says. Inner
 products come with squared norms, so that they serve kernels of Euclidean distances as well; there BLAS does the work.
-L1 distances, of which no matrix product makes a block, have loops of their own (``l1_distances.py``).
+Sums over features, of which no matrix product makes a block, have loops of their own (``feature_sums.py``).
 """
 
 from typing import NamedTuple

@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm._threads import Threads, blas_threads, thread_count
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device, on_host
 from frugalsvm.arrays.sources import HostSource, dense_rows
-from frugalsvm.core.capabilities import check_kernel, offers
-from frugalsvm.core.kernels import KERNELS
+from frugalsvm.core.capabilities import offers
 from frugalsvm.core.moments import moments_of
 from frugalsvm.core.origin import origin_of_moments
 from frugalsvm.estimators._asset_saved import LOW_RANK
@@ -21,6 +20,7 @@ from frugalsvm.estimators._auto import chooses, is_auto
 from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators._calibrated import n_held_out
 from frugalsvm.estimators._kernel_model import KernelEstimator
+from frugalsvm.estimators._maps import check_map, landmark_rows
 from frugalsvm.estimators._metric import check_metric, most_rows
 from frugalsvm.estimators._origin import absolute_rows
 from frugalsvm.estimators._progress import begin_callbacks, check_verbose, end_callbacks, following, with_callbacks
@@ -31,7 +31,9 @@ from frugalsvm.estimators._validation import (
     check_choice,
     check_count,
     check_positive,
+    is_path,
     parsed_bytes,
+    values_of_path,
 )
 from frugalsvm.estimators._warnings import warn_at_limit, warn_if_above
 from frugalsvm.estimators._writable import forget_learned, prepare_to_learn
@@ -48,11 +50,9 @@ from frugalsvm.lowrank.stream import LENGTH, Learned, Method, Stream, learn_batc
 from frugalsvm.lowrank.subgradient import STEP
 from frugalsvm.lowrank.training import Data, Watcher, new_training, solve_path, validation_scores
 
-__all__ = ["FEATURE_MAPS", "SOLVERS", "LowRankMachine"]
+__all__ = ["SOLVERS", "LowRankMachine"]
 
-FEATURE_MAPS = ("nystroem", "fourier")
 SOLVERS = ("newton", "asset", "asset*")
-LANDMARKS = ("uniform", "kmeans++", "kmeans")
 _NEWTON_STEPS, _EPOCHS = 30, 20  # unless max_iter says otherwise
 
 # What the last `fit` left behind
@@ -116,17 +116,16 @@ class LowRankMachine(KernelEstimator):
 
     def _check_params(self):
         check_choice("loss", self.loss, losses_for(classes=self._for_classes))
-        check_choice("feature_map", self.feature_map, FEATURE_MAPS)
         check_choice("solver", self.solver, SOLVERS)
-        check_choice("landmarks", self.landmarks, LANDMARKS)
-        check_choice("kernel", self.kernel, KERNELS)
         check_choice("structured", self.structured, ("auto", True, False))
-        check_metric(self.metric, self.kernel)
         check_count("n_components", self.n_components)
-        if self.feature_map == "fourier":
-            check_kernel("feature_map", "fourier", ("spectral",), self.kernel, "use feature_map='nystroem'")
-            if self.structured is True:
-                check_kernel("structured", True, ("spectral", "products"), self.kernel, "use structured='auto'")
+        check_map(self.feature_map, self.kernel, self.landmarks, self.structured)
+        if callable(self.kernel):
+            for name, usual in (("metric", None), ("device", "cpu")):
+                if getattr(self, name) is not usual and getattr(self, name) != usual:
+                    raise ValueError(f"A kernel function of your own needs {name}={usual!r}.")
+        else:
+            check_metric(self.metric, self.kernel)
         if is_auto(self.C) and not self._for_classes:
             raise ParameterError("C", self.C, "a positive number or a list of them")
         for value in self._all_C():
@@ -165,19 +164,13 @@ class LowRankMachine(KernelEstimator):
                 raise ValueError(f"{name}={getattr(self, name)!r} is for device='cpu', not {self.device!r}.")
 
     def _is_path(self):
-        return not isinstance(self.C, numbers.Real | str)
+        return is_path(self.C)
 
     def _all_C(self):
         """The values of C in increasing order."""
         if not self._is_path():
             return [getattr(self, "C_", 1.0) if is_auto(self.C) else self.C]
-        try:
-            values = sorted(set(self.C))
-        except TypeError:
-            values = []
-        if not values:
-            raise ParameterError("C", self.C, "a positive number or a list of them")
-        return values
+        return values_of_path(self.C)
 
     def _holds_out(self):
         return self.early_stopping or self._is_path()
@@ -212,6 +205,8 @@ class LowRankMachine(KernelEstimator):
         """How the feature map is made."""
         names = ("feature_map", "n_components", "landmarks", "eigenvalue_threshold", "rank", "structured")
         values = {name: getattr(self, name) for name in names}
+        if not isinstance(self.landmarks, str):
+            values |= {"landmarks": "uniform", "n_components": len(self.landmarks)}
         return MapPlan(kernel=self._kernel, n_features=self._width, **values)
 
     def _look_back(self, X, y, weights):
@@ -333,8 +328,16 @@ class LowRankMachine(KernelEstimator):
         n_rows = X.shape[0]
         if not n_rows:
             raise ValueError("All weights are zero: there is nothing to learn.")
-        candidates = self._rng.choice(n_rows, n_candidates(self.landmarks, self.n_components, n_rows), replace=False)
-        self._fit_data(Data(lambda: iter((X,)), X, targets, weights), dense_rows(X[candidates]), unit)
+        if isinstance(self.landmarks, str):
+            n_drawn = n_candidates(self.landmarks, self.n_components, n_rows)
+            candidates = dense_rows(X[self._rng.choice(n_rows, n_drawn, replace=False)])
+        else:
+            candidates = self._given_landmarks()
+        self._fit_data(Data(lambda: iter((X,)), X, targets, weights), candidates, unit)
+
+    def _given_landmarks(self):
+        """Landmarks that users pass, as the kernel sees them."""
+        return self._as_seen(landmark_rows(self, self.landmarks), np.float32)
 
     def _fit_batches(self, batches, targets, weights):
         """Learn rows that are read again in every pass."""
@@ -343,10 +346,12 @@ class LowRankMachine(KernelEstimator):
             what = "A list of C" if self._is_path() else "calibrate"
             raise ValueError(f"{what} needs validation rows: on a device, pass arrays to `fit`.")
         weights = np.ones(n_rows, np.float32) if weights is None else weights.astype(np.float32)
-        index = np.sort(
-            self._rng.choice(n_rows, n_candidates(self.landmarks, self.n_components, n_rows), replace=False)
-        )
-        candidates = self._rng.permutation(dense_rows(HostSource(HOST, batches.rows, n_rows).take(index)))
+        if isinstance(self.landmarks, str):
+            n_drawn = n_candidates(self.landmarks, self.n_components, n_rows)
+            index = np.sort(self._rng.choice(n_rows, n_drawn, replace=False))
+            candidates = self._rng.permutation(dense_rows(HostSource(HOST, batches.rows, n_rows).take(index)))
+        else:
+            candidates = self._given_landmarks()
         self._fit_data(Data(batches.rows, None, targets, weights), candidates, unit)
 
     def _fit_data(self, data, candidates, unit):
@@ -490,11 +495,18 @@ class LowRankMachine(KernelEstimator):
             loss=self.new_loss(),
             penalty=self.penalty_for(C, n_rows),
             intercept=self.fit_intercept,
-            n_components=self.n_components,
-            new_map=lambda rows: self._new_map(rows, self._is_sparse and rows is None),
+            # Landmarks that are given need not wait for rows.
+            n_components=self.n_components if isinstance(self.landmarks, str) else 1,
+            new_map=self._stream_map,
             learned=learned,
             threads=self._threads(),
         )
+
+    def _stream_map(self, rows):
+        """The map of a stream, from its first rows; None for a map that needs none."""
+        if rows is not None and not isinstance(self.landmarks, str):
+            rows = self._given_landmarks()
+        return self._new_map(rows, self._is_sparse and rows is None)
 
     def _move_rows(self, shift):
         if self._map is not None:

@@ -9,6 +9,7 @@ from frugalsvm.estimators._saved import (
     OPTIONAL,
     calibration_for_prediction,
     check_loaded_parameters,
+    is_path_of_C,
     place_is_sound,
     scores_are_bounded,
 )
@@ -28,10 +29,6 @@ def _are_first_rows(value: Any) -> bool:
     rows, targets, weights = value
     floats = array("f", 2)(rows) and array("f", 2)(targets) and array("f", 1)(weights)
     return floats and {each.dtype.str[1:] for each in value} == {"f4"} and bool((weights >= 0).all())
-
-
-def _is_path(value: Any) -> bool:
-    return type(value) is dict and all(map(array("iuf", 1), value.values()))
 
 
 def _is_sound(model: Any) -> bool:
@@ -93,8 +90,8 @@ LOW_RANK = Saved(
         "_first": or_none(_are_first_rows),
     },
     {
-        **OPTIONAL, "C_": is_positive, "path_": _is_path, "best_validation_score_": is_number, "objective_": is_number,
-        "suboptimality_bound_": is_number, "_n_iter": integer(), "_n_fitted": integer(1),
+        **OPTIONAL, "C_": is_positive, "path_": is_path_of_C, "best_validation_score_": is_number,
+        "objective_": is_number, "suboptimality_bound_": is_number, "_n_iter": integer(), "_n_fitted": integer(1),
     },
     _is_sound, check_loaded_parameters, _prediction_state, renamed={"_unknowns": "_weights"},
 )  # fmt: skip

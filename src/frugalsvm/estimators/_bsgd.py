@@ -83,19 +83,14 @@ class BudgetedSGD(ExpansionModel):
         """The strength of the regularization as a number, or what somebody has set who is to be told."""
         return self.alpha
 
-    @property
-    def _eta0(self):
-        """The step size as a number, or what somebody has set who is to be told."""
-        return self.eta0
-
     def _check_schedule(self):
         schedule = LEARNERS[self.learner]
         if "lam" in schedule._fields:
             check_positive("alpha", self._alpha)
         if "eta0" in schedule._fields:
-            check_positive("eta0", self._eta0)
-        if getattr(schedule, "needs_small_steps", False) and self._alpha * self._eta0 >= 1:
-            product = f"{self._alpha * self._eta0:g}"
+            check_positive("eta0", self.eta0)
+        if getattr(schedule, "needs_small_steps", False) and self._alpha * self.eta0 >= 1:
+            product = f"{self._alpha * self.eta0:g}"
             raise ValueError(f"alpha * eta0 must be below 1 for learner={self.learner!r}, but it is {product}.")
 
     def _check_policy(self):
@@ -141,7 +136,7 @@ class BudgetedSGD(ExpansionModel):
         self._expansion = moved_rows(self._expansion, shift)
 
     def _parts(self, policy=None):
-        values = {"lam": self._alpha, "eta0": self._eta0, "free": self.radius is None, "margin": MARGIN}
+        values = {"lam": self._alpha, "eta0": self.eta0, "free": self.radius is None, "margin": MARGIN}
         return Parts(
             loss=self._loss(),
             kernel=self._kernel,

@@ -16,6 +16,7 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.moments import Moments, moments_of, scale_gamma
 from frugalsvm.estimators._tensors import moments_of_tensor, validated_tensor
 from frugalsvm.exceptions import ParameterError
+from frugalsvm.lowrank.own_kernel import OwnKernel
 
 __all__ = [
     "AS_IT_IS",
@@ -26,10 +27,13 @@ __all__ = [
     "encoded_labels",
     "example_weights",
     "gamma_value",
+    "is_path",
     "new_kernel",
     "parsed_bytes",
+    "refuse_negative",
     "slots_for_budget",
     "validated_rows",
+    "values_of_path",
     "without_duplicates",
 ]
 
@@ -58,6 +62,22 @@ def check_count(name: str, value: Any, *, least: int = 1) -> None:
         raise ParameterError(name, value, f"an integer of at least {least}")
 
 
+def is_path(C: Any) -> bool:
+    """Whether C is no number or word: a list of values, unless it is wrong."""
+    return not isinstance(C, numbers.Real | str)
+
+
+def values_of_path(C: Any) -> list[float]:
+    """The values of a list of C in increasing order."""
+    try:
+        values = sorted(set(C))
+    except TypeError:
+        values = []
+    if not values:
+        raise ParameterError("C", C, "a positive number or a list of them")
+    return values
+
+
 def _float_type_of(X: Any):
     """float32 stays float32, and so does what fits into it exactly; everything else becomes float64."""
     dtype = getattr(X, "dtype", None)
@@ -76,7 +96,9 @@ def validated_rows(estimator, X, *, reset: bool, dtype=None, allow_nan: bool = F
     """
     if is_torch(X):
         if dtype == AS_IT_IS:
-            return validated_tensor(estimator, X, reset=reset)
+            X = validated_tensor(estimator, X, reset=reset)
+            refuse_negative(estimator, X)
+            return X
         if X.device.type != "cpu":
             raise ValueError(f"X is on {X.device}: choose device='cuda', or move it with X.cpu().")
         X = X.detach().numpy()
@@ -92,7 +114,22 @@ def validated_rows(estimator, X, *, reset: bool, dtype=None, allow_nan: bool = F
         order="C",
         ensure_all_finite=True if issparse(X) else "allow-nan" if allow_nan else check_finite,
     )
-    return X if isinstance(X, np.ndarray) else without_duplicates(X)
+    X = X if isinstance(X, np.ndarray) else without_duplicates(X)
+    refuse_negative(estimator, X)
+    return X
+
+
+def refuse_negative(estimator, X) -> None:
+    """Some kernels are none for negative numbers."""
+    kernel = getattr(estimator, "kernel", None)
+    if not isinstance(kernel, str) or not offers(KERNELS.get(kernel), "nonnegative"):
+        return
+    values = X.data if issparse(X) else X
+    if 0 not in values.shape and values.min() < 0:
+        raise ValueError(
+            f"kernel={kernel!r} is for features that are not negative, such as counts and shares, and X has the value "
+            f"{values.min():g}. Leave out a scaler that subtracts the mean, or use another kernel."
+        )
 
 
 def without_duplicates(X):
@@ -169,11 +206,13 @@ def new_kernel(name, gamma, degree, coef0, X):
 
     ``X`` are rows from which gamma is taken, or their `Moments`.
     """
+    if callable(name):
+        return OwnKernel(name)
     check_choice("kernel", name, KERNELS)
     part: Any = KERNELS[name]
     fields, values = part._fields, {}
     if "gamma" in fields:
-        values["gamma"] = gamma_value(gamma, X, l1=offers(part, "l1"))
+        values["gamma"] = gamma_value(gamma, X, part)
     if "coef0" in fields:
         check_positive("coef0", coef0, zero=True)
         values["coef0"] = float(coef0)
@@ -184,13 +223,13 @@ def new_kernel(name, gamma, degree, coef0, X):
     return part(**values)
 
 
-def gamma_value(gamma, X, *, l1=False) -> float:
-    """The number behind ``gamma``, of L1 distances or not; ``X`` are rows, or their `Moments`."""
+def gamma_value(gamma, X, kernel) -> float:
+    """The number behind the ``gamma`` of a kernel; ``X`` are rows, or their `Moments`."""
     if not isinstance(gamma, str):
         check_positive("gamma", gamma)
         return float(gamma)
     check_choice("gamma", gamma, ("scale", "auto"))  # "auto" that was not chosen from rows is the same
-    return scale_gamma(X if isinstance(X, Moments) else _moments(X), l1=l1)
+    return scale_gamma(X if isinstance(X, Moments) else _moments(X), kernel)
 
 
 def _moments(X) -> Moments:

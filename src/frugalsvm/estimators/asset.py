@@ -48,23 +48,24 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
     n_components : int, default=512
         Number of landmarks or of Fourier features. More are more accurate; time and memory are proportional to it, with
         a cubic part that shows from a few thousand on.
-    C : float, list of float or "auto", default=1.0
+    C : float, list of float or "auto", default="auto"
         As in `sklearn.svm.SVC`: the penalty is ``lambda = 1 / (C n)``. A list is a path: all values are solved for,
         each from the one before, on the same kernel values; the one that does best on validation rows
         (``validation_fraction`` of them) is solved for again with all rows. Ten values cost two or three single fits.
         "auto" is chosen on some thousands of rows, together with gamma if that is "auto", too, see :ref:`first-rows`.
         Streams take ``n = 10 000`` unless ``alpha`` is given.
-    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
-        Kernel, see :ref:`kernels`.
-    gamma : {"scale", "auto"} or float, default="scale"
+    kernel : str or callable, default="rbf"
+        Kernel, see :ref:`kernels`; or a function ``kernel(A, B)`` of your own that returns the values of all pairs of
+        rows.
+    gamma : {"auto", "scale"} or float, default="auto"
         Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``. "auto" is chosen on some thousands of the first
         rows, in a fraction of a second, see :ref:`first-rows`.
     metric : {"diag", "full", "auto"}, array or None, default=None
         How the kernel measures distances. None: all features count alike. "diag" learns a factor for each feature, so
         that those that do not matter do not count; "full" a matrix, for directions across features (not with
         "laplacian", nor for sparse rows). "auto" learns both, and takes what does best on rows that none of them was
-        learned from, the plain metric included. `partial_fit` learns it from the first batch; then it stays. With
-        ``gamma="scale"``, gamma is learned along with it. An array of factors, or a matrix with a column for each
+        learned from, the plain metric included. `partial_fit` learns it from the first batch; then it stays. Unless
+        gamma is a number, it is learned along with it. An array of factors, or a matrix with a column for each
         feature, is taken as it is: such as ``metric_`` of another model. See :ref:`metric`.
     degree : int, default=3
         Degree of the polynomial kernel.
@@ -79,9 +80,10 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
     fit_intercept : bool, default=True
     alpha : float, default=None
         The penalty lambda itself; takes the place of C. Set it for streams.
-    landmarks : {"uniform", "kmeans++", "kmeans"}, default="uniform"
+    landmarks : {"uniform", "kmeans++", "kmeans"} or array of shape (n_landmarks, n_features), default="uniform"
         Random rows; rows that are spread out; or means of the rows around these, which are better for images and cost
-        about as much as the kernel values of ten thousand rows.
+        about as much as the kernel values of ten thousand rows. An array has landmarks of your own, and
+        ``n_components`` does not count then.
     rank : int, default=None
         Largest number of features that the Nystroem map keeps, those with the largest eigenvalues.
     eigenvalue_threshold : float, default=1e-7
@@ -190,9 +192,9 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         feature_map="nystroem",
         n_components=512,
         *,
-        C=1.0,
+        C="auto",
         kernel="rbf",
-        gamma="scale",
+        gamma="auto",
         metric=None,
         degree=3,
         coef0=1.0,

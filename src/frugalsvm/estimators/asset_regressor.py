@@ -49,8 +49,9 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
     epsilon : float, default=0.1
         Errors up to this cost nothing; for "huber", larger ones cost in proportion, and not their square. The other
         losses take no notice.
-    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
-        Kernel, see :ref:`kernels`.
+    kernel : str or callable, default="rbf"
+        Kernel, see :ref:`kernels`; or a function ``kernel(A, B)`` of your own that returns the values of all pairs of
+        rows.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``. "auto" is chosen on some thousands of the first
         rows, in a fraction of a second, see :ref:`first-rows`.
@@ -82,9 +83,10 @@ default="epsilon_insensitive"
     fit_intercept : bool, default=True
     alpha : float, default=None
         The penalty lambda itself; takes the place of C. Set it for streams.
-    landmarks : {"uniform", "kmeans++", "kmeans"}, default="uniform"
+    landmarks : {"uniform", "kmeans++", "kmeans"} or array of shape (n_landmarks, n_features), default="uniform"
         Random rows; rows that are spread out; or means of the rows around these, which are better for images and cost
-        about as much as the kernel values of ten thousand rows.
+        about as much as the kernel values of ten thousand rows. An array has landmarks of your own, and
+        ``n_components`` does not count then.
     rank : int, default=None
         Largest number of features that the Nystroem map keeps, those with the largest eigenvalues.
     eigenvalue_threshold : float, default=1e-7

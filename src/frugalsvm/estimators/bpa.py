@@ -32,7 +32,7 @@ class BPAClassifier(OneVsRestLearners):
         classes, each of them has a budget of this number, and a part of these bytes.
     C : float, default=1.0
         Largest step. Small values are robust to noise, large ones learn clean data faster.
-    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
+    kernel : str, default="rbf"
         Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the

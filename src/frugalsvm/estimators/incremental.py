@@ -7,15 +7,14 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from frugalsvm._threads import ONE_THREAD, Threads, blas_threads, thread_count
-from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators._base import OnlineClassifier
 from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._incremental_saved import INCREMENTAL
 from frugalsvm.estimators._lookup import indices_of_ids, indices_of_rows
+from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import (
-    check_choice,
     check_positive,
     distinct_labels,
     encoded_labels,
@@ -51,7 +50,7 @@ def _solver_errors():
         raise ValueError(str(error)) from error
 
 
-class IncrementalSVC(OnlineClassifier):
+class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     """The SVM of `sklearn.svm.SVC`, kept exactly optimal while examples come, go, and C changes.
 
     After every `partial_fit`, `unlearn` and `set_C` the model is that of a `fit` on the examples that it holds: the
@@ -67,8 +66,9 @@ class IncrementalSVC(OnlineClassifier):
     C : float, default=1.0
         Penalty of errors, as in `sklearn.svm.SVC`. To change it later, use `set_C`; if it is set as a parameter, the
         next `partial_fit` moves the model to it first.
-    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
-        Kernel, see :ref:`kernels`.
+    kernel : str, default="rbf"
+        Kernel, see :ref:`kernels`. With "precomputed", X has kernel values: in `fit` those of all rows with all rows,
+        in predictions those of new rows with all rows of `fit`, see :ref:`blocks-of-kernel-values`.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the
         variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`. "auto"
@@ -207,7 +207,7 @@ class IncrementalSVC(OnlineClassifier):
         self.verbose = verbose
 
     def _check_params(self):
-        check_choice("kernel", self.kernel, KERNELS)
+        self._check_kernel()
         check_calibrate(self.calibrate)
         check_positive("C", self.C)
         check_positive("cache_size", self.cache_size)
@@ -252,7 +252,7 @@ class IncrementalSVC(OnlineClassifier):
     def _memory(self):
         limit = math.inf if self.max_memory is None else self.max_memory * MEGABYTE
         example_bytes = sum(part.nbytes for part in self._examples)
-        return MemoryLimit(limit, self.n_features_in_, self._cache_bytes, example_bytes)
+        return MemoryLimit(limit, self._width, self._cache_bytes, example_bytes)
 
     def _next_room(self, m):
         """How the margin set of solver m grows when it is full."""

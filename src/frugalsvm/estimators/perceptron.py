@@ -54,7 +54,7 @@ class BudgetedPerceptron(OneVsRestLearners):
         Step size; "forgetron" and "projectron++" always use 1. With ``margin=0`` it only scales the decision values.
     alpha : float, default=1e-4
         Regularization of "silk".
-    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
+    kernel : str, default="rbf"
         Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the

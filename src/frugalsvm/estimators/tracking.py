@@ -3,13 +3,12 @@
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._threads import blas_threads
-from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.rng import new_rng
 from frugalsvm.dual.online import new_work
 from frugalsvm.dual.tracking import make_rounds, mean_of_round, new_tracking
 from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._dual_saved import with_learner
-from frugalsvm.estimators._validation import check_choice, check_count
+from frugalsvm.estimators._validation import check_count
 from frugalsvm.estimators.lasvm import DualClassifier
 
 __all__ = ["TrackingSVC"]
@@ -41,8 +40,9 @@ class TrackingSVC(DualClassifier):
         Keep support vectors only (section 5.2): less memory and time, without the guarantee. Needs ``process=True``.
     batch : bool, default=False
         The batch counterpart, for comparison: `fit` first reads all examples, and then makes all steps.
-    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
-        Kernel, see :ref:`kernels`.
+    kernel : str, default="rbf"
+        Kernel, see :ref:`kernels`. With "precomputed", X has kernel values: in `fit` those of all rows with all rows,
+        in predictions those of new rows with all rows of `fit`, see :ref:`blocks-of-kernel-values`.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the
         variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`. "auto" is
@@ -171,7 +171,7 @@ class TrackingSVC(DualClassifier):
         self.random_state = random_state
 
     def _check_params(self):
-        check_choice("kernel", self.kernel, KERNELS)
+        self._check_kernel()
         check_calibrate(self.calibrate)
         check_count("n_steps", self.n_steps)
         self._check_dual_params()

@@ -80,7 +80,7 @@ class TVMClassifier(OnlineClassifier):
         Whether only twins on the same side of the boundary merge.
     reject : float or None, default=0.2
         A merge is rejected if it would be off its estimated decision value by more than this part; None accepts all.
-    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
+    kernel : str, default="rbf"
         Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the

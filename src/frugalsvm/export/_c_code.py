@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._version import __version__
-from frugalsvm.export.models import MATERN, PlainModel, as_type, labels_of, matern_factor, mean_parts
+from frugalsvm.export.models import ANGLES, MATERN, PlainModel, as_type, labels_of, matern_factor, mean_parts
 
 __all__ = [
     "WHAT_PREDICT_RETURNS",
@@ -167,9 +167,18 @@ def kernel_function(model, names):
         term = f"const {real} difference = x[k] - vector[k];\n        sum += difference * difference;"
     elif model.kernel == "laplacian":
         term = f"sum += fabs{suffix}(x[k] - vector[k]);"
+    elif model.kernel == "intersection":
+        term = "sum += x[k] < vector[k] ? x[k] : vector[k];"
+    elif model.kernel == "chi2":
+        term = (
+            f"const {real} both = x[k] + vector[k], difference = x[k] - vector[k];\n"
+            f"        if (both > 0)\n            sum += difference * difference / both;"
+        )
     else:
         term = "sum += x[k] * vector[k];"
-    if model.kernel in ("rbf", "laplacian"):
+    if model.kernel in ANGLES:
+        term += "\n        norm_x += x[k] * x[k];\n        norm_v += vector[k] * vector[k];"
+    if model.kernel in ("rbf", "laplacian", "chi2"):
         end = f"return exp{suffix}(-{literal(model.gamma)} * sum);"
     elif model.kernel in MATERN:
         # By Horner's rule
@@ -186,20 +195,24 @@ def kernel_function(model, names):
             f"    for (k = 1; k < {model.degree}; ++k)\n        power *= sum;\n"
             f"    return power;"
         )
-    elif model.kernel == "cosine":
+    elif model.kernel == "fourier":
         # Whole turns go before the cosine: they would cost digits.
         end = (
             f"sum += {names.prefix}_offsets[j];\n"
             f"    sum -= floor{suffix}(sum + {literal(0.5)});\n"
             f"    return cos{suffix}({literal(2 * np.pi)} * sum);"
         )
+    elif model.kernel in ANGLES:
+        beneath = f"sqrt{suffix}(norm_x * norm_v)" if model.kernel == "cosine" else "norm_x + norm_v - sum"
+        end = f"norm_x = {beneath};\n    return norm_x > 0 ? sum / norm_x : 0;"
     else:
         end = "return sum;"
-    power = f"    {real} power;\n" if model.kernel == "poly" else ""
+    more = f"    {real} power;\n" if model.kernel == "poly" else ""
+    more += f"    {real} norm_x = 0, norm_v = 0;\n" if model.kernel in ANGLES else ""
     return (
         f"static {real} {names.prefix}_kernel(const {real} *x, int j)\n{{\n"
         f"    const {real} *vector = {names.prefix}_vectors[j];\n"
-        f"    {real} sum = 0;\n{power}    int k;\n"
+        f"    {real} sum = 0;\n{more}    int k;\n"
         f"    for (k = 0; k < N_FEATURES; ++k) {{\n        {term}\n    }}\n    {end}\n}}"
     )
 

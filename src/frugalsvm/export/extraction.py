@@ -8,7 +8,19 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.core.kernels import RBF, Laplacian, Linear, Matern12, Matern32, Matern52, Poly
+from frugalsvm.core.kernels import (
+    RBF,
+    Chi2,
+    Cosine,
+    Intersection,
+    Laplacian,
+    Linear,
+    Matern12,
+    Matern32,
+    Matern52,
+    Poly,
+    Tanimoto,
+)
 from frugalsvm.core.metric import Directions, Factors, Metric, mapped, out_of_metric
 from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._kernel_model import ExpansionModel
@@ -29,10 +41,14 @@ _KERNEL_NAMES: dict[type, str] = {
     Matern12: "matern12",
     Matern32: "matern32",
     Matern52: "matern52",
+    Chi2: "chi2",
+    Intersection: "intersection",
+    Tanimoto: "tanimoto",
+    Cosine: "cosine",
     Poly: "poly",
     Linear: "linear",
 }
-_OF_PRODUCTS = ("poly", "linear", "cosine")  # see only products of a row with vectors
+_OF_PRODUCTS = ("poly", "linear", "fourier")  # see only products of a row with vectors
 _SORTED = "Sorted quantiles cannot be exported: set non_crossing=False, and sort the scores."
 FREQUENCIES_AT_A_TIME = 256  # structured frequencies that are made together
 
@@ -170,7 +186,7 @@ def _times(vectors, metric: Metric):
 
 def _shifted(model, rest):
     """The model for rows from which a vector has not been subtracted yet."""
-    if model.kernel == "cosine":
+    if model.kernel == "fourier":
         return model._replace(offsets=model.offsets - model.vectors @ rest)
     return model._replace(vectors=model.vectors + rest)
 
@@ -213,7 +229,7 @@ def _of_low_rank(estimator):
     coefficients = amplitude * estimator.coef_
     offsets = feature_map.offsets.copy()
     model = PlainModel(
-        "cosine", vectors, coefficients, estimator.intercept_, decision, classes, offsets=offsets, dtype=single
+        "fourier", vectors, coefficients, estimator.intercept_, decision, classes, offsets=offsets, dtype=single
     )
     return _for_rows_as_they_are(model, estimator)
 

@@ -230,7 +230,7 @@ def to_arrays(estimator: Any) -> dict[str, Any]:
 
 
 def _shape_of(model: PlainModel) -> _Shape:
-    if model.kernel == "cosine":
+    if model.kernel == "fourier":
         raise ValueError("LIBSVM has no random Fourier features: use feature_map='nystroem', or export to ONNX or C.")
     if model.decision == "value":
         if len(model.coefficients) > 1:

@@ -1,21 +1,27 @@
 """What every fitted model is as plain numbers, and how they predict.
 
-========= =======================================================
-kernel    K(x, v_j)
-========= =======================================================
-rbf       exp(-gamma ||x - v_j||^2)
-laplacian exp(-gamma sum_f |x_f - v_jf|)
-matern12  exp(-s), s = sqrt(gamma) ||x - v_j||
-matern32  (1 + s) exp(-s), s = sqrt(3 gamma) ||x - v_j||
-matern52  (1 + s + s^2/3) exp(-s), s = sqrt(5 gamma) ||x - v_j||
-poly      (gamma <x, v_j> + coef0)^degree
-linear    <x, v_j>
-cosine    cos(2 pi (<x, v_j> + offsets_j))
-========= =======================================================
+============ =======================================================
+kernel       K(x, v_j)
+============ =======================================================
+rbf          exp(-gamma ||x - v_j||^2)
+laplacian    exp(-gamma sum_f |x_f - v_jf|)
+matern12     exp(-s), s = sqrt(gamma) ||x - v_j||
+matern32     (1 + s) exp(-s), s = sqrt(3 gamma) ||x - v_j||
+matern52     (1 + s + s^2/3) exp(-s), s = sqrt(5 gamma) ||x - v_j||
+chi2         exp(-gamma sum_f (x_f - v_jf)^2 / (x_f + v_jf))
+intersection sum_f min(x_f, v_jf)
+tanimoto     <x, v_j> / (||x||^2 + ||v_j||^2 - <x, v_j>)
+cosine       <x, v_j> / (||x|| ||v_j||)
+poly         (gamma <x, v_j> + coef0)^degree
+linear       <x, v_j>
+fourier      cos(2 pi (<x, v_j> + offsets_j))
+============ =======================================================
+
+What would be 0 / 0 is 0.
 
 A model with directions sees ``directions @ x`` in the place of x, after x was scaled: the metric of its estimator.
 
-"cosine" is a random Fourier feature: angles are in turns, and the amplitude is in the coefficients.
+"fourier" is a random Fourier feature: angles are in turns, and the amplitude is in the coefficients.
 """
 
 from typing import Any, NamedTuple
@@ -29,6 +35,7 @@ from frugalsvm.exceptions import ParameterError
 from frugalsvm.pipelines.clipping import KNEE, softened
 
 __all__ = [
+    "ANGLES",
     "DTYPES",
     "MATERN",
     "PlainModel",
@@ -43,6 +50,8 @@ __all__ = [
 ROWS_AT_A_TIME = 1024  # rows whose kernel values are held at once
 DTYPES = ("float32", "float64")
 MATERN = {"matern12": (1.0,), "matern32": (1.0, 1.0), "matern52": (1.0, 1.0, 1.0 / 3.0)}  # factors of powers of s
+ANGLES = ("tanimoto", "cosine")
+_TINY = float(np.finfo(np.float64).tiny)
 _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str"}
 
 
@@ -69,7 +78,7 @@ class PlainModel(NamedTuple):
     gamma: float = 1.0
     coef0: float = 0.0
     degree: int = 1
-    offsets: NDArray | None = None  # (n,) of the kernel "cosine", in turns
+    offsets: NDArray | None = None  # (n,) of the kernel "fourier", in turns
     mean: NDArray | None = None  # inputs become (x - mean) / scale first; None is 0
     scale: NDArray | None = None  # None is 1
     bounds: NDArray | None = None  # (2, n_features) that inputs are clipped to before that; None clips nothing
@@ -130,10 +139,19 @@ class PlainModel(NamedTuple):
         if self.kernel in MATERN:
             s = np.sqrt(matern_factor(self)) * cdist(rows, vectors)
             return np.polynomial.polynomial.polyval(s, MATERN[self.kernel]) * np.exp(-s)
+        if self.kernel == "intersection":
+            return np.stack([np.minimum(rows, vector).sum(axis=1) for vector in vectors], axis=1)
+        if self.kernel == "chi2":
+            sums = [(np.square(rows - v) / np.maximum(rows + v, _TINY)).sum(axis=1) for v in vectors]
+            return np.exp(-self.gamma * np.stack(sums, axis=1))
         products = rows @ vectors.T
+        if self.kernel in ANGLES:
+            norms, own = np.square(rows).sum(axis=1)[:, None], np.square(vectors).sum(axis=1)
+            beneath = np.sqrt(norms * own) if self.kernel == "cosine" else norms + own - products
+            return products / np.maximum(beneath, _TINY)
         if self.kernel == "poly":
             return (self.gamma * products + self.coef0) ** self.degree
-        if self.kernel == "cosine":
+        if self.kernel == "fourier":
             return np.cos(2 * np.pi * (products + self.offsets))
         return products
 

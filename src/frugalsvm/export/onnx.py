@@ -9,6 +9,7 @@ from frugalsvm._version import __version__
 from frugalsvm.export._files import write_file
 from frugalsvm.export.extraction import plain_model
 from frugalsvm.export.models import (
+    ANGLES,
     MATERN,
     PlainModel,
     as_type,
@@ -144,6 +145,10 @@ def _kernel_values(graph, model):
         return _matern(graph, model)
     if model.kernel == "laplacian":
         return _laplacian(graph, model)
+    if model.kernel in ("chi2", "intersection"):
+        return _sum_over_features(graph, model)
+    if model.kernel in ANGLES:
+        return _angles(graph, model)
     # Factors go into the vectors: runtimes merge scalar ones with the product, and keep them as float32 only.
     factor = model.gamma if model.kernel == "poly" else 1.0
     vectors = model.vectors.astype(np.float64)
@@ -153,7 +158,7 @@ def _kernel_values(graph, model):
     if model.kernel == "poly":
         base = graph.node("Add", products, graph.number("coef0", model.coef0))
         return graph.node("Pow", base, graph.number("degree", model.degree))
-    if model.kernel == "cosine":
+    if model.kernel == "fourier":
         turns = graph.node("Add", products, graph.number("offsets", model.offsets))
         # Whole turns go before the cosine: in float32 they would cost digits.
         folded = graph.node("Sub", turns, graph.node("Floor", turns))
@@ -254,6 +259,37 @@ def _laplacian(graph, model):
     differences = graph.node("Sub", graph.node("Unsqueeze", rows, second), graph.number("vectors", vectors))
     distances = graph.node("ReduceSum", graph.node("Abs", differences), last, keepdims=0)
     return graph.node("Exp", graph.node("Mul", distances, graph.number("minus_gamma", -model.gamma)))
+
+
+def _sum_over_features(graph, model):
+    """Like `_laplacian`, for values that are not negative."""
+    rows = _scaled(graph, model, model.mean, model.scale)
+    second, last = (
+        graph.constant(graph.onnx.numpy_helper.from_array(np.array([axis], np.int64), name))
+        for axis, name in ((1, "second_axis"), (2, "last_axis"))
+    )
+    rows, vectors = graph.node("Unsqueeze", rows, second), graph.number("vectors", model.vectors)
+    if model.kernel == "intersection":
+        return graph.node("ReduceSum", graph.node("Min", rows, vectors), last, keepdims=0)
+    differences = graph.node("Sub", rows, vectors)
+    both = graph.node("Max", graph.node("Add", rows, vectors), graph.number("tiny", np.finfo(graph.dtype).tiny))
+    terms = graph.node("Div", graph.node("Mul", differences, differences), both)
+    sums = graph.node("ReduceSum", terms, last, keepdims=0)
+    return graph.node("Exp", graph.node("Mul", sums, graph.number("minus_gamma", -model.gamma)))
+
+
+def _angles(graph, model):
+    """Inner products divided by what norms make of them."""
+    model = _without_scalar(model)
+    rows = _scaled(graph, model, model.mean, model.scale)
+    products = graph.node("MatMul", rows, graph.number("vectors", model.vectors.T))
+    row_norms = graph.node("ReduceSumSquare", rows, axes=[1], keepdims=1)
+    norms = graph.number("norms", np.square(model.vectors.astype(np.float64)).sum(axis=1))
+    if model.kernel == "cosine":
+        beneath = graph.node("Sqrt", graph.node("Mul", row_norms, norms))
+    else:
+        beneath = graph.node("Sub", graph.node("Add", row_norms, norms), products)
+    return graph.node("Div", products, graph.node("Max", beneath, graph.number("tiny", np.finfo(graph.dtype).tiny)))
 
 
 def _seen_from_near(model: PlainModel, dtype):

@@ -18,6 +18,7 @@ from frugalsvm.lowrank.nystroem import (
     moved_landmarks,
     new_nystroem,
 )
+from frugalsvm.lowrank.own_kernel import OwnKernel
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER
 from frugalsvm.lowrank.spectra import frequency_factors
 
@@ -53,6 +54,7 @@ class MapPlan(NamedTuple):
     eigenvalue_threshold: float
     rank: int | None
     structured: Any  # True, False or "auto"
+    triangular: bool = False  # see `new_nystroem`
 
     def new(self, candidates, rng, *, sparse=False, for_device=False, passes=ONE_AFTER_ANOTHER):
         """A map; ``candidates`` are dense rows from which landmarks are made, ``sparse`` tells whether X is.
@@ -63,7 +65,8 @@ class MapPlan(NamedTuple):
             landmarks = place_landmarks(self.landmarks, candidates, self.n_components, rng)
             if for_device:
                 return bare_nystroem(self.kernel, landmarks)
-            return new_nystroem(self.kernel, landmarks, self.eigenvalue_threshold, self.rank, passes)
+            threshold, triangular = self.eigenvalue_threshold, self.triangular
+            return new_nystroem(self.kernel, landmarks, threshold, self.rank, passes, triangular=triangular)
         structured = self.structured
         if structured == "auto":
             structured = prefers_structured(self.n_features, self.n_components, sparse)
@@ -105,7 +108,8 @@ def linear_values(feature_map, X, coefficients, threads=ONE_THREAD):
     """
     weights = np.ascontiguousarray(coefficients.T, np.float64)
     out = np.empty((X.shape[0], len(weights)))
-    is_whole = isinstance(feature_map, Nystroem) and isinstance(X, np.ndarray)
+    is_compiled = isinstance(feature_map, Nystroem) and not isinstance(feature_map.kernel, OwnKernel)
+    is_whole = is_compiled and isinstance(X, np.ndarray)
     write = expansion_values if is_whole else _sums_of_features
 
     def fill(block):

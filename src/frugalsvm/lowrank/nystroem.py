@@ -18,11 +18,12 @@ from frugalsvm._compile import compiled, entry, generic, matrix_product
 from frugalsvm._stored import are_squared_norms, stored
 from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.namespace import HOST
-from frugalsvm.core.blocks import distance_rows, is_of_products
+from frugalsvm.core.blocks import is_of_products, sum_rows
 from frugalsvm.core.fastmath import float64_sum, rows_dot
+from frugalsvm.core.feature_sums import SUMS, rows_sums
 from frugalsvm.core.kernels import kernel_block, pairing_of, values_in_row
-from frugalsvm.core.l1_distances import L1Distances, rows_distances
 from frugalsvm.core.pairing import Products
+from frugalsvm.lowrank.own_kernel import OwnKernel
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER
 from frugalsvm.lowrank.products import BLOCK_ROWS as STEADY_ROWS
 from frugalsvm.lowrank.symmetric import cholesky, inverse_of_lower
@@ -41,6 +42,7 @@ __all__ = [
 _NOTHING = 1e-16
 _ROUNDING = 1e-7  # of the largest eigenvalue: smaller ones are rounding errors
 _MANY = 512  # landmarks: eigenvectors of fewer are found at once, and by one thread as fast as by several
+_MOST = 2 / 3  # of the eigenvalues: products with so many columns take as long as with a triangle
 _ZERO = np.float32(0.0)
 CONVERTED_ROWS = 4096  # that are made float32 at a time, if they are not
 BLOCK_ROWS = 256  # a block of kernel values stays in the cache between the product and the exponential
@@ -63,12 +65,15 @@ class Nystroem(NamedTuple):
         return whitened and are_squared_norms(self.norms, self.landmarks)
 
 
-def new_nystroem(kernel, landmarks, threshold=_ROUNDING, rank=None, passes=ONE_AFTER_ANOTHER):
-    """The map for landmarks (dense rows); keeps eigenvalues above ``threshold`` of the largest, ``rank`` at most."""
+def new_nystroem(kernel, landmarks, threshold=_ROUNDING, rank=None, passes=ONE_AFTER_ANOTHER, *, triangular=False):
+    """The map for landmarks (dense rows); keeps eigenvalues above ``threshold`` of the largest, ``rank`` at most.
+
+    ``triangular``: with Cholesky's factor for few landmarks, too, for maps of which products are all that counts.
+    """
     matrix, norms = _kernel_matrix(kernel, landmarks, passes)
     whitening = eigenvalues = None
-    if rank is None and len(matrix) > _MANY:
-        whitening = _whitened_by_cholesky(matrix, threshold, passes)
+    if rank is None and (triangular or len(matrix) > _MANY):
+        whitening = _whitened_by_cholesky(matrix, threshold, passes, _MOST if len(matrix) <= _MANY else 0.0)
     if whitening is None:
         with blas_threads(passes.threads.count if len(matrix) > _MANY else None):
             whitening, eigenvalues = _whitened_by_eigenvectors(matrix, threshold, rank)
@@ -82,11 +87,13 @@ def _kernel_matrix(kernel, landmarks, passes):
     """Kernel values between landmarks, and the squared norms of these, in float64."""
     exact = np.ascontiguousarray(landmarks, np.float64)
     norms, matrix = np.square(exact).sum(axis=1), np.empty((len(exact), len(exact)))
+    if isinstance(kernel, OwnKernel):
+        return kernel.matrix(exact), norms
     products = exact @ exact.T if is_of_products(kernel) else None
 
     def fill(rows):
         if products is None:
-            distance_rows(kernel, exact[rows], exact, matrix[rows])
+            sum_rows(kernel, exact[rows], exact, matrix[rows])
         else:
             kernel_block(kernel, products[rows], norms, norms[rows], matrix[rows])
 
@@ -94,8 +101,8 @@ def _kernel_matrix(kernel, landmarks, passes):
     return matrix, norms
 
 
-def _whitened_by_cholesky(matrix, threshold, passes):
-    """The inverse of the transposed factor; None where eigenvalues are to be left out.
+def _whitened_by_cholesky(matrix, threshold, passes, least_share):
+    """The inverse of the transposed factor; None where eigenvalues are to be left out, or fewer than a share are large.
 
     The same models as with eigenvectors in a fraction of the time: features are rotated, no more.
     """
@@ -110,7 +117,8 @@ def _whitened_by_cholesky(matrix, threshold, passes):
     inverse = inverse_of_lower(passes, factor)
     # The trace of K (K + ridge I)^-1: eigenvalues count fully where they are far above the ridge.
     n_large = len(matrix) - ridge * sum(passes.run(lambda rows: np.square(inverse[rows]).sum(), *inverse.shape))
-    return None if is_narrow(len(matrix), n_large) else passes.transposed(inverse)
+    is_too_narrow = is_narrow(len(matrix), n_large) or n_large < least_share * len(matrix)
+    return None if is_too_narrow else passes.transposed(inverse)
 
 
 def _whitened_by_eigenvectors(matrix, threshold, rank):
@@ -155,15 +163,24 @@ def kernel_rows(nystroem, X, out, *, steady=False):
 
     ``steady``: in which a row does not depend on its neighbors, see `frugalsvm.lowrank.products`.
     """
+    if isinstance(nystroem.kernel, OwnKernel):
+        return _own_rows(nystroem, X, out)
     if not isinstance(X, np.ndarray):
         if not is_of_products(nystroem.kernel):
-            return distance_rows(nystroem.kernel, X, nystroem.landmarks, out)
+            return sum_rows(nystroem.kernel, X, nystroem.landmarks, out)
         return _sparse_rows(nystroem, X, out)
     work_space = _work_space(nystroem, STEADY_ROWS if steady else BLOCK_ROWS)
     no_weights = np.empty((0, len(nystroem.landmarks)))
     for start in range(0, len(X), CONVERTED_ROWS):
         rows, target = _as_read_only(X[start : start + CONVERTED_ROWS]), out[start : start + CONVERTED_ROWS]
         _write_values(*nystroem[:3], rows, *work_space, target, no_weights, np.empty((len(rows), 0)))
+    return out
+
+
+def _own_rows(nystroem, X, out):
+    for start in range(0, X.shape[0], CONVERTED_ROWS):
+        rows = X[start : start + CONVERTED_ROWS]
+        out[start : start + CONVERTED_ROWS] = nystroem.kernel.block(rows, nystroem.landmarks)
     return out
 
 
@@ -208,9 +225,9 @@ def _products_with_landmarks(pairing, rows, first, last, landmarks, padded, prod
     _multiply_block(rows, first, last, landmarks, padded, products)
 
 
-@_meet_landmarks.implement(L1Distances)
-def _distances_of_landmarks(pairing, rows, first, last, landmarks, padded, products):
-    rows_distances(rows, first, last, landmarks, padded.reshape(padded.size), products)
+@_meet_landmarks.implement(*SUMS)
+def _sums_with_landmarks(pairing, rows, first, last, landmarks, padded, products):
+    rows_sums(pairing, rows, first, last, landmarks, padded.reshape(padded.size), products)
 
 
 @compiled

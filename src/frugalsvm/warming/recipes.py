@@ -108,6 +108,8 @@ SHARED = {"prediction": Recipe(2, _predict, _BINARY)}
 # Names are those of `frugalsvm algorithms`, where there are such.
 RECIPES = {
     "bsgd": _learner("BSGDClassifier", 25, {"budget": 4}),
+    "bsgd-regressor": _learner("BSGDRegressor", 12, {"budget": 4}, kinds=_NUMBERS),
+    "one-class": _learner("BSGDOneClassSVM", 12, {"budget": 4}, kinds=_NUMBERS),
     # The default of the class, and that of the command line
     "perceptron": _learner("BudgetedPerceptron", 13, {"budget": 4}, {"budget": 4, "strategy": "projectron++"}),
     "bpa": _learner("BPAClassifier", 15, {"budget": 4}),

@@ -1,0 +1,45 @@
+"""Parameters of feature maps: which of them go together, and landmarks that users pass."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from frugalsvm.core.capabilities import check_kernel
+from frugalsvm.core.kernels import KERNELS
+from frugalsvm.estimators._validation import check_choice, refuse_negative
+from frugalsvm.exceptions import ParameterError
+
+__all__ = ["check_map", "landmark_rows"]
+
+FEATURE_MAPS = ("nystroem", "fourier")
+LANDMARKS = ("uniform", "kmeans++", "kmeans")
+
+
+def check_map(feature_map: Any, kernel: Any, landmarks: Any, structured: Any) -> None:
+    """Refuse parameters of a feature map that are wrong, or do not go together."""
+    check_choice("feature_map", feature_map, FEATURE_MAPS)
+    if isinstance(landmarks, str) or np.ndim(landmarks) != 2:
+        if landmarks not in LANDMARKS:
+            known = ", ".join(map(repr, LANDMARKS))
+            raise ParameterError("landmarks", landmarks, problem=f"is not one of {known}, nor an array of rows")
+    elif feature_map == "fourier":
+        raise ValueError("Fourier features have no landmarks: use feature_map='nystroem'.")
+    if callable(kernel):
+        if feature_map == "fourier":
+            raise ValueError("The spectrum of a kernel function of your own is not known: use feature_map='nystroem'.")
+        return
+    check_choice("kernel", kernel, KERNELS)
+    if feature_map == "fourier":
+        check_kernel("feature_map", "fourier", ("spectral",), kernel, "use feature_map='nystroem'")
+        if structured is True:
+            check_kernel("structured", True, ("spectral", "products"), kernel, "use structured='auto'")
+
+
+def landmark_rows(estimator: Any, landmarks: Any) -> np.ndarray:
+    """Landmarks that users pass, as rows like those of X."""
+    rows = check_array(landmarks, dtype=[np.float64, np.float32], order="C", input_name="landmarks")
+    if rows.shape[1] != estimator.n_features_in_:
+        raise ValueError(f"landmarks have {rows.shape[1]} columns, but X has {estimator.n_features_in_} features.")
+    refuse_negative(estimator, rows)
+    return rows

@@ -1,0 +1,268 @@
+"""The feature maps of the low-rank machines as transformers: `NystroemMap` and `FourierMap`.
+
+Inner products of what they return are near the kernel, so that a linear model on top is a kernel machine.
+"""
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from frugalsvm._threads import Threads, blas_threads, thread_count
+from frugalsvm.arrays.sources import dense_rows
+from frugalsvm.estimators._kernel_model import KernelEstimator
+from frugalsvm.estimators._maps import check_map, landmark_rows
+from frugalsvm.estimators._origin import absolute_rows
+from frugalsvm.estimators._unchanged import unchanged_on_error
+from frugalsvm.estimators._validation import check_choice, check_count, check_positive
+from frugalsvm.lowrank.backends.compiled import Compiled, stored_rows
+from frugalsvm.lowrank.maps import MapPlan, n_candidates, whitening_of, width_of
+from frugalsvm.lowrank.passes import Passes
+
+__all__ = ["FourierMap", "NystroemMap"]
+
+
+class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
+    """Base of both maps; subclasses define ``_map_options``, a part of a `MapPlan`."""
+
+    _in_float32 = True
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
+    def _map_options(self) -> dict:
+        raise NotImplementedError
+
+    def _check_params(self):
+        options = self._map_options()
+        check_map(options["feature_map"], self.kernel, options["landmarks"], options["structured"])
+        check_count("n_components", self.n_components)
+        thread_count(self.n_jobs)
+
+    def fit(self, X, y=None):
+        """Choose landmarks or frequencies.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            self._check_params()
+            X = self._new_rows(X, None)
+            self._kernel = self._new_kernel(X)
+            X = self._with_origin(X, whole=True)
+            rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+            options = self._map_options()
+            candidates = None
+            if options["feature_map"] == "nystroem":
+                candidates, options = self._candidates(X, options, rng)
+            plan = MapPlan(kernel=self._kernel, n_features=X.shape[1], **options)
+            with blas_threads(None):
+                self._map = plan.new(candidates, rng, sparse=not isinstance(X, np.ndarray), passes=self._passes())
+        return self
+
+    def _candidates(self, X, options, rng):
+        """Rows that landmarks are made from, and how."""
+        if not isinstance(options["landmarks"], str):
+            rows = self._as_seen(landmark_rows(self, options["landmarks"]), np.float32)
+            return rows, options | {"landmarks": "uniform", "n_components": len(rows)}
+        n_drawn = n_candidates(options["landmarks"], options["n_components"], X.shape[0])
+        return dense_rows(X[rng.choice(X.shape[0], n_drawn, replace=False)]), options
+
+    def transform(self, X):
+        """Features of rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components_), float32
+        """
+        check_is_fitted(self)
+        X = self._known_rows(X, None)
+        backend = Compiled(Threads(thread_count(self.n_jobs)))
+        with blas_threads(None):
+            return stored_rows(
+                self._map, X, np.arange(X.shape[0]), whitening=whitening_of(self._map), backend=backend
+            ).block
+
+    def _passes(self):
+        return Passes(Threads(thread_count(self.n_jobs)))
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_map")
+
+    @property
+    def n_components_(self) -> int:
+        """Number of features that `transform` returns."""
+        check_is_fitted(self)
+        whitening = whitening_of(self._map)
+        return width_of(self._map) if whitening is None else whitening.shape[1]
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    @property
+    def gamma_(self):
+        """The kernel's gamma as a number."""
+        check_is_fitted(self)
+        return getattr(self._kernel, "gamma", None)
+
+
+class NystroemMap(_FeatureMap):
+    """Kernel values with landmarks, whitened: inner products are those of the kernel, projected on the landmarks.
+
+    The features of `ASSETClassifier` for any linear model, and what `sklearn.kernel_approximation.Nystroem` is, in
+    float32, on all cores, for the kernels of this library.
+
+    Parameters
+    ----------
+    n_components : int, default=512
+        Number of landmarks.
+    kernel : str or callable, default="rbf"
+        See :ref:`kernels`; or a function ``kernel(A, B)`` that returns the values of all pairs of rows.
+    gamma : "scale" or float, default="scale"
+    degree : int, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=1.0
+        Of the polynomial kernel.
+    landmarks : {"uniform", "kmeans++", "kmeans"} or array of shape (n_landmarks, n_features), default="uniform"
+        Random rows, rows that are spread out, means of rows around these, or landmarks of one's own.
+    rank : int, default=None
+        Largest number of features to keep, those with the largest eigenvalues; None keeps all.
+    eigenvalue_threshold : float, default=1e-7
+        Features with eigenvalues below this share of the largest are rounding errors, and left out.
+    n_jobs : int, default=None
+        Threads; None is one, -1 all cores.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_landmarks, n_features)
+        The landmarks.
+    n_components_ : int
+        Number of features.
+    gamma_ : float or None
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from frugalsvm import NystroemMap
+    >>> from frugalsvm.datasets import make_checkerboard
+    >>> X, y = make_checkerboard(4000, random_state=0)
+    >>> model = make_pipeline(NystroemMap(200, gamma=5.0, random_state=0), LogisticRegression(C=100.0, max_iter=1000))
+    >>> model.fit(X[:3000], y[:3000]).score(X[3000:], y[3000:]) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        n_components=512,
+        *,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1.0,
+        landmarks="uniform",
+        rank=None,
+        eigenvalue_threshold=1e-7,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.landmarks = landmarks
+        self.rank = rank
+        self.eigenvalue_threshold = eigenvalue_threshold
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _map_options(self):
+        names = ("n_components", "landmarks", "eigenvalue_threshold", "rank")
+        own = {name: getattr(self, name) for name in names}
+        return {"feature_map": "nystroem", "structured": False, "triangular": True, **own}
+
+    def _check_params(self):
+        super()._check_params()
+        check_positive("eigenvalue_threshold", self.eigenvalue_threshold, zero=True)
+        if self.rank is not None:
+            check_count("rank", self.rank)
+
+    @property
+    def components_(self) -> np.ndarray:
+        """The landmarks."""
+        check_is_fitted(self)
+        return absolute_rows(self._map.landmarks, self._origin, self._metric)
+
+
+class FourierMap(_FeatureMap):
+    """Random Fourier features: cosines of random projections, whose inner products are near a kernel of differences.
+
+    What `sklearn.kernel_approximation.RBFSampler` is, for more kernels, and with Hadamard transforms in the place of a
+    matrix product where rows are wide.
+
+    Parameters
+    ----------
+    n_components : int, default=512
+        Number of features.
+    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52"}, default="rbf"
+    gamma : "scale" or float, default="scale"
+    structured : bool or "auto", default="auto"
+        Whether to use Hadamard transforms: as accurate, and several times faster for wide rows. "auto" takes the
+        faster.
+    n_jobs : int, default=None
+        Threads; None is one, -1 all cores.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    n_components_ : int
+        Number of features.
+    gamma_ : float
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from frugalsvm import FourierMap
+    >>> X = np.random.default_rng(0).normal(size=(50, 4))
+    >>> F = FourierMap(4096, gamma=0.2, random_state=0).fit_transform(X)
+    >>> K = np.exp(-0.2 * ((X[:, None] - X) ** 2).sum(axis=2))
+    >>> bool(np.abs(F @ F.T - K).max() < 0.1)
+    True
+    """
+
+    degree, coef0 = 3, 1.0  # of a kernel that has no Fourier features
+
+    def __init__(
+        self, n_components=512, *, kernel="rbf", gamma="scale", structured="auto", n_jobs=None, random_state=None
+    ):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.structured = structured
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _map_options(self):
+        own = {"n_components": self.n_components, "structured": self.structured}
+        return {"feature_map": "fourier", "landmarks": "uniform", "eigenvalue_threshold": 0.0, "rank": None, **own}
+
+    def _check_params(self):
+        check_choice("structured", self.structured, ("auto", True, False))
+        super()._check_params()
