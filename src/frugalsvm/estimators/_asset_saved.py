@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.estimators._saved import (
     LARGEST_SCORE,
     OPTIONAL,
@@ -33,10 +32,9 @@ def _are_first_rows(value: Any) -> bool:
 
 
 def _is_sound(model: Any) -> bool:
-    classes = getattr(model, "classes_", None)
-    n_outputs = 1 if classes is None else n_outputs_for(len(classes))
     weights, feature_map, steps = model._weights, model._map, model._steps
-    right = weights.shape[0] == n_outputs and weights.shape[1] >= 1 and weights.dtype == np.float64
+    n_outputs = len(weights)  # classifiers and regressors compare it with what they know
+    right = weights.shape[1] >= 1 and weights.dtype == np.float64
     right = right and place_is_sound(model) and (model._first is None or _first_rows_fit(model, n_outputs))
     if not right or feature_map is None:
         return bool(right) and weights.shape[1] == 1 and steps is None and not hasattr(model, "_n_fitted")
