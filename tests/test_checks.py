@@ -5,6 +5,7 @@ import pytest
 
 from frugalsvm import (
     ASSETClassifier,
+    ASSETOneClassSVM,
     ASSETRegressor,
     BPAClassifier,
     BSGDClassifier,
@@ -31,6 +32,7 @@ ESTIMATORS = [
     TVMClassifier(10, **SEED),
     ASSETClassifier(n_components=16, **SEED),
     ASSETRegressor(n_components=16, **SEED),
+    ASSETOneClassSVM(n_components=16, **SEED),
     BSGDOneClassSVM(budget=10, **SEED),
     BSGDRegressor(budget=10, standardize=False, epsilon=0.1, eta0=3.0, **SEED),
     # Scaling centers dense rows and not sparse ones, so that they are learned otherwise.

@@ -9,6 +9,7 @@ from frugalsvm._version import __version__
 if TYPE_CHECKING:
     from frugalsvm.auto import AutoSVC, AutoSVR
     from frugalsvm.estimators.asset import ASSETClassifier
+    from frugalsvm.estimators.asset_one_class import ASSETOneClassSVM
     from frugalsvm.estimators.asset_regressor import ASSETRegressor
     from frugalsvm.estimators.bpa import BPAClassifier
     from frugalsvm.estimators.bsgd import BSGDClassifier
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ASSETClassifier",
+    "ASSETOneClassSVM",
     "ASSETRegressor",
     "AutoSVC",
     "AutoSVR",

@@ -4,6 +4,7 @@ __all__ = ["AUTOMATIC", "ESTIMATORS", "FEATURE_MAPS", "PIPELINES", "SEARCHES"]
 
 ESTIMATORS = {
     "ASSETClassifier": "frugalsvm.estimators.asset",
+    "ASSETOneClassSVM": "frugalsvm.estimators.asset_one_class",
     "ASSETRegressor": "frugalsvm.estimators.asset_regressor",
     "BPAClassifier": "frugalsvm.estimators.bpa",
     "BSGDClassifier": "frugalsvm.estimators.bsgd",

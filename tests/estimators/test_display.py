@@ -18,6 +18,7 @@ SETTINGS = {
     "ASSETRegressor": {"n_components": 20},
     "BPAClassifier": {"budget": 20},
     "BSGDClassifier": {"budget": 20},
+    "ASSETOneClassSVM": {"n_components": 20},
     "BSGDOneClassSVM": {"budget": 20},
     "BSGDRegressor": {"budget": 20},
     "BudgetedPerceptron": {"budget": 20},

@@ -15,6 +15,7 @@ from support import blobs
 
 from frugalsvm import (
     ASSETClassifier,
+    ASSETOneClassSVM,
     ASSETRegressor,
     AutoSVC,
     BPAClassifier,
@@ -52,6 +53,7 @@ LEARNERS = {
     "fourier": ASSETClassifier("fourier", 16, solver="asset*", **SEED),
     "structured": ASSETClassifier("fourier", 70, structured=True, **SEED),
     "regressor": ASSETRegressor(n_components=16, **SEED),
+    "one-class": ASSETOneClassSVM(n_components=16, **SEED),
     "bsgd-one-class": BSGDOneClassSVM(budget=10, window=20, **SEED),
     "bsgd-regressor": BSGDRegressor(budget=10, **SEED),
     "bsgd-platt": BSGDClassifier(budget=10, calibrate="platt", **SEED),

@@ -1,0 +1,230 @@
+"""A low-rank one-class SVM as a scikit-learn outlier detector."""
+
+import numbers
+
+import numpy as np
+from sklearn.base import OutlierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from frugalsvm.estimators._asset import LowRankMachine
+from frugalsvm.estimators._asset_saved import LOW_RANK
+from frugalsvm.estimators._targets import checked_weights
+from frugalsvm.exceptions import ParameterError
+from frugalsvm.lowrank.losses import Pinball
+from frugalsvm.lowrank.one_class import mean_of_features, targets_of_rows
+from frugalsvm.lowrank.targets import spread
+
+__all__ = ["ASSETOneClassSVM"]
+
+
+class ASSETOneClassSVM(OutlierMixin, LowRankMachine):
+    """Novelty detection in batch: a one-class SVM on Nystroem or Fourier features.
+
+    Solves the problem of `sklearn.svm.OneClassSVM` in the span of ``n_components`` landmarks, in time that is linear in
+    the number of rows. Choose it where all rows are at hand, and `BSGDOneClassSVM` for streams and for alarm rates.
+
+    Standardize the features. The smaller nu is, the more landmarks it takes: only rows at the border count then. With
+    5 000 rows and 512 landmarks, the objective was within 1 % of the exact one for ``nu`` from 0.1, and within 8 % for
+    0.01.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        The share of training rows, above 0 and up to 1, that are called outliers, up to a few.
+    feature_map : {"nystroem", "fourier"}, default="nystroem"
+        As in `ASSETClassifier`.
+    n_components : int, default=512
+        Number of landmarks or of Fourier features.
+    kernel : str or callable, default="rbf"
+        Kernel, see :ref:`kernels`; or a function ``kernel(A, B)`` of your own that returns the values of all pairs of
+        rows.
+    gamma : "scale" or float, default="scale"
+        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=1.0
+        Constant of the polynomial kernel.
+    landmarks : {"uniform", "kmeans++", "kmeans"}, default="kmeans++"
+        As in `ASSETClassifier`. Rows that are spread out reach the border, which is what matters where nu is small.
+    rank : int, default=None
+        Largest number of features that the Nystroem map keeps.
+    eigenvalue_threshold : float, default=1e-7
+        It keeps those above this share of the largest eigenvalue.
+    structured : bool or "auto", default="auto"
+        Whether Fourier features use Hadamard transforms.
+    max_iter : int, default=None
+        Newton steps of each stage; None is 30.
+    tol : float, default=1e-3
+        Newton steps end when the next would reduce the objective of the solver by a smaller share than this.
+    memory : str, default="4GB"
+        Limit for features and what is computed from them.
+    n_jobs : int, default=None
+        Threads; None is one, -1 all cores.
+    verbose : int, default=0
+        With 1, a line on standard error tells how far `fit` has come.
+    random_state : int, RandomState instance or None, default=None
+        For landmarks and samples of rows.
+
+    Attributes
+    ----------
+    offset_ : float
+        Rows with scores below are outliers.
+    objective_ : float
+        ``1/2 ||w||^2 - offset + mean(max(0, offset - score)) / nu``. That of `sklearn.svm.OneClassSVM` is
+        ``(nu n)^2`` times as large, and its scores ``nu n`` times.
+    suboptimality_bound_ : float
+        How far it may be above the optimum of the same features, by duality.
+    landmarks_, dual_coef_ : ndarray or None
+        With a Nystroem map: ``score_samples(X) == kernel(X, landmarks_) @ dual_coef_[0]``.
+    coef_ : ndarray of shape (1, n_map_features)
+        Weights of the features.
+    rank_ : int
+        Number of features.
+    gamma_ : float
+    model_bytes_ : int
+    n_iter_ : int
+        Newton steps, in all stages.
+    n_features_in_ : int
+
+    References
+    ----------
+    B. Schoelkopf, J. C. Platt, J. Shawe-Taylor, A. J. Smola, R. C. Williamson (2001). Estimating the support of a
+    high-dimensional distribution. Neural Computation 13.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from frugalsvm import ASSETOneClassSVM
+    >>> X = np.random.default_rng(0).normal(size=(2000, 2))
+    >>> model = ASSETOneClassSVM(nu=0.05, n_components=128, random_state=0).fit(X)
+    >>> model.predict([[0.0, 0.0], [5.0, 5.0]])
+    array([ 1, -1])
+    """
+
+    def __init__(
+        self,
+        nu=0.5,
+        *,
+        feature_map="nystroem",
+        n_components=512,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1.0,
+        landmarks="kmeans++",
+        rank=None,
+        eigenvalue_threshold=1e-7,
+        structured="auto",
+        max_iter=None,
+        tol=1e-3,
+        memory="4GB",
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        self.nu = nu
+        self.feature_map = feature_map
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.landmarks = landmarks
+        self.rank = rank
+        self.eigenvalue_threshold = eigenvalue_threshold
+        self.structured = structured
+        self.max_iter = max_iter
+        self.tol = tol
+        self.memory = memory
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    # What other low-rank machines have parameters for
+    loss, solver, fit_intercept, C, average = "pinball", "newton", True, 1.0, False
+    early_stopping, n_iter_no_change, validation_fraction = False, 5, 0.1
+    device, dtype, memory_limit, metric = "cpu", "float32", None, None
+
+    _for_classes = False
+    _saved = LOW_RANK._replace(is_sound=lambda model: len(model._weights) == 1 and LOW_RANK.is_sound(model))
+
+    @property
+    def alpha(self):
+        """The penalty of the problem that is solved, see `frugalsvm.lowrank.one_class`."""
+        return self.nu
+
+    def _check_params(self):
+        if not (isinstance(self.nu, numbers.Real) and 0 < float(self.nu) <= 1):
+            raise ParameterError("nu", self.nu, "above 0 and up to 1")
+        if isinstance(self.gamma, str) and self.gamma != "scale":
+            raise ParameterError("gamma", self.gamma, "'scale' or a positive number: there are no labels to choose by")
+        super()._check_params()
+
+    def new_loss(self):
+        """The loss of the problem that is solved."""
+        return Pinball(np.array([1.0 - float(self.nu)]))
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Learn from all rows.
+
+        Ctrl-C leaves the model that was there before.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : object
+            Not used.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; one of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        self
+        """
+        return super().fit(X, y, sample_weight)
+
+    @property
+    def fit_batches(self):
+        """Not there: targets of rows need all of them at hand."""
+        raise AttributeError("ASSETOneClassSVM learns rows in memory only: it has no fit_batches.")
+
+    def _examples(self, X, y, sample_weight):
+        X = self._new_rows(X, self._dtype)
+        return X, np.zeros((1, X.shape[0]), np.float32), checked_weights(sample_weight, X)
+
+    def _n_outputs(self):
+        return 1
+
+    def _targets(self, y, arrays):
+        return y  # rows make them, once there is a map
+
+    def _train(self, storage, data, unit, progress):
+        weights = data.weights / data.weights.mean(dtype=np.float64)
+        mean = mean_of_features(self._map, data.X, weights)
+        targets = targets_of_rows(self._map, data.X, mean, self._threads())
+        data = data._replace(targets=targets, weights=weights.astype(np.float32))
+        n_iter = super()._train(storage, data, spread(targets, None), progress)
+        self._weights[0, :-1] += mean
+        self.objective_ = self.objective_ / self.nu - 0.5 * float(mean @ mean)
+        self.suboptimality_bound_ /= self.nu
+        return n_iter
+
+    # --- scores ---------------------------------------------------------------------------------------------
+
+    @property
+    def offset_(self):
+        """Rows with scores below are outliers."""
+        check_is_fitted(self)
+        return -float(self._weights[0, -1])
+
+    def decision_function(self, X):
+        """Scores less the offset: below zero for outliers."""
+        return self._output(X)[:, 0]
+
+    def score_samples(self, X):
+        """Scores of the rows of ``X``: the lower, the more unusual."""
+        return self.decision_function(X) + self.offset_
+
+    def predict(self, X):
+        """-1 for outliers among the rows of ``X``, +1 for the others."""
+        return np.where(self.decision_function(X) >= 0.0, 1, -1)

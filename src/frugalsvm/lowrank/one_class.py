@@ -1,0 +1,37 @@
+"""The one-class SVM as quantile regression, which the batch solver has.
+
+B. Schoelkopf et al., "Estimating the support of a high-dimensional distribution", Neural Computation 13, 2001, minimize
+
+    1/2 ||w||^2 - rho + 1 / (nu n) sum_i max(0, rho - w . v_i).
+
+With f_i = w . v_i - rho, and m the mean of all v_i, ``-rho`` is ``mean(f) - w . m``. The kinks and ``mean(f)`` are a
+pinball loss, ``max(0, -f) + nu f``, of which 1 - nu is the quantile and 0 the target; ``1/2 ||w||^2 - w . m`` is
+``1/2 ||w - m||^2`` less a constant. So, with u = w - m and b = -rho, it is
+
+    1 / nu (nu / 2 ||u||^2 + mean of pinball(t_i, u . v_i + b)) - 1/2 ||m||^2,        t_i = -m . v_i:
+
+a problem of the solver, with targets that the rows make themselves. Weights of rows are such that their mean is 1.
+"""
+
+import numpy as np
+
+from frugalsvm.lowrank.backends.compiled import BLOCK_ROWS
+from frugalsvm.lowrank.maps import linear_values, raw_rows, raw_weights, whitening_of, width_of
+
+__all__ = ["mean_of_features", "targets_of_rows"]
+
+
+def mean_of_features(feature_map, X, weights):
+    """m: the weighted mean of the features of rows, in float64."""
+    total, raw = np.zeros(width_of(feature_map)), np.empty((BLOCK_ROWS, width_of(feature_map)), np.float32)
+    for start in range(0, X.shape[0], BLOCK_ROWS):
+        part = X[start : start + BLOCK_ROWS]
+        total += weights[start : start + BLOCK_ROWS] @ raw_rows(feature_map, part, raw[: part.shape[0]])
+    mean, whitening = total / weights.sum(dtype=np.float64), whitening_of(feature_map)
+    return mean if whitening is None else whitening.T @ mean
+
+
+def targets_of_rows(feature_map, X, mean, threads):
+    """t, shape (1, n_rows)."""
+    values = linear_values(feature_map, X, raw_weights(feature_map, mean[None]).T, threads)
+    return np.ascontiguousarray(-values.T, np.float32)
