@@ -105,7 +105,8 @@ def test_every_estimator_of_the_package_is_tested():
     estimators = {name for name, home in HOMES.items() if home.startswith(homes)}
     classifiers = {type(model).__name__ for model in (*MODELS.values(), *RARE.values())}
     assert classifiers | {"ASSETOneClassSVM", "ASSETRegressor", "BSGDOneClassSVM", "BSGDRegressor"} == estimators
-    assert estimators == {name for name in frugalsvm.__all__ if hasattr(getattr(frugalsvm, name), "partial_fit")}
+    learn_on = {name for name in frugalsvm.__all__ if hasattr(getattr(frugalsvm, name), "partial_fit")}
+    assert estimators == learn_on | {"ASSETOneClassSVM"}
 
 
 def test_every_part_is_declared():

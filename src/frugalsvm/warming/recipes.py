@@ -122,6 +122,7 @@ RECIPES = {
     "tvm": _learner("TVMClassifier", 12, {"budget": 4}, is_by_dtype=False),
     "asset": _lowrank("ASSETClassifier"),
     "asset-regressor": _lowrank("ASSETRegressor", kinds=_NUMBERS),
+    "asset-one-class": _lowrank("ASSETOneClassSVM", kinds=_NUMBERS),
     "text": Recipe(8, _read, KINDS[:1]),
 }
 
