@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from frugalsvm.lowrank.losses import EpsilonInsensitive, Hinge, SquaredEpsilonInsensitive, SquaredHinge
+from frugalsvm.lowrank.losses import (
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Pinball,
+    Squared,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+)
 
 EPSILON = 0.1
 LOSSES = {
@@ -11,6 +19,9 @@ LOSSES = {
     "epsilon_insensitive": EpsilonInsensitive(EPSILON),
     "squared_epsilon_insensitive": SquaredEpsilonInsensitive(EPSILON),
 }
+
+# Those of regression that the oracle of optima does not have; quantiles are those of two outputs.
+FURTHER_LOSSES = {"huber": Huber(0.3), "squared": Squared(), "pinball": Pinball(np.array([0.1, 0.6]))}
 
 
 class Wave:

@@ -280,9 +280,13 @@ class TestInput:
     def test_scale_is_that_of_svc_for_centered_features(self, binary):
         X, y = binary
         X = X - X.mean(axis=0)
-        assert ASSETClassifier(n_components=20).fit(X, y).gamma_ == pytest.approx(1 / (2 * X.var()), rel=1e-5)
+        assert ASSETClassifier(n_components=20, gamma="scale").fit(X, y).gamma_ == pytest.approx(
+            1 / (2 * X.var()), rel=1e-5
+        )
         shifted = X + np.array([5, -5], X.dtype)
-        assert ASSETClassifier(n_components=20).fit(shifted, y).gamma_ == pytest.approx(1 / (2 * X.var()), rel=1e-5)
+        assert ASSETClassifier(n_components=20, gamma="scale").fit(shifted, y).gamma_ == pytest.approx(
+            1 / (2 * X.var()), rel=1e-5
+        )
         assert ASSETClassifier(n_components=20, gamma="auto").fit(X[:150], y[:150]).gamma_ == pytest.approx(
             1 / X[:150].var(axis=0).sum()
         )
@@ -550,7 +554,7 @@ class TestBatches:
 
     def test_gamma_is_that_of_all_rows(self, binary):
         X, y = binary
-        model = ASSETClassifier(n_components=20).fit_batches(in_batches(X, y, 4))
+        model = ASSETClassifier(n_components=20, gamma="scale").fit_batches(in_batches(X, y, 4))
         assert model.gamma_ == pytest.approx(1 / X.var(axis=0).sum())
 
     def test_sources(self, binary):

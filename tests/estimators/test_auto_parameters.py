@@ -19,15 +19,15 @@ from frugalsvm import (
 )
 from frugalsvm.core.kernels import RBF
 from frugalsvm.core.outputs import signs
-from frugalsvm.kernel_width import choice_for
+from frugalsvm.kernel_width import LEAST_ROWS, choice_for, most_rows
 from frugalsvm.metric_learning.machine import Rows
 from frugalsvm.persist import load, save
 
 AUTO = {
-    "bsgd": BSGDClassifier(budget=50, gamma="auto", alpha="auto", random_state=0),
-    "lasvm": LASVMClassifier(gamma="auto", C="auto", cache_size=1, random_state=0),
-    "asset": ASSETClassifier(n_components=64, gamma="auto", C="auto", random_state=0),
-}
+    "bsgd": BSGDClassifier(budget=50, random_state=0),
+    "lasvm": LASVMClassifier(cache_size=1, random_state=0),
+    "asset": ASSETClassifier(n_components=64, random_state=0),
+}  # with the defaults of gamma and strength
 OTHERS = [
     BudgetedPerceptron(budget=20, random_state=0),
     BPAClassifier(budget=20, random_state=0),
@@ -66,8 +66,43 @@ def test_noise_needs_a_stronger_penalty():
     noisy = np.where(np.random.default_rng(1).random(2500) < 0.3, 1 - y, y)
     clean, spoiled = choice_for(RBF, rows_of(X, y)), choice_for(RBF, rows_of(X, noisy))
     assert clean.C > spoiled.C
-    assert clean.is_clean
-    assert not spoiled.is_clean
+    assert clean.error_rate < 0.1
+    assert spoiled.error_rate == pytest.approx(0.3, abs=0.05)
+
+
+def test_noise_needs_a_stronger_alpha():
+    X, _ = board(4000, 1)
+    y = (X[:, 1] > 0.5).astype(int)
+    noisy = np.where(np.random.default_rng(1).random(4000) < 0.15, 1 - y, y)
+    clean, spoiled = (BSGDClassifier(budget=50, gamma=8.0, random_state=0).fit(X, each).alpha_ for each in (y, noisy))
+    assert clean == pytest.approx(1e-4 * np.sqrt(3000 / 4000))
+    assert 2 / 4000 < spoiled < 8 / 4000
+    few = BSGDClassifier(budget=50, gamma=8.0, random_state=0).fit(X[:1000], noisy[:1000]).alpha_
+    assert few < 8 / 3000  # not four times as much
+
+
+def test_kernels_are_not_too_wide_for_online_learners():
+    X = np.random.default_rng(0).normal(size=(2500, 8))
+    linear = Rows(X, X.sum(axis=1, keepdims=True), np.ones(2500))  # the wider, the better
+    free, bounded = choice_for(RBF, linear), choice_for(RBF, linear, widest=1.0)
+    assert free.gamma < free.usual_gamma
+    assert bounded.gamma == bounded.usual_gamma
+    y = (X.sum(axis=1) > 0).astype(int)
+    assert BSGDClassifier(budget=20, random_state=0).fit(X, y).gamma_ >= 1 / X.var(axis=0).sum()
+
+
+def test_rows_of_very_many_features_are_few():
+    assert most_rows(10) > 3000
+    assert most_rows(8000) < 1100
+    assert most_rows(10**8) == LEAST_ROWS
+
+
+def test_a_multiclass_share_of_errors_counts_classes():
+    X, _ = board(2000, 1)
+    y = np.digitize(X[:, 0], (0.3, 0.6))
+    assert choice_for(RBF, rows_of(X, y, 3)).error_rate < 0.1
+    shuffled = np.random.default_rng(0).permutation(y)
+    assert choice_for(RBF, rows_of(X, shuffled, 3)).error_rate > 0.5
 
 
 def test_a_given_gamma_stays():
@@ -119,8 +154,22 @@ def test_streams_choose_on_the_first_batch_and_keep_it(name, tmp_path):
 
 def test_a_length_of_a_stream_is_not_known():
     X, y = board(2000, 4)
+    y[::4] = 1 - y[::4]
     assert clone(AUTO["bsgd"]).partial_fit(X, y).alpha_ == 1e-4
-    assert clone(AUTO["bsgd"]).fit(X, y).alpha_ == 1 / 2000
+    assert clone(AUTO["bsgd"]).fit(X, y).alpha_ > 1e-3
+
+
+def test_steps_that_do_not_depend_on_alpha_have_the_usual_one():
+    X, y = board(400, 4)
+    assert clone(AUTO["bsgd"]).set_params(learner="norma").fit(X, y).alpha_ == 1e-4
+
+
+def test_what_is_given_is_not_chosen(monkeypatch):
+    X, y = board(400, 4)
+    monkeypatch.setattr("frugalsvm.estimators._auto.choice_for", None)
+    BSGDClassifier(budget=50, gamma=1.0, alpha=1e-3).fit(X, y)
+    LASVMClassifier(C=1.0, gamma="scale", cache_size=1).fit(X, y)
+    ASSETClassifier(n_components=64, gamma=1.0, alpha=1e-3).fit(X, y)  # in the place of C
 
 
 @pytest.mark.parametrize("estimator", OTHERS, ids=lambda estimator: type(estimator).__name__)

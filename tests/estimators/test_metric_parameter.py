@@ -48,7 +48,7 @@ class TestGiven:
 
     def test_gamma_is_that_of_mapped_rows(self):
         X, y = wave(300)
-        model = BSGDClassifier(metric=FACTORS).fit(X, y)
+        model = BSGDClassifier(gamma="scale", metric=FACTORS).fit(X, y)
         assert model.gamma_ == pytest.approx(1.0 / np.var(X * FACTORS, axis=0).sum(), rel=1e-4)
 
     @pytest.mark.parametrize("A", [FACTORS[:3], MATRIX[:, :3]], ids=["factors", "matrix"])

@@ -12,6 +12,7 @@ from frugalsvm.datasets import make_checkerboard
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist import ModelFileError
 from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.stream_search.tuner import _blocks
 
 X, Y = make_checkerboard(4_000, random_state=0)
 BSGD = BSGDClassifier(budget=50, alpha=1e-5)
@@ -188,3 +189,14 @@ def test_in_a_pipeline(tmp_path):
 def test_wrong_parameters(params, error, words):
     with pytest.raises(error, match=words):
         tuner().set_params(**params).partial_fit(X[:300], Y[:300])
+
+
+def test_blocks_are_short_at_first_and_cover_all_rows():
+    blocks = _blocks(1000, 40_000)
+    sizes = [block.stop - block.start for block in blocks]
+    assert sizes[0] == 256
+    assert max(sizes) == 2048
+    assert sizes[:-1] == sorted(sizes[:-1])
+    assert [block.start for block in blocks[1:]] == [block.stop for block in blocks[:-1]]
+    assert blocks[-1].stop == 40_000
+    assert _blocks(10**9, 10) == [slice(0, 10)]

@@ -18,7 +18,7 @@ import numpy as np
 from frugalsvm._compile import compiled, larger, separate
 from frugalsvm.core.blocks import kernel_matrix
 
-__all__ = ["NotTheProblemError", "gap_of", "gap_target", "member_gap", "training_gap"]
+__all__ = ["NotTheProblemError", "gap_of", "gap_target", "member_gap", "sum_up", "training_gap"]
 
 BLOCK_VALUES = 2**20  # kernel values at a time
 ROUNDING = 1e-6  # a box may be exceeded by this share of it: boxes of float32 models are rounded
@@ -29,7 +29,7 @@ class NotTheProblemError(ValueError):
 
 
 @compiled
-def _sum_up(gradient, bound, labels, c, n, sums):
+def sum_up(gradient, bound, labels, c, n, sums):
     total = total2 = hinge = 0.0
     for k in range(n):
         b, g = np.float64(bound[c, k]), np.float64(gradient[c, k])
@@ -49,7 +49,7 @@ def gap_target(state, c, C):
     if n_support == 0:
         return C
     if state.sums[c]["h_squared"] < 0.0:
-        _sum_up(state.gradient, state.bound, state.labels, c, state.working_set.counts[0]["n_slots"], state.sums)
+        sum_up(state.gradient, state.bound, state.labels, c, state.working_set.counts[0]["n_slots"], state.sums)
     total = state.sums[c]["h"]
     return larger(C, np.sqrt(larger(state.sums[c]["h_squared"] - total * total / n_support, 0.0)))
 

@@ -31,10 +31,12 @@ from frugalsvm.estimators._validation import (
     check_choice,
     check_count,
     check_positive,
+    is_path,
     parsed_bytes,
+    values_of_path,
 )
 from frugalsvm.estimators._warnings import warn_at_limit, warn_if_above
-from frugalsvm.estimators._writable import forget_learned
+from frugalsvm.estimators._writable import forget_learned, prepare_to_learn
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.backends.compiled import CompiledStorage
 from frugalsvm.lowrank.backends.torch import STORED_AS, TorchStorage, device_values
@@ -162,19 +164,13 @@ class LowRankMachine(KernelEstimator):
                 raise ValueError(f"{name}={getattr(self, name)!r} is for device='cpu', not {self.device!r}.")
 
     def _is_path(self):
-        return not isinstance(self.C, numbers.Real | str)
+        return is_path(self.C)
 
     def _all_C(self):
         """The values of C in increasing order."""
         if not self._is_path():
             return [getattr(self, "C_", 1.0) if is_auto(self.C) else self.C]
-        try:
-            values = sorted(set(self.C))
-        except TypeError:
-            values = []
-        if not values:
-            raise ParameterError("C", self.C, "a positive number or a list of them")
-        return values
+        return values_of_path(self.C)
 
     def _holds_out(self):
         return self.early_stopping or self._is_path()
@@ -227,7 +223,7 @@ class LowRankMachine(KernelEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the examples; one of weight 0 is as if it were not there.
 
@@ -455,6 +451,18 @@ class LowRankMachine(KernelEstimator):
         warn_if_above(self, solution.converged, self.max_iter or _NEWTON_STEPS)
 
     # --- streams --------------------------------------------------------------------------------------------
+
+    def _learn_next(self, attempt, X, targets, weights, *, first):
+        """Learn a batch of `partial_fit`: the first one, or one more."""
+        if first:
+            random_state = check_random_state(self.random_state)
+            X = self._with_metric(X, lambda: targets, weights, random_state, whole=False)
+            self._begin_with(X)
+            X = self._with_origin(X, whole=False)
+        else:
+            prepare_to_learn(self)
+            attempt.begin(X.shape[0])
+        self._learn_rows(self._follow(X), targets, weights)
 
     def _learn_rows(self, X, targets, weights):
         """Learn a batch in its order."""

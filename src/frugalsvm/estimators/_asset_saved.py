@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.estimators._saved import (
     LARGEST_SCORE,
     OPTIONAL,
     calibration_for_prediction,
     check_loaded_parameters,
+    is_path_of_C,
     place_is_sound,
     scores_are_bounded,
 )
@@ -31,15 +31,10 @@ def _are_first_rows(value: Any) -> bool:
     return floats and {each.dtype.str[1:] for each in value} == {"f4"} and bool((weights >= 0).all())
 
 
-def _is_path(value: Any) -> bool:
-    return type(value) is dict and all(map(array("iuf", 1), value.values()))
-
-
 def _is_sound(model: Any) -> bool:
-    classes = getattr(model, "classes_", None)
-    n_outputs = 1 if classes is None else n_outputs_for(len(classes))
     weights, feature_map, steps = model._weights, model._map, model._steps
-    right = weights.shape[0] == n_outputs and weights.shape[1] >= 1 and weights.dtype == np.float64
+    n_outputs = len(weights)  # classifiers and regressors compare it with what they know
+    right = weights.shape[1] >= 1 and weights.dtype == np.float64
     right = right and place_is_sound(model) and (model._first is None or _first_rows_fit(model, n_outputs))
     if not right or feature_map is None:
         return bool(right) and weights.shape[1] == 1 and steps is None and not hasattr(model, "_n_fitted")
@@ -95,8 +90,8 @@ LOW_RANK = Saved(
         "_first": or_none(_are_first_rows),
     },
     {
-        **OPTIONAL, "C_": is_positive, "path_": _is_path, "best_validation_score_": is_number, "objective_": is_number,
-        "suboptimality_bound_": is_number, "_n_iter": integer(), "_n_fitted": integer(1),
+        **OPTIONAL, "C_": is_positive, "path_": is_path_of_C, "best_validation_score_": is_number,
+        "objective_": is_number, "suboptimality_bound_": is_number, "_n_iter": integer(), "_n_fitted": integer(1),
     },
     _is_sound, check_loaded_parameters, _prediction_state, renamed={"_unknowns": "_weights"},
 )  # fmt: skip

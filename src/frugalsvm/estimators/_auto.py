@@ -7,9 +7,9 @@ from scipy.sparse import issparse
 
 from frugalsvm._threads import blas_threads
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.estimators._metric import most_rows, some_rows
+from frugalsvm.estimators._metric import some_rows
 from frugalsvm.estimators._validation import gamma_value
-from frugalsvm.kernel_width import LEAST_ROWS, MOST_ROWS, Choice, choice_for, has_width
+from frugalsvm.kernel_width import LEAST_ROWS, Choice, choice_for, has_width, most_rows
 
 __all__ = ["AUTO", "choice_of", "chooses", "is_auto"]
 
@@ -25,7 +25,9 @@ def is_auto(value: Any) -> bool:
 
 def chooses(estimator: Any) -> bool:
     """Whether an estimator has a parameter that is chosen from rows."""
-    return any(is_auto(getattr(estimator, name, None)) for name in ("gamma", "C", "alpha", "epsilon"))
+    alpha = getattr(estimator, "alpha", None)  # takes the place of C, where there are both
+    strength = getattr(estimator, "C", None) if alpha is None else alpha
+    return any(map(is_auto, (strength, getattr(estimator, "gamma", None), getattr(estimator, "epsilon", None))))
 
 
 def choice_of(estimator: Any, X, targets, weights, *, whole: bool) -> Choice | None:
@@ -39,15 +41,17 @@ def choice_of(estimator: Any, X, targets, weights, *, whole: bool) -> Choice | N
     if not has_width(kernel) or X.shape[0] < n_least:
         return None
     rng = np.random.default_rng(0)
-    rows = some_rows(X, targets(), weights, rng, min(MOST_ROWS, most_rows(X.shape[1])))
+    rows = some_rows(X, targets(), weights, rng, most_rows(X.shape[1]))
     if len(rows.X) < LEAST_ROWS or not rows.targets.std(axis=0).any():
         return None
     if not issparse(X):
         rows = rows._replace(X=rows.X - rows.X.mean(axis=0))  # rounding: only differences count
     given = _given_gamma(estimator, rows.X, kernel)
     with blas_threads(estimator.n_jobs):
-        choice = choice_for(kernel, rows[rng.permutation(len(rows.X))], given)
-    gamma = choice.gamma if given is not None else estimator._narrowing * choice.gamma
+        choice = choice_for(kernel, rows[rng.permutation(len(rows.X))], given, widest=estimator._widest)
+    gamma = choice.gamma
+    if given is None:
+        gamma = max(estimator._narrowing * gamma, estimator._least_gamma * choice.usual_gamma)
     return choice._replace(gamma=gamma, C=min(max(choice.C, _LEAST_C), _LARGEST_C))
 
 

@@ -44,6 +44,7 @@ class StreamClassifier(CalibratedClassifier, KernelEstimator):
     """
 
     classes_: np.ndarray
+    _widest = 2.0**-2  # nearly linear kernels would need huge coefficients, which hinge losses do not reach in one pass
     _first_dtype: type | None = None  # the type of the rows; None is that of the first ones
 
     # --- predictions --------------------------------------------------------------------------------------

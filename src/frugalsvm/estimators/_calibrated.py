@@ -26,7 +26,7 @@ from frugalsvm.estimators._unchanged import LONG_BATCH
 from frugalsvm.estimators._validation import distinct_labels
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["CalibratedClassifier", "Judged", "check_calibrate", "is_calibrated", "n_held_out"]
+__all__ = ["CalibratedClassifier", "Judged", "check_calibrate", "folds_of", "is_calibrated", "n_held_out"]
 
 _SHARE = 5  # one row of so many is held out
 _ENOUGH = 500  # held-out rows, where one pass predicts them anyway, before it learns them
@@ -202,7 +202,7 @@ class CalibratedClassifier(ClassifierMixin):
         """Calibrate with rows, given as they came, that are judged by models of others, which are thrown away."""
         known = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
         rng = np.random.default_rng([_seed_of(self), _STREAM])
-        folds = _folds(y[known], rng)
+        folds = folds_of(y[known], rng)
         parts: list[Judged] = []
         for fold in range(folds.max() + 1 if len(known) <= _FEW_ROWS else 1):
             out, others = known[folds == fold], known[folds != fold]
@@ -238,7 +238,7 @@ def _seed_of(estimator: Any) -> int:
     return int(state.randint(np.iinfo(np.int32).max))
 
 
-def _folds(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def folds_of(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """The fold of each row: classes are spread evenly, and the only row of a class (-1) is always learned."""
     folds = np.empty(len(y), np.int64)
     places, labels = np.arange(len(y)), np.unique(y, return_inverse=True)[1]

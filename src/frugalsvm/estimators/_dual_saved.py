@@ -7,6 +7,7 @@ from frugalsvm.estimators._saved import (
     as_predictor,
     check_loaded_parameters,
     expansion_is_sound,
+    is_path_of_C,
     predictor_saved,
 )
 from frugalsvm.persist.savable import Saved
@@ -33,6 +34,6 @@ def with_learner(*names):
             **CLASSIFIER, "_solver": part("dual-machine"), "_slot_of_row": or_none(array("i", 1)),
             "_learner": part(*names),
         },
-        {**OPTIONAL, "C_": is_positive}, _is_sound, check_loaded_parameters, as_predictor, predictor_saved(),
-        renamed={"_machine": "_solver"},
+        {**OPTIONAL, "C_": is_positive, "path_": is_path_of_C}, _is_sound, check_loaded_parameters, as_predictor,
+        predictor_saved(), renamed={"_machine": "_solver"},
     )  # fmt: skip

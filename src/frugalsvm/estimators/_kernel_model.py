@@ -42,6 +42,8 @@ class KernelEstimator(CallbackSupport, BaseEstimator):
     _metric: Metric | None = None
     _in_float32 = False  # whether kernels are computed in float32 whatever type the rows have
     _narrowing = 2.0  # times the gamma of ridge machines is the one for this, where it is to be chosen
+    _widest = 2.0**-5  # factor of the usual gamma with which ridge machines are tried
+    _least_gamma = 0.0  # of those that may be chosen, in multiples of what is usual
     _stays = False  # whether the origin is that of the first rows for ever
     _changed_in_place: ClassVar[tuple[str, ...]] = ()  # attributes with arrays that learning writes to
 

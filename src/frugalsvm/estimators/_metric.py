@@ -16,7 +16,7 @@ from frugalsvm.estimators._tensors import tensor_in_metric
 from frugalsvm.estimators._warn import warn_caller
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.metric_learning.judges import FINAL
-from frugalsvm.metric_learning.machine import Rows
+from frugalsvm.metric_learning.machine import Rows, standardized
 from frugalsvm.metric_learning.race import race
 
 __all__ = ["check_metric", "importances", "learns_metric", "metric_for", "most_rows", "rows_in_metric", "some_rows"]
@@ -137,15 +137,7 @@ def some_rows(X, targets, weights, rng, n_most: int) -> Rows:
     values = on_host(X[index]) if is_torch(X) else X[index]
     values = np.asarray(values.toarray() if issparse(values) else values, np.float64)
     of_rows = np.ones(n_rows) if weights is None else np.asarray(weights, np.float64)[index]
-    return Rows(values, _standardized(np.asarray(on_host(targets), np.float64)[:, index].T), of_rows)
-
-
-def _standardized(targets):
-    """Values of one output in their standard deviations; signs as they are."""
-    if (np.abs(targets) == 1.0).all():
-        return targets
-    spread = targets.std(axis=0)
-    return (targets - targets.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return Rows(values, standardized(np.asarray(on_host(targets), np.float64)[:, index].T), of_rows)
 
 
 def _scales(X) -> np.ndarray:

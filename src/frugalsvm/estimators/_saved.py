@@ -18,7 +18,7 @@ from frugalsvm.core.records import as_numbers
 from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators._validation import new_kernel
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
-from frugalsvm.persist.values import are_names, integer, is_classes, is_number, or_none, part
+from frugalsvm.persist.values import are_names, array, integer, is_classes, is_number, or_none, part
 
 __all__ = [
     "CLASSIFIER",
@@ -29,6 +29,7 @@ __all__ = [
     "calibration_for_prediction",
     "check_loaded_parameters",
     "expansion_is_sound",
+    "is_path_of_C",
     "kept_for_prediction",
     "metric_is_sound",
     "place_is_sound",
@@ -37,6 +38,12 @@ __all__ = [
     "trimmed",
     "trimmed_learner",
 ]
+
+
+def is_path_of_C(value: Any) -> bool:
+    """Whether a value is a dict of columns, one of which has values of C."""
+    return type(value) is dict and all(map(array("iuf", 1), value.values()))
+
 
 CLASSIFIER = {"classes_": is_classes, "n_features_in_": integer(1), "_kernel": part("kernel")}
 HAS_BUDGET = {"budget_": or_none(integer(2))}

@@ -27,11 +27,13 @@ __all__ = [
     "encoded_labels",
     "example_weights",
     "gamma_value",
+    "is_path",
     "new_kernel",
     "parsed_bytes",
     "refuse_negative",
     "slots_for_budget",
     "validated_rows",
+    "values_of_path",
     "without_duplicates",
 ]
 
@@ -58,6 +60,22 @@ def check_count(name: str, value: Any, *, least: int = 1) -> None:
     """An integer of at least ``least``."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
         raise ParameterError(name, value, f"an integer of at least {least}")
+
+
+def is_path(C: Any) -> bool:
+    """Whether C is no number or word: a list of values, unless it is wrong."""
+    return not isinstance(C, numbers.Real | str)
+
+
+def values_of_path(C: Any) -> list[float]:
+    """The values of a list of C in increasing order."""
+    try:
+        values = sorted(set(C))
+    except TypeError:
+        values = []
+    if not values:
+        raise ParameterError("C", C, "a positive number or a list of them")
+    return values
 
 
 def _float_type_of(X: Any):

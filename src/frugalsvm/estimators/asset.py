@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.namespace import HOST, on_host
@@ -10,13 +11,20 @@ from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._base import StreamClassifier
 from frugalsvm.estimators._calibrated import Judged, check_calibrate
+from frugalsvm.estimators._multilabel import check_for_labels, label_matrix
+from frugalsvm.estimators._targets import checked_weights
+from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import distinct_labels, encoded_labels, example_weights
 from frugalsvm.estimators._warnings import warn_after_fit
-from frugalsvm.lowrank.targets import accuracy, class_targets
+from frugalsvm.lowrank.targets import accuracy, class_targets, label_accuracy
 from frugalsvm.lowrank.training import validation_scores
-from frugalsvm.persist.values import is_classes
+from frugalsvm.persist.values import IS_BOOL, is_classes
 
 __all__ = ["ASSETClassifier"]
+
+
+def _is_sound(model):
+    return len(model._weights) == model._n_outputs() and LOW_RANK.is_sound(model)
 
 
 class ASSETClassifier(LowRankMachine, StreamClassifier):
@@ -24,7 +32,9 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
 
     The kernel is replaced by the inner product of ``n_components`` features, Nystroem or random Fourier. On them `fit`
     solves the SVM problem to about 0.1 % in a handful of passes, and `partial_fit` takes stochastic subgradient steps
-    in constant memory. More than two classes are learned one against the rest, on shared features.
+    in constant memory. More than two classes are learned one against the rest, on shared features. So are labels in
+    columns, of which a row may have several or none (``y`` of zeros and ones, of shape (n_samples, n_labels)): see
+    :ref:`several-outputs`.
 
     Choose it for 10^4 to 10^7 rows when all of them can be read several times: it is tens of times faster than `SVC`
     and a little less accurate, the less so the more components it has. Choose `BSGDClassifier` for smaller models and
@@ -38,7 +48,7 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
     n_components : int, default=512
         Number of landmarks or of Fourier features. More are more accurate; time and memory are proportional to it, with
         a cubic part that shows from a few thousand on.
-    C : float, list of float or "auto", default=1.0
+    C : float, list of float or "auto", default="auto"
         As in `sklearn.svm.SVC`: the penalty is ``lambda = 1 / (C n)``. A list is a path: all values are solved for,
         each from the one before, on the same kernel values; the one that does best on validation rows
         (``validation_fraction`` of them) is solved for again with all rows. Ten values cost two or three single fits.
@@ -47,15 +57,15 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
     kernel : str or callable, default="rbf"
         Kernel, see :ref:`kernels`; or a function ``kernel(A, B)`` of your own that returns the values of all pairs of
         rows.
-    gamma : {"scale", "auto"} or float, default="scale"
+    gamma : {"auto", "scale"} or float, default="auto"
         Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``. "auto" is chosen on some thousands of the first
         rows, in a fraction of a second, see :ref:`first-rows`.
     metric : {"diag", "full", "auto"}, array or None, default=None
         How the kernel measures distances. None: all features count alike. "diag" learns a factor for each feature, so
         that those that do not matter do not count; "full" a matrix, for directions across features (not with
         "laplacian", nor for sparse rows). "auto" learns both, and takes what does best on rows that none of them was
-        learned from, the plain metric included. `partial_fit` learns it from the first batch; then it stays. With
-        ``gamma="scale"``, gamma is learned along with it. An array of factors, or a matrix with a column for each
+        learned from, the plain metric included. `partial_fit` learns it from the first batch; then it stays. Unless
+        gamma is a number, it is learned along with it. An array of factors, or a matrix with a column for each
         feature, is taken as it is: such as ``metric_`` of another model. See :ref:`metric`.
     degree : int, default=3
         Degree of the polynomial kernel.
@@ -126,6 +136,9 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        Of labels in columns: the numbers of the columns.
+    multilabel_ : bool
+        Whether it has learned labels in columns.
     objective_ : float
         ``lambda / 2 ||w||^2 + mean loss`` of the last `fit`, summed over outputs. The mean is that of weight times loss
         over the rows with a weight; with early stopping, over those that are not for validation.
@@ -179,9 +192,9 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         feature_map="nystroem",
         n_components=512,
         *,
-        C=1.0,
+        C="auto",
         kernel="rbf",
-        gamma="scale",
+        gamma="auto",
         metric=None,
         degree=3,
         coef0=1.0,
@@ -242,9 +255,23 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         self.random_state = random_state
 
     _for_classes = True
-    _saved = LOW_RANK._replace(required={**LOW_RANK.required, "classes_": is_classes})
+    _multilabel = False
+    _saved = LOW_RANK._replace(
+        required={**LOW_RANK.required, "classes_": is_classes},
+        optional={**LOW_RANK.optional, "_multilabel": IS_BOOL},
+        is_sound=_is_sound,
+    )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags
 
     def _examples(self, X, y, sample_weight):
+        labels = None if y is None else label_matrix(y)
+        if labels is not None:
+            return self._with_labels(X, labels, sample_weight, first=True)
         X, y, classes = self._validated(X, on_host(y), reset=True)
         return X, *self._labeled(y, classes, X, on_host(sample_weight))
 
@@ -261,19 +288,35 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
             )
         labels = encoded_labels(y, classes, classes, may_grow=False)
         weights = example_weights(sample_weight, self.class_weight, X, classes, labels)
-        self.classes_ = classes
+        self.classes_, self._multilabel = classes, False
         return labels, weights
 
+    def _with_labels(self, X, labels, sample_weight, *, first):
+        """Rows, labels in columns and weights, after checks of all."""
+        check_for_labels(self)
+        X = self._new_rows(X, self._first_dtype) if first else self._known_rows(X, self._dtype)
+        check_consistent_length(X, labels)
+        if first:
+            self.classes_, self._multilabel = np.arange(labels.shape[1]), True
+        elif not self._multilabel or labels.shape[1] != len(self.classes_):
+            what = f"labels in {len(self.classes_)} columns" if self._multilabel else "one class for each row"
+            raise ValueError(f"The model has learned {what}, but y has {labels.shape[1]} columns.")
+        return X, labels, checked_weights(sample_weight, X)
+
     def _look_back(self, X, y, weights):
-        warn_after_fit(self, X, y, weights)
+        if not self._multilabel:
+            warn_after_fit(self, X, y, weights)
 
     def _n_outputs(self):
-        return n_outputs_for(len(self.classes_))
+        return len(self.classes_) if self._multilabel else n_outputs_for(len(self.classes_))
 
     def _targets(self, y, arrays):
+        if self._multilabel:
+            return arrays.asarray(np.ascontiguousarray(2 * y.T - 1, np.float32))
         return class_targets(arrays, y, len(self.classes_))
 
-    _quality = staticmethod(accuracy)
+    def _quality(self, scores, targets, weights):
+        return (label_accuracy if self._multilabel else accuracy)(scores, targets, weights)
 
     # --- probabilities --------------------------------------------------------------------------------------
 
@@ -306,6 +349,34 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
 
     # --- streams --------------------------------------------------------------------------------------------
 
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from a batch of rows, in the given order, once.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+        classes : array-like, default=None
+            All classes that will ever come. Needed in the first call if that batch does not have all of them. Labels in
+            columns need none.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        labels = None if y is None else label_matrix(y)
+        if labels is None:
+            if self._multilabel:
+                raise ValueError(f"The model has learned labels in {len(self.classes_)} columns, but y has none.")
+            return super().partial_fit(X, y, classes, sample_weight)
+        with unchanged_on_error(self) as attempt:
+            self._check_params()
+            first = not hasattr(self, "classes_")
+            X, labels, weights = self._with_labels(X, labels, sample_weight, first=first)
+            self._learn_next(attempt, X, self._targets(labels, HOST), weights, first=first)
+        return self
+
     def _start(self, X, classes, random_state):
         self.classes_ = classes
         self._begin_with(X, random_state)
@@ -314,6 +385,25 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         self._learn_rows(X, self._targets(labels, HOST), weights)
 
     # --- scores ---------------------------------------------------------------------------------------------
+
+    @property
+    def multilabel_(self):
+        """Whether the model has learned labels in columns."""
+        check_is_fitted(self)
+        return self._multilabel
+
+    def predict(self, X, *, device=None):
+        """Predicted class of each row of ``X``, or labels 0 and 1 in columns; ``device`` as in `decision_function`."""
+        check_is_fitted(self)
+        if self._multilabel:
+            return (self._scores_on(X, device) >= 0).astype(np.int64)
+        return super().predict(X, device=device)
+
+    def query(self, X, n=1):
+        """Which rows of an unlabeled pool to label next, see `StreamClassifier.query`; not for labels in columns."""
+        if self._multilabel:
+            raise ValueError("query compares the classes of each row: it is not for labels in columns.")
+        return super().query(X, n)
 
     def _scores(self, X):
         return self._output(X)

@@ -2,23 +2,36 @@
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.arrays.namespace import arrays_on, on_host
+from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.estimators._asset import LowRankMachine
+from frugalsvm.estimators._asset_saved import LOW_RANK
+from frugalsvm.estimators._targets import checked_targets, checked_weights
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_positive
-from frugalsvm.estimators._writable import prepare_to_learn
-from frugalsvm.lowrank.targets import r_squared, spread
+from frugalsvm.exceptions import ParameterError
+from frugalsvm.lowrank.losses import Pinball, Squared
+from frugalsvm.lowrank.targets import explained, spread
+from frugalsvm.persist.values import IS_BOOL, integer
 
 __all__ = ["ASSETRegressor"]
 
+_PINBALL = "pinball"
+
+
+def _is_sound(model):
+    """Whether outputs are what the parameters say: losses of quantiles have as many."""
+    n_outputs = len(model._quantiles) if model.loss == _PINBALL else model._n_targets
+    return len(model._weights) == n_outputs and (n_outputs == 1 or model._in_columns)
+
 
 class ASSETRegressor(RegressorMixin, LowRankMachine):
-    """Low-rank kernel regression with the losses of support vector regression, in batch or as a stream.
+    """Low-rank kernel regression, in batch or as a stream: support vector regression, least squares, quantiles.
 
-    The same features and solvers as `ASSETClassifier`, for targets that are numbers.
+    The same features and solvers as `ASSETClassifier`, for targets that are numbers. Several targets (``y`` with
+    columns), or several quantiles, share the landmarks and all kernel values, and are solved for together. They share C
+    and ``epsilon`` as well: standardize targets of different scales.
 
     Parameters
     ----------
@@ -34,7 +47,8 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
         (``validation_fraction`` of them) is solved for again with all rows. Ten values cost two or three single fits.
         Streams take ``n = 10 000`` unless ``alpha`` is given.
     epsilon : float, default=0.1
-        Errors up to this cost nothing.
+        Errors up to this cost nothing; for "huber", larger ones cost in proportion, and not their square. The other
+        losses take no notice.
     kernel : str or callable, default="rbf"
         Kernel, see :ref:`kernels`; or a function ``kernel(A, B)`` of your own that returns the values of all pairs of
         rows.
@@ -52,7 +66,15 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
         Degree of the polynomial kernel.
     coef0 : float, default=1.0
         Constant of the polynomial kernel.
-    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "huber", "squared", "pinball"}, \
+default="epsilon_insensitive"
+        What errors cost. "squared" is kernel ridge regression. With "pinball", predictions are the ``quantile`` of the
+        target. See :ref:`several-outputs`.
+    quantile : float or sequence of float, default=0.5
+        For ``loss="pinball"``: one, or several at once; then predictions have a column for each.
+    non_crossing : bool, default=False
+        Whether to sort the predicted quantiles of each row. They are learned side by side, and may be in the wrong
+        order where rows are few; sorted ones are never farther from the truth (Chernozhukov et al. 2010).
     solver : {"newton", "asset", "asset*"}, default="newton"
         How `fit` solves the problem: truncated Newton, by far the fastest and the only one that comes near the
         optimum; or the stochastic subgradient steps of the paper, ``"asset"`` with steps that fall like
@@ -126,6 +148,7 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
     coef_ : ndarray of shape (n_outputs, n_map_features)
         Weights of the features.
     intercept_ : ndarray of shape (n_outputs,)
+        Outputs are targets, or quantiles.
     rank_ : int
         Number of features.
     gamma_ : float
@@ -144,6 +167,12 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
     S. Lee, S. J. Wright (2012). ASSET: approximate stochastic subgradient estimation training for support vector
     machines. International Conference on Pattern Recognition Applications and Methods.
 
+    I. Takeuchi, Q. V. Le, T. D. Sears, A. J. Smola (2006). Nonparametric quantile estimation. Journal of Machine
+    Learning Research 7.
+
+    V. Chernozhukov, I. Fernandez-Val, A. Galichon (2010). Quantile and probability curves without crossing.
+    Econometrica 78.
+
     Examples
     --------
     >>> import numpy as np
@@ -153,6 +182,9 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
     >>> model = ASSETRegressor(n_components=128, C=10.0, epsilon=0.01, gamma=0.5, random_state=0).fit(X, y)
     >>> model.score(X, y) > 0.99
     True
+    >>> y = y + np.random.default_rng(1).normal(size=5000)
+    >>> model.set_params(loss="pinball", quantile=[0.05, 0.5, 0.95], non_crossing=True).fit(X, y).predict(X).shape
+    (5000, 3)
     """
 
     def __init__(
@@ -168,6 +200,8 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
         degree=3,
         coef0=1.0,
         loss="epsilon_insensitive",
+        quantile=0.5,
+        non_crossing=False,
         solver="newton",
         fit_intercept=True,
         alpha=None,
@@ -199,6 +233,8 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
         self.degree = degree
         self.coef0 = coef0
         self.loss = loss
+        self.quantile = quantile
+        self.non_crossing = non_crossing
         self.solver = solver
         self.fit_intercept = fit_intercept
         self.alpha = alpha
@@ -221,36 +257,68 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
         self.random_state = random_state
 
     _for_classes = False
+    _in_columns = False  # whether predictions have columns, as the targets or quantiles had
+    _n_targets = 1  # or quantiles
+    _saved = LOW_RANK._replace(
+        optional={**LOW_RANK.optional, "_in_columns": IS_BOOL, "_n_targets": integer(1)},
+        is_sound=lambda model: _is_sound(model) and LOW_RANK.is_sound(model),
+    )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self.loss != _PINBALL
+        return tags
 
     def _check_params(self):
         super()._check_params()
-        check_positive("epsilon", self.epsilon, zero=True)
+        check_positive("epsilon", self.epsilon, zero=self.loss != "huber")
+        quantiles = self._quantiles
+        if self.loss == _PINBALL and not (len(quantiles) and ((quantiles > 0) & (quantiles < 1)).all()):
+            raise ParameterError("quantile", self.quantile, "between 0 and 1, or a sequence of such numbers")
+
+    @property
+    def _quantiles(self):
+        try:
+            quantiles = np.atleast_1d(np.asarray(self.quantile, np.float64))
+        except (TypeError, ValueError):
+            quantiles = np.empty(0)
+        return quantiles if quantiles.ndim == 1 else np.empty(0)
+
+    def new_loss(self):
+        """The loss of all outputs."""
+        return Pinball(self._quantiles) if self.loss == _PINBALL else super().new_loss()
+
+    # --- targets --------------------------------------------------------------------------------------------
 
     def _checked(self, X, y, sample_weight, *, reset):
-        """Rows, targets of the one output, and weights or None."""
+        """Rows, targets (n_outputs, n_rows), and weights or None."""
         if y is None:
-            raise ValueError("ASSETRegressor requires y to be passed, but the target y is None.")
+            checked_targets(type(self).__name__, y, X)  # which says so
         X = self._new_rows(X, self._dtype) if reset else self._known_rows(X, self._dtype)
-        y, sample_weight = on_host(y), on_host(sample_weight)
-        y = column_or_1d(y, warn=True, dtype=np.float64)
-        check_consistent_length(X, y)
-        return X, *self._finite(y, sample_weight, X)
+        return X, *self._outputs(y, sample_weight, X, reset=reset)
 
-    def _finite(self, y, sample_weight, X):
-        if not np.isfinite(y).all():
-            raise ValueError("Input y contains NaN or infinity.")
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        return y.astype(np.float32)[None], sample_weight
+    def _outputs(self, y, sample_weight, X, *, reset):
+        targets, in_columns = checked_targets(type(self).__name__, y, X)
+        targets = np.ascontiguousarray(targets.T, np.float32)
+        if self.loss == _PINBALL:
+            if len(targets) > 1:
+                raise ValueError(f"loss='pinball' is for one target, but y has {len(targets)} columns.")
+            targets, in_columns = np.repeat(targets, len(self._quantiles), axis=0), np.ndim(self.quantile) == 1
+        if reset:
+            self._in_columns = bool(in_columns)
+        elif len(targets) != len(self._weights):
+            raise ValueError(f"The model has {len(self._weights)} outputs, where there are {len(targets)} now.")
+        self._n_targets = len(targets)
+        return targets, checked_weights(sample_weight, X)
 
     def _examples(self, X, y, sample_weight):
         return self._checked(X, y, sample_weight, reset=True)
 
     def _surveyed(self, survey):
-        return self._finite(survey.y, survey.sample_weight, survey.y[:, None])
+        return self._outputs(survey.y, survey.sample_weight, survey.y[:, None], reset=True)
 
     def _n_outputs(self):
-        return 1
+        return self._n_targets
 
     def _targets(self, y, arrays):
         return y
@@ -258,7 +326,11 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
     def _unit(self, targets, weights):
         return spread(targets, weights)
 
-    _quality = staticmethod(r_squared)
+    def _quality(self, scores, targets, weights):
+        loss = self.new_loss() if self.loss == _PINBALL else Squared()
+        return explained(loss, scores, targets, weights)
+
+    # --- learning and predictions ---------------------------------------------------------------------------
 
     def partial_fit(self, X, y, sample_weight=None):
         """Learn from a batch of rows, in the given order, once.
@@ -266,7 +338,7 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array-like of shape (n_samples,), default=None
 
         Returns
@@ -277,18 +349,35 @@ class ASSETRegressor(RegressorMixin, LowRankMachine):
             self._check_params()
             first = not hasattr(self, "_weights")
             X, targets, weights = self._checked(X, y, sample_weight, reset=first)
-            if first:
-                random_state = check_random_state(self.random_state)
-                X = self._with_metric(X, lambda: targets, weights, random_state, whole=False)
-                self._begin_with(X)
-                X = self._with_origin(X, whole=False)
-            else:
-                prepare_to_learn(self)
-                attempt.begin(X.shape[0])
-            self._learn_rows(self._follow(X), targets, weights)
+            self._learn_next(attempt, X, targets, weights, first=first)
         return self
 
+    @property
+    def sorts_predictions(self) -> bool:
+        """Whether predicted quantiles are sorted after the kernel expansion."""
+        return bool(self.non_crossing) and self.loss == _PINBALL and len(self._quantiles) > 1
+
     def predict(self, X, *, device=None):
-        """Predicted values of the rows of ``X``, computed on a device if one is given."""
+        """Predicted values of the rows of ``X``: one column for each target or quantile, where they are several.
+
+        They are computed on a device if one is given.
+        """
         check_is_fitted(self)
-        return self._output(X, None if device is None else arrays_on(device))[:, 0]
+        values = self._output(X, None if device is None else arrays_on(device))
+        if self.sorts_predictions:
+            values[:, np.argsort(self._quantiles, kind="stable")] = np.sort(values, axis=1)
+        return values if self._in_columns else values[:, 0]
+
+    def score(self, X, y, sample_weight=None):
+        """R^2, in the mean over targets; with quantiles D^2, the share of the pinball loss that the model saves.
+
+        1 is best, and 0 is what the mean, or the quantile, of ``y`` gets.
+        """
+        if self.loss != _PINBALL:
+            return super().score(X, y, sample_weight)
+        predicted = self.predict(X)
+        predicted = predicted.reshape(len(predicted), -1)
+        targets, _ = checked_targets(type(self).__name__, y, predicted)
+        weights = checked_weights(sample_weight, predicted)
+        weights = np.ones(len(predicted)) if weights is None else weights
+        return explained(self.new_loss(), predicted.T, np.repeat(targets.T, predicted.shape[1], axis=0), weights)

@@ -24,9 +24,12 @@ from frugalsvm.persist.values import is_positive, part
 
 __all__ = ["BSGDClassifier"]
 
-# alpha="auto": C = 1 / (alpha n) is a third, or 1 where labels are clean: about the best of one pass on eleven tables.
-_ALPHA_ROWS, _CLEAN_ALPHA_ROWS, _LEAST_ALPHA = 3.0, 1.0, 1e-5
 _USUAL_ALPHA = 1e-4  # of streams, whose length is not known
+# alpha="auto". In the end an example that was wrong has the coefficient 1 / (alpha n): what noise adds averages out
+# only if many have a part in it, so alpha n grows with the share of errors. Of few rows that share tells less about
+# noise than about how few they are. Clean rows need no more than what is usual, and less the more there are of them.
+_NOISE_FACTOR, _MOST_ALPHA_ROWS = 180.0, 8.0
+_FEW_ROWS = 3000
 
 
 def _is_sound(model):
@@ -41,7 +44,8 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
     are learned together by the Crammer-Singer loss.
 
     Choose it for large or endless data, for small models, and when the data must be seen once only. It is
-    sensitive to ``alpha``, ``gamma`` and the scale of the features: standardize them, and tune the two.
+    sensitive to ``alpha``, ``gamma`` and the scale of the features: standardize them. The two are chosen on the first
+    rows if they are not given, which is seldom as good as tuning them.
 
     Parameters
     ----------
@@ -53,25 +57,25 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         much less accurate).
     budget : int, str or None, default=500
         Largest number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit.
-    alpha : float or "auto", default=1e-4
+    alpha : float or "auto", default="auto"
         Strength of the L2 regularization, the lambda of the SVM objective. With n examples it corresponds to
-        ``C = 1 / (alpha n)``. "auto" is ``3 / n`` in `fit`, or ``1 / n`` where classes are told apart
-        well, 1e-5 at least; in `partial_fit`, and for fewer than 200 rows, it is 1e-4. See :ref:`first-rows`.
+        ``C = 1 / (alpha n)``. "auto" is 1e-4 up to 3000 rows, less for more of them, and up to ``8 / n`` where some
+        thousands of rows tell that labels are noisy, see :ref:`first-rows`; in `partial_fit` and for "norma", 1e-4.
     eta0 : float, default=1.0
         Step size for "norma" and "perceptron".
     radius : float, default=None
         Keep the norm of the model within this radius (the margin perceptron's regularization).
     kernel : str, default="rbf"
         Kernel, see :ref:`kernels`.
-    gamma : {"scale", "auto"} or float, default="scale"
+    gamma : {"auto", "scale"} or float, default="auto"
         Kernel coefficient. "scale" is ``1 / X.var(axis=0).sum()``, from the rows of `fit`, or from the first batch of
         `partial_fit`. "auto" is chosen on some thousands of these, in a fraction of a second, see :ref:`first-rows`.
     metric : {"diag", "full", "auto"}, array or None, default=None
         How the kernel measures distances. None: all features count alike. "diag" learns a factor for each feature, so
         that those that do not matter do not count; "full" a matrix, for directions across features (not with
         "laplacian", nor for sparse rows). "auto" learns both, and takes what does best on rows that none of them was
-        learned from, the plain metric included. `partial_fit` learns it from the first batch; then it stays. With
-        ``gamma="scale"``, gamma is learned along with it. An array of factors, or a matrix with a column for each
+        learned from, the plain metric included. `partial_fit` learns it from the first batch; then it stays. Unless
+        gamma is a number, it is learned along with it. An array of factors, or a matrix with a column for each
         feature, is taken as it is: such as ``metric_`` of another model. See :ref:`metric`.
     degree : int, default=3
         Degree of the polynomial kernel.
@@ -170,11 +174,11 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         maintenance="merge",
         budget=500,
         *,
-        alpha=1e-4,
+        alpha="auto",
         eta0=1.0,
         radius=None,
         kernel="rbf",
-        gamma="scale",
+        gamma="auto",
         metric=None,
         degree=3,
         coef0=1.0,
@@ -230,10 +234,13 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         self.__dict__.pop("alpha_", None)
         if not is_auto(self.alpha):
             return
-        if choice is None or n_rows is None:
+        steps_of_alpha = "eta0" not in LEARNERS[self.learner]._fields
+        if choice is None or n_rows is None or not steps_of_alpha:
             self.alpha_ = _USUAL_ALPHA
         else:
-            self.alpha_ = max((_CLEAN_ALPHA_ROWS if choice.is_clean else _ALPHA_ROWS) / n_rows, _LEAST_ALPHA)
+            n_rows = max(n_rows, _FEW_ROWS)
+            of_noise = min(_NOISE_FACTOR * choice.error_rate**2, _MOST_ALPHA_ROWS) / n_rows
+            self.alpha_ = max(of_noise, _USUAL_ALPHA * (_FEW_ROWS / n_rows) ** 0.5)
 
     def _empty(self, n_features, dtype, classes, random_state):
         self._empty_store(n_features, n_outputs_for(len(classes)), dtype, self.average is not False)

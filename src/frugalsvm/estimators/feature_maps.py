@@ -194,7 +194,8 @@ class NystroemMap(_FeatureMap):
 
     def _map_options(self):
         names = ("n_components", "landmarks", "eigenvalue_threshold", "rank")
-        return {"feature_map": "nystroem", "structured": False, **{name: getattr(self, name) for name in names}}
+        own = {name: getattr(self, name) for name in names}
+        return {"feature_map": "nystroem", "structured": False, "triangular": True, **own}
 
     def _check_params(self):
         super()._check_params()

@@ -101,6 +101,7 @@ class BudgetedClassifier(OnlineClassifier):
     """Base of classifiers that consist of learners, one or one for each class."""
 
     _narrowing = 3.0
+    _least_gamma = 1.0  # wide kernels need coefficients of a size that small steps do not reach
 
     @property
     def state(self) -> Any:

@@ -49,6 +49,7 @@ _KERNEL_NAMES: dict[type, str] = {
     Linear: "linear",
 }
 _OF_PRODUCTS = ("poly", "linear", "fourier")  # see only products of a row with vectors
+_SORTED = "Sorted quantiles cannot be exported: set non_crossing=False, and sort the scores."
 FREQUENCIES_AT_A_TIME = 256  # structured frequencies that are made together
 
 
@@ -138,7 +139,7 @@ def _of_expansion(estimator):
     if classes is not None and len(classes) < 2:
         raise ValueError(f"The model has seen one class only, {classes.tolist()[0]!r}: there is nothing to export yet.")
     if isinstance(estimator, BSGDRegressor) and estimator.sorts_predictions:
-        raise ValueError("Sorted quantiles cannot be exported: set non_crossing=False, and sort the scores.")
+        raise ValueError(_SORTED)
     vectors, coefficients = estimator.support_rows().copy(), estimator.dual_coef_
     decision = "value" if classes is None else _decision_for(classes)
     if isinstance(estimator, IncrementalSVC) and decision == "argmax":
@@ -214,7 +215,10 @@ def _of_low_rank(estimator):
     feature_map = getattr(estimator, "_map", None)
     if feature_map is None:
         raise ValueError(f"This {type(estimator).__name__} has learned nothing yet: there is nothing to export.")
-    classes = getattr(estimator, "classes_", None)
+    if getattr(estimator, "sorts_predictions", False):
+        raise ValueError(_SORTED)
+    # Labels in columns are values, which are positive where a row has the label.
+    classes = None if getattr(estimator, "multilabel_", False) else getattr(estimator, "classes_", None)
     decision = "value" if classes is None else _decision_for(classes)
     single = np.dtype(np.float32)
     if isinstance(feature_map, Nystroem):

@@ -54,6 +54,7 @@ class MapPlan(NamedTuple):
     eigenvalue_threshold: float
     rank: int | None
     structured: Any  # True, False or "auto"
+    triangular: bool = False  # see `new_nystroem`
 
     def new(self, candidates, rng, *, sparse=False, for_device=False, passes=ONE_AFTER_ANOTHER):
         """A map; ``candidates`` are dense rows from which landmarks are made, ``sparse`` tells whether X is.
@@ -64,7 +65,8 @@ class MapPlan(NamedTuple):
             landmarks = place_landmarks(self.landmarks, candidates, self.n_components, rng)
             if for_device:
                 return bare_nystroem(self.kernel, landmarks)
-            return new_nystroem(self.kernel, landmarks, self.eigenvalue_threshold, self.rank, passes)
+            threshold, triangular = self.eigenvalue_threshold, self.triangular
+            return new_nystroem(self.kernel, landmarks, threshold, self.rank, passes, triangular=triangular)
         structured = self.structured
         if structured == "auto":
             structured = prefers_structured(self.n_features, self.n_components, sparse)

@@ -42,6 +42,7 @@ __all__ = [
 _NOTHING = 1e-16
 _ROUNDING = 1e-7  # of the largest eigenvalue: smaller ones are rounding errors
 _MANY = 512  # landmarks: eigenvectors of fewer are found at once, and by one thread as fast as by several
+_MOST = 2 / 3  # of the eigenvalues: products with so many columns take as long as with a triangle
 _ZERO = np.float32(0.0)
 CONVERTED_ROWS = 4096  # that are made float32 at a time, if they are not
 BLOCK_ROWS = 256  # a block of kernel values stays in the cache between the product and the exponential
@@ -64,12 +65,15 @@ class Nystroem(NamedTuple):
         return whitened and are_squared_norms(self.norms, self.landmarks)
 
 
-def new_nystroem(kernel, landmarks, threshold=_ROUNDING, rank=None, passes=ONE_AFTER_ANOTHER):
-    """The map for landmarks (dense rows); keeps eigenvalues above ``threshold`` of the largest, ``rank`` at most."""
+def new_nystroem(kernel, landmarks, threshold=_ROUNDING, rank=None, passes=ONE_AFTER_ANOTHER, *, triangular=False):
+    """The map for landmarks (dense rows); keeps eigenvalues above ``threshold`` of the largest, ``rank`` at most.
+
+    ``triangular``: with Cholesky's factor for few landmarks, too, for maps of which products are all that counts.
+    """
     matrix, norms = _kernel_matrix(kernel, landmarks, passes)
     whitening = eigenvalues = None
-    if rank is None and len(matrix) > _MANY:
-        whitening = _whitened_by_cholesky(matrix, threshold, passes)
+    if rank is None and (triangular or len(matrix) > _MANY):
+        whitening = _whitened_by_cholesky(matrix, threshold, passes, _MOST if len(matrix) <= _MANY else 0.0)
     if whitening is None:
         with blas_threads(passes.threads.count if len(matrix) > _MANY else None):
             whitening, eigenvalues = _whitened_by_eigenvectors(matrix, threshold, rank)
@@ -97,8 +101,8 @@ def _kernel_matrix(kernel, landmarks, passes):
     return matrix, norms
 
 
-def _whitened_by_cholesky(matrix, threshold, passes):
-    """The inverse of the transposed factor; None where eigenvalues are to be left out.
+def _whitened_by_cholesky(matrix, threshold, passes, least_share):
+    """The inverse of the transposed factor; None where eigenvalues are to be left out, or fewer than a share are large.
 
     The same models as with eigenvectors in a fraction of the time: features are rotated, no more.
     """
@@ -113,7 +117,8 @@ def _whitened_by_cholesky(matrix, threshold, passes):
     inverse = inverse_of_lower(passes, factor)
     # The trace of K (K + ridge I)^-1: eigenvalues count fully where they are far above the ridge.
     n_large = len(matrix) - ridge * sum(passes.run(lambda rows: np.square(inverse[rows]).sum(), *inverse.shape))
-    return None if is_narrow(len(matrix), n_large) else passes.transposed(inverse)
+    is_too_narrow = is_narrow(len(matrix), n_large) or n_large < least_share * len(matrix)
+    return None if is_too_narrow else passes.transposed(inverse)
 
 
 def _whitened_by_eigenvectors(matrix, threshold, rank):

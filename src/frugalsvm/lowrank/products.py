@@ -10,7 +10,7 @@ import numpy as np
 __all__ = ["BLOCK_ROWS", "ColumnBlocks", "steady_product"]
 
 BLOCK_ROWS = 64  # as few as a matrix product is fast with
-_BLOCKS, _LEAST = 8, 256  # columns are divided into so many blocks, of so many at least
+_BLOCKS, _LEAST = 8, 64  # columns are divided into so many blocks, of so many at least
 
 
 class ColumnBlocks:

@@ -15,7 +15,7 @@ The step on example j, with ``g`` the slope of its loss in f, then the projectio
 The output is the average of late iterates, weighted by ``eta_j`` (27), for both.
 
 Where this is not the paper
-    * Any of four losses, weights of examples, and several outputs, each of which takes its own step on every example.
+    * Any loss, weights of examples, and several outputs, each of which takes its own step on every example.
     * An example of weight 0 is no example: the count j stays.
     * ASSET* has no intercept. Here it may have one, as the weight of a constant feature 1: strong convexity needs it
       penalized like the others, and it is part of the ball.
@@ -37,7 +37,7 @@ import numpy as np
 
 from frugalsvm._compile import entry, generic, inlined
 from frugalsvm._stored import POSITIVE, stored, within
-from frugalsvm.lowrank.losses.compiled import slope_of
+from frugalsvm.lowrank.losses.compiled import slope_of, tilt_of
 
 __all__ = [
     "Averaging",
@@ -352,7 +352,7 @@ def _add_row(state, k, row, change):
 def _step(loss, rule, row, target, weight, eta, k, state):
     """One output's step on one example."""
     score = state.scales[k] * _dot(state.directions[k], row) + state.intercepts[k]
-    change = -eta * weight * slope_of(loss, target, score)
+    change = -eta * weight * (slope_of(loss, target, score) - tilt_of(loss, k))
     state.scales[k] *= 1.0 - eta * rule.penalty
     if abs(state.scales[k]) < _SMALL or abs(state.scales[k]) > _LARGE:
         _absorb_scale(state, k)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-__all__ = ["accuracy", "class_targets", "r_squared", "spread"]
+__all__ = ["accuracy", "class_targets", "explained", "label_accuracy", "spread"]
 
 
 def class_targets(arrays, labels, n_classes: int):
@@ -14,10 +14,11 @@ def class_targets(arrays, labels, n_classes: int):
 
 
 def spread(targets, weights) -> float:
-    """How far apart the middle half of the targets with a weight is; outliers do not count."""
+    """How far apart the middle half of the targets with a weight is: the median of outputs. Outliers do not count."""
     seen = targets if weights is None or not np.any(weights) else targets[:, weights > 0]
-    low, high = np.percentile(seen, [25, 75])
-    return float(high - low) / 1.35 or float(seen.std()) or 1.0
+    low, high = np.percentile(seen, [25, 75], axis=1)
+    widths = (high - low) / 1.35
+    return float(np.median(np.where(widths > 0, widths, seen.std(axis=1)))) or 1.0
 
 
 def accuracy(scores, targets, weights) -> float:
@@ -29,7 +30,25 @@ def accuracy(scores, targets, weights) -> float:
     return float(np.average(right, weights=weights)) if weights.any() else 0.0
 
 
-def r_squared(scores, targets, weights) -> float:
-    """R^2 of the one output."""
-    variance = np.average(np.square(targets[0] - np.average(targets[0], weights=weights)), weights=weights)
-    return 1.0 - float(np.average(np.square(scores[0] - targets[0]), weights=weights) / (variance or 1.0))
+def label_accuracy(scores, targets, weights) -> float:
+    """Share of the weights whose labels are right, in the mean over labels."""
+    right = ((scores >= 0) == (targets > 0)).mean(axis=0)
+    return float(np.average(right, weights=weights)) if weights.any() else 0.0
+
+
+def explained(loss, scores, targets, weights) -> float:
+    """1 less the loss over that of the best constants, in the mean over outputs: R^2 for squares."""
+    constants = _best_constants(loss, targets, weights)
+    errors, usual = (loss.values(np, targets, each) @ weights for each in (scores, constants))
+    return float(np.mean(1.0 - errors / np.where(usual > 0, usual, 1.0)))
+
+
+def _best_constants(loss, targets, weights):
+    """What a model without features predicts, as a column: quantiles, or means."""
+    weights = weights.astype(np.float64)
+    if not hasattr(loss, "quantile"):
+        return np.average(targets, axis=1, weights=weights)[:, None]
+    below = np.cumsum(weights[np.argsort(targets, axis=1)], axis=1)
+    places = [np.searchsorted(own, q * own[-1]) for own, q in zip(below, loss.quantile, strict=True)]
+    places = np.minimum(places, targets.shape[1] - 1)
+    return np.take_along_axis(np.sort(targets, axis=1), places[:, None], axis=1)

@@ -14,7 +14,7 @@ from frugalsvm.core.blocks import is_of_products, kernel_matrix
 from frugalsvm.core.kernels import RBF, Laplacian, kernel_block
 from frugalsvm.core.slopes import slope_block
 
-__all__ = ["Rows", "kernel_values", "median_distance", "solver", "squares", "values_and_slopes"]
+__all__ = ["Rows", "kernel_values", "median_distance", "solver", "squares", "standardized", "values_and_slopes"]
 
 _SLOPES = {RBF: -2.0, Laplacian: -1.0}  # for kernels whose slopes are multiples of gamma and of their values
 _PAIRS = 4096  # of rows, for the median distance
@@ -30,6 +30,14 @@ class Rows(NamedTuple):
 
     def __getitem__(self, part: Any) -> "Rows":  # type: ignore[override]
         return Rows(*(each[part] for each in tuple(self)))
+
+
+def standardized(targets: np.ndarray) -> np.ndarray:
+    """Values, an output in each column, in their standard deviations; signs of classes as they are."""
+    if (np.abs(targets) == 1.0).all():
+        return targets
+    spread = targets.std(axis=0)
+    return (targets - targets.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 
 
 def median_distance(kernel: Any, U: Any, rng: np.random.Generator) -> float:

@@ -25,7 +25,7 @@ from frugalsvm.metric_learning.entrants import (
 from frugalsvm.metric_learning.judges import FINAL, HEAT, Judgment, is_better, judge
 from frugalsvm.metric_learning.machine import Rows
 
-__all__ = ["KINDS", "Outcome", "kinds_of", "race"]
+__all__ = ["KINDS", "Outcome", "kinds_of", "number_of_judges", "race"]
 
 KINDS = ("plain", "factors", "matrix")
 _JUDGE_SHARE, _MOST_JUDGES = 0.15, 4096
@@ -80,7 +80,7 @@ def race(
     rows = Rows(*(arrays.asarray(each, "float64") for each in tuple(rows)))
     before = np.ones(rows.X.shape[1]) if scales is None else 1.0 / np.asarray(on_host(scales), float)
     order = rng.permutation(len(rows.X))
-    n_judges = _number_of_judges(len(order))
+    n_judges = number_of_judges(len(order))
     judges, learned = rows[order[:n_judges]], rows[order[n_judges:]]
     court = _Court(kernel, learned, judges, classes)
     finalists = _finalists(court, before, kinds, schedule, rng)
@@ -93,7 +93,8 @@ def race(
     return Outcome(best, Point(arrays.host(A) / before, ridge), {kind: each.error for kind, each in final.items()})
 
 
-def _number_of_judges(n_rows):
+def number_of_judges(n_rows: int) -> int:
+    """How many rows judge metrics that are learned from the others."""
     few = min(_FEW_JUDGES, int(_LARGEST_SHARE * n_rows))
     return min(max(int(_JUDGE_SHARE * n_rows), few), _MOST_JUDGES)
 

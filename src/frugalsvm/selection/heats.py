@@ -16,6 +16,7 @@ from frugalsvm.selection.sampling import folds_of
 from frugalsvm.selection.work import Clock, fit_work, ridge_work
 
 __all__ = [
+    "NEXT",
     "RIDGE",
     "SOLVED",
     "Entry",
@@ -33,7 +34,7 @@ __all__ = [
 RIDGES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 _SMOOTHNESS = 0.05  # share of squared errors in the order: they tell candidates apart that err equally often
 _MOST_STEPS = 5  # on the grid of widths, in one direction
-_NEXT = 0.4  # of a fit, for the next value of a path
+NEXT = 0.4  # of a fit, for the next value of a path
 SOLVED, RIDGE = "solved", "ridge"  # kinds of work
 
 
@@ -79,7 +80,7 @@ class Entry(NamedTuple):
 
     @property
     def rank_key(self) -> float:
-        return self.judgment.error + _SMOOTHNESS * self.judgment.squared_error
+        return _key(self.judgment, classes=self.heat.task.classes)
 
 
 class Heat(NamedTuple):
@@ -203,7 +204,7 @@ def solved_entries(heat: Heat, candidate: Candidate, path: list[float]) -> list[
 def path_work(heat: Heat, n_values: int) -> float:
     """The work of a path of C in all folds: each value after the first starts near its solution."""
     return (
-        heat.n_folds * (1.0 + _NEXT * (n_values - 1)) * fit_work(len(heat.index), heat.n_landmarks, heat.task.n_outputs)
+        heat.n_folds * (1.0 + NEXT * (n_values - 1)) * fit_work(len(heat.index), heat.n_landmarks, heat.task.n_outputs)
     )
 
 

@@ -12,23 +12,15 @@ from scipy.sparse import issparse
 from frugalsvm._threads import blas_threads
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.metric_learning.machine import Rows
+from frugalsvm.metric_learning.machine import Rows, standardized
 from frugalsvm.metric_learning.race import race
 from frugalsvm.selection.candidates import Candidate, View, similar_gamma, width_step
 from frugalsvm.selection.heats import Entry, Heat, Task, best_of
 
-__all__ = ["METRIC", "judge_rows", "learned_view", "metric_entries"]
+__all__ = ["METRIC", "learned_view", "metric_entries"]
 
 METRIC = "learned metric"
-_SHARE, _LARGEST_SHARE = 0.15, 0.25
-_FEW_JUDGES, _MOST_JUDGES = 1000, 4096
 _MOST_ROWS = 2**15
-
-
-def judge_rows(n_rows: int) -> int:
-    """How many rows judge a metric."""
-    few = min(_FEW_JUDGES, int(_LARGEST_SHARE * n_rows))
-    return min(max(int(_SHARE * n_rows), few), _MOST_JUDGES)
 
 
 def learned_view(task: Task, view: View, index: np.ndarray, kernel: str) -> View:
@@ -38,7 +30,7 @@ def learned_view(task: Task, view: View, index: np.ndarray, kernel: str) -> View
     values = view.take(index)
     rows = Rows(
         np.asarray(values.toarray() if issparse(values) else values, np.float64),
-        _standardized(task.targets[:, index].T.astype(np.float64), classes=task.classes),
+        standardized(task.targets[:, index].T.astype(np.float64)),
         task.weights[index].astype(np.float64),
     )
     kinds = ("factors", "matrix") if is_of_products(part) and not issparse(values) else ("factors",)
@@ -48,13 +40,6 @@ def learned_view(task: Task, view: View, index: np.ndarray, kernel: str) -> View
         found = race(part, rows, task.rng, kinds=kinds, classes=task.classes)
     A = np.asarray(found.point.A, np.float64)
     return view._replace(name=f"{METRIC} ({kernel})", metric=A, base=view.name)
-
-
-def _standardized(targets, *, classes):
-    if classes:
-        return targets
-    spread = targets.std(axis=0)
-    return (targets - targets.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 
 
 def metric_entries(heat: Heat, view: str, kernel: str, kernels: Sequence[str], reserve: float) -> list[Entry]:

@@ -18,7 +18,9 @@ from scipy.sparse import issparse
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
+from frugalsvm.metric_learning.race import number_of_judges
 from frugalsvm.selection.heats import (
+    NEXT,
     RIDGE,
     SOLVED,
     Entry,
@@ -32,7 +34,7 @@ from frugalsvm.selection.heats import (
     path_work,
     solved_entries,
 )
-from frugalsvm.selection.metrics import METRIC, judge_rows, learned_view, metric_entries
+from frugalsvm.selection.metrics import METRIC, learned_view, metric_entries
 from frugalsvm.selection.sampling import random_order, sampled
 from frugalsvm.selection.work import Clock, fit_work, largest_within
 
@@ -180,7 +182,7 @@ class _Search:
         if not self.clock.fits(self.clock.seconds_for(RIDGE, _RACE_WORK), self._reserve):
             self.notes.append("There was no time to learn a metric.")
             return entries
-        n_judges = judge_rows(task.n_rows)
+        n_judges = number_of_judges(task.n_rows)
         judges, others = self.order[:n_judges], self.order[n_judges:]
         n_rows, n_landmarks = self.plan.second
         index = np.concatenate([others[:n_rows], judges])
@@ -239,7 +241,7 @@ class _Search:
         if self.clock.limit is not None:
             seconds = min(_FOR_PATHS * self.clock.limit, max(self.clock.left, 0.0) - _FOR_FIT * self.clock.limit)
             work = seconds / (_CAUTION * self.clock.ratio(SOLVED))
-        per_fit = work / (plan.n_folds * (1 + 0.4 * (len(_FACTORS) - 1)))
+        per_fit = work / (plan.n_folds * (1 + NEXT * (len(_FACTORS) - 1)))
         n_rows = min(task.n_rows, 2**14)
         n_landmarks = min(self._affordable(n_rows, per_fit), self.n_components)
         while n_rows > 2048 and n_landmarks < min(512, self.n_components):

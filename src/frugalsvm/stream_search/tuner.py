@@ -21,6 +21,8 @@ __all__ = ["StreamTuner"]
 
 _FIRST_ROWS = 1000  # of `fit`: so many are learned before any is judged, and the default grid is taken from them
 _FIT_ROWS = 4096  # that `fit` takes at a time
+# Rows are judged in blocks: short ones are all checks of input, long ones are judged by models that lack many rows.
+_BLOCK_SHARE, _LONGEST_BLOCK = 8, 2048  # of the rows learned; rows
 _JUDGED = 2  # one row of so many is judged: half as many kernel values again are the most that a search costs
 
 
@@ -219,7 +221,8 @@ class StreamTuner(ClassifierMixin, BaseEstimator):
             self._race = learned(self._race, len(y))
             return
         is_judged = np.arange(self._race.n_rows, self._race.n_rows + len(y)) % _JUDGED == 0
-        is_right = np.array(self._run(lambda racer: _tested(racer, X, y, weights, classes, is_judged)))
+        blocks = _blocks(self._race.n_rows, len(y))
+        is_right = np.array(self._run(lambda racer: _tested(racer, X, y, weights, classes, is_judged, blocks)))
         race = judged(self._race, is_right, None if weights is None else weights[is_judged])
         self._race = learned(race, len(y))
         if self._race.n_rows == self._race.next_cut:
@@ -298,11 +301,21 @@ def _teach(estimator, X, y, weights, classes):
     estimator.partial_fit(X, y, **more)
 
 
-def _tested(estimator, X, y, weights, classes, is_judged):
-    """Predict some rows of each short block, then learn all of it; returns which predictions were right."""
+def _blocks(n_learned, n_rows):
+    """Parts of so many rows, each an eighth of those learned before it, in whole blocks of learners."""
+    start, blocks = 0, []
+    while start < n_rows:
+        n_whole = (n_learned + start) // (_BLOCK_SHARE * LONG_BATCH)
+        stop = start + min(max(n_whole, 1) * LONG_BATCH, _LONGEST_BLOCK)
+        blocks.append(slice(start, min(stop, n_rows)))
+        start = stop
+    return blocks
+
+
+def _tested(estimator, X, y, weights, classes, is_judged, blocks):
+    """Predict some rows of each block, then learn all of it; returns which predictions were right."""
     is_right = []
-    for start in range(0, len(y), LONG_BATCH):
-        block = slice(start, start + LONG_BATCH)
+    for block in blocks:
         rows, labels, block_weights = _rows_at(block, X, y, weights)
         chosen = is_judged[block]
         if chosen.any():

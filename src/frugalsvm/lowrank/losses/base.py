@@ -12,7 +12,7 @@ A file of this folder defines one loss or a few that are alike, and ``__init__``
 * methods on arrays of NumPy or PyTorch, whose namespace is ``xp``: ``values``, ``derivatives``, ``smoothing_excess``,
   and for the bound by duality ``feasible`` and ``conjugates``. Shapes are (n_outputs, n_rows); weights broadcast;
 * compiled bodies for one example, see ``compiled``: `slope_and_curvature`, `loss_of`, and `slope_of` for subgradient
-  steps.
+  steps; where outputs differ, `tilt_of`.
 
 Dual variables are negated slopes of weighted losses.
 """

@@ -12,6 +12,7 @@ __all__ = [
     "slope_and_curvature",
     "slope_of",
     "smooth_excess",
+    "tilt_of",
     "total_losses",
 ]
 
@@ -52,14 +53,28 @@ def slope_of(loss, target, score):
     """A subgradient of the loss in the score, in float64; 0 at kinks."""
 
 
+@generic
+def tilt_of(loss, output):
+    """What is added to the loss of one output, for each unit by which the score is below the target.
+
+    The three above are the same for all outputs; this is how those of one loss may differ. Most have none.
+    """
+
+
+@tilt_of.implement()
+def _no_tilt(loss, output):
+    return 0.0
+
+
 @entry
 def total_losses(loss, targets, scores, weights, first, last, totals):
     """Weighted sums of the losses of rows ``first <= i < last``, one for each output, in float64."""
     for o in range(scores.shape[0]):
         own_targets, own_scores, own_weights = targets[o, first:last], scores[o, first:last], weights[first:last]
-        total = 0.0
+        tilt, total = np.float32(tilt_of(loss, o)), 0.0
         for i in range(own_scores.size):
-            total += np.float64(own_weights[i] * loss_of(loss, own_targets[i], own_scores[i]))
+            value = loss_of(loss, own_targets[i], own_scores[i]) + tilt * (own_targets[i] - own_scores[i])
+            total += np.float64(own_weights[i] * value)
         totals[o] = total
 
 
@@ -70,8 +85,10 @@ def differentiate(loss, smoothing, cut, targets, scores, weights, first, last, s
     for o in range(scores.shape[0]):
         own_targets, own_scores = targets[o, first:last], scores[o, first:last]
         own_slopes, own_curvatures, own_weights = slopes[o, first:last], curvatures[o, first:last], weights[first:last]
+        tilt = np.float32(tilt_of(loss, o))
         for i in range(own_scores.size):
             slope, curvature = slope_and_curvature(loss, smoothing, own_targets[i], own_scores[i])
+            slope -= tilt
             own_slopes[i] = own_weights[i] * (slope if abs(slope) > cut else _ZERO)
             own_curvatures[i] = own_weights[i] * curvature
 
@@ -87,10 +104,11 @@ def along_lines(loss, smoothing, targets, scores, changes, weights, steps, activ
         own_targets, own_scores = targets[o, first:last], scores[o, first:last]
         own_changes, own_weights = changes[o, first:last], weights[first:last]
         step, total_slope, total_curvature = np.float32(steps[o]), 0.0, 0.0
+        tilt = np.float32(tilt_of(loss, o))
         for i in range(own_scores.size if active[o] else 0):
             slope, curvature = slope_and_curvature(
                 loss, smoothing, own_targets[i], own_scores[i] + step * own_changes[i]
             )
-            total_slope += np.float64(own_weights[i] * slope * own_changes[i])
+            total_slope += np.float64(own_weights[i] * (slope - tilt) * own_changes[i])
             total_curvature += np.float64(own_weights[i] * curvature * own_changes[i] * own_changes[i])
         sums[0, o], sums[1, o] = total_slope, total_curvature
