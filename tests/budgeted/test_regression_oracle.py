@@ -38,7 +38,8 @@ def oracle_of(loss, maintenance, n_outputs, learner, kernel="rbf", average_from=
 def engine_of(loss, maintenance, n_outputs, learner, kernel=None, average_from=None):
     schedule = Norma(ALPHA, ETA0) if learner == "norma" else Pegasos(ALPHA, True)
     part = loss_of_residuals(loss, np.full(n_outputs, EPSILON), quantiles_of(n_outputs))
-    parts = Parts(part, kernel or RBF(GAMMA), schedule, new_policy(maintenance, BUDGET), Unconstrained())
+    kernel = RBF(GAMMA) if kernel is None else kernel  # one without parameters is false
+    parts = Parts(part, kernel, schedule, new_policy(maintenance, BUDGET), Unconstrained())
     return parts, lambda n_features: new_expansion(BUDGET + 1, n_features, n_outputs, np.float64, average_from)
 
 
