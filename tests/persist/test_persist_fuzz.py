@@ -53,7 +53,8 @@ LEARNERS = {
     "fourier": ASSETClassifier("fourier", 16, solver="asset*", **SEED),
     "structured": ASSETClassifier("fourier", 70, structured=True, **SEED),
     "regressor": ASSETRegressor(n_components=16, **SEED),
-    "one-class": ASSETOneClassSVM(n_components=16, **SEED),
+    "regressor-quantiles": ASSETRegressor(loss="pinball", quantile=[0.1, 0.9], n_components=16, **SEED),
+    "asset-one-class": ASSETOneClassSVM(n_components=16, **SEED),
     "bsgd-one-class": BSGDOneClassSVM(budget=10, window=20, **SEED),
     "bsgd-regressor": BSGDRegressor(budget=10, **SEED),
     "bsgd-platt": BSGDClassifier(budget=10, calibrate="platt", **SEED),
@@ -102,8 +103,9 @@ SEVERAL = (
     "asset",
     "pipeline",
 )
-FITTED = ("asset", "regressor", "sklearn", "sklearn-imputer", "auto")  # by `fit`
-CASES = [(name, 2, "partial_fit") for name in LEARNERS if not name.startswith(("sklearn", "auto"))]
+ONLY_FITTED = ("sklearn", "sklearn-imputer", "auto", "asset-one-class")
+FITTED = ("asset", "regressor", "regressor-quantiles", *ONLY_FITTED)  # by `fit`
+CASES = [(name, 2, "partial_fit") for name in LEARNERS if name not in ONLY_FITTED]
 CASES += [(name, 3, "partial_fit") for name in SEVERAL]
 CASES += [(name, 2, "fit") for name in FITTED]
 OPTIONS = ({}, {"caches": True}, {"for_prediction": True})
@@ -117,7 +119,7 @@ def data_for(name, n_classes):
         X[::7, 1] = np.nan
     if name == "pipeline-text":
         return (lambda part: (X[part], {"color": np.array(["red", "green", "blue"], object)[y[part]]})), y
-    return (lambda part: X[part]), X[:, 0] if name == "regressor" else y
+    return (lambda part: X[part]), X[:, 0] if name.startswith("regressor") else y
 
 
 def predicted(model, X):
