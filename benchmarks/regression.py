@@ -86,8 +86,8 @@ def regression_row(name: str, with_svr: bool) -> list[str]:
 def quantile_rows(name: str) -> list[list[str]]:
     """Coverage of each quantile, and the mean pinball loss, on test rows."""
     split = split_of(name)
-    parameters = {"quantiles": list(QUANTILES), "non_crossing": True}
-    candidates = bsgd_candidates(split.X.shape[1], "quantile", **parameters)
+    parameters = {"quantile": list(QUANTILES), "non_crossing": True}
+    candidates = bsgd_candidates(split.X.shape[1], "pinball", **parameters)
     ours = BSGDRegressor(**best_of(candidates, split.held_out(), _pinball))
     trees = _Trees()
     rows = []
@@ -110,7 +110,7 @@ class _Trees:
     """Boosted trees, a model for each quantile."""
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> None:
-        made = (HistGradientBoostingRegressor(loss="quantile", quantile=q, random_state=0) for q in QUANTILES)
+        made = (HistGradientBoostingRegressor(loss="pinball", quantile=q, random_state=0) for q in QUANTILES)
         self.models = [model.fit(X, y) for model in made]
 
     def predict(self, X: np.ndarray) -> np.ndarray:

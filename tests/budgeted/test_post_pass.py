@@ -49,7 +49,7 @@ def test_squared_errors_are_those_of_the_ridge_solution(rows):
 @pytest.mark.parametrize("quantile", [0.05, 0.5, 0.9])
 def test_as_many_rows_are_below_a_quantile_as_it_says(rows, quantile):
     X, y = rows
-    predicted = kernel_matrix(X, X[:N_VECTORS]) @ refit("quantile", X, y, quantile=quantile, n_passes=4)
+    predicted = kernel_matrix(X, X[:N_VECTORS]) @ refit("pinball", X, y, quantile=quantile, n_passes=4)
     assert np.mean(y <= predicted) == pytest.approx(quantile, abs=0.012)
 
 

@@ -75,7 +75,7 @@ def test_losses(loss, n_outputs):
 
 
 @pytest.mark.slow  # machine code of their own
-@pytest.mark.parametrize("loss", ["squared", "quantile"])
+@pytest.mark.parametrize("loss", ["squared", "pinball"])
 @pytest.mark.parametrize(
     ("maintenance", "n_outputs", "learner"),
     [("remove", 1, "norma"), ("project", 3, "norma"), ("project", 1, "pegasos"), ("merge", 3, "pegasos")],

@@ -8,7 +8,7 @@ from frugalsvm import BSGDRegressor
 from frugalsvm.export import plain_model, to_c, to_libsvm, to_onnx
 from frugalsvm.pipelines import StreamPipeline
 
-LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "huber", "squared", "quantile")
+LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "huber", "squared", "pinball")
 # All tests share two pieces of machine code: one output and several, merging.
 MACHINE = {"budget": 40, "gamma": 0.4, "random_state": 0}
 NOISE = 0.2
@@ -68,7 +68,7 @@ class TestQuantiles:
     def test_as_many_rows_are_below_as_promised(self, waves):
         X, y = waves
         wanted = [0.9, 0.1, 0.5]
-        model = BSGDRegressor("quantile", quantiles=wanted, average="post", **MACHINE).fit(X[:5000], y[:5000])
+        model = BSGDRegressor("pinball", quantile=wanted, average="post", **MACHINE).fit(X[:5000], y[:5000])
         predicted = model.predict(X[5000:])
         assert predicted.shape == (1000, 3)
         below = (y[5000:, None] <= predicted).mean(axis=0)
@@ -77,7 +77,7 @@ class TestQuantiles:
     def test_they_do_not_cross_on_demand(self, waves):
         X, y = waves
         wanted = [0.52, 0.48, 0.5]  # so near to each other that some are in the wrong order
-        model = BSGDRegressor("quantile", quantiles=wanted, **MACHINE).fit(X, y)
+        model = BSGDRegressor("pinball", quantile=wanted, **MACHINE).fit(X, y)
         crossing = model.predict(X)
         assert (np.diff(crossing[:, [1, 2, 0]], axis=1) < 0).any()
         model.set_params(non_crossing=True)
@@ -87,12 +87,12 @@ class TestQuantiles:
 
     def test_one_has_no_columns_unless_asked_for_in_a_list(self, waves):
         X, y = waves
-        assert BSGDRegressor("quantile", quantiles=0.9, **MACHINE).fit(X[:300], y[:300]).predict(X).shape == (6000,)
-        assert BSGDRegressor("quantile", quantiles=[0.9], **MACHINE).fit(X[:300], y[:300]).predict(X).shape == (6000, 1)
+        assert BSGDRegressor("pinball", quantile=0.9, **MACHINE).fit(X[:300], y[:300]).predict(X).shape == (6000,)
+        assert BSGDRegressor("pinball", quantile=[0.9], **MACHINE).fit(X[:300], y[:300]).predict(X).shape == (6000, 1)
 
     def test_the_first_guess_is_the_quantile_of_the_targets(self):
         X, y = np.zeros((100, 1)), np.arange(100.0)
-        model = BSGDRegressor("quantile", quantiles=[0.25, 0.75], eta0=1e-9, alpha=1e-3, **MACHINE).fit(X, y)
+        model = BSGDRegressor("pinball", quantile=[0.25, 0.75], eta0=1e-9, alpha=1e-3, **MACHINE).fit(X, y)
         np.testing.assert_allclose(model.intercept_, [24, 74], atol=1)
 
 
@@ -180,7 +180,7 @@ class TestExports:
     @pytest.fixture
     def model(self, waves):
         X, y = waves
-        return BSGDRegressor("quantile", quantiles=[0.1, 0.9], **MACHINE).fit(X + 100, 50 * y)
+        return BSGDRegressor("pinball", quantile=[0.1, 0.9], **MACHINE).fit(X + 100, 50 * y)
 
     def test_plain_numbers(self, model, waves):
         X, _ = waves
@@ -201,9 +201,9 @@ class TestExports:
         with pytest.raises(ValueError, match="LIBSVM has regressions with one output"):
             to_libsvm(model, tmp_path / "model.txt")
         X, y = waves
-        options = {"quantiles": [0.1, 0.9], "non_crossing": True}
+        options = {"quantile": [0.1, 0.9], "non_crossing": True}
         with pytest.raises(ValueError, match="Sorted quantiles cannot be exported"):
-            plain_model(BSGDRegressor("quantile", **options, **MACHINE).fit(X[:300], y[:300]))
+            plain_model(BSGDRegressor("pinball", **options, **MACHINE).fit(X[:300], y[:300]))
 
 
 @pytest.mark.parametrize(
@@ -211,9 +211,9 @@ class TestExports:
     [
         ({"loss": "hinge"}, "loss='hinge' is not one of 'epsilon_insensitive'"),
         ({"learner": "perceptron"}, "learner='perceptron' is not one of 'norma', 'pegasos'"),
-        ({"quantiles": 1.0}, "quantiles"),
-        ({"quantiles": []}, "quantiles"),
-        ({"quantiles": "high"}, "quantiles"),
+        ({"quantile": 1.0}, "quantile"),
+        ({"quantile": []}, "quantile"),
+        ({"quantile": "high"}, "quantile"),
         ({"epsilon": -1.0}, "epsilon"),
         ({"loss": "huber", "epsilon": 0.0}, "epsilon"),
         ({"standardize": (0.0, 0.0)}, "standardize"),
@@ -236,5 +236,5 @@ def test_refused_targets(waves):
         with pytest.raises(ValueError, match=r"NaN|inconsistent|outputs|None"):
             model.partial_fit(X[:10], bad)
     np.testing.assert_array_equal(model.predict(X), before)
-    with pytest.raises(ValueError, match="loss='quantile' is for one target, but y has 2 columns"):
-        BSGDRegressor("quantile").fit(X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match="loss='pinball' is for one target, but y has 2 columns"):
+        BSGDRegressor("pinball").fit(X, np.column_stack([y, y]))

@@ -37,7 +37,7 @@ def signs_of(model, y):
 
 def primal_and_dual(model, X, y, weights=1.0, C=None):
     """The objectives of the hinge loss on these rows, summed over outputs, from what the model publishes."""
-    C = model.C if C is None else C
+    C = getattr(model, "C_", model.C) if C is None else C
     vectors, primal, dual = model.support_vectors_, 0.0, 0.0
     for alpha, bias, signs in zip(model.dual_coef_, model.intercept_, signs_of(model, y), strict=True):
         size = alpha @ rbf(vectors, vectors, model.gamma_) @ alpha

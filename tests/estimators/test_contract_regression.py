@@ -19,7 +19,7 @@ EXPECTED_FAILURES = {
 }
 ESTIMATORS = [BSGDRegressor(budget=30, average="post")]
 VARIANTS = [
-    BSGDRegressor("quantile", budget=30, max_iter=5),
+    BSGDRegressor("pinball", budget=30, max_iter=5),
     BSGDRegressor("huber", "project", budget=30, learner="pegasos", max_iter=5),
 ]
 

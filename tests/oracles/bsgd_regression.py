@@ -19,7 +19,7 @@ DERIVATIVES = {
     "squared_epsilon_insensitive": lambda r, epsilon, q: np.sign(r) * max(abs(r) - epsilon, 0.0),
     "huber": lambda r, epsilon, q: r / epsilon if abs(r) <= epsilon else np.sign(r),
     "squared": lambda r, epsilon, q: r,
-    "quantile": lambda r, epsilon, q: q if r > 0 else q - 1.0 if r < 0 else 0.0,
+    "pinball": lambda r, epsilon, q: q if r > 0 else q - 1.0 if r < 0 else 0.0,
 }
 NO_STEP = 1e-12  # shorter ones are rounding errors
 

@@ -132,7 +132,7 @@ class TestRegressor:
             each.partial_fit(X[60:], X[60:, 0])
         assert same_file(model, copy, tmp_path)
 
-    @pytest.mark.parametrize("options", [{}, {"loss": "quantile", "quantiles": [0.1, 0.9]}], ids=["one", "several"])
+    @pytest.mark.parametrize("options", [{}, {"loss": "pinball", "quantile": [0.1, 0.9]}], ids=["one", "several"])
     def test_a_budgeted_one_goes_on(self, options, tmp_path):
         X, _ = blobs(100, 3, 2, seed=2)
         model = BSGDRegressor(budget=10, gamma=0.3, random_state=0, **options).partial_fit(X[:60], 100 * X[:60, 0])

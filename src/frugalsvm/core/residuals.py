@@ -11,7 +11,7 @@ epsilon_insensitive           epsilon  steep   -1        1
 squared_epsilon_insensitive   epsilon  1       none      none
 huber                         0        1/eps   -1        1
 squared                       0        1       none      none
-quantile (pinball)            0        steep   -(1 - q)  q
+pinball (of a quantile q)     0        steep   -(1 - q)  q
 ============================= ======== ======= ========= =====
 
 so that one piece of machine code learns all of them. "Steep" and "none" are numbers beyond all residuals.
@@ -90,7 +90,7 @@ LOSSES = {
     "squared_epsilon_insensitive": _squared_insensitive,
     "huber": _huber,
     "squared": _squared,
-    "quantile": _pinball,
+    "pinball": _pinball,
 }
 
 

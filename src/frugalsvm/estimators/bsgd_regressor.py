@@ -25,7 +25,7 @@ from frugalsvm.persist.values import IS_BOOL, integer, is_positive, part
 __all__ = ["BSGDRegressor"]
 
 _LEARNERS = ("norma", "pegasos")
-_QUANTILE, _QUANTILE_PASSES = "quantile", 4
+_PINBALL, _PINBALL_PASSES = "pinball", 4
 # epsilon="auto", in standard deviations of the noise: half of one is about the best for normal noise (Smola et al.
 # 1998); Huber's constant costs 5 % where there are no outliers (Huber 1964).
 _EPSILON_OF_NOISE, _HUBER_OF_NOISE = 0.5, 1.345
@@ -35,7 +35,7 @@ _USUAL_NOISE = 0.3  # of standardized targets, where rows are too few to tell
 def _is_sound(model):
     n_outputs = model._expansion.n_outputs
     right = len(model._targets.center) == n_outputs and has_room_to_learn(model)
-    n_quantiles = len(model._quantiles) if model.loss == _QUANTILE else n_outputs
+    n_quantiles = len(model._quantiles) if model.loss == _PINBALL else n_outputs
     return right and n_quantiles == n_outputs and expansion_is_sound(model, n_outputs)
 
 
@@ -56,9 +56,9 @@ class BSGDRegressor(RegressorMixin, BudgetedSGD):
 
     Parameters
     ----------
-    loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "huber", "squared", "quantile"}, \
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "huber", "squared", "pinball"}, \
 default="epsilon_insensitive"
-        What errors cost. "quantile" is the pinball loss: predictions are the ``quantiles`` of the target.
+        What errors cost. With "pinball", predictions are a ``quantile`` of the target, or several.
     maintenance : {"merge", "project", "remove"}, default="merge"
         What is done with the smallest support vector when there is one too many: merge it with its best partner
         (RBF kernel only; time linear in the budget), project it on all others (quadratic), or remove it (linear,
@@ -69,8 +69,8 @@ default="epsilon_insensitive"
         Errors up to this cost nothing, for the first two losses; errors beyond this cost in proportion, for "huber". In
         units of the target. "auto" is half the standard deviation of the noise, or 1.345 of them for "huber", as the
         first rows tell, see :ref:`first-rows`; the others take no notice.
-    quantiles : float or sequence of float, default=0.5
-        For ``loss="quantile"``: one, or several at once on shared support vectors; then predictions have a column each.
+    quantile : float or sequence of float, default=0.5
+        For ``loss="pinball"``: one, or several at once on shared support vectors; then predictions have a column each.
     non_crossing : bool, default=False
         Whether to sort the predicted quantiles of each row. They are learned side by side, and may be in the wrong
         order where rows are few; sorted ones are never farther from the truth (Chernozhukov et al. 2010).
@@ -159,7 +159,7 @@ default="epsilon_insensitive"
     >>> model = BSGDRegressor(budget=100, gamma=0.5, average="post", random_state=0).fit(X[:15_000], y[:15_000])
     >>> model.score(X[15_000:], y[15_000:]) > 0.98
     True
-    >>> model.set_params(loss="quantile", quantiles=[0.05, 0.95], non_crossing=True).fit(X[:15_000], y[:15_000])
+    >>> model.set_params(loss="pinball", quantile=[0.05, 0.95], non_crossing=True).fit(X[:15_000], y[:15_000])
     BSGDRegressor(...)
     >>> low, high = model.predict(X[15_000:]).T
     >>> 0.85 < np.mean((low <= y[15_000:]) & (y[15_000:] <= high)) < 0.95
@@ -183,7 +183,7 @@ default="epsilon_insensitive"
         budget=500,
         *,
         epsilon="auto",
-        quantiles=0.5,
+        quantile=0.5,
         non_crossing=False,
         learner="norma",
         alpha=1e-6,
@@ -206,7 +206,7 @@ default="epsilon_insensitive"
         self.maintenance = maintenance
         self.budget = budget
         self.epsilon = epsilon
-        self.quantiles = quantiles
+        self.quantile = quantile
         self.non_crossing = non_crossing
         self.learner = learner
         self.alpha = alpha
@@ -227,7 +227,7 @@ default="epsilon_insensitive"
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self.loss != _QUANTILE
+        tags.target_tags.multi_output = self.loss != _PINBALL
         return tags
 
     # --- parameters ---------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ default="epsilon_insensitive"
             check_positive("epsilon", self.epsilon, zero=self.loss != "huber")
         quantiles = self._quantiles
         if quantiles.ndim != 1 or not len(quantiles) or not ((quantiles > 0) & (quantiles < 1)).all():
-            raise ParameterError("quantiles", self.quantiles, "a number between 0 and 1, or several")
+            raise ParameterError("quantile", self.quantile, "a number between 0 and 1, or several")
         self._check_standardize()
         self._check_machine()
 
@@ -254,7 +254,7 @@ default="epsilon_insensitive"
     @property
     def _quantiles(self):
         try:
-            return np.atleast_1d(np.asarray(self.quantiles, np.float64))
+            return np.atleast_1d(np.asarray(self.quantile, np.float64))
         except (TypeError, ValueError):
             return np.empty(0)
 
@@ -274,7 +274,7 @@ default="epsilon_insensitive"
 
     def _loss(self):
         n_outputs = self._expansion.n_outputs
-        quantiles = self._quantiles if self.loss == _QUANTILE else np.full(n_outputs, 0.5)
+        quantiles = self._quantiles if self.loss == _PINBALL else np.full(n_outputs, 0.5)
         return loss_of_residuals(self.loss, self._epsilons, quantiles)
 
     # --- learning -----------------------------------------------------------------------------------------
@@ -332,7 +332,7 @@ default="epsilon_insensitive"
         """Coefficients of the support vectors as they are, near the optimum."""
         rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
         with self._products_with(len(self._expansion.rows)):
-            n_passes = _QUANTILE_PASSES if self.loss == _QUANTILE else 1
+            n_passes = _PINBALL_PASSES if self.loss == _PINBALL else 1
             found = refitted(self._kernel, self._loss(), self._expansion, X, targets, weights, rng, n_passes)
         self._expansion = with_coefficients(self._expansion, found)
         self.n_iter_ += 1
@@ -370,11 +370,11 @@ default="epsilon_insensitive"
         X = self._new_rows(X, None) if reset else self._known_rows(X, self._dtype)
         targets, in_columns = checked_targets(type(self).__name__, y, X)
         n_targets = targets.shape[1]
-        if self.loss == _QUANTILE:
+        if self.loss == _PINBALL:
             if n_targets > 1:
-                raise ValueError(f"loss='quantile' is for one target, but y has {n_targets} columns.")
-            in_columns = np.ndim(self.quantiles) == 1
-        n_outputs = len(self._quantiles) if self.loss == _QUANTILE else n_targets
+                raise ValueError(f"loss='pinball' is for one target, but y has {n_targets} columns.")
+            in_columns = np.ndim(self.quantile) == 1
+        n_outputs = len(self._quantiles) if self.loss == _PINBALL else n_targets
         if reset:
             self._in_columns = bool(in_columns)
         elif n_outputs != self._expansion.n_outputs:
@@ -392,7 +392,7 @@ default="epsilon_insensitive"
         return self._with_origin(X, whole=whole)
 
     def _target_scale(self, targets, weights):
-        quantiles = self._quantiles if self.loss == _QUANTILE else None
+        quantiles = self._quantiles if self.loss == _PINBALL else None
         if self.standardize is True:
             return scale_of(targets, weights, quantiles)
         center, spread = (0.0, 1.0) if self.standardize is False else self.standardize
@@ -419,7 +419,7 @@ default="epsilon_insensitive"
     @property
     def sorts_predictions(self) -> bool:
         """Whether predicted quantiles are sorted after the kernel expansion."""
-        return bool(self.non_crossing) and self.loss == _QUANTILE and len(self._quantiles) > 1
+        return bool(self.non_crossing) and self.loss == _PINBALL and len(self._quantiles) > 1
 
     def predict(self, X):
         """Predicted values of the rows of ``X``: one column for each target or quantile, where they are several."""
