@@ -29,7 +29,7 @@ def test_missing_values_are_filled_and_indicated(tmp_path):
     X, y = rng.normal(size=(500, 2)), rng.random(500) < 0.5
     X[rng.random(500) < np.where(y, 0.9, 0.1), 1] = np.nan  # that it is missing says all there is to say
     model = AutoSVC(**QUICK).fit(X[:300], y[:300])
-    assert "Missing values in 1 columns were filled with the median" in model.report()
+    assert "Missing values in 1 column were filled with the median" in model.report()
     assert model.score(X[300:], y[300:]) > 0.8
     save(model, tmp_path / "model.frugal")
     assert np.array_equal(load(tmp_path / "model.frugal").predict_proba(X), model.predict_proba(X))

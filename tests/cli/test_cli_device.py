@@ -82,7 +82,7 @@ class TestTrain:
             assert "validation_accuracy" not in told
             estimator = frugalsvm.load(output).estimator_
             assert estimator.gamma_ == 8
-            assert (estimator.C, estimator.alpha) == ((5, None) if strength[0] == "--C" else (1.0, 1e-5))
+            assert (estimator.C, estimator.alpha) == ((5, None) if strength[0] == "--C" else ("auto", 1e-5))
 
     def test_text_calibration_and_words(self, folder, tmp_path):
         output = tmp_path / "model.frugal"

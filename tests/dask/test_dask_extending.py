@@ -12,7 +12,7 @@ distributed = pytest.importorskip("distributed")
 import dask.array as da  # noqa: E402
 
 from frugalsvm.budgeted.maintenance import POLICIES  # noqa: E402
-from frugalsvm.budgeted.model_averaging import _kernel_matrix  # noqa: E402
+from frugalsvm.core.blocks import kernel_matrix  # noqa: E402
 from frugalsvm.core.kernels import KERNELS, Linear, Poly  # noqa: E402
 from frugalsvm.dask import DaskBSGDClassifier  # noqa: E402
 from frugalsvm.dask._cluster import Cluster  # noqa: E402
@@ -89,6 +89,6 @@ def test_parts_that_were_typed_in_are_not_on_workers(workers):
 def test_kernel_values_between_models(cauchy):
     A, B = np.random.default_rng(0).normal(size=(2, 4, 3))
     squared_distances = ((A[:, None] - B[None]) ** 2).sum(axis=2)
-    np.testing.assert_allclose(_kernel_matrix(cauchy(0.5), A, B), 1.0 / (1.0 + 0.5 * squared_distances), rtol=1e-12)
-    np.testing.assert_allclose(_kernel_matrix(Poly(0.5, 1.0, 3), A, B), (0.5 * A @ B.T + 1.0) ** 3, rtol=1e-12)
-    np.testing.assert_allclose(_kernel_matrix(Linear(), A, B), A @ B.T, rtol=1e-12)
+    np.testing.assert_allclose(kernel_matrix(cauchy(0.5), A, B), 1.0 / (1.0 + 0.5 * squared_distances), rtol=1e-12)
+    np.testing.assert_allclose(kernel_matrix(Poly(0.5, 1.0, 3), A, B), (0.5 * A @ B.T + 1.0) ** 3, rtol=1e-12)
+    np.testing.assert_allclose(kernel_matrix(Linear(), A, B), A @ B.T, rtol=1e-12)

@@ -23,7 +23,7 @@ def rows(n=700, n_features=12, n_classes=2, dtype=np.float64):
 def small_blocks(monkeypatch, arrays):
     """On NumPy as well, which no estimator asks for by name."""
     monkeypatch.setattr(blocks, "BLOCK_ROWS", 32)
-    monkeypatch.setattr("frugalsvm.estimators.bsgd.arrays_on", lambda device: arrays if device == "here" else NoDevice)
+    monkeypatch.setattr("frugalsvm.estimators._bsgd.arrays_on", lambda device: arrays if device == "here" else NoDevice)
 
 
 class NoDevice:

@@ -37,7 +37,7 @@ FAMILIES = {
     "lasvm": lambda kernel: LASVMClassifier(kernel=kernel, gamma=GAMMA),
     "tracking": lambda kernel: TrackingSVC(kernel=kernel, gamma=GAMMA),
     "incremental": lambda kernel: IncrementalSVC(kernel=kernel, gamma=GAMMA),
-    "asset": lambda kernel: ASSETClassifier(n_components=60, kernel=kernel, gamma=GAMMA),
+    "asset": lambda kernel: ASSETClassifier(n_components=60, kernel=kernel, gamma=GAMMA, C=1.0),
     "tvm": lambda kernel: TVMClassifier(budget=40, kernel=kernel, gamma=GAMMA),
 }
 FAST = {("remove", "laplacian"), ("bpa", "matern12"), ("lasvm", "laplacian"), *(("asset", name) for name in NAMES)}
@@ -146,7 +146,7 @@ def test_default_gamma_goes_with_the_unit_of_the_features(table, name):
     X, y = table
     scores = []
     for factor in (1.0, 2.0**-10, 2.0**10):
-        model = ASSETClassifier(n_components=60, kernel=name, random_state=0).fit(factor * X, y)
+        model = ASSETClassifier(n_components=60, kernel=name, gamma="scale", C=1.0, random_state=0).fit(factor * X, y)
         expected = 1.0 / X.std(axis=0).sum() if name == "laplacian" else 1.0 / X.var(axis=0).sum()
         unit = factor if name == "laplacian" else factor**2
         assert model.gamma_ * unit == pytest.approx(expected, rel=1e-9)
@@ -211,7 +211,7 @@ def test_far_from_zero(table, name):
     """Kernels of differences do not change when all rows move."""
     X, y = table
     near, far = (
-        ASSETClassifier(n_components=60, kernel=name, gamma=GAMMA, random_state=0).fit(X + shift, y)
+        ASSETClassifier(n_components=60, kernel=name, gamma=GAMMA, C=1.0, random_state=0).fit(X + shift, y)
         for shift in (0.0, 2.0**20)
     )
     np.testing.assert_allclose(far.decision_function(X + 2.0**20), near.decision_function(X), atol=2e-2)

@@ -12,6 +12,7 @@ from frugalsvm import (
     ASSETRegressor,
     BPAClassifier,
     BSGDClassifier,
+    BSGDOneClassSVM,
     BSGDRegressor,
     BudgetedPerceptron,
     IncrementalSVC,
@@ -34,6 +35,7 @@ MODELS = [
     ASSETClassifier(n_components=16, **SEED),
     ASSETRegressor(n_components=16, **SEED),
     BSGDRegressor(budget=10, **SEED),
+    BSGDOneClassSVM(budget=10, **SEED),
     StreamTuner(BSGDClassifier(budget=10, **SEED), {"alpha": [1e-4, 1e-2]}, random_state=0),
 ]
 

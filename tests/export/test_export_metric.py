@@ -77,7 +77,7 @@ def test_rows_that_have_moved_away_from_the_center(name, tmp_path):
 def test_behind_a_scaler_that_clips_and_fills(name, soft, tmp_path):
     X, y = new_rows(shift=20.0)
     X = X * np.array([1.0, 10.0, 0.1, 3.0])
-    estimator = ASSETClassifier(n_components=30, metric=METRICS[name], random_state=0)
+    estimator = ASSETClassifier(n_components=30, metric=METRICS[name], gamma="scale", C=1.0, random_state=0)
     scaler = StreamingScaler(clip=2.0, soft_clip=soft)
     model = StreamPipeline(estimator, scale=scaler, warmup_rows=100, impute="mean").fit(X, y)
     X = np.float32(X).astype(float)
