@@ -132,6 +132,9 @@ class StreamPipeline(LearningPipeline):
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         tags.target_tags, tags.input_tags = inner.target_tags, inner.input_tags
         tags.input_tags.allow_nan = self.impute is not None
+        tags.target_tags.multi_output = False  # whatever the estimator takes: targets are one column here
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = False
         return tags
 
     # --- learning ------------------------------------------------------------------------------------------
