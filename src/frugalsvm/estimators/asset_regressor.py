@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._asset_saved import LOW_RANK
+from frugalsvm.estimators._quantiles import PINBALL, PredictsQuantiles
 from frugalsvm.estimators._targets import checked_targets, checked_weights
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_positive
@@ -17,16 +18,14 @@ from frugalsvm.persist.values import IS_BOOL, integer
 
 __all__ = ["ASSETRegressor"]
 
-_PINBALL = "pinball"
-
 
 def _is_sound(model):
     """Whether outputs are what the parameters say: losses of quantiles have as many."""
-    n_outputs = len(model._quantiles) if model.loss == _PINBALL else model._n_targets
+    n_outputs = len(model._quantiles) if model.loss == PINBALL else model._n_targets
     return len(model._weights) == n_outputs and (n_outputs == 1 or model._in_columns)
 
 
-class ASSETRegressor(RegressorMixin, LowRankMachine):
+class ASSETRegressor(PredictsQuantiles, RegressorMixin, LowRankMachine):
     """Low-rank kernel regression, in batch or as a stream: support vector regression, least squares, quantiles.
 
     The same features and solvers as `ASSETClassifier`, for targets that are numbers. Several targets (``y`` with
@@ -266,27 +265,18 @@ default="epsilon_insensitive"
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self.loss != _PINBALL
+        tags.target_tags.multi_output = self.loss != PINBALL
         return tags
 
     def _check_params(self):
         super()._check_params()
         check_positive("epsilon", self.epsilon, zero=self.loss != "huber")
-        quantiles = self._quantiles
-        if self.loss == _PINBALL and not (len(quantiles) and ((quantiles > 0) & (quantiles < 1)).all()):
+        if self.loss == PINBALL and not self._has_quantiles:
             raise ParameterError("quantile", self.quantile, "between 0 and 1, or a sequence of such numbers")
-
-    @property
-    def _quantiles(self):
-        try:
-            quantiles = np.atleast_1d(np.asarray(self.quantile, np.float64))
-        except (TypeError, ValueError):
-            quantiles = np.empty(0)
-        return quantiles if quantiles.ndim == 1 else np.empty(0)
 
     def new_loss(self):
         """The loss of all outputs."""
-        return Pinball(self._quantiles) if self.loss == _PINBALL else super().new_loss()
+        return Pinball(self._quantiles) if self.loss == PINBALL else super().new_loss()
 
     # --- targets --------------------------------------------------------------------------------------------
 
@@ -300,7 +290,7 @@ default="epsilon_insensitive"
     def _outputs(self, y, sample_weight, X, *, reset):
         targets, in_columns = checked_targets(type(self).__name__, y, X)
         targets = np.ascontiguousarray(targets.T, np.float32)
-        if self.loss == _PINBALL:
+        if self.loss == PINBALL:
             if len(targets) > 1:
                 raise ValueError(f"loss='pinball' is for one target, but y has {len(targets)} columns.")
             targets, in_columns = np.repeat(targets, len(self._quantiles), axis=0), np.ndim(self.quantile) == 1
@@ -327,7 +317,7 @@ default="epsilon_insensitive"
         return spread(targets, weights)
 
     def _quality(self, scores, targets, weights):
-        loss = self.new_loss() if self.loss == _PINBALL else Squared()
+        loss = self.new_loss() if self.loss == PINBALL else Squared()
         return explained(loss, scores, targets, weights)
 
     # --- learning and predictions ---------------------------------------------------------------------------
@@ -352,11 +342,6 @@ default="epsilon_insensitive"
             self._learn_next(attempt, X, targets, weights, first=first)
         return self
 
-    @property
-    def sorts_predictions(self) -> bool:
-        """Whether predicted quantiles are sorted after the kernel expansion."""
-        return bool(self.non_crossing) and self.loss == _PINBALL and len(self._quantiles) > 1
-
     def predict(self, X, *, device=None):
         """Predicted values of the rows of ``X``: one column for each target or quantile, where they are several.
 
@@ -364,16 +349,14 @@ default="epsilon_insensitive"
         """
         check_is_fitted(self)
         values = self._output(X, None if device is None else arrays_on(device))
-        if self.sorts_predictions:
-            values[:, np.argsort(self._quantiles, kind="stable")] = np.sort(values, axis=1)
-        return values if self._in_columns else values[:, 0]
+        return self._predictions(values)
 
     def score(self, X, y, sample_weight=None):
         """R^2, in the mean over targets; with quantiles D^2, the share of the pinball loss that the model saves.
 
         1 is best, and 0 is what the mean, or the quantile, of ``y`` gets.
         """
-        if self.loss != _PINBALL:
+        if self.loss != PINBALL:
             return super().score(X, y, sample_weight)
         predicted = self.predict(X)
         predicted = predicted.reshape(len(predicted), -1)

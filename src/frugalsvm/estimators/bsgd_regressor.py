@@ -13,6 +13,7 @@ from frugalsvm.core.residuals import LOSSES, loss_of_residuals
 from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
 from frugalsvm.estimators._progress import begin_callbacks, check_verbose, end_callbacks, following, with_callbacks
+from frugalsvm.estimators._quantiles import PINBALL, PredictsQuantiles
 from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
 from frugalsvm.estimators._targets import TargetScale, checked_targets, checked_weights, scale_of
 from frugalsvm.estimators._unchanged import unchanged_on_error
@@ -25,7 +26,7 @@ from frugalsvm.persist.values import IS_BOOL, integer, is_positive, part
 __all__ = ["BSGDRegressor"]
 
 _LEARNERS = ("norma", "pegasos")
-_PINBALL, _PINBALL_PASSES = "pinball", 4
+_PINBALL_PASSES = 4
 # epsilon="auto", in standard deviations of the noise: half of one is about the best for normal noise (Smola et al.
 # 1998); Huber's constant costs 5 % where there are no outliers (Huber 1964).
 _EPSILON_OF_NOISE, _HUBER_OF_NOISE = 0.5, 1.345
@@ -35,7 +36,7 @@ _USUAL_NOISE = 0.3  # of standardized targets, where rows are too few to tell
 def _is_sound(model):
     n_outputs = model._expansion.n_outputs
     right = len(model._targets.center) == n_outputs and has_room_to_learn(model)
-    n_quantiles = len(model._quantiles) if model.loss == _PINBALL else n_outputs
+    n_quantiles = len(model._quantiles) if model.loss == PINBALL else n_outputs
     return right and n_quantiles == n_outputs and expansion_is_sound(model, n_outputs)
 
 
@@ -43,7 +44,7 @@ def _prediction_state(model):
     return {**prediction_state(model), "_targets": model._targets.without_spread, "_in_columns": model._in_columns}
 
 
-class BSGDRegressor(RegressorMixin, BudgetedSGD):
+class BSGDRegressor(PredictsQuantiles, RegressorMixin, BudgetedSGD):
     """Kernel regression by stochastic gradient descent with a fixed number of support vectors.
 
     Reads examples one at a time, in one pass or several, and keeps at most ``budget`` support vectors: time per
@@ -227,7 +228,7 @@ default="epsilon_insensitive"
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self.loss != _PINBALL
+        tags.target_tags.multi_output = self.loss != PINBALL
         return tags
 
     # --- parameters ---------------------------------------------------------------------------------------
@@ -237,8 +238,7 @@ default="epsilon_insensitive"
         check_choice("learner", self.learner, _LEARNERS)
         if not is_auto(self.epsilon):
             check_positive("epsilon", self.epsilon, zero=self.loss != "huber")
-        quantiles = self._quantiles
-        if quantiles.ndim != 1 or not len(quantiles) or not ((quantiles > 0) & (quantiles < 1)).all():
+        if not self._has_quantiles:
             raise ParameterError("quantile", self.quantile, "a number between 0 and 1, or several")
         self._check_standardize()
         self._check_machine()
@@ -250,13 +250,6 @@ default="epsilon_insensitive"
         if not (isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(x, numbers.Real) for x in pair)):
             raise ParameterError("standardize", pair, "True, False, or a pair of a center and a spread")
         check_positive("standardize[1]", pair[1])
-
-    @property
-    def _quantiles(self):
-        try:
-            return np.atleast_1d(np.asarray(self.quantile, np.float64))
-        except (TypeError, ValueError):
-            return np.empty(0)
 
     def _take_strength(self, choice, n_rows):
         """Keep what the first rows tell of the noise."""
@@ -274,7 +267,7 @@ default="epsilon_insensitive"
 
     def _loss(self):
         n_outputs = self._expansion.n_outputs
-        quantiles = self._quantiles if self.loss == _PINBALL else np.full(n_outputs, 0.5)
+        quantiles = self._quantiles if self.loss == PINBALL else np.full(n_outputs, 0.5)
         return loss_of_residuals(self.loss, self._epsilons, quantiles)
 
     # --- learning -----------------------------------------------------------------------------------------
@@ -332,7 +325,7 @@ default="epsilon_insensitive"
         """Coefficients of the support vectors as they are, near the optimum."""
         rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
         with self._products_with(len(self._expansion.rows)):
-            n_passes = _PINBALL_PASSES if self.loss == _PINBALL else 1
+            n_passes = _PINBALL_PASSES if self.loss == PINBALL else 1
             found = refitted(self._kernel, self._loss(), self._expansion, X, targets, weights, rng, n_passes)
         self._expansion = with_coefficients(self._expansion, found)
         self.n_iter_ += 1
@@ -370,11 +363,11 @@ default="epsilon_insensitive"
         X = self._new_rows(X, None) if reset else self._known_rows(X, self._dtype)
         targets, in_columns = checked_targets(type(self).__name__, y, X)
         n_targets = targets.shape[1]
-        if self.loss == _PINBALL:
+        if self.loss == PINBALL:
             if n_targets > 1:
                 raise ValueError(f"loss='pinball' is for one target, but y has {n_targets} columns.")
             in_columns = np.ndim(self.quantile) == 1
-        n_outputs = len(self._quantiles) if self.loss == _PINBALL else n_targets
+        n_outputs = len(self._quantiles) if self.loss == PINBALL else n_targets
         if reset:
             self._in_columns = bool(in_columns)
         elif n_outputs != self._expansion.n_outputs:
@@ -392,7 +385,7 @@ default="epsilon_insensitive"
         return self._with_origin(X, whole=whole)
 
     def _target_scale(self, targets, weights):
-        quantiles = self._quantiles if self.loss == _PINBALL else None
+        quantiles = self._quantiles if self.loss == PINBALL else None
         if self.standardize is True:
             return scale_of(targets, weights, quantiles)
         center, spread = (0.0, 1.0) if self.standardize is False else self.standardize
@@ -416,14 +409,6 @@ default="epsilon_insensitive"
         check_is_fitted(self)
         return self._epsilons * self._targets.spread
 
-    @property
-    def sorts_predictions(self) -> bool:
-        """Whether predicted quantiles are sorted after the kernel expansion."""
-        return bool(self.non_crossing) and self.loss == _PINBALL and len(self._quantiles) > 1
-
     def predict(self, X):
         """Predicted values of the rows of ``X``: one column for each target or quantile, where they are several."""
-        values = self._scores(X)
-        if self.sorts_predictions:
-            values[:, np.argsort(self._quantiles, kind="stable")] = np.sort(values, axis=1)
-        return values if self._in_columns else values[:, 0]
+        return self._predictions(self._scores(X))

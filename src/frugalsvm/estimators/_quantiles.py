@@ -1,0 +1,44 @@
+"""Quantiles of regressors: the parameter ``quantile``, and predictions that do not cross."""
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["PINBALL", "PredictsQuantiles"]
+
+PINBALL = "pinball"  # the loss of quantiles
+
+
+class PredictsQuantiles:
+    """For regressors with the parameters ``loss``, ``quantile`` and ``non_crossing``."""
+
+    loss: str
+    quantile: Any
+    non_crossing: bool
+    _in_columns: bool
+
+    @property
+    def _quantiles(self) -> np.ndarray:
+        """The quantiles; none where the parameter is neither a number nor a sequence of numbers."""
+        try:
+            quantiles = np.atleast_1d(np.asarray(self.quantile, np.float64))
+        except (TypeError, ValueError):
+            return np.empty(0)
+        return quantiles if quantiles.ndim == 1 else np.empty(0)
+
+    @property
+    def _has_quantiles(self) -> bool:
+        """Whether there are some, all between 0 and 1."""
+        quantiles = self._quantiles
+        return bool(len(quantiles) and ((quantiles > 0) & (quantiles < 1)).all())
+
+    @property
+    def sorts_predictions(self) -> bool:
+        """Whether predicted quantiles are sorted after the kernel expansion."""
+        return bool(self.non_crossing) and self.loss == PINBALL and len(self._quantiles) > 1
+
+    def _predictions(self, values: np.ndarray) -> np.ndarray:
+        """Predictions from the values of all outputs, which are overwritten."""
+        if self.sorts_predictions:
+            values[:, np.argsort(self._quantiles, kind="stable")] = np.sort(values, axis=1)
+        return values if self._in_columns else values[:, 0]
