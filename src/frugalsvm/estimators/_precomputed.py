@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm.core.kernels import KERNELS, Precomputed
 from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators._validation import check_choice, validated_rows
+from frugalsvm.lowrank.own_kernel import is_symmetric
 
 __all__ = ["PrecomputedKernel"]
 
 _NAME = "precomputed"
-_ASYMMETRY = 1e-4  # relative to the largest value
 
 
 class PrecomputedKernel:
@@ -57,7 +57,7 @@ class PrecomputedKernel:
                 f"kernel='precomputed' learns from the kernel values of all rows with all rows, but X has {n_rows} "
                 f"rows and {n_columns} columns."
             )
-        if np.abs(values - values.T).max(initial=0.0) > _ASYMMETRY * np.abs(values).max(initial=0.0):
+        if not is_symmetric(values):
             raise ValueError("X is not symmetric: with kernel='precomputed', X[i, j] must be X[j, i].")
         self._given_values = values  # until the kernel is made
         return np.arange(n_rows, dtype=np.float64)[:, None]

@@ -8,9 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["OwnKernel"]
+__all__ = ["OwnKernel", "is_symmetric"]
 
 _ASYMMETRY = 1e-4  # relative to the largest value
+
+
+def is_symmetric(values: np.ndarray) -> bool:
+    """Whether a square matrix is its transpose, up to rounding."""
+    largest = np.abs(values).max(initial=0.0)
+    return bool(np.abs(values - values.T).max(initial=0.0) <= _ASYMMETRY * largest)
 
 
 class OwnKernel(NamedTuple):
@@ -23,8 +29,8 @@ class OwnKernel(NamedTuple):
         values = np.asarray(self.function(A, B))
         if values.shape != (A.shape[0], len(B)) or values.dtype.kind not in "biuf":
             raise ValueError(
-                f"The kernel function must return numbers of shape ({A.shape[0]}, {len(B)}) for so many rows, "
-                f"but returned {values.dtype} of shape {values.shape}."
+                f"The kernel function must return numbers of shape ({A.shape[0]}, {len(B)}) for blocks of that "
+                f"many rows, but returned {values.dtype} of shape {values.shape}."
             )
         if not np.isfinite(values).all():
             raise ValueError("The kernel function returned NaN or infinity.")
@@ -33,6 +39,6 @@ class OwnKernel(NamedTuple):
     def matrix(self, rows: np.ndarray) -> np.ndarray:
         """Kernel values of rows with each other, in float64."""
         values = self.block(rows, rows).astype(np.float64)
-        if np.abs(values - values.T).max(initial=0.0) > _ASYMMETRY * np.abs(values).max(initial=0.0):
+        if not is_symmetric(values):
             raise ValueError("The kernel function is not symmetric: K(a, b) must be K(b, a).")
         return (values + values.T) / 2.0
