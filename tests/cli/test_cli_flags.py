@@ -7,6 +7,7 @@ import pytest
 import typer.main
 from typer.testing import CliRunner
 
+from frugalsvm.cli import catalogue
 from frugalsvm.cli.app import app
 from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, CATALOGUE, L1_KERNELS
 from frugalsvm.cli.flag_rules import DRIVERS, TABLE, applies, flag_named, has_driver, refusal
@@ -185,6 +186,14 @@ def test_tune_writes_what_train_takes(tmp_path):
         assert ("budget" in told["best"]) == (algorithm == "perceptron")
         assert invoke("train", data, "--config", best, "-o", tmp_path / "m.frugal", "-q").exit_code == 0
     assert invoke("tune", data, "-a", "lasvm", "--budget", 20).exit_code == 2
+
+
+def test_kernels_of_the_command_line_are_those_of_the_registry():
+    assert sorted(catalogue.KERNELS) == sorted(KERNELS)
+    assert {name for name, kernel in KERNELS.items() if "gamma" not in kernel._fields} == set(catalogue.WITHOUT_GAMMA)
+    unscaled = {name for name in KERNELS if catalogue.scale_for(name, "auto") == "no"}
+    assert {name for name, kernel in KERNELS.items() if offers(kernel, "nonnegative")} <= unscaled
+    assert {catalogue.scale_for(name, "yes") for name in KERNELS} == {"yes"}
 
 
 def test_kernels_of_which_no_matrix_changes_the_distances():
