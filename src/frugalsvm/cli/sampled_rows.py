@@ -16,7 +16,7 @@ class Sample(NamedTuple):
 
 
 def sample_rows(batches: Iterable[Batch], n_wanted: int, seed: int) -> Sample:
-    """So many rows, drawn at random, or all if there are not more.
+    """``n_wanted`` rows, drawn at random, or all if there are not more.
 
     Each row draws a number, and those with the smallest ones are kept: the sample does not depend on where batches end.
 

@@ -71,7 +71,7 @@ def tune(
     kernel: Kernel = "rbf",
     metric: Metric = None,
     budget: Annotated[list[int] | None, typer.Option(min=2, help="Budgets to try; repeat the flag.")] = None,
-    rows: Annotated[int, typer.Option(min=100, help="Compare on so many rows, drawn from the whole file.")] = 20_000,
+    rows: Annotated[int, typer.Option(min=100, help="Rows to compare on, drawn from the whole file.")] = 20_000,
     once: Annotated[
         bool, typer.Option("--once", help="Read a file once, as a pipe: candidates learn it side by side.")
     ] = False,

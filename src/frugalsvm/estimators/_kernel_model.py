@@ -213,7 +213,7 @@ class ExpansionModel(KernelEstimator):
     _predictor: Predictor | None = None  # of a model that was saved for prediction, and has no other state
 
     def _products_with(self, n_slots, n_rows=BLOCK_ROWS):
-        """Context in which the products of blocks of rows with so many vectors use the threads that pay."""
+        """Context in which products of blocks of rows with ``n_slots`` vectors use the threads that pay."""
         return blas_threads(self.n_jobs, min(n_rows, BLOCK_ROWS) * self._width * n_slots)
 
     def _order(self, n_rows, random_state):

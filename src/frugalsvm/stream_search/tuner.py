@@ -302,7 +302,7 @@ def _teach(estimator, X, y, weights, classes):
 
 
 def _blocks(n_learned, n_rows):
-    """Parts of so many rows, each an eighth of those learned before it, in whole blocks of learners."""
+    """Parts of a batch, each an eighth of those learned before it, in whole blocks of learners."""
     start, blocks = 0, []
     while start < n_rows:
         n_whole = (n_learned + start) // (_BLOCK_SHARE * LONG_BATCH)
