@@ -133,11 +133,11 @@ def run(parts, source, labels, weights, start, block_rows, expansion, work):
 
 
 @entry
-def ask(experts, kernel, source, expansion, work, parts, out):
-    """The decision values of the first example, as experts have them: for rows that come one by one."""
+def ask(experts, kernel, source, expansion, work):
+    """Leave the decision values of the first example in ``experts.values``: for rows that come one by one."""
     load(source, 0, 1, expansion)
     score_example(kernel, source, 0, expansion, work)
-    combine(experts, work.scores, parts, out)
+    combine(experts, work.scores)
 
 
 def learn(parts, expansion, X, labels, weights=None, order=None, block_rows=None):

@@ -26,11 +26,11 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, entry, generic, larger, smaller
-from frugalsvm._stored import POSITIVE, stored
+from frugalsvm._stored import POSITIVE, stored, within
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.losses import MARGIN, hinge_for, margin_of, update_direction
 from frugalsvm.core.outputs import n_outputs_for, with_classes
-from frugalsvm.core.records import float_record
+from frugalsvm.core.records import as_numbers, float_record, integer_record
 from frugalsvm.core.schedules import clock_of
 
 __all__ = [
@@ -55,13 +55,15 @@ _LEAST_SIZE = 1e-60  # of support vectors, so that they can be divided by
 _LEAST_MARGIN = 1e-300  # only an expert without coefficients has less
 _NEGLIGIBLE = 1e-30  # coefficients that shrink for ever end at zero, not among the subnormal numbers, which are slow
 
+COUNTS = integer_record("n_seen", "n_wrong")  # examples, and those that the vote was wrong about before they were learned
 # What changes of an expert: its part in the vote, its usual absolute margin, what its coefficients have to shrink by
 STANDING = float_record("share", "size", "fade")
 
 
 @stored(
     "experts", kind="loss", ranges={"n_outputs": (1, 2**31)},
-    arrays={"strengths": "d k", "clocks": "d k", "standing": (STANDING, "k"), "n_seen": "i 1"},
+    arrays={"strengths": "d k", "clocks": "d k", "standing": (STANDING, "k"), "counts": (COUNTS, "1"),
+    "parts": "d k", "values": "d v"},
 )  # fmt: skip
 class Experts(NamedTuple):
     """Machines with the same support vectors. The outputs of an expert are side by side."""
@@ -71,24 +73,30 @@ class Experts(NamedTuple):
     strengths: np.ndarray  # (n_experts,) lambda
     clocks: np.ndarray  # (n_experts,)
     standing: np.ndarray  # (n_experts,) STANDING
-    n_seen: np.ndarray  # (1,) examples
+    counts: np.ndarray  # (1,) COUNTS
+    parts: np.ndarray  # (n_experts,) what sums of each are multiplied by in the vote; scratch
+    values: np.ndarray  # (n_outputs of one,) decision values of the example at hand; scratch
 
     def is_sound(self, sizes) -> bool:
         """Whether numbers are in their ranges, and there are outputs for each expert."""
         standing = self.standing
-        right = bool((self.strengths >= POSITIVE[0]).all() and (self.clocks >= 1).all() and self.n_seen[0] >= 0)
+        right = bool((self.strengths >= POSITIVE[0]).all() and (self.clocks >= 1).all())
+        right = right and within(as_numbers(self.counts))
         right = right and bool((standing["share"] > 0).all() and (standing["size"] >= 0).all())
         right = right and bool(((standing["fade"] > 0) & (standing["fade"] <= 1)).all())
-        return right and sizes["k"] * getattr(self.loss, "n_outputs", 1) == self.n_outputs
+        n_each = getattr(self.loss, "n_outputs", 1)
+        return right and sizes["v"] == n_each and sizes["k"] * n_each == self.n_outputs
 
 
 def new_experts(n_outputs: int, alpha: float, half_lives=HALF_LIVES) -> Experts:
     """Experts of ``n_outputs`` outputs each that have seen nothing; ``alpha`` is the strength of the first one."""
     clocks = np.array([NEVER, *map(clock_of, half_lives)])
     strengths = np.array([alpha, *(1.0 / (TRACKING_STEP * clocks[1:]))])
-    standing = np.zeros(len(clocks), STANDING)
-    standing["share"], standing["fade"] = 1.0 / len(clocks), 1.0
-    return Experts(len(clocks) * n_outputs, hinge_for(n_outputs), strengths, clocks, standing, np.zeros(1, np.int64))
+    n_experts = len(clocks)
+    standing = np.zeros(n_experts, STANDING)
+    standing["share"], standing["fade"] = 1.0 / n_experts, 1.0
+    own = (strengths, clocks, standing, np.zeros(1, COUNTS), np.zeros(n_experts), np.zeros(n_outputs))
+    return Experts(n_experts * n_outputs, hinge_for(n_outputs), *own)
 
 
 def experts_with_classes(experts: Experts, expansion, old_classes, new_classes):
@@ -101,7 +109,50 @@ def experts_with_classes(experts: Experts, expansion, old_classes, new_classes):
     coef, weights = (np.concatenate([getattr(each, name) for each in grown]) for name in ("coef", "weights"))
     # Sizes are brought up to date before the next support vector.
     expansion = grown[0]._replace(coef=coef, weights=weights, sizes=expansion.sizes)
-    return experts._replace(n_outputs=n_experts * n_outputs, loss=hinge_for(n_outputs)), expansion
+    loss, values = hinge_for(n_outputs), np.zeros(n_outputs)
+    return experts._replace(n_outputs=n_experts * n_outputs, loss=loss, values=values), expansion
+
+
+# --- what they say together ---------------------------------------------------------------------------------------
+
+
+@compiled
+def _fill_parts(experts):
+    """What sums over support vectors, and coefficients, of each expert are multiplied by in the decision value."""
+    standing, parts = experts.standing, experts.parts
+    total, mean = 0.0, 0.0
+    for k in range(standing.size):
+        total += standing[k]["share"]
+        mean += standing[k]["share"] * standing[k]["size"]
+    t = float(max(experts.counts[0]["n_seen"], 1))
+    for k in range(standing.size):
+        size = larger(standing[k]["size"], _LEAST_MARGIN)
+        units = total * size * experts.strengths[k] * smaller(t, experts.clocks[k])
+        parts[k] = standing[k]["share"] * standing[k]["fade"] * mean / units
+
+
+@entry
+def _find_parts(experts):
+    _fill_parts(experts)
+
+
+@compiled
+def combine(experts, sums):
+    """Leave the decision values of an example in ``experts.values``; ``sums`` are over all support vectors."""
+    _fill_parts(experts)
+    n_experts, n_each = experts.parts.size, experts.values.size
+    for o in range(n_each):
+        value = 0.0
+        for k in range(n_experts):
+            value += experts.parts[k] * sums[k * n_each + o]
+        experts.values[o] = value
+
+
+def combined_coefficients(experts: Experts, coef: np.ndarray, n: int) -> np.ndarray:
+    """The coefficients (n, n_outputs of one) that predict, of those of all experts in n slots."""
+    _find_parts(experts)
+    parts = experts.parts
+    return parts.dot(coef.reshape(len(parts), -1)).reshape(-1, coef.shape[1])[:, :n].T
 
 
 # --- learning -----------------------------------------------------------------------------------------------------
@@ -114,9 +165,13 @@ def vote(experts, label, weight, scores, direction):
     ``direction`` gets what it adds to their coefficients. ``scores`` are the sums over support vectors.
     """
     standing = experts.standing
-    n_experts, n_each = standing.size, experts.n_outputs // standing.size
-    t = experts.n_seen[0] + 1
-    experts.n_seen[0] = t
+    n_experts, n_each = standing.size, experts.values.size
+    combine(experts, scores)
+    margin, rival = margin_of(experts.loss, experts.values, label)
+    if margin <= 0.0:
+        experts.counts[0]["n_wrong"] += 1
+    t = experts.counts[0]["n_seen"] + 1
+    experts.counts[0]["n_seen"] = t
     pace = 1.0 / smaller(float(t), MEMORY)
     learns, total = False, 0.0
     for k in range(n_experts):
@@ -174,44 +229,3 @@ def _settle_fades(loss, kernel, expansion):
                 sizes[j] += a * a
     for j in range(n):
         sizes[j] = max(sizes[j] * self_value(kernel, expansion.norms[j]), _LEAST_SIZE)
-
-
-# --- what they say together ---------------------------------------------------------------------------------------
-
-
-@compiled
-def _fill_parts(experts, parts):
-    """What sums over support vectors, and coefficients, of each expert are multiplied by in the decision value."""
-    standing = experts.standing
-    total, mean = 0.0, 0.0
-    for k in range(standing.size):
-        total += standing[k]["share"]
-        mean += standing[k]["share"] * standing[k]["size"]
-    t = float(max(experts.n_seen[0], 1))
-    for k in range(standing.size):
-        size = larger(standing[k]["size"], _LEAST_MARGIN)
-        units = total * size * experts.strengths[k] * smaller(t, experts.clocks[k])
-        parts[k] = standing[k]["share"] * standing[k]["fade"] * mean / units
-
-
-@entry
-def _parts_in(experts, parts):
-    _fill_parts(experts, parts)
-
-
-@compiled
-def combine(experts, sums, parts, out):
-    """The decision values of an example, of its sums over support vectors for all experts."""
-    _fill_parts(experts, parts)
-    n_each = experts.n_outputs // experts.standing.size
-    for o in range(n_each):
-        out[o] = 0.0
-        for k in range(experts.standing.size):
-            out[o] += parts[k] * sums[k * n_each + o]
-
-
-def combined_coefficients(experts: Experts, coef: np.ndarray, n: int) -> np.ndarray:
-    """The coefficients (n, n_outputs of one) that predict, of those of all experts in n slots."""
-    parts = np.zeros(len(experts.clocks))
-    _parts_in(experts, parts)
-    return parts.dot(coef.reshape(len(parts), -1)).reshape(-1, coef.shape[1])[:, :n].T

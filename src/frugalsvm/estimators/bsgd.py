@@ -13,6 +13,7 @@ from frugalsvm.core.schedules import LEARNERS, clock_of
 from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
 from frugalsvm.estimators._calibrated import check_calibrate
+from frugalsvm.estimators._in_order import choice_in_order, chooses_in_order
 from frugalsvm.estimators._saved import (
     CLASSIFIER,
     HAS_BUDGET,
@@ -85,7 +86,8 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         Kernel, see :ref:`kernels`.
     gamma : {"auto", "scale"} or float, default="auto"
         Kernel coefficient. "scale" is ``1 / X.var(axis=0).sum()``, from the rows of `fit`, or from the first batch of
-        `partial_fit`. "auto" is chosen on some thousands of these, in a fraction of a second, see :ref:`first-rows`.
+        `partial_fit`. "auto" is chosen on some thousands of these, in a fraction of a second, see :ref:`first-rows`;
+        with a ``half_life``, in their order.
     metric : {"diag", "full", "auto"}, array or None, default=None
         How the kernel measures distances. None: all features count alike. "diag" learns a factor for each feature, so
         that those that do not matter do not count; "full" a matrix, for directions across features (not with
@@ -249,6 +251,16 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
     def _alpha(self):
         """The strength as a number, or what somebody has set who is to be told."""
         return getattr(self, "alpha_", _USUAL_ALPHA) if is_auto(self.alpha) else self.alpha
+
+    def _choose(self, X, targets, weights, *, whole):
+        """Of a stream that may change, gamma is chosen on rows in their order."""
+        learned = self._metric is not None and self._metric.gamma > 0
+        if learned or not chooses_in_order(self):
+            super()._choose(X, targets, weights, whole=whole)
+            return
+        alpha = _USUAL_ALPHA if is_auto(self.alpha) else float(self.alpha)
+        self._chosen = choice_in_order(self, X, targets, alpha)
+        self._take_strength(self._chosen, X.shape[0] if whole else None)
 
     def _take_strength(self, choice, n_rows):
         self.__dict__.pop("alpha_", None)

@@ -48,15 +48,13 @@ class _Prepared(NamedTuple):
 
 
 class _Question(NamedTuple):
-    """What the vote of experts takes, and where it is."""
+    """What the vote of experts takes."""
 
     experts: Any
     kernel: Any
     source: Any
     expansion: Expansion
     work: Any
-    parts: np.ndarray
-    out: np.ndarray
 
 
 class _Scoring(NamedTuple):
@@ -293,14 +291,12 @@ class RowPath:
         arguments.expansion.counts[:] = self._counts
         with self._threads():
             code(*arguments)
-        return arguments.out
+        return self._experts.values
 
     def _to_vote(self):
         _, parts, source, _, expansion, work = self._learners[0]
         expansion = expansion._replace(counts=self._counts.copy())  # those of training stay as they are
-        experts, n_outputs = self._experts, self._estimator.intercept_.size
-        shares, out = np.zeros(len(experts.clocks)), np.zeros(n_outputs)
-        arguments = _Question(experts, parts.kernel, source, expansion, work, shares, out)
+        arguments = _Question(self._experts, parts.kernel, source, expansion, work)
         return machine_code_for(ask, *arguments), arguments
 
     def _to_score(self):
