@@ -22,7 +22,9 @@ N_ROWS = 150
 def pair(maintenance, n_outputs):
     """The parts of the engine, and the oracle."""
     experts = new_experts(n_outputs, ALPHA, HALF_LIVES)
-    parts = Parts(experts, KERNELS["rbf"](GAMMA), Perceptron(1.0, 1.0), new_policy(maintenance, BUDGET), Unconstrained())
+    parts = Parts(
+        experts, KERNELS["rbf"](GAMMA), Perceptron(1.0, 1.0), new_policy(maintenance, BUDGET), Unconstrained()
+    )
     clocks = [np.inf, *(1 / (1 - 0.5 ** (1 / half_life)) for half_life in HALF_LIVES)]
     np.testing.assert_allclose(experts.clocks[1:], clocks[1:], rtol=1e-12)
     oracle = ExpertsOracle(

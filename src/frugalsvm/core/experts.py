@@ -55,7 +55,9 @@ _LEAST_SIZE = 1e-60  # of support vectors, so that they can be divided by
 _LEAST_MARGIN = 1e-300  # only an expert without coefficients has less
 _NEGLIGIBLE = 1e-30  # coefficients that shrink for ever end at zero, not among the subnormal numbers, which are slow
 
-COUNTS = integer_record("n_seen", "n_wrong")  # examples, and those that the vote was wrong about before they were learned
+COUNTS = integer_record(
+    "n_seen", "n_wrong"
+)  # examples, and those that the vote was wrong about before they were learned
 # What changes of an expert: its part in the vote, its usual absolute margin, what its coefficients have to shrink by
 STANDING = float_record("share", "size", "fade")
 

@@ -10,9 +10,9 @@ Norma      lambda > 0       eta0 / sqrt(t)    m < 1
 Perceptron 0                eta0              m <= 0, a mistake; or m < 1 (margin = 1)
 ========== ================ ================= ===========================================
 
-``Forgetting`` is Pegasos with a clock that stops: ``eta_t = 1 / (lambda min(t, clock))``. From then on the model shrinks
-by the factor ``1 - 1 / clock`` with every example, and steps stay as long as they are: it minimizes the regularized
-loss of the examples of late, about ``clock`` of them.
+``Forgetting`` is Pegasos with a clock that stops: ``eta_t = 1 / (lambda min(t, clock))``. From then on the model
+shrinks by the factor ``1 - 1 / clock`` with every example, and steps stay as long as they are: it minimizes the
+regularized loss of the examples of late, about ``clock`` of them.
 
 Steps that solve a small problem exactly, with ``w`` the weight of the example:
 

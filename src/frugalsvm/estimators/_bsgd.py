@@ -14,8 +14,8 @@ from frugalsvm.budgeted.policy import Unlimited, few_slots, has_room
 from frugalsvm.budgeted.sgd import Parts, learn
 from frugalsvm.core.capabilities import check_kernel, kernels_that_offer, needs_of
 from frugalsvm.core.expansion import averaged_coefficients, coefficients, moved_rows, new_expansion
-from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.experts import Experts, combined_coefficients
+from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.losses import MARGIN
 from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.core.schedules import LEARNERS, Forgetting, Perceptron, clock_of, new_schedule

@@ -1,9 +1,9 @@
 """Gamma for a stream that may change: chosen on its first rows in their order, each judged before it is learned.
 
-Rows of a stream are like those just before them: judged in random order, as elsewhere (`frugalsvm.kernel_width`), narrow
-kernels seem the best, and later rows are far from all that was learned. Here machines with several widths learn the
-rows as they come, with all half-lives at once (`frugalsvm.core.experts`). Of those that make about as few mistakes as
-the best, up to half a standard error, the widest is taken: it will know more about rows that are still to come. The
+Rows of a stream are like those just before them: judged in random order, as elsewhere (`frugalsvm.kernel_width`),
+narrow kernels seem the best, and later rows are far from all that was learned. Here machines with several widths learn
+the rows as they come, with all half-lives at once (`frugalsvm.core.experts`). Of those that make about as few mistakes
+as the best, up to half a standard error, the widest is taken: it will know more about rows that are still to come. The
 first rows, about which all of them know nothing yet, do not count.
 """
 

@@ -185,7 +185,8 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
 
     _saved = Saved(
         {**CLASSIFIER, **HAS_BUDGET, "_expansion": part("expansion"), "_policy": part("policy")},
-        {**OPTIONAL, "alpha_": is_positive, "_experts": or_none(part("experts"))}, _is_sound, check_loaded_parameters, prediction_state,
+        {**OPTIONAL, "alpha_": is_positive, "_experts": or_none(part("experts"))},
+        _is_sound, check_loaded_parameters, prediction_state,
     )  # fmt: skip
 
     def __init__(

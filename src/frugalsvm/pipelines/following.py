@@ -20,7 +20,9 @@ from frugalsvm.pipelines.watching import RangeWatch, watch_of_all
 __all__ = ["followed"]
 
 
-def followed(before: Statistics, watch: RangeWatch, block: Statistics, half_life: float) -> tuple[Statistics, RangeWatch]:
+def followed(
+    before: Statistics, watch: RangeWatch, block: Statistics, half_life: float
+) -> tuple[Statistics, RangeWatch]:
     """The statistics after a block, and the watch for the next one."""
     n_rows = np.minimum(watch.n_blocks * watch.block_rows, clock_of(half_life))
     share = watch.block_rows / (n_rows + watch.block_rows)
@@ -31,6 +33,6 @@ def followed(before: Statistics, watch: RangeWatch, block: Statistics, half_life
     stays = block.constant & ~before.constant
     scale = np.where(begins, block.scale, np.where(stays | before.constant, before.scale, np.sqrt(square)))
     center = np.where(begins, block.center, np.where(stays, before.center, before.center + share * step))
-    limit = np.where(begins, block.limit, before.limit / before.scale * scale)
+    limit: np.ndarray = np.where(begins, np.asarray(block.limit), np.asarray(before.limit) / before.scale * scale)
     n_blocks = np.where(begins, 1, watch.n_blocks + ~stays)
     return Statistics(center, scale, limit, before.constant & block.constant), watch_of_all(n_blocks, watch.block_rows)
