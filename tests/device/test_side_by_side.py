@@ -7,9 +7,9 @@ from test_device_solve import trained_on
 
 from frugalsvm.lowrank import side_by_side
 from frugalsvm.lowrank.continuation import solve
+from frugalsvm.lowrank.cross_validation import cross_validated
 from frugalsvm.lowrank.side_by_side import fits_side_by_side, solve_side_by_side
 from frugalsvm.lowrank.training import solve_path
-from frugalsvm.lowrank.cross_validation import cross_validated
 
 LOSSES_HERE = ("hinge", "squared_hinge", "squared_epsilon_insensitive")
 PENALTIES = (1e-2, 1e-3, 1e-5)

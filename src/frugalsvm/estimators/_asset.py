@@ -15,8 +15,8 @@ from frugalsvm.arrays.sources import HostSource, dense_rows
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.moments import moments_of
 from frugalsvm.core.origin import origin_of_moments
-from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._asset_path import PathOfC
+from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._auto import chooses, is_auto
 from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators._calibrated import n_held_out
@@ -32,9 +32,7 @@ from frugalsvm.estimators._validation import (
     check_choice,
     check_count,
     check_positive,
-    is_path,
     parsed_bytes,
-    values_of_path,
 )
 from frugalsvm.estimators._warnings import warn_at_limit, warn_if_above
 from frugalsvm.estimators._writable import forget_learned, prepare_to_learn

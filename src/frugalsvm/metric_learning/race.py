@@ -67,8 +67,8 @@ def race(
         Some of `KINDS`, "plain" among them, or all that the kernel can have.
     scales : array (n_features,) or None, default=None
         What the columns were multiplied by to be of about the same size: ``rows.X`` is ``X * scales``. The plain metric
-        is that of X, and the outcome is for X. Other metrics start from the better of the two: columns of one unit, such
-        as pixels, are often better as they are.
+        is that of X, and the outcome is for X. Other metrics start from the better of the two: columns of one unit,
+        such as pixels, are often better as they are.
     classes : bool, default=False
         Whether targets are 1 for the class of a row and -1 for others: wrong classes are counted. Otherwise errors are
         squared.
