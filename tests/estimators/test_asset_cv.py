@@ -14,7 +14,7 @@ SETTINGS = {"C": PATH, "cv": 4, "n_components": 40, "gamma": 0.5, "loss": "squar
 @pytest.fixture(scope="module")
 def rows():
     X, y = make_checkerboard(1200, random_state=0)
-    return X, np.where(np.random.default_rng(0).random(len(y)) < 0.1, 1 - y, y)
+    return X, np.where(np.random.default_rng(0).random(len(y)) < 0.1, -y, y)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_the_model_is_that_of_the_best_value_on_all_rows(model, rows):
 def test_scores_are_those_of_rows_that_were_not_learned(rows):
     """With all rows as landmarks and hardly any penalty, noise is learned by heart, but not told from."""
     X, y = rows[0][:300], rows[1][:300]
-    model = ASSETClassifier(**{**SETTINGS, "C": [1e5], "n_components": 300, "gamma": 50.0}).fit(X, y)
+    model = ASSETClassifier(**{**SETTINGS, "C": [1e3], "n_components": 300, "max_iter": 100, "gamma": 50.0}).fit(X, y)
     assert model.score(X, y) > 0.95
     assert model.path_["validation_score"][0] < 0.9
 
@@ -47,7 +47,7 @@ def test_probabilities_are_calibrated_with_these(rows):
     model = ASSETClassifier(**SETTINGS, calibrate="platt").fit(*rows)
     found = model.predict_proba(rows[0])
     np.testing.assert_array_equal(model.classes_[found.argmax(axis=1)], model.predict(rows[0]))
-    assert found.max() < 0.99  # a tenth of the labels is wrong
+    assert 0.7 < found.max(axis=1).mean() < 0.95  # a tenth of the labels is wrong
 
 
 def test_regression(rows):
