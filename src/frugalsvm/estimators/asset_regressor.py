@@ -350,17 +350,3 @@ default="epsilon_insensitive"
         check_is_fitted(self)
         values = self._output(X, None if device is None else arrays_on(device))
         return self._predictions(values)
-
-    def score(self, X, y, sample_weight=None):
-        """R^2, in the mean over targets; with quantiles D^2, the share of the pinball loss that the model saves.
-
-        1 is best, and 0 is what the mean, or the quantile, of ``y`` gets.
-        """
-        if self.loss != PINBALL:
-            return super().score(X, y, sample_weight)
-        predicted = self.predict(X)
-        predicted = predicted.reshape(len(predicted), -1)
-        targets, _ = checked_targets(type(self).__name__, y, predicted)
-        weights = checked_weights(sample_weight, predicted)
-        weights = np.ones(len(predicted)) if weights is None else weights
-        return explained(self.new_loss(), predicted.T, np.repeat(targets.T, predicted.shape[1], axis=0), weights)
