@@ -262,6 +262,10 @@ class StreamPipeline(LearningPipeline):
         answering = self._answering()
         return (X if answering is None else answering._prepared(X, columns)), answering
 
+    def estimator_rows(self, X):
+        """The rows of ``X`` as ``estimator_`` takes them: filled, scaled, encoded and mapped."""
+        return self._features(X)[0]
+
     def predict(self, X, *, device=None):
         """Predicted class or value of each row of ``X``, or whether it is an outlier (-1).
 
