@@ -21,7 +21,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.__main__ import machine
-from frugalsvm.cli.catalogue import AUTO, CATALOGUE
+from frugalsvm.cli.catalogue import AUTO, CATALOGUE, CLASSES, task_for
 from frugalsvm.cli.contestants import Contestant, OutOfTime, auto, low_rank, own_choice
 from frugalsvm.cli.options import TrainOptions
 from frugalsvm.datasets import load
@@ -78,7 +78,9 @@ def timed(run: Callable[[], Any]) -> tuple[float, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=[AUTO, *CATALOGUE, ALL_AT_ONCE], help="algorithms; all by default")
+    of_classes = [name for name in CATALOGUE if task_for(name) == CLASSES]
+    names = [AUTO, *of_classes, ALL_AT_ONCE]
+    parser.add_argument("names", nargs="*", default=names, help="algorithms; all that learn classes by default")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for each fit")
     parser.add_argument("--output", type=Path, default=Path("docs/measured/algorithms.csv"))
     arguments = parser.parse_args()

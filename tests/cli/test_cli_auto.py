@@ -103,6 +103,10 @@ def test_more_rows_than_there_is_memory_for(folder, tmp_path, monkeypatch):
     assert "bsgd learns it instead" in said
     assert type(load(output).estimator_).__name__ == "BSGDClassifier"
     said = invoke("train", folder / "price.csv", "-o", output, "--time-budget", "3s").stderr
+    assert "bsgd-regressor learns it instead" in said
+    assert type(load(output).estimator_).__name__ == "BSGDRegressor"
+    rows = (folder / "price.csv").read_text()
+    said = invoke("train", "-", "-a", "auto", "-o", output, "--time-budget", "3s", data=rows).stderr
     assert "its first 240 rows are learned, and no others" in said
 
 
@@ -144,7 +148,10 @@ def test_a_time_that_is_none(folder, tmp_path):
     ],
 )
 def test_what_is_trained_if_nobody_says(data, given, algorithm):
-    assert _default_algorithm({"data": data, "missing": "median"}, given) == algorithm
+    values = {"data": data, "missing": "median", "task": "auto"}
+    assert _default_algorithm(values, given) == algorithm
+    of_numbers = "auto" if algorithm == "auto" else "bsgd-regressor"
+    assert _default_algorithm({**values, "task": "regression"}, given) == of_numbers
 
 
 def test_what_labels_are():

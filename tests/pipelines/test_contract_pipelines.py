@@ -5,7 +5,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import _is_fitted
 
-from frugalsvm import ASSETRegressor, BSGDClassifier
+from frugalsvm import ASSETRegressor, BSGDClassifier, BSGDOneClassSVM
 from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller, StreamingScaler, StreamPipeline
 
 # As for the estimators within: an example of weight 2 is one large step, or one row that landmarks are drawn from.
@@ -20,6 +20,7 @@ EXPECTED_FAILURES = {
     [
         StreamPipeline(BSGDClassifier(budget=30, alpha=1e-3, max_iter=5, random_state=0), warmup_rows=20),
         StreamPipeline(ASSETRegressor(n_components=50, random_state=0), warmup_rows=20),
+        StreamPipeline(BSGDOneClassSVM(budget=30, random_state=0), warmup_rows=20),
         StreamingScaler(),
         StreamingScaler("standard", clip=None),
         StreamingScaler(soft_clip=True),

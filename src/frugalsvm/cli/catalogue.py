@@ -7,14 +7,19 @@ __all__ = [
     "ALGORITHMS",
     "AUTO",
     "CATALOGUE",
+    "CLASSES",
     "KERNELS",
     "L1_KERNELS",
+    "LOSSES",
     "METRICS",
+    "NOVELTIES",
+    "NUMBERS",
     "WITHOUT_GAMMA",
     "Algorithm",
     "maintenance_for",
     "new_estimator",
     "scale_for",
+    "task_for",
 ]
 
 # Those of `frugalsvm.core.kernels`, whose import takes a while
@@ -22,7 +27,11 @@ _OF_COUNTS = ("chi2", "intersection", "tanimoto", "cosine")  # for rows as they 
 KERNELS = ("rbf", "laplacian", "matern12", "matern32", "matern52", *_OF_COUNTS, "poly", "linear")
 L1_KERNELS = ("laplacian",)  # of which no matrix changes the distances
 WITHOUT_GAMMA = ("intersection", "tanimoto", "cosine", "linear")
+_ALARM_RATE = 0.01
 METRICS = ("auto", "diag", "full")  # that are learned
+LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive", "huber", "squared", "pinball")  # of regressors
+
+CLASSES, NUMBERS, NOVELTIES = "classes", "numbers", "novelties"  # what there is to learn; for the last, without labels
 
 
 class Algorithm(NamedTuple):
@@ -34,12 +43,31 @@ class Algorithm(NamedTuple):
     strength: str  # the parameter that regularizes: "alpha" or "C"
     budgeted: bool
     has_metric: bool = False
+    task: str = CLASSES
+    own: tuple[str, ...] = ()  # flags that others do not have
 
 
 def _bsgd(**settings):
     from frugalsvm import BSGDClassifier
 
     return BSGDClassifier(new_classes="grow", **maintenance_for(settings.get("kernel", "rbf")), **settings)
+
+
+def _bsgd_regressor(quantile=(), **settings):
+    from frugalsvm import BSGDRegressor
+
+    if len(quantile) > 1:
+        settings |= {"quantile": list(quantile), "non_crossing": True}
+    elif quantile:
+        settings["quantile"] = quantile[0]
+    return BSGDRegressor(**maintenance_for(settings.get("kernel", "rbf")), **settings)
+
+
+def _one_class(**settings):
+    from frugalsvm import BSGDOneClassSVM
+
+    settings = {"alarm_rate": _ALARM_RATE, **maintenance_for(settings.get("kernel", "rbf")), **settings}
+    return BSGDOneClassSVM(**settings)
 
 
 def maintenance_for(kernel: str) -> dict[str, str]:
@@ -161,12 +189,41 @@ CATALOGUE = {
         "C",
         False,
     ),
+    "bsgd-regressor": Algorithm(
+        "numbers, or their quantiles (--quantile)",
+        "any number",
+        "budget x features",
+        "fixed",
+        _bsgd_regressor,
+        "alpha",
+        True,
+        True,
+        NUMBERS,
+        ("loss", "quantile"),
+    ),
+    "one-class": Algorithm(
+        "novelties: rows without labels",
+        "any number",
+        "budget x features",
+        "fixed",
+        _one_class,
+        "",
+        True,
+        False,
+        NOVELTIES,
+        ("nu", "alarm_rate"),
+    ),
     "perceptron": Algorithm("to compare with: Projectron++", "any number", "budget^2", "fixed", _perceptron, "", True),
     "bpa": Algorithm("to compare with: budgeted passive-aggressive", "any number", "budget", "fixed", _bpa, "C", True),
 }
 
 AUTO = "auto"  # compares models, see `train_auto`
 ALGORITHMS = (AUTO, *CATALOGUE)  # what --algorithm may be
+
+
+def task_for(name: str) -> str:
+    """What an algorithm learns; `auto` decides that by the labels, and has a model for each."""
+    return CATALOGUE[name].task if name in CATALOGUE else CLASSES
 
 
 def new_estimator(name: str, *, budget=None, gamma=None, strength=None, seed=None, **others) -> Any:

@@ -5,13 +5,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm.cli.catalogue import NOVELTIES, NUMBERS
 from frugalsvm.cli.interruptible_pipe import PIPE_ROWS, Pipe
 from frugalsvm.cli.options import DataOptions
 from frugalsvm.streams import open_stream, prefetched, shuffled
 from frugalsvm.streams.batch import Batch, rows_after
 from frugalsvm.streams.label_order import Watched
 
-__all__ = ["BATCH_ROWS", "FIRST_ROWS", "Opened", "labels_of", "open_data", "rows_of"]
+__all__ = ["BATCH_ROWS", "FIRST_ROWS", "Opened", "labels_of", "open_data", "reading_for", "rows_of"]
 
 FIRST_ROWS = 6000  # from which parameters are chosen
 BATCH_ROWS = 4096
@@ -24,8 +25,10 @@ def rows_of(batch: Batch) -> Any:
 
 
 def labels_of(batch: Batch) -> np.ndarray:
-    """Labels; numbers without fractions, which text files have as well, are integers."""
+    """Labels; numbers without fractions, which text files have as well, are integers. Without labels, all are 0."""
     y: Any = batch.y
+    if y is None:
+        return np.zeros(batch.n_rows, np.int64)
     if y.dtype.kind != "f":
         return y.astype(str) if y.dtype.kind == "O" else y
     whole = y.astype(np.int64)
@@ -44,14 +47,17 @@ def open_data(
     start: int = 0,
     has_labels: bool | None = None,
     of_classes: bool = True,
+    of_numbers: bool = False,
     prefetch: bool = True,
     pipe: Pipe | None = None,
 ) -> Opened:
     """A stream from row ``start`` on, shuffled if wanted, read ahead on a second thread.
 
-    By default rows have labels, which must be classes unless ``of_classes`` is false; with ``has_labels=True`` they
-    have some that are not read. A pipe is read in small batches, unless they are shuffled.
+    By default rows have labels, which must be classes unless ``of_classes`` is false, or ``of_numbers`` says what they
+    are; with ``has_labels=True`` they have some that are not read. A pipe is read in small batches, unless they are
+    shuffled.
     """
+    of_classes = of_classes and not of_numbers
     # A shuffled stream is the same every time, but only from its beginning.
     from_the_start = options.shuffle_buffer > 0 or options.shuffle == "yes"
     batch_rows = BATCH_ROWS if pipe is None or from_the_start else PIPE_ROWS
@@ -79,13 +85,21 @@ def open_data(
         hash_features=options.hash_features,
     )
     batches: Any = prefetched(stream, 2 * BATCH_ROWS // batch_rows) if prefetch else stream
-    order = batches = Watched(batches)
+    # All different numbers of a long stream would fill the memory.
+    order = batches = Watched(batches, looks=not of_numbers)
     if from_the_start:
         buffer_rows = None if options.shuffle == "yes" else options.shuffle_buffer
         batches = rows_after(shuffled(batches, buffer_rows, options.seed), start)
     if has_labels is None and of_classes:
         batches = _of_classes(batches, stream, numbered=not from_the_start)
     return Opened(stream, batches, order)
+
+
+def reading_for(task: str, options: DataOptions) -> dict[str, bool]:
+    """What `open_data` is told of labels for a task; where none are needed, a column that is named is left out."""
+    if task == NOVELTIES:
+        return {"has_labels": options.label is not None}
+    return {"of_numbers": task == NUMBERS}
 
 
 def _of_classes(batches: Iterable, stream: Any, *, numbered: bool) -> Iterator:
@@ -98,7 +112,10 @@ def _of_classes(batches: Iterable, stream: Any, *, numbered: bool) -> Iterator:
                 column = "" if schema is None else f" in column {schema.label!r}"
                 row = f", row {batch.start + int(wrong[0]) + 1}" if numbered else ""
                 what = f"{stream.name}{row}: the label{column} is {batch.y[wrong[0]]:g}"
-                raise ValueError(f"{what}, and classes are whole numbers or text; --label says where they are.")
+                raise ValueError(
+                    f"{what}, and classes are whole numbers or text; --label says where they are, and "
+                    "-a bsgd-regressor learns numbers."
+                )
         yield batch
 
 

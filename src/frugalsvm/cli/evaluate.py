@@ -30,6 +30,9 @@ def evaluate(
     prequential: Annotated[
         bool, typer.Option(help="Learn each batch after predicting it, and show the curve.")
     ] = False,
+    anomaly: Annotated[
+        str | None, typer.Option(help="Label of unusual rows (one-class); -1, or 1 beside 0, otherwise.")
+    ] = None,
     device: Device = None,
     format: Format = None,
     label: Label = None,
@@ -49,25 +52,28 @@ def evaluate(
 
     options = data_options(locals())
     with reported(of_model=model):
+        from frugalsvm.cli.catalogue import CLASSES, NOVELTIES
         from frugalsvm.cli.data import labels_of, rows_of
         from frugalsvm.cli.data_report import tell_skipped
-        from frugalsvm.cli.model_input import device_arguments, open_for
-        from frugalsvm.cli.scores import ErrorScores, Scores, tell_doubts
+        from frugalsvm.cli.model_input import device_arguments, open_for, task_of_model
+        from frugalsvm.cli.scores import Scores, scores_for, tell_doubts
         from frugalsvm.persist import load
         from frugalsvm.persist.savable import FOR_PREDICTION
 
-        fitted, where = load(model), device_arguments(device)
-        classes, curve = getattr(fitted, "classes_", None), []
-        scores: Scores | ErrorScores = ErrorScores() if classes is None else Scores(classes)
+        fitted = load(model)
+        where, task, curve = device_arguments(fitted, device), task_of_model(fitted), []
+        scores = scores_for(task, fitted, anomaly)
         if prequential and getattr(getattr(fitted, "estimator_", fitted), FOR_PREDICTION, False):
             raise ValueError("the model cannot learn on: leave --prequential out, or train it with -a bsgd, for one.")
-        if classes is None and picture is not None:
-            raise ValueError(f"{model} predicts numbers, which have no confusion matrix: leave --picture out.")
+        if task != CLASSES and picture is not None:
+            raise ValueError(f"{model} predicts {task}, which have no confusion matrix: leave --picture out.")
+        if task != NOVELTIES and anomaly is not None:
+            raise ValueError(f"{model} predicts {task}: --anomaly is for models of `train -a one-class`.")
         opened = open_for(fitted, model, options)
         for batch in opened.batches:
             rows, labels = rows_of(batch), labels_of(batch)
             predicted = fitted.predict(rows, **where)
-            values = predicted if classes is None else fitted.decision_function(rows, **where)
+            values = fitted.decision_function(rows, **where) if hasattr(fitted, "decision_function") else predicted
             scores.add(labels, predicted, values)
             if prequential:
                 curve.append({"examples": batch.end, **scores.of_batch(labels, predicted)})
@@ -76,8 +82,8 @@ def evaluate(
             raise ValueError(f"{opened.stream.name} has no rows.")
         results, n_bad = scores.results(), getattr(opened.stream, "n_bad", 0)
         tell_skipped(opened.stream, of_model=True)
-        if isinstance(scores, Scores) and classes is not None:
-            tell_doubts(scores.labels, classes, opened.stream)
+        if isinstance(scores, Scores):
+            tell_doubts(scores.labels, fitted.classes_, opened.stream)
     if picture is not None:
         with reported():
             draw_confusion(results, picture)

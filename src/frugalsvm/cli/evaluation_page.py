@@ -25,8 +25,9 @@ def print_evaluation(results: dict[str, Any], curve: list[dict[str, Any]], title
     page = Page()
     page.heading(title)
     n_rows = results["examples"]
-    if "rmse" in results:
-        page.facts(_errors(results))
+    facts = next((facts for key, facts in _OTHER_FACTS.items() if key in results), None)
+    if facts is not None:
+        page.facts(facts(results))
         _curve(page, curve)
         return
     right = round(results["accuracy"] * n_rows)
@@ -56,6 +57,31 @@ def _errors(results: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
+def _quantiles(results: dict[str, Any]) -> list[tuple[str, str]]:
+    facts = [("rows", f"{results['examples']:,}"), ("pinball loss", f"{results['pinball']:.4g}   in the mean")]
+    for each in results["quantiles"]:
+        words = f"{percent(each['below'])} of the labels are below, pinball loss {each['pinball']:.4g}"
+        facts.append((f"quantile {each['quantile']:g}", words))
+    return facts
+
+
+def _alarms(results: dict[str, Any]) -> list[tuple[str, str]]:
+    rows = f"{results['examples']:,}   {results['anomalies']:,} of them unusual (label {results['anomaly']})"
+    facts = [("rows", rows), ("alarms", f"{percent(results['alarms'])} of all rows")]
+    if "false_alarms" in results:
+        facts.append(("false alarms", f"{percent(results['false_alarms'])} of the usual rows"))
+    if "found" in results:
+        facts.append(("found", f"{percent(results['found'])} of the unusual rows"))
+    if "auc" in results:
+        facts.append(("AUC", f"{results['auc']:.4f}   how often an unusual row has the lower score"))
+    return facts
+
+
+_OTHER_FACTS = {"rmse": _errors, "pinball": _quantiles, "alarms": _alarms}  # by a figure that tells what was predicted
+_NAMES = {"rmse": "error", "pinball": "pinball loss"}
+_FIGURES = {"accuracy": percent, "alarms": percent, "rmse": "{:.4g}".format, "pinball": "{:.4g}".format}
+
+
 def _curve(page: Page, curve: list[dict[str, Any]]) -> None:
     if not curve:
         return
@@ -64,7 +90,7 @@ def _curve(page: Page, curve: list[dict[str, Any]]) -> None:
         [
             {
                 "examples": f"{row['examples']:,}",
-                **({"accuracy": percent(row["accuracy"])} if "accuracy" in row else {"error": f"{row['rmse']:.4g}"}),
+                **{_NAMES.get(name, name): show(row[name]) for name, show in _FIGURES.items() if name in row},
             }
             for row in curve
         ]

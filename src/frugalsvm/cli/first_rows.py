@@ -18,8 +18,20 @@ from frugalsvm.pipelines.encoder import joined
 from frugalsvm.pipelines.scaling import new_scaler
 from frugalsvm.streams import StreamError
 from frugalsvm.streams.batch import stacked
+from frugalsvm.streams.columns import LABEL_NAMES
 
-__all__ = ["Examined", "Prepared", "check_classes", "check_enough", "check_size", "examine", "prepared"]
+__all__ = [
+    "Examined",
+    "Prepared",
+    "check_classes",
+    "check_enough",
+    "check_numbers",
+    "check_size",
+    "examine",
+    "prepared",
+    "tell_labels",
+    "with_label_column",
+]
 
 _MANY_VALUES = 50  # of a column of text, of which more than half are different: names, dates, texts
 _MOST_BYTES = 2**28  # of the vectors of a model, if the width of rows was not given
@@ -174,6 +186,37 @@ def check_classes(examined: Examined, algorithm: str, classes: Any) -> None:
         f"{examined.opened.stream.name} has one label only{where}, {labels.tolist()[0]!r}, and {algorithm} must know "
         f"all classes before it learns: name them with --classes,{advice} or take -a bsgd."
     )
+
+
+def check_numbers(examined: Examined) -> None:
+    """Refuse text where numbers are to be learned."""
+    for batch in examined.first:
+        if batch.y.dtype.kind not in "biuf":
+            found = batch.y[:1].tolist()[0]
+            raise ValueError(
+                f"{examined.opened.stream.name} has labels like {found!r}, which are no numbers: is --label the right "
+                "column?"
+            )
+
+
+def with_label_column(data: DataOptions) -> DataOptions:
+    """Data whose named column of labels is described as such, although it is not read: other files may lack it."""
+    if data.label is None or data.columns is None:
+        return data
+    names = [name for name, _, _ in data.columns]
+    place = names.index(data.label) if data.label in names else int(data.label)
+    columns = [list(column) for column in data.columns]
+    columns[place][2] = "label"
+    return data._replace(columns=columns)
+
+
+def tell_labels(examined: Examined) -> None:
+    """Warn of a column of labels, by its name, among the features of rows that are learned without labels."""
+    schema = getattr(examined.opened.stream, "schema", None)
+    names = () if schema is None else (*schema.numbers, *schema.strings)
+    for name in names:
+        if name.lower() in LABEL_NAMES:
+            tell(f"warning: column {name!r} is learned from as a feature; --label {name} leaves it out")
 
 
 def check_enough(examined: Examined, y: np.ndarray) -> None:

@@ -9,7 +9,7 @@ a surprise.
 from collections.abc import Collection
 from typing import Any
 
-from frugalsvm.cli.catalogue import AUTO, CATALOGUE
+from frugalsvm.cli.catalogue import AUTO, CATALOGUE, CLASSES, NUMBERS
 
 __all__ = ["DRIVERS", "TABLE", "applies", "driver_of", "flag_named", "has_driver", "refusal"]
 
@@ -19,6 +19,8 @@ _BUDGETED = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.bud
 _WITH_ALPHA = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.strength == "alpha")
 _WITH_C = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.strength == "C")
 _WITH_METRIC = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.has_metric)
+_OF_CLASSES = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.task == CLASSES)
+_OF_NUMBERS = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.task == NUMBERS)
 _DEVICE, _DASK, _AUTO = ("asset",), ("asset", "bsgd"), (AUTO,)  # the algorithms that these drivers have
 
 _EVERYWHERE = {"stream": _ALL, "device": _DEVICE, "dask": _DASK, "auto": _AUTO}
@@ -38,11 +40,13 @@ TABLE: dict[str, dict[str, tuple[str, ...]]] = {
     "c": {"stream": _WITH_C, "device": _DEVICE, "dask": ("asset",)},
     "metric": {"stream": _WITH_METRIC, "device": _DEVICE, "dask": _DASK},
     "scale": {"stream": _ALL, "device": _DEVICE},
-    "calibrate": _FROM_FILES,
+    "calibrate": {**_FROM_FILES, "stream": _OF_CLASSES},
+    **{flag: {"stream": (name,)} for name, algorithm in CATALOGUE.items() for flag in algorithm.own},
     **dict.fromkeys(("time_budget", "task"), _OF_COMPARISONS),
     **dict.fromkeys(("format", "header", "on_bad_line", "features", "hash_features"), _FROM_FILES),
     **dict.fromkeys(("decimal", "thousands", "categorical", "ignore", "missing"), _FROM_FILES),
-    **dict.fromkeys(("passes", "shuffle", "shuffle_buffer", "classes"), _OF_STREAMS),
+    **dict.fromkeys(("passes", "shuffle", "shuffle_buffer"), _OF_STREAMS),
+    "classes": {"stream": _OF_CLASSES},
     **dict.fromkeys(("checkpoint_every", "resume", "changed_data"), _OF_STREAMS),
     "device": {"device": _DEVICE, "auto": _AUTO},
     **dict.fromkeys(("dask", "dask_tls_ca", "dask_tls_cert", "dask_tls_key"), _OF_CLUSTERS),
@@ -106,6 +110,11 @@ def _reason(name: str, driver: str, algorithm: str) -> str:
     drivers = TABLE[name]
     if driver == "auto":
         return "auto chooses that by itself: leave it out, or name an algorithm (`frugalsvm algorithms`)."
+    if name == "task" and algorithm in CATALOGUE:
+        return (
+            f"{algorithm} learns {CATALOGUE[algorithm].task}: leave it out, or leave --algorithm out. "
+            f"{' and '.join(_OF_NUMBERS)} learns numbers."
+        )
     if set(drivers) == {"auto"}:
         return f"it is for `--algorithm auto`, which compares models, and this is {algorithm}: leave it out."
     if driver not in drivers:
@@ -126,4 +135,6 @@ def _reason(name: str, driver: str, algorithm: str) -> str:
         return f"{algorithm} has none: leave it out, or choose one of {', '.join(_WITH_METRIC)}."
     if name == "budget":
         return f"{algorithm} keeps as many vectors as it needs: leave it out, or choose another --algorithm."
-    return f"{algorithm} does not use it: leave it out."
+    if name in ("calibrate", "classes"):
+        return f"it is for classes, and {algorithm} learns {CATALOGUE[algorithm].task}: leave it out."
+    return f"{algorithm} does not use it: it is for {' and '.join(drivers['stream'])}."

@@ -15,6 +15,7 @@ _FACTS = (
     "gradient_error_",
     "member_gap_",
     "suboptimality_bound_",
+    "offset_",
     "t_",
     "n_updates_",
     "n_kernel_evals_",
@@ -37,15 +38,18 @@ def inspect(model: ModelFile, as_json: Json = False) -> None:
 
 def _contents_of(path: Path) -> dict[str, Any]:
     """Algorithm, parameters, sizes, certificates and training history of a model file."""
+    from frugalsvm.cli.model_input import task_of_model
     from frugalsvm.persist import describe, digest_of, load
 
     info = describe(path)
     model = load(path)
+    task = task_of_model(model)
     estimator = getattr(model, "estimator_", getattr(model, "estimator", model))
     contents: dict[str, Any] = {
         "file bytes": path.stat().st_size,
         "sha256": digest_of(path),
         "estimator": type(estimator).__name__,
+        "predicts": task,
         "parameters": {
             key: _as_list(value) for key, value in estimator.get_params(deep=False).items() if value is not None
         },

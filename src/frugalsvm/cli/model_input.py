@@ -1,24 +1,37 @@
 """Rows for a model that is trained: read as those that it has learned, and refused if they are of another kind."""
 
 from collections.abc import Iterable, Iterator
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_outlier_detector
 
+from frugalsvm.cli.catalogue import CLASSES, NOVELTIES, NUMBERS
 from frugalsvm.cli.data import Opened, labels_of, open_data
 from frugalsvm.cli.options import DataOptions
 
-__all__ = ["device_arguments", "open_for"]
+__all__ = ["device_arguments", "open_for", "task_of_model"]
 
 
-def device_arguments(device: str | None) -> dict[str, str]:
+def task_of_model(model: Any) -> str:
+    """What a model predicts, in the words of the catalogue."""
+    if is_outlier_detector(model):
+        return NOVELTIES
+    return CLASSES if hasattr(model, "classes_") else NUMBERS
+
+
+def device_arguments(model: Any, device: str | None) -> dict[str, str]:
     """Arguments of predictions; a device that is not there is told of before anything is read."""
     if device is None:
         return {}
     from frugalsvm.arrays.namespace import arrays_on
 
     arrays_on(device)
+    estimator = getattr(model, "estimator_", model)
+    if "device" not in signature(estimator.predict).parameters:
+        raise ValueError(f"{type(estimator).__name__} predicts on the CPU: leave --device out.")
     return {"device": device}
 
 
@@ -75,8 +88,8 @@ def _check_columns(model: Any, batch: Any, source: str) -> None:
 
 def _check_labels(model: Any, labels: np.ndarray, source: str) -> None:
     classes = getattr(model, "classes_", None)
-    if classes is None:  # numbers are predicted
-        if labels.dtype.kind in "OUS":
+    if classes is None:
+        if task_of_model(model) == NUMBERS and labels.dtype.kind in "OUS":
             raise ValueError(
                 f"{source} has labels like {labels[:1].tolist()[0]!r}, and the model predicts numbers: is --label the "
                 "right column?"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from frugalsvm.cli.catalogue import WITHOUT_GAMMA
+from frugalsvm.cli.catalogue import NOVELTIES, NUMBERS, WITHOUT_GAMMA
 from frugalsvm.cli.page import Page, counted, listed, percent, size_of
 
 __all__ = ["print_model"]
@@ -13,12 +13,18 @@ _FIGURES = {
     "gradient error": ("gradient error", "{:.3g}   lost on average by keeping the budget; 0 is a machine without one"),
     "member gap": ("gap", "{:.3g}   how far the objective is from its optimum on the examples kept, at most"),
     "suboptimality bound": ("optimality", "{:.3g}   how far the objective is from its optimum, at most"),
+    "offset": ("offset", "{:.4g}   rows with scores below are unusual"),
     "t": ("steps", "{:,}"),
     "n updates": ("updates", "{:,}   steps that changed the model"),
     "n kernel evals": ("kernel values", "{:,}   computed in training"),
     "model bytes": ("memory", "{:,} bytes"),
 }
 _STRENGTHS = ("C", "alpha")
+_BEFORE_LEARNING = {
+    "accuracy_before_learning": ("accuracy", percent, "of the rows were predicted right before they were learned"),
+    "rmse_before_learning": ("error", "{:.4g}".format, "in the root mean square, before rows were learned"),
+    "alarms_before_learning": ("alarms", percent, "of the rows were unusual before they were learned"),
+}
 
 
 def print_model(contents: dict[str, Any], title: str) -> None:
@@ -41,7 +47,9 @@ def _kind(contents: dict[str, Any]) -> str:
     features = counted(contents.get("n_features_in", 0), "column of numbers", "columns of numbers")
     if contents.get("text columns"):
         features += f" and {len(contents['text columns'])} of text"
-    if "classes" not in contents:
+    if contents["predicts"] == NOVELTIES:
+        return f"A model that tells unusual rows by {features}"
+    if contents["predicts"] == NUMBERS:
         return f"A model that predicts a number from {features}"
     return f"A model that tells {counted(len(contents['classes']), 'class', 'classes')} apart by {features}"
 
@@ -59,9 +67,9 @@ def _data(contents: dict[str, Any]) -> list[tuple[str, str]]:
         passes = training.get("passes_done", 1)
         often = f", {passes} times" if passes > 1 else ""
         facts.append(("rows", f"{counts['rows']:,}{often}"))
-    if training.get("accuracy_before_learning") is not None:
-        share = percent(training["accuracy_before_learning"])
-        facts.append(("accuracy", f"{share} of the rows were predicted right before they were learned"))
+    for figure, (name, show, words) in _BEFORE_LEARNING.items():
+        if training.get(figure) is not None:
+            facts.append((name, f"{show(training[figure])} {words}"))
     if not training.get("finished", True):
         facts.append(("unfinished", "interrupted; `frugalsvm train --resume` continues at the next row"))
     return facts

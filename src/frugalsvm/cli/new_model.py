@@ -4,11 +4,19 @@ from typing import Any
 
 import numpy as np
 
-from frugalsvm.cli.catalogue import CATALOGUE, WITHOUT_GAMMA, new_estimator
+from frugalsvm.cli.catalogue import CATALOGUE, CLASSES, WITHOUT_GAMMA, new_estimator
 from frugalsvm.cli.console import Status
 from frugalsvm.cli.first_rows import prepared
 from frugalsvm.cli.options import TrainOptions
-from frugalsvm.cli.parameter_search import can_choose, choose, first_metric, grid_for, usual_gamma, usual_of
+from frugalsvm.cli.parameter_search import (
+    can_choose,
+    choose,
+    chosen_strength,
+    first_metric,
+    grid_for,
+    usual_gamma,
+    usual_of,
+)
 from frugalsvm.pipelines import StreamPipeline
 
 __all__ = ["classes_for", "new_model"]
@@ -33,12 +41,14 @@ def new_model(
         gamma=options.gamma,
         strength=options.strength,
         budgets=(options.budget,),
+        own=_own_settings(options),
     )
     best = usual_of(grid)
     if len(grid) > 1 and can_choose(first.y):
         with Status(_choosing_words(options, len(grid), len(first.y)), quiet=quiet):
             best = choose(options.algorithm, first.X, first.y, grid, options.seed, metric)[0].settings
-    scale, labels = first.scale, np.unique(first.y).tolist()
+    scale, classifies = first.scale, CATALOGUE[options.algorithm].task == CLASSES
+    labels = np.unique(first.y).tolist() if classifies else None
     chosen = {"algorithm": options.algorithm, **best, "scale": scale, "labels": labels}
     more: dict[str, Any] = {}
     if options.metric is not None:
@@ -50,8 +60,14 @@ def new_model(
     return model, chosen
 
 
+def _own_settings(options: TrainOptions) -> dict[str, Any]:
+    """What was said about one algorithm only."""
+    settings = {name: getattr(options, name) for name in CATALOGUE[options.algorithm].own}
+    return {name: value for name, value in settings.items() if value is not None}
+
+
 def _choosing_words(options: TrainOptions, n_candidates: int, n_rows: int) -> str:
-    strength = CATALOGUE[options.algorithm].strength
+    strength = chosen_strength(options.algorithm)
     names = ["gamma"] if options.gamma is None and options.kernel not in WITHOUT_GAMMA else []
     names += [strength] if strength and options.strength is None else []
     return f"Choosing {' and '.join(names)}: {n_candidates} candidates on the first {n_rows:,} rows ..."
@@ -61,4 +77,6 @@ def classes_for(model: StreamPipeline, options: TrainOptions, chosen: dict[str, 
     """Classes that the estimator is told of; one that meets new ones by itself is told nothing."""
     if options.classes is not None:
         return np.array(options.classes)
+    if chosen["labels"] is None:
+        return None
     return None if getattr(model.estimator, "new_classes", None) == "grow" else np.array(chosen["labels"])

@@ -40,7 +40,7 @@ class DataOptions(NamedTuple):
 
 
 class TrainOptions(NamedTuple):
-    """What is trained."""
+    """What is trained; None leaves a choice to the algorithm, or to the first rows."""
 
     algorithm: str = "bsgd"
     budget: int | None = 500
@@ -53,6 +53,10 @@ class TrainOptions(NamedTuple):
     calibrate: bool = False
     seed: int = 0
     metric: str | None = None
+    loss: str | None = None
+    quantile: tuple[float, ...] | None = None
+    nu: float | None = None
+    alarm_rate: float | None = None
 
 
 def scale_flag(scale: bool | str) -> str:

@@ -95,6 +95,13 @@ def _parameters(outcome: Outcome) -> str:
     if chosen.get("metric") is not None:
         parts.append(f"metric {chosen['metric']}")
     parts += [f"{key} {value:.4g}" for key, value in values.items() if value is not None]
+    parts += [f"{name.replace('_', ' ')} {_shown(chosen[name])}" for name in algorithm.own if name in chosen]
     if "rounds" in outcome.figures:
         parts.append(f"{outcome.figures['rounds']} rounds")
     return ", ".join([*parts, _SCALED.get(chosen["scale"], "features scaled")])
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple | list):
+        return ", ".join(f"{each:g}" for each in value)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

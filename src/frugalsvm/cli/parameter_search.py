@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.cli.catalogue import CATALOGUE, WITHOUT_GAMMA, new_estimator
+from frugalsvm.cli.catalogue import CATALOGUE, CLASSES, WITHOUT_GAMMA, new_estimator
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.moments import moments_of, scale_gamma
 
@@ -14,6 +14,7 @@ __all__ = [
     "Trial",
     "can_choose",
     "choose",
+    "chosen_strength",
     "first_metric",
     "grid_for",
     "halved",
@@ -33,7 +34,7 @@ _SUGGESTING_ROWS = 3072  # from which "auto" is taken
 
 
 class Trial(NamedTuple):
-    """Parameters and the accuracy that they came to."""
+    """Parameters and the accuracy that they came to; for numbers R^2, or what it is for quantiles."""
 
     settings: dict[str, Any]
     accuracy: float
@@ -51,15 +52,21 @@ def needs_scaling(X: Any) -> bool:
     return bool(values.size) and bool(np.abs(values).max() > 1.0)
 
 
+def chosen_strength(name: str) -> str:
+    """The parameter that regularizes, if candidates differ in it: regressors standardize their targets."""
+    algorithm = CATALOGUE[name]
+    return algorithm.strength if algorithm.task == CLASSES else ""
+
+
 def grid_for(
-    name: str, base_gamma: float, *, kernel: str = "rbf", gamma=None, strength=None, budgets=(None,)
+    name: str, base_gamma: float, *, kernel: str = "rbf", gamma=None, strength=None, budgets=(None,), own=None
 ) -> list[dict[str, Any]]:
-    """Candidates around common values; what is given stays."""
+    """Candidates around common values; what is given stays, ``own`` settings among it."""
     gammas = [gamma] if gamma is not None else [factor * base_gamma for factor in _GAMMAS]
-    strengths = [strength] if strength is not None else list(_STRENGTHS[CATALOGUE[name].strength])
+    strengths = [strength] if strength is not None else list(_STRENGTHS[chosen_strength(name)])
     if kernel in WITHOUT_GAMMA:  # it has no gamma
         gammas = gammas[:1]
-    settings = {"kernel": kernel}
+    settings = {"kernel": kernel, **(own or {})}
     return [{**settings, "gamma": g, "strength": s, "budget": b} for g in gammas for s in strengths for b in budgets]
 
 
@@ -96,6 +103,11 @@ def can_choose(y: np.ndarray) -> bool:
     return n_learned < len(y) and len(np.unique(y[:n_learned])) > 1
 
 
+def _learn(name: str, model: Any, X: Any, y: np.ndarray, all_labels: np.ndarray) -> None:
+    known = {"classes": np.unique(all_labels)} if CATALOGUE[name].task == CLASSES else {}
+    model.partial_fit(X, y, **known)
+
+
 class FirstMetric(NamedTuple):
     """A metric that was learned from the rows that candidates learn, and the gamma that goes with it."""
 
@@ -107,7 +119,7 @@ def first_metric(name: str, kernel: str, metric: str, X: Any, y: np.ndarray, see
     """What the first two thirds of some scaled rows tell; the others are for judging candidates."""
     n_learned = 2 * X.shape[0] // 3
     model = new_estimator(name, kernel=kernel, metric=metric, seed=seed)
-    model.partial_fit(X[:n_learned], y[:n_learned], classes=np.unique(y))
+    _learn(name, model, X[:n_learned], y[:n_learned], y)
     return FirstMetric(model.metric_, model.gamma_)
 
 
@@ -137,8 +149,8 @@ def choose(
         passes = settings.get("passes", 1)
         model = new_estimator(name, seed=seed, metric=metric, **{k: v for k, v in settings.items() if k != "passes"})
         for _ in range(passes):
-            model.partial_fit(X[:n_learned], y[:n_learned], classes=np.unique(y))
-        accuracy = float(np.mean(model.predict(X[n_learned:]) == y[n_learned:]))
+            _learn(name, model, X[:n_learned], y[:n_learned], y)
+        accuracy = float(model.score(X[n_learned:], y[n_learned:]))
         trials.append(Trial(settings, accuracy, X.shape[0]))
     return sorted(trials, key=lambda trial: -trial.accuracy)
 

@@ -31,10 +31,16 @@ def predict(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write; standard output otherwise.")
     ] = None,
-    scores: Annotated[bool, typer.Option("--scores", help="Decision values after the label.")] = False,
+    scores: Annotated[
+        bool, typer.Option("--scores", help="Decision values after the label; of one-class scores and p-values.")
+    ] = False,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Probabilities of the classes after the label (auto, --calibrate).")
     ] = False,
+    alarm_rate: Annotated[
+        float | None,
+        typer.Option(help="Call so many of the usual rows unusual (one-class), instead of what the model was told."),
+    ] = None,
     device: Device = None,
     labelled: Annotated[bool, typer.Option(help="Whether the data has labels, which are ignored.")] = True,
     format: Format = None,
@@ -45,29 +51,73 @@ def predict(
     decimal: Decimal = None,
     thousands: Thousands = None,
 ) -> None:
-    """Predict the label of every row, one line each."""
+    """Predict the label of every row, one line each; or a number, or -1 for unusual rows and 1 for others."""
     options = data_options(locals())
     with reported(of_model=model):
+        from sklearn.base import is_outlier_detector
+
         from frugalsvm.cli.data_report import tell_skipped
         from frugalsvm.cli.model_input import device_arguments, open_for
         from frugalsvm.persist import load
 
-        fitted, where = load(model), device_arguments(device)
+        fitted = load(model)
+        where = device_arguments(fitted, device)
         _refuse_columns(fitted, model, scores=scores, probabilities=probabilities)
+        _refuse_rate(fitted, model, alarm_rate)
         opened = open_for(fitted, model, options, has_labels=labelled)
-        _write(_lines(fitted, opened.batches, where, scores=scores, probabilities=probabilities), output)
+        if is_outlier_detector(fitted):
+            lines = _novelties(fitted, opened.batches, alarm_rate, scores=scores)
+        else:
+            lines = _lines(fitted, opened.batches, where, scores=scores, probabilities=probabilities)
+        _write(lines, output)
         tell_skipped(opened.stream, of_model=True)
 
 
 def _refuse_columns(fitted: Any, model: Path, *, scores: bool, probabilities: bool) -> None:
     """Refuse what a model does not have beside its predictions."""
+    from frugalsvm.cli.catalogue import CLASSES, NUMBERS
+    from frugalsvm.cli.model_input import task_of_model
+
     if scores and probabilities:
         raise typer.BadParameter("give --scores or --probabilities, not both.", param_hint="--scores")
-    if (scores or probabilities) and not hasattr(fitted, "classes_"):
+    task = task_of_model(fitted)
+    if (scores and task == NUMBERS) or (probabilities and task != CLASSES):
         flag = "--scores" if scores else "--probabilities"
-        raise ValueError(f"{model} predicts numbers: {flag} is for classes.")
+        raise ValueError(f"{model} predicts {task}: {flag} is for classes{'' if probabilities else ' and novelties'}.")
     if probabilities and not hasattr(fitted, "predict_proba"):
         raise ValueError(f"{model} has no probabilities: train it with --calibrate, or with -a auto.")
+
+
+def _refuse_rate(fitted: Any, model: Path, rate: float | None) -> None:
+    """Refuse an alarm rate that a model cannot keep."""
+    if rate is None:
+        return
+    if not 0 < rate <= 1:
+        raise typer.BadParameter(f"{rate:g} is not above 0 and 1 at most.", param_hint="--alarm-rate")
+    if not hasattr(fitted, "p_values"):
+        raise ValueError(f"{model} has no p-values: --alarm-rate is for models of `train -a one-class`.")
+    estimator = getattr(fitted, "estimator_", fitted)
+    least = 1.0 / (1 + estimator.window)  # the smallest p-value
+    if rate < least:
+        raise ValueError(
+            f"--alarm-rate {rate:g}: {model} knows its latest {estimator.window:,} scores, which tell rates of "
+            f"{least:.2g} and more."
+        )
+
+
+def _novelties(fitted: Any, batches: Iterable, rate: float | None, *, scores: bool) -> Iterator[str]:
+    """-1 for unusual rows and 1 for others, with scores and p-values if wanted."""
+    import numpy as np
+
+    from frugalsvm.cli.data import rows_of
+
+    shown = [name for name in ("score_samples", "p_values") if scores and hasattr(fitted, name)]
+    for batch in batches:
+        rows = rows_of(batch)
+        columns = [getattr(fitted, name)(rows) for name in shown]
+        labels = fitted.predict(rows) if rate is None else np.where(fitted.p_values(rows) <= rate, -1, 1)
+        for label, *values in zip(labels, *columns, strict=True):
+            yield "\t".join([str(label), *(f"{value:.9g}" for value in values)]) + "\n"
 
 
 def _lines(
@@ -82,7 +132,8 @@ def _lines(
         rows = rows_of(batch)
         labels = fitted.predict(rows, **where).tolist()
         if not scores and not probabilities:
-            yield from (f"{label}\n" for label in labels)
+            several = labels and isinstance(labels[0], list)  # quantiles
+            yield from ("\t".join(map(str, row)) + "\n" if several else f"{row}\n" for row in labels)
             continue
         found = fitted.predict_proba(rows) if probabilities else fitted.decision_function(rows, **where)
         values = np.reshape(found, (len(labels), -1))

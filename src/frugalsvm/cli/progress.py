@@ -1,13 +1,16 @@
 """How far training has come, and the line that shows it: live in a terminal, plain elsewhere."""
 
+import math
 import sys
 import time
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 from rich.live import Live
 from rich.text import Text
 
+from frugalsvm.cli.catalogue import CLASSES, NOVELTIES, NUMBERS
 from frugalsvm.cli.console import PLAIN_SECONDS, Onlookers, silenced
 from frugalsvm.estimators._progress import CERTIFICATES
 
@@ -15,15 +18,18 @@ __all__ = ["Progress", "ProgressLine"]
 
 
 class Progress:
-    """What has been learned so far; counts survive in checkpoints."""
+    """What has been learned so far, of a task of the catalogue; counts survive in checkpoints."""
 
-    def __init__(self, counts: dict[str, Any] | None = None):
+    def __init__(self, counts: dict[str, Any] | None = None, task: str = CLASSES):
         counts = counts or {}
+        self._task = task
         self.rows: int = counts.get("rows", 0)  # examples read, in this pass
         self.total: int = counts.get("total", self.rows)  # examples learned, in all passes
         self.seen: int = counts.get("seen", self.rows)  # rows of the first pass that were predicted, if they could be
         self.tested: int = counts.get("tested", 0)  # predicted before they were learned
         self.right: int = counts.get("right", 0)
+        self.alarms: int = counts.get("alarms", 0)  # rows that were unusual before they were learned
+        self.squares: float = counts.get("squares", 0.0)  # of errors of predicted numbers
         self.saved: int = self.total  # examples in the last checkpoint
         self.seconds: float = 0.0  # of learning, since this process began
         self.learned: int = 0  # examples, since this process began
@@ -38,12 +44,41 @@ class Progress:
         """Examples per second."""
         return self.learned / self.seconds if self.seconds else float("nan")
 
+    def take(self, predicted: np.ndarray, labels: np.ndarray) -> None:
+        """Take in what was predicted of rows before they are learned; several quantiles are no errors to add up."""
+        if predicted.ndim > 1:
+            return
+        self.tested += len(predicted)
+        if self._task == NUMBERS:
+            self.squares += float(np.square(predicted - labels).sum())
+        elif self._task == NOVELTIES:
+            self.alarms += int(np.count_nonzero(predicted == -1))
+        else:
+            self.right += int(np.count_nonzero(predicted == labels))
+
+    @property
+    def _figure(self) -> tuple[str, float]:
+        """What a stream tells about the model before it is done, and its name."""
+        if self._task == NUMBERS:
+            return "rmse", math.sqrt(self.squares / self.tested) if self.tested else math.nan
+        if self._task == NOVELTIES:
+            return "alarms", self.alarms / self.tested if self.tested else math.nan
+        return "accuracy", self.accuracy
+
     def figures(self) -> dict[str, float | None]:
         """What a stream tells about the model before it is done."""
-        return {"accuracy_before_learning": self.accuracy if self.tested else None}
+        name, value = self._figure
+        return {f"{name}_before_learning": value if self.tested else None}
+
+    @property
+    def words(self) -> str:
+        """The same for people."""
+        name, value = self._figure
+        return f"error (RMSE) so far {value:.4g}" if name == "rmse" else f"{name} so far {100 * value:.2f} %"
 
     def counts(self) -> dict[str, int]:
-        return {name: getattr(self, name) for name in ("rows", "total", "seen", "tested", "right")}
+        own = {NUMBERS: "squares", NOVELTIES: "alarms"}.get(self._task, "right")
+        return {name: getattr(self, name) for name in ("rows", "total", "seen", "tested", own)}
 
 
 class ProgressLine:
@@ -116,7 +151,7 @@ class ProgressLine:
             if self._n_rows and progress.rows < self._n_rows:
                 parts.append(f"{(self._n_rows - progress.rows) / progress.speed:.0f} s left")
         if progress.tested:
-            parts.append(f"accuracy so far {100 * progress.accuracy:.2f} %")
+            parts.append(progress.words)
         return ", ".join([*parts, *_model_parts(self._model)])
 
 
@@ -127,7 +162,7 @@ def _model_parts(model: Any) -> list[str]:
         best = [f"accuracy of the best {100 * max(left):.2f} %"] if None not in left else []
         return [f"{len(left)} of {len(estimator.results_)} candidates left", *best]
     parts = []
-    if hasattr(estimator, "classes_"):
+    if hasattr(estimator, "n_features_in_"):  # it has begun to learn
         vectors = getattr(estimator, "support_vectors_", None)
         if vectors is not None:
             parts.append(f"{len(vectors)} vectors")

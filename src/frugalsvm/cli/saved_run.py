@@ -50,15 +50,15 @@ def load_run(output: Path) -> SavedRun | None:
             f"{output} cannot be resumed: it was trained with --dask, which learns all files to the end and keeps no "
             "row to resume from. Choose another output to train from the beginning."
         )
-    classes = training["options"]["classes"]
-    options = TrainOptions(**{**training["options"], "classes": None if classes is None else tuple(classes)})
+    asked: dict[str, Any] = training["options"]  # in which tuples have become lists
+    asked = {name: tuple(value) if isinstance(value, list) else value for name, value in asked.items()}
     return SavedRun(
         model,
         training["counts"],
         training["passes_done"],
         training["chosen"],
         DataOptions(**training["data"]),
-        options,
+        TrainOptions(**asked),
         training["finished"],
         training.get("fingerprint"),
     )
@@ -106,7 +106,9 @@ def save_run(
         "finished": finished,
         "chosen": chosen,
         "data": data._asdict(),
-        "options": {**options._asdict(), "classes": None if options.classes is None else list(options.classes)},
+        "options": {
+            name: list(value) if isinstance(value, tuple) else value for name, value in options._asdict().items()
+        },
         **progress.figures(),
         "fingerprint": fingerprint,
         **(told or {}),

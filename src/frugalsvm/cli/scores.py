@@ -1,15 +1,28 @@
-"""How good predictions are: accuracy, confusion matrix, AUC, or errors; and when these figures say little."""
+"""How good predictions are: accuracy, confusion matrix, AUC, errors, or alarms; and when these figures say little."""
 
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
+from frugalsvm.cli.catalogue import CLASSES, NOVELTIES
 from frugalsvm.cli.class_report import confusions, per_class
 from frugalsvm.cli.console import tell
 from frugalsvm.metrics import geometric_mean_score, precision_recall_breakeven
 
-__all__ = ["ErrorScores", "Scores", "tell_doubts"]
+__all__ = ["ErrorScores", "NoveltyScores", "QuantileScores", "Scores", "scores_for", "tell_doubts"]
+
+
+def scores_for(task: str, model: Any, anomaly: str | None = None) -> Any:
+    """What collects predictions for a task of the catalogue; ``anomaly`` is the label of unusual rows."""
+    if task == NOVELTIES:
+        return NoveltyScores(anomaly)
+    if task == CLASSES:
+        return Scores(model.classes_)
+    estimator = getattr(model, "estimator_", model)
+    if getattr(estimator, "loss", None) != "pinball":
+        return ErrorScores()
+    return QuantileScores(np.atleast_1d(np.asarray(estimator.quantile, np.float64)))
 
 
 class Scores:
@@ -100,6 +113,90 @@ class ErrorScores:
             "r2": 1.0 - self._squares / self._spread if self._spread else None,
             "label_std": float(np.sqrt(self._spread / n)),
         }
+
+
+class QuantileScores:
+    """Pinball losses of predicted quantiles, and how many labels are below them; nothing is kept but sums."""
+
+    def __init__(self, quantiles: np.ndarray):
+        self.n_examples = 0
+        self._quantiles = quantiles
+        self._losses, self._below = np.zeros(len(quantiles)), np.zeros(len(quantiles))
+
+    def _losses_of(self, labels: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+        errors = labels[:, None] - predicted.reshape(len(labels), -1)
+        return np.maximum(self._quantiles * errors, (self._quantiles - 1) * errors).sum(axis=0)
+
+    def add(self, labels: np.ndarray, predicted: np.ndarray, _: np.ndarray) -> None:
+        self._losses += self._losses_of(labels, predicted)
+        self._below += (labels[:, None] <= predicted.reshape(len(labels), -1)).sum(axis=0)
+        self.n_examples += len(labels)
+
+    def of_batch(self, labels: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
+        """The figure of a curve."""
+        return {"pinball": float(self._losses_of(labels, predicted).mean() / len(labels))}
+
+    def results(self) -> dict[str, Any]:
+        """The mean pinball loss, and for each quantile its loss and the share of labels that are not above it."""
+        losses, below = self._losses / self.n_examples, self._below / self.n_examples
+        rows = zip(self._quantiles.tolist(), losses.tolist(), below.tolist(), strict=True)
+        return {
+            "examples": self.n_examples,
+            "pinball": float(losses.mean()),
+            "quantiles": [{"quantile": q, "pinball": loss, "below": share} for q, loss, share in rows],
+        }
+
+
+class NoveltyScores:
+    """Collects labels, alarms and scores of batches; memory is proportional to the number of examples."""
+
+    def __init__(self, anomaly: str | None = None):
+        self.n_examples = 0
+        self._anomaly = anomaly
+        self._labels: list[np.ndarray] = []
+        self._alarms: list[np.ndarray] = []
+        self._scores: list[np.ndarray] = []
+
+    def add(self, labels: np.ndarray, predicted: np.ndarray, scores: np.ndarray) -> None:
+        self._labels.append(labels.astype(str))
+        self._alarms.append(predicted == -1)
+        self._scores.append(scores)
+        self.n_examples += len(labels)
+
+    @staticmethod
+    def of_batch(labels: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
+        """The figure of a curve."""
+        return {"alarms": float(np.mean(predicted == -1))}
+
+    def results(self) -> dict[str, Any]:
+        """Shares of alarms among all rows, usual and unusual ones; AUC where there are both."""
+        labels, alarms = np.concatenate(self._labels), np.concatenate(self._alarms)
+        known = np.unique(labels).tolist()
+        anomaly = _label_of_anomalies(known, self._anomaly)
+        unusual = labels == anomaly
+        results: dict[str, Any] = {"examples": len(labels), "anomaly": anomaly, "anomalies": int(unusual.sum())}
+        results["alarms"] = float(alarms.mean())
+        if not unusual.all():
+            results["false_alarms"] = float(alarms[~unusual].mean())
+        if unusual.any():
+            results["found"] = float(alarms[unusual].mean())
+        if unusual.any() and not unusual.all():
+            results["auc"] = float(roc_auc_score(unusual, -np.concatenate(self._scores)))
+        return results
+
+
+def _label_of_anomalies(known: list[str], wanted: str | None) -> str:
+    """The label of unusual rows: the one that was named, or -1, or 1 beside 0, as collections of anomalies have it."""
+    if wanted is not None:
+        if wanted not in known:
+            shown = ", ".join(map(repr, known[:3])) + (", ..." if len(known) > 3 else "")
+            raise ValueError(f"--anomaly {wanted}: no row has this label; labels are {shown}.")
+        return wanted
+    if "-1" in known:
+        return "-1"
+    if set(known) <= {"0", "1"}:
+        return "1"
+    raise ValueError(f"Labels are {', '.join(map(repr, known[:3]))}: --anomaly says which is that of unusual rows.")
 
 
 def tell_doubts(labels: np.ndarray, classes: np.ndarray, stream: Any) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, CATALOGUE, KERNELS, maintenance_for, scale_for
+from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, CATALOGUE, KERNELS, LOSSES, maintenance_for, scale_for
 from frugalsvm.cli.console import compiling_shown
 from frugalsvm.cli.errors import check_folder, reported
 from frugalsvm.cli.flag_rules import applies, driver_of, flag_named, refusal
@@ -66,6 +66,21 @@ def train(
         float | None, typer.Option("--C", help="The same for the others, and for asset with --device or --dask.")
     ] = None,
     metric: Metric = None,
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help=f"What errors of bsgd-regressor cost: {', '.join(LOSSES)}.", autocompletion=completing(LOSSES)
+        ),
+    ] = None,
+    quantile: Annotated[
+        str | None, typer.Option(help="Quantiles to predict (bsgd-regressor), with commas: 0.05,0.5,0.95.")
+    ] = None,
+    nu: Annotated[
+        float | None, typer.Option(help="Share of rows that one-class learns from, those with the lowest scores; 0.5.")
+    ] = None,
+    alarm_rate: Annotated[
+        float | None, typer.Option(help="Share of rows that shall be called unusual (one-class); 0.01 otherwise.")
+    ] = None,
     scale: Annotated[
         str,
         typer.Option(
@@ -126,10 +141,14 @@ def _train(values: dict[str, Any], given: Collection[str]) -> None:
     from frugalsvm.persist.locking import locked
 
     values = {**values, "data": source_of(values["data"])}
+    checked_choice("--task", values["task"], TASKS)
     if values["algorithm"] is None:
         values["algorithm"] = _default_algorithm(values, given)
+        if values["algorithm"] != AUTO:
+            given = [name for name in given if name != "task"]  # it has had its effect
     checked_choice("--algorithm", values["algorithm"], ALGORITHMS)
-    checked_choice("--task", values["task"], TASKS)
+    if values["loss"] is not None:
+        checked_choice("--loss", values["loss"], LOSSES)
     checked_choice("--kernel", values["kernel"], KERNELS)
     checked_choice("--scale", values["scale"], SCALES)
     check_metric_flag(values["metric"], values["kernel"])
@@ -158,7 +177,9 @@ def _default_algorithm(values: dict[str, Any], given: Collection[str]) -> str:
     from frugalsvm.cli.interruptible_pipe import is_read_once
 
     says_more = any(not applies(name, "auto", AUTO) for name in given) or values["missing"] == "mean"
-    return "bsgd" if says_more or is_read_once(values["data"]) else AUTO
+    if not says_more and not is_read_once(values["data"]):
+        return AUTO
+    return "bsgd-regressor" if values["task"] == "regression" else "bsgd"
 
 
 def _refuse(given: Collection[str], driver: str, values: dict[str, Any]) -> None:
@@ -175,6 +196,14 @@ def _refuse(given: Collection[str], driver: str, values: dict[str, Any]) -> None
         number = values[name]
         if number is not None and not 0 < number < math.inf:
             raise typer.BadParameter(f"{number:g} is not a number above 0.", param_hint=flag_named(name))
+    for name in ("nu", "alarm_rate"):
+        share = values[name]
+        if share is not None and not 0 < share <= 1:
+            raise typer.BadParameter(f"{share:g} is not above 0 and 1 at most.", param_hint=flag_named(name))
+    if values["quantile"] is not None and values["loss"] not in (None, "pinball"):
+        raise typer.BadParameter(
+            f"it is for --loss pinball, not for {values['loss']}: leave one of them out.", param_hint="--quantile"
+        )
     if values["changed_data"] and not values["resume"]:
         raise typer.BadParameter("it says how to go on with --resume, which is not there.", param_hint="--changed-data")
     if values["passes"] > 1 and is_read_once(values["data"]):
@@ -186,7 +215,7 @@ def _refuse(given: Collection[str], driver: str, values: dict[str, Any]) -> None
 
 
 def _train_options(values: dict[str, Any]) -> TrainOptions:
-    labels = values["classes"]
+    labels, quantiles = values["classes"], values["quantile"]
     return TrainOptions(
         algorithm=values["algorithm"],
         budget=values["budget"],
@@ -199,7 +228,21 @@ def _train_options(values: dict[str, Any]) -> TrainOptions:
         calibrate=values["calibrate"],
         seed=values["seed"],
         metric=values["metric"],
+        loss=values["loss"] if quantiles is None else "pinball",
+        quantile=None if quantiles is None else tuple(map(_quantile, quantiles.split(","))),
+        nu=values["nu"],
+        alarm_rate=values["alarm_rate"],
     )
+
+
+def _quantile(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 0 < found < 1:
+        raise typer.BadParameter(f"{text.strip()!r} is not a number between 0 and 1.", param_hint="--quantile")
+    return found
 
 
 def _has_alpha(algorithm: str) -> bool:
@@ -240,8 +283,8 @@ def _by_comparison(
 
     flags = AutoFlags(parsed_seconds("time_budget", values["time_budget"]), values["task"], values["device"])
 
-    def as_stream() -> "Outcome":
-        return _as_stream(values, given, options._replace(algorithm="bsgd"), target, quiet=quiet)
+    def as_stream(algorithm: str) -> "Outcome":
+        return _as_stream(values, given, options._replace(algorithm=algorithm), target, quiet=quiet)
 
     again = None if is_read_once(values["data"]) else as_stream
     return train_auto(data_options(values), options, target, flags, again, quiet=quiet)

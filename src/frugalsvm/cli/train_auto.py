@@ -49,27 +49,25 @@ def train_auto(
     options: TrainOptions,
     output: Path,
     flags: AutoFlags,
-    as_stream: Callable[[], Outcome] | None,
+    as_stream: Callable[[str], Outcome] | None,
     *,
     quiet: bool,
 ) -> Outcome:
     """Read all rows, compare models, fit the best to all rows, and write it.
 
-    ``as_stream`` learns the same source one batch after the other, which is done if it has too many rows; None if it
-    can be read only once.
+    ``as_stream`` learns the same source one batch after the other, by an algorithm of this name, which is done if it
+    has too many rows; None if it can be read only once.
     """
     started = time.perf_counter()
     # Rows are sampled at random: their order is no matter.
     examined = examine(data._replace(shuffle="no"), opening=partial(open_data, of_classes=False))
     read = read_rows(examined.batches, _MEMORY_SHARE)
     task = task_of(np.concatenate([batch.y for batch in read.batches]), flags.task)
-    if not read.is_whole and task.classifies and as_stream is not None:
-        tell(
-            _too_large(
-                examined, read.n_bytes, "bsgd learns it instead, one batch after the other, as a stream (-a bsgd)"
-            )
-        )
-        return as_stream()
+    if not read.is_whole and as_stream is not None:
+        instead = "bsgd" if task.classifies else "bsgd-regressor"
+        words = f"{instead} learns it instead, one batch after the other, as a stream (-a {instead})"
+        tell(_too_large(examined, read.n_bytes, words))
+        return as_stream(instead)
     examined.tell(quiet=quiet)
     X, _, weights = joined_rows(read.batches, lambda batch: batch.y)
     if not read.is_whole:

@@ -7,11 +7,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from frugalsvm.cli.catalogue import CLASSES, NUMBERS, task_for
 from frugalsvm.cli.console import Status
-from frugalsvm.cli.data import BATCH_ROWS, Opened, open_data
+from frugalsvm.cli.data import BATCH_ROWS, Opened, open_data, reading_for
 from frugalsvm.cli.data_report import SHOWN_BAD_LINES, counts_of, tell_end
 from frugalsvm.cli.fingerprint import ChangedDataError, Fingerprint, rows_that_are
-from frugalsvm.cli.first_rows import check_classes, check_size, examine
+from frugalsvm.cli.first_rows import check_classes, check_numbers, check_size, examine, tell_labels, with_label_column
 from frugalsvm.cli.interruptible_pipe import grouped, pipe_for
 from frugalsvm.cli.interruption import Interruption
 from frugalsvm.cli.new_model import classes_for, new_model
@@ -49,7 +50,7 @@ def train_stream(
         # As the run was begun; a file may have moved.
         data, options = run.data._replace(source=data.source), run.options
         if run.is_finished:
-            progress = Progress(run.counts)
+            progress = Progress(run.counts, task_for(options.algorithm))
             return Outcome(output, progress.rows, run.chosen, progress.figures(), was_finished=True)
     running = _Run(data, options, output, run, quiet=quiet)
     with ExitStack() as stack:
@@ -64,7 +65,8 @@ class _Run:
     def __init__(self, data: DataOptions, options: TrainOptions, output: Path, saved: SavedRun | None, *, quiet: bool):
         self.data, self.options, self.output, self.quiet = data, options, output, quiet
         self.saved = saved
-        self.progress = Progress(saved.counts if saved else None)
+        self.task = task_for(options.algorithm)
+        self.progress = Progress(saved.counts if saved else None, self.task)
         self.first_pass = saved.passes_done if saved else 0
         self.model: Any = saved.model if saved else None
         self.chosen: dict[str, Any] = saved.chosen if saved else {}
@@ -124,7 +126,7 @@ class _Run:
 
     def _open(self, start: int = 0) -> Opened:
         """A stream in batches of the usual sizes; a slow pipe gives smaller ones, once parameters are chosen."""
-        opened = open_data(self.data, start=start, pipe=self.pipe)
+        opened = open_data(self.data, start=start, pipe=self.pipe, **reading_for(self.task, self.data))
         if self.pipe is None or self.data.shuffle_buffer or self.data.shuffle == "yes":
             return opened
         patient = self.options.calibrate  # see `_learn_pass`
@@ -139,7 +141,13 @@ class _Run:
         self.data = examined.data
         examined.tell(quiet=self.quiet)
         check_size(examined, self.options.algorithm, self.options.budget)
-        check_classes(examined, self.options.algorithm, self.options.classes)
+        if self.task == CLASSES:
+            check_classes(examined, self.options.algorithm, self.options.classes)
+        elif self.task == NUMBERS:
+            check_numbers(examined)
+        else:
+            tell_labels(examined)
+            self.data = with_label_column(self.data)
         self.model, self.chosen = new_model(examined.first, self.options, self.data.imputes, quiet=self.quiet)
         return examined.opened, examined.batches
 

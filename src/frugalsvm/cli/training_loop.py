@@ -4,8 +4,6 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from frugalsvm.cli.data import labels_of, rows_of
 from frugalsvm.cli.interruption import Interruption
 from frugalsvm.cli.progress import Progress
@@ -100,9 +98,8 @@ def _after_warm_up(model: Any, block: int) -> int:
 def _test(model: Any, batch: Any, progress: Progress) -> None:
     """Predict a batch, unless that was done before the run was interrupted in the middle of it."""
     rows = rows_between(batch, max(progress.seen - batch.start, 0), batch.n_rows)
-    if rows.n_rows and progress.rows and hasattr(model, "classes_"):
-        progress.right += int(np.count_nonzero(model.predict(rows_of(rows)) == labels_of(rows)))
-        progress.tested += rows.n_rows
+    if rows.n_rows and progress.rows:
+        progress.take(model.predict(rows_of(rows)), labels_of(rows))
     progress.seen = max(progress.seen, batch.end)
 
 

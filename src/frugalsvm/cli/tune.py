@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, KERNELS, scale_for
+from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, CATALOGUE, CLASSES, KERNELS, scale_for
 from frugalsvm.cli.errors import check_folder, reported
 from frugalsvm.cli.flag_rules import applies, driver_of, flag_named, refusal
 from frugalsvm.cli.flags import (
@@ -110,6 +110,12 @@ def _tune(values: dict[str, Any], given: Collection[str]) -> None:
     source = source_of(values["data"])
     read_once = values["once"] or is_read_once(source)
     algorithm = _algorithm(values, given, read_once=read_once)
+    if algorithm in CATALOGUE and CATALOGUE[algorithm].task != CLASSES:
+        raise typer.BadParameter(
+            f"{algorithm} learns {CATALOGUE[algorithm].task}, and `tune` compares models of classes: "
+            f"`frugalsvm train -a {algorithm}` chooses its parameters by itself.",
+            param_hint="--algorithm",
+        )
     checked_choice("--algorithm", algorithm, ALGORITHMS)
     checked_choice("--kernel", values["kernel"], KERNELS)
     check_metric_flag(values["metric"], values["kernel"])

@@ -69,8 +69,8 @@ def _check(examined: Examined, sample: Sample, *, of_classes: bool) -> None:
     name = examined.opened.stream.name
     if not of_classes and not task_of(np.asarray(sample.rows.y)).classifies:
         raise ValueError(
-            f"{name} has numbers to predict, not classes, and auto is the only algorithm that learns these: there is "
-            "nothing to compare. `frugalsvm train` does it."
+            f"{name} has numbers to predict, and `tune` compares models of classes: "
+            "`frugalsvm train` compares those of numbers."
         )
     check_enough(examined, labels_of(sample.rows))
 

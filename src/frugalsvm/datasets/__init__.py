@@ -7,6 +7,7 @@
 """
 
 from frugalsvm.datasets.deformed import make_deformed_mnist, stream_deformed_mnist
+from frugalsvm.datasets.drifting import DriftStream, list_drift_streams
 from frugalsvm.datasets.real import (
     DatasetMismatchError,
     DatasetUnavailableError,
@@ -26,9 +27,11 @@ from frugalsvm.datasets.synthetic import (
 __all__ = [
     "DatasetMismatchError",
     "DatasetUnavailableError",
+    "DriftStream",
     "fetch",
     "get_data_home",
     "list_datasets",
+    "list_drift_streams",
     "list_streams",
     "load",
     "make_checkerboard",

@@ -23,7 +23,7 @@ from numpy.typing import DTypeLike, NDArray
 __all__ = ["list_streams", "make_checkerboard", "make_two_gaussians", "make_waveform", "stream"]
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
-Examples = tuple[NDArray[np.floating], NDArray[np.int64]]
+Examples = tuple[NDArray[np.floating], NDArray[Any]]
 
 # Large enough to hide the cost of seeding a generator (some 20 microseconds), small enough that one block of
 # the widest population stays in the processor's cache. Changing it changes every stream.
@@ -267,6 +267,7 @@ class _Population:
     n_features: ClassVar[int]
     # Keeps the populations independent of each other under one seed.
     stream_key: ClassVar[int]
+    target_dtype: ClassVar[type] = np.int64
 
     standardize: bool = True
     dtype: DTypeLike = np.float32
@@ -278,6 +279,10 @@ class _Population:
     def draw(self, rng: np.random.Generator, size: int) -> Examples:
         # Subclasses draw in float32 for either dtype, so that the dtype does not change the examples.
         raise NotImplementedError
+
+    def draw_at(self, rng: np.random.Generator, start: int, size: int) -> Examples:
+        """Draw the rows from a position on; in populations that do not change, the position is of no importance."""
+        return self.draw(rng, size)
 
     def _scaled(self, X: NDArray[np.floating], mean: Any, std: Any) -> NDArray[np.floating]:
         """Standardize X in place if asked to."""
@@ -385,7 +390,7 @@ class _Reader:
     def read(self, start: int, size: int) -> Examples:
         """Return examples ``start`` to ``start + size - 1`` in new arrays."""
         X = np.empty((size, self._population.n_features), dtype=self._population.dtype)
-        y = np.empty(size, dtype=np.int64)
+        y: NDArray[Any] = np.empty(size, dtype=self._population.target_dtype)
         done = 0
         while done < size:
             number, offset = divmod(start + done, _BLOCK_SIZE)
@@ -401,7 +406,7 @@ class _Reader:
         if number != self._block_number:
             spawn_key = (self._population.stream_key, number)
             rng = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=spawn_key))
-            self._block = self._population.draw(rng, _BLOCK_SIZE)
+            self._block = self._population.draw_at(rng, number * _BLOCK_SIZE, _BLOCK_SIZE)
             self._block_number = number
         return self._block
 

@@ -1,8 +1,12 @@
-"""Quantiles of regressors: the parameter ``quantile``, and predictions that do not cross."""
+"""Quantiles of regressors: the parameter ``quantile``, predictions that do not cross, and how good they are."""
 
 from typing import Any
 
 import numpy as np
+
+from frugalsvm.estimators._targets import checked_targets, checked_weights
+from frugalsvm.lowrank.losses import Pinball
+from frugalsvm.lowrank.targets import explained
 
 __all__ = ["PINBALL", "PredictsQuantiles"]
 
@@ -42,3 +46,19 @@ class PredictsQuantiles:
         if self.sorts_predictions:
             values[:, np.argsort(self._quantiles, kind="stable")] = np.sort(values, axis=1)
         return values if self._in_columns else values[:, 0]
+
+    def score(self, X, y, sample_weight=None):
+        """R^2, in the mean over targets; with quantiles D^2, the share of the pinball loss that the model saves.
+
+        1 is best, and 0 is what the mean, or the quantile, of ``y`` gets.
+        """
+        if self.loss != PINBALL:
+            return super().score(X, y, sample_weight)  # type: ignore[misc]
+        predicted = self.predict(X)  # type: ignore[attr-defined]
+        predicted = predicted.reshape(len(predicted), -1)
+        targets, _ = checked_targets(type(self).__name__, y, predicted)
+        weights = checked_weights(sample_weight, predicted)
+        weights = np.ones(len(predicted)) if weights is None else weights
+        return explained(
+            Pinball(self._quantiles), predicted.T, np.repeat(targets.T, predicted.shape[1], axis=0), weights
+        )

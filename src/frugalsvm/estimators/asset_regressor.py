@@ -107,6 +107,9 @@ default="epsilon_insensitive"
         take the model that did best on them.
     validation_fraction : float, default=0.1
         Share of validation rows, for early stopping and for choosing C.
+    cv : int, default=None
+        Number of folds, to choose C from a list by cross-validation instead of by validation rows. Folds and values
+        share all kernel values; on a GPU they are solved side by side.
     n_iter_no_change : int, default=5
     memory : str, default="4GB"
         On the CPU: limit for features and what is computed from them. If all features take more, they are computed
@@ -139,7 +142,8 @@ default="epsilon_insensitive"
         How far it may be above the optimum of the same features, by duality: the truth is often a tenth of that. A
         smaller ``tol`` makes both smaller.
     C_, path_ : float, dict of arrays
-        With a list of C: the chosen one; values of C with their validation scores, objectives and bounds.
+        With a list of C: the chosen one; values of C with their validation scores and, without ``cv``, objectives and
+        bounds.
     best_validation_score_ : float
         With early stopping.
     landmarks_, dual_coef_ : ndarray or None
@@ -213,6 +217,7 @@ default="epsilon_insensitive"
         average="suffix",
         early_stopping=False,
         validation_fraction=0.1,
+        cv=None,
         n_iter_no_change=5,
         memory="4GB",
         device="cpu",
@@ -246,6 +251,7 @@ default="epsilon_insensitive"
         self.average = average
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
+        self.cv = cv
         self.n_iter_no_change = n_iter_no_change
         self.memory = memory
         self.device = device
@@ -350,17 +356,3 @@ default="epsilon_insensitive"
         check_is_fitted(self)
         values = self._output(X, None if device is None else arrays_on(device))
         return self._predictions(values)
-
-    def score(self, X, y, sample_weight=None):
-        """R^2, in the mean over targets; with quantiles D^2, the share of the pinball loss that the model saves.
-
-        1 is best, and 0 is what the mean, or the quantile, of ``y`` gets.
-        """
-        if self.loss != PINBALL:
-            return super().score(X, y, sample_weight)
-        predicted = self.predict(X)
-        predicted = predicted.reshape(len(predicted), -1)
-        targets, _ = checked_targets(type(self).__name__, y, predicted)
-        weights = checked_weights(sample_weight, predicted)
-        weights = np.ones(len(predicted)) if weights is None else weights
-        return explained(self.new_loss(), predicted.T, np.repeat(targets.T, predicted.shape[1], axis=0), weights)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier, is_outlier_detector
+from sklearn.utils import get_tags
 from sklearn.utils.multiclass import unique_labels
 
 from frugalsvm.calibration import PlattCalibration
@@ -22,6 +23,7 @@ from frugalsvm.pipelines.rows import (
     LabeledRows,
     check_lengths,
     checked_labels,
+    checked_weights,
     matrix_of,
     part_of,
     split_input,
@@ -68,6 +70,16 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         return is_classifier(self.estimator)
 
     @property
+    def _detects(self) -> bool:
+        """Whether rows are learned without labels."""
+        return is_outlier_detector(self.estimator)
+
+    @property
+    def _several_targets(self) -> bool:
+        """Whether targets may have columns."""
+        return not self._classifies and get_tags(self.estimator).target_tags.multi_output
+
+    @property
     def _grows(self) -> bool:
         return getattr(self.estimator, "new_classes", None) == "grow"
 
@@ -96,8 +108,17 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         kind = None if reset else self._is_sparse
         X = matrix_of(self, X, reset=reset, dtype=None if reset else self._dtype, sparse=kind)
         check_lengths(X, columns)
-        y, weights = checked_labels(type(self).__name__, y, X, sample_weight, classifies=self._classifies)
-        return LabeledRows(X, columns, y, weights)
+        return LabeledRows(X, columns, self._checked_labels(X, y), checked_weights(sample_weight, X))
+
+    def _checked_labels(self, X, y) -> np.ndarray:
+        if self._detects:
+            return np.zeros(X.shape[0])
+        several = self._several_targets
+        y = checked_labels(type(self).__name__, y, X, classifies=self._classifies, several=several)
+        held = getattr(self, "_held", None) or ()
+        if held and held[0].y.shape[1:] != y.shape[1:]:  # the estimator would refuse all of them later
+            raise ValueError(f"y has the shape {y.shape}, but that of the first rows was {held[0].y.shape}.")
+        return y
 
     # --- learning ------------------------------------------------------------------------------------------
 

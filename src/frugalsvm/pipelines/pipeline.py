@@ -20,8 +20,20 @@ def _has_probabilities(pipeline) -> bool:
     return bool(pipeline.calibrate) or is_calibrated(pipeline.estimator)
 
 
-def _classifies(pipeline) -> bool:
-    return pipeline._classifies
+def _detects(pipeline) -> bool:
+    return pipeline._detects
+
+
+def _has_targets(pipeline) -> bool:
+    return not pipeline._detects
+
+
+def _has_decision_values(pipeline) -> bool:
+    return pipeline._classifies or pipeline._detects
+
+
+def _has_p_values(pipeline) -> bool:
+    return hasattr(pipeline.estimator, "p_values")
 
 
 class StreamPipeline(LearningPipeline):
@@ -39,7 +51,7 @@ class StreamPipeline(LearningPipeline):
     Parameters
     ----------
     estimator : estimator
-        Any classifier of this library, or `ASSETRegressor`.
+        Any classifier, regressor or outlier detector of this library. Detectors learn without labels: ``y`` is None.
     scale : bool, {"robust", "soft", "standard", "following"} or StreamingScaler, default=True
         Whether and how the numbers are scaled: True and "robust" are ``StreamingScaler()``, "soft" is
         ``StreamingScaler(soft_clip=True)``, and "standard" takes mean and standard deviation and clips nothing, as
@@ -133,21 +145,22 @@ class StreamPipeline(LearningPipeline):
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         tags.target_tags, tags.input_tags = inner.target_tags, inner.input_tags
         tags.input_tags.allow_nan = self.impute is not None
-        tags.target_tags.multi_output = False  # whatever the estimator takes: targets are one column here
         if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_label = False
+            # Whatever the estimator takes: labels are one column here, while targets of regressors may have several.
+            tags.target_tags.multi_output = tags.classifier_tags.multi_label = False
         return tags
 
     # --- learning ------------------------------------------------------------------------------------------
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Learn from all rows, with statistics from all of them.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Or, with an encoder, a DataFrame or a pair ``(matrix, columns)``.
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            Targets may have columns if the estimator is a regressor that learns several.
         sample_weight : array-like of shape (n_samples,), default=None
 
         Returns
@@ -159,14 +172,14 @@ class StreamPipeline(LearningPipeline):
             self._fit_all(self._checked(X, y, sample_weight, reset=True))
         return self
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(self, X, y=None, classes=None, sample_weight=None):
         """Learn from a batch of rows, in the given order, once; the first rows are held back.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Or, with an encoder, a DataFrame or a pair ``(matrix, columns)``.
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
         classes : array-like, default=None
             All classes that will ever come; needed in the first call if the warm-up does not have all of them.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -250,12 +263,44 @@ class StreamPipeline(LearningPipeline):
         answering = self._answering()
         return (X if answering is None else answering._prepared(X, columns)), answering
 
+    def estimator_rows(self, X):
+        """The rows of ``X`` as ``estimator_`` takes them: filled, scaled, encoded and mapped."""
+        return self._features(X)[0]
+
     def predict(self, X, *, device=None):
-        """Predicted class, or value, of each row of ``X``; ``device`` as in `decision_function`."""
+        """Predicted class or value of each row of ``X``, or whether it is an outlier (-1).
+
+        ``device`` is as in `decision_function`.
+        """
         X, answering = self._features(X)
         return np.repeat(self.classes_, X.shape[0]) if answering is None else answering._ask("predict", X, device)
 
-    @available_if(_classifies)
+    @available_if(_detects)
+    def fit_predict(self, X, y=None):
+        """Learn from all rows, and tell which are outliers (-1)."""
+        return self.fit(X, y).predict(X)
+
+    @property
+    def offset_(self):
+        """The score below which rows are outliers."""
+        if not self._detects:
+            raise AttributeError(f"This {type(self).__name__} has no offset.")
+        check_is_fitted(self)
+        return self._answering().estimator_.offset_
+
+    @available_if(_detects)
+    def score_samples(self, X):
+        """Scores of the rows of ``X``: the lower, the more unusual."""
+        X, answering = self._features(X)
+        return answering.estimator_.score_samples(X)
+
+    @available_if(_has_p_values)
+    def p_values(self, X):
+        """How usual the rows of ``X`` are: the share of the latest scores that are as low as theirs."""
+        X, answering = self._features(X)
+        return answering.estimator_.p_values(X)
+
+    @available_if(_has_decision_values)
     def decision_function(self, X, *, device=None):
         """Decision values of the rows of ``X``, as those of the estimator; zeros while there is one class.
 
@@ -278,12 +323,15 @@ class StreamPipeline(LearningPipeline):
             return answering.estimator_.predict_proba(X)
         return answering.calibration_.probabilities(decision_values(answering.estimator_, X))
 
+    @available_if(_has_targets)
     def score(self, X, y, sample_weight=None):
-        """Accuracy of a classifier, R^2 of a regressor."""
-        from sklearn.metrics import accuracy_score, r2_score  # takes a while
+        """Accuracy of a classifier; R^2 of a regressor, or its own score for quantiles."""
+        if not self._classifies:
+            X, answering = self._features(X)
+            return answering.estimator_.score(X, y, sample_weight)
+        from sklearn.metrics import accuracy_score  # takes a while
 
-        measure = accuracy_score if self._classifies else r2_score
-        return measure(y, self.predict(X), sample_weight=sample_weight)
+        return accuracy_score(y, self.predict(X), sample_weight=sample_weight)
 
     def _row_scores(self, x):
         """Decision values of one row by the fast way; None if there is none, or if the row is a bad one."""

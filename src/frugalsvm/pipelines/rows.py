@@ -11,23 +11,33 @@ from frugalsvm._stored import is_finite, is_matrix, stored
 from frugalsvm.estimators._validation import validated_rows
 from frugalsvm.pipelines.frames import is_frame, split_frame
 
-__all__ = ["LabeledRows", "check_lengths", "checked_labels", "matrix_of", "part_of", "split_input", "stacked"]
+__all__ = [
+    "LabeledRows",
+    "check_lengths",
+    "checked_labels",
+    "checked_weights",
+    "matrix_of",
+    "part_of",
+    "split_input",
+    "stacked",
+]
 
 
 @stored("rows", checked_within=("X", "columns", "y", "weights"))
 class LabeledRows(NamedTuple):
     X: Any  # array or CSR matrix
     columns: dict[str, np.ndarray] | None
-    y: np.ndarray
+    y: np.ndarray  # labels, or targets, which may have columns; zeros for detectors, which learn without
     weights: np.ndarray | None
 
     def is_sound(self, sizes) -> bool:
         """Whether there is a target, and a weight if there are any, for each row."""
         X, columns, y, weights = self
         sizes["f"] = X.shape[1]
-        right = is_matrix(X) and X.shape[0] > 0 and type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufUO"
+        right = is_matrix(X) and X.shape[0] > 0 and type(y) is np.ndarray and y.dtype.kind in "biufUO"
         right = right and is_finite(y) and (weights is None or (is_finite(weights) and bool((weights >= 0).all())))
-        others = [y, *(columns or {}).values(), *([] if weights is None else [weights])]
+        right = right and (y.ndim == 1 or (y.ndim == 2 and y.shape[1] > 0 and y.dtype.kind == "f"))
+        others = [y if y.ndim == 1 else y[:, 0], *(columns or {}).values(), *([] if weights is None else [weights])]
         return right and all(type(each) is np.ndarray and each.shape == (X.shape[0],) for each in others)
 
 
@@ -65,20 +75,29 @@ def check_lengths(X, columns) -> None:
             raise ValueError(f"Column {name!r} has {len(values)} rows, but the numbers have {X.shape[0]}.")
 
 
-def checked_labels(name: str, y, X, sample_weight, *, classifies: bool):
-    """Labels (or finite numbers, for a regressor) and weights of the rows of ``X``."""
+def checked_labels(name: str, y, X, *, classifies: bool, several: bool) -> np.ndarray:
+    """Labels of the rows of ``X``; for a regressor finite numbers, in columns where it takes ``several``."""
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-    y = column_or_1d(y, warn=True, dtype=None if classifies else np.float64)
+    y = np.asarray(y) if several else y
+    if several and y.ndim == 2 and y.shape[1] > 1:
+        y = y.astype(np.float64)
+    else:
+        y = column_or_1d(y, warn=True, dtype=None if classifies else np.float64)
     if X.shape[0] != y.shape[0]:
         raise ValueError(f"X has {X.shape[0]} rows, but y has {y.shape[0]} labels: inconsistent numbers of samples.")
     if not classifies and not np.isfinite(y).all():
         raise ValueError("Input y contains NaN or infinity.")
     if classifies and y.dtype.kind not in "iub":
         check_classification_targets(y)
-    if sample_weight is not None:
-        sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    return y, sample_weight
+    return y
+
+
+def checked_weights(sample_weight, X) -> np.ndarray | None:
+    """Weights of the rows of ``X``, or None where all are 1."""
+    if sample_weight is None:
+        return None
+    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
 
 def part_of(rows: LabeledRows, start: int, stop: int) -> LabeledRows:

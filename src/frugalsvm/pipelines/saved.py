@@ -122,8 +122,10 @@ def _held_fits(pipeline: Any) -> bool:
     widths = {rows.X.shape[1] for rows in pipeline._held}
     types = {rows.X.dtype for rows in pipeline._held}
     sparse = {not isinstance(rows.X, np.ndarray) for rows in pipeline._held}
-    kinds = {rows.y.dtype.kind in "biuf" for rows in pipeline._held}
+    kinds = {(rows.y.dtype.kind in "biuf", rows.y.shape[1:]) for rows in pipeline._held}
     for rows in pipeline._held:
+        if rows.y.ndim > 1 and not pipeline._several_targets:
+            return False
         if pipeline._classifies:
             check_classification_targets(rows.y)
         elif rows.y.dtype.kind not in "iuf":

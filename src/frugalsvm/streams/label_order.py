@@ -69,16 +69,20 @@ class LabelOrder:
 
 
 class Watched(StreamWrapper):
-    """A stream whose labels are looked at on their way; ``order`` is that of the latest pass, so far."""
+    """A stream whose labels are looked at on their way; ``order`` is that of the latest pass, so far.
 
-    def __init__(self, stream: Any) -> None:
+    Without ``looks`` they are not: numbers have no order by label.
+    """
+
+    def __init__(self, stream: Any, *, looks: bool = True) -> None:
         super().__init__(stream)
+        self._looks = looks
         self.order = LabelOrder()
         self.was_told = False  # of an order, by whoever looks at it
 
     def from_row(self, start: int) -> Watched:
         """The same stream, read from another row on."""
-        return Watched(self.stream.from_row(start))
+        return Watched(self.stream.from_row(start), looks=self._looks)
 
     def __iter__(self) -> Iterator[Batch]:
         self.order = LabelOrder()
@@ -86,6 +90,6 @@ class Watched(StreamWrapper):
 
     def _looked_at(self, order: LabelOrder) -> Iterator[Batch]:
         for batch in self.stream:
-            if batch.y is not None:
+            if self._looks and batch.y is not None:
                 order.add(batch.y)
             yield batch

@@ -316,5 +316,7 @@ def _reader(
             chosen += [name for name in ("categorical", "ignore") if getattr(roles, name)]
             words = f"{sources[0].name} is LIBSVM text, which has no columns to choose"
             raise StreamError(Sentence(words, f": leave out {' and '.join(f'{{{name}}}' for name in chosen)}."))
-        return LibsvmReader(TextSources(sources), has_labels=roles.has_labels, **libsvm, **common)
+        # Labels that are not read need not be there.
+        has_labels = roles.has_labels and roles.reads_labels
+        return LibsvmReader(TextSources(sources), has_labels=has_labels, **libsvm, **common)
     return DelimitedReader(TextSources(sources), roles=roles, is_tsv=format == "tsv", **text, **common)
