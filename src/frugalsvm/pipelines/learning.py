@@ -396,7 +396,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
 
     def _learn_last(self, held, n_rows):
         """Learn the last rows of batches that are held back, unless there are labels that are not known yet."""
-        last = []
+        last: list[LabeledRows] = []
         while sum(len(rows.y) for rows in last) < n_rows:
             last.insert(0, held[-1 - len(last)])
         if last:
