@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from frugalsvm.conformal._models import copied, is_river
@@ -95,7 +95,10 @@ class KeepsPromise(BaseEstimator):
         """A model of most rows, and the rows and targets that were held out."""
         if wraps_river(self):
             raise ValueError("Models of river learn row by row: use partial_fit.")
+        X, y, sample_weight = indexable(X, y, sample_weight)
         n_rows = _num_samples(X)
+        if n_rows < 2:
+            raise ValueError(f"fit learns some rows and calibrates with others: {n_rows} sample is not enough.")
         order = check_random_state(self.random_state).permutation(n_rows)
         n_held = max(1, min(self.window, n_rows // _HELD_OUT))
         held, learned = np.sort(order[:n_held]), np.sort(order[n_held:])
@@ -136,7 +139,14 @@ class KeepsPromise(BaseEstimator):
         """The share of scores in a reservoir that are at least as strange as each of these."""
         return p_values_among(-known_scores(reservoir)[::-1], -_bounded(scores))
 
-    # --- what was kept --------------------------------------------------------------------------------------
+    # --- what was learned --------------------------------------------------------------------------------------
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features, where the model knows."""
+        if not hasattr(self, "estimator_"):
+            raise AttributeError(f"This {type(self).__name__} has learned nothing yet.")
+        return self.estimator_.n_features_in_
 
     @property
     def thresholds_(self) -> np.ndarray:

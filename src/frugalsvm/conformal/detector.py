@@ -9,6 +9,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from frugalsvm.conformal._models import check_model, has_learned, is_river, rows_of, teach
 from frugalsvm.conformal._promises import KeepsPromise, checked_outputs, wraps_river
 from frugalsvm.conformal._saved import DETECTOR
+from frugalsvm.core.score_reservoir import HUGE
 
 __all__ = ["ConformalDetector"]
 
@@ -188,8 +189,8 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
         return -self.outputs(X)
 
     def decision_function(self, X):
-        """Scores less those at which alarms begin: below zero for alarms."""
-        return self.thresholds_[0] - self.outputs(X)
+        """Scores less those at which alarms begin: below zero for alarms, and 1e300 as long as there can be none."""
+        return np.clip(self.thresholds_[0], -HUGE, HUGE) - self.outputs(X)
 
     def predict(self, X):
         """-1 for alarms among the rows of ``X``, +1 for the others."""
