@@ -45,8 +45,10 @@ __all__ = [
     "TrackingSVC",
     "__version__",
     "checks",
+    "conformal",
     "datasets",
     "describe",
+    "explain",
     "export",
     "load",
     "metrics",
@@ -73,7 +75,7 @@ _HOMES = {
 def __getattr__(name: str):
     if name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
-    elif name in ("checks", "datasets", "export", "metrics", "pipelines", "plots", "streams"):
+    elif name in ("checks", "conformal", "datasets", "explain", "export", "metrics", "pipelines", "plots", "streams"):
         value = import_module(f"frugalsvm.{name}")
     else:
         raise AttributeError(f"module 'frugalsvm' has no attribute {name!r}")

@@ -1,6 +1,6 @@
 """Where public classes are defined: they are imported when somebody asks for them, or when a model file names them."""
 
-__all__ = ["AUTOMATIC", "ESTIMATORS", "FEATURE_MAPS", "PIPELINES", "SEARCHES"]
+__all__ = ["AUTOMATIC", "CONFORMAL", "ESTIMATORS", "FEATURE_MAPS", "PIPELINES", "SEARCHES"]
 
 ESTIMATORS = {
     "ASSETClassifier": "frugalsvm.estimators.asset",
@@ -19,6 +19,12 @@ ESTIMATORS = {
 AUTOMATIC = {
     "AutoSVC": "frugalsvm.auto.classifier",
     "AutoSVR": "frugalsvm.auto.regressor",
+}
+CONFORMAL = {
+    "ConformalClassifier": "frugalsvm.conformal.classifier",
+    "ConformalDetector": "frugalsvm.conformal.detector",
+    "ConformalRegressor": "frugalsvm.conformal.regressor",
+    "DelayBuffer": "frugalsvm.conformal.delay",
 }
 FEATURE_MAPS = {
     "FourierMap": "frugalsvm.estimators.feature_maps",

@@ -29,6 +29,7 @@ from frugalsvm._stored import stored, within
 from frugalsvm.budgeted.sgd import learn
 from frugalsvm.core.one_class import EVERY_ROW, OneClass
 from frugalsvm.core.records import as_numbers, float_record, integer_record
+from frugalsvm.core.score_reservoir import p_values_among
 
 __all__ = ["ScoreWindow", "learn_watching", "new_window", "offset_of", "p_values_of", "refill", "threshold_of"]
 
@@ -102,8 +103,7 @@ def offset_of(window, rate) -> float:
 
 def p_values_of(window, scores):
     """The share of scores in the window that are not above each of these, itself among them."""
-    known = np.sort(_known(window))
-    return (1.0 + np.searchsorted(known, scores, side="right")) / (len(known) + 1.0)
+    return p_values_among(np.sort(_known(window)), scores)
 
 
 def _known(window):

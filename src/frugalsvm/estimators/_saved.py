@@ -198,7 +198,7 @@ def predictor_saved(n_outputs: Any = n_outputs_for) -> Saved:
 def trimmed(expansion: Expansion, coef: np.ndarray) -> Expansion:
     """The slots in use alone, with the coefficients (n, n_outputs) that predict."""
     n = int(expansion.counts[0]["n_slots"])
-    smaller = new_expansion(n, expansion.rows.shape[1], expansion.n_outputs, expansion.rows.dtype)
+    smaller = new_expansion(n, expansion.rows.shape[1], coef.shape[1], expansion.rows.dtype)
     smaller.rows[:n], smaller.norms[:n], smaller.coef[:, :n] = expansion.rows[:n], expansion.norms[:n], coef.T
     smaller.weights[:, :n] = coef.T
     smaller.counts[:] = expansion.counts

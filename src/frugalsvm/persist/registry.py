@@ -8,7 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from frugalsvm._homes import AUTOMATIC, ESTIMATORS, PIPELINES, SEARCHES
+from frugalsvm._homes import AUTOMATIC, CONFORMAL, ESTIMATORS, PIPELINES, SEARCHES
 from frugalsvm._stored import stored_as, stored_under
 from frugalsvm.persist.errors import ModelFileError
 from frugalsvm.persist.legacy import PARTS_OF_VERSION_1
@@ -22,6 +22,7 @@ HOMES = {
     **PIPELINES,
     **AUTOMATIC,
     **SEARCHES,
+    **CONFORMAL,
     # Feature maps of pipelines: plain attributes, of which nothing is run before somebody predicts
     "AdditiveChi2Sampler": "sklearn.kernel_approximation",
     "Nystroem": "sklearn.kernel_approximation",

@@ -58,7 +58,8 @@ def restored(adapter: Adapter, state: dict[str, Any], complete: bool) -> Any:
         vars(value).update(state)
     else:
         check_parts(adapter.name, state)  # before anything is computed from it
-        value.__setstate__(state)
+        with file_errors(f"the state of {adapter.name} is not as it should be"):
+            value.__setstate__(state)
     with file_errors(f"{adapter.name} is not as it should be"), np.errstate(all="ignore"):
         _check(adapter, value)
     return value

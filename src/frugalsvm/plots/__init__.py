@@ -7,6 +7,7 @@ what it returns. matplotlib is imported when something is drawn, not before.
 
 from frugalsvm.plots.accuracy import AccuracyCurveDisplay
 from frugalsvm.plots.boundary import DecisionBoundaryDisplay
+from frugalsvm.plots.coverage import CoverageDisplay
 from frugalsvm.plots.images import SupportImagesDisplay
 from frugalsvm.plots.metric import MetricDisplay
 from frugalsvm.plots.recording import record_stream
@@ -16,6 +17,7 @@ from frugalsvm.plots.traces import TraceDisplay
 
 __all__ = [
     "AccuracyCurveDisplay",
+    "CoverageDisplay",
     "DecisionBoundaryDisplay",
     "ErrorVsSupportDisplay",
     "MetricDisplay",

@@ -1,0 +1,42 @@
+"""How strange a label would be for a row, by what a classifier says."""
+
+from typing import Any
+
+import numpy as np
+
+from frugalsvm.core.score_reservoir import HUGE
+
+__all__ = ["label_scores", "river_label_scores", "true_scores"]
+
+
+def label_scores(model: Any, X: Any) -> np.ndarray:
+    """Scores of all labels, in the order of ``classes_``: the largest value of another label, less the own one."""
+    if not hasattr(model, "decision_function"):
+        return 1.0 - np.asarray(model.predict_proba(X), np.float64)
+    values = np.asarray(model.decision_function(X), np.float64)
+    if len(model.classes_) == 1:
+        return np.zeros((len(values), 1))
+    if values.ndim == 1:
+        return np.stack([values, -values], axis=1)
+    return _largest_of_others(values) - values
+
+
+def _largest_of_others(values: np.ndarray) -> np.ndarray:
+    rows, best = np.arange(len(values)), values.argmax(axis=1)
+    others = np.repeat(values[rows, best, None], values.shape[1], axis=1)
+    without = values.copy()
+    without[rows, best] = -np.inf
+    others[rows, best] = without.max(axis=1)
+    return others
+
+
+def true_scores(scores: np.ndarray, labels: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The scores of the true labels; `HUGE` for a label that is not among those that have a column."""
+    places = np.minimum(np.searchsorted(labels, y), len(labels) - 1)
+    return np.where(labels[places] == y, scores[np.arange(len(y)), places], HUGE)
+
+
+def river_label_scores(model: Any, x: dict, labels: list) -> np.ndarray:
+    """One less the probability of each label."""
+    shares = model.predict_proba_one(x)
+    return np.array([1.0 - shares.get(label, 0.0) for label in labels])

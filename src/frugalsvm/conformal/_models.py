@@ -1,0 +1,57 @@
+"""Models that are wrapped: of this library and of scikit-learn, which take arrays, and of river, which take dicts."""
+
+from typing import Any
+
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from frugalsvm.exceptions import ParameterError
+
+__all__ = ["check_model", "copied", "has_learned", "is_river", "learns", "rows_of", "teach"]
+
+
+def is_river(model: Any) -> bool:
+    """Whether it learns dicts of features, one at a time."""
+    return hasattr(model, "learn_one") and not hasattr(model, "partial_fit")
+
+
+def check_model(model: Any, scores: tuple[str, ...], river_scores: tuple[str, ...]) -> None:
+    """Refuse what has no score."""
+    wanted = river_scores if is_river(model) else scores
+    if not any(hasattr(model, name) for name in wanted):
+        raise ParameterError("estimator", model, f"a model with {' or '.join(wanted)}")
+
+
+def copied(model: Any) -> Any:
+    """A copy that has not learned, unless it is frozen."""
+    return model.clone() if is_river(model) else clone(model)
+
+
+def learns(model: Any) -> bool:
+    """Whether rows are learned; otherwise they calibrate only."""
+    return is_river(model) or (hasattr(model, "partial_fit") and not isinstance(model, FrozenEstimator))
+
+
+def has_learned(model: Any) -> bool:
+    """Whether it can be asked."""
+    if is_river(model):
+        return True
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    return True
+
+
+def teach(model: Any, X: Any, y: Any, **more: Any) -> None:
+    """Let a model of arrays learn rows; options that are None are not handed on."""
+    if learns(model):
+        targets = () if y is None else (y,)
+        model.partial_fit(X, *targets, **{name: value for name, value in more.items() if value is not None})
+
+
+def rows_of(X: Any) -> list[dict]:
+    """Rows for river: a data frame, or dicts of features."""
+    return X.to_dict(orient="records") if hasattr(X, "to_dict") else list(X)

@@ -1,0 +1,235 @@
+"""Alarms that are as many as promised."""
+
+import numpy as np
+from sklearn.base import OutlierMixin
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from frugalsvm.conformal._models import check_model, has_learned, is_river, rows_of, teach
+from frugalsvm.conformal._promises import KeepsPromise, checked_outputs, wraps_river
+from frugalsvm.conformal._saved import DETECTOR
+
+__all__ = ["ConformalDetector"]
+
+
+class ConformalDetector(OutlierMixin, KeepsPromise):
+    """A novelty detector with p-values, and with as many alarms as promised.
+
+    Rows are scored before they are learned, and ranked among the latest scores. A row is an alarm if its score is
+    beyond a quantile of them, whose level makes up for alarms that were too many or too few.
+
+    Parameters
+    ----------
+    estimator : outlier detector
+        Of this library, of scikit-learn or of river. It needs ``score_samples`` or ``decision_function``, which are low
+        for strange rows (for river, ``score_one``, which is high), and ``partial_fit`` to learn a stream. One that is
+        fitted and shall stay as it is can be wrapped in scikit-learn's `FrozenEstimator`.
+    alarm_rate : float, default=0.01
+        The promised share of alarms, between 0 and 1.
+    window : int, default=2000
+        How many of the latest scores are kept.
+    patience : float, default=None
+        In alarms: there are none after so many too many. None is ``alarm_rate / 0.005``, and 2 at least.
+    random_state : int, RandomState instance or None, default=None
+        For the rows that `fit` calibrates with.
+
+    Attributes
+    ----------
+    estimator_ : outlier detector
+        The one that learns.
+    thresholds_ : ndarray of shape (1,)
+        Rows with scores, of which the sign is such that strange rows have large ones, above it are alarms.
+    alarm_rate_ : float
+        The share of alarms so far, of rows that came by `partial_fit`.
+
+    See Also
+    --------
+    frugalsvm.BSGDOneClassSVM : Has p-values and an alarm rate of its own.
+
+    References
+    ----------
+    V. Vovk, A. Gammerman, G. Shafer (2005). Algorithmic learning in a random world. Springer.
+
+    I. Gibbs, E. Candes (2021). Adaptive conformal inference under distribution shift. NeurIPS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import SGDOneClassSVM
+    >>> from frugalsvm.conformal import ConformalDetector
+    >>> rng = np.random.default_rng(0)
+    >>> model = ConformalDetector(SGDOneClassSVM(random_state=0), alarm_rate=0.01)
+    >>> for _ in range(200):
+    ...     model = model.partial_fit(1.0 + rng.normal(size=(100, 3)) ** 2)
+    >>> bool(0.0095 < model.alarm_rate_ < 0.0105)
+    True
+    """
+
+    _saved = DETECTOR
+
+    def __init__(self, estimator, alarm_rate=0.01, *, window=2000, patience=None, random_state=None):
+        self.estimator = estimator
+        self.alarm_rate = alarm_rate
+        self.window = window
+        self.patience = patience
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        if not wraps_river(self):
+            tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+    def _check_params(self):
+        check_model(self.estimator, ("score_samples", "decision_function"), ("score_one",))
+        self._check_promise("alarm_rate")
+
+    @property
+    def _rate(self):
+        return self.alarm_rate
+
+    # --- learning -----------------------------------------------------------------------------------------
+
+    def fit(self, X, y=None):
+        """Learn from most rows, and take the scores of the others: a quarter of them, and ``window`` at most.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : object
+            Not used.
+
+        Returns
+        -------
+        self
+        """
+        self._check_params()
+        model, X, _ = self._fitted_on_most(X, None, None)
+        strange = _strangeness(model, X)
+        self._begin(model)
+        self._calibrate(None, strange)
+        return self
+
+    def partial_fit(self, X, y=None, sample_weight=None, *, outputs=None):
+        """Score rows, and then learn them in the given order, once.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Or dicts of features for models of river.
+        y : object
+            Not used.
+        sample_weight : array-like of shape (n_samples,), default=None
+        outputs : ndarray of shape (n_samples,), default=None
+            What `outputs` said when these rows were judged, for rows that are learned late. None asks now.
+
+        Returns
+        -------
+        self
+        """
+        self._learn(X, sample_weight, outputs)
+        return self
+
+    def test_then_train(self, X, y=None, sample_weight=None):
+        """Judge rows, each with the threshold that the rows before it left, and learn them.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `partial_fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            -1 for alarms, +1 for others. Of rows that came before there was a model, none is an alarm.
+        """
+        strange, thresholds = self._learn(X, sample_weight, None)
+        return np.where(strange > thresholds[:, 0], -1, 1)
+
+    def _learn(self, X, sample_weight, outputs):
+        self._check_params()
+        model = self._new_model()
+        strange = None if outputs is None else checked_outputs(outputs, _num_samples(X))
+        if is_river(model):
+            asked = _taught(model, rows_of(X))
+            strange = asked if strange is None else strange
+        else:
+            if strange is None and has_learned(model):
+                strange = _strangeness(model, X)
+            teach(model, X, None, sample_weight=sample_weight)
+        if not hasattr(self, "estimator_"):
+            self._begin(model)
+        if strange is None:
+            return np.zeros(_num_samples(X)), np.full((_num_samples(X), 1), np.inf)
+        return strange, self._take(None, strange)
+
+    # --- predicting ---------------------------------------------------------------------------------------
+
+    @property
+    def alarm_rate_(self) -> float:
+        """The share of alarms so far."""
+        return self._missed
+
+    def outputs(self, X):
+        """How strange rows are: for `partial_fit`, if they are learned later.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        if wraps_river(self):
+            return np.array([self.estimator_.score_one(x) for x in rows_of(X)], np.float64)
+        return _strangeness(self.estimator_, X)
+
+    def score_samples(self, X):
+        """Scores of rows: the lower, the stranger."""
+        return -self.outputs(X)
+
+    def decision_function(self, X):
+        """Scores less those at which alarms begin: below zero for alarms."""
+        return self.thresholds_[0] - self.outputs(X)
+
+    def predict(self, X):
+        """-1 for alarms among the rows of ``X``, +1 for the others."""
+        return np.where(self.outputs(X) > self.thresholds_[0], -1, 1)
+
+    def p_values(self, X):
+        """How usual rows are: the share of the latest scores that are at least as strange as theirs.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._p_values(self._reservoirs[0], self.outputs(X))
+
+    # --- one row, as in river -----------------------------------------------------------------------------
+
+    @available_if(wraps_river)
+    def learn_one(self, x):
+        """Score a row, and learn it."""
+        self._learn([x], None, None)
+
+    @available_if(wraps_river)
+    def score_one(self, x):
+        """1 less the p-value of a row: near 1 for strange ones, and 0 before the first row."""
+        return 1.0 - float(self.p_values([x])[0]) if hasattr(self, "estimator_") else 0.0
+
+
+def _strangeness(model, X):
+    scores = model.score_samples(X) if hasattr(model, "score_samples") else model.decision_function(X)
+    return -np.asarray(scores, np.float64)
+
+
+def _taught(model, rows):
+    """Score each row and learn it."""
+    found = []
+    for x in rows:
+        found.append(model.score_one(x))
+        model.learn_one(x)
+    return np.array(found, np.float64)

@@ -1,0 +1,265 @@
+"""Intervals that have the true number as often as promised."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from frugalsvm.conformal._models import check_model, has_learned, is_river, rows_of, teach
+from frugalsvm.conformal._promises import KeepsPromise, checked_outputs, wraps_river
+from frugalsvm.conformal._saved import REGRESSOR
+from frugalsvm.core.score_reservoir import HUGE
+
+__all__ = ["ConformalRegressor"]
+
+
+class ConformalRegressor(RegressorMixin, KeepsPromise):
+    """A regressor that predicts intervals, which have the true number as often as promised.
+
+    Rows are predicted before they are learned. The interval of a row reaches from its prediction as far as a quantile
+    of the latest errors, whose level makes up for intervals that missed their number. Therefore the promise holds also
+    when the stream changes.
+
+    A regressor of two quantiles, such as ``BSGDRegressor(loss="pinball", quantile=[0.05, 0.95])``, gives intervals that
+    are wide where the noise is: the quantiles, moved apart or together by the same amount everywhere (conformalized
+    quantile regression).
+
+    Parameters
+    ----------
+    estimator : regressor
+        Of this library, of scikit-learn or of river, with one prediction for a row, or two quantiles. It needs
+        ``partial_fit`` to learn a stream; one that is fitted and shall stay as it is can be wrapped in scikit-learn's
+        `FrozenEstimator`.
+    coverage : float, default=0.9
+        The promised share of intervals with the true number, between 0 and 1.
+    window : int, default=1000
+        How many of the latest errors are kept.
+    patience : float, default=None
+        In misses: after so many misses too many, intervals reach as far as the largest error, and with each further
+        miss farther. Small values keep the promise in shorter parts of the stream, with intervals whose width varies
+        more. None is ``(1 - coverage) / 0.005``, and 2 at least.
+    random_state : int, RandomState instance or None, default=None
+        For the rows that `fit` calibrates with.
+
+    Attributes
+    ----------
+    estimator_ : regressor
+        The one that learns.
+    thresholds_ : ndarray of shape (1,)
+        How far intervals reach from the prediction, or beyond the quantiles.
+    coverage_ : float
+        The share of intervals so far that had the true number, of rows that came by `partial_fit`.
+
+    References
+    ----------
+    V. Vovk, A. Gammerman, G. Shafer (2005). Algorithmic learning in a random world. Springer.
+
+    Y. Romano, E. Patterson, E. Candes (2019). Conformalized quantile regression. NeurIPS.
+
+    I. Gibbs, E. Candes (2021). Adaptive conformal inference under distribution shift. NeurIPS.
+
+    Examples
+    --------
+    >>> from frugalsvm import BSGDRegressor
+    >>> from frugalsvm.conformal import ConformalRegressor
+    >>> from frugalsvm.datasets import DriftStream
+    >>> stream = DriftStream("friedman", changes=[5_000], random_state=0)
+    >>> model = ConformalRegressor(BSGDRegressor(budget=100))
+    >>> for X, y in stream.chunks(10_000, 50):
+    ...     model = model.partial_fit(X, y)
+    >>> X, y = stream.take(3)
+    >>> model.predict_interval(X).shape
+    (3, 2)
+    >>> round(model.coverage_, 2)
+    0.9
+    """
+
+    _saved = REGRESSOR
+    _extrapolates = True
+
+    def __init__(self, estimator, coverage=0.9, *, window=1000, patience=None, random_state=None):
+        self.estimator = estimator
+        self.coverage = coverage
+        self.window = window
+        self.patience = patience
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        if not wraps_river(self):
+            tags.input_tags = get_tags(self.estimator).input_tags
+            tags.regressor_tags = get_tags(self.estimator).regressor_tags
+        return tags
+
+    def _check_params(self):
+        check_model(self.estimator, ("predict",), ("predict_one",))
+        self._check_promise("coverage")
+
+    @property
+    def _rate(self):
+        return 1.0 - self.coverage
+
+    # --- learning -----------------------------------------------------------------------------------------
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from most rows, and take the errors on the others: a quarter of them, and ``window`` at most.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        self._check_params()
+        model, X, y = self._fitted_on_most(X, column_or_1d(y, warn=True), sample_weight)
+        errors = _errors(_bounds(model.predict(X)), y)
+        self._begin(model)
+        self._calibrate(None, errors)
+        return self
+
+    def partial_fit(self, X, y, sample_weight=None, *, outputs=None):
+        """Predict rows, and then learn them in the given order, once.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Or dicts of features for models of river.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+        outputs : ndarray, default=None
+            What `outputs` said when the intervals of these rows were made, for numbers that come late. None asks now.
+
+        Returns
+        -------
+        self
+        """
+        self._learn(X, y, sample_weight, outputs)
+        return self
+
+    def test_then_train(self, X, y, sample_weight=None):
+        """Predict the intervals of rows, each with the threshold that the rows before it left, and learn the rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `partial_fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            As of `predict_interval`. Intervals of rows that came before there was a model are infinite.
+        """
+        return _widened(*self._learn(X, y, sample_weight, None))
+
+    def _learn(self, X, y, sample_weight, outputs):
+        """Predict and learn; returns what was predicted and the thresholds for it."""
+        self._check_params()
+        model = self._new_model()
+        y = column_or_1d(y, warn=True)
+        bounds = None if outputs is None else _bounds(checked_outputs(outputs, len(y)))
+        if is_river(model):
+            asked = _taught(model, rows_of(X), y)
+            bounds = asked if bounds is None else bounds
+        else:
+            if bounds is None and has_learned(model):
+                bounds = _bounds(model.predict(X))
+            teach(model, X, y, sample_weight=sample_weight)
+        if not hasattr(self, "estimator_"):
+            self._begin(model)
+        if bounds is None:
+            return np.zeros((len(y), 2)), np.full((len(y), 1), np.inf)
+        return bounds, self._take(None, _errors(bounds, y))
+
+    # --- predicting ---------------------------------------------------------------------------------------
+
+    @property
+    def coverage_(self) -> float:
+        """The share of intervals so far that had the true number."""
+        return 1.0 - self._missed
+
+    def outputs(self, X):
+        """What the estimator predicts: for `partial_fit`, when the true numbers have come.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            The prediction, twice, or both quantiles in order.
+        """
+        check_is_fitted(self)
+        if wraps_river(self):
+            return _bounds([self.estimator_.predict_one(x) for x in rows_of(X)])
+        return _bounds(self.estimator_.predict(X))
+
+    def predict_interval(self, X):
+        """The intervals of rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            The least and the largest number. Where quantiles were too far apart and are moved together until they
+            would cross, both are the middle.
+        """
+        return _widened(self.outputs(X), self.thresholds_)
+
+    def predict(self, X):
+        """The prediction of the estimator for each row, or the middle between its quantiles."""
+        return self.outputs(X).mean(axis=1)
+
+    # --- one row, as in river -----------------------------------------------------------------------------
+
+    @available_if(wraps_river)
+    def learn_one(self, x, y):
+        """Predict a row, and learn it."""
+        self._learn([x], [y], None, None)
+
+    @available_if(wraps_river)
+    def predict_interval_one(self, x):
+        """The interval of a row."""
+        if not hasattr(self, "estimator_"):
+            return -np.inf, np.inf
+        low, high = self.predict_interval([x])[0]
+        return float(low), float(high)
+
+
+def _taught(model, rows, y):
+    """Predict each row and learn it."""
+    found = []
+    for x, target in zip(rows, y, strict=True):
+        found.append(model.predict_one(x))
+        model.learn_one(x, target)
+    return _bounds(found)
+
+
+def _bounds(predictions: Any) -> np.ndarray:
+    """Predictions as two columns, of which the first is not above the second."""
+    predictions = np.asarray(predictions, np.float64)
+    if predictions.ndim == 1:
+        return np.stack([predictions, predictions], axis=1)
+    if predictions.shape[1] != 2:
+        raise ValueError(
+            f"The estimator predicts {predictions.shape[1]} numbers for a row: one is needed, or two quantiles."
+        )
+    return np.sort(predictions, axis=1)
+
+
+def _errors(bounds: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """How far the true numbers are beyond the bounds; negative for those between them."""
+    return np.maximum(bounds[:, 0] - y, y - bounds[:, 1])
+
+
+def _widened(bounds: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    far = np.where(np.abs(thresholds) < HUGE, thresholds, np.copysign(np.inf, thresholds)).ravel()
+    # Bounds that would cross meet in the middle.
+    far = np.maximum(far, 0.5 * (bounds[:, 0] - bounds[:, 1]))
+    return bounds + far[:, None] * np.array([-1.0, 1.0])
