@@ -48,6 +48,7 @@ __all__ = [
     "conformal",
     "datasets",
     "describe",
+    "explain",
     "export",
     "load",
     "metrics",
@@ -74,7 +75,7 @@ _HOMES = {
 def __getattr__(name: str):
     if name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
-    elif name in ("checks", "conformal", "datasets", "export", "metrics", "pipelines", "plots", "streams"):
+    elif name in ("checks", "conformal", "datasets", "explain", "export", "metrics", "pipelines", "plots", "streams"):
         value = import_module(f"frugalsvm.{name}")
     else:
         raise AttributeError(f"module 'frugalsvm' has no attribute {name!r}")

@@ -115,6 +115,7 @@ NOT_COMPILED = (
     "durations.py",
     "estimators",
     "exceptions.py",
+    "explain",
     "export",
     "kernel_width.py",
     "lowrank",

@@ -307,11 +307,18 @@ class AutoMachine(BaseEstimator):
 
     # --- predictions ----------------------------------------------------------------------------------------------
 
-    def _input(self, X):
+    @property
+    def layout_(self) -> Layout | None:
+        """What the columns of the table are; None where all of them are numbers."""
+        check_is_fitted(self)
+        return self._layout
+
+    def pipeline_input(self, X):
+        """Rows as ``pipeline_`` takes them: numbers, or a pair of numbers and columns of text."""
         check_is_fitted(self)
         return as_input(X, self._layout)
 
     def predict(self, X, *, device=None):
         """Predicted class, or value, of each row of ``X``, computed on a device if one is given."""
-        X = self._input(X)
+        X = self.pipeline_input(X)
         return self.pipeline_.predict(X, device=device)

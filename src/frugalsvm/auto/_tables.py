@@ -8,7 +8,7 @@ from frugalsvm._stored import stored
 from frugalsvm.pipelines.encoder import ColumnEncoder
 from frugalsvm.pipelines.frames import is_frame, split_frame
 
-__all__ = ["Layout", "as_input", "layout_of"]
+__all__ = ["Layout", "as_input", "layout_of", "number_names"]
 
 _MOST_CATEGORIES = 2048  # one-hot features of all columns together; beyond, categories are hashed
 _HASHED = 512  # features
@@ -60,6 +60,13 @@ def as_input(X: Any, layout: Layout | None) -> Any:
         raise ValueError(f"X must be a data frame with the columns of `fit`, in the same order: {expected}")
     numbers, others = _split(X, layout.text)
     return (numbers, {name: others[name] for name in layout.text}) if layout.text else numbers
+
+
+def number_names(X: Any, layout: Layout) -> list[str]:
+    """Names of the columns that `as_input` makes numbers of, in their order: dates come last."""
+    others = split_frame(X)[1]
+    made = [name for name in others if name not in layout.text and name not in layout.ignored]
+    return [name for name in layout.names if name not in others] + made
 
 
 def _split(frame, text=()):

@@ -167,10 +167,10 @@ class AutoSVC(ClassifierMixin, AutoMachine):
 
     def decision_function(self, X, *, device=None):
         """Decision values of the rows of ``X``, computed on a device if one is given."""
-        X = self._input(X)
+        X = self.pipeline_input(X)
         return self.pipeline_.decision_function(X, device=device)
 
     def predict_proba(self, X) -> Any:
         """Probabilities of the classes, calibrated on rows left out; the predicted class has the highest."""
-        X = self._input(X)
+        X = self.pipeline_input(X)
         return self.pipeline_.predict_proba(X)

@@ -10,6 +10,8 @@ A kernel says what it offers (nothing, unless it says so):
                     of inner products or Euclidean distances, and offers ``products``
 ``l1``              that sum is sum_f |x_f - z_f|, and gamma is a factor of it
 ``nonnegative``     K(x, z) is a kernel for features that are not negative only
+``multiplicative``  K(x, z) is a product of factors in (0, 1], one for each feature (``core/shapley.py``)
+``additive``        K(x, z) is a sum of terms, one for each feature
 =================== =================================================================================================
 
 A part that works with some kernels only has ``needs``, the names of what it needs. Estimators ask `check_kernel`, so

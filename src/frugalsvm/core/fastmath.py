@@ -19,6 +19,7 @@ __all__ = [
     "ADJACENT",
     "CHUNK",
     "LOG2E",
+    "below_one",
     "copy_row",
     "cos_turns",
     "exp2_nonpositive",
@@ -126,6 +127,23 @@ def _exp2_float64(t):
     p = _ONE_64 + f * (_D1 + f * (_D2 + f * (_D3 + f * (_D4 + f * (_D5 + f * high)))))
     exponent = np.int64(np.float64(rounded).view(np.int64) << _SHIFT_64)
     return np.int64(np.float64(p).view(np.int64) + exponent).view(np.float64)
+
+
+@generic
+def below_one(t):
+    """``1 - 2^t`` for ``t <= 0`` with a relative error below 1e-15, however near to one ``2^t`` is; float64 only."""
+
+
+@below_one.implement(np.float64, ordered=True)
+def _below_one_float64(t):
+    t = larger(t, _LOWEST_64)
+    rounded = t + _ROUND_64
+    f = t - (rounded - _ROUND_64)
+    high = _D6 + f * (_D7 + f * (_D8 + f * (_D9 + f * (_D10 + f * _D11))))
+    change = f * (_D1 + f * (_D2 + f * (_D3 + f * (_D4 + f * (_D5 + f * high)))))  # 2^f - 1, without the 1 to lose
+    exponent = np.int64(np.float64(rounded).view(np.int64) << _SHIFT_64)
+    power = np.int64(_ONE_64.view(np.int64) + exponent).view(np.float64)
+    return (_ONE_64 - power) - power * change
 
 
 @generic

@@ -79,6 +79,7 @@ class RBF(NamedTuple):
 
     shift_invariant = True
     gaussian = True
+    multiplicative = True
 
 
 @stored("laplacian", kind="kernel", ranges={"gamma": POSITIVE})
@@ -91,6 +92,7 @@ class Laplacian(NamedTuple):
     spectral = True
     by_feature = True
     l1 = True
+    multiplicative = True
 
 
 @stored("matern12", kind="kernel", ranges={"gamma": POSITIVE})
@@ -131,6 +133,7 @@ class Chi2(NamedTuple):
 
     by_feature = True
     nonnegative = True
+    multiplicative = True
 
 
 @stored("intersection", kind="kernel")
@@ -139,6 +142,7 @@ class Intersection(NamedTuple):
 
     by_feature = True
     nonnegative = True
+    additive = True
 
 
 @stored("tanimoto", kind="kernel")
@@ -163,6 +167,8 @@ class Poly(NamedTuple):
 @stored("linear", kind="kernel")
 class Linear(NamedTuple):
     """``<x, z>``"""
+
+    additive = True
 
 
 class Precomputed(NamedTuple):

@@ -1,0 +1,22 @@
+"""Why a model says what it says: exact Shapley values, importances, curves and prototypes.
+
+`shapley_values` shares a decision value out among the columns of a row, exactly and about as fast as predictions.
+`Explanation` is what it returns: for tables, for text in terminals, for HTML, and for shap.
+"""
+
+from frugalsvm.explain.curves import Dependence, partial_dependence
+from frugalsvm.explain.explanation import Explanation
+from frugalsvm.explain.importances import permutation_importance, side_by_side
+from frugalsvm.explain.prototypes import Prototype, prototypes
+from frugalsvm.explain.shapley import shapley_values
+
+__all__ = [
+    "Dependence",
+    "Explanation",
+    "Prototype",
+    "partial_dependence",
+    "permutation_importance",
+    "prototypes",
+    "shapley_values",
+    "side_by_side",
+]

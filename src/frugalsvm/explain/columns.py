@@ -1,0 +1,272 @@
+"""Columns of users, and the features that a model makes of them.
+
+An estimator may stand in a pipeline that fills, scales and encodes. A column is then one or several features: a number
+and whether it is missing, or one feature for each category. They come and go together, so that explanations are about
+the columns that users know.
+"""
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import hstack, issparse
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from frugalsvm.auto import AutoSVC, AutoSVR
+from frugalsvm.auto._tables import number_names
+from frugalsvm.estimators._validation import validated_rows
+from frugalsvm.export.models import PlainModel
+from frugalsvm.pipelines import StreamingScaler, StreamPipeline
+from frugalsvm.pipelines.frames import is_frame
+from frugalsvm.pipelines.rows import split_input
+
+__all__ = ["Columns", "columns_for"]
+
+
+class Columns(Protocol):
+    """From rows of users to those of the estimator inside."""
+
+    @property
+    def estimator(self) -> Any:
+        """What is explained, for rows that were prepared."""
+
+    def prepared(self, X: Any) -> NDArray:
+        """Rows as the estimator takes them, dense."""
+
+    def shown(self, X: Any) -> NDArray:
+        """What the columns hold, shape (n_rows, n_columns)."""
+
+    def names(self, X: Any) -> list[str]:
+        """Names of the columns."""
+
+    def members(self) -> list[NDArray]:
+        """For each column the features that are made of it."""
+
+    def permuted(self, X: Any, place: int, order: NDArray) -> Any:
+        """The rows of ``X`` with the values of one column in another order."""
+
+    def along(self, X: Any, place: int, values: NDArray) -> NDArray:
+        """The first row of ``X`` with each of these values in one column, prepared."""
+
+    def restored(self, rows: NDArray) -> NDArray:
+        """Rows of the estimator as those of users, as far as that is known, shape (n_rows, n_columns)."""
+
+
+def columns_for(estimator: Any) -> Columns:
+    """The columns of a fitted estimator, a pipeline, a search, `AutoSVC` or `AutoSVR`."""
+    if isinstance(estimator, PlainModel):
+        return MatrixColumns(estimator, estimator.n_features)
+    if not isinstance(estimator, BaseEstimator):
+        raise TypeError(f"Only fitted estimators of frugalsvm can be explained, not {estimator!r}.")
+    check_is_fitted(estimator)
+    if isinstance(estimator, AutoSVC | AutoSVR):
+        return TableColumns(estimator)
+    if isinstance(estimator, StreamPipeline):
+        return PipelineColumns(estimator)
+    if hasattr(estimator, "best_estimator_"):
+        return columns_for(estimator.best_estimator_)
+    if isinstance(estimator, Pipeline):
+        _check_steps(estimator)
+    return MatrixColumns(estimator, estimator.n_features_in_)
+
+
+def _check_steps(pipeline: Pipeline) -> None:
+    for name, step in pipeline.steps[:-1]:
+        if step is not None and step != "passthrough" and not isinstance(step, StandardScaler | StreamingScaler):
+            raise TypeError(
+                f"Step {name!r} of the pipeline is a {type(step).__name__}, and explanations see through "
+                "StandardScaler and StreamingScaler only: explain the last step, for rows that were transformed."
+            )
+
+
+class MatrixColumns:
+    """A feature for each column."""
+
+    def __init__(self, estimator: Any, n_features: int):
+        self.estimator, self._n_features = estimator, n_features
+
+    def prepared(self, X: Any) -> NDArray:
+        if isinstance(self.estimator, PlainModel | Pipeline):
+            rows = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
+            if rows.shape[1] != self._n_features:
+                raise ValueError(f"X has {rows.shape[1]} features, but the model expects {self._n_features}.")
+        else:
+            rows = validated_rows(self.estimator, X, reset=False)
+        return _dense(rows)
+
+    def shown(self, X: Any) -> NDArray:
+        return np.asarray(X) if is_frame(X) else _dense(X)
+
+    def names(self, X: Any) -> list[str]:
+        return _named(getattr(self.estimator, "feature_names_in_", None), X, self._n_features)
+
+    def members(self) -> list[NDArray]:
+        return [np.array([k]) for k in range(self._n_features)]
+
+    def permuted(self, X: Any, place: int, order: NDArray) -> Any:
+        return _permuted(X, place, order)
+
+    def along(self, X: Any, place: int, values: NDArray) -> NDArray:
+        return self.prepared(_with_values(self.shown(X)[:1], place, values))
+
+    def restored(self, rows: NDArray) -> NDArray:
+        return rows
+
+
+class PipelineColumns:
+    """The columns of a `StreamPipeline`: numbers, and text."""
+
+    def __init__(self, pipeline: StreamPipeline):
+        if pipeline.n_held_:
+            raise ValueError(f"{pipeline.n_held_} rows are held back: call flush() to learn them before explaining.")
+        if getattr(pipeline, "feature_map_", None) is not None:
+            raise ValueError(
+                f"The feature map of this pipeline, {type(pipeline.feature_map_).__name__}, mixes columns: explain its "
+                "estimator_ instead, for rows that were mapped."
+            )
+        if pipeline.encoder_ is not None and pipeline.encoder_.method == "hash":
+            raise ValueError(
+                "Hashed columns of text share features, so that none of them can be left out: use "
+                "ColumnEncoder('onehot')."
+            )
+        self._pipeline = pipeline
+        self.estimator = pipeline.estimator_
+
+    def prepared(self, X: Any) -> NDArray:
+        return _dense(self._pipeline.estimator_rows(X))
+
+    def shown(self, X: Any) -> NDArray:
+        numbers, text = split_input(X, encodes=self._pipeline.encoder_ is not None)
+        numbers = np.asarray(numbers) if is_frame(numbers) else _dense(numbers)
+        if not text:
+            return numbers
+        return np.column_stack([numbers.astype(object), *(text[name] for name in self._text)])
+
+    def names(self, X: Any) -> list[str]:
+        numbers = split_input(X, encodes=self._pipeline.encoder_ is not None)[0]
+        known = getattr(self._pipeline, "feature_names_in_", None)
+        if known is None and is_frame(X) and self._text:
+            known = [str(name) for name in X.columns if name not in self._text]
+        return _named(known, numbers, self._pipeline.n_features_in_) + self._text
+
+    @property
+    def _text(self) -> list[str]:
+        return [] if self._pipeline.encoder_ is None else list(self._pipeline.encoder_.names_)
+
+    def members(self) -> list[NDArray]:
+        n_numbers, encoder = self._pipeline.n_features_in_, self._pipeline.encoder_
+        members = [[k] for k in range(n_numbers)]
+        end = n_numbers
+        if self._pipeline.indicates:
+            for k in self._pipeline.filler_.indicated_:
+                members[k].append(end)
+                end += 1
+        for categories in () if encoder is None else encoder.categories_:
+            members.append(list(range(end, end + len(categories))))
+            end += len(categories)
+        return [np.array(each, np.int64) for each in members]
+
+    def permuted(self, X: Any, place: int, order: NDArray) -> Any:
+        if is_frame(X):
+            return _permuted(X, [str(each) for each in X.columns].index(self.names(X)[place]), order)
+        numbers, text = split_input(X, encodes=self._pipeline.encoder_ is not None)
+        if text is None:
+            return _permuted(X, place, order)
+        if place < self._pipeline.n_features_in_:
+            return _permuted(numbers, place, order), text
+        name = self._text[place - self._pipeline.n_features_in_]
+        return numbers, {**text, name: text[name][order]}
+
+    def along(self, X: Any, place: int, values: NDArray) -> NDArray:
+        rows = _with_values(PipelineColumns.shown(self, X)[:1], place, values)
+        n_numbers = self._pipeline.n_features_in_
+        if self._pipeline.encoder_ is None:
+            return PipelineColumns.prepared(self, rows)
+        text = {name: rows[:, n_numbers + k] for k, name in enumerate(self._text)}
+        return PipelineColumns.prepared(self, (rows[:, :n_numbers].astype(np.float64), text))
+
+    def restored(self, rows: NDArray) -> NDArray:
+        scaler, members, encoder = self._pipeline.scaler_, self.members(), self._pipeline.encoder_
+        n_numbers = self._pipeline.n_features_in_
+        numbers = rows[:, :n_numbers]
+        if scaler is not None:
+            numbers = numbers * scaler.scale_ + (scaler.center_ if scaler.centres_ else 0.0)
+        if encoder is None:
+            return numbers
+        text = [
+            _leading(rows[:, own], known) for own, known in zip(members[n_numbers:], encoder.categories_, strict=True)
+        ]
+        return np.column_stack([numbers.astype(object), *text])
+
+
+class TableColumns(PipelineColumns):
+    """The columns of a table that `AutoSVC` or `AutoSVR` has learned from."""
+
+    def __init__(self, machine: AutoSVC | AutoSVR):
+        super().__init__(machine.pipeline_)
+        self._machine = machine
+
+    def prepared(self, X: Any) -> NDArray:
+        return super().prepared(self._machine.pipeline_input(X))
+
+    def shown(self, X: Any) -> NDArray:
+        return super().shown(self._machine.pipeline_input(X))
+
+    def along(self, X: Any, place: int, values: NDArray) -> NDArray:
+        return super().along(self._machine.pipeline_input(X), place, values)
+
+    def names(self, X: Any) -> list[str]:
+        if self._machine.layout_ is None:
+            return super().names(X)
+        return number_names(X, self._machine.layout_) + self._text
+
+
+def _permuted(X: Any, place: int, order: NDArray) -> Any:
+    """Rows, of a matrix or a table, with the values of one column in another order."""
+    if is_frame(X):
+        name = X.columns[place]
+        if not hasattr(X, "iloc"):  # polars
+            return X.with_columns(X[name][order])
+        made = X.copy()
+        made[name] = X[name].iloc[order].set_axis(X.index)
+        return made
+    if issparse(X):
+        columns = X.tocsc()
+        return hstack([columns[:, :place], columns[:, [place]][order], columns[:, place + 1 :]], format="csr")
+    rows = np.array(X)
+    rows[:, place] = rows[order, place]
+    return rows
+
+
+def _with_values(row: NDArray, place: int, values: NDArray) -> NDArray:
+    """One row as often as there are values, with these in one column."""
+    rows = np.repeat(row, len(values), axis=0)
+    rows = rows.astype(np.float64) if rows.dtype.kind in "biu" else rows
+    rows[:, place] = values
+    return rows
+
+
+def _leading(encoded: NDArray, categories: NDArray) -> NDArray:
+    """The category that each row is nearest to; None where it is nearest to none of them."""
+    if not len(categories):
+        return np.full(len(encoded), None, object)
+    best = encoded.argmax(axis=1)
+    found = categories[best].astype(object)
+    found[encoded[np.arange(len(best)), best] <= 0.5] = None
+    return found
+
+
+def _dense(X: Any) -> NDArray:
+    return X.toarray() if issparse(X) else np.asarray(X)
+
+
+def _named(known: Any, X: Any, n_features: int) -> list[str]:
+    """The names that an estimator knows, or a table has; or numbers."""
+    if known is None and is_frame(X):
+        known = X.columns
+    if known is not None and len(known) == n_features:
+        return list(map(str, known))
+    return [f"Feature {k + 1}" for k in range(n_features)]

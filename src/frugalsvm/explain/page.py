@@ -1,0 +1,90 @@
+"""Explanations as HTML: one file, with bars made of its own boxes, that loads nothing from elsewhere."""
+
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from frugalsvm.explain.text import largest_first, number_text, others_label
+
+__all__ = ["STYLE", "bars_table", "explanation_page", "page", "shares_table"]
+
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; } h3 { font-size: 1rem; margin-bottom: .3rem; }
+table { border-collapse: collapse; } td, th { padding: .1rem .6rem; text-align: left; vertical-align: middle; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+td.bars { width: 22rem; } .bar { height: .8rem; display: block; border-radius: 2px; }
+.half { display: inline-block; width: 50%; vertical-align: middle; } .half.left .bar { margin-left: auto; }
+.plus { background: #0072B2; } .minus { background: #D55E00; } .size { background: #0072B2; }
+.quiet { color: #666; } dt { float: left; clear: left; width: 12rem; color: #666; } dd { margin-left: 12.5rem; }
+img, svg { max-width: 100%; }
+"""
+
+
+def page(title: str, parts: list[str]) -> str:
+    """A whole page."""
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f"<style>{STYLE}</style></head>\n<body><h1>{escape(title)}</h1>\n" + "\n".join(parts) + "\n</body></html>\n"
+    )
+
+
+def explanation_page(found: Any, title: str, n_rows: int, n_features: int) -> str:
+    """The page of an `Explanation`."""
+    sizes = found.importances if found.values.ndim == 2 else found.importances.sum(axis=1)
+    parts = [
+        f"<h2>What matters</h2><p>Mean absolute shares of {len(found):,} rows.</p>",
+        bars_table(sizes, found.feature_names, n_features),
+        "<h2>Rows</h2>",
+    ]
+    for row in range(min(n_rows, len(found))):
+        chosen = found.of_output(found.leading_output(row))
+        value, base = number_text(chosen.predictions[row]), number_text(chosen.base_values[0])
+        parts.append(
+            f"<h3>Row {row + 1}: {escape(chosen.output_names[0])} {value}</h3>"
+            f'<p class="quiet">Without any column it would be {base}. Blue columns raise it, orange ones lower it.</p>'
+            + shares_table(chosen.values[row], found.labels(row), n_features)
+        )
+    if len(found) > n_rows:
+        parts.append(f'<p class="quiet">{len(found) - n_rows:,} more rows are not shown.</p>')
+    return page(title, parts)
+
+
+def bars_table(sizes: NDArray, names: list[str], most: int, text: Any = number_text) -> str:
+    """A bar for each name, the largest first."""
+    order, n_others = largest_first(sizes, most)
+    lines = [(names[p], float(sizes[p])) for p in order]
+    if n_others:
+        lines.append((others_label(n_others), float(np.sum(sizes) - np.sum(sizes[order]))))
+    longest = max(value for _, value in lines) or 1.0
+    rows = (
+        f'<tr><td>{escape(name)}</td><td class="number">{text(value)}</td>'
+        f'<td class="bars"><span class="bar size" style="width:{_percent(value, longest)}"></span></td></tr>'
+        for name, value in lines
+    )
+    return f"<table>{''.join(rows)}</table>"
+
+
+def shares_table(values: NDArray, labels: list[str], most: int) -> str:
+    """A bar to the right for each share above zero, and to the left for each below."""
+    order, n_others = largest_first(values, most)
+    lines = [(labels[p], float(values[p])) for p in order]
+    if n_others:
+        lines.append((others_label(n_others), float(values.sum() - values[order].sum())))
+    longest = max(abs(value) for _, value in lines) or 1.0
+    rows = []
+    for label, value in lines:
+        kind = "plus" if value > 0 else "minus"
+        bar = f'<span class="bar {kind}" style="width:{_percent(abs(value), longest)}"></span>'
+        halves = ("", bar) if value > 0 else (bar, "")
+        rows.append(
+            f'<tr><td>{escape(label)}</td><td class="number">{value:+.4g}</td><td class="bars">'
+            f'<span class="half left">{halves[0]}</span><span class="half">{halves[1]}</span></td></tr>'
+        )
+    return f"<table>{''.join(rows)}</table>"
+
+
+def _percent(value: float, longest: float) -> str:
+    return f"{100 * max(value, 0.0) / longest:.1f}%"

@@ -1,0 +1,139 @@
+"""Exact Shapley values of kernel expansions."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from frugalsvm._threads import Threads, row_blocks, thread_count
+from frugalsvm.arrays.namespace import arrays_on
+from frugalsvm.arrays.shapley import array_shapley_values
+from frugalsvm.core.quadrature import new_rules
+from frugalsvm.core.shapley import add_shapley_values, new_game, new_room
+from frugalsvm.exceptions import ParameterError
+from frugalsvm.explain.explanation import Explanation
+from frugalsvm.explain.models import ExplainedModel, explained
+
+__all__ = ["shapley_values"]
+
+_LEAST_ROWS = 16  # for a thread
+
+
+def shapley_values(
+    model: Any,
+    X: Any,
+    background: Any = None,
+    *,
+    tolerance: float = 1e-12,
+    n_jobs: int | None = None,
+    device: str = "cpu",
+) -> Explanation:
+    """Share the values of a model out among the columns of each row, exactly.
+
+    The share of a column is its Shapley value: what the value of the model gains when the column is added to others,
+    averaged over all orders in which columns can be added. There are 2^d sets of columns, but the kernels here are
+    products (or sums) over features, which makes the mean over all of them one integral (see :doc:`/theory/shapley`).
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, of this library, with the kernel "rbf", "laplacian", "chi2", "linear" or "intersection", without a
+        metric or with one that has a factor for each feature: a classifier, regressor or novelty detector, `AutoSVC`,
+        `AutoSVR`, a `StreamPipeline`, a search, or a scikit-learn pipeline of scalers and one of them.
+    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        Rows to explain, as the model takes them.
+    background : same as X, default=None
+        Rows that stand for what is usual, some hundred at most: columns that are not there have the values of these
+        (the interventional form, which shap computes). The time is proportional to their number. Without, columns that
+        are not there are left out of all distances: as if they were the same as those of each support vector.
+    tolerance : float, default=1e-12
+        Largest error of the integrals, relative to the coefficients of the model. It decides the number of nodes.
+    n_jobs : int, default=None
+        Number of threads: None is one, -1 all cores.
+    device : str, default="cpu"
+        "cpu", or "cuda" for a GPU.
+
+    Returns
+    -------
+    Explanation
+        For each row and column the share of the decision value of a classifier or novelty detector, or of the value
+        that a regressor predicts; with several outputs, for each of them. ``base_values`` and the shares of a row add
+        up to its value. Columns that a pipeline encodes, or of which it tells that values are missing, have one share.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from frugalsvm import ASSETClassifier
+    >>> from frugalsvm.explain import shapley_values
+    >>> X = np.random.default_rng(0).normal(size=(500, 4))
+    >>> model = ASSETClassifier(n_components=64, gamma=0.2, random_state=0).fit(X, X[:, 1] > 0.3 * X[:, 2])
+    >>> found = shapley_values(model, X[:3], background=X[:100])
+    >>> found.values.shape
+    (3, 4)
+    >>> sums = found.base_values + found.values.sum(axis=1)
+    >>> bool(np.allclose(sums, model.decision_function(X[:3]), atol=1e-4))
+    True
+    """
+    if not 0.0 < tolerance < 1.0:
+        raise ParameterError("tolerance", tolerance, "a number between 0 and 1")
+    threads, source = Threads(thread_count(n_jobs)), explained(model)
+    rows = source.rows(X)
+    others = np.zeros((0, rows.shape[1])) if background is None else source.rows(background)
+    if background is not None and not len(others):
+        raise ValueError("background has no rows.")
+    compute = _of_products if source.is_multiplicative else _of_sums
+    values = compute(source, rows, others, tolerance, threads, device)
+    return Explanation(
+        values[:, :, 0] if values.shape[2] == 1 else values,
+        _base_values(source, others),
+        source.columns.shown(X),
+        source.columns.names(X),
+        source.output_names,
+    )
+
+
+def _base_values(source: ExplainedModel, background: NDArray) -> NDArray:
+    """The values when no column is there."""
+    if len(background):
+        return source.values(background).mean(axis=0)
+    total = source.coefficients.sum(axis=1) if source.is_multiplicative else 0.0
+    return source.intercepts + total
+
+
+def _of_products(source, rows, background, tolerance, threads, device) -> NDArray:
+    """Values (n_rows, n_columns, n_outputs) of a kernel that is a product."""
+    counted = [p for p, features in enumerate(source.members) if len(features)]
+    out = np.zeros((len(rows), len(source.coefficients), len(counted)))
+    if counted:
+        order = np.concatenate([source.members[p] for p in counted])
+        first = np.concatenate([[0], np.cumsum([len(source.members[p]) for p in counted])])
+        rules = new_rules(len(counted), tolerance)
+        rows, background = (np.ascontiguousarray(each[:, order]) for each in (rows, background))
+        vectors = source.vectors[:, order]
+        if device == "cpu":
+            game = new_game(vectors, source.coefficients, first)
+
+            def explain(part):
+                room = new_room(len(counted), part.stop - part.start, len(background))
+                add_shapley_values(source.kernel, rows[part], background, rules, game, room, out[part])
+
+            threads.run(explain, row_blocks(len(rows), threads.count, _LEAST_ROWS))
+        else:
+            arrays = arrays_on(device)
+            out = array_shapley_values(
+                arrays, source.kernel, rows, background, vectors, source.coefficients, first, rules
+            )
+    values = np.zeros((len(rows), len(source.members), len(source.coefficients)))
+    values[:, counted] = out.transpose(0, 2, 1)
+    return values
+
+
+def _of_sums(source, rows, background, tolerance, threads, device) -> NDArray:
+    """The same for a kernel that is a sum: the share of a column is its term, less that of the background."""
+    values = np.zeros((len(rows), len(source.members), len(source.coefficients)))
+    for p, features in enumerate(source.members):
+        for f in features:
+            terms = source.terms(rows[:, f], f) @ source.coefficients.T
+            usual = (source.terms(background[:, f], f) @ source.coefficients.T).mean(axis=0) if len(background) else 0.0
+            values[:, p] += terms - usual
+    return values

@@ -1,0 +1,69 @@
+"""Explanations for terminals: numbers with bars of plain characters."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["bars_text", "largest_first", "number_text", "waterfall_text"]
+
+_BAR = 20  # characters of the longest bar
+_NAME = 40  # characters of a name, at most
+
+
+def number_text(value: Any) -> str:
+    """A number in few digits; anything else as it is.
+
+    Examples
+    --------
+    >>> number_text(3.0), number_text(0.123456), number_text("red")
+    ('3', '0.1235', 'red')
+    """
+    try:
+        return f"{float(value):.4g}"
+    except (TypeError, ValueError):
+        return str(value)
+
+
+def largest_first(sizes: NDArray, most: int) -> tuple[NDArray, int]:
+    """Places of the largest sizes, up to ``most`` of them, and the number of all others."""
+    order = np.argsort(-np.abs(sizes), kind="stable")[: max(1, most)]
+    return order, len(sizes) - len(order)
+
+
+def waterfall_text(title: str, base: float, values: NDArray, labels: list[str], most: int) -> str:
+    """A line for each column: its name, its share, and a bar of pluses or minuses."""
+    order, n_others = largest_first(values, most)
+    lines = [(labels[p], float(values[p])) for p in order]
+    if n_others:
+        lines.append((others_label(n_others), float(values.sum() - values[order].sum())))
+    longest = max(abs(value) for _, value in lines) or 1.0
+    width = max(len("base value"), *(len(_short(label)) for label, _ in lines))
+    numbers = [number_text(base), *(f"{value:+.4g}" for _, value in lines)]
+    right = max(map(len, numbers)) + 1
+    out = [title, f"  {'base value':<{width}}  {numbers[0]:>{right}}"]
+    for (label, value), number in zip(lines, numbers[1:], strict=True):
+        bar = ("+" if value > 0 else "-") * round(_BAR * abs(value) / longest)
+        out.append(f"  {_short(label):<{width}}  {number:>{right}}  {bar}".rstrip())
+    return "\n".join(out)
+
+
+def bars_text(title: str, sizes: NDArray, names: list[str], most: int) -> str:
+    """A line for each column: its name, its size, and a bar."""
+    order, n_others = largest_first(sizes, most)
+    lines = [(names[p], float(sizes[p])) for p in order]
+    if n_others:
+        lines.append((others_label(n_others), float(sizes.sum() - sizes[order].sum())))
+    longest = max(value for _, value in lines) or 1.0
+    width = max(len(_short(name)) for name, _ in lines)
+    right = max(len(number_text(value)) for _, value in lines)
+    bars = [f"  {_short(n):<{width}}  {number_text(v):>{right}}  {'#' * round(_BAR * v / longest)}" for n, v in lines]
+    return "\n".join([title, *(bar.rstrip() for bar in bars)])
+
+
+def others_label(count: int) -> str:
+    return f"{count} other{'' if count == 1 else 's'}"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _NAME else name[: _NAME - 3] + "..."
