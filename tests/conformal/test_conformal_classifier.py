@@ -232,16 +232,21 @@ class TestRiver:
         assert np.mean(hits) == pytest.approx(model.coverage_)
         assert 0.89 < model.coverage_ < 0.91
 
-    def test_batches_are_the_same_as_rows(self):
+    @pytest.mark.parametrize("by_class", [False, True])
+    def test_batches_are_the_same_as_rows(self, by_class):
         naive_bayes = pytest.importorskip("river.naive_bayes")
-        one, other = (ConformalClassifier(naive_bayes.GaussianNB()) for _ in range(2))
+        one, other = (ConformalClassifier(naive_bayes.GaussianNB(), by_class=by_class, window=50) for _ in range(2))
         X, y = clouds(300)
         rows = [dict(enumerate(row.tolist())) for row in X]
         sets = one.test_then_train(rows, y.tolist())
         for x, label in zip(rows, y.tolist(), strict=True):
             other.learn_one(x, label)
         np.testing.assert_array_equal(one.thresholds_, other.thresholds_)
+        for mine, theirs in zip(one._reservoirs, other._reservoirs, strict=True):
+            np.testing.assert_array_equal(mine.ring, theirs.ring)
         assert sets.shape == (300, 3)
+        expected = set(one.classes_[one.predict_set(rows[:1])[0]].tolist())
+        assert other.predict_set_one(rows[0]) == expected
         np.testing.assert_array_equal(one.predict_set(rows), other.predict_set(rows))
 
     def test_single_rows_are_for_river(self):
