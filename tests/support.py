@@ -12,7 +12,7 @@ from frugalsvm.core.expansion import averaged_coefficients, coefficients, new_ex
 from frugalsvm.core.kernels import KERNELS, Linear, Poly
 from frugalsvm.core.losses import MARGIN, hinge_for
 from frugalsvm.core.predict import decision_values
-from frugalsvm.core.schedules import Norma, Pegasos, Perceptron
+from frugalsvm.core.schedules import Forgetting, Norma, Pegasos, Perceptron
 
 # Every pair of a learner, a maintenance and a number of outputs: each of them is machine code of its own, which takes
 # seconds to compile. What they are tested on is chosen among these; the combinations that are left are slow tests.
@@ -73,6 +73,7 @@ class Setting:
     eta0: float = 0.5
     radius: float | None = None
     average_from: int | None = None
+    clock: float = np.inf
 
     def __str__(self):  # names the cases of a parametrised test
         return f"{self.learner}-{self.maintenance}-{self.n_outputs}-{self.kernel}"
@@ -87,7 +88,9 @@ class Setting:
     def parts(self):
         """The engine's parts; budget policies have a state, so they are new every time."""
         schedules = {
-            "pegasos": Pegasos(self.alpha, self.radius is None),
+            "pegasos": Pegasos(self.alpha, self.radius is None)
+            if self.clock == np.inf
+            else Forgetting(self.alpha, self.clock),
             "norma": Norma(self.alpha, self.eta0),
             "perceptron": Perceptron(self.eta0, MARGIN),
         }
@@ -128,6 +131,7 @@ class Setting:
             eta0=self.eta0,
             radius=self.radius,
             average_from=self.average_from,
+            clock=self.clock,
         )
 
     def oracle_label(self, label):

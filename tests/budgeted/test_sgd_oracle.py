@@ -206,6 +206,20 @@ def test_in_a_ball(setting):
     assert sum(on_the_sphere) > 30
 
 
+@pytest.mark.parametrize(
+    ("setting", "clock"),
+    [
+        (Setting("pegasos", "merge", 1), 40.5),
+        (Setting("pegasos", "merge", 1), 3.0),  # the scale is folded into coefficients again and again
+        (Setting("pegasos", "remove", 4), 40.5),
+        (Setting("pegasos", "project", 1, radius=0.8), 20.0),
+    ],
+    ids=str,
+)
+def test_forgetting(setting, clock):
+    assert_follows_the_oracle(replace(setting, clock=clock), n_features=3, seed=1)
+
+
 @pytest.mark.parametrize("average_from", [0, 60])
 @pytest.mark.parametrize(
     "setting",

@@ -159,5 +159,5 @@ def test_refusals(rows, case):
 
 def test_functions_are_not_for_model_files(rows, tmp_path):
     model = ASSETClassifier(n_components=20, kernel=kernel, random_state=0).fit(*rows)
-    with pytest.raises(ModelFileError, match="function cannot be saved"):
+    with pytest.raises(ModelFileError, match="its kernel is a Python function"):
         save(model, tmp_path / "model.frugal")

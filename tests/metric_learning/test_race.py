@@ -15,14 +15,14 @@ STEPS = Plan(0.15, 50, 400, 200, 60)
 SCHEDULE = Schedule((STEPS, STEPS._replace(rate=0.1, n_steps=10)), STEPS._replace(rate=0.02, n_steps=20), 2, 100)
 
 
-def outcome_of(function, n_features, kinds=None, n=1500, kernel=KERNEL, scales=None, classes=False):
+def outcome_of(function, n_features, kinds=None, n=1500, kernel=KERNEL, scales=None, classes=False, schedule=SCHEDULE):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, n_features))
     y = function(X, rng)
     y = np.sign(y) if classes else y - y.mean()
     rows = Rows(X, y[:, None], np.ones(n))
     generator = np.random.default_rng(1)
-    return race(kernel, rows, generator, kinds=kinds, scales=scales, classes=classes, schedule=SCHEDULE)
+    return race(kernel, rows, generator, kinds=kinds, scales=scales, classes=classes, schedule=schedule)
 
 
 def two_of_eight(X, rng):
@@ -66,6 +66,13 @@ class TestScales:
     def test_the_plain_metric_is_that_of_columns_before(self):
         plain = outcome_of(two_of_eight, 8, kinds=("plain",), n=300, scales=self.SCALES).point.A
         np.testing.assert_allclose(plain, plain[0])
+
+    def test_others_start_from_columns_as_they_were_where_these_are_better(self):
+        """As pixels are: scaling would make much of those that hardly ever change."""
+        scales = np.where(np.arange(40) < 2, 1.0, 1000.0)
+        start_only = SCHEDULE._replace(factors=(STEPS._replace(rate=1e-3, n_steps=1),))
+        found = outcome_of(two_of_eight, 40, ("plain", "factors"), scales=scales, schedule=start_only)
+        assert found.errors["factors"] < 1.1 * found.errors["plain"]
 
     def test_others_start_from_scaled_columns_and_are_for_those_before(self):
         found, same = (outcome_of(two_of_eight, 8, ("plain", "factors"), scales=each) for each in (self.SCALES, None))

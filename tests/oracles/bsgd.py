@@ -206,6 +206,8 @@ class BSGDOracle:
         U of section 4: w is kept in the ball of this radius.
     average_from : int or None
         t0: the iterates with t > t0 are averaged.
+    clock : float
+        Where the clock of Pegasos stops: eta_t = 1 / (lambda min(t, clock)).
 
     Attributes
     ----------
@@ -232,6 +234,7 @@ class BSGDOracle:
         eta0=1.0,
         radius=None,
         average_from=None,
+        clock=np.inf,
     ):
         if learner not in LEARNERS:
             raise ValueError(f"learner must be one of {LEARNERS}, got {learner!r}")
@@ -255,6 +258,7 @@ class BSGDOracle:
         self.eta0 = eta0
         self.radius = radius
         self.average_from = average_from
+        self.clock = clock
 
         self.rows = []
         self.coef = np.zeros((0, n_outputs))
@@ -316,7 +320,7 @@ class BSGDOracle:
     def learning_rate(self, t):
         """eta_t of Table 2."""
         if self.learner == "pegasos":
-            return 1.0 / (self.lam * t)
+            return 1.0 / (self.lam * min(t, self.clock))
         if self.learner == "norma":
             return self.eta0 / np.sqrt(t)
         return self.eta0

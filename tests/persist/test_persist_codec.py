@@ -9,11 +9,13 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix
+from sklearn.base import clone
 
-from frugalsvm import BSGDClassifier
+from frugalsvm import ASSETClassifier, BSGDClassifier
 from frugalsvm.core.kernels import RBF, Linear
 from frugalsvm.persist import ModelFileError, describe, load, register, save
 from frugalsvm.persist.codec import Decoder, Encoder
+from frugalsvm.pipelines import StreamPipeline
 
 
 def there_and_back(value):
@@ -224,3 +226,25 @@ def test_registered_functions(tmp_path):
 def test_importing_the_package_stays_light():
     code = "import sys, frugalsvm; assert not any(m.startswith(('frugalsvm.persist', 'numba')) for m in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_kernel_that_is_a_function_has_its_own_sentence(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = ASSETClassifier(kernel=lambda A, B: A @ B.T + 1.0, n_components=10).fit(X, X[:, 0] > 0)
+    for each in (model, clone(model), StreamPipeline(clone(model))):
+        with pytest.raises(ModelFileError, match=r"its kernel is a Python function.*kernel that has a name.*joblib"):
+            save(each, tmp_path / "model.frugal")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_device_that_is_none_is_refused(tmp_path):
+    """Whether one is at hand is found out later: files are read elsewhere than they were written."""
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = ASSETClassifier(n_components=10, gamma=1.0).fit(X, X[:, 0] > 0)
+    for device, is_one in (("cuda:1", True), ("torch", True), ("balanced", False), ("cuda:x", False)):
+        save(model.set_params(device=device), tmp_path / "model.frugal")
+        if is_one:
+            assert load(tmp_path / "model.frugal").device == device
+        else:
+            with pytest.raises(ModelFileError, match="device"):
+                load(tmp_path / "model.frugal")

@@ -129,7 +129,7 @@ def test_parameters():
     with pytest.raises(ValueError, match="clip must be"):
         StreamingScaler(clip=0).fit(X)
     assert clone(StreamingScaler("standard", clip=3.0, soft_clip=True, renew=False)).get_params() == {
-        "method": "standard", "clip": 3.0, "soft_clip": True, "renew": False,
+        "method": "standard", "clip": 3.0, "soft_clip": True, "renew": False, "half_life": None,
     }  # fmt: skip
 
 

@@ -8,9 +8,9 @@ import pytest
 from frugalsvm.arrays.namespace import HOST, arrays_on
 from frugalsvm.core.kernels import RBF
 from frugalsvm.lowrank.continuation import solve
+from frugalsvm.lowrank.cross_validation import cross_validated
 from frugalsvm.lowrank.losses import SquaredHinge
 from frugalsvm.lowrank.problem import Sample
-from frugalsvm.selection.cross_validation import cross_validated
 from frugalsvm.selection.problems import Examples, Machinery, new_problem
 from frugalsvm.selection.ridge import ridge_scores
 

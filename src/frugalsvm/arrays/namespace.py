@@ -25,6 +25,7 @@ __all__ = [
     "available_devices",
     "best_device",
     "find_gpu",
+    "is_device_name",
     "is_torch",
     "on_host",
 ]
@@ -112,6 +113,11 @@ def available_devices() -> dict[str, str]:
     return {device.kind: str(device) for device in (Device("cpu", software="NumPy and compiled code"), find_gpu())}
 
 
+def is_device_name(device: Any) -> bool:
+    """Whether a parameter names a device, which need not be at hand."""
+    return isinstance(device, str) and re.fullmatch(r"auto|cpu|torch|cuda(:\d+)?", device) is not None
+
+
 def arrays_on(device: str, *, tf32: bool = False) -> "Arrays":
     """The arrays of a device: ``cpu``, ``cuda``, ``cuda:1``, ``torch``, or ``auto`` for a GPU if there is one.
 
@@ -122,7 +128,7 @@ def arrays_on(device: str, *, tf32: bool = False) -> "Arrays":
         device = best_device()
     if device == "cpu":
         return Arrays(np, "cpu")
-    if not isinstance(device, str) or not re.fullmatch(r"torch|cuda(:\d+)?", device):
+    if not is_device_name(device):
         raise ParameterError("device", device, "'cpu', 'cuda', 'cuda:1' (the second GPU) or 'auto'")
     missing = [name for name in ("torch", "array_api_compat") if find_spec(name) is None]
     if missing:

@@ -28,6 +28,7 @@ from frugalsvm.core.expansion import (
     refresh_slot,
     resized,
 )
+from frugalsvm.core.experts import combine, settle
 from frugalsvm.core.lookahead import example_norm, load, rescale, touch, write_example
 from frugalsvm.core.predict import score_example
 from frugalsvm.core.schedules import advance, may_fold
@@ -35,7 +36,7 @@ from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.updates import update_of
 from frugalsvm.core.workspace import new_workspace
 
-__all__ = ["Parts", "learn", "run"]
+__all__ = ["Parts", "ask", "learn", "run"]
 
 SMALLEST_SCALE = 1e-9  # raw coefficients are copied to float32, which ends at 1e38
 
@@ -76,6 +77,7 @@ def _append(parts, source, i, expansion, work, factor):
 def _learn(parts, source, i, expansion, work, factor, eta):
     """Add example i, maintain the budget, stay in the ball (lines 4 to 7 of Algorithm 1, section 4)."""
     n = expansion.counts[0]["n_slots"]
+    settle(parts.loss, parts.kernel, expansion)
     _append(parts, source, i, expansion, work, factor)
     lost = admit(parts.policy, parts.loss, parts.kernel, parts.ball, source, expansion, work)
     if expansion.counts[0]["n_slots"] > n:
@@ -128,6 +130,14 @@ def run(parts, source, labels, weights, start, block_rows, expansion, work):
                 _step(parts, source, start - first, labels[start], weight, expansion, work)
             start += 1
     return start
+
+
+@entry
+def ask(experts, kernel, source, expansion, work):
+    """Leave the decision values of the first example in ``experts.values``: for rows that come one by one."""
+    load(source, 0, 1, expansion)
+    score_example(kernel, source, 0, expansion, work)
+    combine(experts, work.scores)
 
 
 def learn(parts, expansion, X, labels, weights=None, order=None, block_rows=None):

@@ -42,6 +42,7 @@ the best score.
 import numpy as np
 
 from frugalsvm._compile import compiled, generic, inlined, larger, separate, smaller
+from frugalsvm.core.experts import Experts
 from frugalsvm.core.fastmath import CHUNK, LOG2E, exp2_nonpositive, first_argmax, maximum
 from frugalsvm.core.losses import BinaryHinge, MulticlassHinge
 from frugalsvm.core.one_class import OneClass
@@ -263,12 +264,12 @@ def _nearest_of_other_sign(A, kernel_values, m, n_slots):
     return best, 0.0, A * larger(1.0 - kappa * kappa, 0.0)
 
 
-@_rough_cosine.implement(MulticlassHinge, Residuals)
+@_rough_cosine.implement(MulticlassHinge, Residuals, Experts)
 def _rough_cosine_many_outputs(loss, overlaps, A, B, j):
     return smaller(larger(overlaps[j] / np.sqrt(A * B), 0.0), 1.0)
 
 
-@_candidates.implement(MulticlassHinge, Residuals)
+@_candidates.implement(MulticlassHinge, Residuals, Experts)
 def _candidates_many_outputs(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness):
     for j in range(n_slots):
         overlaps[j] = 0.0
@@ -292,7 +293,7 @@ def _candidates_many_outputs(loss, coef, weights, sizes, kernel_values, m, n_slo
     return first
 
 
-@best_partner.implement(MulticlassHinge, Residuals)
+@best_partner.implement(MulticlassHinge, Residuals, Experts)
 def _best_partner_many_outputs(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness):
     first = _candidates(loss, coef, weights, sizes, kernel_values, m, n_slots, overlaps, closeness)
     return _search(loss, loss.n_outputs, coef, sizes, kernel_values, m, n_slots, overlaps, closeness, first)

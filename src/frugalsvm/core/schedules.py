@@ -10,6 +10,10 @@ Norma      lambda > 0       eta0 / sqrt(t)    m < 1
 Perceptron 0                eta0              m <= 0, a mistake; or m < 1 (margin = 1)
 ========== ================ ================= ===========================================
 
+``Forgetting`` is Pegasos with a clock that stops: ``eta_t = 1 / (lambda min(t, clock))``. From then on the model
+shrinks by the factor ``1 - 1 / clock`` with every example, and steps stay as long as they are: it minimizes the
+regularized loss of the examples of late, about ``clock`` of them.
+
 Steps that solve a small problem exactly, with ``w`` the weight of the example:
 
 * ``PassiveAggressive`` (PA-I): ``min 1/2 ||h - f||^2 + C w hinge(h)`` adds the example with the coefficient
@@ -35,12 +39,14 @@ from frugalsvm.core.losses import MARGIN
 
 __all__ = [
     "LEARNERS",
+    "Forgetting",
     "Implicit",
     "Norma",
     "PassiveAggressive",
     "Pegasos",
     "Perceptron",
     "advance",
+    "clock_of",
     "may_fold",
     "new_schedule",
     "scale_at",
@@ -54,6 +60,14 @@ class Pegasos(NamedTuple):
 
     lam: float
     free: bool
+
+
+@stored("forgetting", kind="schedule", ranges={"lam": NOT_NEGATIVE, "clock": (1, 1e100)})
+class Forgetting(NamedTuple):
+    """``eta_t = 1 / (lambda min(t, clock))``"""
+
+    lam: float
+    clock: float
 
 
 @stored("norma", kind="schedule", ranges={"lam": NOT_NEGATIVE, "eta0": POSITIVE})
@@ -140,6 +154,16 @@ def _pegasos_may_fold(schedule):
     return not schedule.free
 
 
+@advance.implement(Forgetting)
+def _forgetting_advance(schedule, t, scale):
+    clock = min(float(t), schedule.clock)
+    eta = 1.0 / (schedule.lam * clock)
+    if t == 1:
+        return eta, eta, 1.0
+    scale *= 1.0 - 1.0 / clock
+    return eta, scale, eta / scale
+
+
 @advance.implement(Norma)
 def _norma_advance(schedule, t, scale):
     eta = schedule.eta0 / np.sqrt(t)
@@ -164,7 +188,7 @@ def _implicit_advance(schedule, t, scale):
     return schedule.eta0, scale, shrinking * schedule.eta0 / scale
 
 
-@step_size.implement(Pegasos, Norma)
+@step_size.implement(Pegasos, Forgetting, Norma)
 def _subgradient_size(schedule, kernel, margin, norm, weight, scale, raw_step):
     return weight * raw_step if margin < MARGIN else 0.0
 
@@ -191,12 +215,17 @@ def _implicit_size(schedule, kernel, margin, norm, weight, scale, raw_step):
     return min(weight * raw_step, (MARGIN - shrunk) / (own * scale))
 
 
-@may_fold.implement(Norma, Perceptron, PassiveAggressive, Implicit)
+@may_fold.implement(Forgetting, Norma, Perceptron, PassiveAggressive, Implicit)
 def _multiplicative_may_fold(schedule):
     return True
 
 
 LEARNERS: dict[str, Any] = {"pegasos": Pegasos, "norma": Norma, "perceptron": Perceptron}
+
+
+def clock_of(half_life):
+    """The clock with which a model is halved by so many examples: ``(1 - 1 / clock) ** half_life`` is 1/2."""
+    return -1.0 / np.expm1(-np.log(2.0) / half_life)
 
 
 def new_schedule(part, **values):

@@ -5,6 +5,7 @@ Losses of margins (``core/losses.py``) push one way or another by a size that th
 """
 
 from frugalsvm._compile import generic
+from frugalsvm.core.experts import Experts, vote
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.losses import margin_of, update_direction
 from frugalsvm.core.one_class import OneClass
@@ -44,3 +45,9 @@ def _update_of_residuals(loss, schedule, kernel, label, norm, weight, before, sc
     own = self_value(kernel, norm)
     learns = residual_steps(loss, label, work.scores, scale, weight * raw_step * scale, own, work.direction)
     return 1.0 / scale if learns else 0.0
+
+
+@update_of.implement(Experts)
+def _update_of_experts(loss, schedule, kernel, label, norm, weight, before, scale, raw_step, work):
+    # Experts have steps and scales of their own: those of the schedule are 1.
+    return 1.0 if vote(loss, label, weight, work.scores, work.direction) else 0.0

@@ -15,6 +15,7 @@ from frugalsvm.arrays.sources import HostSource, dense_rows
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.moments import moments_of
 from frugalsvm.core.origin import origin_of_moments
+from frugalsvm.estimators._asset_path import PathOfC
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._auto import chooses, is_auto
 from frugalsvm.estimators._batches import Batches
@@ -31,9 +32,7 @@ from frugalsvm.estimators._validation import (
     check_choice,
     check_count,
     check_positive,
-    is_path,
     parsed_bytes,
-    values_of_path,
 )
 from frugalsvm.estimators._warnings import warn_at_limit, warn_if_above
 from frugalsvm.estimators._writable import forget_learned, prepare_to_learn
@@ -48,7 +47,7 @@ from frugalsvm.lowrank.nystroem import Nystroem, with_whitening
 from frugalsvm.lowrank.passes import Passes
 from frugalsvm.lowrank.stream import LENGTH, Learned, Method, Stream, learn_batch, nothing_yet, with_weight
 from frugalsvm.lowrank.subgradient import STEP
-from frugalsvm.lowrank.training import Data, Watcher, new_training, solve_path, validation_scores
+from frugalsvm.lowrank.training import Data, Watcher, new_training, validation_scores
 
 __all__ = ["SOLVERS", "LowRankMachine"]
 
@@ -73,7 +72,7 @@ def _generator(random_state):
     return np.random.default_rng(random_state.randint(2**31))
 
 
-class LowRankMachine(KernelEstimator):
+class LowRankMachine(PathOfC, KernelEstimator):
     """Base of estimators that are linear in Nystroem or Fourier features, learned in batch or as a stream.
 
     The model is ``_map`` and ``_weights``, an output's weights and intercept in each row. Of a stream, ``_steps`` is
@@ -149,8 +148,7 @@ class LowRankMachine(KernelEstimator):
         share = self.validation_fraction
         if self._holds_out() and not (isinstance(share, numbers.Real) and 0 < float(share) < 1):
             raise ParameterError("validation_fraction", share, "between 0 and 1")
-        if self._is_path() and self.solver != "newton":
-            raise ValueError(f"A list of C needs solver='newton', not {self.solver!r}.")
+        self._check_path()
 
     def _check_device(self):
         check_choice("dtype", self.dtype, STORED_AS)
@@ -163,26 +161,17 @@ class LowRankMachine(KernelEstimator):
             if getattr(self, name) != usual:
                 raise ValueError(f"{name}={getattr(self, name)!r} is for device='cpu', not {self.device!r}.")
 
-    def _is_path(self):
-        return is_path(self.C)
-
-    def _all_C(self):
-        """The values of C in increasing order."""
-        if not self._is_path():
-            return [getattr(self, "C_", 1.0) if is_auto(self.C) else self.C]
-        return values_of_path(self.C)
-
     def _holds_out(self):
-        return self.early_stopping or self._is_path()
+        return self.early_stopping or (self._is_path() and self.cv is None)
 
     def _validation_share(self, n_rows):
         """The part of the rows that is held out."""
         if self._holds_out():
             return self.validation_fraction
-        return max(n_held_out(n_rows), 1) / n_rows if self._calibrates else 0.0
+        return max(n_held_out(n_rows), 1) / n_rows if self._calibrates and not self._is_path() else 0.0
 
-    def _calibrate_with(self, training, parameters):
-        """Calibrate parameters with the validation rows."""
+    def _calibrate_with(self, scores, targets, weights):
+        """Calibrate with scores of rows that were not learned."""
 
     def _take_strength(self, choice, n_rows):
         if is_auto(self.C):
@@ -391,7 +380,9 @@ class LowRankMachine(KernelEstimator):
         training = training._replace(options=options)
         calibrates_first = self._calibrates and not self.early_stopping
         if self._is_path() or (calibrates_first and self.solver == "newton"):
-            return self._train_path(storage, training)
+            solution, n_iter = self._best_of_path(training)
+            self._publish(storage, solution)
+            return n_iter
         C = self._all_C()[0]
         problem = training.problem._replace(penalty=self.penalty_for(C, training.problem.n_rows))
         watcher = Watcher(training, self._quality, self.n_iter_no_change) if self.early_stopping else None
@@ -402,7 +393,7 @@ class LowRankMachine(KernelEstimator):
             n_most = self.max_iter or _EPOCHS
             if calibrates_first:
                 held_out = run_epochs(self.solver, self.average, problem, self._map, n_most, None, self._rng)
-                self._calibrate_with(training, held_out[0])
+                self._calibrate_with(*validation_scores(training, held_out[0]))
                 problem = training.whole._replace(penalty=self.penalty_for(C, training.whole.n_rows))
             parameters, n_iter = run_epochs(self.solver, self.average, problem, self._map, n_most, watcher, self._rng)
             ended = n_iter < n_most
@@ -411,30 +402,10 @@ class LowRankMachine(KernelEstimator):
         if watcher is not None:
             self._warn_if_watched_in_vain(watcher, ended, n_most)
             self.best_validation_score_ = watcher.best
-            self._calibrate_with(training, watcher.best_parameters)
+            self._calibrate_with(*validation_scores(training, watcher.best_parameters))
             solution = certified(problem, watcher.best_parameters, options, self._rng)
         self._publish(storage, solution)
         return n_iter
-
-    def _train_path(self, storage, training):
-        """Solve for all values of C; for the one that does best on the validation rows, once more with all rows."""
-        penalties = [self.penalty_for(C, training.problem.n_rows) for C in self._all_C()]
-        solutions = solve_path(training, penalties, self._rng)
-        scores = [self._quality(*validation_scores(training, solution.parameters)) for solution in solutions]
-        best = int(np.argmax(scores))
-        C, start = self._all_C()[best], solutions[best].parameters
-        if self._is_path():
-            self.C_ = C
-            self.path_ = {
-                "C": np.array(self._all_C()),
-                "validation_score": np.array(scores),
-                "objective": np.array([s.objectives.sum() for s in solutions]),
-                "suboptimality_bound": np.array([(s.objectives - s.bounds).sum() for s in solutions]),
-            }
-        self._calibrate_with(training, start)
-        whole = training.whole._replace(penalty=self.penalty_for(C, training.whole.n_rows))
-        self._publish(storage, solve(whole, training.sample, training.options, self._rng, start=start))
-        return sum(each.n_iter for each in solutions)
 
     def _warn_if_watched_in_vain(self, watcher, ended, n_most):
         """Tell if early stopping did not come to stop."""

@@ -14,9 +14,12 @@ from frugalsvm.budgeted.policy import Unlimited, few_slots, has_room
 from frugalsvm.budgeted.sgd import Parts, learn
 from frugalsvm.core.capabilities import check_kernel, kernels_that_offer, needs_of
 from frugalsvm.core.expansion import averaged_coefficients, coefficients, moved_rows, new_expansion
+from frugalsvm.core.experts import Experts, combined_coefficients
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.losses import MARGIN
-from frugalsvm.core.schedules import LEARNERS, new_schedule
+from frugalsvm.core.outputs import n_outputs_for
+from frugalsvm.core.schedules import LEARNERS, Forgetting, Perceptron, clock_of, new_schedule
+from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._kernel_model import FIRST_SLOTS, ExpansionModel, bytes_per_slot
 from frugalsvm.estimators._metric import check_metric
 from frugalsvm.estimators._saved import kept_for_prediction, trimmed
@@ -43,7 +46,7 @@ class BudgetedSGD(ExpansionModel):
     Subclasses define ``_loss`` and have the parameters of `BSGDClassifier`.
     """
 
-    _changed_in_place: ClassVar[tuple[str, ...]] = ("_expansion", "_policy")
+    _changed_in_place: ClassVar[tuple[str, ...]] = ("_expansion", "_policy", "_experts")
     _narrowing = 3.0
     _policy: Any
     budget_: int | None
@@ -53,7 +56,9 @@ class BudgetedSGD(ExpansionModel):
     maintenance: str
     budget: Any
     radius: Any = None
+    half_life: Any = None
     device = "cpu"
+    _experts: Experts | None = None  # with half_life="auto"
 
     def _loss(self) -> Any:
         """The loss part."""
@@ -67,6 +72,8 @@ class BudgetedSGD(ExpansionModel):
         check_choice("kernel", self.kernel, KERNELS)
         check_metric(self.metric, self.kernel)
         self._check_schedule()
+        if self.half_life is not None:
+            self._check_half_life()
         if self.budget is not None:
             self._check_policy()
         if self.radius is not None:
@@ -93,6 +100,20 @@ class BudgetedSGD(ExpansionModel):
             product = f"{self._alpha * self.eta0:g}"
             raise ValueError(f"alpha * eta0 must be below 1 for learner={self.learner!r}, but it is {product}.")
 
+    def _check_half_life(self):
+        if not is_auto(self.half_life):
+            check_positive("half_life", self.half_life)
+            if self.half_life < 1:
+                raise ParameterError("half_life", self.half_life, "a number of examples, 1 at least, 'auto' or None")
+        elif self.radius is not None:
+            raise ValueError("half_life='auto' goes without a radius: leave one of them out.")
+        elif arrays_on(self.device).is_torch:
+            raise ValueError(f"half_life='auto' is for device='cpu', not {self.device!r}.")
+        if LEARNERS[self.learner] is not LEARNERS["pegasos"]:
+            raise ValueError(f"half_life is for learner='pegasos', not {self.learner!r}.")
+        if self.average is not False:
+            raise ValueError("average is for streams that stay as they are: leave it out, or half_life.")
+
     def _check_policy(self):
         """Refuse a policy that the kernel does not go with, or the device."""
         policy = POLICIES[self.maintenance]
@@ -110,20 +131,24 @@ class BudgetedSGD(ExpansionModel):
 
     # --- learning -----------------------------------------------------------------------------------------
 
-    def _empty_store(self, n_features, n_outputs, dtype, averaged):
+    def _empty_store(self, n_features, n_outputs, dtype, averaged, n_experts=1):
         """A model that has learned nothing; ``averaged`` is whether iterates are."""
         budget = slots_for_budget(self.budget, bytes_per_slot(n_features, n_outputs, dtype))
         average_from = None
         if averaged:
             average_from = 0 if self.average is True or self.average == "post" else int(self.average)
         n_slots = FIRST_SLOTS if budget is None else budget + 1
-        self._expansion = new_expansion(n_slots, n_features, n_outputs, dtype, average_from)
+        self._expansion = new_expansion(n_slots, n_features, n_outputs * n_experts, dtype, average_from)
         self._policy = new_policy(self.maintenance, budget)
         self.budget_ = budget
 
     @property
     def state(self):
         return self._expansion
+
+    @property
+    def experts(self):
+        return self._experts
 
     @property
     def learners(self):
@@ -135,12 +160,19 @@ class BudgetedSGD(ExpansionModel):
     def _move_rows(self, shift):
         self._expansion = moved_rows(self._expansion, shift)
 
-    def _parts(self, policy=None):
+    def _schedule(self):
+        if self._experts is not None:
+            return Perceptron(1.0, MARGIN)  # they have steps of their own
+        if self.half_life is not None:
+            return Forgetting(float(self._alpha), float(clock_of(self.half_life)))
         values = {"lam": self._alpha, "eta0": self.eta0, "free": self.radius is None, "margin": MARGIN}
+        return new_schedule(LEARNERS[self.learner], **values)
+
+    def _parts(self, policy=None):
         return Parts(
-            loss=self._loss(),
+            loss=self._loss() if self._experts is None else self._experts,
             kernel=self._kernel,
-            schedule=new_schedule(LEARNERS[self.learner], **values),
+            schedule=self._schedule(),
             policy=self._policy if policy is None else policy,
             ball=Unconstrained() if self.radius is None else Ball(float(self.radius)),
         )
@@ -160,7 +192,23 @@ class BudgetedSGD(ExpansionModel):
 
     # --- what was learned ---------------------------------------------------------------------------------
 
+    def scoring_expansion(self, again=None):
+        if again is None and self._experts is not None:
+            expansion, n_outputs = self._expansion, n_outputs_for(len(self.classes_))
+            weights = np.zeros((n_outputs, len(expansion.rows)), expansion.rows.dtype)
+            again = expansion._replace(weights=weights, counts=expansion.counts.copy())
+        return super().scoring_expansion(again)
+
+    @property
+    def intercept_(self):
+        """Zeros: the model has no bias term."""
+        check_is_fitted(self)
+        return np.zeros(self._expansion.n_outputs // (1 if self._experts is None else len(self._experts.clocks)))
+
     def _coefficients(self):
+        if self._experts is not None:
+            n = int(self._expansion.counts[0]["n_slots"])
+            return combined_coefficients(self._experts, self._expansion.coef, n)
         averaged = self._expansion.coef.shape[0] > self._expansion.n_outputs
         return (averaged_coefficients if averaged else coefficients)(self._expansion)
 

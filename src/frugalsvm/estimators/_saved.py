@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from frugalsvm._threads import thread_count
+from frugalsvm.arrays.namespace import is_device_name
 from frugalsvm.budgeted.policy import Unlimited
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.dense_scores import largest_size
@@ -81,7 +82,7 @@ _KEPT = (
 
 def check_loaded_parameters(probe: Any) -> None:
     """Check the parameters of an estimator that comes from a file; whether its device is at hand is for later."""
-    if not isinstance(getattr(probe, "device", "cpu"), str):
+    if not is_device_name(getattr(probe, "device", "cpu")):
         raise ValueError(f"device cannot be {str(probe.device)[:40]!r}")
     if hasattr(probe, "device"):
         probe.device = "cpu"
@@ -197,7 +198,7 @@ def predictor_saved(n_outputs: Any = n_outputs_for) -> Saved:
 def trimmed(expansion: Expansion, coef: np.ndarray) -> Expansion:
     """The slots in use alone, with the coefficients (n, n_outputs) that predict."""
     n = int(expansion.counts[0]["n_slots"])
-    smaller = new_expansion(n, expansion.rows.shape[1], expansion.n_outputs, expansion.rows.dtype)
+    smaller = new_expansion(n, expansion.rows.shape[1], coef.shape[1], expansion.rows.dtype)
     smaller.rows[:n], smaller.norms[:n], smaller.coef[:, :n] = expansion.rows[:n], expansion.norms[:n], coef.T
     smaller.weights[:, :n] = coef.T
     smaller.counts[:] = expansion.counts

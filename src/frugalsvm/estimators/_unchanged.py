@@ -64,7 +64,7 @@ def unchanged_on_error(estimator: Any) -> Iterator[Attempt]:
 
 def learn_on_copies(estimator: Any) -> None:
     """Exchange arrays that learning changes, those in ``_changed_in_place``, for copies; the old ones stay as is."""
-    for name in getattr(estimator, "_changed_in_place", ()):
+    for name in vars(estimator).keys() & set(getattr(estimator, "_changed_in_place", ())):
         vars(estimator)[name] = _copied(vars(estimator)[name])
 
 

@@ -17,7 +17,6 @@ from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import distinct_labels, encoded_labels, example_weights
 from frugalsvm.estimators._warnings import warn_after_fit
 from frugalsvm.lowrank.targets import accuracy, class_targets, label_accuracy
-from frugalsvm.lowrank.training import validation_scores
 from frugalsvm.persist.values import IS_BOOL, is_classes
 
 __all__ = ["ASSETClassifier"]
@@ -105,6 +104,9 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         take the model that did best on them.
     validation_fraction : float, default=0.1
         Share of validation rows, for early stopping and for choosing C.
+    cv : int, default=None
+        Number of folds, to choose C from a list by cross-validation instead of by validation rows. Folds and values
+        share all kernel values; on a GPU they are solved side by side.
     n_iter_no_change : int, default=5
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes ("balanced" in `fit` only).
@@ -147,7 +149,7 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         smaller ``tol`` makes both smaller.
     C_, path_ : float, dict of arrays
         With a list of C, or ``C="auto"``: the chosen one. With a list: values of C with their validation scores,
-        objectives and bounds.
+        and, without ``cv``, objectives and bounds.
     best_validation_score_ : float
         With early stopping.
     landmarks_, dual_coef_ : ndarray or None
@@ -211,6 +213,7 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         average="suffix",
         early_stopping=False,
         validation_fraction=0.1,
+        cv=None,
         n_iter_no_change=5,
         class_weight=None,
         memory="4GB",
@@ -243,6 +246,7 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         self.average = average
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
+        self.cv = cv
         self.n_iter_no_change = n_iter_no_change
         self.class_weight = class_weight
         self.memory = memory
@@ -328,10 +332,9 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
     def _calibrates(self):  # type: ignore[override]
         return self.calibrate is not None
 
-    def _calibrate_with(self, training, parameters):
+    def _calibrate_with(self, scores, targets, weights):
         if not self._calibrates:
             return
-        scores, targets, weights = validation_scores(training, parameters)
         labels = (targets[0] > 0).astype(np.int64) if len(targets) == 1 else targets.argmax(axis=0)
         known = np.flatnonzero(weights)
         weights = weights[known].astype(np.float64)

@@ -107,6 +107,9 @@ default="epsilon_insensitive"
         take the model that did best on them.
     validation_fraction : float, default=0.1
         Share of validation rows, for early stopping and for choosing C.
+    cv : int, default=None
+        Number of folds, to choose C from a list by cross-validation instead of by validation rows. Folds and values
+        share all kernel values; on a GPU they are solved side by side.
     n_iter_no_change : int, default=5
     memory : str, default="4GB"
         On the CPU: limit for features and what is computed from them. If all features take more, they are computed
@@ -139,7 +142,8 @@ default="epsilon_insensitive"
         How far it may be above the optimum of the same features, by duality: the truth is often a tenth of that. A
         smaller ``tol`` makes both smaller.
     C_, path_ : float, dict of arrays
-        With a list of C: the chosen one; values of C with their validation scores, objectives and bounds.
+        With a list of C: the chosen one; values of C with their validation scores and, without ``cv``, objectives and
+        bounds.
     best_validation_score_ : float
         With early stopping.
     landmarks_, dual_coef_ : ndarray or None
@@ -213,6 +217,7 @@ default="epsilon_insensitive"
         average="suffix",
         early_stopping=False,
         validation_fraction=0.1,
+        cv=None,
         n_iter_no_change=5,
         memory="4GB",
         device="cpu",
@@ -246,6 +251,7 @@ default="epsilon_insensitive"
         self.average = average
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
+        self.cv = cv
         self.n_iter_no_change = n_iter_no_change
         self.memory = memory
         self.device = device

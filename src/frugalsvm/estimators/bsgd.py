@@ -1,15 +1,19 @@
 """Budgeted stochastic gradient descent as a scikit-learn classifier."""
 
+from sklearn.utils.validation import check_is_fitted
+
 from frugalsvm.budgeted.projection import frozen
 from frugalsvm.core.expansion import (
     restart_average,
 )
+from frugalsvm.core.experts import HALF_LIVES, TRACKING_STEP, experts_with_classes, new_experts
 from frugalsvm.core.losses import hinge_for
 from frugalsvm.core.outputs import n_outputs_for, with_classes
-from frugalsvm.core.schedules import LEARNERS
+from frugalsvm.core.schedules import LEARNERS, clock_of
 from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
 from frugalsvm.estimators._calibrated import check_calibrate
+from frugalsvm.estimators._in_order import choice_in_order, chooses_in_order
 from frugalsvm.estimators._saved import (
     CLASSIFIER,
     HAS_BUDGET,
@@ -19,8 +23,8 @@ from frugalsvm.estimators._saved import (
 )
 from frugalsvm.estimators._validation import check_choice
 from frugalsvm.estimators.learner import BudgetedClassifier
-from frugalsvm.persist.savable import Saved
-from frugalsvm.persist.values import is_positive, part
+from frugalsvm.persist.savable import FOR_PREDICTION, Saved
+from frugalsvm.persist.values import is_positive, or_none, part
 
 __all__ = ["BSGDClassifier"]
 
@@ -33,7 +37,14 @@ _FEW_ROWS = 3000
 
 
 def _is_sound(model):
-    return has_room_to_learn(model) and expansion_is_sound(model)
+    experts, n_outputs = model._experts, n_outputs_for(len(model.classes_))
+    if (experts is not None) != (is_auto(model.half_life) and not hasattr(model, FOR_PREDICTION)):
+        return False
+    if experts is not None:
+        if experts.n_outputs != n_outputs * len(experts.clocks):
+            return False
+        n_outputs = experts.n_outputs
+    return has_room_to_learn(model) and expansion_is_sound(model, n_outputs)
 
 
 class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
@@ -61,15 +72,22 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         Strength of the L2 regularization, the lambda of the SVM objective. With n examples it corresponds to
         ``C = 1 / (alpha n)``. "auto" is 1e-4 up to 3000 rows, less for more of them, and up to ``8 / n`` where some
         thousands of rows tell that labels are noisy, see :ref:`first-rows`; in `partial_fit` and for "norma", 1e-4.
+        With a number as ``half_life`` it is what makes steps of length 3 in the end, as ``C = 3`` does.
     eta0 : float, default=1.0
         Step size for "norma" and "perceptron".
     radius : float, default=None
         Keep the norm of the model within this radius (the margin perceptron's regularization).
+    half_life : float, "auto" or None, default=None
+        For streams that change: what was learned is halved by so many examples, and steps stay as long as they are
+        then. "auto" learns with several half-lives at once, from 700 examples to no end, on the same support vectors,
+        and lets those vote that were right of late: it needs to know nothing of the stream, and takes about twice the
+        time. See :doc:`/howto/drift`. For ``learner="pegasos"``, without ``average``.
     kernel : str, default="rbf"
         Kernel, see :ref:`kernels`.
     gamma : {"auto", "scale"} or float, default="auto"
         Kernel coefficient. "scale" is ``1 / X.var(axis=0).sum()``, from the rows of `fit`, or from the first batch of
-        `partial_fit`. "auto" is chosen on some thousands of these, in a fraction of a second, see :ref:`first-rows`.
+        `partial_fit`. "auto" is chosen on some thousands of these, in a fraction of a second, see :ref:`first-rows`;
+        with a ``half_life``, in their order.
     metric : {"diag", "full", "auto"}, array or None, default=None
         How the kernel measures distances. None: all features count alike. "diag" learns a factor for each feature, so
         that those that do not matter do not count; "full" a matrix, for directions across features (not with
@@ -124,6 +142,8 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         With ``alpha="auto"``: the strength.
     budget_ : int or None
         The budget as a number of support vectors.
+    half_life_shares_ : dict
+        With ``half_life="auto"``: which half-lives predict, and with what share; None is the one that forgets nothing.
     gradient_error_ : float
         Mean over all ``t_`` examples of ``||Delta_t|| / eta_t``, what budget maintenance took from the model over the
         step size. The bound on the mean loss of "pegasos" grows in proportion to it (Theorem 1 of the paper): near 0
@@ -165,7 +185,8 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
 
     _saved = Saved(
         {**CLASSIFIER, **HAS_BUDGET, "_expansion": part("expansion"), "_policy": part("policy")},
-        {**OPTIONAL, "alpha_": is_positive}, _is_sound, check_loaded_parameters, prediction_state,
+        {**OPTIONAL, "alpha_": is_positive, "_experts": or_none(part("experts"))},
+        _is_sound, check_loaded_parameters, prediction_state,
     )  # fmt: skip
 
     def __init__(
@@ -177,6 +198,7 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         alpha="auto",
         eta0=1.0,
         radius=None,
+        half_life=None,
         kernel="rbf",
         gamma="auto",
         metric=None,
@@ -200,6 +222,7 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         self.alpha = alpha
         self.eta0 = eta0
         self.radius = radius
+        self.half_life = half_life
         self.kernel = kernel
         self.gamma = gamma
         self.metric = metric
@@ -230,9 +253,22 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         """The strength as a number, or what somebody has set who is to be told."""
         return getattr(self, "alpha_", _USUAL_ALPHA) if is_auto(self.alpha) else self.alpha
 
+    def _choose(self, X, targets, weights, *, whole):
+        """Of a stream that may change, gamma is chosen on rows in their order."""
+        learned = self._metric is not None and self._metric.gamma > 0
+        if learned or not chooses_in_order(self):
+            super()._choose(X, targets, weights, whole=whole)
+            return
+        alpha = _USUAL_ALPHA if is_auto(self.alpha) else float(self.alpha)
+        self._chosen = choice_in_order(self, X, targets, alpha)
+        self._take_strength(self._chosen, X.shape[0] if whole else None)
+
     def _take_strength(self, choice, n_rows):
         self.__dict__.pop("alpha_", None)
         if not is_auto(self.alpha):
+            return
+        if self.half_life is not None and not is_auto(self.half_life):
+            self.alpha_ = 1.0 / (TRACKING_STEP * float(clock_of(self.half_life)))
             return
         steps_of_alpha = "eta0" not in LEARNERS[self.learner]._fields
         if choice is None or n_rows is None or not steps_of_alpha:
@@ -243,18 +279,35 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
             self.alpha_ = max(of_noise, _USUAL_ALPHA * (_FEW_ROWS / n_rows) ** 0.5)
 
     def _empty(self, n_features, dtype, classes, random_state):
-        self._empty_store(n_features, n_outputs_for(len(classes)), dtype, self.average is not False)
+        n_outputs, n_experts = n_outputs_for(len(classes)), 1
+        self.__dict__.pop("_experts", None)
+        if is_auto(self.half_life):
+            self._experts = new_experts(n_outputs, float(self._alpha))
+            n_experts = len(self._experts.clocks)
+        self._empty_store(n_features, n_outputs, dtype, self.average is not False, n_experts)
         self.classes_ = classes
 
     def _set_classes(self, classes):
         """Give the model outputs for new classes, if there are any."""
         if len(classes) > len(self.classes_):
-            if n_outputs_for(len(classes)) != self._expansion.n_outputs:
+            if self._experts is not None:
+                found = experts_with_classes(self._experts, self._expansion, self.classes_, classes)
+                self._experts, self._expansion = found
+            elif n_outputs_for(len(classes)) != self._expansion.n_outputs:
                 self._expansion = with_classes(self._expansion, self.classes_, classes)
             self.classes_ = classes
 
     def _loss(self):
         return hinge_for(self._expansion.n_outputs)
+
+    @property
+    def half_life_shares_(self):
+        """With ``half_life="auto"``: the share in the vote of each half-life, a dict; None is no forgetting."""
+        check_is_fitted(self)
+        if self._experts is None:
+            raise AttributeError("half_life_shares_ is there with half_life='auto' only.")
+        shares = self._experts.standing["share"]
+        return dict(zip((None, *HALF_LIVES), (shares / shares.sum()).tolist(), strict=True))
 
     @property
     def _judges_on_its_way(self):

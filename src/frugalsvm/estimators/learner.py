@@ -113,6 +113,11 @@ class BudgetedClassifier(OnlineClassifier):
         """The learners as they are now."""
         raise NotImplementedError
 
+    @property
+    def experts(self) -> Any:
+        """The experts that the columns of the only learner's coefficients belong to; None where there are none."""
+        return None
+
     def set_learner(self, k: int, learner: Learner) -> None:
         """Exchange learner k for one of the same kind."""
         raise NotImplementedError

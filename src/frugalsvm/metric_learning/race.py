@@ -67,7 +67,8 @@ def race(
         Some of `KINDS`, "plain" among them, or all that the kernel can have.
     scales : array (n_features,) or None, default=None
         What the columns were multiplied by to be of about the same size: ``rows.X`` is ``X * scales``. The plain metric
-        is that of X, and the outcome is for X; metrics other than the plain one start from ``rows.X``.
+        is that of X, and the outcome is for X. Other metrics start from the better of the two: columns of one unit,
+        such as pixels, are often better as they are.
     classes : bool, default=False
         Whether targets are 1 for the class of a row and -1 for others: wrong classes are counted. Otherwise errors are
         squared.
@@ -118,12 +119,13 @@ class _Court(NamedTuple):
 def _finalists(court, before, kinds, schedule, rng) -> dict[str, Point]:
     """One metric of each kind, for the rows; ``before`` are the factors of the plain one."""
     kernel, rows, arrays = court.kernel, court.learned, arrays_of(court.learned.X)
-    start = court.after_heat(best_start(kernel, rows, arrays.asarray(before), schedule, rng))
-    found = {"plain": start}
+    starts = [court.judge(best_start(kernel, rows, arrays.asarray(before), schedule, rng), HEAT)]
+    found = {"plain": starts[0].point}
     if kinds == ("plain",):
         return found
     if (before != 1.0).any():
-        start = court.after_heat(best_start(kernel, rows, arrays.asarray(np.ones_like(before)), schedule, rng))
+        starts.append(court.judge(best_start(kernel, rows, arrays.asarray(np.ones_like(before)), schedule, rng), HEAT))
+    start = min(starts, key=lambda each: each.squared_error).point
     factors = learned_factors(kernel, rows, start, schedule, rng)
     if "factors" in kinds:
         found["factors"] = court.after_heat(factors)

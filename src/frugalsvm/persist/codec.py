@@ -92,6 +92,11 @@ class Encoder:
                 f"An object of type {type(value).__qualname__} cannot be saved: it is not registered. If it is made of "
                 "numbers, texts and arrays, frugalsvm.persist.register lets model files hold objects of its class."
             )
+        if callable(getattr(value, "kernel", None)):
+            raise ModelFileError(
+                f"This {adapter.name} cannot be saved: its kernel is a Python function, and model files hold no code. "
+                "Take a kernel that has a name, or use joblib.dump, which needs the function in a module of yours."
+            )
         state, complete = state_of(value, adapter, caches=self._caches, for_prediction=self._for_prediction)
         # In one order, whatever the order in which attributes were set: equal models give equal files.
         encoded = {name: self.encode(state[name], depth + 1) for name in sorted(state)}

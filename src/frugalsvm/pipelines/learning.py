@@ -12,6 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import unique_labels
 
 from frugalsvm.calibration import PlattCalibration
+from frugalsvm.estimators._in_order import chooses_in_order
 from frugalsvm.estimators._metric import learns_metric
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_choice, check_count, distinct_labels, encoded_labels
@@ -33,7 +34,7 @@ from frugalsvm.pipelines.scaling import check_scale, left_range, new_scaler
 __all__ = ["METRIC_ROWS", "LearningPipeline"]
 
 NO_FEATURES = np.zeros(0, np.int64)
-METRIC_ROWS = 2000  # that a metric is learned from at least: it is that of the first rows for ever
+METRIC_ROWS = 2000  # that a metric, or gamma in the order of rows, is from at least: it is that of the first for ever
 HELD_OUT = 5  # one row of so many is held out to calibrate rows that come all at once
 
 
@@ -89,8 +90,9 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
 
     @property
     def n_warmup(self) -> int:
-        """Number of rows that are held back at first: ``warmup_rows``, or more to learn a metric from."""
-        return max(self.warmup_rows, METRIC_ROWS) if learns_metric(self.estimator) else self.warmup_rows
+        """Number of rows that are held back at first: ``warmup_rows``, or more to learn a metric from, or gamma."""
+        needs_more = learns_metric(self.estimator) or chooses_in_order(self.estimator)
+        return max(self.warmup_rows, METRIC_ROWS) if needs_more else self.warmup_rows
 
     def _check_params(self):
         check_scale(self.scale)

@@ -16,7 +16,7 @@ import numpy as np
 from frugalsvm._compile import machine_code_for
 from frugalsvm._threads import blas_threads
 from frugalsvm.budgeted.learner import Learner
-from frugalsvm.budgeted.sgd import run
+from frugalsvm.budgeted.sgd import ask, run
 from frugalsvm.core.dense_scores import DenseScoring, new_scoring, new_vectors, refreshed, score_some
 from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.metric import Directions
@@ -43,6 +43,16 @@ class _Prepared(NamedTuple):
     parts: Any
     source: Any
     block_rows: int
+    expansion: Expansion
+    work: Any
+
+
+class _Question(NamedTuple):
+    """What the vote of experts takes."""
+
+    experts: Any
+    kernel: Any
+    source: Any
     expansion: Expansion
     work: Any
 
@@ -105,6 +115,8 @@ class RowPath:
             self._limit = min(self._limit, far_limit(estimator.kernel_, dtype))
         self._learners = [self._to_learn(learner) for learner in learners]
         self._n_seen = self._counts[0]["n_seen"]
+        self._experts = estimator.experts
+        self._vote: tuple[Any, _Question] | None = None
         self._scoring: _Scoring | None = None
         self._scored_at = -1
         size = shape[0] * shape[1]
@@ -228,9 +240,7 @@ class RowPath:
         index = self.index_of(y)
         if index is None or not self._load(x):
             return False
-        if self._counts[0]["n_seen"] != self._n_seen:  # batches were learned in between: columns are out of date
-            for learner in self._learners:
-                learner.source.state[0]["is_filled"] = 0
+        self._renew_columns()
         several = len(self._learners) > 1
         with self._threads():
             for k, learner in enumerate(self._learners):
@@ -241,18 +251,27 @@ class RowPath:
         self._n_seen = self._counts[0]["n_seen"]
         return True
 
+    def _renew_columns(self):
+        """Batches may have been learned in between."""
+        if self._counts[0]["n_seen"] != self._n_seen:
+            for learner in self._learners:
+                learner.source.state[0]["is_filled"] = 0
+            self._n_seen = self._counts[0]["n_seen"]
+
     def _learn_and_grow(self, k):
         """Without a budget, a full store is exchanged for a larger one."""
         prepared = self._learners[k]
         learner = Learner(prepared.parts, prepared.expansion).learn(self._matrix, self._label, None, FIRST)
         self._estimator.set_learner(k, learner)
         self._learners[k] = self._to_learn(learner)
-        self._scoring = None  # it has the rows of the smaller store
+        self._scoring = self._vote = None  # they have the rows of the smaller store
 
     def scores(self, x) -> np.ndarray | None:
         """Decision values of a row, one for each output, in an array that is used again; None for a bad row."""
         if not self._load(x):
             return None
+        if self._experts is not None:
+            return self._vote_of_experts()
         n_seen = self._counts[0]["n_seen"]
         if self._scoring is None or n_seen != self._scored_at:
             self._scoring = self._to_score()
@@ -262,6 +281,23 @@ class RowPath:
         with self._threads():
             code(scoring, 0, 1)
         return scoring.out[0]
+
+    def _vote_of_experts(self):
+        """Sums over the coefficients of all are there sooner than the coefficients that would predict alone."""
+        self._renew_columns()
+        if self._vote is None:
+            self._vote = self._to_vote()
+        code, arguments = self._vote
+        arguments.expansion.counts[:] = self._counts
+        with self._threads():
+            code(*arguments)
+        return self._experts.values
+
+    def _to_vote(self):
+        _, parts, source, _, expansion, work = self._learners[0]
+        expansion = expansion._replace(counts=self._counts.copy())  # those of training stay as they are
+        arguments = _Question(self._experts, parts.kernel, source, expansion, work)
+        return machine_code_for(ask, *arguments), arguments
 
     def _to_score(self):
         """The model as it is now; what was prepared before is used again where it fits."""

@@ -52,17 +52,18 @@ class StreamPipeline(LearningPipeline):
     ----------
     estimator : estimator
         Any classifier, regressor or outlier detector of this library. Detectors learn without labels: ``y`` is None.
-    scale : bool, {"robust", "soft", "standard"} or StreamingScaler, default=True
+    scale : bool, {"robust", "soft", "standard", "following"} or StreamingScaler, default=True
         Whether and how the numbers are scaled: True and "robust" are ``StreamingScaler()``, "soft" is
         ``StreamingScaler(soft_clip=True)``, and "standard" takes mean and standard deviation and clips nothing, as
-        scikit-learn's `StandardScaler`. Encoded columns are not scaled.
+        scikit-learn's `StandardScaler`. "following" is for streams that change, and estimators that forget:
+        ``StreamingScaler("standard", half_life=20_000)``. Encoded columns are not scaled.
     encoder : ColumnEncoder, default=None
         For columns of text. ``X`` is then a DataFrame of pandas or polars, or a pair of a matrix (or None) and a dict
         of columns.
     warmup_rows : int, default=1000
         Number of rows that the statistics, the feature map and ``gamma="scale"`` are taken from; without a scaler it
-        can be 0, which is the first batch. If the estimator learns its metric (``metric="auto"``, "diag" or "full"),
-        2000 rows at least are held back for it.
+        can be 0, which is the first batch. If the estimator learns its metric (``metric="auto"``, "diag" or "full"), or
+        has a ``half_life`` and ``gamma="auto"``, 2000 rows at least are held back for it.
     calibrate : bool, default=False
         Whether to have `predict_proba`: before a batch is learned, its decision values ``f`` update the slopes ``a``,
         one on each side of zero, of ``sigmoid(a f)``, or of ``softmax(a f)`` with several outputs. Rows that come at

@@ -12,11 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm.core.moments import Moments, joined_moments, moments_of
 from frugalsvm.estimators._validation import check_choice, check_positive, validated_rows
 from frugalsvm.pipelines.clipping import clip
+from frugalsvm.pipelines.following import followed
 from frugalsvm.pipelines.sampling import RowSample, sampled
 from frugalsvm.pipelines.saved import SCALER
 from frugalsvm.pipelines.sketch import QuantileSketch, new_sketch, sketch_after, weighted_values
 from frugalsvm.pipelines.statistics import Statistics, robust_statistics, standard_statistics
-from frugalsvm.pipelines.watching import RangeWatch, bounds_of, copied, end_block, new_watch, take
+from frugalsvm.pipelines.watching import RangeWatch, bounds_of, copied, end_block, new_watch, take, watch_of_all
 
 __all__ = ["StreamingScaler"]
 
@@ -46,6 +47,10 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ones stay larger; so do the rare values of features that are mostly constant.
     renew : bool, default=True
         Whether a `StreamPipeline` takes new statistics of a feature that has left its range for long, see Notes.
+    half_life : float or None, default=None
+        For streams that change: in a `StreamPipeline`, the statistics of every block of rows (see Notes) are joined
+        with those before, which count half after so many rows. Support vectors stay as they are: choose it for
+        estimators that forget (``BSGDClassifier(half_life="auto")``). For dense rows, with ``clip``.
 
     Attributes
     ----------
@@ -114,11 +119,12 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     _saved = SCALER
 
-    def __init__(self, method="robust", *, clip=3.0, soft_clip=False, renew=True):
+    def __init__(self, method="robust", *, clip=3.0, soft_clip=False, renew=True, half_life=None):
         self.method = method
         self.clip = clip
         self.soft_clip = soft_clip
         self.renew = renew
+        self.half_life = half_life
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -182,6 +188,10 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             check_positive("clip", self.clip)
         elif self.soft_clip:
             raise ValueError("soft_clip=True needs a limit: clip must be a positive number, not None.")
+        elif self.half_life is not None:
+            raise ValueError("half_life needs a limit: clip must be a positive number, not None.")
+        if self.half_life is not None:
+            check_positive("half_life", self.half_life)
 
     def fit(self, X, y=None):
         """Take the statistics from all rows of ``X``.
@@ -280,6 +290,10 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             self.__dict__.pop(name, None)
         if self.centres_ and self.limit_ is not None and self.constant_ is not None:
             self._watch = new_watch(len(self.scale_), self.n_seen_)
+            if self.half_life is not None:
+                block_rows = self._watch.block_rows
+                n_blocks = np.full(len(self.scale_), max(1, round(self.n_seen_ / block_rows)))
+                self._watch = watch_of_all(n_blocks, block_rows)
         return self
 
     # --- scaling -------------------------------------------------------------------------------------------
@@ -342,7 +356,7 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         made, due, n_taken = copy.copy(self), np.zeros(0, np.int64), 0
         made._watch = watch = copied(self._watch)  # type: ignore[arg-type]
         center, bounds = self.center_, bounds_of(self.statistics, X.dtype)
-        while n_taken < X.shape[0] and not due.size:
+        while n_taken < X.shape[0] and made.scale_ is self.scale_ and not due.size:
             n_taken += take(watch, X[n_taken:], center, bounds)
             if watch.is_full:
                 due = made.end_block(X.dtype)
@@ -361,18 +375,30 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def end_block(self, dtype) -> np.ndarray:
         """Begin a new block of rows; features that have left their range for long get new statistics."""
         seen = self._watch
+        if self.half_life is not None:
+            self._follow(seen, dtype)
+            return np.zeros(0, np.int64)
         self._watch, indices = end_block(seen, self.constant_)  # type: ignore[arg-type]
         due = seen.suspects[indices]  # type: ignore[union-attr]
         if due.size and self.renew:
             self._renew(due, seen.values[:, indices].astype(dtype))  # type: ignore[union-attr]
         return due
 
+    def _follow(self, seen, dtype):
+        """Join the statistics of a block with those before."""
+        block = self._statistics_of(seen.values.astype(dtype))
+        statistics, self._watch = followed(self.statistics, seen, block, self.half_life)
+        if self.method == "standard":
+            self.var_ = statistics.scale**2
+        self._publish(statistics)
+
+    def _statistics_of(self, values):
+        return self._robust(values) if self.method == "robust" else standard_statistics(moments_of(values), self.clip)
+
     def _renew(self, features, values):
         """New statistics for some features, from their values; arrays are replaced, not changed."""
-        if self.method == "robust":
-            new = self._robust(values)
-        else:
-            new = standard_statistics(moments_of(values), self.clip)
+        new = self._statistics_of(values)
+        if self.method == "standard":
             self.var_ = _replaced(self.var_, features, new.scale**2)
         pairs = zip(self.statistics, new, strict=True)
         self._publish(Statistics(*(_replaced(before, features, after) for before, after in pairs)))

@@ -14,6 +14,7 @@ SCALERS = {
     "robust": StreamingScaler(),
     "soft": StreamingScaler(soft_clip=True),
     "standard": StreamingScaler("standard", clip=None),
+    "following": StreamingScaler("standard", half_life=20_000),
 }
 NAMED = 5  # features in a warning, at most
 

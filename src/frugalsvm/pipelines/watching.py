@@ -5,6 +5,9 @@ come. A feature is *outside* in a block if it is beyond its limit in more than h
 if it has another value in more than a tenth of them. A feature that was outside in two blocks in a row is due: its
 statistics are taken again, from the values of the second. The next time it takes three blocks, then five, nine, ...: a
 feature that only grows, such as a date, is soon left alone at its limit.
+
+Scalers that follow the stream take statistics from all blocks (``following.py``). There all features are suspects, and
+``n_blocks`` are the blocks that their statistics are of.
 """
 
 from typing import NamedTuple
@@ -14,7 +17,7 @@ import numpy as np
 from frugalsvm._stored import stored, within
 from frugalsvm.pipelines.statistics import ROUNDING, Statistics
 
-__all__ = ["RangeWatch", "bounds_of", "copied", "end_block", "new_watch", "take", "take_one"]
+__all__ = ["RangeWatch", "bounds_of", "copied", "end_block", "new_watch", "take", "take_one", "watch_of_all"]
 
 BLOCK_LENGTHS = (100, 1000)  # at least and at most; otherwise as many as the statistics were taken from
 LARGEST_SHARE = 0.5  # of the rows of a block, beyond the limit
@@ -64,6 +67,14 @@ def new_watch(n_features: int, n_rows: int) -> RangeWatch:
         suspects=np.zeros(0, np.int64),
         values=np.zeros((min(max(n_rows, least), most), 0)),
     )
+
+
+def watch_of_all(n_blocks: np.ndarray, block_rows: int) -> RangeWatch:
+    """A watch at the beginning of a block that records the values of all features."""
+    n_features = len(n_blocks)
+    n_beyond, n_renewals = np.zeros((2, n_features), np.int64)
+    values = np.zeros((block_rows, n_features))
+    return RangeWatch(np.zeros(1, np.int64), n_beyond, n_blocks, n_renewals, np.arange(n_features), values)
 
 
 def copied(watch: RangeWatch) -> RangeWatch:

@@ -4,7 +4,6 @@
 `candidates`        kernels with a width, for rows in one view or another
 `problems`          kernel values with landmarks, computed and whitened once for all folds and penalties
 `ridge`             out-of-fold scores of ridge machines: quick, and good enough to rank kernels and widths
-`cross_validation`  out-of-fold scores along a path of penalties, with the loss that the machine will have
 `judging`           what scores are worth, and whether one is better than another by more than chance
 `heats`             many candidates on few rows and landmarks, then few of them on more
 `metrics`           metrics that were learned, judged by rows that they have not seen

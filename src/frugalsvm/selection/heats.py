@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm._threads import blas_threads
+from frugalsvm.lowrank.cross_validation import cross_validated
 from frugalsvm.selection.candidates import Candidate, View, gamma_for, width_step
-from frugalsvm.selection.cross_validation import cross_validated
 from frugalsvm.selection.judging import Judgment, better_by, judged
 from frugalsvm.selection.problems import Examples, Machinery, new_problem
 from frugalsvm.selection.ridge import ridge_scores

@@ -34,6 +34,7 @@ class Compiled:
     """What the solver asks for beside products with rows; arrays are (n_outputs, n_rows), in float32."""
 
     arrays, direction_dtype = HOST, np.dtype(np.float64)
+    is_of_whole_arrays = False
 
     def __init__(self, threads: Threads = ONE_THREAD):
         self.passes = Passes(threads)

@@ -49,6 +49,8 @@ OPTIONS = Options(
 class Torch:
     """What the solver asks for beside products with rows; arrays are (n_outputs, n_rows), in float32."""
 
+    is_of_whole_arrays = True
+
     def __init__(self, arrays):
         self.arrays, self.direction_dtype = arrays, arrays.xp.float32
 

@@ -2,7 +2,8 @@
 
 A fold is left out by weights of zero: nothing is computed again, and the same C means the same penalty. Each penalty
 starts from the solution of the one before, in the same fold. It does not start from the solution of another fold, which
-has seen the rows that are left out here: steps end when the next would gain little, and a trace of them would stay.
+has seen the rows that are left out here: steps end when the next would gain little, and a trace of them would stay. On
+a device, all folds and penalties are solved side by side.
 """
 
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Problem, Sample
+from frugalsvm.lowrank.side_by_side import fits_side_by_side, solve_side_by_side
 from frugalsvm.lowrank.training import Training, solve_path
 
 __all__ = ["cross_validated"]
@@ -35,11 +37,27 @@ def cross_validated(
     """
     arrays = problem.arrays
     out = np.full((len(penalties), problem.n_outputs, problem.n_rows), np.nan)
-    for fold in np.unique(folds[folds >= 0]):
-        is_out = folds == fold
-        kept = arrays.asarray((~is_out).astype(np.float32))
-        part = problem._replace(weights=problem.weights * kept)
+    left_out = [folds == fold for fold in np.unique(folds[folds >= 0])]
+    if fits_side_by_side(problem, len(left_out) * len(penalties)):
+        return _side_by_side(problem, options, left_out, penalties, out)
+    for is_out in left_out:
+        part = problem._replace(weights=_weights_without(problem, is_out))
         training = Training(part, Sample(*part[:3]), None, part, options)
         for k, solution in enumerate(solve_path(training, penalties, rng)):
             out[k][:, is_out] = arrays.host(part.scores(solution.parameters))[:, is_out]
+    return out
+
+
+def _weights_without(problem, is_out):
+    return problem.weights * problem.arrays.asarray((~is_out).astype(np.float32))
+
+
+def _side_by_side(problem, options, left_out, penalties, out):
+    arrays, xp = problem.arrays, problem.arrays.xp
+    weights = xp.stack([_weights_without(problem, is_out) for is_out in left_out])
+    for is_out, found in zip(left_out, solve_side_by_side(problem, weights, penalties, options), strict=True):
+        rows = problem.rows.take(arrays.asarray(np.flatnonzero(is_out)))
+        found = found.reshape((-1, found.shape[-1]))
+        scores = arrays.single(problem.whitening.raw(found[:, :-1])) @ rows.T + arrays.single(found[:, -1:])
+        out[:, :, is_out] = arrays.host(scores).reshape((len(penalties), problem.n_outputs, -1))
     return out
