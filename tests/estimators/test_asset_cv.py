@@ -27,7 +27,7 @@ def test_every_value_has_a_score_of_all_rows(model, rows):
     assert model.path_["C"].tolist() == PATH
     counts = model.path_["validation_score"] * len(rows[1])
     np.testing.assert_allclose(counts, np.round(counts), atol=1e-6)
-    assert model.C_ == PATH[int(np.argmax(model.path_["validation_score"]))]
+    assert PATH[int(np.argmax(model.path_["validation_score"]))] == model.C_
 
 
 def test_the_model_is_that_of_the_best_value_on_all_rows(model, rows):
@@ -56,7 +56,7 @@ def test_regression(rows):
     settings = {**SETTINGS, "loss": "squared_epsilon_insensitive"}
     model = ASSETRegressor(**settings).fit(X, y)
     assert model.path_["validation_score"][-1] > model.path_["validation_score"][0]
-    assert model.C_ > PATH[0]
+    assert PATH[0] < model.C_
 
 
 @pytest.mark.parametrize("cv", [1, 0, 2.5, "five"])
