@@ -8,6 +8,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
 
 from frugalsvm import BSGDClassifier
 from frugalsvm.conformal import ConformalClassifier
@@ -127,6 +128,11 @@ class TestSets:
                 others = np.delete(values, k, axis=1).max(axis=1)
                 np.testing.assert_allclose(scores[:, k], others - values[:, k])
 
+    def test_decision_values_of_pairs_of_classes_are_refused(self):
+        X, y = clouds(200, n_classes=4)
+        with pytest.raises(ValueError, match="6 decision values for 4 classes"):
+            ConformalClassifier(SVC(decision_function_shape="ovo")).fit(X, y)
+
     def test_sets_are_small_where_the_model_is_sure(self):
         X, y = clouds(6_000, std=0.3)
         model = ConformalClassifier(GaussianNB(), coverage=0.99).fit(X, y)
@@ -216,6 +222,17 @@ class TestPipelines:
         hits = covered(model, stream, 12_000, 20)
         assert 0.88 < shares_in_windows(hits).min() < shares_in_windows(hits).max() < 0.92
 
+    def test_a_feature_that_is_missing_for_a_while(self):
+        stream = DriftStream("checkerboard", changes=[6_000], random_state=0)
+        model = ConformalClassifier(StreamPipeline(BOARD, warmup_rows=300, impute="mean"))
+        hits = []
+        for X, y in stream.chunks(14_000, 20):
+            if 8_000 < stream.position < 10_000:
+                X[:, 0] = np.nan
+            hits.append(label_is_in(model.test_then_train(X, y), model.classes_, y))
+        shares = shares_in_windows(np.concatenate(hits))
+        assert 0.88 < shares.min() < shares.max() < 0.92
+
 
 class TestRiver:
     def test_row_by_row(self):
@@ -232,16 +249,21 @@ class TestRiver:
         assert np.mean(hits) == pytest.approx(model.coverage_)
         assert 0.89 < model.coverage_ < 0.91
 
-    def test_batches_are_the_same_as_rows(self):
+    @pytest.mark.parametrize("by_class", [False, True])
+    def test_batches_are_the_same_as_rows(self, by_class):
         naive_bayes = pytest.importorskip("river.naive_bayes")
-        one, other = (ConformalClassifier(naive_bayes.GaussianNB()) for _ in range(2))
+        one, other = (ConformalClassifier(naive_bayes.GaussianNB(), by_class=by_class, window=50) for _ in range(2))
         X, y = clouds(300)
         rows = [dict(enumerate(row.tolist())) for row in X]
         sets = one.test_then_train(rows, y.tolist())
         for x, label in zip(rows, y.tolist(), strict=True):
             other.learn_one(x, label)
         np.testing.assert_array_equal(one.thresholds_, other.thresholds_)
+        for mine, theirs in zip(one._reservoirs, other._reservoirs, strict=True):
+            np.testing.assert_array_equal(mine.ring, theirs.ring)
         assert sets.shape == (300, 3)
+        expected = set(one.classes_[one.predict_set(rows[:1])[0]].tolist())
+        assert other.predict_set_one(rows[0]) == expected
         np.testing.assert_array_equal(one.predict_set(rows), other.predict_set(rows))
 
     def test_single_rows_are_for_river(self):

@@ -1,5 +1,6 @@
 """Conformal estimators in model files: what is loaded goes on bit for bit, and damaged files are refused."""
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB
@@ -15,6 +16,11 @@ MODELS = {
     "sets": (ConformalClassifier(BOARD, window=100), "checkerboard", "predict_set"),
     "by-class": (ConformalClassifier(BOARD, by_class=True, window=100), "checkerboard", "predict_set"),
     "pipeline": (ConformalClassifier(StreamPipeline(BOARD, warmup_rows=50)), "checkerboard", "predict_set"),
+    "forgetting": (
+        ConformalClassifier(StreamPipeline(BSGDClassifier(budget=30, gamma=5.0, half_life="auto"), warmup_rows=50)),
+        "checkerboard",
+        "predict_set",
+    ),
     "intervals": (ConformalRegressor(BSGDRegressor(budget=30), window=100), "friedman", "predict_interval"),
     "alarms": (ConformalDetector(BSGDOneClassSVM(budget=30, gamma=0.1), 0.05), "checkerboard", "p_values"),
 }
@@ -47,6 +53,17 @@ def test_a_model_for_prediction_predicts_the_same(case):
     X, _ = stream.take(50)
     save(model, path, for_prediction=True)
     np.testing.assert_array_equal(getattr(load(path), method)(X), getattr(model, method)(X))
+
+
+def test_a_model_whose_arrays_cannot_be_written_learns_on_copies(tmp_path):
+    stream = DriftStream("checkerboard", random_state=0)
+    model = ConformalClassifier(BOARD, window=100).partial_fit(*stream.take(100)).partial_fit(*stream.take(100))
+    joblib.dump(model, tmp_path / "model.joblib")
+    mapped = joblib.load(tmp_path / "model.joblib", mmap_mode="r")
+    X, y = stream.take(100)
+    for each in (model, mapped):
+        each.partial_fit(X, y)
+    np.testing.assert_array_equal(mapped.predict_set(X), model.predict_set(X))
 
 
 @pytest.mark.parametrize(

@@ -155,3 +155,18 @@ def test_models_of_river():
     assert 0.89 < np.mean(hits) < 0.91
     with pytest.raises(ValueError, match="partial_fit"):
         model.fit(X, y)
+
+
+def test_single_rows_of_river_are_the_same_as_batches():
+    linear_model = pytest.importorskip("river.linear_model")
+    one, other = (ConformalRegressor(linear_model.LinearRegression(), window=50) for _ in range(2))
+    X, y = line(300)
+    rows = [dict(enumerate(row.tolist())) for row in X]
+    one.partial_fit(rows, y)
+    for x, number in zip(rows, y.tolist(), strict=True):
+        other.learn_one(x, number)
+    for left, right in zip(one._reservoirs[0], other._reservoirs[0], strict=True):
+        np.testing.assert_array_equal(left, right)
+    np.testing.assert_array_equal(one.predict_interval(rows[:1])[0], other.predict_interval_one(rows[0]))
+    other.learn_one({0: float("nan")}, 0.0)  # no number to predict: a miss, and nothing else
+    np.testing.assert_array_equal(one._reservoirs[0].ranked, other._reservoirs[0].ranked)

@@ -27,7 +27,8 @@ def test_every_value_has_a_score_of_all_rows(model, rows):
     assert model.path_["C"].tolist() == PATH
     counts = model.path_["validation_score"] * len(rows[1])
     np.testing.assert_allclose(counts, np.round(counts), atol=1e-6)
-    assert PATH[int(np.argmax(model.path_["validation_score"]))] == model.C_
+    best = int(np.argmax(model.path_["validation_score"]))
+    assert PATH[best] == model.C_
 
 
 def test_the_model_is_that_of_the_best_value_on_all_rows(model, rows):

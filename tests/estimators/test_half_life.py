@@ -164,3 +164,19 @@ def test_shares_are_there_with_auto_only():
     X, y = blobs(50, 3, 2, seed=0)
     with pytest.raises(AttributeError, match="auto"):
         _ = bsgd(None).partial_fit(X, y).half_life_shares_
+
+
+def test_rows_that_are_held_back_are_learned_by_what_predicts_meanwhile(flipped):
+    """With half_life="auto" a pipeline holds 2 000 rows back, and a copy of it learns all of them as they come."""
+    X, y = flipped
+    model = StreamPipeline(BSGDClassifier(budget=60, half_life="auto"), scale=False, warmup_rows=1)
+    model.partial_fit(X[:1000], y[:1000])
+    assert model.n_held_ == 1000
+    by_rows = StreamPipeline(BSGDClassifier(budget=60, half_life="auto"), scale=False, warmup_rows=1)
+    by_rows.partial_fit(X[:600], y[:600])
+    for i in range(600, 1000):
+        by_rows.predict_one_row(X[i])
+        by_rows.learn_one_row(X[i], y[i])
+    assert by_rows._answering().estimator_.t_ == model._answering().estimator_.t_ == 1000
+    assert np.mean(by_rows.predict(X[1000:2000]) == model.predict(X[1000:2000])) > 0.95
+    assert [by_rows.predict_one_row(x) for x in X[1000:1100]] == by_rows.predict(X[1000:1100]).tolist()

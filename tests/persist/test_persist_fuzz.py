@@ -28,6 +28,7 @@ from frugalsvm import (
     TrackingSVC,
     TVMClassifier,
 )
+from frugalsvm.conformal import ConformalClassifier, ConformalDetector, ConformalRegressor
 from frugalsvm.persist import ModelFileError, load, save
 from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller, StreamPipeline
 
@@ -78,6 +79,9 @@ LEARNERS = {
     "sklearn": make_pipeline(StandardScaler(), BSGD),
     "sklearn-imputer": make_pipeline(SimpleImputer(), MinMaxScaler(), Normalizer(), BSGD),
     "pipeline-text": StreamPipeline(BSGD, warmup_rows=50, encoder=ColumnEncoder()),
+    "conformal": ConformalClassifier(BSGD, by_class=True, window=20),
+    "conformal-alarms": ConformalDetector(BSGDOneClassSVM(budget=10, window=20, **SEED), window=20),
+    "regressor-conformal": ConformalRegressor(BSGDRegressor(budget=10, **SEED), window=20),
 }
 QUICK = (
     "bsgd",
@@ -104,7 +108,8 @@ SEVERAL = (
     "pipeline",
 )
 ONLY_FITTED = ("sklearn", "sklearn-imputer", "auto", "asset-one-class")
-FITTED = ("asset", "regressor", "regressor-quantiles", *ONLY_FITTED)  # by `fit`
+CONFORMAL = ("conformal", "conformal-alarms", "regressor-conformal")
+FITTED = ("asset", "regressor", "regressor-quantiles", *CONFORMAL, *ONLY_FITTED)  # by `fit`
 CASES = [(name, 2, "partial_fit") for name in LEARNERS if name not in ONLY_FITTED]
 CASES += [(name, 3, "partial_fit") for name in SEVERAL]
 CASES += [(name, 2, "fit") for name in FITTED]

@@ -1,12 +1,15 @@
 """What all conformal estimators share: scores of rows before they are learned, and the promise on them."""
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from frugalsvm._compile import machine_code_for
 from frugalsvm.conformal._models import copied, is_river
 from frugalsvm.core.score_reservoir import (
     HUGE,
@@ -20,17 +23,26 @@ from frugalsvm.core.score_reservoir import (
     threshold_of,
 )
 from frugalsvm.estimators._validation import check_count, check_positive
+from frugalsvm.estimators._writable import prepare_to_learn
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["KeepsPromise", "checked_outputs", "wraps_river"]
 
 _STEP, _LEAST_PATIENCE = 0.005, 2.0  # of levels, as in the paper; misses
 _HELD_OUT = 4  # one row of so many is held out by `fit`
+_NOT_READ = np.empty(1)  # thresholds of single rows
 
 
 def wraps_river(model: Any) -> bool:
     """For methods of single rows."""
     return is_river(model.estimator)
+
+
+@cache
+def _code_for_rows() -> Callable:
+    """The machine code of `observe`, whose arguments always have the same types: single rows need no look at them."""
+    nothing = np.empty(0)
+    return machine_code_for(observe, new_reservoir(1), Promise(0.5, 1.0, False), nothing, nothing)
 
 
 def checked_outputs(outputs: Any, n_rows: int) -> np.ndarray:
@@ -95,7 +107,10 @@ class KeepsPromise(BaseEstimator):
         """A model of most rows, and the rows and targets that were held out."""
         if wraps_river(self):
             raise ValueError("Models of river learn row by row: use partial_fit.")
+        X, y, sample_weight = indexable(X, y, sample_weight)
         n_rows = _num_samples(X)
+        if n_rows < 2:
+            raise ValueError(f"fit learns some rows and calibrates with others: {n_rows} sample is not enough.")
         order = check_random_state(self.random_state).permutation(n_rows)
         n_held = max(1, min(self.window, n_rows // _HELD_OUT))
         held, learned = np.sort(order[:n_held]), np.sort(order[n_held:])
@@ -112,6 +127,7 @@ class KeepsPromise(BaseEstimator):
         The thresholds have a column for each reservoir. ``places`` is None if there is one.
         """
         promise, scores = self._promise, _bounded(scores)
+        self._make_writable()
         if places is None:
             thresholds = np.empty(len(scores))
             observe(self._reservoirs[0], promise, scores, thresholds)
@@ -126,6 +142,16 @@ class KeepsPromise(BaseEstimator):
             along[:, place] = found[np.searchsorted(own, np.arange(len(scores)))]
         return along
 
+    def _take_one(self, place: int, score: float) -> None:
+        """Take one score."""
+        self._make_writable()
+        scores = np.array([score if abs(score) < HUGE else HUGE])  # also if it is no number
+        _code_for_rows()(self._reservoirs[place], self._promise, scores, _NOT_READ)
+
+    def _make_writable(self) -> None:
+        if not self._reservoirs[0].ring.flags.writeable:  # it came from another process
+            prepare_to_learn(self)
+
     def _calibrate(self, places: np.ndarray | None, scores: np.ndarray) -> None:
         """Take scores of rows that come all at once: nothing is promised for them."""
         self._take(places, scores)
@@ -136,7 +162,14 @@ class KeepsPromise(BaseEstimator):
         """The share of scores in a reservoir that are at least as strange as each of these."""
         return p_values_among(-known_scores(reservoir)[::-1], -_bounded(scores))
 
-    # --- what was kept --------------------------------------------------------------------------------------
+    # --- what was learned --------------------------------------------------------------------------------------
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features, where the model knows."""
+        if not hasattr(self, "estimator_"):
+            raise AttributeError(f"This {type(self).__name__} has learned nothing yet.")
+        return self.estimator_.n_features_in_
 
     @property
     def thresholds_(self) -> np.ndarray:

@@ -10,7 +10,7 @@ from frugalsvm.conformal._label_scores import label_scores, river_label_scores, 
 from frugalsvm.conformal._models import check_model, has_learned, is_river, rows_of, teach
 from frugalsvm.conformal._promises import KeepsPromise, wraps_river
 from frugalsvm.conformal._saved import CLASSIFIER
-from frugalsvm.core.score_reservoir import HUGE, new_reservoir
+from frugalsvm.core.score_reservoir import HUGE, new_reservoir, threshold_of
 
 __all__ = ["ConformalClassifier"]
 
@@ -294,14 +294,25 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
     @available_if(wraps_river)
     def learn_one(self, x, y):
         """Score a row, and learn it."""
-        self._learn_from_dicts(self._new_model(), [x], [y])
+        labels = self._labels.tolist() if hasattr(self, "estimator_") else ()
+        if y not in labels:
+            self._learn([x], [y], None, None, None)
+            return
+        score = 1.0 - self.estimator_.predict_proba_one(x).get(y, 0.0)
+        self.estimator_.learn_one(x, y)
+        self._take_one(labels.index(y) if self.by_class else 0, score)
 
     @available_if(wraps_river)
     def predict_set_one(self, x):
         """The set of labels of a row."""
-        is_in = self.predict_set([x])[0] if hasattr(self, "estimator_") else []
+        if not hasattr(self, "estimator_"):
+            return set()
+        labels, shares = self._labels.tolist(), self.estimator_.predict_proba_one(x)
+        thresholds = [threshold_of(each) for each in self._reservoirs] * (1 if self.by_class else len(labels))
         return {
-            label for label, each in zip(getattr(self, "_labels", np.empty(0)).tolist(), is_in, strict=True) if each
+            label
+            for label, threshold in zip(labels, thresholds, strict=True)
+            if 1.0 - shares.get(label, 0.0) <= threshold
         }
 
 

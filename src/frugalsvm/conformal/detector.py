@@ -9,6 +9,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from frugalsvm.conformal._models import check_model, has_learned, is_river, rows_of, teach
 from frugalsvm.conformal._promises import KeepsPromise, checked_outputs, wraps_river
 from frugalsvm.conformal._saved import DETECTOR
+from frugalsvm.core.score_reservoir import HUGE
 
 __all__ = ["ConformalDetector"]
 
@@ -38,8 +39,10 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
     ----------
     estimator_ : outlier detector
         The one that learns.
+    offset_ : float
+        Rows with scores below are alarms: ``decision_function(X) = score_samples(X) - offset_``.
     thresholds_ : ndarray of shape (1,)
-        Rows with scores, of which the sign is such that strange rows have large ones, above it are alarms.
+        The same for scores that are large for strange rows.
     alarm_rate_ : float
         The share of alarms so far, of rows that came by `partial_fit`.
 
@@ -183,13 +186,18 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
             return np.array([self.estimator_.score_one(x) for x in rows_of(X)], np.float64)
         return _strangeness(self.estimator_, X)
 
+    @property
+    def offset_(self) -> float:
+        """Rows with scores below are alarms."""
+        return float(np.clip(-self.thresholds_[0], -HUGE, HUGE))
+
     def score_samples(self, X):
         """Scores of rows: the lower, the stranger."""
         return -self.outputs(X)
 
     def decision_function(self, X):
-        """Scores less those at which alarms begin: below zero for alarms."""
-        return self.thresholds_[0] - self.outputs(X)
+        """Scores less those at which alarms begin: below zero for alarms, and 1e300 as long as there can be none."""
+        return self.score_samples(X) - self.offset_
 
     def predict(self, X):
         """-1 for alarms among the rows of ``X``, +1 for the others."""
@@ -213,7 +221,12 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
     @available_if(wraps_river)
     def learn_one(self, x):
         """Score a row, and learn it."""
-        self._learn([x], None, None)
+        if not hasattr(self, "estimator_"):
+            self._learn([x], None, None)
+            return
+        strange = self.estimator_.score_one(x)
+        self.estimator_.learn_one(x)
+        self._take_one(0, strange)
 
     @available_if(wraps_river)
     def score_one(self, x):

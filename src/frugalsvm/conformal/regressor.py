@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from frugalsvm.conformal._models import check_model, has_learned, is_river, rows_of, teach
 from frugalsvm.conformal._promises import KeepsPromise, checked_outputs, wraps_river
 from frugalsvm.conformal._saved import REGRESSOR
-from frugalsvm.core.score_reservoir import HUGE
+from frugalsvm.core.score_reservoir import HUGE, threshold_of
 
 __all__ = ["ConformalRegressor"]
 
@@ -221,15 +221,21 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
     @available_if(wraps_river)
     def learn_one(self, x, y):
         """Predict a row, and learn it."""
-        self._learn([x], [y], None, None)
+        if not hasattr(self, "estimator_"):
+            self._learn([x], [y], None, None)
+            return
+        error = abs(y - self.estimator_.predict_one(x))
+        self.estimator_.learn_one(x, y)
+        self._take_one(0, error)
 
     @available_if(wraps_river)
     def predict_interval_one(self, x):
         """The interval of a row."""
         if not hasattr(self, "estimator_"):
             return -np.inf, np.inf
-        low, high = self.predict_interval([x])[0]
-        return float(low), float(high)
+        far = max(0.0, threshold_of(self._reservoirs[0]))
+        prediction = self.estimator_.predict_one(x)
+        return prediction - far, prediction + far
 
 
 def _taught(model, rows, y):

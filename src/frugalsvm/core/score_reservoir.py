@@ -85,7 +85,7 @@ class ScoreReservoir(NamedTuple):
         known = known_scores(self)
         in_order = np.array_equal(known, np.sort(self.ring[: len(known)]))
         counts = self.counts[0]
-        fits = counts["n_misses"] <= counts["n_rows"]
+        fits = counts["n_misses"] <= counts["n_rows"] and abs(self.scalars[0]["threshold"]) <= HUGE
         return bool(in_order and fits and (np.abs(known) <= HUGE).all())
 
 

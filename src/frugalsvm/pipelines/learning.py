@@ -3,7 +3,7 @@
 import copy
 import warnings
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
@@ -44,6 +44,15 @@ class _Shortcuts:
     __slots__ = ("_fast", "_preview")
 
 
+class _Preview(NamedTuple):
+    """What predicts while rows are held back."""
+
+    first: LabeledRows  # the first batch that is held back
+    n_made_of: int  # rows that the statistics are from
+    pipeline: Any  # None while there is one class
+    n_learned: int
+
+
 class LearningPipeline(_Shortcuts, BaseEstimator):
     """The learning half of `StreamPipeline`.
 
@@ -53,6 +62,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
     """
 
     estimator: Any
+    learn_one_row: Any  # of `StreamPipeline`
     filler_: Any  # MissingValueFiller or None
     scaler_: Any  # StreamingScaler or None
     _held: Any  # tuple of LabeledRows, or None
@@ -367,16 +377,37 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         """The pipeline that predicts: this one, or while rows are held back a copy that has learned the first of them.
 
         Their number is the largest power of two, so that asking after every row stays cheap, and the answers do not
-        depend on batch sizes. None if there is one class only, and the estimator cannot learn that.
+        depend on batch sizes. A copy of an estimator that forgets learns the rows since then, too: on a stream that
+        changes, the last ones tell the most. None if there is one class only, and the estimator cannot learn that.
         """
         if self._held is None:
             return self
-        n_rows = 1 << (self.n_held_.bit_length() - 1)
+        n_held = self.n_held_
+        n_rows = 1 << (n_held.bit_length() - 1)
         made = getattr(self, "_preview", None)
-        if made is None or made[0] is not self._held[0] or made[1] != n_rows:
-            made = (self._held[0], n_rows, self._flushed_copy(part_of(stacked(self._held), 0, n_rows)))
-            self._preview = made
-        return made[2]
+        if made is None or made.first is not self._held[0] or made.n_made_of != n_rows:
+            pipeline = self._flushed_copy(part_of(stacked(self._held), 0, n_rows))
+            made = _Preview(self._held[0], n_rows, pipeline, n_rows)
+        if made.pipeline is not None and getattr(self.estimator, "half_life", None) is not None:
+            made.pipeline._learn_last(self._held, n_held - made.n_learned)
+            made = made._replace(n_learned=n_held)
+        self._preview = made
+        return made.pipeline
+
+    def _learn_last(self, held, n_rows):
+        """Learn the last rows of batches that are held back, unless there are labels that are not known yet."""
+        last: list[LabeledRows] = []
+        while sum(len(rows.y) for rows in last) < n_rows:
+            last.insert(0, held[-1 - len(last)])
+        if last:
+            rows = stacked(tuple(last))
+            rows = part_of(rows, len(rows.y) - n_rows, len(rows.y))
+            if not self._grows and not np.isin(rows.y, self.estimator_.classes_).all():
+                return
+            if n_rows == 1 and rows.columns is None and rows.weights is None and not self._is_sparse:
+                self.learn_one_row(rows.X[0], rows.y[0])
+            else:
+                self._learn(rows, None)
 
     def _flushed_copy(self, rows):
         if self._classifies and self._announced is None and not self._grows and len(distinct_labels(rows.y)) < 2:

@@ -342,6 +342,9 @@ class StreamPipeline(LearningPipeline):
         """Predicted class, or value, of one row: the same as `predict`, many times faster for budgeted ones."""
         scores = self._row_scores(x)
         if scores is None:
+            answering = self._answering() if getattr(self, "_held", None) else self
+            if answering is not self and answering is not None:
+                return answering.predict_one_row(x)
             return self.predict(self._batch_of(x))[0]
         return self.estimator_.classes_[int(scores[0] >= 0.0) if len(scores) == 1 else int(scores.argmax())]
 
