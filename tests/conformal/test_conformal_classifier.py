@@ -8,6 +8,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
 
 from frugalsvm import BSGDClassifier
 from frugalsvm.conformal import ConformalClassifier
@@ -127,6 +128,11 @@ class TestSets:
                 others = np.delete(values, k, axis=1).max(axis=1)
                 np.testing.assert_allclose(scores[:, k], others - values[:, k])
 
+    def test_decision_values_of_pairs_of_classes_are_refused(self):
+        X, y = clouds(200, n_classes=4)
+        with pytest.raises(ValueError, match="6 decision values for 4 classes"):
+            ConformalClassifier(SVC(decision_function_shape="ovo")).fit(X, y)
+
     def test_sets_are_small_where_the_model_is_sure(self):
         X, y = clouds(6_000, std=0.3)
         model = ConformalClassifier(GaussianNB(), coverage=0.99).fit(X, y)
@@ -215,6 +221,17 @@ class TestPipelines:
         model = ConformalClassifier(StreamPipeline(BOARD, warmup_rows=300))
         hits = covered(model, stream, 12_000, 20)
         assert 0.88 < shares_in_windows(hits).min() < shares_in_windows(hits).max() < 0.92
+
+    def test_a_feature_that_is_missing_for_a_while(self):
+        stream = DriftStream("checkerboard", changes=[6_000], random_state=0)
+        model = ConformalClassifier(StreamPipeline(BOARD, warmup_rows=300, impute="mean"))
+        hits = []
+        for X, y in stream.chunks(14_000, 20):
+            if 8_000 < stream.position < 10_000:
+                X[:, 0] = np.nan
+            hits.append(label_is_in(model.test_then_train(X, y), model.classes_, y))
+        shares = shares_in_windows(np.concatenate(hits))
+        assert 0.88 < shares.min() < shares.max() < 0.92
 
 
 class TestRiver:

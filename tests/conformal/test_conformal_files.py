@@ -16,6 +16,11 @@ MODELS = {
     "sets": (ConformalClassifier(BOARD, window=100), "checkerboard", "predict_set"),
     "by-class": (ConformalClassifier(BOARD, by_class=True, window=100), "checkerboard", "predict_set"),
     "pipeline": (ConformalClassifier(StreamPipeline(BOARD, warmup_rows=50)), "checkerboard", "predict_set"),
+    "forgetting": (
+        ConformalClassifier(StreamPipeline(BSGDClassifier(budget=30, gamma=5.0, half_life="auto"), warmup_rows=50)),
+        "checkerboard",
+        "predict_set",
+    ),
     "intervals": (ConformalRegressor(BSGDRegressor(budget=30), window=100), "friedman", "predict_interval"),
     "alarms": (ConformalDetector(BSGDOneClassSVM(budget=30, gamma=0.1), 0.05), "checkerboard", "p_values"),
 }

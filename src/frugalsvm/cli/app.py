@@ -18,6 +18,7 @@ COMMANDS = (
     "train",
     "predict",
     "evaluate",
+    "explain",
     "tune",
     "inspect",
     "export",

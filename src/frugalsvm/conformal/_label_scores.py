@@ -18,6 +18,11 @@ def label_scores(model: Any, X: Any) -> np.ndarray:
         return np.zeros((len(values), 1))
     if values.ndim == 1:
         return np.stack([values, -values], axis=1)
+    if values.shape[1] != len(model.classes_):
+        raise ValueError(
+            f"The estimator has {values.shape[1]} decision values for {len(model.classes_)} classes: one for each "
+            "class is needed (decision_function_shape='ovr')."
+        )
     return _largest_of_others(values) - values
 
 

@@ -1,7 +1,7 @@
 """Gauss-Legendre rules on [0, 1], and for which products of linear factors each of them is exact enough.
 
 Integrands are ``p(t) = prod_l ((1 - t) b_l + t k_l)`` with factors in (0, 1]. With m nodes, the rule is exact up to
-degree ``2m - 1``. Long before that it is exact enough, and how long follows from Trefethen's bound (2008, theorem 4.5):
+degree ``2m - 1``. Long before that it is exact enough, and how long follows from Trefethen's bound (2008):
 if ``|p| <= top`` on the ellipse around [0, 1] whose parameter is rho, the error is at most
 ``32/15 top rho^(-2m) / (1 - rho^-2)``. The ellipse reaches ``delta = (rho + 1/rho - 2) / 4`` beyond both ends, and no
 factor is larger there than ``max(b_l, k_l) (1 + delta g_l)`` with the relative gap

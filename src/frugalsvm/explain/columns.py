@@ -110,7 +110,7 @@ class MatrixColumns:
         return _permuted(X, place, order)
 
     def along(self, X: Any, place: int, values: NDArray) -> NDArray:
-        return self.prepared(_with_values(self.shown(X)[:1], place, values))
+        return check_array(_with_values(self.shown(X)[:1], place, values), dtype=np.float64, input_name="grid")
 
     def restored(self, rows: NDArray) -> NDArray:
         return rows

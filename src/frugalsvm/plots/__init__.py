@@ -8,6 +8,7 @@ what it returns. matplotlib is imported when something is drawn, not before.
 from frugalsvm.plots.accuracy import AccuracyCurveDisplay
 from frugalsvm.plots.boundary import DecisionBoundaryDisplay
 from frugalsvm.plots.coverage import CoverageDisplay
+from frugalsvm.plots.explanation import ExplanationDisplay
 from frugalsvm.plots.images import SupportImagesDisplay
 from frugalsvm.plots.metric import MetricDisplay
 from frugalsvm.plots.recording import record_stream
@@ -20,6 +21,7 @@ __all__ = [
     "CoverageDisplay",
     "DecisionBoundaryDisplay",
     "ErrorVsSupportDisplay",
+    "ExplanationDisplay",
     "MetricDisplay",
     "SupportImagesDisplay",
     "TimeCurveDisplay",
