@@ -47,10 +47,9 @@ class TestCoverage:
     def test_of_noise_that_grows_a_thousandfold_at_once(self):
         X, y = line(12_000, noise=lambda x: np.where(np.arange(12_000) < 6_000, 0.1, 100.0))
         model = ConformalRegressor(FrozenEstimator(LinearRegression().fit(X[:100], y[:100])))
-        hits = [number_is_in(model.test_then_train(X[k : k + 1], y[k : k + 1]), y[k : k + 1]) for k in range(12_000)]
-        intervals = model.predict_interval(X)
-        assert np.isfinite(intervals).all()
-        shares = shares_in_windows(np.concatenate(hits))
+        intervals = model.test_then_train(X, y)  # of a model that does not learn: the same as row by row
+        assert np.isfinite(intervals[20:]).all()
+        shares = shares_in_windows(number_is_in(intervals, y))
         assert 0.88 < shares.min() < shares.max() < 0.92
 
 

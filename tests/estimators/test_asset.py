@@ -373,7 +373,7 @@ class TestSelection:
         )
         model.fit(X, y)
         (training,) = trainings
-        assert model.best_validation_score_ == model._quality(*validation_scores(training, model._weights))
+        assert model.best_validation_score_ == model.quality(*validation_scores(training, model._weights))
         if solver != "asset*":  # whose first steps are as long as the penalty is small
             assert model.best_validation_score_ > 0.8
         # ASSET* takes ever smaller steps, which may gain a little for ever

@@ -9,6 +9,7 @@ except ImportError as error:
 
 from frugalsvm.dask._cluster import SchedulerLostError
 from frugalsvm.dask.asset import DaskASSETClassifier
+from frugalsvm.dask.asset_regressor import DaskASSETRegressor
 from frugalsvm.dask.bsgd import DaskBSGDClassifier
 
-__all__ = ["DaskASSETClassifier", "DaskBSGDClassifier", "SchedulerLostError"]
+__all__ = ["DaskASSETClassifier", "DaskASSETRegressor", "DaskBSGDClassifier", "SchedulerLostError"]

@@ -13,6 +13,7 @@ from frugalsvm.dask._asset_tasks import (
     rule_for,
     sample_problem,
     told,
+    validation_quality,
 )
 from frugalsvm.dask._base import Training, Watch
 from frugalsvm.estimators._warnings import warn_if_above
@@ -21,6 +22,7 @@ from frugalsvm.lowrank.continuation import Solution, solve
 from frugalsvm.lowrank.maps import raw_weights
 from frugalsvm.lowrank.newton import newton_step
 from frugalsvm.lowrank.problem import Sample
+from frugalsvm.lowrank.targets import spread
 
 __all__ = ["Rounds", "epochs", "newton_rounds"]
 
@@ -61,24 +63,28 @@ class Rounds:
         """The end of a round; returns whether the validation rows say that it is time to stop."""
         parameters = parameters.copy()
         self.local.adopt(self.shared.feature_map, parameters, self.n_rows)
-        accuracy = self._accuracy(parameters)
-        self.training.tell(copy(self.local), accuracy=accuracy, **figures)
+        quality = self._quality(parameters)
+        self.training.tell(copy(self.local), **{self.estimator.quality_name: quality}, **figures)
         if self._features is not None:
-            self.is_done = self._watch(accuracy, parameters)
+            self.is_done = self._watch(quality, parameters)
         return self.is_done
 
     @property
     def best_parameters(self):
         return self._watch.value
 
-    def _accuracy(self, parameters) -> float:
+    def _quality(self, parameters) -> float:
         """On the validation rows; NaN where there are none."""
         if self._features is None:
             return float("nan")
         coefficients = raw_weights(self.shared.feature_map, parameters[:, :-1]).T.astype(np.float32)
         values = self._features @ coefficients + parameters[:, -1]
-        predicted = values[:, 0] >= 0 if values.shape[1] == 1 else values.argmax(axis=1)
-        return float(np.average(predicted == self._validation.labels, weights=self._validation.weights))
+        return validation_quality(self.local, self._validation, self.shared, values)
+
+    @property
+    def unit(self) -> float:
+        """In units of which losses are smoothed: that of the targets."""
+        return 1.0 if self.shared.n_classes else spread(self.sample.targets, self.sample.weights)
 
     def publish(self, solution: Solution) -> None:
         self.local.adopt(self.shared.feature_map, solution.parameters, self.n_rows)
@@ -89,7 +95,9 @@ class Rounds:
 def newton_rounds(rounds: Rounds) -> None:
     """Newton steps on all rows, from a start on a sample."""
     estimator, n_most = rounds.estimator, rounds.estimator.max_iter or _ROUNDS
-    options = OPTIONS._replace(tolerance=estimator.tol, max_iter=max(_ROUNDS, n_most), max_total=n_most)
+    options = OPTIONS._replace(
+        tolerance=estimator.tol, max_iter=max(_ROUNDS, n_most), max_total=n_most, unit=rounds.unit
+    )
     if any(features is None for _, features in rounds.sources):
         # Where rows are read and features computed in every pass, there are no more of them than steps need.
         options = options._replace(careful_steps=1)
@@ -116,6 +124,7 @@ def epochs(rounds: Rounds) -> None:
         parameters = rounds.best_parameters
     with blas_threads(None):
         point = problem.careful().point_at(parameters)
-        newton_step(problem, point, OPTIONS.smoothings[-1], None, OPTIONS.careful(problem.loss), training.rng)
+        smoothing = OPTIONS.smoothings[-1] * rounds.unit
+        newton_step(problem, point, smoothing, None, OPTIONS.careful(problem.loss), training.rng)
         objectives, bounds = problem.certify_start(point)
     rounds.publish(Solution(parameters, objectives, bounds, 0))

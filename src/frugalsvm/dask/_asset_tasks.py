@@ -17,7 +17,16 @@ from frugalsvm.lowrank.subgradient import average_from, learn, new_state, no_ave
 from frugalsvm.lowrank.targets import class_targets
 from frugalsvm.lowrank.whitening import whitening_with
 
-__all__ = ["Shared", "features_kept", "mean_of_epochs", "one_epoch", "rule_for", "sample_problem", "told"]
+__all__ = [
+    "Shared",
+    "features_kept",
+    "mean_of_epochs",
+    "one_epoch",
+    "rule_for",
+    "sample_problem",
+    "told",
+    "validation_quality",
+]
 
 _BLOCK = 8192  # rows at a time
 
@@ -28,14 +37,25 @@ class Shared(NamedTuple):
     feature_map: Any
     loss: Any
     intercept: bool
-    n_classes: int
+    n_classes: int  # 0 in regression
+    n_outputs: int = 1  # of regression
 
 
 def _examples(rows: Rows, shared: Shared, first: int = 0) -> tuple[Any, np.ndarray, np.ndarray]:
     """Rows, targets and weights of a partition, from the first that counts."""
     X, labels, weights = rows.part(slice(first, None))
     weights = np.ones(len(labels), np.float32) if weights is None else weights.astype(np.float32)
-    return X, class_targets(HOST, labels, shared.n_classes), weights
+    if shared.n_classes:
+        return X, class_targets(HOST, labels, shared.n_classes), weights
+    targets = labels.T.astype(np.float32)
+    # Several quantiles are of one target.
+    return X, np.ascontiguousarray(np.repeat(targets, shared.n_outputs // len(targets), axis=0)), weights
+
+
+def validation_quality(local: Any, rows: Rows, shared: Shared, values: np.ndarray) -> float:
+    """How well the values (n_rows, n_outputs) of rows agree with their labels or targets."""
+    _, targets, weights = _examples(rows, shared)
+    return local.quality(values.T, targets, weights)
 
 
 def features_kept(rows: Rows, shared: Shared) -> np.ndarray:

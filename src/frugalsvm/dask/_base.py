@@ -1,4 +1,4 @@
-"""What both Dask classifiers share: the client, partitions, stopping on validation rows, predictions by partition."""
+"""What the Dask estimators share: the client, partitions, stopping on validation rows, predictions by partition."""
 
 import numbers
 from collections.abc import Callable, Iterable
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import dask.array as da
 import numpy as np
 from dask import delayed
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -34,7 +34,7 @@ from frugalsvm.estimators._warnings import warn_if_poor
 from frugalsvm.estimators.learner import begin
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["DaskClassifier", "Training", "Watch"]
+__all__ = ["DaskClassifier", "DaskEstimator", "DaskRegressor", "Training", "Watch"]
 
 _KEPT_SHARE = 0.3  # of the cluster's memory, for rows that are kept between rounds
 
@@ -70,15 +70,16 @@ class Watch:
         return self._without_gain >= self._patience
 
 
-class DaskClassifier(ClassifierMixin, BaseEstimator):
-    """Base of classifiers that are trained on a Dask cluster.
+class DaskEstimator(BaseEstimator):
+    """Base of estimators that are trained on a Dask cluster.
 
     Subclasses define ``_new_local`` (the ordinary estimator for the parameters), ``_n_sample`` (how many rows they want
     to see beforehand) and ``_rounds``, which makes the ordinary estimator a trained one.
     """
 
+    quality_name: str  # what validation rows tell, in ``history_``
+    class_weight: Any = None
     client: Any
-    class_weight: Any
     random_state: Any
     validation_fraction: float
     n_iter_no_change: int
@@ -136,12 +137,14 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
             error.model = self.last_model_
             raise
         local.n_iter_ = len(self.history_)
-        validation = training.validation
-        warn_if_poor(local, validation.X, validation.labels, validation.weights)
+        self._look_back(local, training.validation)
         self._local = local
-        self.classes_, self.n_features_in_, self.n_iter_ = local.classes_, local.n_features_in_, len(self.history_)
+        self.n_features_in_, self.n_iter_ = local.n_features_in_, len(self.history_)
         self.last_model_ = local
         return self
+
+    def _look_back(self, local: Any, validation: Rows) -> None:
+        """What there is to take, and to say, after training."""
 
     def _check_own_params(self) -> None:
         share = self.validation_fraction
@@ -149,12 +152,10 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
             raise ParameterError("validation_fraction", share, "0 or more, and below 1")
         check_count("n_iter_no_change", self.n_iter_no_change)
         check_choice("persist", self.persist, ("auto", True, False))
-        if self.class_weight is not None and not isinstance(self.class_weight, dict):
-            check_choice("class_weight", self.class_weight, ("balanced",))
 
     def _begin(self, cluster: Cluster, local: Any, X, y, sample_weight, callback) -> Training:
         """Look at all partitions, prepare them, and draw a sample."""
-        sources = sources_of(X, y, sample_weight)
+        sources = sources_of(X, y, sample_weight, in_columns=is_regressor(self))
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         overview = overview_of(cluster.each(examined, sources, local))
@@ -211,6 +212,22 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "_local")
         return deepcopy(self._local)
 
+
+class DaskClassifier(ClassifierMixin, DaskEstimator):
+    """Base of classifiers that are trained on a Dask cluster."""
+
+    quality_name = "accuracy"
+    classes_: np.ndarray
+
+    def _look_back(self, local: Any, validation: Rows) -> None:
+        warn_if_poor(local, validation.X, validation.labels, validation.weights)
+        self.classes_ = local.classes_
+
+    def _check_own_params(self) -> None:
+        super()._check_own_params()
+        if self.class_weight is not None and not isinstance(self.class_weight, dict):
+            check_choice("class_weight", self.class_weight, ("balanced",))
+
     def predict(self, X):
         """Predicted class of each row.
 
@@ -260,6 +277,49 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         return da.from_delayed(delayed(_share_of_right, pure=False)(counts), shape=(), dtype=np.float64)
 
 
+class DaskRegressor(RegressorMixin, DaskEstimator):
+    """Base of regressors that are trained on a Dask cluster."""
+
+    quality_name = "score"
+
+    def _start(self, local: Any, overview: Overview, first: Rows | None) -> None:
+        local.expect(overview.target_shape)
+        super()._start(local, overview, first)
+
+    def predict(self, X):
+        """Predicted values of each row, in columns where targets or quantiles are several.
+
+        Parameters
+        ----------
+        X : Dask array, Dask data frame, or list of delayed objects or futures
+
+        Returns
+        -------
+        Dask array
+            Not computed yet; a chunk for each partition.
+        """
+        check_is_fitted(self, "_local")
+        tail = _Predicting(self._local, "predict").of_no_rows().shape[1:]
+        return as_array(_Predicting(self._local, "predict"), X, tail[0] if tail else None, np.dtype(np.float64))
+
+    def score(self, X, y, sample_weight=None):
+        """R^2, or with quantiles D^2, as that of `ASSETRegressor`; predictions of all rows are collected for it.
+
+        Parameters
+        ----------
+        X, y, sample_weight : Dask arrays, Dask data frames, or lists of delayed objects or futures
+
+        Returns
+        -------
+        Dask array of no dimensions
+            Not computed yet: ``float()`` does that, and so does every comparison.
+        """
+        check_is_fitted(self, "_local")
+        judge = delayed(_Judging(self._local), pure=False)
+        judged = [judge(*source) for source in sources_of(X, y, sample_weight, in_columns=True)]
+        return da.from_delayed(delayed(_quality_of, pure=False)(self._local, judged), shape=(), dtype=np.float64)
+
+
 def _shares(sizes: np.ndarray, total: int) -> np.ndarray:
     """So many of all rows, shared between partitions by their sizes."""
     ends = np.concatenate([[0], np.cumsum(sizes)]) / max(int(sizes.sum()), 1)
@@ -275,11 +335,17 @@ class _Predicting:
 
     def __call__(self, X: Any) -> np.ndarray:
         if not X.shape[0]:  # nothing can be predicted, but the type must be right
-            n_classes = len(self._estimator.classes_)
-            if self._method == "predict":
-                return self._estimator.classes_[:0]
-            return np.zeros(0 if n_classes == 2 else (0, n_classes))
+            return self.of_no_rows()
         return getattr(self._estimator, self._method)(X)
+
+    def of_no_rows(self) -> np.ndarray:
+        """What there is to tell of no rows, with the right type and columns."""
+        if not hasattr(self._estimator, "classes_"):
+            return self._estimator.predict(np.zeros((1, self._estimator.n_features_in_)))[:0]
+        n_classes = len(self._estimator.classes_)
+        if self._method == "predict":
+            return self._estimator.classes_[:0]
+        return np.zeros(0 if n_classes == 2 else (0, n_classes))
 
 
 class _Counting:
@@ -294,6 +360,28 @@ class _Counting:
             raise ValueError(f"Partition {number}: there are {X.shape[0]} rows, but {len(y)} labels.")
         weight = np.ones(len(y)) if weight is None else np.asarray(weight, np.float64).ravel()
         return float(weight[self._predict(X) == y].sum()), float(weight.sum())
+
+
+class _Judging:
+    """Targets, predictions and weights of the rows of a partition."""
+
+    def __init__(self, estimator: Any):
+        self._predict = _Predicting(estimator, "predict")
+
+    def __call__(self, number: int, X: Any, y: Any, weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        y = np.asarray(y, np.float64)
+        if X.shape[0] != len(y):
+            raise ValueError(f"Partition {number}: there are {X.shape[0]} rows, but {len(y)} targets.")
+        weight = np.ones(len(y)) if weight is None else np.asarray(weight, np.float64).ravel()
+        predicted = self._predict(X).reshape(len(y), -1)
+        return np.broadcast_to(y.reshape(len(y), -1), predicted.shape), predicted, weight
+
+
+def _quality_of(estimator: Any, judged: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> np.ndarray:
+    targets, predicted, weights = (np.concatenate(parts) for parts in zip(*judged, strict=True))
+    if not weights.any():
+        raise ValueError("There are no rows with a weight: a score needs some.")
+    return np.array(estimator.quality(predicted.T, targets.T, weights))
 
 
 def _share_of_right(counts: list[tuple[float, float]]) -> np.ndarray:

@@ -25,13 +25,13 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "to_delayed") and hasattr(X, "npartitions") and not isinstance(X, da.Array)
 
 
-def sources_of(X: Any, y: Any = None, sample_weight: Any = None) -> list[Source]:
-    """The partitions of rows, labels and weights, which must be divided in the same way."""
+def sources_of(X: Any, y: Any = None, sample_weight: Any = None, *, in_columns: bool = False) -> list[Source]:
+    """The partitions of rows, labels and weights, which must be divided in the same way; y may be ``in_columns``."""
     if isinstance(X, da.Array):
         if X.ndim != 2:
             raise ValueError(f"X must have two dimensions, rows and features, but it has {X.ndim}.")
         X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
-        y, sample_weight = (_like_rows(X, part) for part in (y, sample_weight))
+        y, sample_weight = _like_rows(X, y, in_columns), _like_rows(X, sample_weight)
     parts = _parts("X", X)
     labels = [None] * len(parts) if y is None else _parts("y", y)
     weights = [None] * len(parts) if sample_weight is None else _parts("sample_weight", sample_weight)
@@ -45,23 +45,24 @@ def sources_of(X: Any, y: Any = None, sample_weight: Any = None) -> list[Source]
     return [Source(number, *each) for number, each in enumerate(zip(parts, labels, weights, strict=True))]
 
 
-def _like_rows(X: Any, part: Any) -> Any:
+def _like_rows(X: Any, part: Any, in_columns: bool = False) -> Any:
     """Labels or weights in the chunks of the rows, as far as these are known."""
     if isinstance(part, np.ndarray):
         if np.isnan(X.shape[0]):
             raise TypeError("X has chunks of unknown length: pass y and sample_weight as Dask collections too.")
-        _check_length(X, part)
-        return da.from_array(part, chunks=(X.chunks[0],))
+        _check_length(X, part, in_columns)
+        return da.from_array(part, chunks=(X.chunks[0], *(-1,) * (part.ndim - 1)))
     if isinstance(part, da.Array):
-        part = part.ravel() if part.ndim == 2 and part.shape[1] == 1 else part
+        part = part.ravel() if part.ndim == 2 and part.shape[1] == 1 and not in_columns else part
         if not (np.isnan(X.shape[0]) or np.isnan(part.shape[0])):
-            _check_length(X, part)
-            return part.rechunk((X.chunks[0],))
+            _check_length(X, part, in_columns)
+            return part.rechunk((X.chunks[0], *(-1,) * (part.ndim - 1)))
+        return part.rechunk({1: -1}) if part.ndim == 2 else part
     return part
 
 
-def _check_length(X: Any, part: Any) -> None:
-    if part.shape != (X.shape[0],):
+def _check_length(X: Any, part: Any, in_columns: bool) -> None:
+    if part.shape[:1] != (X.shape[0],) or part.ndim > 1 + in_columns:
         raise ValueError(f"X has {X.shape[0]} rows, but y or sample_weight has the shape {part.shape}.")
 
 

@@ -5,13 +5,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse, vstack
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from frugalsvm.core.metric import Metric, seen_rows
 from frugalsvm.core.moments import Moments, joined_moments, moments_of
 from frugalsvm.core.origin import Origin
+from frugalsvm.estimators._targets import checked_targets
 from frugalsvm.estimators._validation import distinct_labels, encoded_labels, validated_rows
 
 __all__ = ["Overview", "Plan", "Rows", "examined", "overview_of", "own", "prepared", "raw_sample", "sampled", "stacked"]
@@ -29,9 +30,10 @@ class Survey(NamedTuple):
     dtype: np.dtype
     sparse: bool
     n_bytes: int
-    labels: np.ndarray
+    labels: np.ndarray  # the different ones; none of regression
     counts: np.ndarray  # of the labels
     moments: Moments | None  # of the rows; None where there are none
+    target_shape: tuple[int, ...] | None = None  # of the targets of a row, in regression
 
 
 class Overview(NamedTuple):
@@ -44,15 +46,16 @@ class Overview(NamedTuple):
     dtype: np.dtype
     sparse: bool
     n_bytes: int
-    classes: np.ndarray
+    classes: np.ndarray | None  # None in regression
     counts: np.ndarray
     moments: Moments
+    target_shape: tuple[int, ...] | None = None  # of the targets of a row, in regression
 
 
 class Plan(NamedTuple):
     """How partitions are prepared, the same for all."""
 
-    classes: np.ndarray
+    classes: np.ndarray | None
     dtype: np.dtype
     class_weights: np.ndarray | None
     seed: int
@@ -65,7 +68,7 @@ class Rows(NamedTuple):
 
     number: int
     X: Any
-    labels: np.ndarray  # indices of classes
+    labels: np.ndarray  # indices of classes; or targets (n_rows, n_targets)
     weights: np.ndarray | None
     n_validation: int
 
@@ -103,7 +106,8 @@ def _checked(number: int, X: Any, y: Any, weight: Any, estimator: Any):
 def _arrays(X: Any, y: Any, weight: Any, estimator: Any):
     names = getattr(X, "columns", None)
     names = tuple(names) if names is not None and all(isinstance(name, str) for name in names) else None
-    y = np.asarray(y).ravel()
+    y = np.asarray(y)
+    y = y if is_regressor(estimator) else y.ravel()
     if getattr(X, "ndim", 2) != 2:
         raise ValueError(f"rows must have two dimensions, not {X.ndim}.")
     if X.shape[0] != len(y):
@@ -119,6 +123,9 @@ def _arrays(X: Any, y: Any, weight: Any, estimator: Any):
     X = X if issparse(X) or isinstance(X, np.ndarray) else X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
     X = validated_rows(estimator, X, reset=True)
     estimator.check_size(X)
+    if is_regressor(estimator):
+        checked_targets(type(estimator).__name__, y, X)
+        return X, y.astype(np.float64), weight, names
     if y.dtype.kind not in "iub":
         y = np.asarray(y.tolist()) if y.dtype.kind == "O" else y
         check_classification_targets(y)
@@ -132,11 +139,13 @@ def examined(number: int, X: Any, y: Any, weight: Any, estimator: Any) -> Survey
     n_rows = int(np.count_nonzero(seen))
     if not n_rows:
         return Survey(number, 0, X.shape[1], names, np.dtype(np.float32), False, 0, y[:0], np.zeros(0, np.int64), None)
-    labels = distinct_labels(y[seen])
-    counts = np.bincount(np.searchsorted(labels, y[seen]), minlength=len(labels))
+    shape = y.shape[1:] if is_regressor(estimator) else None
+    labels = distinct_labels(y[seen]) if shape is None else np.zeros(0)
+    counts = np.bincount(np.searchsorted(labels, y[seen]), minlength=len(labels)) if shape is None else np.zeros(0)
     entries = X.data if issparse(X) else X.ravel()
     n_bytes = entries.nbytes + (X.indices.nbytes if issparse(X) else 0)
-    return Survey(number, n_rows, X.shape[1], names, X.dtype, issparse(X), n_bytes, labels, counts, moments_of(X))
+    moments = moments_of(X)
+    return Survey(number, n_rows, X.shape[1], names, X.dtype, issparse(X), n_bytes, labels, counts, moments, shape)
 
 
 def overview_of(surveys: list[Survey]) -> Overview:
@@ -147,12 +156,7 @@ def overview_of(surveys: list[Survey]) -> Overview:
     first = filled[0]
     for survey in filled:
         _check_alike(first, survey)
-    classes = np.unique(np.concatenate([survey.labels for survey in filled]))
-    if len(classes) < 2:
-        raise ValueError(f"Learning needs two classes at least, but all labels are {classes.tolist()[0]!r}: one class.")
-    counts = np.zeros(len(classes), np.int64)
-    for survey in filled:
-        counts[np.searchsorted(classes, survey.labels)] += survey.counts
+    classes, counts = _classes_of(filled) if first.target_shape is None else (None, np.zeros(0, np.int64))
     n_rows = np.array([survey.n_rows for survey in filled])
     return Overview(
         numbers=[survey.number for survey in filled],
@@ -165,7 +169,19 @@ def overview_of(surveys: list[Survey]) -> Overview:
         classes=classes,
         counts=counts,
         moments=reduce(joined_moments, [survey.moments for survey in filled if survey.moments is not None]),
+        target_shape=first.target_shape,
     )
+
+
+def _classes_of(surveys: list[Survey]) -> tuple[np.ndarray, np.ndarray]:
+    """The classes of all partitions, and how many rows each has."""
+    classes = np.unique(np.concatenate([survey.labels for survey in surveys]))
+    if len(classes) < 2:
+        raise ValueError(f"Learning needs two classes at least, but all labels are {classes.tolist()[0]!r}: one class.")
+    counts = np.zeros(len(classes), np.int64)
+    for survey in surveys:
+        counts[np.searchsorted(classes, survey.labels)] += survey.counts
+    return classes, counts
 
 
 def _check_alike(first: Survey, survey: Survey) -> None:
@@ -176,6 +192,11 @@ def _check_alike(first: Survey, survey: Survey) -> None:
         )
     if survey.names != first.names:
         raise ValueError(f"The columns of partition {survey.number} have other names than those of {first.number}.")
+    if survey.target_shape != first.target_shape:
+        raise ValueError(
+            f"The targets of a row have the shape {survey.target_shape} in partition {survey.number}, but "
+            f"{first.target_shape} in partition {first.number}."
+        )
     if (survey.labels.dtype.kind in "biuf") != (first.labels.dtype.kind in "biuf"):
         raise ValueError(
             f"Partition {survey.number} has labels like {survey.labels.tolist()[0]!r}, which do not mix with "
@@ -185,7 +206,7 @@ def _check_alike(first: Survey, survey: Survey) -> None:
 
 def class_weights_of(overview: Overview, class_weight: Any) -> np.ndarray | None:
     """Weights of the classes, or None where all are 1."""
-    if class_weight is None:
+    if class_weight is None or overview.classes is None:
         return None
     if isinstance(class_weight, str) and class_weight == "balanced":
         return overview.counts.sum() / (len(overview.classes) * overview.counts)
@@ -197,15 +218,20 @@ def prepared(number: int, X: Any, y: Any, weight: Any, n_validation: int, estima
     X, y, weight, _ = _checked(number, X, y, weight, estimator)
     seen = np.arange(len(y)) if weight is None else np.flatnonzero(weight)
     order = seen[np.random.default_rng([plan.seed, number]).permutation(len(seen))]
-    try:
-        labels = encoded_labels(y[order], distinct_labels(y[order]), plan.classes, may_grow=False)
-    except ValueError as error:
-        raise ValueError(f"Partition {number} is not what it was in the first pass: {error}") from error
+    labels = y[order].reshape(len(order), -1) if plan.classes is None else _indices(number, y[order], plan.classes)
     weights = None if weight is None else weight[order]
     if plan.class_weights is not None:
         weights = plan.class_weights[labels] * (1.0 if weights is None else weights)
     X = seen_rows(X[order], plan.metric, plan.origin, plan.dtype)
     return Rows(number, X, labels, weights, n_validation)
+
+
+def _indices(number: int, labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The places of labels among the classes."""
+    try:
+        return encoded_labels(labels, distinct_labels(labels), classes, may_grow=False)
+    except ValueError as error:
+        raise ValueError(f"Partition {number} is not what it was in the first pass: {error}") from error
 
 
 def raw_sample(

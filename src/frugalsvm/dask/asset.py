@@ -1,23 +1,80 @@
 """ASSET on a Dask cluster."""
 
+from typing import Any
+
 import numpy as np
 
 from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.dask._asset_rounds import Rounds, epochs, newton_rounds
 from frugalsvm.dask._asset_tasks import Shared, features_kept
-from frugalsvm.dask._base import DaskClassifier, Training
+from frugalsvm.dask._base import DaskClassifier, DaskEstimator, Training
 from frugalsvm.estimators._validation import parsed_bytes
 from frugalsvm.estimators.asset import ASSETClassifier
 from frugalsvm.lowrank.backends.partitions import OPTIONS, rows_to_begin_with
 from frugalsvm.lowrank.continuation import subsample_sizes
 from frugalsvm.lowrank.maps import n_candidates, width_of
 
-__all__ = ["DaskASSETClassifier"]
+__all__ = ["DaskASSETClassifier", "LowRankRounds"]
 
 _FEATURES_SHARE = 0.3  # of the cluster's memory, for features
 
 
-class DaskASSETClassifier(DaskClassifier):
+class LowRankRounds(DaskEstimator):
+    """The rounds of low-rank machines, whatever they predict."""
+
+    C: Any
+    alpha: Any
+    feature_map: str
+    landmarks: str
+    memory: str
+    n_components: int
+    solver: str
+
+    def _check_own_params(self):
+        super()._check_own_params()
+        if isinstance(self.C, list | tuple | np.ndarray):
+            raise ValueError(f"C must be one number: a list of them is for {self._alone}, on a sample of the rows.")
+        if isinstance(self.C, str):
+            raise ValueError(f"C must be a number: 'auto' is for {self._alone}, on a sample of the rows.")
+
+    @property
+    def _alone(self) -> str:
+        """The estimator of one machine."""
+        return type(self).__name__.removeprefix("Dask")
+
+    def _n_sample(self, n_rows):
+        width = self.n_components
+        first_stages = subsample_sizes(width, n_rows, rows_to_begin_with(width), OPTIONS)
+        return max(self._n_candidates(n_rows), first_stages[-1][0])
+
+    def _n_candidates(self, n_rows):
+        return n_candidates(self.landmarks, self.n_components, n_rows)
+
+    def _rounds(self, local, training: Training):
+        n_rows = int(training.overview.n_rows.sum())
+        sparse = not isinstance(training.sample.X, np.ndarray)
+        local.begin(local.kernel_, sparse, training.rng)
+        candidates = dense_rows(training.sample.X[: self._n_candidates(n_rows)])
+        feature_map = local.map_plan().new(candidates, training.rng, sparse=sparse)
+        loss, n_classes = local.new_loss(), len(getattr(local, "classes_", ()))
+        n_outputs = len(getattr(loss, "quantile", ())) or int(np.prod(training.overview.target_shape or ()))
+        shared = Shared(feature_map, loss, local.fit_intercept, n_classes, n_outputs)
+        sources = self._sources(training, shared)
+        rounds = Rounds(self, local, training, shared, sources, local.penalty_for(self.C, n_rows))
+        (newton_rounds if self.solver == "newton" else epochs)(rounds)
+
+    def _sources(self, training, shared):
+        """Partitions, with their features where these can be kept."""
+        needed = 4 * int(training.overview.n_rows.sum()) * width_of(shared.feature_map)
+        memory, n_workers = training.cluster.memory(), training.cluster.n_workers()
+        rows = [(part,) for part in training.rows]
+        if needed > min(_FEATURES_SHARE * memory, n_workers * parsed_bytes("memory", self.memory)):
+            return [(part, None) for (part,) in rows]
+        kept = training.cluster.kept(features_kept, rows, training.cluster.broadcast(shared))
+        return [(part, features) for (part,), features in zip(rows, kept, strict=True)]
+
+
+class DaskASSETClassifier(DaskClassifier, LowRankRounds):
     """`ASSETClassifier` for data on many machines: the same problem, solved to the same accuracy.
 
     Landmarks are drawn from all partitions, and the feature map goes to all workers once. A round is then a Newton step
@@ -149,39 +206,3 @@ eigenvalue_threshold, structured, average, class_weight, random_state
         return ASSETClassifier(
             **{name: value for name, value in self.get_params(deep=False).items() if name not in own}
         )
-
-    def _check_own_params(self):
-        super()._check_own_params()
-        if isinstance(self.C, list | tuple | np.ndarray):
-            raise ValueError("C must be one number: a list of them is for ASSETClassifier, on a sample of the rows.")
-        if isinstance(self.C, str):
-            raise ValueError("C must be a number: 'auto' is for ASSETClassifier, on a sample of the rows.")
-
-    def _n_sample(self, n_rows):
-        width = self.n_components
-        first_stages = subsample_sizes(width, n_rows, rows_to_begin_with(width), OPTIONS)
-        return max(self._n_candidates(n_rows), first_stages[-1][0])
-
-    def _n_candidates(self, n_rows):
-        return n_candidates(self.landmarks, self.n_components, n_rows)
-
-    def _rounds(self, local, training: Training):
-        n_rows = int(training.overview.n_rows.sum())
-        sparse = not isinstance(training.sample.X, np.ndarray)
-        local.begin(local.kernel_, sparse, training.rng)
-        candidates = dense_rows(training.sample.X[: self._n_candidates(n_rows)])
-        feature_map = local.map_plan().new(candidates, training.rng, sparse=sparse)
-        shared = Shared(feature_map, local.new_loss(), local.fit_intercept, len(local.classes_))
-        sources = self._sources(training, shared)
-        rounds = Rounds(self, local, training, shared, sources, local.penalty_for(self.C, n_rows))
-        (newton_rounds if self.solver == "newton" else epochs)(rounds)
-
-    def _sources(self, training, shared):
-        """Partitions, with their features where these can be kept."""
-        needed = 4 * int(training.overview.n_rows.sum()) * width_of(shared.feature_map)
-        memory, n_workers = training.cluster.memory(), training.cluster.n_workers()
-        rows = [(part,) for part in training.rows]
-        if needed > min(_FEATURES_SHARE * memory, n_workers * parsed_bytes("memory", self.memory)):
-            return [(part, None) for (part,) in rows]
-        kept = training.cluster.kept(features_kept, rows, training.cluster.broadcast(shared))
-        return [(part, features) for (part,), features in zip(rows, kept, strict=True)]

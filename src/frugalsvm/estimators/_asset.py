@@ -80,7 +80,7 @@ class LowRankMachine(PathOfC, KernelEstimator):
     `frugalsvm.lowrank.stream`.
 
     Subclasses define ``_for_classes``, ``_examples`` (rows, labels or values, weights of `fit`), ``_surveyed`` (labels
-    or values and weights of `fit_batches`), ``_n_outputs``, ``_targets`` and ``_quality``.
+    or values and weights of `fit_batches`), ``_n_outputs``, ``_targets`` and ``quality``.
     """
 
     _saved = LOW_RANK
@@ -385,7 +385,7 @@ class LowRankMachine(PathOfC, KernelEstimator):
             return n_iter
         C = self._all_C()[0]
         problem = training.problem._replace(penalty=self.penalty_for(C, training.problem.n_rows))
-        watcher = Watcher(training, self._quality, self.n_iter_no_change) if self.early_stopping else None
+        watcher = Watcher(training, self.quality, self.n_iter_no_change) if self.early_stopping else None
         if self.solver == "newton":
             solution = solve(problem, training.sample, options, self._rng, watch=watcher)
             n_iter, ended, n_most = solution.n_iter, solution.converged, options.max_iter

@@ -52,7 +52,7 @@ class PathOfC:
         """The solution for the best value of C with all rows, and the number of steps on the way."""
         penalties = [self.penalty_for(C, training.problem.n_rows) for C in self._all_C()]
         found = (self._on_validation_rows if self.cv is None else self._by_folds)(training, penalties)
-        qualities = [self._quality(*each) for each in found.scores]
+        qualities = [self.quality(*each) for each in found.scores]
         best = int(np.argmax(qualities))
         C = self._all_C()[best]
         if self._is_path():

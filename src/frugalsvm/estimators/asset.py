@@ -319,7 +319,8 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
             return arrays.asarray(np.ascontiguousarray(2 * y.T - 1, np.float32))
         return class_targets(arrays, y, len(self.classes_))
 
-    def _quality(self, scores, targets, weights):
+    def quality(self, scores, targets, weights):
+        """Accuracy of scores (n_outputs, n_rows), by weight."""
         return (label_accuracy if self._multilabel else accuracy)(scores, targets, weights)
 
     # --- probabilities --------------------------------------------------------------------------------------

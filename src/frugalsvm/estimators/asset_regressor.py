@@ -313,6 +313,13 @@ default="epsilon_insensitive"
     def _surveyed(self, survey):
         return self._outputs(survey.y, survey.sample_weight, survey.y[:, None], reset=True)
 
+    def expect(self, target_shape):
+        """Be ready to learn targets of a shape: () for one, (3,) for three in columns."""
+        if self.loss == PINBALL and target_shape not in ((), (1,)):
+            raise ValueError(f"loss='pinball' is for one target, but y has {target_shape[0]} columns.")
+        self._n_targets = len(self._quantiles) if self.loss == PINBALL else int(np.prod(target_shape))
+        self._in_columns = np.ndim(self.quantile) == 1 if self.loss == PINBALL else bool(target_shape)
+
     def _n_outputs(self):
         return self._n_targets
 
@@ -322,7 +329,8 @@ default="epsilon_insensitive"
     def _unit(self, targets, weights):
         return spread(targets, weights)
 
-    def _quality(self, scores, targets, weights):
+    def quality(self, scores, targets, weights):
+        """R^2 of scores (n_outputs, n_rows), or with quantiles D^2, as `score` has it."""
         loss = self.new_loss() if self.loss == PINBALL else Squared()
         return explained(loss, scores, targets, weights)
 

@@ -61,7 +61,7 @@ class Survey(Protocol):
     @property
     def sparse(self) -> bool: ...
     @property
-    def classes(self) -> np.ndarray: ...
+    def classes(self) -> np.ndarray | None: ...  # None for targets that are numbers
     @property
     def moments(self) -> Moments: ...
 
@@ -72,7 +72,7 @@ class SomeRows(Protocol):
     @property
     def X(self) -> Any: ...
     @property
-    def labels(self) -> np.ndarray: ...  # indices of classes
+    def labels(self) -> np.ndarray: ...  # indices of classes, or targets in columns
     @property
     def weights(self) -> np.ndarray | None: ...
 
@@ -82,19 +82,26 @@ def begin(estimator: Any, survey: Survey, sample: SomeRows | None = None) -> Non
 
     One with a metric takes or learns that from a sample.
     """
-    estimator.n_features_in_, estimator.classes_ = survey.n_features, survey.classes
+    estimator.n_features_in_ = survey.n_features
+    if survey.classes is not None:
+        estimator.classes_ = survey.classes
     if survey.names is not None:
         estimator.feature_names_in_ = survey.names
     moments = survey.moments
     if sample is not None:
-        X, targets = sample.X, signs(sample.labels, n_outputs_for(len(survey.classes)))
+        X, targets = sample.X, _targets_of(sample.labels, survey.classes)
         random_state = check_random_state(estimator.random_state)
         moments = moments_of(estimator._with_metric(X, lambda: targets, sample.weights, random_state, whole=True))
     kernel = estimator._kernel = estimator._new_kernel(moments)
     if offers(kernel, "shift_invariant") and not survey.sparse:
         estimator._origin = origin_of_moments(moments, np.float32 if estimator._in_float32 else survey.dtype)
-    if isinstance(estimator, BudgetedClassifier):
+    if isinstance(estimator, BudgetedClassifier) and survey.classes is not None:
         estimator._empty(estimator._width, survey.dtype, survey.classes, np.random.RandomState(0))
+
+
+def _targets_of(labels: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
+    """A row for each output."""
+    return labels.T if classes is None else signs(labels, n_outputs_for(len(classes)))
 
 
 class BudgetedClassifier(OnlineClassifier):

@@ -1,0 +1,117 @@
+"""Regression by ASSET on a Dask cluster."""
+
+from frugalsvm.dask._base import DaskRegressor
+from frugalsvm.dask.asset import LowRankRounds
+from frugalsvm.estimators.asset_regressor import ASSETRegressor
+
+__all__ = ["DaskASSETRegressor"]
+
+
+class DaskASSETRegressor(DaskRegressor, LowRankRounds):
+    """`ASSETRegressor` for data on many machines: the same problem, solved to the same accuracy.
+
+    Rounds are those of `DaskASSETClassifier`: Newton steps on all rows, or epochs of subgradient steps. They end when a
+    step promises little, or when the score of the validation rows does not grow any more.
+
+    Parameters
+    ----------
+    feature_map, n_components, epsilon, kernel, gamma, degree, coef0, loss, quantile, non_crossing, fit_intercept, \
+alpha, landmarks, rank, eigenvalue_threshold, structured, average, random_state
+        As in `ASSETRegressor`.
+    C : float, default=1.0
+        One number: paths of C are for one machine.
+    solver, max_iter, tol, n_iter_no_change, validation_fraction, memory, persist, metric, client
+        As in `DaskASSETClassifier`; what validation rows tell is R^2, or D^2 with quantiles.
+
+    Attributes
+    ----------
+    n_features_in_, n_iter_
+    history_ : list of dict
+        What was measured after each round.
+    last_model_ : ASSETRegressor or None
+        The ordinary estimator after the last round that was finished, also if training failed later.
+
+    See Also
+    --------
+    to_local : The ordinary estimator, with landmarks and all other attributes.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from distributed import Client
+    >>> from frugalsvm.dask import DaskASSETRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, size=(8000, 2))
+    >>> y = da.from_array(np.sin(X[:, 0]) * X[:, 1] + 0.1 * rng.normal(size=8000), chunks=2000)
+    >>> X = da.from_array(X, chunks=(2000, 2))
+    >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0") as client:
+    ...     model = DaskASSETRegressor(n_components=128, C=10.0, gamma=0.5, random_state=0).fit(X, y)
+    ...     bool(model.score(X, y).compute() > 0.98)
+    True
+    """
+
+    def __init__(
+        self,
+        feature_map="nystroem",
+        n_components=512,
+        *,
+        C=1.0,
+        epsilon=0.1,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1.0,
+        loss="epsilon_insensitive",
+        quantile=0.5,
+        non_crossing=False,
+        solver="newton",
+        fit_intercept=True,
+        alpha=None,
+        landmarks="uniform",
+        rank=None,
+        eigenvalue_threshold=1e-7,
+        structured="auto",
+        max_iter=None,
+        tol=5e-3,
+        average="suffix",
+        n_iter_no_change=5,
+        validation_fraction=0.05,
+        memory="4GB",
+        persist="auto",
+        random_state=None,
+        metric=None,
+        client=None,
+    ):
+        self.feature_map = feature_map
+        self.n_components = n_components
+        self.C = C
+        self.epsilon = epsilon
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.loss = loss
+        self.quantile = quantile
+        self.non_crossing = non_crossing
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.alpha = alpha
+        self.landmarks = landmarks
+        self.rank = rank
+        self.eigenvalue_threshold = eigenvalue_threshold
+        self.structured = structured
+        self.max_iter = max_iter
+        self.tol = tol
+        self.average = average
+        self.n_iter_no_change = n_iter_no_change
+        self.validation_fraction = validation_fraction
+        self.memory = memory
+        self.persist = persist
+        self.random_state = random_state
+        self.metric = metric
+        self.client = client
+
+    def _new_local(self):
+        own = ("validation_fraction", "persist", "client")
+        return ASSETRegressor(**{name: value for name, value in self.get_params(deep=False).items() if name not in own})
