@@ -580,10 +580,6 @@ class TestNonsense:
         with pytest.raises(ValueError, match=r"first batch has one class only.*`classes`.*new_classes='grow'"):
             new_model().partial_fit(X[:5], np.zeros(5, int))
 
-    def test_balanced_needs_all_labels(self, check):
-        message = "class_weight='balanced' needs all labels beforehand"
-        check(lambda model: model.set_params(class_weight="balanced").partial_fit(*BATCH), message)
-
     @pytest.mark.parametrize("bad", [X_NAN, X_INF, np.ones((2, 4)), X[:0]])
     def test_prediction(self, check, bad):
         check(lambda model: model.predict(bad), "NaN|infinity|4 features|0 sample")

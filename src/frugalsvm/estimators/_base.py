@@ -13,6 +13,7 @@ from frugalsvm.arrays.namespace import arrays_on, on_host
 from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.core.predict import confidence
 from frugalsvm.estimators._calibrated import CalibratedClassifier
+from frugalsvm.estimators._class_counts import balanced_weights, counts_for
 from frugalsvm.estimators._kernel_model import ExpansionModel, KernelEstimator
 from frugalsvm.estimators._progress import (
     begin_callbacks,
@@ -24,6 +25,7 @@ from frugalsvm.estimators._progress import (
 from frugalsvm.estimators._scoring import predicted_labels
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import (
+    check_choice,
     check_count,
     distinct_labels,
     encoded_labels,
@@ -45,6 +47,9 @@ class StreamClassifier(CalibratedClassifier, KernelEstimator):
 
     classes_: np.ndarray
     _widest = 2.0**-2  # nearly linear kernels would need huge coefficients, which hinge losses do not reach in one pass
+    _balances_streams = False  # whether class_weight="balanced" is for `partial_fit`, too
+    _kept_of_counts = 1.0  # of the counts of classes, after another example
+    _class_counts: np.ndarray
     _first_dtype: type | None = None  # the type of the rows; None is that of the first ones
 
     # --- predictions --------------------------------------------------------------------------------------
@@ -129,7 +134,7 @@ class StreamClassifier(CalibratedClassifier, KernelEstimator):
 
     def _partial_fit(self, attempt, X, y, classes, sample_weight):
         self._check_params()
-        if isinstance(self.class_weight, str):
+        if isinstance(self.class_weight, str) and not self._balances_streams:
             raise ValueError(
                 "class_weight='balanced' needs all labels beforehand; "
                 "for partial_fit pass a dict of weights or sample_weight."
@@ -139,7 +144,7 @@ class StreamClassifier(CalibratedClassifier, KernelEstimator):
         X, y, seen = self._validated(X, y, reset=first)
         known = self._classes_after(first, seen, classes)
         labels = encoded_labels(y, seen, known, may_grow=self._may_grow)
-        weights = example_weights(sample_weight, self.class_weight, X, known, labels)
+        weights = self._stream_weights(sample_weight, X, known, labels, first=first)
         judged = np.arange(len(known)) if first else np.searchsorted(known, self.classes_)
         if first:
             self._forget_calibration()
@@ -154,6 +159,17 @@ class StreamClassifier(CalibratedClassifier, KernelEstimator):
         X = self._follow(X)
         if len(known) > 1:  # until then there is nothing to tell apart
             self._learn_batch(X, labels, weights, judged, first=first)  # new classes have no decision values yet
+
+    def _stream_weights(self, sample_weight, X, classes, labels, *, first):
+        """Weights of a batch, or None where all are 1; classes are balanced by the examples so far."""
+        if not isinstance(self.class_weight, str):
+            return example_weights(sample_weight, self.class_weight, X, classes, labels)
+        check_choice("class_weight", self.class_weight, ("balanced",))
+        before = None if first else getattr(self, "_class_counts", None)
+        counts = counts_for(before, None if before is None else self.classes_, classes)
+        weights, self._class_counts = balanced_weights(counts, labels, self._kept_of_counts)
+        own = example_weights(sample_weight, None, X, classes, labels)
+        return weights if own is None else weights * own
 
     def query(self, X, n=1):
         """Which rows of an unlabeled pool to label next: those that the model is least sure of.
@@ -294,6 +310,7 @@ class OnlineClassifier(ExpansionModel, StreamClassifier):
                 self._forget_calibration()
         else:
             forget_learned(self)
+            self.__dict__.pop("_class_counts", None)
             self._forget_calibration()
             if self._is_judged_apart(X.shape[0]):
                 self._calibrate_apart(X, y, weights)

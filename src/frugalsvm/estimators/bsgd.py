@@ -24,7 +24,7 @@ from frugalsvm.estimators._saved import (
 from frugalsvm.estimators._validation import check_choice
 from frugalsvm.estimators.learner import BudgetedClassifier
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
-from frugalsvm.persist.values import is_positive, or_none, part
+from frugalsvm.persist.values import array, is_positive, or_none, part
 
 __all__ = ["BSGDClassifier"]
 
@@ -38,6 +38,9 @@ _FEW_ROWS = 3000
 
 def _is_sound(model):
     experts, n_outputs = model._experts, n_outputs_for(len(model.classes_))
+    counts = getattr(model, "_class_counts", None)
+    if counts is not None and (counts.shape != model.classes_.shape or (counts < 0).any()):
+        return False
     if (experts is not None) != (is_auto(model.half_life) and not hasattr(model, FOR_PREDICTION)):
         return False
     if experts is not None:
@@ -104,7 +107,8 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
     shuffle : bool, default=True
         Whether `fit` visits the examples in random order, a new one in every pass.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes ("balanced" in `fit` only).
+        Weights of the classes. "balanced" makes all classes count alike: by the labels of all rows in `fit`, in
+        `partial_fit` by those so far, of which old ones count less with a ``half_life``.
     average : bool, int or "post", default=False
         "post" makes `fit` add one more pass, in which the support vectors stay and only their coefficients are
         learned, and predict with the mean over that pass: often more accurate, the budget holds, and each update
@@ -185,7 +189,8 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
 
     _saved = Saved(
         {**CLASSIFIER, **HAS_BUDGET, "_expansion": part("expansion"), "_policy": part("policy")},
-        {**OPTIONAL, "alpha_": is_positive, "_experts": or_none(part("experts"))},
+        {**OPTIONAL, "alpha_": is_positive, "_experts": or_none(part("experts")),
+         "_class_counts": array("f", 1)},
         _is_sound, check_loaded_parameters, prediction_state,
     )  # fmt: skip
 
@@ -286,6 +291,14 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
             n_experts = len(self._experts.clocks)
         self._empty_store(n_features, n_outputs, dtype, self.average is not False, n_experts)
         self.classes_ = classes
+
+    _balances_streams = True
+
+    @property
+    def _kept_of_counts(self):
+        if self.half_life is None:
+            return 1.0
+        return 0.5 ** (1.0 / (HALF_LIVES[len(HALF_LIVES) // 2] if is_auto(self.half_life) else self.half_life))
 
     def _set_classes(self, classes):
         """Give the model outputs for new classes, if there are any."""
