@@ -73,7 +73,7 @@ def main():
 def _options(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--only", nargs="+", choices=[*NAMES, "covtype-1"], default=NAMES, help="data sets (default: all but covtype-1)"
+        "--only", nargs="+", choices=[*NAMES, "covtype-1"], default=NAMES, help="tables (default: all but covtype-1)"
     )
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=["auto", "svc", "hgb"], help="what is measured")
     parser.add_argument("--seeds", type=int, default=1, help="number of seeds")
@@ -147,7 +147,9 @@ def _torchkm(split, seed, options):
     X, X_test = prepared("scaled", split.has_one_unit, split.X, split.X_test)
     path = {"Cs": np.logspace(3, -3, 50), "nC": 50, "cv": 5}
     landmarks = {"low_rank": True, "num_landmarks": min(2000, len(X)), "nys_k": min(1000, len(X) // 2)}
-    return TorchKMSVC(kernel="rbf", device=options.device, **path, **landmarks).fit(X, split.y), X_test
+    return TorchKMSVC(kernel="rbf", probability=True, device=options.device, **path, **landmarks).fit(
+        X, split.y
+    ), X_test
 
 
 def _path(split, seed, options):
