@@ -6,9 +6,9 @@ import joblib
 import numpy as np
 import pytest
 
-from frugalsvm import BSGDClassifier, BudgetedPerceptron
+from frugalsvm import BSGDClassifier, BSGDOneClassSVM, BSGDRegressor, BudgetedPerceptron
 from frugalsvm.pipelines import StreamingScaler, StreamPipeline
-from frugalsvm.pipelines.one_row import RowPath
+from frugalsvm.pipelines.one_row import NoveltyPath, RowPath, TargetPath
 
 
 @pytest.fixture(scope="module", params=[4, 12], ids=["columns", "blocks"])
@@ -188,3 +188,53 @@ def test_weighted_classes_take_the_validated_way(rows):
     model = one_by_one(StreamPipeline(estimator, warmup_rows=50), X[:80], y[:80])
     assert model._row_path() is None
     assert model.estimator_.t_ == 80
+
+
+@pytest.mark.parametrize("quantile", [None, [0.2, 0.8]], ids=["targets", "quantiles"])
+@pytest.mark.parametrize("n_targets", [1, 2])
+def test_a_regressor_is_the_same_as_with_batches_of_one(rows, quantile, n_targets):
+    X, y = rows[0], np.sin(rows[0][:, :n_targets]) * 100
+    if quantile is not None and n_targets > 1:
+        return
+    y = y[:, 0] if n_targets == 1 else y
+    loss = {} if quantile is None else {"loss": "pinball", "quantile": quantile, "non_crossing": True}
+    estimator = BSGDRegressor(budget=20, gamma=0.1, random_state=0, **loss)
+    fast, slow = (StreamPipeline(estimator, warmup_rows=50) for _ in range(2))
+    one_by_one(fast, X, y)
+    for i in range(len(y)):
+        slow.partial_fit(X[i : i + 1], y[i : i + 1])
+    assert isinstance(fast._row_path(), TargetPath)
+    np.testing.assert_array_equal(fast.estimator_.support_vectors_, slow.estimator_.support_vectors_)
+    np.testing.assert_array_equal(fast.estimator_.dual_coef_, slow.estimator_.dual_coef_)
+    found = np.array([fast.predict_one_row(x) for x in X[:20]])
+    np.testing.assert_allclose(found, slow.predict(X[:20]), rtol=1e-6)
+
+
+def test_bad_targets_of_one_row_are_refused(rows):
+    X, y = rows[0], rows[0][:, 0]
+    model = StreamPipeline(BSGDRegressor(budget=20, gamma=0.1), warmup_rows=50).partial_fit(X, y)
+    for wrong in (np.nan, "much", None, [1.0, 2.0]):
+        with pytest.raises(ValueError, match=r"NaN|float|None|bad input shape|1d array|outputs"):
+            model.learn_one_row(X[0], wrong)
+    assert model.estimator_.t_ == len(y)
+
+
+def test_a_detector_is_the_same_as_with_batches_of_one(rows):
+    """Over several looks at the latest scores; batches in between are noticed."""
+    X = np.tile(rows[0], (3, 1)) + np.random.default_rng(1).normal(size=(1200, rows[0].shape[1]))
+    estimator = BSGDOneClassSVM(budget=20, alarm_rate=0.05, window=500)
+    fast, slow = (StreamPipeline(estimator, warmup_rows=50) for _ in range(2))
+    for x in X[:600]:
+        fast.learn_one_row(x)
+    fast.partial_fit(X[600:900])
+    for x in X[900:]:
+        fast.learn_one_row(x)
+    for i in range(len(X)):
+        slow.partial_fit(X[i : i + 1])
+    assert isinstance(fast._row_path(), NoveltyPath)
+    assert fast.estimator_.t_ == slow.estimator_.t_ == len(X)
+    assert fast.offset_ == pytest.approx(slow.offset_)
+    np.testing.assert_allclose(fast.score_samples(X), slow.score_samples(X), rtol=1e-6)
+    assert [fast.predict_one_row(x) for x in X[:50]] == slow.predict(X[:50]).tolist()
+    with pytest.raises(ValueError, match="NaN"):
+        fast.learn_one_row(np.full(X.shape[1], np.nan))

@@ -31,7 +31,17 @@ from frugalsvm.core.one_class import EVERY_ROW, OneClass
 from frugalsvm.core.records import as_numbers, float_record, integer_record
 from frugalsvm.core.score_reservoir import p_values_among
 
-__all__ = ["ScoreWindow", "learn_watching", "new_window", "offset_of", "p_values_of", "refill", "threshold_of"]
+__all__ = [
+    "ScoreWindow",
+    "factor_of",
+    "learn_watching",
+    "new_window",
+    "note_scores",
+    "offset_of",
+    "p_values_of",
+    "refill",
+    "threshold_of",
+]
 
 INTERVAL = 256  # rows between two looks at the window
 PATIENCE = 25.0  # alarms
@@ -68,15 +78,27 @@ def learn_watching(parts, expansion, window, X, weights, nu, rate):
         stop = min(n_rows, start + INTERVAL - n_seen % INTERVAL)
         scores = np.zeros((stop - start, 1))
         parts = parts._replace(loss=OneClass(threshold_of(window)))
-        own = None if weights is None else weights[start:stop]
-        if not window.counts[0]["n_looks"]:
-            own = np.full(stop - start, float(nu)) if own is None else nu * own
+        own, factor = None if weights is None else weights[start:stop], factor_of(window, nu)
+        if factor != 1.0:
+            own = np.full(stop - start, factor) if own is None else factor * own
         parts, expansion = learn(parts, expansion, X[start:stop], scores, own)
-        _take(window, scores[:, 0], rate)
-        if int(window.counts[0]["n_scores"]) % INTERVAL == 0:
-            _look(window, nu, rate)
+        note_scores(window, scores[:, 0], nu, rate)
         start = stop
     return parts, expansion
+
+
+def factor_of(window, nu) -> float:
+    """What weights are multiplied by: nu until the first look."""
+    return 1.0 if window.counts[0]["n_looks"] else float(nu)
+
+
+def note_scores(window, scores, nu, rate) -> bool:
+    """Take in scores of rows before they were learned, up to the next look; whether it was time for that."""
+    _take(window, scores, rate)
+    is_due = int(window.counts[0]["n_scores"]) % INTERVAL == 0
+    if is_due:
+        _look(window, nu, rate)
+    return is_due
 
 
 def refill(window, scores, nu, rate):

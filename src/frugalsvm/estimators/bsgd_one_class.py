@@ -5,7 +5,16 @@ from sklearn.base import OutlierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.budgeted.one_class import learn_watching, new_window, offset_of, p_values_of, refill, threshold_of
+from frugalsvm.budgeted.one_class import (
+    factor_of,
+    learn_watching,
+    new_window,
+    note_scores,
+    offset_of,
+    p_values_of,
+    refill,
+    threshold_of,
+)
 from frugalsvm.core.one_class import OneClass
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
 from frugalsvm.estimators._progress import begin_callbacks, check_verbose, end_callbacks, following, with_callbacks
@@ -271,6 +280,17 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
         with self._products_with(len(self._expansion.rows)):
             parts = self._parts()
             _, self._expansion = learn_watching(parts, self._expansion, self._window, X, weights, self.nu, self._rate)
+
+    # --- single rows, for pipelines: see `frugalsvm.pipelines.one_row` --------------------------------------
+
+    @property
+    def row_weight(self) -> float:
+        """The weight that the next row is learned with."""
+        return factor_of(self._window, self.nu)
+
+    def note_score(self, scores) -> bool:
+        """Take in the score (1,) of a row before it was learned; whether thresholds were taken anew."""
+        return note_scores(self._window, scores, self.nu, self._rate)
 
     # --- what was learned ---------------------------------------------------------------------------------
 

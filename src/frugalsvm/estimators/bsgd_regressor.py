@@ -392,6 +392,21 @@ default="epsilon_insensitive"
         n_outputs = targets.shape[1] if quantiles is None else len(quantiles)
         return TargetScale(np.full(n_outputs, float(center)), np.full(n_outputs, float(spread)))
 
+    # --- single rows, for pipelines: see `frugalsvm.pipelines.one_row` --------------------------------------
+
+    @property
+    def n_targets(self) -> int:
+        """Targets of a row: all quantiles are of one."""
+        return 1 if self.loss == PINBALL else self._expansion.n_outputs
+
+    def in_model_units(self, targets):
+        """Targets (n, n_targets) as they are learned, (n, n_outputs)."""
+        return self._targets.standardized(targets)
+
+    def predictions_of(self, values):
+        """Predictions for the values (n, n_outputs) of the model."""
+        return self._predictions(values)
+
     # --- what was learned ---------------------------------------------------------------------------------
 
     def _coefficients(self):

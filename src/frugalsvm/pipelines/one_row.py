@@ -24,6 +24,8 @@ from frugalsvm.core.origin import far_limit
 from frugalsvm.core.sources import new_source, rows_at_a_time
 from frugalsvm.core.workspace import new_workspace
 from frugalsvm.estimators._writable import prepare_to_learn
+from frugalsvm.estimators.bsgd_one_class import BSGDOneClassSVM
+from frugalsvm.estimators.bsgd_regressor import BSGDRegressor
 from frugalsvm.estimators.learner import BudgetedClassifier
 from frugalsvm.persist.savable import FOR_PREDICTION
 from frugalsvm.pipelines.clipping import KNEE, softened
@@ -67,22 +69,20 @@ class _Scoring(NamedTuple):
 
 def row_path_for(estimator, scaler):
     """The fast way for an estimator that has learned, behind a scaler or None; None if there is no such way."""
-    if (
-        not isinstance(estimator, BudgetedClassifier)
-        or hasattr(estimator, FOR_PREDICTION)
-        or estimator.class_weight is not None
-        or len(estimator.classes_) < 2
-    ):
+    kind = next((path for base, path in _PATHS.items() if isinstance(estimator, base)), None)
+    if kind is None or hasattr(estimator, FOR_PREDICTION):
+        return None
+    if kind is RowPath and (estimator.class_weight is not None or len(estimator.classes_) < 2):
         return None
     if estimator.origin_ is not None and estimator.origin_.n_far > 0:  # it may move: that takes all checks
         return None
     estimator.check_parameters()
     prepare_to_learn(estimator)
-    return RowPath(estimator, scaler)
+    return kind(estimator, scaler)
 
 
 class RowPath:
-    """Learns and scores single rows for one estimator, in place."""
+    """Learns and scores single rows for one estimator, in place: a classifier, unless a subclass says otherwise."""
 
     _center: Any  # as the scaler has them, if there is one
     _scale: Any
@@ -92,8 +92,10 @@ class RowPath:
     _bounds: Any
 
     def __init__(self, estimator, scaler):
-        self._estimator, self._scaler, self._classes = estimator, scaler, estimator.classes_
-        self._indices = {label: index for index, label in enumerate(self._classes.tolist())}
+        self._estimator, self._scaler = estimator, scaler
+        self._classes: Any = getattr(estimator, "classes_", None)  # None unless it is a classifier
+        self._indices = {} if self._classes is None else {c: k for k, c in enumerate(self._classes.tolist())}
+        self._index, self._weights = 0, NO_WEIGHTS
         names = set(estimator.get_params(deep=False)) - {"metric"}  # an array cannot be compared in a tuple
         self._settings_of = attrgetter(*sorted(names))
         self._settings = self._settings_of(estimator)
@@ -105,7 +107,7 @@ class RowPath:
         self._raw, self._distance = np.zeros(self._shape, dtype), np.zeros(self._shape)
         self._size, self._is_beyond = np.zeros(self._shape), np.zeros(self._shape, bool)
         self._read_scaler()
-        self._matrix, self._label = np.zeros((1, shape[1]), dtype), np.zeros(1, np.int64)
+        self._matrix, self._label = np.zeros((1, shape[1]), dtype), self._new_label(learners[0].expansion.n_outputs)
         self._row = self._matrix[0]
         self._read_metric()
         self._origin_at = estimator.origin_
@@ -115,17 +117,21 @@ class RowPath:
             self._limit = min(self._limit, far_limit(estimator.kernel_, dtype))
         self._learners = [self._to_learn(learner) for learner in learners]
         self._n_seen = self._counts[0]["n_seen"]
-        self._experts = estimator.experts
+        self._experts: Any = getattr(estimator, "experts", None)
         self._vote: tuple[Any, _Question] | None = None
         self._scoring: _Scoring | None = None
         self._scored_at = -1
         size = shape[0] * shape[1]
         self._threads = (lambda: _NOTHING) if size <= ONE_THREAD else (lambda: blas_threads(estimator.n_jobs, size))
 
+    def _new_label(self, n_outputs):
+        """Where compiled code reads what is to be learned of a row."""
+        return np.zeros(1, np.int64)
+
     def _to_learn(self, learner):
         parts, expansion = learner
         source, block_rows, work = _arrays_for(parts.kernel, self._matrix, expansion)
-        code = machine_code_for(run, parts, source, self._label, NO_WEIGHTS, 1, block_rows, expansion, work)
+        code = machine_code_for(run, parts, source, self._label, self._weights, 1, block_rows, expansion, work)
         return _Prepared(code, parts, source, block_rows, expansion, work)
 
     @property
@@ -138,7 +144,7 @@ class RowPath:
             estimator is self._estimator
             and scaler is self._scaler
             and (scaler is None or scaler.scale_ is self._scale)
-            and estimator.classes_ is self._classes
+            and getattr(estimator, "classes_", None) is self._classes
             and estimator.origin_ is self._origin_at
             and estimator.metric_part_ is self._metric
             and getattr(estimator, "metric", None) is self._given_metric
@@ -237,19 +243,34 @@ class RowPath:
 
     def learn(self, x, y) -> bool:
         """Learn a row; False if it was not, and must be learned with all checks."""
-        index = self.index_of(y)
-        if index is None or not self._load(x):
+        if not self._takes(y) or not self._load(x):
             return False
         self._renew_columns()
-        several = len(self._learners) > 1
         with self._threads():
             for k, learner in enumerate(self._learners):
-                self._label[0] = index == k if several else index
+                self._write_label(k)
                 code, parts, source, block_rows, expansion, work = learner
-                if code(parts, source, self._label, NO_WEIGHTS, 0, block_rows, expansion, work) == 0:
+                if code(parts, source, self._label, self._weights, 0, block_rows, expansion, work) == 0:
                     self._learn_and_grow(k)
         self._n_seen = self._counts[0]["n_seen"]
+        self._after_learning()
         return True
+
+    def _takes(self, y) -> bool:
+        """Whether a label is a good one; it is kept for `_write_label`."""
+        index = self.index_of(y)
+        self._index = -1 if index is None else index
+        return index is not None
+
+    def _write_label(self, k):
+        self._label[0] = self._index == k if len(self._learners) > 1 else self._index
+
+    def _after_learning(self):
+        """What there is to do once a row is learned."""
+
+    def predicted(self, scores):
+        """The prediction for the scores of a row."""
+        return self._classes[int(scores[0] >= 0.0) if len(scores) == 1 else int(scores.argmax())]
 
     def _renew_columns(self):
         """Batches may have been learned in between."""
@@ -261,7 +282,8 @@ class RowPath:
     def _learn_and_grow(self, k):
         """Without a budget, a full store is exchanged for a larger one."""
         prepared = self._learners[k]
-        learner = Learner(prepared.parts, prepared.expansion).learn(self._matrix, self._label, None, FIRST)
+        weights = self._weights if self._weights.size else None
+        learner = Learner(prepared.parts, prepared.expansion).learn(self._matrix, self._label, weights, FIRST)
         self._estimator.set_learner(k, learner)
         self._learners[k] = self._to_learn(learner)
         self._scoring = self._vote = None  # they have the rows of the smaller store
@@ -307,11 +329,70 @@ class RowPath:
             vectors = refreshed(prepared.scoring.vectors, int(expansion.counts[0]["n_slots"]))
             return prepared._replace(scoring=prepared.scoring._replace(vectors=vectors))
         expansion = estimator.scoring_expansion()
-        scoring = new_scoring(estimator.kernel_, new_vectors(expansion, 1), self._matrix, any_size=True)
+        vectors = new_vectors(expansion, 1, bias=estimator.intercept_)
+        scoring = new_scoring(estimator.kernel_, vectors, self._matrix, any_size=True)
         scoring.next_row[0] = scoring.n_scored[0] = 1  # so that there is nothing to do
         return _Scoring(machine_code_for(score_some, scoring, 0, 1), scoring, expansion)
 
 
+class TargetPath(RowPath):
+    """The same for a regressor."""
+
+    def _new_label(self, n_outputs):
+        return np.zeros((1, n_outputs))
+
+    def _takes(self, y) -> bool:
+        try:
+            targets = np.asarray(y, np.float64)
+        except (TypeError, ValueError):
+            return False
+        if targets.ndim > 1 or targets.size != self._estimator.n_targets or not np.isfinite(targets).all():
+            return False
+        self._label[:] = self._estimator.in_model_units(targets.reshape(1, -1))
+        return True
+
+    def _write_label(self, k):
+        """It is there: there is one learner for all targets."""
+
+    def predicted(self, scores):
+        return self._estimator.predictions_of(scores[None].copy())[0]
+
+
+class NoveltyPath(RowPath):
+    """The same for a one-class machine: rows are learned by their scores, whose latest ones are looked at at times."""
+
+    def __init__(self, estimator, scaler):
+        super().__init__(estimator, scaler)
+        self._weights = np.ones(1)
+        self._learners = [self._to_learn(learner) for learner in estimator.learners]
+
+    def _new_label(self, n_outputs):
+        return np.zeros((1, n_outputs))  # compiled code leaves the score there
+
+    def _takes(self, y) -> bool:
+        self._weights[0] = self._estimator.row_weight
+        return True
+
+    def _write_label(self, k):
+        """There is none."""
+
+    def _renew_columns(self):
+        if self._counts[0]["n_seen"] != self._n_seen:
+            self._take_threshold()
+        super()._renew_columns()
+
+    def _take_threshold(self):
+        self._learners[0] = self._learners[0]._replace(parts=self._estimator.learners[0].parts)
+
+    def _after_learning(self):
+        if self._estimator.note_score(self._label[0]):
+            self._take_threshold()
+
+    def predicted(self, scores):
+        return 1 if scores[0] - self._estimator.offset_ >= 0.0 else -1
+
+
+_PATHS = {BudgetedClassifier: RowPath, BSGDRegressor: TargetPath, BSGDOneClassSVM: NoveltyPath}
 _NOTHING: Any = nullcontext()
 
 

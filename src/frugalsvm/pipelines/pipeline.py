@@ -197,17 +197,18 @@ class StreamPipeline(LearningPipeline):
         self._tell_left(left)
         return self
 
-    def learn_one_row(self, x, y):
-        """Learn one row: the same as `partial_fit`, some fifty times as fast for budgeted classifiers.
+    def learn_one_row(self, x, y=None):
+        """Learn one row: the same as `partial_fit`, some fifty times as fast for budgeted estimators.
 
-        `BSGDClassifier`, `BudgetedPerceptron` and `BPAClassifier` take about 15 microseconds for a row, where a call of
-        `partial_fit` takes about a millisecond for its checks. Others learn a batch of one row.
+        `BSGDClassifier`, `BudgetedPerceptron` and `BPAClassifier` take about 15 microseconds for a row, `BSGDRegressor`
+        and `BSGDOneClassSVM` up to twice that, where a call of `partial_fit` takes about a millisecond for its checks.
+        Others learn a batch of one row.
 
         Parameters
         ----------
         x : array-like of shape (n_features,)
             Or, with an encoder, a pair of such numbers (or None) and a dict of text by name.
-        y : label
+        y : label, number or array-like of numbers, default=None
 
         Returns
         -------
@@ -346,7 +347,7 @@ class StreamPipeline(LearningPipeline):
             if answering is not self and answering is not None:
                 return answering.predict_one_row(x)
             return self.predict(self._batch_of(x))[0]
-        return self.estimator_.classes_[int(scores[0] >= 0.0) if len(scores) == 1 else int(scores.argmax())]
+        return self._row_path().predicted(scores)
 
     @available_if(_has_probabilities)
     def predict_proba_one_row(self, x):
