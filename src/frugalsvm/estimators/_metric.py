@@ -15,7 +15,7 @@ from frugalsvm.core.moments import moments_of
 from frugalsvm.estimators._tensors import tensor_in_metric
 from frugalsvm.estimators._warn import warn_caller
 from frugalsvm.exceptions import ParameterError
-from frugalsvm.metric_learning.judges import FINAL
+from frugalsvm.metric_learning.judges import final_on
 from frugalsvm.metric_learning.machine import Rows, standardized
 from frugalsvm.metric_learning.race import race
 
@@ -157,7 +157,8 @@ def _narrowing(estimator, n_rows) -> float:
     """
     if getattr(estimator, "feature_map", None) != "nystroem":
         return 1.0
-    return float(np.sqrt(min(estimator.n_components, n_rows) / min(FINAL.n_landmarks, n_rows)))
+    n_judged = final_on(arrays_on(getattr(estimator, "device", "cpu"))).n_landmarks
+    return float(np.sqrt(min(estimator.n_components, n_rows) / min(n_judged, n_rows)))
 
 
 def _as_usual(A, kernel, X, center, scales, narrowing) -> Metric:

@@ -23,7 +23,7 @@ from frugalsvm.metric_learning.entrants import (
     next_matrix,
     polished,
 )
-from frugalsvm.metric_learning.judges import FINAL, HEAT, Judgment, is_better, judge
+from frugalsvm.metric_learning.judges import HEAT, Judgment, final_on, is_better, judge
 from frugalsvm.metric_learning.machine import Rows
 
 __all__ = ["KINDS", "Outcome", "kinds_of", "number_of_judges", "race"]
@@ -92,7 +92,7 @@ def race(
     # Products are small: more threads take longer to be woken than to multiply.
     with blas_threads(min(n_threads, _MOST_THREADS)):
         finalists = _finalists(court, before, kinds, schedule, rng)
-        final = {kind: court.judge(finalists[kind], FINAL) for kind in kinds}
+        final = {kind: court.judge(finalists[kind], final_on(arrays)) for kind in kinds}
     best = kinds[0]
     for kind in kinds[1:]:
         if is_better(final[kind], final[best]):
