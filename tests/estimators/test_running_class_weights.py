@@ -72,6 +72,6 @@ def test_a_failure_leaves_the_counts_as_they_were():
     X, y = rare(200)
     model = bsgd().partial_fit(X, y)
     before = model._class_counts
-    with pytest.raises(ValueError, match="sample_weight|negative|Negative"):
+    with pytest.raises(ValueError, match=r"[Nn]egative"):
         model.partial_fit(X, y, sample_weight=-np.ones(len(y)))
     assert model._class_counts is before

@@ -5,7 +5,14 @@ import pandas as pd
 import pytest
 
 from frugalsvm import ASSETClassifier, ASSETRegressor, BSGDClassifier, LASVMClassifier
-from frugalsvm.explain import partial_dependence, permutation_importance, prototypes, shapley_values, side_by_side
+from frugalsvm.explain import (
+    partial_dependence,
+    permutation_importance,
+    prototypes,
+    shapley_values,
+    side_by_side,
+    vector_importances,
+)
 from frugalsvm.export import plain_model
 from frugalsvm.pipelines import ColumnEncoder, StreamPipeline
 from frugalsvm.streams import Batch
@@ -137,3 +144,13 @@ def test_prototypes_of_features_without_a_factor_are_unknown_there():
     model = BSGDClassifier(budget=20, gamma=0.2, metric=[1.0, 1.0, 0.0, 1.0], random_state=0).fit(X, Y)
     values = prototypes(model, X[:1])[0]["for"][0].values
     assert np.isnan(values).tolist() == [False, False, True, False]
+
+
+def test_vectors_alone_tell_what_matters(model, pipeline):
+    found = vector_importances(model)
+    assert max(found, key=found.get) == "Feature 2"
+    assert sum(found.values()) == pytest.approx(1.0)
+    vectors = model.landmarks_
+    expected = shapley_values(model, vectors, vectors[np.unique(np.linspace(0, 39, 30).astype(int))]).importances
+    np.testing.assert_allclose(list(found.values()), expected / expected.sum(), rtol=1e-3)
+    assert min(vector_importances(pipeline), key=vector_importances(pipeline).get) == "Feature 1"  # size

@@ -2,9 +2,11 @@
 
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from frugalsvm.cli.errors import reported
+import typer
+
+from frugalsvm.cli.errors import check_folder, reported
 from frugalsvm.cli.flags import Json, ModelFile
 
 __all__ = ["inspect"]
@@ -23,13 +25,22 @@ _FACTS = (
 )
 
 
-def inspect(model: ModelFile, as_json: Json = False) -> None:
+def inspect(
+    model: ModelFile,
+    html: Annotated[Path | None, typer.Option(help="Write a model card to this file, for a browser.")] = None,
+    as_json: Json = False,
+) -> None:
     """Tell what is in a model file."""
     from frugalsvm.cli.console import print_json
     from frugalsvm.cli.model_page import print_model
 
     with reported(of_model=model):
         contents = _contents_of(model)
+        if html is not None:
+            from frugalsvm.cli.model_card import write_model_card
+
+            check_folder(html)
+            write_model_card(contents, model, html)
     if as_json:
         print_json(contents)
         return

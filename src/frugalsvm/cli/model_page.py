@@ -5,7 +5,7 @@ from typing import Any
 from frugalsvm.cli.catalogue import NOVELTIES, NUMBERS, WITHOUT_GAMMA
 from frugalsvm.cli.page import Page, counted, listed, percent, size_of
 
-__all__ = ["print_model"]
+__all__ = ["data_facts", "file_facts", "kind_of", "model_facts", "print_model"]
 
 # What is worth a line, under the names that `--json` has; sentences explain what a name does not.
 _FIGURES = {
@@ -31,19 +31,20 @@ def print_model(contents: dict[str, Any], title: str) -> None:
     """Print what a model file holds, for people."""
     page = Page()
     page.heading(title)
-    page.sentence(f"{_kind(contents)} ({contents['estimator']}).")
+    page.sentence(f"{kind_of(contents)} ({contents['estimator']}).")
     page.heading("Data")
-    page.facts(_data(contents))
+    page.facts(data_facts(contents))
     page.heading("Model")
-    page.facts(_model(contents))
+    page.facts(model_facts(contents))
     if "metric" in contents:
         _metric(page, contents["metric"])
     _choice(page, contents["training"])
     page.heading("File")
-    page.facts(_file(contents))
+    page.facts(file_facts(contents))
 
 
-def _kind(contents: dict[str, Any]) -> str:
+def kind_of(contents: dict[str, Any]) -> str:
+    """What a model does, in a sentence without its end."""
     features = counted(contents.get("n_features_in", 0), "column of numbers", "columns of numbers")
     if contents.get("text columns"):
         features += f" and {len(contents['text columns'])} of text"
@@ -54,7 +55,8 @@ def _kind(contents: dict[str, Any]) -> str:
     return f"A model that tells {counted(len(contents['classes']), 'class', 'classes')} apart by {features}"
 
 
-def _data(contents: dict[str, Any]) -> list[tuple[str, str]]:
+def data_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
+    """What it has learned from."""
     facts, training = [], contents["training"]
     if "classes" in contents:
         facts.append(("classes", listed(contents["classes"])))
@@ -75,7 +77,8 @@ def _data(contents: dict[str, Any]) -> list[tuple[str, str]]:
     return facts
 
 
-def _model(contents: dict[str, Any]) -> list[tuple[str, str]]:
+def model_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
+    """Its parameters, sizes and certificates."""
     parameters, chosen = contents["parameters"], contents["training"].get("chosen", {})
     kernel = str(parameters.get("kernel", "rbf"))
     gamma = parameters.get("gamma")
@@ -123,6 +126,7 @@ def _choice(page: Page, training: dict[str, Any]) -> None:
         page.sentence("  A round has its own rows and sizes: compare figures of the same round.")
 
 
-def _file(contents: dict[str, Any]) -> list[tuple[str, str]]:
+def file_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
+    """The file itself."""
     versions = ", ".join(f"{name} {version}" for name, version in contents["versions"].items())
     return [("size", size_of(contents["file bytes"])), ("written by", versions), ("sha256", contents["sha256"])]

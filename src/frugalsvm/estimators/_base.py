@@ -48,7 +48,6 @@ class StreamClassifier(CalibratedClassifier, KernelEstimator):
     classes_: np.ndarray
     _widest = 2.0**-2  # nearly linear kernels would need huge coefficients, which hinge losses do not reach in one pass
     _balances_streams = False  # whether class_weight="balanced" is for `partial_fit`, too
-    _kept_of_counts = 1.0  # of the counts of classes, after another example
     _class_counts: np.ndarray
     _first_dtype: type | None = None  # the type of the rows; None is that of the first ones
 
@@ -159,6 +158,11 @@ class StreamClassifier(CalibratedClassifier, KernelEstimator):
         X = self._follow(X)
         if len(known) > 1:  # until then there is nothing to tell apart
             self._learn_batch(X, labels, weights, judged, first=first)  # new classes have no decision values yet
+
+    @property
+    def _kept_of_counts(self) -> float:
+        """What is left of the counts of classes after another example."""
+        return 1.0
 
     def _stream_weights(self, sample_weight, X, classes, labels, *, first):
         """Weights of a batch, or None where all are 1; classes are balanced by the examples so far."""

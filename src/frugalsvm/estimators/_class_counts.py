@@ -6,7 +6,6 @@ the estimator forgets, old examples count less. A class that has not come for lo
 """
 
 import numpy as np
-from scipy.signal import lfilter
 
 __all__ = ["balanced_weights", "counts_for"]
 
@@ -23,6 +22,8 @@ def counts_for(counts: np.ndarray | None, old_classes, new_classes) -> np.ndarra
 
 def balanced_weights(counts: np.ndarray, labels: np.ndarray, kept: float) -> tuple[np.ndarray, np.ndarray]:
     """Weights of examples in their order, and the counts after them; ``kept`` of a count is left after an example."""
+    from scipy.signal import lfilter  # takes a while
+
     if not len(labels):
         return np.ones(0), counts
     is_class = (labels[:, None] == np.arange(len(counts))).astype(np.float64)

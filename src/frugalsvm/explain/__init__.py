@@ -8,7 +8,7 @@ from frugalsvm.explain.curves import Dependence, partial_dependence
 from frugalsvm.explain.explanation import Explanation
 from frugalsvm.explain.importances import permutation_importance, side_by_side
 from frugalsvm.explain.prototypes import Prototype, prototypes
-from frugalsvm.explain.shapley import shapley_values
+from frugalsvm.explain.shapley import shapley_values, vector_importances
 
 __all__ = [
     "Dependence",
@@ -19,4 +19,5 @@ __all__ = [
     "prototypes",
     "shapley_values",
     "side_by_side",
+    "vector_importances",
 ]

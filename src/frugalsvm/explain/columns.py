@@ -40,7 +40,7 @@ class Columns(Protocol):
         """What the columns hold, shape (n_rows, n_columns)."""
 
     def names(self, X: Any) -> list[str]:
-        """Names of the columns."""
+        """Names of the columns; without rows (None), as far as the estimator knows them."""
 
     def members(self) -> list[NDArray]:
         """For each column the features that are made of it."""
@@ -146,7 +146,7 @@ class PipelineColumns:
         return np.column_stack([numbers.astype(object), *(text[name] for name in self._text)])
 
     def names(self, X: Any) -> list[str]:
-        numbers = split_input(X, encodes=self._pipeline.encoder_ is not None)[0]
+        numbers = None if X is None else split_input(X, encodes=self._pipeline.encoder_ is not None)[0]
         known = getattr(self._pipeline, "feature_names_in_", None)
         if known is None and is_frame(X) and self._text:
             known = [str(name) for name in X.columns if name not in self._text]
@@ -219,7 +219,7 @@ class TableColumns(PipelineColumns):
         return super().along(self._machine.pipeline_input(X), place, values)
 
     def names(self, X: Any) -> list[str]:
-        if self._machine.layout_ is None:
+        if self._machine.layout_ is None or X is None:
             return super().names(X)
         return number_names(X, self._machine.layout_) + self._text
 

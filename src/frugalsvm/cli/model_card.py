@@ -1,0 +1,128 @@
+"""A model card: what a model was trained on and how, how good it is, what matters, and what it refuses.
+
+One page of HTML with its pictures inside, which loads nothing from elsewhere.
+"""
+
+from datetime import UTC, datetime
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from frugalsvm.cli.model_page import data_facts, file_facts, kind_of, model_facts
+from frugalsvm.cli.page import percent
+
+__all__ = ["write_model_card"]
+
+_SHOWN = 15  # columns
+Facts = list[tuple[str, str]]
+
+
+def write_model_card(contents: dict[str, Any], model_file: Path, output: Path) -> None:
+    """Write the card of a model file, of which `inspect` knows the contents."""
+    from frugalsvm.explain.page import page
+    from frugalsvm.persist import load
+
+    model = load(model_file)
+    parts = [
+        f"<p>{escape(kind_of(contents))} ({escape(contents['estimator'])}).</p>",
+        _section("What it was trained on", _facts(data_facts(contents)) + _ranges(model, contents)),
+        _section("How", _facts(model_facts(contents)) + _choice(contents["training"])),
+        _section("How good it is", _quality(contents)),
+        _section("What matters", _importances(model, contents)),
+        _section("What it refuses", _refusals(model, contents)),
+        _section("File", _facts([("written", _date(model_file)), *file_facts(contents)])),
+    ]
+    output.write_text(page(f"Model card: {model_file.name}", parts), encoding="utf-8")
+
+
+def _section(title: str, body: str) -> str:
+    return f"<h2>{escape(title)}</h2>\n{body}"
+
+
+def _facts(facts: Facts) -> str:
+    lines = (f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts)
+    return f"<dl>{''.join(lines)}</dl>"
+
+
+def _date(path: Path) -> str:
+    """When the file was written; training keeps no times, so that a run that is resumed ends with the same file."""
+    return f"{datetime.fromtimestamp(path.stat().st_mtime, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _ranges(model: Any, contents: dict[str, Any]) -> str:
+    """Usual values of the columns of numbers, as the scaler has found them."""
+    scaler = getattr(model, "scaler_", None)
+    if scaler is None:
+        return ""
+    names, center = contents["features"], scaler.center_ if scaler.centres_ else 0.0 * scaler.scale_
+    rows = "".join(
+        f'<tr><td>{escape(names[k])}</td><td class="number">{low:.4g}</td><td class="number">{high:.4g}</td></tr>'
+        for k, (low, high) in enumerate(zip(center - scaler.scale_, center + scaler.scale_, strict=True))
+        if k < _SHOWN
+    )
+    more = len(scaler.scale_) - _SHOWN
+    rest = f'<p class="quiet">{more:,} more columns are not shown.</p>' if more > 0 else ""
+    heads = "<tr><th>column</th><th>usually from</th><th>to</th></tr>"
+    return f"<h3>Usual values</h3><table>{heads}{rows}</table>{rest}"
+
+
+def _choice(training: dict[str, Any]) -> str:
+    return "".join(f"<p>{escape(str(sentence))}</p>" for sentence in training.get("told") or ())
+
+
+def _quality(contents: dict[str, Any]) -> str:
+    training = contents["training"]
+    measured: Facts = []
+    if training.get("accuracy_before_learning") is not None:
+        share = percent(training["accuracy_before_learning"])
+        measured.append(("accuracy", f"{share} of the rows were predicted right before they were learned"))
+    if training.get("rmse_before_learning") is not None:
+        measured.append(("error", f"{training['rmse_before_learning']:.4g} in the root mean square, before learning"))
+    if not measured:
+        return "<p>The file has no measure of it. <code>frugalsvm evaluate</code> measures it on rows with labels.</p>"
+    return _facts(measured)
+
+
+def _importances(model: Any, contents: dict[str, Any]) -> str:
+    """Bars of the shares of columns, or why there are none."""
+    import numpy as np
+
+    from frugalsvm.explain import vector_importances
+    from frugalsvm.explain.page import bars_table
+
+    parts = []
+    try:
+        shares = vector_importances(model)
+    except (ValueError, TypeError) as error:
+        parts.append(f"<p>{escape(str(error))}</p>")
+    else:
+        names = _named(list(shares), contents["features"])
+        parts.append(
+            "<p>Mean absolute Shapley values at the vectors of the model, relative to each other. "
+            "<code>frugalsvm explain</code> has those of rows.</p>"
+            + bars_table(np.array(list(shares.values())), names, _SHOWN, percent)
+        )
+    if "metric" in contents:
+        of_metric = contents["metric"]["most important"]
+        sizes = np.array(list(of_metric.values()))
+        parts.append("<h3>Shares in the learned metric</h3>" + bars_table(sizes, list(of_metric), _SHOWN, percent))
+    return "".join(parts)
+
+
+def _named(names: list[str], known: list[str]) -> list[str]:
+    """Names of columns, where the model has numbers and the file knows better."""
+    return [known[k] if name == f"Feature {k + 1}" and k < len(known) else name for k, name in enumerate(names)]
+
+
+def _refusals(model: Any, contents: dict[str, Any]) -> str:
+    refused = [f"Rows with another number of columns than {contents.get('n_features_in', 0)} of numbers."]
+    if getattr(model, "impute", None) is None:
+        refused.append("Rows with missing numbers, and numbers that are not finite.")
+    else:
+        refused.append("Numbers that are not finite; missing ones are filled.")
+    if contents.get("text columns"):
+        names = ", ".join(contents["text columns"])
+        refused.append(f"Rows without the columns of text {names}. A category that it does not know counts as none.")
+    if "classes" in contents:
+        refused.append("It knows the classes above only: every row gets one of them, however unusual it is.")
+    return f"<ul>{''.join(f'<li>{escape(sentence)}</li>' for sentence in refused)}</ul>"
