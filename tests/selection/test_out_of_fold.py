@@ -5,6 +5,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
+from frugalsvm._threads import Threads
 from frugalsvm.arrays.namespace import HOST, arrays_on
 from frugalsvm.core.kernels import RBF
 from frugalsvm.lowrank.continuation import solve
@@ -102,3 +103,16 @@ def test_sparse_rows_are_scored_like_dense_ones():
         for each in (given, given._replace(X=csr_matrix(given.X)))
     )
     np.testing.assert_allclose(dense, sparse, atol=1e-3)
+
+
+@pytest.mark.parametrize("scores", [ridge_scores, cross_validated])
+def test_threads_change_nothing(scores, monkeypatch):
+    monkeypatch.setattr("frugalsvm.selection.ridge._PART_ROWS", 32)
+
+    def scored(threads):
+        problem, options = problem_on("compiled", examples())
+        if scores is ridge_scores:
+            return ridge_scores(problem, FOLDS, (1e-3, 1e-1), threads)
+        return cross_validated(problem, options, FOLDS, [1e-2, 1e-3], np.random.default_rng(0), threads)
+
+    np.testing.assert_array_equal(scored(Threads(1)), scored(Threads(3)))

@@ -80,5 +80,5 @@ class PathOfC:
             raise ValueError(f"cv={self.cv} folds need as many rows at least, but n_samples = {problem.n_rows}.")
         folds = np.arange(problem.n_rows) % self.cv
         targets, weights = (problem.arrays.host(each) for each in (problem.targets, problem.weights))
-        found = cross_validated(problem, training.options, folds, penalties, self._rng)
+        found = cross_validated(problem, training.options, folds, penalties, self._rng, self._threads())
         return _Comparison([(each, targets, weights) for each in found], [None] * len(penalties), {}, 0)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
 
-from frugalsvm._threads import blas_threads, thread_count
+from frugalsvm._threads import thread_count
 from frugalsvm.arrays.namespace import arrays_on, is_torch, on_host
 from frugalsvm.core.capabilities import check_kernel, offers
 from frugalsvm.core.kernels import KERNELS
@@ -25,7 +25,6 @@ LEARNED = {"diag": ("plain", "factors"), "full": ("plain", "matrix"), "auto": ("
 _A_METRIC = "'diag', 'full', 'auto', None, factors of the features, or a matrix with a column for each feature"
 _MOST_ROWS, _MOST_VALUES = 2**15, 2**25  # that a metric is learned from
 _LEAST_ROWS = 100
-_MOST_THREADS = 4
 _LARGEST = 10.0  # value of a feature, in its scale, that is learned from
 _STREAM = 22  # of random numbers: not those that landmarks are drawn with
 
@@ -93,9 +92,9 @@ def _winner(estimator, rows, scales, kinds, rng) -> np.ndarray:
     if arrays.is_torch:
         rows = Rows(*(arrays.asarray(each, "float64") for each in rows))
     classes = is_classifier(estimator)
-    # Products are small: more threads take longer to be woken than to multiply.
-    with blas_threads(min(thread_count(estimator.n_jobs), _MOST_THREADS)):
-        found = race(kernel(gamma=1.0), rows, rng, kinds=tuple(kinds), classes=classes, scales=1.0 / scales)
+    n_threads = thread_count(estimator.n_jobs)
+    options = {"kinds": tuple(kinds), "classes": classes, "scales": 1.0 / scales, "n_threads": n_threads}
+    found = race(kernel(gamma=1.0), rows, rng, **options)
     return np.asarray(on_host(found.point.A))
 
 

@@ -3,13 +3,15 @@
 A fold is left out by weights of zero: nothing is computed again, and the same C means the same penalty. Each penalty
 starts from the solution of the one before, in the same fold. It does not start from the solution of another fold, which
 has seen the rows that are left out here: steps end when the next would gain little, and a trace of them would stay. On
-a device, all folds and penalties are solved side by side.
+a device, all folds and penalties are solved side by side; on the CPU, folds are, on threads.
 """
 
 from typing import Any
 
 import numpy as np
 
+from frugalsvm._threads import ONE_THREAD, Threads
+from frugalsvm.arrays.namespace import HOST
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Problem, Sample
 from frugalsvm.lowrank.side_by_side import fits_side_by_side, solve_side_by_side
@@ -19,7 +21,12 @@ __all__ = ["cross_validated"]
 
 
 def cross_validated(
-    problem: Problem, options: Options, folds: np.ndarray, penalties: Any, rng: np.random.Generator
+    problem: Problem,
+    options: Options,
+    folds: np.ndarray,
+    penalties: Any,
+    rng: np.random.Generator,
+    threads: Threads = ONE_THREAD,
 ) -> np.ndarray:
     """Scores ``(n_penalties, n_outputs, n_rows)`` of all rows, each from the machines that have not seen its fold.
 
@@ -34,17 +41,25 @@ def cross_validated(
     penalties : sequence of float
         Decreasing, for the number of all rows: ``1 / (C n_rows)``.
     rng : numpy.random.Generator
+    threads : Threads
+        For folds side by side, on the CPU.
     """
     arrays = problem.arrays
     out = np.full((len(penalties), problem.n_outputs, problem.n_rows), np.nan)
     left_out = [folds == fold for fold in np.unique(folds[folds >= 0])]
     if fits_side_by_side(problem, len(left_out) * len(penalties)):
         return _side_by_side(problem, options, left_out, penalties, out)
-    for is_out in left_out:
+
+    def solve_without(fold):
+        is_out, own_rng = fold
         part = problem._replace(weights=_weights_without(problem, is_out))
         training = Training(part, Sample(*part[:3]), None, part, options)
-        for k, solution in enumerate(solve_path(training, penalties, rng)):
+        for k, solution in enumerate(solve_path(training, penalties, own_rng)):
             out[k][:, is_out] = arrays.host(part.scores(solution.parameters))[:, is_out]
+
+    # Side by side: passes over so few rows gain little from threads.
+    threads = threads if arrays is HOST else ONE_THREAD
+    threads.run(solve_without, list(zip(left_out, rng.spawn(len(left_out)), strict=True)))
     return out
 
 

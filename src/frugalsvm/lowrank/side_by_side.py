@@ -20,7 +20,7 @@ _ROWS_EACH = 8  # rows for each feature that tell variances
 _MOST_NUMBERS = 2**30  # scores of all problems that are solved at a time
 _ARRAYS = 4  # as large as these that are there at once, in units of what a sample of the rows may take
 _LEAST_PROBLEMS = 2  # fewer are better off with a preconditioner of their own
-_FORCING, _CG_STEPS = 0.1, 30
+_MOST_STEPS, _CG_STEPS, _FORCING = 15, 15, 0.1  # where hardly any loss is left, the last digits would take many more
 _NO_LOSS = 1e-2  # of the loss of a model that has learned nothing
 _LINE_STEPS = 4
 _GOOD_SLOPE = 0.5  # of a step: share of the slope at its beginning
@@ -162,7 +162,7 @@ def _solved(batch, options):
     # Where hardly any loss is left, digits of it tell nothing.
     least = _NO_LOSS * objectives
     active = xp.ones_like(objectives)
-    for _ in range(options.max_iter):
+    for _ in range(min(options.max_iter, _MOST_STEPS)):
         first, second = batch.slopes(scores)
         gradients = (batch.sums(first) + batch.penalized(vectors)) * active[:, None]
         curvature = _Curvature(batch, second)

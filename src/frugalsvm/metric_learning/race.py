@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.namespace import arrays_of, on_host
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.exceptions import ParameterError
@@ -29,6 +30,7 @@ __all__ = ["KINDS", "Outcome", "kinds_of", "number_of_judges", "race"]
 
 KINDS = ("plain", "factors", "matrix")
 _JUDGE_SHARE, _MOST_JUDGES = 0.15, 4096
+_MOST_THREADS = 4
 _FEW_JUDGES, _LARGEST_SHARE = 1000, 0.25  # where rows are few
 
 
@@ -54,6 +56,7 @@ def race(
     scales: np.ndarray | None = None,
     classes: bool = False,
     schedule: Schedule = SCHEDULE,
+    n_threads: int = 1,
 ) -> Outcome:
     """Learn metrics of all kinds from the rows, in float64, and choose.
 
@@ -73,6 +76,8 @@ def race(
         Whether targets are 1 for the class of a row and -1 for others: wrong classes are counted. Otherwise errors are
         squared.
     schedule : Schedule
+    n_threads : int, default=1
+        For products on the CPU.
     """
     kinds = kinds_of(kernel) if kinds is None else kinds
     if not set(kinds) <= set(kinds_of(kernel)):
@@ -84,8 +89,10 @@ def race(
     n_judges = number_of_judges(len(order))
     judges, learned = rows[order[:n_judges]], rows[order[n_judges:]]
     court = _Court(kernel, learned, judges, classes)
-    finalists = _finalists(court, before, kinds, schedule, rng)
-    final = {kind: court.judge(finalists[kind], FINAL) for kind in kinds}
+    # Products are small: more threads take longer to be woken than to multiply.
+    with blas_threads(min(n_threads, _MOST_THREADS)):
+        finalists = _finalists(court, before, kinds, schedule, rng)
+        final = {kind: court.judge(finalists[kind], FINAL) for kind in kinds}
     best = kinds[0]
     for kind in kinds[1:]:
         if is_better(final[kind], final[best]):

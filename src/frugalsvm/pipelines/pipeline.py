@@ -201,8 +201,8 @@ class StreamPipeline(LearningPipeline):
         """Learn one row: the same as `partial_fit`, some fifty times as fast for budgeted estimators.
 
         `BSGDClassifier`, `BudgetedPerceptron` and `BPAClassifier` take about 15 microseconds for a row, `BSGDRegressor`
-        and `BSGDOneClassSVM` up to twice that, where a call of `partial_fit` takes about a millisecond for its checks. Others
-        learn a batch of one row.
+        and `BSGDOneClassSVM` up to twice that, where a call of `partial_fit` takes about a millisecond for its checks.
+        Others learn a batch of one row.
 
         Parameters
         ----------

@@ -115,8 +115,8 @@ class Heat(NamedTuple):
         start = time.perf_counter()
         task, n_rows = self.task, len(self.index)
         problem, _ = self.problem(candidate)
-        with blas_threads(task.machinery.threads.count):
-            scores = ridge_scores(problem, self.folds, ridges)
+        with blas_threads(None):
+            scores = ridge_scores(problem, self.folds, ridges, task.machinery.threads)
         judgments = [self.judged(each) for each in scores]
         best = int(np.argmin([_key(each, classes=task.classes) for each in judgments]))
         seconds = time.perf_counter() - start
@@ -189,7 +189,8 @@ def solved_entries(heat: Heat, candidate: Candidate, path: list[float]) -> list[
     problem, options = heat.problem(candidate)
     options = options._replace(unit=_unit(task, heat.index))
     with blas_threads(None), task.machinery.arrays.products():
-        found = cross_validated(problem, options, heat.folds, [1.0 / (C * n_rows) for C in path], task.rng)
+        penalties = [1.0 / (C * n_rows) for C in path]
+        found = cross_validated(problem, options, heat.folds, penalties, task.rng, task.machinery.threads)
     seconds = time.perf_counter() - start
     heat.clock.measure(SOLVED, path_work(heat, len(path)), seconds)
     entries = [

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.sparse import issparse
 
-from frugalsvm._threads import blas_threads
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.metric_learning.machine import Rows, standardized
@@ -34,10 +33,9 @@ def learned_view(task: Task, view: View, index: np.ndarray, kernel: str) -> View
         task.weights[index].astype(np.float64),
     )
     kinds = ("factors", "matrix") if is_of_products(part) and not issparse(values) else ("factors",)
-    arrays, threads = task.machinery.arrays, task.machinery.threads.count
-    with blas_threads(threads):
-        rows = Rows(*(arrays.asarray(each, "float64") for each in tuple(rows)))
-        found = race(part, rows, task.rng, kinds=kinds, classes=task.classes)
+    arrays, n_threads = task.machinery.arrays, task.machinery.threads.count
+    rows = Rows(*(arrays.asarray(each, "float64") for each in tuple(rows)))
+    found = race(part, rows, task.rng, kinds=kinds, classes=task.classes, n_threads=n_threads)
     A = np.asarray(found.point.A, np.float64)
     return view._replace(name=f"{METRIC} ({kernel})", metric=A, base=view.name)
 
