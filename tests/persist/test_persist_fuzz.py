@@ -34,6 +34,7 @@ from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller, StreamPipelin
 
 SEED = {"gamma": 0.3, "random_state": 0}
 BSGD = BSGDClassifier(budget=10, **SEED)
+ONE_CLASS = BSGDOneClassSVM(budget=10, window=20, **SEED)
 LEARNERS = {
     "bsgd": BSGD,
     "bsgd-averaged": BSGDClassifier(budget=10, average=True, **SEED),
@@ -56,7 +57,7 @@ LEARNERS = {
     "regressor": ASSETRegressor(n_components=16, **SEED),
     "regressor-quantiles": ASSETRegressor(loss="pinball", quantile=[0.1, 0.9], n_components=16, **SEED),
     "asset-one-class": ASSETOneClassSVM(n_components=16, **SEED),
-    "bsgd-one-class": BSGDOneClassSVM(budget=10, window=20, **SEED),
+    "bsgd-one-class": ONE_CLASS,
     "bsgd-regressor": BSGDRegressor(budget=10, **SEED),
     "bsgd-platt": BSGDClassifier(budget=10, calibrate="platt", **SEED),
     "lasvm-isotonic": LASVMClassifier(cache_size=0.05, calibrate="isotonic", **SEED),
@@ -73,6 +74,9 @@ LEARNERS = {
     "directions-lasvm": LASVMClassifier(cache_size=0.05, metric=np.array([[1.0, 0.0, 2.0]]), **SEED),
     "directions-asset": ASSETClassifier(n_components=16, metric=np.array([[1.0, 0.0, 2.0]]), **SEED),
     "pipeline-metric": StreamPipeline(BSGDClassifier(budget=10, metric=np.ones(3), **SEED), warmup_rows=50),
+    "pipeline-detector": StreamPipeline(ONE_CLASS, warmup_rows=50),
+    "pipeline-detector-held": StreamPipeline(ONE_CLASS),
+    "pipeline-targets-held": StreamPipeline(BSGDRegressor(budget=10, **SEED)),
     "pipeline-filled": StreamPipeline(BSGD, warmup_rows=50, impute="median"),
     "pipeline-indicated": StreamPipeline(BSGD, warmup_rows=50, impute=MissingValueFiller(indicator=True)),
     "auto": AutoSVC(kernel="rbf", n_components=8, metric=None, random_state=0),
@@ -124,6 +128,8 @@ def data_for(name, n_classes):
         X[::7, 1] = np.nan
     if name == "pipeline-text":
         return (lambda part: (X[part], {"color": np.array(["red", "green", "blue"], object)[y[part]]})), y
+    if name == "pipeline-targets-held":
+        return (lambda part: X[part]), X[:, :2]
     return (lambda part: X[part]), X[:, 0] if name.startswith("regressor") else y
 
 
@@ -154,7 +160,7 @@ def attack(name, n_classes, method, n, folder):
         assert not undeclared(model)  # what is new there needs a line in `_saved`
     n_refused = n_taught = 0
     for number, options in enumerate(OPTIONS):
-        if name == "pipeline-held" and "for_prediction" in options:
+        if name.endswith("-held") and "for_prediction" in options:
             continue
         path = folder / "model.frugal"
         save(model, path, **options)

@@ -156,7 +156,7 @@ class ExplanationDisplay:
         texts = [f"{size:+.3g}" for size in sizes[::-1]]
         self.ax_.bar_label(self.artist_, texts, padding=3, fontsize="small", color="0.3")
         self.ax_.use_sticky_edges = False  # or labels beside bars would have no room
-        self.ax_.margins(x=0.16)
+        self.ax_.margins(x=0.2)
         self.ax_.axvline(base, color="0.6", linestyle=":", linewidth=1.0)
         self.ax_.set_yticks(places, labels[::-1])
         self.ax_.set(ylim=(len(sizes) - 0.4, -0.6), xlabel=f"Value for {chosen.output_names[0]}")
