@@ -194,6 +194,8 @@ class KernelSum(_SumFields):
 
 
 def _is_real(value) -> bool:
+    if isinstance(value, np.generic):
+        value = value.item()  # the limit is beyond float32
     return isinstance(value, numbers.Real) and not isinstance(value, bool) and abs(value) <= _LARGEST
 
 
