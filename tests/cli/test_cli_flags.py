@@ -27,6 +27,7 @@ VALUES = {
     "quantile": "0.1,0.9",
     "nu": 0.3,
     "alarm_rate": 0.02,
+    "half_life": "auto",
     "scale": "no",
     "passes": 2,
     "shuffle_buffer": 100,

@@ -108,6 +108,8 @@ def _other_algorithm(driver: str, algorithm: str) -> str:
 
 def _reason(name: str, driver: str, algorithm: str) -> str:
     drivers = TABLE[name]
+    if name == "half_life" and driver == "auto":
+        return "auto compares models that forget nothing: leave one of them out, or take -a bsgd."
     if driver == "auto":
         return "auto chooses that by itself: leave it out, or name an algorithm (`frugalsvm algorithms`)."
     if name == "task" and algorithm in CATALOGUE:

@@ -99,7 +99,11 @@ def model_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
 def _scaling(scale: Any) -> str:
     if scale is False:
         return "none: features are taken as they are"
-    named = {"soft": "robust, softly clipped", "standard": "means and standard deviations"}
+    named = {
+        "soft": "robust, softly clipped",
+        "standard": "means and standard deviations",
+        "following": "means and standard deviations, which follow the stream",
+    }
     return named.get(scale, "robust: medians, far values clipped")
 
 

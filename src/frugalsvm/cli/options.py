@@ -57,6 +57,7 @@ class TrainOptions(NamedTuple):
     quantile: tuple[float, ...] | None = None
     nu: float | None = None
     alarm_rate: float | None = None
+    half_life: float | str | None = None
 
 
 def scale_flag(scale: bool | str) -> str:

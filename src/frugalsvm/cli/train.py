@@ -81,6 +81,10 @@ def train(
     alarm_rate: Annotated[
         float | None, typer.Option(help="Share of rows that shall be called unusual (one-class); 0.01 otherwise.")
     ] = None,
+    half_life: Annotated[
+        str | None,
+        typer.Option(help="For streams that change (bsgd): halve what was learned by so many examples, or auto."),
+    ] = None,
     scale: Annotated[
         str,
         typer.Option(
@@ -232,7 +236,22 @@ def _train_options(values: dict[str, Any]) -> TrainOptions:
         quantile=None if quantiles is None else tuple(map(_quantile, quantiles.split(","))),
         nu=values["nu"],
         alarm_rate=values["alarm_rate"],
+        half_life=None if values["half_life"] is None else _half_life(values["half_life"]),
     )
+
+
+def _half_life(text: str) -> float | str:
+    if text == "auto":
+        return text
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 1 <= found < math.inf:
+        raise typer.BadParameter(
+            f"{text.strip()!r} is neither auto nor a number of examples, 1 at least.", param_hint="--half-life"
+        )
+    return found
 
 
 def _quantile(text: str) -> float:
@@ -262,8 +281,11 @@ def _as_stream(
     from frugalsvm.cli.train_stream import train_stream
     from frugalsvm.cli.training_loop import CheckpointSchedule
 
+    data = data_options(values)
+    if options.half_life is not None and data.shuffle == "auto":
+        data = data._replace(shuffle="no")  # the order of rows is what a model that forgets learns from
     return train_stream(
-        data_options(values),
+        data,
         options,
         target,
         CheckpointSchedule.parsed(values["checkpoint_every"]),

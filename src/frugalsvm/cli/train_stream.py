@@ -15,7 +15,7 @@ from frugalsvm.cli.fingerprint import ChangedDataError, Fingerprint, rows_that_a
 from frugalsvm.cli.first_rows import check_classes, check_numbers, check_size, examine, tell_labels, with_label_column
 from frugalsvm.cli.interruptible_pipe import grouped, pipe_for
 from frugalsvm.cli.interruption import Interruption
-from frugalsvm.cli.new_model import classes_for, new_model
+from frugalsvm.cli.new_model import classes_for, new_model, with_own_choices
 from frugalsvm.cli.options import DataOptions, TrainOptions
 from frugalsvm.cli.outcome import Outcome
 from frugalsvm.cli.progress import Progress, ProgressLine
@@ -184,6 +184,7 @@ class _Run:
 
     def _save(self, passes_done: int, finished: bool) -> None:
         fingerprint = None if self._read is None else self._read.saved()
+        self.chosen = with_own_choices(self.chosen, self.model)
         state = (self.model, self.output, self.data, self.options, self.progress, self.chosen)
         try:
             save_run(*state, passes_done, finished, fingerprint)
