@@ -45,7 +45,7 @@ TABLE: dict[str, dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("time_budget", "task"), _OF_COMPARISONS),
     **dict.fromkeys(("format", "header", "on_bad_line", "features", "hash_features"), _FROM_FILES),
     **dict.fromkeys(("decimal", "thousands", "categorical", "ignore", "missing"), _FROM_FILES),
-    **dict.fromkeys(("passes", "shuffle", "shuffle_buffer"), _OF_STREAMS),
+    **dict.fromkeys(("passes", "shuffle", "shuffle_buffer", "prequential"), _OF_STREAMS),
     "classes": {"stream": _OF_CLASSES},
     **dict.fromkeys(("checkpoint_every", "resume", "changed_data"), _OF_STREAMS),
     "device": {"device": _DEVICE, "auto": _AUTO},

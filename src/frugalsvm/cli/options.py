@@ -58,6 +58,7 @@ class TrainOptions(NamedTuple):
     nu: float | None = None
     alarm_rate: float | None = None
     half_life: float | str | None = None
+    prequential: bool = False
 
 
 def scale_flag(scale: bool | str) -> str:

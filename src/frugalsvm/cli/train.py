@@ -93,6 +93,9 @@ def train(
             autocompletion=completing(SCALES),
         ),
     ] = "auto",
+    prequential: Annotated[
+        bool, typer.Option("--prequential", help="Predict each row just before it is learned, not batch by batch.")
+    ] = False,
     passes: Annotated[int, typer.Option(min=1, help="Passes over the data.")] = 1,
     shuffle_buffer: Annotated[int, typer.Option(min=0, help="Shuffle rows within a buffer of so many.")] = 0,
     classes: Annotated[str | None, typer.Option(help="All labels, with commas, if the first rows lack some.")] = None,
@@ -237,6 +240,7 @@ def _train_options(values: dict[str, Any]) -> TrainOptions:
         nu=values["nu"],
         alarm_rate=values["alarm_rate"],
         half_life=None if values["half_life"] is None else _half_life(values["half_life"]),
+        prequential=values["prequential"],
     )
 
 

@@ -107,15 +107,17 @@ class _Run:
         return self._outcome(None, n_bad, bad_lines)._replace(counts=counts_of(opened.stream))
 
     def _learn_pass(self, batches: Iterator, number: int, every: CheckpointSchedule, line: ProgressLine) -> None:
+        in_turn = self.options.prequential and number == 0
         learn_stream(
             self.model,
             batches,
             self.progress,
             classes=classes_for(self.model, self.options, self.chosen),
             test=number == 0,
+            in_turn=in_turn,
             every=every,
             # Probabilities are calibrated on whole batches: parts of them would make others.
-            block=BATCH_ROWS if self.options.calibrate else BLOCK_ROWS,
+            block=BATCH_ROWS if self.options.calibrate and not in_turn else BLOCK_ROWS,
             checkpoint=partial(self._save, number, False),
             show=line.show,
             learned=self._read.add if number == 0 and self._read is not None else None,
