@@ -134,9 +134,8 @@ def test_recent_accuracy_tells_that_the_model_has_followed(inside, form):
 def test_each_row_is_predicted_by_a_model_of_all_before_it(inside):
     """Labels that come in runs: the batch before says nothing of them, the row before nearly all."""
     rng = np.random.default_rng(0)
-    y = np.repeat(np.arange(90) % 2, 100)
-    rows = [",".join(map(str, [*x, label])) for x, label in zip(rng.normal(size=(9000, 2)).round(3).tolist(), y.tolist(),
-                                                               strict=True)]  # fmt: skip
+    X, y = rng.normal(size=(9000, 2)).round(3), np.repeat(np.arange(90) % 2, 100)
+    rows = [",".join(map(str, [*x, label])) for x, label in zip(X.tolist(), y.tolist(), strict=True)]
     Path("runs.csv").write_text("\n".join(["a,b,y", *rows]) + "\n")
     flags = ("--half-life", 10, "--gamma", 0.1, "--budget", 40)
     in_batches = told("train", "runs.csv", *flags, "-o", "m.frugal")
