@@ -89,6 +89,7 @@ def test_sparse_rows_are_scaled_as_ever(inside):
     [
         (["-a", "lasvm", "--half-life", "auto"], "--half-life: lasvm does not use it: it is for bsgd."),
         (["-a", "auto", "--half-life", "auto"], "--half-life: auto compares models that forget nothing"),
+        (["-a", "auto", "--prequential"], "--prequential: auto learns all rows at once"),
         (["--half-life", "long"], "--half-life: 'long' is neither auto nor a number of examples"),
         (["--half-life", "0.5"], "--half-life: '0.5' is neither auto nor a number of examples"),
     ],

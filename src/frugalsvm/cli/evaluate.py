@@ -35,7 +35,9 @@ def evaluate(
     curve: Annotated[
         Path | None, typer.Option(help="Write the figures of all windows to this CSV file (--prequential).")
     ] = None,
-    window: Annotated[int, typer.Option(min=1, help="Rows of a window (--prequential).")] = _WINDOW_ROWS,
+    window: Annotated[
+        int | None, typer.Option(min=1, help=f"Rows of a window (--prequential); {_WINDOW_ROWS} otherwise.")
+    ] = None,
     anomaly: Annotated[
         str | None, typer.Option(help="Label of unusual rows (one-class); -1, or 1 beside 0, otherwise.")
     ] = None,
@@ -57,8 +59,9 @@ def evaluate(
     from frugalsvm.cli.evaluation_page import draw_confusion, print_evaluation
 
     options = data_options(locals())
-    if curve is not None and not prequential:
-        raise typer.BadParameter("it is for --prequential, which is not there.", param_hint="--curve")
+    for flag, value in (("--curve", curve), ("--window", window)):
+        if value is not None and not prequential:
+            raise typer.BadParameter("it is for --prequential, which is not there.", param_hint=flag)
     with reported(of_model=model):
         from frugalsvm.cli.catalogue import CLASSES, NOVELTIES
         from frugalsvm.cli.curve import Curve, write_curve
@@ -75,7 +78,7 @@ def evaluate(
         fitted = load(model)
         where, task = device_arguments(fitted, device), task_of_model(fitted)
         scores = scores_for(task, fitted, anomaly)
-        windows = Curve(window, scores.of_batch)
+        windows = Curve(window or _WINDOW_ROWS, scores.of_batch)
         # A device is for many rows at once. Scores of unusual rows are needed as well, and come in batches.
         in_turn = prequential and task != NOVELTIES and device is None
         if prequential and getattr(getattr(fitted, "estimator_", fitted), FOR_PREDICTION, False):

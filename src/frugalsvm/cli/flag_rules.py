@@ -56,6 +56,10 @@ _WHY = {
     "device": "with --device all rows are learned at once",
     "dask": "with --dask the workers read the files and learn them in rounds",
 }
+_NOT_WITH_AUTO = {
+    "half_life": "auto compares models that forget nothing",
+    "prequential": "auto learns all rows at once",
+}
 
 
 def flag_named(name: str) -> str:
@@ -108,8 +112,8 @@ def _other_algorithm(driver: str, algorithm: str) -> str:
 
 def _reason(name: str, driver: str, algorithm: str) -> str:
     drivers = TABLE[name]
-    if name == "half_life" and driver == "auto":
-        return "auto compares models that forget nothing: leave one of them out, or take -a bsgd."
+    if driver == "auto" and name in _NOT_WITH_AUTO:
+        return f"{_NOT_WITH_AUTO[name]}: leave it out, or take -a bsgd, for one."
     if driver == "auto":
         return "auto chooses that by itself: leave it out, or name an algorithm (`frugalsvm algorithms`)."
     if name == "task" and algorithm in CATALOGUE:
