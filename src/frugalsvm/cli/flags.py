@@ -56,7 +56,7 @@ def completing(choices: Iterable[str]) -> Callable[[str], list[str]]:
 
 TASKS = ("auto", "classification", "regression")
 YES_OR_NO = ("auto", "yes", "no")
-SCALES = (*YES_OR_NO, "robust", "soft", "standard")  # with the names that pipelines know
+SCALES = (*YES_OR_NO, "robust", "soft", "standard", "following")  # with the names that pipelines know
 _MISSING = ("median", "mean", "skip", "fail")
 _FORMATS = ("libsvm", "csv", "tsv", "parquet", "arrow", "npz", "npy")
 

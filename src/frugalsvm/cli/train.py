@@ -89,7 +89,7 @@ def train(
         str,
         typer.Option(
             help="Scale the features: auto, no, yes or robust (medians; far values clipped), soft (clipped softly), "
-            "standard (means and standard deviations).",
+            "standard (means and standard deviations), following (the same of late rows: auto with --half-life).",
             autocompletion=completing(SCALES),
         ),
     ] = "auto",
