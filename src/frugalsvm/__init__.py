@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from frugalsvm._homes import AUTOMATIC, ESTIMATORS, FEATURE_MAPS, SEARCHES
+from frugalsvm._homes import AUTOMATIC, ESTIMATORS, FEATURE_MAPS, KERNEL_SUMS, SEARCHES
 from frugalsvm._version import __version__
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from frugalsvm.estimators.perceptron import BudgetedPerceptron
     from frugalsvm.estimators.tracking import TrackingSVC
     from frugalsvm.estimators.tvm import TVMClassifier
+    from frugalsvm.lowrank.kernel_sum import KernelSum, KernelTerm
     from frugalsvm.persist import describe, load, save
     from frugalsvm.stream_search import StreamTuner
     from frugalsvm.warming import warm_up
@@ -38,6 +39,8 @@ __all__ = [
     "BudgetedPerceptron",
     "FourierMap",
     "IncrementalSVC",
+    "KernelSum",
+    "KernelTerm",
     "LASVMClassifier",
     "NystroemMap",
     "StreamTuner",
@@ -68,6 +71,7 @@ _HOMES = {
     **ESTIMATORS,
     **AUTOMATIC,
     **FEATURE_MAPS,
+    **KERNEL_SUMS,
     **SEARCHES,
 }
 

@@ -1,6 +1,6 @@
 """Where public classes are defined: they are imported when somebody asks for them, or when a model file names them."""
 
-__all__ = ["AUTOMATIC", "CONFORMAL", "ESTIMATORS", "FEATURE_MAPS", "PIPELINES", "SEARCHES"]
+__all__ = ["AUTOMATIC", "CONFORMAL", "ESTIMATORS", "FEATURE_MAPS", "KERNEL_SUMS", "PIPELINES", "SEARCHES"]
 
 ESTIMATORS = {
     "ASSETClassifier": "frugalsvm.estimators.asset",
@@ -29,6 +29,10 @@ CONFORMAL = {
 FEATURE_MAPS = {
     "FourierMap": "frugalsvm.estimators.feature_maps",
     "NystroemMap": "frugalsvm.estimators.feature_maps",
+}
+KERNEL_SUMS = {
+    "KernelSum": "frugalsvm.lowrank.kernel_sum",
+    "KernelTerm": "frugalsvm.lowrank.kernel_sum",
 }
 SEARCHES = {
     "StreamTuner": "frugalsvm.stream_search.tuner",

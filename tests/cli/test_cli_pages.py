@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from frugalsvm import ASSETClassifier, KernelSum, KernelTerm, save
 from frugalsvm.cli.app import app
 from frugalsvm.cli.class_report import confusions, per_class, worst_first
 from frugalsvm.cli.evaluation_page import print_evaluation
@@ -95,6 +96,13 @@ def test_inspect_is_a_page_for_people(letters):
     for words in ("26 classes", "a, b, c, d", "A, B, C", "letters.csv", "1,500", "rbf, gamma 1", "budget 100"):
         assert words in told
     assert not set("{}[]│┃") & set(told)
+
+
+def test_inspect_names_the_kernels_of_a_sum(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    kernel = KernelSum([KernelTerm("rbf", columns=[0]), KernelTerm("linear", weight=0.1)])
+    save(ASSETClassifier(n_components=10, kernel=kernel).fit(X, X[:, 0] > 0), tmp_path / "model.frugal")
+    assert "sum of rbf, linear\n" in run("inspect", tmp_path / "model.frugal")
 
 
 def test_tables_align_numbers_to_the_right(capsys):

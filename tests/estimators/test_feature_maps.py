@@ -138,7 +138,7 @@ OWN = {"kernel": kernel}
 REFUSED = {
     "metric": ({**OWN, "metric": "auto"}, "kernel function of your own needs metric=None"),
     "device": ({**OWN, "device": "cuda"}, "kernel function of your own needs device='cpu'"),
-    "fourier": ({**OWN, "feature_map": "fourier"}, "spectrum of a kernel function .* is not known"),
+    "fourier": ({**OWN, "feature_map": "fourier"}, "spectrum of .* a kernel function .* is not known"),
     "shape": ({"kernel": lambda A, B: np.ones((3, 3))}, r"must return numbers of shape \(20, 20\)"),
     "text": ({"kernel": lambda A, B: np.full((len(A), len(B)), "a")}, "must return numbers"),
     "nan": ({"kernel": lambda A, B: np.full((len(A), len(B)), np.nan)}, "returned NaN"),

@@ -83,9 +83,7 @@ def data_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
 def model_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
     """Its parameters, sizes and certificates."""
     parameters, chosen = contents["parameters"], contents["training"].get("chosen", {})
-    kernel = str(parameters.get("kernel", "rbf"))
-    gamma = parameters.get("gamma")
-    facts = [("kernel", kernel if gamma is None or kernel in WITHOUT_GAMMA else f"{kernel}, gamma {_short(gamma)}")]
+    facts = [("kernel", _kernel(parameters.get("kernel", "rbf"), parameters.get("gamma")))]
     facts += [(name, _short(parameters[name])) for name in _STRENGTHS if name in parameters]
     facts += [
         (name, words.format(contents[key])) for key, (name, words) in _FIGURES.items() if contents.get(key) is not None
@@ -99,13 +97,19 @@ def model_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
     return facts
 
 
+def _kernel(kernel: Any, gamma: Any) -> str:
+    if hasattr(kernel, "terms"):  # a sum, whose terms have gammas of their own
+        return f"sum of {', '.join(term.kernel for term in kernel.terms)}"
+    return str(kernel) if gamma is None or kernel in WITHOUT_GAMMA else f"{kernel}, gamma {_short(gamma)}"
+
+
 def _scaling(scale: Any) -> str:
     if scale is False:
         return "none: features are taken as they are"
     named = {
         "soft": "robust, softly clipped",
         "standard": "means and standard deviations",
-        "following": "means and standard deviations, which follow the stream",
+        "following": "means and standard deviations of the latest rows",
     }
     return named.get(scale, "robust: medians, far values clipped")
 

@@ -122,7 +122,7 @@ class LowRankMachine(PathOfC, KernelEstimator):
         if callable(self.kernel):
             for name, usual in (("metric", None), ("device", "cpu")):
                 if getattr(self, name) is not usual and getattr(self, name) != usual:
-                    raise ValueError(f"A kernel function of your own needs {name}={usual!r}.")
+                    raise ValueError(f"A KernelSum or a kernel function of your own needs {name}={usual!r}.")
         else:
             check_metric(self.metric, self.kernel)
         if is_auto(self.C) and not self._for_classes:

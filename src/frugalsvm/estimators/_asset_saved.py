@@ -13,7 +13,9 @@ from frugalsvm.estimators._saved import (
     place_is_sound,
     scores_are_bounded,
 )
+from frugalsvm.lowrank.kernel_sum import KernelSum
 from frugalsvm.lowrank.maps import width_of
+from frugalsvm.lowrank.own_kernel import OwnKernel
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
 from frugalsvm.persist.values import IS_BOOL, array, integer, is_generator, is_number, is_positive, or_none, part
 
@@ -59,6 +61,8 @@ def _scores_are_bounded(model: Any, feature_map: Any) -> bool:
     intercept = float(np.abs(model._weights[:, -1]).max())
     if not np.isfinite(coef).all():
         return False
+    if isinstance(model._kernel, OwnKernel):
+        return _sums_are_bounded(model._kernel.function, feature_map.landmarks, coef, intercept)
     if hasattr(feature_map, "landmarks"):
         return scores_are_bounded(model._kernel, feature_map.landmarks, coef, intercept)
     if hasattr(feature_map, "frequencies"):
@@ -70,6 +74,16 @@ def _scores_are_bounded(model: Any, feature_map: Any) -> bool:
     right = (np.abs(signs) == 1.0).all() and np.abs(lengths).max(initial=0.0) <= largest
     right = right and feature_map.offsets.min(initial=0.0) >= 0.0 and feature_map.offsets.max(initial=0.0) <= 1.0
     return bool(right and np.abs(coef).sum() + intercept <= LARGEST_SCORE["f4"])
+
+
+def _sums_are_bounded(kernel: Any, landmarks: np.ndarray, coef: np.ndarray, intercept: float) -> bool:
+    """Whether landmarks have the columns of a sum of kernels, and the scores of none of its terms can overflow."""
+    if not isinstance(kernel, KernelSum):
+        return False
+    kernel.check_rows(landmarks)
+    return all(
+        scores_are_bounded(term.part, term.of(landmarks), term.weight * coef, intercept) for term in kernel.terms
+    )
 
 
 def _prediction_state(model: Any) -> dict[str, Any]:

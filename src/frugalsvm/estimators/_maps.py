@@ -7,7 +7,7 @@ from sklearn.utils import check_array
 
 from frugalsvm.core.capabilities import check_kernel
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.estimators._validation import check_choice, refuse_negative
+from frugalsvm.estimators._validation import check_choice, refuse_unsuitable
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["check_map", "landmark_rows"]
@@ -27,7 +27,10 @@ def check_map(feature_map: Any, kernel: Any, landmarks: Any, structured: Any) ->
         raise ValueError("Fourier features have no landmarks: use feature_map='nystroem'.")
     if callable(kernel):
         if feature_map == "fourier":
-            raise ValueError("The spectrum of a kernel function of your own is not known: use feature_map='nystroem'.")
+            raise ValueError(
+                "The spectrum of a KernelSum or of a kernel function of your own is not known: use "
+                "feature_map='nystroem'."
+            )
         return
     check_choice("kernel", kernel, KERNELS)
     if feature_map == "fourier":
@@ -41,5 +44,5 @@ def landmark_rows(estimator: Any, landmarks: Any) -> np.ndarray:
     rows = check_array(landmarks, dtype=[np.float64, np.float32], order="C", input_name="landmarks")
     if rows.shape[1] != estimator.n_features_in_:
         raise ValueError(f"landmarks have {rows.shape[1]} columns, but X has {estimator.n_features_in_} features.")
-    refuse_negative(estimator, rows)
+    refuse_unsuitable(estimator, rows)
     return rows

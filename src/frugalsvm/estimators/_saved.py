@@ -18,6 +18,8 @@ from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.core.records import as_numbers
 from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators._validation import new_kernel
+from frugalsvm.lowrank.kernel_sum import KernelSum
+from frugalsvm.lowrank.own_kernel import OwnKernel
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
 from frugalsvm.persist.values import are_names, array, integer, is_classes, is_number, or_none, part
 
@@ -94,7 +96,8 @@ def check_loaded_parameters(probe: Any) -> None:
             raise ValueError(f"{key} cannot be {str(getattr(probe, key))[:40]!r}")
     thread_count(getattr(probe, "n_jobs", None))
     check_random_state(getattr(probe, "random_state", None))
-    new_kernel(probe.kernel, probe.gamma, probe.degree, probe.coef0, np.ones((1, 1)))
+    if not isinstance(probe.kernel, KernelSum):  # which has checked itself
+        new_kernel(probe.kernel, probe.gamma, probe.degree, probe.coef0, np.ones((1, 1)))
     weights: Any = getattr(probe, "class_weight", None)
     values = [] if weights is None or isinstance(weights, str) else weights.values()
     if (isinstance(weights, str) and weights != "balanced") or not all(0 <= float(each) < math.inf for each in values):
@@ -107,6 +110,8 @@ def check_loaded_parameters(probe: Any) -> None:
 
 def scores_are_bounded(kernel: Any, rows: np.ndarray, coef: np.ndarray, intercept: Any = 0.0) -> bool:
     """Whether scores of a kernel expansion, coefficients (n_outputs, n), cannot overflow."""
+    if isinstance(kernel, OwnKernel):  # which only feature maps have
+        return False
     code = rows.dtype.str[1:]
     gamma = getattr(kernel, "gamma", 1.0)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -20,7 +20,7 @@ from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.core.origin import relative
 from frugalsvm.core.predict import decision_values
 from frugalsvm.estimators._origin import are_small
-from frugalsvm.estimators._validation import refuse_negative, without_duplicates
+from frugalsvm.estimators._validation import refuse_unsuitable, without_duplicates
 
 __all__ = ["Scorer", "predicted_labels", "rows_to_score", "scores_by_blocks"]
 
@@ -86,7 +86,7 @@ def rows_to_score(estimator: Any, X: Any, threads: Threads) -> Any:
     if not (isinstance(X, np.ndarray) and X.dtype.kind == "f") or not estimator._sees_rows_as_they_are:
         return estimator._known_rows(X, None)
     rows = validate_data(estimator, X, reset=False, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False)
-    refuse_negative(estimator, rows)
+    refuse_unsuitable(estimator, rows)
     largest = largest_size(rows.shape[1], estimator._type_of(rows))
 
     def is_good(block):
@@ -106,7 +106,7 @@ class _Rows:
             self.X = validate_data(
                 estimator, X, reset=False, accept_sparse="csr", dtype="numeric", ensure_all_finite=False
             )
-            refuse_negative(estimator, self.X)
+            refuse_unsuitable(estimator, self.X)
             self._origin = estimator._origin
         else:  # tables and the like, which are converted as a whole; and products with directions
             self.X, self._origin = estimator._known_rows(X, dtype), None

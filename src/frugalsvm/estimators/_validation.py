@@ -16,6 +16,7 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.moments import Moments, moments_of, scale_gamma
 from frugalsvm.estimators._tensors import moments_of_tensor, validated_tensor
 from frugalsvm.exceptions import ParameterError
+from frugalsvm.lowrank.kernel_sum import KernelSum
 from frugalsvm.lowrank.own_kernel import OwnKernel
 
 __all__ = [
@@ -30,7 +31,7 @@ __all__ = [
     "is_path",
     "new_kernel",
     "parsed_bytes",
-    "refuse_negative",
+    "refuse_unsuitable",
     "slots_for_budget",
     "validated_rows",
     "values_of_path",
@@ -97,7 +98,7 @@ def validated_rows(estimator, X, *, reset: bool, dtype=None, allow_nan: bool = F
     if is_torch(X):
         if dtype == AS_IT_IS:
             X = validated_tensor(estimator, X, reset=reset)
-            refuse_negative(estimator, X)
+            refuse_unsuitable(estimator, X)
             return X
         if X.device.type != "cpu":
             raise ValueError(f"X is on {X.device}: choose device='cuda', or move it with X.cpu().")
@@ -115,13 +116,16 @@ def validated_rows(estimator, X, *, reset: bool, dtype=None, allow_nan: bool = F
         ensure_all_finite=True if issparse(X) else "allow-nan" if allow_nan else check_finite,
     )
     X = X if isinstance(X, np.ndarray) else without_duplicates(X)
-    refuse_negative(estimator, X)
+    refuse_unsuitable(estimator, X)
     return X
 
 
-def refuse_negative(estimator, X) -> None:
-    """Some kernels are none for negative numbers."""
+def refuse_unsuitable(estimator, X) -> None:
+    """Some kernels are none for negative numbers; sums of kernels also need their columns."""
     kernel = getattr(estimator, "kernel", None)
+    if isinstance(kernel, KernelSum):
+        kernel.check_rows(X)
+        return
     if not isinstance(kernel, str) or not offers(KERNELS.get(kernel), "nonnegative"):
         return
     values = X.data if issparse(X) else X
@@ -207,7 +211,7 @@ def new_kernel(name, gamma, degree, coef0, X):
     ``X`` are rows from which gamma is taken, or their `Moments`.
     """
     if callable(name):
-        return OwnKernel(name)
+        return OwnKernel(_with_scale_of(X, name))
     check_choice("kernel", name, KERNELS)
     part: Any = KERNELS[name]
     fields, values = part._fields, {}
@@ -221,6 +225,13 @@ def new_kernel(name, gamma, degree, coef0, X):
             raise ParameterError("degree", degree, "an integer of at least 1")
         values["degree"] = int(degree)
     return part(**values)
+
+
+def _with_scale_of(X, kernel):
+    """A kernel function with numbers for the gammas that it lacks."""
+    if not isinstance(kernel, KernelSum) or not kernel.lacks_gamma:
+        return kernel
+    return kernel.with_scale_of(X if isinstance(X, Moments) else _moments(X))
 
 
 def gamma_value(gamma, X, kernel) -> float:

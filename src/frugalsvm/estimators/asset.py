@@ -53,9 +53,9 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         (``validation_fraction`` of them) is solved for again with all rows. Ten values cost two or three single fits.
         "auto" is chosen on some thousands of rows, together with gamma if that is "auto", too, see :ref:`first-rows`.
         Streams take ``n = 10 000`` unless ``alpha`` is given.
-    kernel : str or callable, default="rbf"
-        Kernel, see :ref:`kernels`; or a function ``kernel(A, B)`` of your own that returns the values of all pairs of
-        rows.
+    kernel : str, KernelSum or callable, default="rbf"
+        Kernel, see :ref:`kernels`; a `KernelSum` of several; or a function ``kernel(A, B)`` of your own that returns
+        the values of all pairs of rows.
     gamma : {"auto", "scale"} or float, default="auto"
         Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``. "auto" is chosen on some thousands of the first
         rows, in a fraction of a second, see :ref:`first-rows`.

@@ -35,9 +35,9 @@ class ASSETOneClassSVM(OutlierMixin, LowRankMachine):
         As in `ASSETClassifier`.
     n_components : int, default=512
         Number of landmarks or of Fourier features.
-    kernel : str or callable, default="rbf"
-        Kernel, see :ref:`kernels`; or a function ``kernel(A, B)`` of your own that returns the values of all pairs of
-        rows.
+    kernel : str, KernelSum or callable, default="rbf"
+        Kernel, see :ref:`kernels`; a `KernelSum` of several; or a function ``kernel(A, B)`` of your own that returns
+        the values of all pairs of rows.
     gamma : "scale" or float, default="scale"
         Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``.
     degree : int, default=3

@@ -48,9 +48,9 @@ class ASSETRegressor(PredictsQuantiles, RegressorMixin, LowRankMachine):
     epsilon : float, default=0.1
         Errors up to this cost nothing; for "huber", larger ones cost in proportion, and not their square. The other
         losses take no notice.
-    kernel : str or callable, default="rbf"
-        Kernel, see :ref:`kernels`; or a function ``kernel(A, B)`` of your own that returns the values of all pairs of
-        rows.
+    kernel : str, KernelSum or callable, default="rbf"
+        Kernel, see :ref:`kernels`; a `KernelSum` of several; or a function ``kernel(A, B)`` of your own that returns
+        the values of all pairs of rows.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``. "auto" is chosen on some thousands of the first
         rows, in a fraction of a second, see :ref:`first-rows`.

@@ -129,8 +129,9 @@ class NystroemMap(_FeatureMap):
     ----------
     n_components : int, default=512
         Number of landmarks.
-    kernel : str or callable, default="rbf"
-        See :ref:`kernels`; or a function ``kernel(A, B)`` that returns the values of all pairs of rows.
+    kernel : str, KernelSum or callable, default="rbf"
+        See :ref:`kernels`; a `KernelSum` of several; or a function ``kernel(A, B)`` that returns the values of all
+        pairs of rows.
     gamma : "scale" or float, default="scale"
     degree : int, default=3
         Of the polynomial kernel.

@@ -11,6 +11,7 @@ from frugalsvm.explain.columns import Columns, columns_for
 from frugalsvm.export import plain_model
 from frugalsvm.export.models import PlainModel, pairs_of
 from frugalsvm.lowrank.fourier import DenseFourier, StructuredFourier
+from frugalsvm.lowrank.own_kernel import OwnKernel
 
 __all__ = ["ExplainedModel", "explained"]
 
@@ -128,6 +129,10 @@ def _check(estimator: Any) -> None:
     if isinstance(feature_map, DenseFourier | StructuredFourier):
         raise ValueError("Random Fourier features mix all columns: fit with feature_map='nystroem' to explain a model.")
     kernel = getattr(feature_map, "kernel", None) or getattr(estimator, "kernel_", None)
+    if isinstance(kernel, OwnKernel):
+        raise ValueError(
+            f"A model with a KernelSum or a kernel function of your own cannot be explained: fit with one of {_able()}."
+        )
     if kernel is not None and not _can(type(kernel)):
         names = {part: name for name, part in KERNELS.items()}
         raise ValueError(_refusal(names.get(type(kernel), type(kernel).__name__)))
@@ -138,11 +143,14 @@ def _can(kernel: type) -> bool:
 
 
 def _refusal(name: str) -> str:
-    able = kernels_that_offer(["multiplicative"]) + kernels_that_offer(["additive"])
     return (
         f"The kernel {name!r} is neither a product nor a sum over features, so that none has a share of its own: "
-        f"fit with one of {', '.join(map(repr, able))} to explain a model."
+        f"fit with one of {_able()} to explain a model."
     )
+
+
+def _able() -> str:
+    return ", ".join(map(repr, kernels_that_offer(["multiplicative"]) + kernels_that_offer(["additive"])))
 
 
 def _seen(members: list[NDArray], model: PlainModel) -> list[NDArray]:

@@ -30,6 +30,7 @@ from frugalsvm.estimators.incremental import IncrementalSVC
 from frugalsvm.export.models import PlainModel
 from frugalsvm.lowrank.fourier import DenseFourier, StructuredFourier, hadamard
 from frugalsvm.lowrank.nystroem import Nystroem
+from frugalsvm.lowrank.own_kernel import OwnKernel
 from frugalsvm.pipelines import StreamingScaler, StreamPipeline
 
 __all__ = ["plain_model"]
@@ -199,6 +200,11 @@ def _of_kernel(kernel, vectors, coefficients, intercepts, decision, classes, dty
     if len(vectors) == 0:  # a vector without weight: C has no empty arrays
         vectors = np.zeros((1, vectors.shape[1]), dtype)
         coefficients = np.zeros((len(intercepts), 1))
+    if isinstance(kernel, OwnKernel):
+        raise ValueError(
+            "A model with a KernelSum or a kernel function of your own cannot be exported: fit it with one kernel that "
+            "has a name."
+        )
     name = _KERNEL_NAMES.get(type(kernel))
     if name is None:
         known = ", ".join(_KERNEL_NAMES.values())

@@ -1,12 +1,15 @@
 """A kernel that is a function of somebody's own: a block of rows in, a block of kernel values out.
 
-It runs in Python, so only feature maps use it, which ask for whole blocks.
+It runs in Python, so only feature maps use it, which ask for whole blocks. Model files hold those functions that are
+values (`frugalsvm.lowrank.kernel_sum`), and no code.
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from frugalsvm._stored import stored
 
 __all__ = ["OwnKernel", "is_symmetric"]
 
@@ -19,6 +22,7 @@ def is_symmetric(values: np.ndarray) -> bool:
     return bool(np.abs(values - values.T).max(initial=0.0) <= _ASYMMETRY * largest)
 
 
+@stored("own-kernel", kind="kernel")
 class OwnKernel(NamedTuple):
     """``function(A, B)[i, j]`` is the kernel value of ``A[i]`` and ``B[j]``."""
 

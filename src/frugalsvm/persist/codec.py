@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from frugalsvm._stored import stored_as
 from frugalsvm.core.cache import KernelRows
 from frugalsvm.persist.arrays import checked_dtype, stored_form
 from frugalsvm.persist.caches import cache_from, state_of_cache
@@ -26,6 +27,11 @@ __all__ = ["MAX_DEPTH", "Decoder", "Encoder"]
 MAX_DEPTH = 64
 _PLAIN = (type(None), bool, int, str)
 _CSR = {"csr_array": sparse.csr_array, "csr_matrix": sparse.csr_matrix}
+
+
+def _is_code(kernel: Any) -> bool:
+    """Whether a kernel is a function; a sum of kernels can be called, but is a part."""
+    return callable(kernel) and stored_as(type(kernel)) is None
 
 
 class Encoder:
@@ -92,7 +98,7 @@ class Encoder:
                 f"An object of type {type(value).__qualname__} cannot be saved: it is not registered. If it is made of "
                 "numbers, texts and arrays, frugalsvm.persist.register lets model files hold objects of its class."
             )
-        if callable(getattr(value, "kernel", None)):
+        if _is_code(getattr(value, "kernel", None)):
             raise ModelFileError(
                 f"This {adapter.name} cannot be saved: its kernel is a Python function, and model files hold no code. "
                 "Take a kernel that has a name, or use joblib.dump, which needs the function in a module of yours."

@@ -1,14 +1,15 @@
 """Why a model says what it says: the shares of columns in one value, or in those of many rows."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from frugalsvm.exceptions import ParameterError
-from frugalsvm.explain import Explanation, shapley_values
-from frugalsvm.explain.text import largest_first, number_text, others_label
 from frugalsvm.plots._curves import choose
 from frugalsvm.plots._style import BLUE, VERMILLION, axes_for, label_axis, matplotlib_part
+
+if TYPE_CHECKING:
+    from frugalsvm.explain import Explanation
 
 __all__ = ["ExplanationDisplay"]
 
@@ -44,7 +45,9 @@ class ExplanationDisplay:
     'Feature 2'
     """
 
-    def __init__(self, explanation: Explanation):
+    def __init__(self, explanation: "Explanation"):
+        from frugalsvm.explain import Explanation  # here: it imports compiled code
+
         if not isinstance(explanation, Explanation):
             raise TypeError(f"explanation must be what shapley_values returns, not a {type(explanation).__name__}.")
         self.explanation = explanation
@@ -77,6 +80,8 @@ class ExplanationDisplay:
         -------
         ExplanationDisplay
         """
+        from frugalsvm.explain import shapley_values
+
         made = cls(shapley_values(estimator, X, background, n_jobs=n_jobs))
         return made.plot(ax, kind=kind, row=row, output=output, n_features=n_features, **kwargs)
 
@@ -136,6 +141,8 @@ class ExplanationDisplay:
         return self
 
     def _draw_waterfall(self, ax, chosen, row, n_features, options):
+        from frugalsvm.explain.text import largest_first, number_text, others_label
+
         values, base = chosen.values[row], float(chosen.base_values[0])
         order, n_others = largest_first(values, n_features)
         labels = [chosen.labels(row)[p] for p in order]
@@ -164,6 +171,8 @@ class ExplanationDisplay:
         self.ax_.set_title(f"From the base value {number_text(base)} to {value}", fontsize="medium")
 
     def _draw_bars(self, ax, output, n_features, options):
+        from frugalsvm.explain.text import largest_first, number_text, others_label
+
         found = self.explanation if output is None else self.explanation.of_output(output)
         sizes = found.importances if found.values.ndim == 2 else found.importances.sum(axis=1)
         order, n_others = largest_first(sizes, n_features)
@@ -182,6 +191,8 @@ class ExplanationDisplay:
         self.ax_.set(ylim=(len(names) - 0.4, -0.6), xlim=(0, 1.14 * (max(values) or 1.0)), xlabel=xlabel)
 
     def _draw_beeswarm(self, ax, chosen, row, n_features, options):
+        from frugalsvm.explain.text import largest_first
+
         order, _ = largest_first(chosen.importances, n_features)
         self.ax_ = axes_for(ax, (6.4, LINE * 1.25 * len(order) + 1.1))
         ends = [VERMILLION, (0.85, 0.85, 0.85), BLUE]
