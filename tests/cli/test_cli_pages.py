@@ -103,6 +103,10 @@ def test_inspect_names_the_kernels_of_a_sum(tmp_path):
     kernel = KernelSum([KernelTerm("rbf", columns=[0]), KernelTerm("linear", weight=0.1)])
     save(ASSETClassifier(n_components=10, kernel=kernel).fit(X, X[:, 0] > 0), tmp_path / "model.frugal")
     assert "sum of rbf, linear\n" in run("inspect", tmp_path / "model.frugal")
+    told = json.loads(run("inspect", tmp_path / "model.frugal", "--json"))["parameters"]["kernel"]
+    assert [(term["kernel"], term["columns"], term["weight"]) for term in told["terms"]] == [
+        ("rbf", [0], 1.0), ("linear", None, 0.1),
+    ]  # fmt: skip
 
 
 def test_tables_align_numbers_to_the_right(capsys):

@@ -200,6 +200,12 @@ class TestModelFiles:
         with pytest.raises(ModelFileError, match="malformed"):
             load(tmp_path / "model.frugal")
 
+    def test_parameters_are_for_the_rows(self, rows, tmp_path):
+        model = ASSETClassifier(kernel=SUM, **SMALL).fit(*rows)
+        save(model.set_params(kernel=KernelSum([KernelTerm("rbf", columns=[7])])), tmp_path / "model.frugal")
+        with pytest.raises(ModelFileError, match="is to see column 7, but X has 7 columns"):
+            load(tmp_path / "model.frugal")
+
     def test_files_of_other_machines_have_none(self, rows, tmp_path):
         model = BSGDClassifier(budget=20, random_state=0).fit(*rows)
         model._kernel = OwnKernel(KernelSum([KernelTerm("linear")]))

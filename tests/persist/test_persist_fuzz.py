@@ -24,6 +24,8 @@ from frugalsvm import (
     BSGDRegressor,
     BudgetedPerceptron,
     IncrementalSVC,
+    KernelSum,
+    KernelTerm,
     LASVMClassifier,
     TrackingSVC,
     TVMClassifier,
@@ -35,6 +37,7 @@ from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller, StreamPipelin
 SEED = {"gamma": 0.3, "random_state": 0}
 BSGD = BSGDClassifier(budget=10, **SEED)
 ONE_CLASS = BSGDOneClassSVM(budget=10, window=20, **SEED)
+SUM = KernelSum([KernelTerm("rbf", columns=[0, 2]), KernelTerm("poly", weight=0.1, gamma=0.5, degree=2)])
 LEARNERS = {
     "bsgd": BSGD,
     "bsgd-averaged": BSGDClassifier(budget=10, average=True, **SEED),
@@ -51,6 +54,7 @@ LEARNERS = {
     "incremental": IncrementalSVC(gamma=0.3, cache_size=0.05),
     "tvm": TVMClassifier(10, **SEED),
     "asset": ASSETClassifier(n_components=16, **SEED),
+    "asset-sum": ASSETClassifier(n_components=16, kernel=SUM, random_state=0),
     "asset-waiting": ASSETClassifier(n_components=200, **SEED),
     "fourier": ASSETClassifier("fourier", 16, solver="asset*", **SEED),
     "structured": ASSETClassifier("fourier", 70, structured=True, **SEED),
@@ -93,6 +97,7 @@ QUICK = (
     "asset-isotonic",
     "perceptron",
     "asset",
+    "asset-sum",
     "pipeline",
     "pipeline-text",
     "factors",

@@ -93,6 +93,11 @@ def _not_default(estimator: Any, parameters: dict[str, Any]) -> list[str]:
 
 
 def _as_list(value: Any) -> Any:
+    """Arrays as lists, and parts, such as sums of kernels, with the names of what is in them."""
+    if hasattr(value, "_fields"):
+        return {name: _as_list(each) for name, each in value._asdict().items()}
+    if isinstance(value, tuple):
+        return list(map(_as_list, value))
     return value.tolist() if hasattr(value, "tolist") else value
 
 

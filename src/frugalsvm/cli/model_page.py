@@ -98,8 +98,8 @@ def model_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _kernel(kernel: Any, gamma: Any) -> str:
-    if hasattr(kernel, "terms"):  # a sum, whose terms have gammas of their own
-        return f"sum of {', '.join(term.kernel for term in kernel.terms)}"
+    if isinstance(kernel, dict):  # a sum, whose terms have gammas of their own
+        return f"sum of {', '.join(term['kernel'] for term in kernel['terms'])}"
     return str(kernel) if gamma is None or kernel in WITHOUT_GAMMA else f"{kernel}, gamma {_short(gamma)}"
 
 

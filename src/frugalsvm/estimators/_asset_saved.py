@@ -34,6 +34,8 @@ def _are_first_rows(value: Any) -> bool:
 
 
 def _is_sound(model: Any) -> bool:
+    if isinstance(model.kernel, KernelSum):
+        model.kernel.check_rows(np.empty((0, model._width)))  # raises if columns are missing
     weights, feature_map, steps = model._weights, model._map, model._steps
     n_outputs = len(weights)  # classifiers and regressors compare it with what they know
     right = weights.shape[1] >= 1 and weights.dtype == np.float64
