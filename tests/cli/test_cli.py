@@ -264,7 +264,7 @@ class TestOtherCommands:
         ("words", "completed"),
         [
             ("train x -a las", ["lasvm", "lasvm-nc", "lasvm-i"]),
-            ("train x --scale ", ["auto", "yes", "no", "robust", "soft", "standard"]),
+            ("train x --scale ", ["auto", "yes", "no", "robust", "soft", "standard", "following"]),
             ("predict m x --on-bad-line s", ["skip"]),
             ("export m --to ", ["onnx", "c", "libsvm"]),
         ],

@@ -27,6 +27,7 @@ VALUES = {
     "quantile": "0.1,0.9",
     "nu": 0.3,
     "alarm_rate": 0.02,
+    "half_life": "auto",
     "scale": "no",
     "passes": 2,
     "shuffle_buffer": 100,
@@ -52,7 +53,7 @@ VALUES = {
     "dask_tls_cert": "cert.pem",
     "dask_tls_key": "key.pem",
 }
-SWITCHES = ("calibrate", "resume", "changed_data", "as_json", "quiet")
+SWITCHES = ("calibrate", "prequential", "resume", "changed_data", "as_json", "quiet")
 OF_DRIVERS = {"stream": [], "auto": [], "device": ["--device", "cpu"], "dask": ["--dask", "nonsense"]}
 ALWAYS = {"data", "output", "algorithm", "config", "device", "dask"}  # they choose, or are in every command here
 

@@ -103,7 +103,7 @@ def test_figures_with_labels(model, folder):
 def test_figures_while_it_learns(model, folder):
     told = json.loads(invoke("evaluate", model, folder / "test_labeled.csv", "--prequential", "--json").stdout)
     assert told["auc"] > 0.99
-    assert [set(row) for row in told["curve"]] == 2 * [{"examples", "alarms"}]
+    assert [set(row) for row in told["curve"]] == 6 * [{"examples", "alarms"}]
 
 
 def test_which_label_is_that_of_unusual_rows(model, folder, tmp_path):

@@ -59,7 +59,8 @@ def test_predictions_and_errors(model, folder):
     np.testing.assert_allclose(told["mae"], np.mean(np.abs(found - y)))
     assert told["r2"] > 0.9
     curve = json.loads(invoke("evaluate", model, folder / "test.csv", "--prequential", "--json").stdout)["curve"]
-    assert [set(row) for row in curve] == [{"examples", "rmse"}]
+    assert [row["examples"] for row in curve] == list(range(1000, len(y) + 1, 1000))
+    assert all(set(row) == {"examples", "rmse"} for row in curve)
 
 
 def test_gamma_is_chosen_and_what_is_given_stays(model, folder, tmp_path):

@@ -130,6 +130,8 @@ CATALOGUE = {
         "alpha",
         True,
         True,
+        CLASSES,
+        ("half_life",),
     ),
     "lasvm": Algorithm(
         "the accuracy of an exact SVM in one pass",

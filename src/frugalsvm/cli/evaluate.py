@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from frugalsvm.cli.errors import reported
+from frugalsvm.cli.errors import check_folder, reported
 from frugalsvm.cli.flags import (
     BadLine,
     DataFiles,
@@ -23,13 +23,21 @@ from frugalsvm.cli.flags import (
 
 __all__ = ["evaluate"]
 
+_WINDOW_ROWS = 1000
+
 
 def evaluate(
     model: ModelFile,
     data: DataFiles,
     prequential: Annotated[
-        bool, typer.Option(help="Learn each batch after predicting it, and show the curve.")
+        bool, typer.Option(help="Learn each row after predicting it, and show figures of windows of rows.")
     ] = False,
+    curve: Annotated[
+        Path | None, typer.Option(help="Write the figures of all windows to this CSV file (--prequential).")
+    ] = None,
+    window: Annotated[
+        int | None, typer.Option(min=1, help=f"Rows of a window (--prequential); {_WINDOW_ROWS} otherwise.")
+    ] = None,
     anomaly: Annotated[
         str | None, typer.Option(help="Label of unusual rows (one-class); -1, or 1 beside 0, otherwise.")
     ] = None,
@@ -51,18 +59,28 @@ def evaluate(
     from frugalsvm.cli.evaluation_page import draw_confusion, print_evaluation
 
     options = data_options(locals())
+    for flag, value in (("--curve", curve), ("--window", window)):
+        if value is not None and not prequential:
+            raise typer.BadParameter("it is for --prequential, which is not there.", param_hint=flag)
     with reported(of_model=model):
         from frugalsvm.cli.catalogue import CLASSES, NOVELTIES
+        from frugalsvm.cli.curve import Curve, write_curve
         from frugalsvm.cli.data import labels_of, rows_of
         from frugalsvm.cli.data_report import tell_skipped
+        from frugalsvm.cli.in_turn import learned_in_turn
         from frugalsvm.cli.model_input import device_arguments, open_for, task_of_model
         from frugalsvm.cli.scores import Scores, scores_for, tell_doubts
         from frugalsvm.persist import load
         from frugalsvm.persist.savable import FOR_PREDICTION
 
+        if curve is not None:
+            check_folder(curve)
         fitted = load(model)
-        where, task, curve = device_arguments(fitted, device), task_of_model(fitted), []
+        where, task = device_arguments(fitted, device), task_of_model(fitted)
         scores = scores_for(task, fitted, anomaly)
+        windows = Curve(window or _WINDOW_ROWS, scores.of_batch)
+        # A device is for many rows at once. Scores of unusual rows are needed as well, and come in batches.
+        in_turn = prequential and task != NOVELTIES and device is None
         if prequential and getattr(getattr(fitted, "estimator_", fitted), FOR_PREDICTION, False):
             raise ValueError("the model cannot learn on: leave --prequential out, or train it with -a bsgd, for one.")
         if task != CLASSES and picture is not None:
@@ -71,12 +89,17 @@ def evaluate(
             raise ValueError(f"{model} predicts {task}: --anomaly is for models of `train -a one-class`.")
         opened = open_for(fitted, model, options)
         for batch in opened.batches:
-            rows, labels = rows_of(batch), labels_of(batch)
-            predicted = fitted.predict(rows, **where)
-            values = fitted.decision_function(rows, **where) if hasattr(fitted, "decision_function") else predicted
+            rows, labels, values = rows_of(batch), labels_of(batch), None
+            if in_turn:
+                predicted = learned_in_turn(fitted, batch)
+            else:
+                predicted = fitted.predict(rows, **where)
+                if hasattr(fitted, "decision_function"):
+                    values = fitted.decision_function(rows, **where)
             scores.add(labels, predicted, values)
             if prequential:
-                curve.append({"examples": batch.end, **scores.of_batch(labels, predicted)})
+                windows.add(labels, predicted)
+            if prequential and not in_turn:
                 fitted.partial_fit(rows, labels, sample_weight=batch.weights)
         if not scores.n_examples:
             raise ValueError(f"{opened.stream.name} has no rows.")
@@ -87,7 +110,10 @@ def evaluate(
     if picture is not None:
         with reported():
             draw_confusion(results, picture)
+    if curve is not None:
+        with reported():
+            write_curve(windows.rows(), curve)
     if as_json:
-        print_json({**results, "bad_lines": n_bad, **({"curve": curve} if curve else {})})
+        print_json({**results, "bad_lines": n_bad, **({"curve": windows.rows()} if prequential else {})})
     else:
-        print_evaluation(results, curve, f"{model.name} on {options.name}")
+        print_evaluation(results, windows.rows(), f"{model.name} on {options.name}")

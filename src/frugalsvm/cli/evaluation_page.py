@@ -1,5 +1,6 @@
 """What `frugalsvm evaluate` tells people: a page that stays readable with many classes, and a picture."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ _LISTED_CLASSES = 40
 _WORST_CLASSES = 20  # that are shown where there are more
 _WORST_CONFUSIONS = 8
 _NUMBERS_IN_PICTURES = 15  # classes
+_SHOWN_WINDOWS = 20
 _MEANINGS = {
     "g_means": ("g-means", "geometric mean of the recalls of the classes"),
     "auc": ("AUC", "how often a row of the last class has the higher score"),
@@ -86,6 +88,11 @@ def _curve(page: Page, curve: list[dict[str, Any]]) -> None:
     if not curve:
         return
     page.heading("Test, then train")
+    if len(curve) > _SHOWN_WINDOWS:
+        step = math.ceil(len(curve) / _SHOWN_WINDOWS)
+        shown = curve[::-step][::-1]  # the last one among them
+        page.sentence(f"{len(shown)} of {len(curve):,} windows of rows; --curve and --json have all.")
+        curve = shown
     page.table(
         [
             {

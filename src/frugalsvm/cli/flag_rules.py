@@ -45,7 +45,7 @@ TABLE: dict[str, dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("time_budget", "task"), _OF_COMPARISONS),
     **dict.fromkeys(("format", "header", "on_bad_line", "features", "hash_features"), _FROM_FILES),
     **dict.fromkeys(("decimal", "thousands", "categorical", "ignore", "missing"), _FROM_FILES),
-    **dict.fromkeys(("passes", "shuffle", "shuffle_buffer"), _OF_STREAMS),
+    **dict.fromkeys(("passes", "shuffle", "shuffle_buffer", "prequential"), _OF_STREAMS),
     "classes": {"stream": _OF_CLASSES},
     **dict.fromkeys(("checkpoint_every", "resume", "changed_data"), _OF_STREAMS),
     "device": {"device": _DEVICE, "auto": _AUTO},
@@ -55,6 +55,10 @@ _FLAGS = {"c": "--C", "as_json": "--json", "data": "the data"}
 _WHY = {
     "device": "with --device all rows are learned at once",
     "dask": "with --dask the workers read the files and learn them in rounds",
+}
+_NOT_WITH_AUTO = {
+    "half_life": "auto compares models that forget nothing",
+    "prequential": "auto learns all rows at once",
 }
 
 
@@ -108,6 +112,8 @@ def _other_algorithm(driver: str, algorithm: str) -> str:
 
 def _reason(name: str, driver: str, algorithm: str) -> str:
     drivers = TABLE[name]
+    if driver == "auto" and name in _NOT_WITH_AUTO:
+        return f"{_NOT_WITH_AUTO[name]}: leave it out, or take -a bsgd, for one."
     if driver == "auto":
         return "auto chooses that by itself: leave it out, or name an algorithm (`frugalsvm algorithms`)."
     if name == "task" and algorithm in CATALOGUE:

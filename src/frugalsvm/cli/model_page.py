@@ -72,6 +72,9 @@ def data_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
     for figure, (name, show, words) in _BEFORE_LEARNING.items():
         if training.get(figure) is not None:
             facts.append((name, f"{show(training[figure])} {words}"))
+        recent = training.get(f"recent_{figure.removesuffix('_before_learning')}")
+        if recent is not None and training["recent_rows"] < counts.get("tested", 0):
+            facts.append(("", f"{show(recent)} of the last {training['recent_rows']:,} rows"))
     if not training.get("finished", True):
         facts.append(("unfinished", "interrupted; `frugalsvm train --resume` continues at the next row"))
     return facts

@@ -6,7 +6,7 @@ import numpy as np
 
 from frugalsvm.cli.catalogue import CATALOGUE, CLASSES, WITHOUT_GAMMA, new_estimator
 from frugalsvm.cli.console import Status
-from frugalsvm.cli.first_rows import prepared
+from frugalsvm.cli.first_rows import Prepared, prepared
 from frugalsvm.cli.options import TrainOptions
 from frugalsvm.cli.parameter_search import (
     can_choose,
@@ -19,7 +19,7 @@ from frugalsvm.cli.parameter_search import (
 )
 from frugalsvm.pipelines import StreamPipeline
 
-__all__ = ["classes_for", "new_model"]
+__all__ = ["classes_for", "new_model", "with_own_choices"]
 
 _METRIC_ROWS = 10_000  # that a metric is learned from, if there are so many
 
@@ -28,7 +28,39 @@ def new_model(
     batches: list, options: TrainOptions, impute: str | None, *, quiet: bool
 ) -> tuple[StreamPipeline, dict[str, Any]]:
     """An empty model with parameters chosen on the first batches, unless they were given."""
-    first = prepared(batches, options.scale, impute)
+    forgets = options.half_life is not None
+    first = prepared(batches, options.scale, impute, follows=forgets)
+    best = _given_settings(options) if forgets else _chosen_settings(first, options, quiet=quiet)
+    classifies = CATALOGUE[options.algorithm].task == CLASSES
+    labels = np.unique(first.y).tolist() if classifies else None
+    chosen = {"algorithm": options.algorithm, **best, "scale": first.scale, "labels": labels}
+    more: dict[str, Any] = {}
+    if options.metric is not None:
+        chosen["metric"], more = options.metric, {"warmup_rows": _METRIC_ROWS}
+    estimator = new_estimator(options.algorithm, seed=options.seed, metric=options.metric, **best)
+    model = StreamPipeline(
+        estimator, scale=first.scale, encoder=first.encoder, calibrate=options.calibrate, impute=impute, **more
+    )
+    return model, chosen
+
+
+def _given_settings(options: TrainOptions) -> dict[str, Any]:
+    """What was given; the rest is left to an estimator that forgets, which chooses it on rows in their order."""
+    given = {"gamma": options.gamma, "strength": options.strength, "budget": options.budget}
+    return {"kernel": options.kernel, **_own_settings(options), **given}
+
+
+def with_own_choices(chosen: dict[str, Any], model: StreamPipeline) -> dict[str, Any]:
+    """What was chosen, with what an estimator that forgets has chosen by itself, once it has."""
+    estimator = getattr(model, "estimator_", None)
+    if chosen.get("half_life") is None or estimator is None:
+        return chosen
+    own = {"gamma": estimator.gamma_, "strength": getattr(estimator, "alpha_", None)}
+    return {**chosen, **{name: value for name, value in own.items() if chosen[name] is None}}
+
+
+def _chosen_settings(first: Prepared, options: TrainOptions, *, quiet: bool) -> dict[str, Any]:
+    """What does best on some of the first rows, of candidates that have learned others."""
     metric, gamma = None, usual_gamma(first.X, options.kernel)
     if options.metric is not None and can_choose(first.y):
         with Status(f"Learning a metric from the first {len(first.y):,} rows ...", quiet=quiet):
@@ -43,21 +75,10 @@ def new_model(
         budgets=(options.budget,),
         own=_own_settings(options),
     )
-    best = usual_of(grid)
-    if len(grid) > 1 and can_choose(first.y):
-        with Status(_choosing_words(options, len(grid), len(first.y)), quiet=quiet):
-            best = choose(options.algorithm, first.X, first.y, grid, options.seed, metric)[0].settings
-    scale, classifies = first.scale, CATALOGUE[options.algorithm].task == CLASSES
-    labels = np.unique(first.y).tolist() if classifies else None
-    chosen = {"algorithm": options.algorithm, **best, "scale": scale, "labels": labels}
-    more: dict[str, Any] = {}
-    if options.metric is not None:
-        chosen["metric"], more = options.metric, {"warmup_rows": _METRIC_ROWS}
-    estimator = new_estimator(options.algorithm, seed=options.seed, metric=options.metric, **best)
-    model = StreamPipeline(
-        estimator, scale=scale, encoder=first.encoder, calibrate=options.calibrate, impute=impute, **more
-    )
-    return model, chosen
+    if len(grid) == 1 or not can_choose(first.y):
+        return usual_of(grid)
+    with Status(_choosing_words(options, len(grid), len(first.y)), quiet=quiet):
+        return choose(options.algorithm, first.X, first.y, grid, options.seed, metric)[0].settings
 
 
 def _own_settings(options: TrainOptions) -> dict[str, Any]:

@@ -57,6 +57,8 @@ class TrainOptions(NamedTuple):
     quantile: tuple[float, ...] | None = None
     nu: float | None = None
     alarm_rate: float | None = None
+    half_life: float | str | None = None
+    prequential: bool = False
 
 
 def scale_flag(scale: bool | str) -> str:

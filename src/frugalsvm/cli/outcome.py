@@ -16,6 +16,7 @@ _SCALED = {
     False: "features as they are",
     "soft": "features scaled and softly clipped",
     "standard": "features standardized",
+    "following": "features scaled as the stream goes",
 }
 
 

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from frugalsvm.cli.catalogue import CLASSES, NOVELTIES, NUMBERS
 from frugalsvm.cli.console import PLAIN_SECONDS, Onlookers, silenced
+from frugalsvm.cli.recent import RecentMean, added
 from frugalsvm.estimators._progress import CERTIFICATES
 
 __all__ = ["Progress", "ProgressLine"]
@@ -30,6 +31,7 @@ class Progress:
         self.right: int = counts.get("right", 0)
         self.alarms: int = counts.get("alarms", 0)  # rows that were unusual before they were learned
         self.squares: float = counts.get("squares", 0.0)  # of errors of predicted numbers
+        self._recent = RecentMean(counts.get("recent", ()))  # of what is counted of each row
         self.saved: int = self.total  # examples in the last checkpoint
         self.seconds: float = 0.0  # of learning, since this process began
         self.learned: int = 0  # examples, since this process began
@@ -50,11 +52,15 @@ class Progress:
             return
         self.tested += len(predicted)
         if self._task == NUMBERS:
-            self.squares += float(np.square(predicted - labels).sum())
+            counted = np.square(predicted - labels)
+            self.squares = added(self.squares, counted)
         elif self._task == NOVELTIES:
-            self.alarms += int(np.count_nonzero(predicted == -1))
+            counted = predicted == -1
+            self.alarms += int(np.count_nonzero(counted))
         else:
-            self.right += int(np.count_nonzero(predicted == labels))
+            counted = predicted == labels
+            self.right += int(np.count_nonzero(counted))
+        self._recent.add(counted)
 
     @property
     def _figure(self) -> tuple[str, float]:
@@ -65,20 +71,32 @@ class Progress:
             return "alarms", self.alarms / self.tested if self.tested else math.nan
         return "accuracy", self.accuracy
 
+    @property
+    def _recent_figure(self) -> float:
+        """The same of the last rows."""
+        return math.sqrt(self._recent.mean) if self._task == NUMBERS else self._recent.mean
+
     def figures(self) -> dict[str, float | None]:
-        """What a stream tells about the model before it is done."""
+        """What a stream tells about the model before it is done: since the beginning, and of the last rows."""
         name, value = self._figure
-        return {f"{name}_before_learning": value if self.tested else None}
+        figures: dict[str, float | None] = {f"{name}_before_learning": value if self.tested else None}
+        if self._recent.n_rows:
+            figures |= {f"recent_{name}": self._recent_figure, "recent_rows": self._recent.n_rows}
+        return figures
 
     @property
     def words(self) -> str:
         """The same for people."""
         name, value = self._figure
-        return f"error (RMSE) so far {value:.4g}" if name == "rmse" else f"{name} so far {100 * value:.2f} %"
+        show = "{:.4g}".format if name == "rmse" else lambda share: f"{100 * share:.2f} %"
+        words = f"{'error (RMSE)' if name == 'rmse' else name} so far {show(value)}"
+        n_rows = self._recent.n_rows
+        return f"{words} (last {n_rows:,}: {show(self._recent_figure)})" if 0 < n_rows < self.tested else words
 
-    def counts(self) -> dict[str, int]:
+    def counts(self) -> dict[str, Any]:
         own = {NUMBERS: "squares", NOVELTIES: "alarms"}.get(self._task, "right")
-        return {name: getattr(self, name) for name in ("rows", "total", "seen", "tested", own)}
+        counts = {name: getattr(self, name) for name in ("rows", "total", "seen", "tested", own)}
+        return {**counts, "recent": self._recent.saved()}
 
 
 class ProgressLine:

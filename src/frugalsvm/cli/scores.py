@@ -34,10 +34,10 @@ class Scores:
         self._predicted: list[np.ndarray] = []
         self._scores: list[np.ndarray] = []
 
-    def add(self, labels: np.ndarray, predicted: np.ndarray, scores: np.ndarray) -> None:
+    def add(self, labels: np.ndarray, predicted: np.ndarray, scores: np.ndarray | None = None) -> None:
         self._labels.append(labels)
         self._predicted.append(predicted)
-        if scores.ndim == 1:
+        if scores is not None and scores.ndim == 1:
             self._scores.append(scores)
 
     @staticmethod
@@ -85,7 +85,7 @@ class ErrorScores:
         self._squares = self._absolute = self._largest = 0.0
         self._mean = self._spread = 0.0  # of the labels: their mean, and the sum of squares around it
 
-    def add(self, labels: np.ndarray, predicted: np.ndarray, _: np.ndarray) -> None:
+    def add(self, labels: np.ndarray, predicted: np.ndarray, _: np.ndarray | None = None) -> None:
         errors, n = np.abs(predicted - labels), len(labels)
         if not n:
             return
@@ -127,7 +127,7 @@ class QuantileScores:
         errors = labels[:, None] - predicted.reshape(len(labels), -1)
         return np.maximum(self._quantiles * errors, (self._quantiles - 1) * errors).sum(axis=0)
 
-    def add(self, labels: np.ndarray, predicted: np.ndarray, _: np.ndarray) -> None:
+    def add(self, labels: np.ndarray, predicted: np.ndarray, _: np.ndarray | None = None) -> None:
         self._losses += self._losses_of(labels, predicted)
         self._below += (labels[:, None] <= predicted.reshape(len(labels), -1)).sum(axis=0)
         self.n_examples += len(labels)

@@ -81,14 +81,21 @@ def train(
     alarm_rate: Annotated[
         float | None, typer.Option(help="Share of rows that shall be called unusual (one-class); 0.01 otherwise.")
     ] = None,
+    half_life: Annotated[
+        str | None,
+        typer.Option(help="For streams that change (bsgd): halve what was learned by so many examples, or auto."),
+    ] = None,
     scale: Annotated[
         str,
         typer.Option(
             help="Scale the features: auto, no, yes or robust (medians; far values clipped), soft (clipped softly), "
-            "standard (means and standard deviations).",
+            "standard (means and standard deviations), following (the same of late rows: auto with --half-life).",
             autocompletion=completing(SCALES),
         ),
     ] = "auto",
+    prequential: Annotated[
+        bool, typer.Option("--prequential", help="Predict each row just before it is learned, not batch by batch.")
+    ] = False,
     passes: Annotated[int, typer.Option(min=1, help="Passes over the data.")] = 1,
     shuffle_buffer: Annotated[int, typer.Option(min=0, help="Shuffle rows within a buffer of so many.")] = 0,
     classes: Annotated[str | None, typer.Option(help="All labels, with commas, if the first rows lack some.")] = None,
@@ -232,7 +239,23 @@ def _train_options(values: dict[str, Any]) -> TrainOptions:
         quantile=None if quantiles is None else tuple(map(_quantile, quantiles.split(","))),
         nu=values["nu"],
         alarm_rate=values["alarm_rate"],
+        half_life=None if values["half_life"] is None else _half_life(values["half_life"]),
+        prequential=values["prequential"],
     )
+
+
+def _half_life(text: str) -> float | str:
+    if text == "auto":
+        return text
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 1 <= found < math.inf:
+        raise typer.BadParameter(
+            f"{text.strip()!r} is neither auto nor a number of examples, 1 at least.", param_hint="--half-life"
+        )
+    return found
 
 
 def _quantile(text: str) -> float:
@@ -262,8 +285,11 @@ def _as_stream(
     from frugalsvm.cli.train_stream import train_stream
     from frugalsvm.cli.training_loop import CheckpointSchedule
 
+    data = data_options(values)
+    if options.half_life is not None and data.shuffle == "auto":
+        data = data._replace(shuffle="no")  # the order of rows is what a model that forgets learns from
     return train_stream(
-        data_options(values),
+        data,
         options,
         target,
         CheckpointSchedule.parsed(values["checkpoint_every"]),

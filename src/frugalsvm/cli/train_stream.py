@@ -15,7 +15,7 @@ from frugalsvm.cli.fingerprint import ChangedDataError, Fingerprint, rows_that_a
 from frugalsvm.cli.first_rows import check_classes, check_numbers, check_size, examine, tell_labels, with_label_column
 from frugalsvm.cli.interruptible_pipe import grouped, pipe_for
 from frugalsvm.cli.interruption import Interruption
-from frugalsvm.cli.new_model import classes_for, new_model
+from frugalsvm.cli.new_model import classes_for, new_model, with_own_choices
 from frugalsvm.cli.options import DataOptions, TrainOptions
 from frugalsvm.cli.outcome import Outcome
 from frugalsvm.cli.progress import Progress, ProgressLine
@@ -107,15 +107,17 @@ class _Run:
         return self._outcome(None, n_bad, bad_lines)._replace(counts=counts_of(opened.stream))
 
     def _learn_pass(self, batches: Iterator, number: int, every: CheckpointSchedule, line: ProgressLine) -> None:
+        in_turn = self.options.prequential and number == 0
         learn_stream(
             self.model,
             batches,
             self.progress,
             classes=classes_for(self.model, self.options, self.chosen),
             test=number == 0,
+            in_turn=in_turn,
             every=every,
             # Probabilities are calibrated on whole batches: parts of them would make others.
-            block=BATCH_ROWS if self.options.calibrate else BLOCK_ROWS,
+            block=BATCH_ROWS if self.options.calibrate and not in_turn else BLOCK_ROWS,
             checkpoint=partial(self._save, number, False),
             show=line.show,
             learned=self._read.add if number == 0 and self._read is not None else None,
@@ -184,6 +186,7 @@ class _Run:
 
     def _save(self, passes_done: int, finished: bool) -> None:
         fingerprint = None if self._read is None else self._read.saved()
+        self.chosen = with_own_choices(self.chosen, self.model)
         state = (self.model, self.output, self.data, self.options, self.progress, self.chosen)
         try:
             save_run(*state, passes_done, finished, fingerprint)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from frugalsvm.cli.data import labels_of, rows_of
+from frugalsvm.cli.in_turn import learned_in_turn
 from frugalsvm.cli.interruption import Interruption
 from frugalsvm.cli.progress import Progress
 from frugalsvm.core.lookahead import BLOCK_ROWS
@@ -50,6 +51,7 @@ def learn_stream(
     *,
     classes: Any = None,
     test: bool = True,
+    in_turn: bool = False,
     every: CheckpointSchedule = CheckpointSchedule(),  # noqa: B008 - it is immutable
     block: int = BLOCK_ROWS,
     checkpoint: Callable[[], None] | None = None,
@@ -59,21 +61,27 @@ def learn_stream(
 ) -> None:
     """Learn all batches, each after predicting it; ``learned`` is called with the rows of each part of a batch.
 
+    With ``in_turn`` each row is predicted after all rows before it were learned, which takes longer; the first ones are
+    learned at once.
+
     Parts end where a checkpoint is due, at multiples of ``block``, so that the model is the same without checkpoints:
     it does not depend on where batches end if that is at the end of a block of the look-ahead engine.
     """
     saved_at = time.monotonic()
-    first_part = _after_warm_up(model, block)
+    first_part = block if in_turn else _after_warm_up(model, block)
     for batch in batches:
         start = time.perf_counter()
-        if test:
+        if test and not in_turn:
             _test(model, batch, progress)
         while progress.rows < batch.end:
             end = first_part if progress.rows < first_part else batch.end
             if every.rows is not None and checkpoint is not None:
                 end = min(end, every.due_row(progress, block))
             part = rows_between(batch, progress.rows - batch.start, min(end, batch.end) - batch.start)
-            model.partial_fit(rows_of(part), labels_of(part), classes=classes, sample_weight=part.weights)
+            if in_turn and progress.rows:
+                progress.take(learned_in_turn(model, part), labels_of(part))
+            else:
+                model.partial_fit(rows_of(part), labels_of(part), classes=classes, sample_weight=part.weights)
             progress.rows = part.end
             progress.total += part.n_rows
             progress.learned += part.n_rows

@@ -27,13 +27,15 @@ class AccuracyCurveDisplay:
         Shares of examples between 0 and 1. Several runs are drawn as their mean and a band of one standard deviation.
     metric : {"accuracy", "error"}, default="accuracy"
         What the values are.
+    drifts : array-like of int, default=()
+        Numbers of examples at which the stream has changed, or a drift was found: each is marked by a vertical line.
 
     Attributes
     ----------
-    examples, values, metric
+    examples, values, metric, drifts
         As above, with arrays.
-    lines_, bands_ : list of artists
-        One line per curve, and one band per curve with several runs.
+    lines_, bands_, marks_ : list of artists
+        One line per curve, one band per curve with several runs, and the marks of drifts.
     ax_, figure_ : matplotlib Axes and Figure
         Where it was drawn last.
 
@@ -50,7 +52,15 @@ class AccuracyCurveDisplay:
     ('Accuracy', 1)
     """
 
-    def __init__(self, examples: Mapping[str, ArrayLike], values: Mapping[str, ArrayLike], *, metric: str = "accuracy"):
+    def __init__(
+        self,
+        examples: Mapping[str, ArrayLike],
+        values: Mapping[str, ArrayLike],
+        *,
+        metric: str = "accuracy",
+        drifts: ArrayLike = (),
+    ):
+        self.drifts = np.asarray(drifts)
         self.metric = choose("metric", metric, METRICS)
         self.examples, self.values = checked_curves(examples, values, "examples", "values")
 
@@ -64,6 +74,7 @@ class AccuracyCurveDisplay:
         test: tuple[Any, ArrayLike] | None = None,
         metric: str = "accuracy",
         window: int | None = None,
+        drifts: ArrayLike | None = None,
         ax: Any = None,
         **kwargs: Any,
     ) -> "AccuracyCurveDisplay":
@@ -76,6 +87,9 @@ class AccuracyCurveDisplay:
         metric : {"accuracy", "error"}, default="accuracy"
         window : int, default=None
             Number of latest examples that are averaged over (whole batches, one at least); None is all so far.
+        drifts : array-like of int, default=None
+            Numbers of examples to be marked, such as those at which the stream changes; None is where models in a
+            `DriftWatch` found a drift.
         ax : matplotlib Axes, default=None
         **kwargs
             For `plot`.
@@ -100,7 +114,7 @@ class AccuracyCurveDisplay:
         history = record_stream(
             estimators, batches, classes=classes, test=test, sizes=False, certificates=(), rehearse=False
         )
-        return cls.from_history(history, metric=metric, window=window, ax=ax, **kwargs)
+        return cls.from_history(history, metric=metric, window=window, drifts=drifts, ax=ax, **kwargs)
 
     @classmethod
     def from_history(
@@ -109,6 +123,7 @@ class AccuracyCurveDisplay:
         *,
         metric: str = "accuracy",
         window: int | None = None,
+        drifts: ArrayLike | None = None,
         ax: Any = None,
         **kwargs: Any,
     ) -> "AccuracyCurveDisplay":
@@ -117,7 +132,7 @@ class AccuracyCurveDisplay:
         Parameters
         ----------
         history : dict or list of dict
-        metric, window, ax, **kwargs
+        metric, window, drifts, ax, **kwargs
             As in `from_stream`. If there were test examples, the accuracy is that on them, and there is no window.
 
         Returns
@@ -138,7 +153,8 @@ class AccuracyCurveDisplay:
                 )
             examples[name] = np.asarray(runs[0][name]["examples"])[known]
             values[name] = shares[..., known] if metric == "accuracy" else 1 - shares[..., known]
-        return cls(examples, values, metric=metric).plot(ax, **kwargs)
+        drifts = _found_drifts(runs) if drifts is None else drifts
+        return cls(examples, values, metric=metric, drifts=drifts).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, xscale: str = "linear", legend: bool = True, **kwargs: Any):
         """Draw the curves.
@@ -159,6 +175,11 @@ class AccuracyCurveDisplay:
         self.ax_ = axes_for(ax)
         self.figure_ = self.ax_.figure
         self.lines_, self.bands_ = draw_curves(self.ax_, self.examples, self.values, bounds=(0.0, 1.0), **kwargs)
+        style = {"color": "0.4", "linewidth": 1.0, "linestyle": "--", "zorder": 1}
+        self.marks_ = [
+            self.ax_.axvline(row, label="Drift" if number == 0 else None, **style)
+            for number, row in enumerate(self.drifts)
+        ]
         self.ax_.set(xscale=xscale, xlabel="Examples learned", ylabel=self.metric.capitalize())
         label_axis(self.ax_.xaxis, log=xscale == "log")
         label_axis(self.ax_.yaxis, text=percent)
@@ -171,6 +192,17 @@ class AccuracyCurveDisplay:
 def _check_window(window):
     if window is not None and (not isinstance(window, int | np.integer) or window < 1):
         raise ParameterError("window", window, "a number of examples of at least 1, or None")
+
+
+def _found_drifts(runs):
+    """After which examples a model has found a drift, in any of the runs."""
+    found = [
+        np.asarray(notes["examples"])[np.diff(notes["n_drifts"], prepend=0) > 0]
+        for run in runs
+        for notes in run.values()
+        if "n_drifts" in notes
+    ]
+    return np.unique(np.concatenate(found)) if found else ()
 
 
 def _accuracies(notes, window):

@@ -42,7 +42,8 @@ def record_stream(
     ----------
     estimators : dict, list or estimator
         Classifiers with `partial_fit`, by name; without names they are called as their classes are. They learn: after
-        the call they have seen the stream. Those that are fitted already are tested from the first batch on.
+        the call they have seen the stream. Those that are fitted already are tested from the first batch on. A
+        `DriftWatch` is taken as the classifier that it watches.
     batches : iterable
         Of pairs ``(X, y)``, such as those of `frugalsvm.datasets.stream`, or of `frugalsvm.streams.Batch`.
     classes : array-like, default=None
@@ -61,7 +62,8 @@ def record_stream(
     dict of dict of ndarray
         For every name: ``examples`` and ``seconds`` learned (both since the start), ``n_tested`` and ``n_right`` of
         each batch, ``n_terms`` (support vectors or features) and ``model_bytes``, ``test_accuracy`` if there is a test,
-        and the certificates. A number is nan where the model does not have it yet.
+        ``n_drifts`` that a `DriftWatch` has found since the start, and the certificates. A number is nan where the
+        model does not have it yet.
 
     Examples
     --------
@@ -132,13 +134,20 @@ class _Followed:
         kind = type(estimator).__name__
         if not hasattr(estimator, "partial_fit"):
             raise TypeError(f"{kind} has no partial_fit: it cannot learn from a stream.")
-        if is_regressor(estimator):
-            raise TypeError(f"{kind} is a regressor: accuracy and error are for classifiers.")
         self._estimator = estimator
-        self._is_fitted = _is_fitted(estimator)
+        if is_regressor(self._model):
+            raise TypeError(f"{kind} is a regressor: accuracy and error are for classifiers.")
+        self._is_fitted = _is_fitted(self._model)
         self._first = {} if classes is None or self._is_fitted else {"classes": np.asarray(classes)}
         self._seen, self._spent = 0, 0.0
         self._notes: list[dict[str, float]] = []
+
+    @property
+    def _model(self):
+        """The classifier, which a watch on drifts may exchange for a new one."""
+        from frugalsvm.pipelines import DriftWatch
+
+        return self._estimator.model if isinstance(self._estimator, DriftWatch) else self._estimator
 
     def rehearse(self, X, y, options):
         """Let a copy learn; a fitted one may have other classes, so that it goes on from what it knows."""
@@ -154,15 +163,20 @@ class _Followed:
         start = time.perf_counter()
         self._estimator.partial_fit(X, y, **self._first, **options)
         self._spent += time.perf_counter() - start
-        self._is_fitted, self._first = True, {}
+        self._first = {}
+        self._is_fitted = self._model is self._estimator or _is_fitted(self._model)  # a watch may have begun anew
         self._seen += len(y)
         self._notes.append({"examples": self._seen, "seconds": self._spent, "n_tested": tested, "n_right": right})
 
     def note(self, test, sizes, certificates):
         note = self._notes[-1]
+        if hasattr(self._estimator, "drifts_"):
+            note["n_drifts"] = len(self._estimator.drifts_)
+        if not self._is_fitted:
+            return
         if test is not None:
             note["test_accuracy"] = float(np.mean(self._estimator.predict(test[0]) == np.asarray(test[1])))
-        if getattr(self._estimator, "n_held_", 0):  # a pipeline that has not begun to learn
+        if getattr(self._model, "n_held_", 0):  # a pipeline that has not begun to learn
             return
         model = model_inside(self._estimator)
         if sizes:
