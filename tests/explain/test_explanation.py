@@ -33,15 +33,15 @@ def test_predictions_importances_and_parts():
 
 def test_text_has_the_largest_shares_first():
     lines = one().text(1, n_features=2).splitlines()
-    assert lines[0] == "Row 2: yes -0.5"
+    assert lines[0] == "Row 2: score -0.5 for yes"
     assert [line.split()[0] for line in lines[1:]] == ["base", "age", "<b>", "1"]
     assert lines[2].endswith("-" * 20)
     assert "income" in one().importances_text()
 
 
 def test_text_chooses_the_output_with_the_largest_value():
-    assert several().text(1).startswith("Row 2: yes")
-    assert several().text(1, output="no").startswith("Row 2: no")
+    assert several().text(1).splitlines()[0].endswith("for yes")
+    assert several().text(1, output="no").splitlines()[0].endswith("for no")
 
 
 def test_html_stands_alone_and_shows_names_as_they_are():

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from frugalsvm.explain.page import explanation_page
-from frugalsvm.explain.text import bars_text, number_text, waterfall_text
+from frugalsvm.explain.text import bars_text, number_text, row_title, waterfall_text
 
 __all__ = ["Explanation"]
 
@@ -41,7 +41,7 @@ class Explanation:
     >>> float(found.predictions[0])
     0.4
     >>> print(found.text())
-    Row 1: yes 0.4
+    Row 1: score 0.4 for yes
       base value     0.1
       age = 3       +0.5  ++++++++++++++++++++
       income = 7    -0.2  --------
@@ -144,7 +144,7 @@ class Explanation:
         str
         """
         chosen = self.of_output(self.leading_output(row) if output is None else output)
-        title = f"Row {row + 1}: {chosen.output_names[0]} {number_text(chosen.predictions[row])}"
+        title = row_title(row, chosen.output_names[0], chosen.predictions[row])
         return waterfall_text(title, float(chosen.base_values[0]), chosen.values[row], self.labels(row), n_features)
 
     def importances_text(self, *, n_features: int = 20) -> str:

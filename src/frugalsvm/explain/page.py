@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalsvm.explain.text import largest_first, number_text, others_label
+from frugalsvm.explain.text import largest_first, number_text, others_label, row_title
 
 __all__ = ["STYLE", "bars_table", "explanation_page", "page", "shares_table"]
 
@@ -41,9 +41,12 @@ def explanation_page(found: Any, title: str, n_rows: int, n_features: int) -> st
     ]
     for row in range(min(n_rows, len(found))):
         chosen = found.of_output(found.leading_output(row))
-        value, base = number_text(chosen.predictions[row]), number_text(chosen.base_values[0])
+        title, base = (
+            row_title(row, chosen.output_names[0], chosen.predictions[row]),
+            number_text(chosen.base_values[0]),
+        )
         parts.append(
-            f"<h3>Row {row + 1}: {escape(chosen.output_names[0])} {value}</h3>"
+            f"<h3>{escape(heading)}</h3>"
             f'<p class="quiet">Without any column it would be {base}. Blue columns raise it, orange ones lower it.</p>'
             + shares_table(chosen.values[row], found.labels(row), n_features)
         )

@@ -5,10 +5,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["bars_text", "largest_first", "number_text", "waterfall_text"]
+__all__ = ["bars_text", "largest_first", "number_text", "others_label", "row_title", "waterfall_text"]
 
 _BAR = 20  # characters of the longest bar
 _NAME = 40  # characters of a name, at most
+
+
+def row_title(row: int, output: str, value: float) -> str:
+    """What an explanation of a row is about: its score for a class, or its value.
+
+    Examples
+    --------
+    >>> row_title(0, "yes", -1.0386), row_title(0, "value", 3.5)
+    ('Row 1: score -1.039 for yes', 'Row 1: value 3.5')
+    """
+    what = number_text(value)
+    return f"Row {row + 1}: value {what}" if output == "value" else f"Row {row + 1}: score {what} for {output}"
 
 
 def number_text(value: Any) -> str:
