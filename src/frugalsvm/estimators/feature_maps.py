@@ -85,7 +85,7 @@ class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstim
 
         Returns
         -------
-        ndarray of shape (n_samples, n_components_), float32
+        ndarray of float32, of shape (n_samples, n_features_out)
         """
         check_is_fitted(self)
         X = self._known_rows(X, None)
