@@ -41,10 +41,8 @@ def explanation_page(found: Any, title: str, n_rows: int, n_features: int) -> st
     ]
     for row in range(min(n_rows, len(found))):
         chosen = found.of_output(found.leading_output(row))
-        title, base = (
-            row_title(row, chosen.output_names[0], chosen.predictions[row]),
-            number_text(chosen.base_values[0]),
-        )
+        heading = row_title(row, chosen.output_names[0], chosen.predictions[row])
+        base = number_text(chosen.base_values[0])
         parts.append(
             f"<h3>{escape(heading)}</h3>"
             f'<p class="quiet">Without any column it would be {base}. Blue columns raise it, orange ones lower it.</p>'
