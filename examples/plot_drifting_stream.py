@@ -20,4 +20,4 @@ models = {
     "Pegasos": BSGDClassifier("pegasos", budget=100, gamma=5.0, alpha=1e-4),
     "margin perceptron": BSGDClassifier("perceptron", budget=100, gamma=5.0),
 }
-display = AccuracyCurveDisplay.from_stream(models, itertools.chain(before, after), window=1000)
+display = AccuracyCurveDisplay.from_stream(models, itertools.chain(before, after), window=1000, drifts=[10_000])

@@ -59,6 +59,7 @@ def test_the_model_forgets_and_its_scale_follows(inside):
     assert (found["chosen"]["half_life"], found["chosen"]["scale"]) == ("auto", "following")
     assert found["chosen"]["gamma"] == model.estimator_.gamma_ > 0  # which the estimator has chosen
     page = invoke("inspect", "m.frugal").stdout
+    assert f"gamma {model.estimator_.gamma_:.4g}" in page
     assert "means and standard deviations of the latest rows" in page
     assert "half_life auto" in page
 

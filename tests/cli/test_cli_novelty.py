@@ -106,6 +106,13 @@ def test_figures_while_it_learns(model, folder):
     assert [set(row) for row in told["curve"]] == 6 * [{"examples", "alarms"}]
 
 
+def test_rows_are_judged_one_by_one_before_they_are_learned(folder, tmp_path):
+    flags = (*ONE_CLASS, "--prequential", "-o", tmp_path / "m.frugal", "--json")
+    told = json.loads(invoke("train", folder / "train.csv", *flags).stdout)
+    assert 0.005 < told["recent_alarms"] < 0.03
+    assert told["recent_rows"] > 4500
+
+
 def test_which_label_is_that_of_unusual_rows(model, folder, tmp_path):
     X, unusual = table(1)
     names = np.where(unusual, "attack", "normal")

@@ -63,6 +63,23 @@ def test_predictions_and_errors(model, folder):
     assert all(set(row) == {"examples", "rmse"} for row in curve)
 
 
+def test_rows_are_predicted_one_by_one_before_they_are_learned(folder, tmp_path):
+    flags = (
+        "-a",
+        "bsgd-regressor",
+        "--gamma",
+        0.25,
+        "--budget",
+        40,
+        "--prequential",
+        "-o",
+        tmp_path / "m.frugal",
+        "--json",
+    )
+    told = json.loads(invoke("train", folder / "train.csv", *flags).stdout)
+    assert 0 < told["recent_rmse"] < told["rmse_before_learning"]  # it knows more than at the beginning
+
+
 def test_gamma_is_chosen_and_what_is_given_stays(model, folder, tmp_path):
     assert load(model).estimator_.gamma != "scale"
     flags = ("--gamma", 0.25, "--loss", "huber", "--alpha", 1e-5)

@@ -82,7 +82,8 @@ def data_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
 
 def model_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
     """Its parameters, sizes and certificates."""
-    parameters, chosen = contents["parameters"], contents["training"].get("chosen", {})
+    chosen = contents["training"].get("chosen", {})
+    parameters = _as_chosen(contents["parameters"], chosen)
     facts = [("kernel", _kernel(parameters.get("kernel", "rbf"), parameters.get("gamma")))]
     facts += [(name, _short(parameters[name])) for name in _STRENGTHS if name in parameters]
     facts += [
@@ -101,6 +102,14 @@ def _kernel(kernel: Any, gamma: Any) -> str:
     if isinstance(kernel, dict):  # a sum, whose terms have gammas of their own
         return f"sum of {', '.join(term['kernel'] for term in kernel['terms'])}"
     return str(kernel) if gamma is None or kernel in WITHOUT_GAMMA else f"{kernel}, gamma {_short(gamma)}"
+
+
+def _as_chosen(parameters: dict[str, Any], chosen: dict[str, Any]) -> dict[str, Any]:
+    """Parameters, with the numbers that "auto" has become in training, as far as they are known."""
+    found = {"gamma": chosen.get("gamma"), "alpha": chosen.get("strength")}
+    return parameters | {
+        name: value for name, value in found.items() if value is not None and parameters.get(name) == "auto"
+    }
 
 
 def _scaling(scale: Any) -> str:
