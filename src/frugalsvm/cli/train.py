@@ -83,7 +83,7 @@ def train(
     ] = None,
     half_life: Annotated[
         str | None,
-        typer.Option(help="For streams that change (bsgd): halve what was learned by so many examples, or auto."),
+        typer.Option(help="For streams that change (bsgd): halve what was learned every N examples, or auto."),
     ] = None,
     scale: Annotated[
         str,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import _safe_indexing, check_random_state, indexable
+from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from frugalsvm._compile import machine_code_for
@@ -90,6 +90,12 @@ class KeepsPromise(BaseEstimator):
         check_count("window", self.window, least=10)
         if self.patience is not None:
             check_positive("patience", self.patience)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        if not wraps_river(self):
+            tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")

@@ -98,7 +98,6 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         if not wraps_river(self):
-            tags.input_tags = get_tags(self.estimator).input_tags
             tags.classifier_tags = get_tags(self.estimator).classifier_tags
         return tags
 
@@ -317,7 +316,7 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
 
 
 def _is_in_set(scores, thresholds):
-    """Labels that nobody knew at the time have the score `HUGE` and are in no set."""
+    """Labels that were unknown at the time have the score `HUGE` and are in no set."""
     return (scores <= thresholds) & (scores < HUGE)
 
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 from sklearn.base import OutlierMixin
-from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -77,12 +76,6 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
         self.window = window
         self.patience = patience
         self.random_state = random_state
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        if not wraps_river(self):
-            tags.input_tags = get_tags(self.estimator).input_tags
-        return tags
 
     def _check_params(self):
         check_model(self.estimator, ("score_samples", "decision_function"), ("score_one",))

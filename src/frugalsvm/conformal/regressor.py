@@ -90,7 +90,6 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         if not wraps_river(self):
-            tags.input_tags = get_tags(self.estimator).input_tags
             tags.regressor_tags = get_tags(self.estimator).regressor_tags
         return tags
 

@@ -81,7 +81,7 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
     radius : float, default=None
         Keep the norm of the model within this radius (the margin perceptron's regularization).
     half_life : float, "auto" or None, default=None
-        For streams that change: what was learned is halved by so many examples, and steps stay as long as they are
+        For streams that change: what was learned is halved every so many examples, and steps stay as long as they are
         then. "auto" learns with several half-lives at once, from 700 examples to no end, on the same support vectors,
         and lets those vote that were right of late: it needs to know nothing of the stream, and takes about twice the
         time. See :doc:`/howto/drift`. For ``learner="pegasos"``, without ``average``.
