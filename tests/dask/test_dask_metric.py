@@ -90,7 +90,7 @@ def test_sparse_rows_stay_sparse_with_factors(client, rows):
     labels = [client.submit(lambda part=part: part, pure=False) for part in np.split(y, 4)]
     local = model.fit(delayed, labels).to_local()
     assert local._is_sparse
-    np.testing.assert_allclose(local.decision_function(csr_matrix(X)), local.decision_function(X), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(local.decision_function(csr_matrix(X)), local.decision_function(X), rtol=1e-3, atol=1e-3)
     assert local.score(X, y) > 0.6
 
 

@@ -787,13 +787,17 @@ def test_classes_that_are_no_part_of_an_anomaly_set_are_left_out():
     assert arrays["y_train"].tolist() == [0, 1, 0, 1]
 
 
+def skip_without(folder, name):
+    if not (folder / f"{name}.npz").exists():
+        pytest.skip(f"{name} is not in the folder of data sets")
+
+
 class TestSharedFiles:
     """The real files, where they are at hand."""
 
     @pytest.mark.parametrize("name", ALL_NAMES)
     def test_file_has_the_digest_of_the_table(self, name, shared_data, monkeypatch, no_network):
-        if not (shared_data / f"{name}.npz").exists():
-            pytest.skip(f"{name} is not in the folder of data sets")
+        skip_without(shared_data, name)
         monkeypatch.setenv("FRUGALSVM_DATA", str(shared_data))
         data = fetch(name, dtype=None)
         n_train, n_test, n_features, n_classes = FACTS[name]
@@ -808,6 +812,7 @@ class TestSharedFiles:
     @pytest.mark.parametrize("name", sorted(set(ALL_NAMES) - LARGE))
     def test_comes_through_the_format_of_the_source_unchanged(self, name, shared_data, mirror, tmp_path):
         address, folder = mirror
+        skip_without(shared_data, name)
         with np.load(shared_data / f"{name}.npz") as stored_arrays:
             arrays = {key: stored_arrays[key] for key in stored_arrays}
         write_files(folder, original_files(name, arrays))

@@ -89,6 +89,15 @@ def test_pickles(rows, made):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(made)).transform(rows[0]), made.transform(rows[0]))
 
 
+@pytest.mark.parametrize("made", [NystroemMap(150, random_state=0), FourierMap(150, random_state=0)])
+def test_a_row_has_the_same_features_in_every_batch(rows, made):
+    X = rows[0]
+    together = made.fit(X).transform(X)
+    for part in (slice(0, 1), slice(7, 20), slice(30, 213)):
+        np.testing.assert_array_equal(made.transform(X[part]), together[part])
+    np.testing.assert_array_equal(made.transform(X[::-1]), together[::-1])
+
+
 @scikit_learn_checks([NystroemMap(20, random_state=0), FourierMap(20, random_state=0)], lambda estimator: {})
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

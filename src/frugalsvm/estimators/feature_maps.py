@@ -92,7 +92,12 @@ class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstim
         backend = Compiled(Threads(thread_count(self.n_jobs)))
         with blas_threads(None):
             return stored_rows(
-                self._map, X, np.arange(X.shape[0]), whitening=whitening_of(self._map), backend=backend
+                self._map,
+                X,
+                np.arange(X.shape[0]),
+                whitening=whitening_of(self._map),
+                backend=backend,
+                steady=True,  # a row has the same features in every batch
             ).block
 
     def _passes(self):

@@ -10,6 +10,7 @@ import numpy as np
 __all__ = ["BLOCK_ROWS", "ColumnBlocks", "steady_product"]
 
 BLOCK_ROWS = 64  # as few as a matrix product is fast with
+_TALL_ROWS = 128  # as few as many products of a block, each of a part of the columns, are fast with
 _BLOCKS, _LEAST = 8, 64  # columns are divided into so many blocks, of so many at least
 
 
@@ -28,10 +29,22 @@ class ColumnBlocks:
             height = n_rows - int(np.argmax(block.any(axis=1)[::-1]))
             self._blocks.append((slice(start, start + step), block[:height]))
 
-    def multiply(self, rows, out):
-        """``rows @ matrix``"""
+    def multiply(self, rows, out, *, steady=False):
+        """``rows @ matrix``; ``steady``: in which a row does not depend on its neighbors."""
+        if steady:
+            return self._steady(rows, out)
         for columns, block in self._blocks:
             np.matmul(rows[:, : len(block)], block, out=out[:, columns])
+        return out
+
+    def _steady(self, rows, out):
+        n_whole = len(rows) - len(rows) % _TALL_ROWS
+        for start in range(0, n_whole, _TALL_ROWS):
+            part = slice(start, start + _TALL_ROWS)
+            self.multiply(rows[part], out[part])
+        if n_whole < len(rows):
+            last = self.multiply(_filled_up(rows[n_whole:], _TALL_ROWS), np.empty((_TALL_ROWS, self.width), np.float32))
+            out[n_whole:] = last[: len(rows) - n_whole]
         return out
 
 
@@ -44,7 +57,12 @@ def steady_product(rows, matrix, out=None):
     blocks = rows[:n_whole].reshape(-1, BLOCK_ROWS, n_features)
     np.matmul(blocks, matrix, out=out[:n_whole].reshape(-1, BLOCK_ROWS, matrix.shape[1]))
     if n_whole < n_rows:
-        last = np.zeros((BLOCK_ROWS, n_features), rows.dtype)
-        last[: n_rows - n_whole] = rows[n_whole:]
-        out[n_whole:] = (last @ matrix)[: n_rows - n_whole]
+        out[n_whole:] = (_filled_up(rows[n_whole:], BLOCK_ROWS) @ matrix)[: n_rows - n_whole]
     return out
+
+
+def _filled_up(rows, n_rows):
+    """A block of as many rows as all others: zeros below the last ones."""
+    block = np.zeros((n_rows, rows.shape[1]), rows.dtype)
+    block[: len(rows)] = rows
+    return block

@@ -185,10 +185,11 @@ class StoredRows:
         return StoredRows(self.block[:n_rows], self.backend)
 
 
-def stored_rows(feature_map, X, order, whitening=None, out=None, backend=COMPILED):
+def stored_rows(feature_map, X, order, whitening=None, out=None, backend=COMPILED, *, steady=False):
     """The rows of X in an order, all in memory; whitened at once if a matrix for it is given.
 
     ``out``: memory to use, as far as it is large enough. New memory costs several times what writing to it does.
+    ``steady``: a row does not depend on its neighbors, see `frugalsvm.lowrank.products`; takes a little longer.
     """
     raw_width = width_of(feature_map)
     width = raw_width if whitening is None else whitening.shape[1]
@@ -200,10 +201,10 @@ def stored_rows(feature_map, X, order, whitening=None, out=None, backend=COMPILE
     def fill(rows):
         X_part, target = X[order[rows]], block[rows]
         if whitened is None:
-            raw_rows(feature_map, X_part, target)
+            raw_rows(feature_map, X_part, target, steady=steady)
             return
         with scratch.rows(len(target)) as raw:
-            whitened.multiply(raw_rows(feature_map, X_part, raw), target)
+            whitened.multiply(raw_rows(feature_map, X_part, raw, steady=steady), target, steady=steady)
 
     backend.passes.run(fill, len(order), _KERNEL_COST * raw_width, most=BLOCK_ROWS)
     return StoredRows(block, backend)
