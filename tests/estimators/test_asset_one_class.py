@@ -49,11 +49,23 @@ def exact_objective(X, nu):
     return objective(X, exact.support_vectors_, exact.dual_coef_[0] / scale, exact.offset_[0] / scale, nu)
 
 
-@pytest.mark.parametrize("nu", [0.9, 0.5, 0.1])
+@pytest.mark.parametrize("nu", [0.9, 0.5, 0.1, 0.02])
 def test_the_objective_is_nearly_the_exact_one(X, nu):
     model = ASSETOneClassSVM(nu, n_components=256, gamma=GAMMA, random_state=0).fit(X)
     assert objective_of(model, X) == pytest.approx(exact_objective(X, nu), rel=0.02)
     assert model.objective_ == pytest.approx(objective_of(model, X), rel=1e-3)
+
+
+def test_landmarks_at_the_border_count_where_nu_is_small(X):
+    spread, border = (
+        ASSETOneClassSVM(0.02, landmarks=landmarks, **SMALL).fit(X) for landmarks in ("kmeans++", "border")
+    )
+    best = exact_objective(X, 0.02)
+    assert objective_of(border, X) - best < 0.2 * (objective_of(spread, X) - best)
+    assert len(border.landmarks_) == 64
+    low = np.sort(border.score_samples(X))[: len(X) // 10].max()
+    assert np.mean(border.score_samples(border.landmarks_) <= low) > 0.4
+    assert border.n_iter_ > spread.n_iter_
 
 
 def test_the_bound_is_one(X):

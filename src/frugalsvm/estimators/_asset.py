@@ -21,7 +21,7 @@ from frugalsvm.estimators._auto import chooses, is_auto
 from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators._calibrated import n_held_out
 from frugalsvm.estimators._kernel_model import KernelEstimator
-from frugalsvm.estimators._maps import check_map, landmark_rows
+from frugalsvm.estimators._maps import LANDMARKS, check_map, landmark_rows
 from frugalsvm.estimators._metric import check_metric, most_rows
 from frugalsvm.estimators._origin import absolute_rows
 from frugalsvm.estimators._progress import begin_callbacks, check_verbose, end_callbacks, following, with_callbacks
@@ -95,6 +95,7 @@ class LowRankMachine(PathOfC, KernelEstimator):
     _in_float32 = True
     _narrowing = 1.5
     _calibrates = False  # with the validation rows
+    _landmarks: tuple[str, ...] = LANDMARKS  # ways to find them
     _changed_in_place = ("_steps", "_rng")
 
     @property
@@ -118,7 +119,7 @@ class LowRankMachine(PathOfC, KernelEstimator):
         check_choice("solver", self.solver, SOLVERS)
         check_choice("structured", self.structured, ("auto", True, False))
         check_count("n_components", self.n_components)
-        check_map(self.feature_map, self.kernel, self.landmarks, self.structured)
+        check_map(self.feature_map, self.kernel, self.landmarks, self.structured, self._landmarks)
         if callable(self.kernel):
             for name, usual in (("metric", None), ("device", "cpu")):
                 if getattr(self, name) is not usual and getattr(self, name) != usual:

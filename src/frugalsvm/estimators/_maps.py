@@ -16,12 +16,12 @@ FEATURE_MAPS = ("nystroem", "fourier")
 LANDMARKS = ("uniform", "kmeans++", "kmeans")
 
 
-def check_map(feature_map: Any, kernel: Any, landmarks: Any, structured: Any) -> None:
-    """Refuse parameters of a feature map that are wrong, or do not go together."""
+def check_map(feature_map: Any, kernel: Any, landmarks: Any, structured: Any, named: tuple = LANDMARKS) -> None:
+    """Refuse parameters of a feature map that are wrong, or do not go together; ``named``: ways to find landmarks."""
     check_choice("feature_map", feature_map, FEATURE_MAPS)
     if isinstance(landmarks, str) or np.ndim(landmarks) != 2:
-        if landmarks not in LANDMARKS:
-            known = ", ".join(map(repr, LANDMARKS))
+        if landmarks not in named:
+            known = ", ".join(map(repr, named))
             raise ParameterError("landmarks", landmarks, problem=f"is not one of {known}, nor an array of rows")
     elif feature_map == "fourier":
         raise ValueError("Fourier features have no landmarks: use feature_map='nystroem'.")

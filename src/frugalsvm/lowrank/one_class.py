@@ -11,14 +11,22 @@ pinball loss, ``max(0, -f) + nu f``, of which 1 - nu is the quantile and 0 the t
     1 / nu (nu / 2 ||u||^2 + mean of pinball(t_i, u . v_i + b)) - 1/2 ||m||^2,        t_i = -m . v_i:
 
 a problem of the solver, with targets that the rows make themselves. Weights of rows are such that their mean is 1.
+
+The exact solution is a combination of rows with scores up to rho, the support vectors: nu n of them and a few.
+Landmarks that are spread over all rows have few of these where nu is small. So a first solution tells which rows have
+low scores, and the landmarks of a second are spread over those, too.
 """
 
 import numpy as np
 
+from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.lowrank.backends.compiled import BLOCK_ROWS
+from frugalsvm.lowrank.landmarks import SAMPLE_PER_LANDMARK, place_landmarks
 from frugalsvm.lowrank.maps import linear_values, raw_rows, raw_weights, whitening_of, width_of
 
-__all__ = ["mean_of_features", "targets_of_rows"]
+__all__ = ["mean_of_features", "rows_at_border", "targets_of_rows"]
+
+_BEYOND = 1.5  # times as many rows as shall be outliers: a first solution does not know the border well
 
 
 def mean_of_features(feature_map, X, weights):
@@ -35,3 +43,10 @@ def targets_of_rows(feature_map, X, mean, threads):
     """t, shape (1, n_rows)."""
     values = linear_values(feature_map, X, raw_weights(feature_map, mean[None]).T, threads)
     return np.ascontiguousarray(-values.T, np.float32)
+
+
+def rows_at_border(X, scores, nu, n_rows, rng):
+    """Rows with low scores, spread out among all that may be support vectors."""
+    n_low = min(len(scores), max(n_rows, int(_BEYOND * nu * len(scores))))
+    low = rng.permutation(np.argpartition(scores, n_low - 1)[:n_low])[: SAMPLE_PER_LANDMARK * n_rows]
+    return place_landmarks("kmeans++", dense_rows(X[low]), n_rows, rng)
