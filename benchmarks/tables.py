@@ -1,19 +1,19 @@
 """Tables, against boosted trees and other kernel machines: ``python -m benchmarks.tables [--only NAME ...]``.
 
-Learned and plain metrics of ASSET, HistGradientBoosting, tuned SVC and SVR, and, where they are installed (``pip
-install '.[tables]'``), LightGBM and xRFM. All have the same training and test rows: the split of the source with five
-seeds of the method or, where there is none, five random splits (80 % for training). Trees have columns as they are.
-Kernel methods have them with a robust center and spread, clipped (``StreamingScaler``); pixels and indicators, which
-have one unit, stay in proportion. Errors are in percent; of regression, the root mean squared error of the
-standardized target.
+AutoSVC and AutoSVR, learned and plain metrics of ASSET, HistGradientBoosting, tuned SVC and SVR, and, where they are
+installed (``pip install '.[tables]'``), LightGBM and xRFM. All have the same training and test rows: the split of the
+source with five seeds of the method or, where there is none, five random splits (80 % for training). Trees, AutoSVC and
+AutoSVR have columns as they are. Other kernel methods have them with a robust center and spread, clipped
+(``StreamingScaler``); pixels and indicators, which have one unit, stay in proportion. Errors are in percent; of
+regression, the root mean squared error of the standardized target.
 
 Equal effort: every method is tuned on the same training rows, at most ``--tuning-rows`` of them, of which 15 % judge
 what was learned from the others. Each has ``--candidates`` settings, its default and random ones, as long as they begin
 within ``--tuning-seconds``; a path of C counts as many as it has values. The best is then fitted to all training rows.
 Where the split is that of the source, settings are chosen once, with the first seed. What a fit does with rows of its
-own belongs to it: early stopping of trees, the metric, C on a path, and the round of xRFM. "tuning s" is the time to
-choose, "fit s" that of the last fit, with the scaling. SVC and SVR have at most 20 000 rows and 300 000 steps; their
-candidates are fitted side by side.
+own belongs to it: early stopping of trees, the metric, C on a path, the round of xRFM, and all that AutoSVC and AutoSVR
+choose, which are not tuned any further. "tuning s" is the time to choose, "fit s" that of the last fit, with the
+scaling. SVC and SVR have at most 20 000 rows and 300 000 steps; their candidates are fitted side by side.
 
 Results go to ``output/tables.json``; those that are measured later are added, so that a long measurement can be made in
 pieces. Test rows are for the last look: whatever you change, choose it on training rows.

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.svm import SVC, SVR
 
-from frugalsvm import ASSETClassifier, ASSETRegressor
+from frugalsvm import ASSETClassifier, ASSETRegressor, AutoSVC, AutoSVR
 
 __all__ = ["METHODS", "Task", "missing_package"]
 
@@ -86,6 +86,25 @@ class ASSET(Method):
         if task.is_regression:  # the error is that of squares, so the loss is
             return ASSETRegressor(loss="squared_epsilon_insensitive", epsilon=0.0, **settings)
         return ASSETClassifier(**settings)
+
+
+class Auto(Method):
+    """`AutoSVC` and `AutoSVR`: kernel, metric, gamma and C are their own business, and its time is that of the fit."""
+
+    label = "AutoSVC, AutoSVR"
+
+    def title(self, task):
+        return f"{self.label}, s = {task.n_components}"
+
+    def device(self, task):
+        return task.device
+
+    def candidates(self, task, n, rng):
+        return [{}]
+
+    def new(self, task, settings, seed):
+        kind = AutoSVR if task.is_regression else AutoSVC
+        return kind(n_components=task.n_components, device=task.device, n_jobs=-1, random_state=seed)
 
 
 class HistGradientBoosting(Method):
@@ -168,6 +187,7 @@ class SVM(Method):
 
 
 METHODS = {
+    "auto": Auto(),
     "asset": ASSET("ASSET, learned metric", "auto"),
     "plain": ASSET("ASSET, plain metric", None),
     "hgb": HistGradientBoosting(),
