@@ -137,6 +137,10 @@ class Heat(NamedTuple):
         return judged(scores, task.targets[:, index], task.weights[index], self.folds, classes=task.classes)
 
 
+# Machines that only tell which C is best need not be as near to the optimum as the one that is kept.
+_TO_CHOOSE: dict[str, Any] = {"tolerance": 1e-2, "together": True, "narrower": 0}
+
+
 def _key(judgment, *, classes):
     return judgment.error + (_SMOOTHNESS if classes else 0.0) * judgment.squared_error
 
@@ -187,7 +191,7 @@ def solved_entries(heat: Heat, candidate: Candidate, path: list[float]) -> list[
     """A candidate with the loss that the machine will have, for all values of C, with out-of-fold scores."""
     start, task, n_rows = time.perf_counter(), heat.task, len(heat.index)
     problem, options = heat.problem(candidate)
-    options = options._replace(unit=_unit(task, heat.index))
+    options = options._replace(unit=_unit(task, heat.index), **_TO_CHOOSE)
     with blas_threads(None), task.machinery.arrays.products():
         penalties = [1.0 / (C * n_rows) for C in path]
         found = cross_validated(problem, options, heat.folds, penalties, task.rng, task.machinery.threads)
