@@ -33,10 +33,10 @@ def new_rules(n_factors: int, tolerance: float) -> Rules:
     """Rules for products of up to so many factors, with errors relative to the largest such product."""
     counts, exact = [], _even(-(-n_factors // 2))
     count = 2
-    while count < exact:
+    while count < exact and _largest_sum(count, n_factors, tolerance) < n_factors:  # no sum is larger than that
         counts.append(count)
         count = _even(max(count + 2, int(_GROWTH * count)))
-    counts.append(exact)
+    counts.append(min(count, exact))
     made = [np.polynomial.legendre.leggauss(each) for each in counts]
     limits = np.array([_largest_sum(each, n_factors, tolerance) for each in counts])
     limits[-1] = np.inf if n_factors == 0 else n_factors
