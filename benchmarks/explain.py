@@ -140,7 +140,7 @@ def shapiq_error(d):
     plain = PlainModel("rbf", model.support_vectors_, model.dual_coef_, model.intercept_, "value", gamma=1 / d)
     found = shapley_values(plain, X[:5]).values
     explainer = ProductKernelExplainer(model=model, max_order=1, index="SV")
-    expected = np.array([[explainer.explain(x)[(j,)] for j in range(d)] for x in X[:5]])
+    expected = np.array([[each[(j,)] for j in range(d)] for each in map(explainer.explain, X[:5])])
     return np.abs(found - expected).max() / np.abs(expected).max()
 
 

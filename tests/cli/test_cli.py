@@ -246,11 +246,15 @@ class TestOtherCommands:
         for dtype, real in (("float32", "float"), ("float64", "double")):
             run("export", model, "--to", "c", "-o", tmp_path, "--name", "board", "--dtype", dtype)
             assert f"board_decision(const {real} *x" in (tmp_path / "board.h").read_text()
+        assert "board_explain" not in (tmp_path / "board.h").read_text()
+        run("export", model, "--to", "c", "-o", tmp_path, "--name", "board", "--explain")
+        assert "board_explain(const float *x, float *shares)" in (tmp_path / "board.h").read_text()
 
     def test_exports_refuse_flags_without_effect(self, model, tmp_path):
         output = tmp_path / "out"
-        for flags in (["--to", "onnx", "--name", "x"], ["--to", "libsvm", "--dtype", "float64"], ["--to", "xml"]):
-            run("export", model, "-o", output, *flags, code=2)
+        wrong = (["onnx", "--name", "x"], ["onnx", "--explain"], ["libsvm", "--dtype", "float64"], ["xml"])
+        for flags in wrong:
+            run("export", model, "-o", output, "--to", *flags, code=2)
         run("export", model, "-o", output, "--to", "c", "--dtype", "float16", code=2)
         assert not output.exists()
 

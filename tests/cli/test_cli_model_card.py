@@ -43,6 +43,15 @@ def test_a_card_has_all_sections_and_loads_nothing(data, tmp_path, kernel):
         assert "neither a product nor a sum" in card
 
 
+def test_how_good_it_is_stands_in_its_own_section(data, tmp_path):
+    model, page = tmp_path / "model.frugal", tmp_path / "card.html"
+    run("train", data, "-a", "bsgd", "--budget", 20, "--prequential", "-o", model, "--quiet")
+    run("inspect", model, "--html", page)
+    card = page.read_text()
+    assert card.count("before they were learned") == 1
+    assert card.index("How good it is") < card.index("before they were learned") < card.index("What matters")
+
+
 def test_a_folder_that_is_not_there_is_refused(data, tmp_path):
     model = tmp_path / "model.frugal"
     run("train", data, "-a", "bsgd", "--budget", 20, "-o", model, "--quiet")

@@ -13,6 +13,7 @@ from frugalsvm.arrays.maps import kernel_map
 from frugalsvm.arrays.namespace import arrays_on, available_devices
 from frugalsvm.arrays.sources import DeviceSource, HostSource
 from frugalsvm.core.kernels import KERNELS, RBF
+from frugalsvm.explain import shapley_values
 from frugalsvm.lowrank import whitening
 from frugalsvm.lowrank.backends import torch as torch_backend
 
@@ -236,3 +237,12 @@ def test_large_products_have_nearly_all_digits(arrays):
         gap, rounded_gap = (np.abs(arrays.host(each) - true).max() for each in (found, rounded))
         assert gap < rounded_gap / 4
         assert gap < 1e-5 * np.abs(true).max()
+
+
+def test_shapley_values(torch, wave):
+    model = ASSETRegressor(**SETTINGS).fit(wave.X[:2000], wave.targets[0, :2000])
+    rows, background = wave.X[:500], wave.X[500:510]
+    for others in (None, background):
+        expected = shapley_values(model, rows, others)
+        found = shapley_values(model, torch.from_numpy(rows).cuda(), others, device="cuda")
+        np.testing.assert_allclose(found.values, expected.values, rtol=1e-8, atol=1e-9 * np.abs(expected.values).max())

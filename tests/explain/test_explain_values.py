@@ -139,7 +139,8 @@ def test_tables_of_auto_svc_are_explained_by_their_columns():
     model = AutoSVC(kernel="rbf", metric=None, n_components=64, random_state=0).fit(frame, y)
     found = shapley_values(model, frame[:10], frame[50:70])
     assert found.feature_names == ["age", "income", "day", "color"]
-    assert np.allclose(found.predictions, model.decision_function(frame[:10]), atol=5e-3)
+    # The model predicts in float32, with coefficients whose sizes add up to 2e5.
+    assert np.allclose(found.predictions, model.decision_function(frame[:10]), atol=0.02)
 
 
 def test_threads_change_nothing():

@@ -66,6 +66,15 @@ def test_html_stands_alone_and_shows_names_as_they_are():
     assert "1 more rows" in one().to_html(n_rows=1)
 
 
+def test_html_tells_all_others_from_columns_and_fits_phones():
+    found = one().to_html(n_features=1)
+    assert found.count('class="bar rest"') == 1
+    assert found.count('class="bar size"') == 1
+    assert 'name="viewport"' in found
+    assert "scores of all outputs" in several().to_html()
+    assert "scores of all outputs" not in found
+
+
 def test_dict_is_json():
     assert json.loads(json.dumps(one().as_dict()))["predictions"] == pytest.approx([0.4, -0.5])
 

@@ -95,9 +95,11 @@ def exported_onnx(estimator, X, dtype):
 class CompiledModel:
     """A model in C, compiled with all warnings as errors, and called."""
 
+    options: dict = {}  # noqa: RUF012
+
     def __init__(self, estimator, folder, *, name="model", dtype="float32"):
         self.model, self.name, self.dtype = plain_model(estimator), name, dtype
-        self.header, self.source = to_c(estimator, folder, name=name, dtype=dtype)
+        self.header, self.source = to_c(estimator, folder, name=name, dtype=dtype, **self.options)
         library = folder / f"{name}.so"
         compiled_with("-shared", "-fPIC", "-o", str(library), str(self.source), "-lm")
         self.loaded = ctypes.CDLL(str(library))

@@ -23,6 +23,9 @@ def test_a_waterfall_leads_from_the_base_value_to_that_of_the_row():
     assert bars[-1].get_x() == pytest.approx(0.1)
     assert bars[0].get_x() + bars[0].get_width() == pytest.approx(FOUND.predictions[1])
     assert sorted(labels(display)) == ["2 others", "a = 1", "c = 3"]
+    texts = {text.get_text(): text.xy[0] for text in display.ax_.texts}  # on the right of their bars
+    assert texts["-1"] == pytest.approx(bars[0].get_x())
+    assert texts["+0.3"] == pytest.approx(bars[1].get_x() + bars[1].get_width())
 
 
 def test_bars_are_mean_absolute_shares():

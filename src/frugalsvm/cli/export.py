@@ -25,11 +25,14 @@ def export(
         str,
         typer.Option(help="Type of all numbers in onnx and c: float32 or float64.", autocompletion=completing(_DTYPES)),
     ] = "float32",
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Also write the C function that shares a score out among the inputs.")
+    ] = False,
 ) -> None:
     """Write a model for other programs."""
     _refuse_flags(to, dtype, given_flags(context))
     with reported(of_model=model):
-        told = _exported(model, to, output, name=name, dtype=dtype)
+        told = _exported(model, to, output, name=name, dtype=dtype, explain=explain)
     Printer().print(told)
 
 
@@ -37,8 +40,9 @@ def _refuse_flags(to: str, dtype: str, given: Collection[str]) -> None:
     """Values that there are not, and flags that would have no effect."""
     checked_choice("--to", to, _FORMATS)
     checked_choice("--dtype", dtype, _DTYPES)
-    if "name" in given and to != "c":
-        raise typer.BadParameter("it is for `--to c`: leave it out.", param_hint="--name")
+    for flag in ("name", "explain"):
+        if flag in given and to != "c":
+            raise typer.BadParameter("it is for `--to c`: leave it out.", param_hint=f"--{flag}")
     if "dtype" in given and to == "libsvm":
         raise typer.BadParameter("LIBSVM's text has all digits of its numbers: leave it out.", param_hint="--dtype")
 
@@ -53,7 +57,7 @@ def _refuse_text(model: Any) -> None:
         raise ValueError("exports cannot tell which values are missing, and this model can: train with --missing skip.")
 
 
-def _exported(model: Path, to: str, output: Path, *, name: str, dtype: str) -> str:
+def _exported(model: Path, to: str, output: Path, *, name: str, dtype: str, explain: bool) -> str:
     """Write the model; returns what to tell."""
     from frugalsvm.export import plain_model, to_c, to_libsvm, to_onnx
     from frugalsvm.export.libsvm import scaling_file_of
@@ -63,7 +67,7 @@ def _exported(model: Path, to: str, output: Path, *, name: str, dtype: str) -> s
     _refuse_text(loaded)
     plain = plain_model(loaded)
     if to == "c":
-        return "\n".join(map(str, to_c(plain, output, name=name, dtype=dtype)))
+        return "\n".join(map(str, to_c(plain, output, name=name, dtype=dtype, explain=explain)))
     if to == "onnx":
         to_onnx(plain, output, dtype=dtype)
         return str(output)

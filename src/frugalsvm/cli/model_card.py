@@ -23,11 +23,12 @@ def write_model_card(contents: dict[str, Any], model_file: Path, output: Path) -
     from frugalsvm.persist import load
 
     model = load(model_file)
+    about, measures = _apart(data_facts(contents))
     parts = [
         f"<p>{escape(kind_of(contents))} ({escape(contents['estimator'])}).</p>",
-        _section("What it was trained on", _facts(data_facts(contents)) + _ranges(model, contents)),
+        _section("What it was trained on", _facts(about) + _ranges(model, contents)),
         _section("How", _facts(model_facts(contents)) + _choice(contents["training"])),
-        _section("How good it is", _quality(contents)),
+        _section("How good it is", _quality(measures)),
         _section("What matters", _importances(model, contents)),
         _section("What it refuses", _refusals(model, contents)),
         _section("File", _facts([("written", _date(model_file)), *file_facts(contents)])),
@@ -44,25 +45,36 @@ def _facts(facts: Facts) -> str:
     return f"<dl>{''.join(lines)}</dl>"
 
 
+def _apart(facts: Facts) -> tuple[Facts, Facts]:
+    """Facts about the data, and those that tell how good the model was, with the lines that belong to them."""
+    about: Facts = []
+    measures: Facts = []
+    is_measure = False
+    for name, value in facts:
+        is_measure = is_measure if name == "" else name in ("accuracy", "error", "alarms")
+        (measures if is_measure else about).append((name, value))
+    return about, measures
+
+
 def _date(path: Path) -> str:
     """When the file was written; training keeps no times, so that a run that is resumed ends with the same file."""
     return f"{datetime.fromtimestamp(path.stat().st_mtime, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _ranges(model: Any, contents: dict[str, Any]) -> str:
-    """Usual values of the columns of numbers, as the scaler has found them."""
+    """Usual values of the columns of numbers, as the scaler has found them; it does not keep the extremes."""
     scaler = getattr(model, "scaler_", None)
     if scaler is None:
         return ""
     names, center = contents["features"], scaler.center_ if scaler.centres_ else 0.0 * scaler.scale_
     rows = "".join(
-        f'<tr><td>{escape(names[k])}</td><td class="number">{low:.4g}</td><td class="number">{high:.4g}</td></tr>'
-        for k, (low, high) in enumerate(zip(center - scaler.scale_, center + scaler.scale_, strict=True))
+        f'<tr><td>{escape(names[k])}</td><td class="number">{middle:.4g}</td><td class="number">{spread:.4g}</td></tr>'
+        for k, (middle, spread) in enumerate(zip(center, scaler.scale_, strict=True))
         if k < _SHOWN
     )
     more = len(scaler.scale_) - _SHOWN
     rest = f'<p class="quiet">{more:,} more columns are not shown.</p>' if more > 0 else ""
-    heads = "<tr><th>column</th><th>usually from</th><th>to</th></tr>"
+    heads = '<tr><th>column</th><th class="number">middle</th><th class="number">spread</th></tr>'
     return f"<h3>Usual values</h3><table>{heads}{rows}</table>{rest}"
 
 
@@ -70,17 +82,10 @@ def _choice(training: dict[str, Any]) -> str:
     return "".join(f"<p>{escape(str(sentence))}</p>" for sentence in training.get("told") or ())
 
 
-def _quality(contents: dict[str, Any]) -> str:
-    training = contents["training"]
-    measured: Facts = []
-    if training.get("accuracy_before_learning") is not None:
-        share = percent(training["accuracy_before_learning"])
-        measured.append(("accuracy", f"{share} of the rows were predicted right before they were learned"))
-    if training.get("rmse_before_learning") is not None:
-        measured.append(("error", f"{training['rmse_before_learning']:.4g} in the root mean square, before learning"))
-    if not measured:
+def _quality(measures: Facts) -> str:
+    if not measures:
         return "<p>The file has no measure of it. <code>frugalsvm evaluate</code> measures it on rows with labels.</p>"
-    return _facts(measured)
+    return _facts(measures)
 
 
 def _importances(model: Any, contents: dict[str, Any]) -> str:

@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalsvm.core.capabilities import kernels_that_offer, offers
+from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.explain.columns import Columns, columns_for
 from frugalsvm.export import plain_model
+from frugalsvm.export._shares import able_kernels, can_share, check_shares, input_of_features, refusal
 from frugalsvm.export.models import PlainModel, pairs_of
 from frugalsvm.lowrank.fourier import DenseFourier, StructuredFourier
 from frugalsvm.lowrank.own_kernel import OwnKernel
@@ -116,8 +117,7 @@ def _plain(estimator: Any) -> PlainModel:
     if not isinstance(inner, PlainModel):
         _check(inner)
     model = plain_model(estimator)
-    if model.kernel not in KERNELS or not _can(KERNELS[model.kernel]):
-        raise ValueError(_refusal(model.kernel))
+    check_shares(model)
     return model
 
 
@@ -131,37 +131,15 @@ def _check(estimator: Any) -> None:
     kernel = getattr(feature_map, "kernel", None) or getattr(estimator, "kernel_", None)
     if isinstance(kernel, OwnKernel):
         raise ValueError(
-            f"A model with a KernelSum or a kernel function of your own cannot be explained: fit with one of {_able()}."
+            f"A model with a KernelSum or a kernel function of your own cannot be explained: fit with one of "
+            f"{able_kernels()}."
         )
-    if kernel is not None and not _can(type(kernel)):
+    if kernel is not None and not can_share(type(kernel)):
         names = {part: name for name, part in KERNELS.items()}
-        raise ValueError(_refusal(names.get(type(kernel), type(kernel).__name__)))
-
-
-def _can(kernel: type) -> bool:
-    return offers(kernel, "multiplicative") or offers(kernel, "additive")
-
-
-def _refusal(name: str) -> str:
-    return (
-        f"The kernel {name!r} is neither a product nor a sum over features, so that none has a share of its own: "
-        f"fit with one of {_able()} to explain a model."
-    )
-
-
-def _able() -> str:
-    return ", ".join(map(repr, kernels_that_offer(["multiplicative"]) + kernels_that_offer(["additive"])))
+        raise ValueError(refusal(names.get(type(kernel), type(kernel).__name__)))
 
 
 def _seen(members: list[NDArray], model: PlainModel) -> list[NDArray]:
     """The features of columns in the order of the kernel, which does not see those whose factor is zero."""
-    if model.directions is None:
-        return members
-    used = model.directions != 0.0
-    if (used.sum(axis=1) > 1).any() or (used.sum(axis=0) > 1).any():
-        raise ValueError(
-            "metric='full' mixes columns into directions, so that none has a share of its own: fit with metric='diag' "
-            "to explain a model."
-        )
-    place = {int(column): k for k, column in enumerate(used.argmax(axis=1))}
+    place = {int(column): k for k, column in enumerate(input_of_features(model))}
     return [np.array([place[int(f)] for f in each if int(f) in place], np.int64) for each in members]

@@ -14,11 +14,19 @@ STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; } h3 { font-size: 1rem; margin-bottom: .3rem; }
 table { border-collapse: collapse; } td, th { padding: .1rem .6rem; text-align: left; vertical-align: middle; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-td.bars { width: 22rem; } .bar { height: .8rem; display: block; border-radius: 2px; }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; } td.number { min-width: 4.5rem; }
+td.name { width: 16rem; overflow-wrap: anywhere; } td.bars { width: 22rem; }
+.bar { height: .8rem; display: block; border-radius: 2px; }
 .half { display: inline-block; width: 50%; vertical-align: middle; } .half.left .bar { margin-left: auto; }
-.plus { background: #0072B2; } .minus { background: #D55E00; } .size { background: #0072B2; }
-.quiet { color: #666; } dt { float: left; clear: left; width: 12rem; color: #666; } dd { margin-left: 12.5rem; }
+.plus { background: #0072B2; } .minus { background: #D55E00; }
+.size { background: #0072B2; } .rest { background: #b8b8b8; }
+.quiet { color: #666; } dt { float: left; clear: left; width: 12rem; color: #666; }
+dd { margin-left: 12.5rem; overflow-wrap: anywhere; }
+@media (max-width: 40rem) {
+  table.bars { width: 100%; } td.name { width: 46%; } td.bars { width: 34%; }
+  td, th { padding: .1rem .3rem; } td.number { min-width: 0; }
+  dt { float: none; width: auto; margin-top: .4rem; } dd { margin-left: 0; }
+}
 img, svg { max-width: 100%; }
 """
 
@@ -26,7 +34,8 @@ img, svg { max-width: 100%; }
 def page(title: str, parts: list[str]) -> str:
     """A whole page."""
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
         f"<style>{STYLE}</style></head>\n<body><h1>{escape(title)}</h1>\n" + "\n".join(parts) + "\n</body></html>\n"
     )
 
@@ -34,10 +43,13 @@ def page(title: str, parts: list[str]) -> str:
 def explanation_page(found: Any, title: str, n_rows: int, n_features: int) -> str:
     """The page of an `Explanation`."""
     sizes = found.importances if found.values.ndim == 2 else found.importances.sum(axis=1)
+    moved = "the score" if found.values.ndim == 2 else "the scores of all outputs, added up"
     parts = [
-        f"<h2>What matters</h2><p>Mean absolute shares of {len(found):,} rows.</p>",
+        f"<h2>What matters</h2><p>How far each column moves {moved}, up or down, on average over "
+        f"{len(found):,} rows (mean absolute Shapley values).</p>",
         bars_table(sizes, found.feature_names, n_features),
-        "<h2>Rows</h2>",
+        "<h2>Rows</h2><p>The score of a row is a base value, without any column, and the shares of all columns. "
+        "Blue columns raise it, orange ones lower it.</p>",
     ]
     for row in range(min(n_rows, len(found))):
         chosen = found.of_output(found.leading_output(row))
@@ -45,7 +57,7 @@ def explanation_page(found: Any, title: str, n_rows: int, n_features: int) -> st
         base = number_text(chosen.base_values[0])
         parts.append(
             f"<h3>{escape(heading)}</h3>"
-            f'<p class="quiet">Without any column it would be {base}. Blue columns raise it, orange ones lower it.</p>'
+            f'<p class="quiet">From the base value {base}:</p>'
             + shares_table(chosen.values[row], found.labels(row), n_features)
         )
     if len(found) > n_rows:
@@ -61,11 +73,12 @@ def bars_table(sizes: NDArray, names: list[str], most: int, text: Any = number_t
         lines.append((others_label(n_others), float(np.sum(sizes) - np.sum(sizes[order]))))
     longest = max(value for _, value in lines) or 1.0
     rows = (
-        f'<tr><td>{escape(name)}</td><td class="number">{text(value)}</td>'
-        f'<td class="bars"><span class="bar size" style="width:{_percent(value, longest)}"></span></td></tr>'
-        for name, value in lines
+        f'<tr><td class="name">{escape(name)}</td><td class="number">{text(value)}</td><td class="bars">'
+        f'<span class="bar {"size" if k < len(order) else "rest"}" style="width:{_percent(value, longest)}"></span>'
+        "</td></tr>"
+        for k, (name, value) in enumerate(lines)
     )
-    return f"<table>{''.join(rows)}</table>"
+    return f'<table class="bars">{"".join(rows)}</table>'
 
 
 def shares_table(values: NDArray, labels: list[str], most: int) -> str:
@@ -81,10 +94,10 @@ def shares_table(values: NDArray, labels: list[str], most: int) -> str:
         bar = f'<span class="bar {kind}" style="width:{_percent(abs(value), longest)}"></span>'
         halves = ("", bar) if value > 0 else (bar, "")
         rows.append(
-            f'<tr><td>{escape(label)}</td><td class="number">{value:+.4g}</td><td class="bars">'
+            f'<tr><td class="name">{escape(label)}</td><td class="number">{value:+.4g}</td><td class="bars">'
             f'<span class="half left">{halves[0]}</span><span class="half">{halves[1]}</span></td></tr>'
         )
-    return f"<table>{''.join(rows)}</table>"
+    return f'<table class="bars">{"".join(rows)}</table>'
 
 
 def _percent(value: float, longest: float) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frugalsvm._threads import Threads, row_blocks, thread_count
-from frugalsvm.arrays.namespace import arrays_on
+from frugalsvm.arrays.namespace import HOST, arrays_on, on_host
 from frugalsvm.arrays.shapley import array_shapley_values
 from frugalsvm.core.quadrature import new_rules
 from frugalsvm.core.shapley import add_shapley_values, new_game, new_room
@@ -51,7 +51,7 @@ def shapley_values(
     n_jobs : int, default=None
         Number of threads: None is one, -1 all cores.
     device : str, default="cpu"
-        "cpu", or "cuda" for a GPU.
+        "cpu"; "cuda" for a GPU, or "cuda:1" for the second one; or "auto" for a GPU if there is one.
 
     Returns
     -------
@@ -76,13 +76,14 @@ def shapley_values(
     """
     if not 0.0 < tolerance < 1.0:
         raise ParameterError("tolerance", tolerance, "a number between 0 and 1")
-    threads, source = Threads(thread_count(n_jobs)), explained(model)
+    threads, arrays, source = Threads(thread_count(n_jobs)), arrays_on(device), explained(model)
+    X, background = on_host(X), on_host(background)
     rows = source.rows(X)
     others = np.zeros((0, rows.shape[1])) if background is None else source.rows(background)
     if background is not None and not len(others):
         raise ValueError("background has no rows.")
     compute = _of_products if source.is_multiplicative else _of_sums
-    values = compute(source, rows, others, tolerance, threads, device)
+    values = compute(source, rows, others, tolerance, threads, arrays)
     return Explanation(
         values[:, :, 0] if values.shape[2] == 1 else values,
         _base_values(source, others),
@@ -107,7 +108,7 @@ def vector_importances(model: Any, *, n_vectors: int = 200, n_background: int = 
     rows = source.vectors[chosen]
     background = rows[np.unique(np.linspace(0, len(rows) - 1, n_background).astype(int))]
     compute = _of_products if source.is_multiplicative else _of_sums
-    sizes = np.abs(compute(source, rows, background, 1e-6, Threads(1), "cpu")).mean(axis=0).sum(axis=1)
+    sizes = np.abs(compute(source, rows, background, 1e-6, Threads(1), HOST)).mean(axis=0).sum(axis=1)
     names = source.columns.names(None)
     total = float(sizes.sum())
     return {name: float(size) / total if total > 0 else 0.0 for name, size in zip(names, sizes, strict=True)}
@@ -121,7 +122,7 @@ def _base_values(source: ExplainedModel, background: NDArray) -> NDArray:
     return source.intercepts + total
 
 
-def _of_products(source, rows, background, tolerance, threads, device) -> NDArray:
+def _of_products(source, rows, background, tolerance, threads, arrays) -> NDArray:
     """Values (n_rows, n_columns, n_outputs) of a kernel that is a product."""
     counted = [p for p, features in enumerate(source.members) if len(features)]
     out = np.zeros((len(rows), len(source.coefficients), len(counted)))
@@ -131,7 +132,7 @@ def _of_products(source, rows, background, tolerance, threads, device) -> NDArra
         rules = new_rules(len(counted), tolerance)
         rows, background = (np.ascontiguousarray(each[:, order]) for each in (rows, background))
         vectors = source.vectors[:, order]
-        if device == "cpu":
+        if not arrays.is_torch:
             game = new_game(vectors, source.coefficients, first)
 
             def explain(part):
@@ -140,7 +141,6 @@ def _of_products(source, rows, background, tolerance, threads, device) -> NDArra
 
             threads.run(explain, row_blocks(len(rows), threads.count, _LEAST_ROWS))
         else:
-            arrays = arrays_on(device)
             out = array_shapley_values(
                 arrays, source.kernel, rows, background, vectors, source.coefficients, first, rules
             )
@@ -149,7 +149,7 @@ def _of_products(source, rows, background, tolerance, threads, device) -> NDArra
     return values
 
 
-def _of_sums(source, rows, background, tolerance, threads, device) -> NDArray:
+def _of_sums(source, rows, background, tolerance, threads, arrays) -> NDArray:
     """The same for a kernel that is a sum: the share of a column is its term, less that of the background."""
     values = np.zeros((len(rows), len(source.members), len(source.coefficients)))
     for p, features in enumerate(source.members):

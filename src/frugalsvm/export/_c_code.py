@@ -14,9 +14,13 @@ __all__ = [
     "decision_function",
     "kernel_function",
     "label_declaration",
+    "n_inputs",
     "predict_function",
+    "preparation",
     "sizes",
     "tables",
+    "term_lines",
+    "vector",
     "votes_function",
 ]
 
@@ -74,21 +78,21 @@ def tables(model, names):
         yield f"const {label_declaration(model, names)} = {{{', '.join(_label_literals(model))}}};"
     yield _matrix(names, "vectors", "[N_VECTORS][N_FEATURES]", model.vectors)
     yield _matrix(names, "coefficients", "[N_VECTORS][N_OUTPUTS]", model.coefficients.T)
-    yield _vector(names, "intercepts", "[N_OUTPUTS]", model.intercepts)
+    yield vector(names, "intercepts", "[N_OUTPUTS]", model.intercepts)
     if model.offsets is not None:
-        yield _vector(names, "offsets", "[N_VECTORS]", model.offsets)
+        yield vector(names, "offsets", "[N_VECTORS]", model.offsets)
     size = f"[{n_inputs(model)}]"
     for what, values in zip(_MEANS, _means(model, names), strict=False):
-        yield _vector(names, what, size, values)
+        yield vector(names, what, size, values)
     if model.scale is not None:
-        yield _vector(names, "scale", size, model.scale)
+        yield vector(names, "scale", size, model.scale)
     if model.filling is not None:
-        yield _vector(names, "filling", size, model.filling)
+        yield vector(names, "filling", size, model.filling)
     if model.bounds is not None:
         for what, values in zip(("least", "most"), model.bounds, strict=True):
-            yield _vector(names, what, size, values)
+            yield vector(names, what, size, values)
     if model.room is not None:
-        yield _vector(names, "room", size, model.room)
+        yield vector(names, "room", size, model.room)
     if model.directions is not None:
         yield _matrix(names, "directions", f"[N_FEATURES]{size}", model.directions)
 
@@ -111,7 +115,7 @@ def _means(model, names):
     return [] if model.mean is None else mean_parts(model.mean, names.dtype)
 
 
-def _vector(names, what, size, values):
+def vector(names, what, size, values):
     return f"static const {names.real} {names.prefix}_{what}{size} = {_braced(values, names)};"
 
 
@@ -163,19 +167,7 @@ def _string(text):
 def kernel_function(model, names):
     """The kernel value of a scaled row with vector j."""
     real, suffix, literal = names.real, names.suffix, names.literal
-    if model.kernel == "rbf" or model.kernel in MATERN:
-        term = f"const {real} difference = x[k] - vector[k];\n        sum += difference * difference;"
-    elif model.kernel == "laplacian":
-        term = f"sum += fabs{suffix}(x[k] - vector[k]);"
-    elif model.kernel == "intersection":
-        term = "sum += x[k] < vector[k] ? x[k] : vector[k];"
-    elif model.kernel == "chi2":
-        term = (
-            f"const {real} both = x[k] + vector[k], difference = x[k] - vector[k];\n"
-            f"        if (both > 0)\n            sum += difference * difference / both;"
-        )
-    else:
-        term = "sum += x[k] * vector[k];"
+    term = "\n        ".join(term_lines(model, names))
     if model.kernel in ANGLES:
         term += "\n        norm_x += x[k] * x[k];\n        norm_v += vector[k] * vector[k];"
     if model.kernel in ("rbf", "laplacian", "chi2"):
@@ -217,6 +209,24 @@ def kernel_function(model, names):
     )
 
 
+def term_lines(model, names):
+    """Lines that add what feature k of a row and of a vector have in common to ``sum``."""
+    real = names.real
+    if model.kernel == "rbf" or model.kernel in MATERN:
+        return [f"const {real} difference = x[k] - vector[k];", "sum += difference * difference;"]
+    if model.kernel == "laplacian":
+        return [f"sum += fabs{names.suffix}(x[k] - vector[k]);"]
+    if model.kernel == "intersection":
+        return ["sum += x[k] < vector[k] ? x[k] : vector[k];"]
+    if model.kernel == "chi2":
+        return [
+            f"const {real} both = x[k] + vector[k], difference = x[k] - vector[k];",
+            "if (both > 0)",
+            "    sum += difference * difference / both;",
+        ]
+    return ["sum += x[k] * vector[k];"]
+
+
 def votes_function(model, names):
     """Scores of the classes from the values of their pairs."""
     real, one, three = names.real, names.literal(1.0), names.literal(3.0)
@@ -238,22 +248,13 @@ def decision_function(model, names):
     real, prefix = names.real, names.prefix
     votes = model.decision == "votes"
     target = "values" if votes else "scores"
-    is_scaled = any(each is not None for each in (model.mean, model.scale, model.bounds, model.filling))
-    row = "row" if is_scaled else "x"
-    seen = row if model.directions is None else "seen"
-    lines = [f"void {prefix}_decision(const {real} *x, {real} *scores)", "{"]
-    if is_scaled:
-        lines.append(f"    {real} row[{n_inputs(model)}];")
-    if model.directions is not None:
-        lines.append(f"    {real} seen[N_FEATURES];")
+    declared, prepared, seen = preparation(model, names)
+    lines = [f"void {prefix}_decision(const {real} *x, {real} *scores)", "{", *declared]
     if votes:
         lines.append(f"    {real} values[N_OUTPUTS];")
-    lines.append("    int j, o;")
-    if is_scaled:
-        lines += _scaling(model, names)
-    if model.directions is not None:
-        lines += _mapping(names, row)
     lines += [
+        "    int j, o;",
+        *prepared,
         "    for (o = 0; o < N_OUTPUTS; ++o)",
         f"        {target}[o] = {prefix}_intercepts[o];",
         "    for (j = 0; j < N_VECTORS; ++j) {",
@@ -265,6 +266,20 @@ def decision_function(model, names):
     if votes:
         lines.append(f"    {prefix}_votes(values, scores);")
     return "\n".join([*lines, "}"])
+
+
+def preparation(model, names):
+    """Declarations and statements that make of ``x`` what the kernel sees, and what that is called."""
+    real, declared, prepared, seen = names.real, [], [], "x"
+    if any(each is not None for each in (model.mean, model.scale, model.bounds, model.filling)):
+        declared.append(f"    {real} row[{n_inputs(model)}];")
+        prepared += _scaling(model, names)
+        seen = "row"
+    if model.directions is not None:
+        declared.append(f"    {real} seen[N_FEATURES];")
+        prepared += _mapping(names, seen)
+        seen = "seen"
+    return declared, prepared, seen
 
 
 def _scaling(model, names):

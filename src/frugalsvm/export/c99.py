@@ -9,6 +9,7 @@ import numpy as np
 
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.export import _c_code as code
+from frugalsvm.export._c_explain import explain_parts, header_lines
 from frugalsvm.export._files import write_file
 from frugalsvm.export.extraction import plain_model
 from frugalsvm.export.models import PlainModel, checked_dtype
@@ -25,7 +26,12 @@ _HEADERS = {
 
 
 def to_c(
-    estimator: Any, folder: str | os.PathLike[str] = ".", *, name: str = "model", dtype="float32"
+    estimator: Any,
+    folder: str | os.PathLike[str] = ".",
+    *,
+    name: str = "model",
+    dtype="float32",
+    explain: bool = False,
 ) -> tuple[Path, Path]:
     """Write the model as C99: ``<name>.h`` and ``<name>.c``.
 
@@ -46,6 +52,11 @@ def to_c(
     dtype : {"float32", "float64"}, default="float32"
         Type of all numbers, ``float`` or ``double``. Models with large coefficients that cancel, such as those of
         `LASVMClassifier` with a large C, need float64 for the scores that Python gives.
+    explain : bool, default=False
+        Also define ``void <name>_explain(const float *x, float *shares)``, what `frugalsvm.explain.shapley_values`
+        returns without background rows: the share of each input in each score. ``<name>_base_values`` and the shares
+        add up to the scores, or to the values of the pairs of classes where these vote. It takes three numbers of the
+        stack for each feature. For the kernels "rbf", "laplacian", "chi2", "linear" and "intersection".
 
     Returns
     -------
@@ -67,7 +78,7 @@ def to_c(
     dtype = checked_dtype(dtype)
     _check_name(name)
     model = plain_model(estimator)
-    header, source = c_texts(model, name, dtype)
+    header, source = c_texts(model, name, dtype, explain=explain)
     folder = Path(folder)
     try:
         folder.mkdir(exist_ok=True)
@@ -85,13 +96,14 @@ def _check_name(name):
         raise ValueError(f"name must not be that of a header of C, such as {name!r}.")
 
 
-def c_texts(model: PlainModel, name: str, dtype: np.dtype) -> tuple[str, str]:
+def c_texts(model: PlainModel, name: str, dtype: np.dtype, *, explain: bool = False) -> tuple[str, str]:
     """The text of the header and of the source."""
     names = code.Names.of(model, name, dtype)
-    return _header(model, names), _source(model, names)
+    source = _source(model, names, list(explain_parts(model, names)) if explain else [])
+    return _header(model, names, list(header_lines(model, names)) if explain else []), source
 
 
-def _header(model, names):
+def _header(model, names, more):
     prefix, real = names.prefix, names.real
     lines = [
         *code.comment(model),
@@ -113,6 +125,7 @@ def _header(model, names):
         f"/* {code.WHAT_PREDICT_RETURNS[model.decision].format(prefix=prefix)} */",
         f"{names.predicted} {prefix}_predict(const {real} *x);",
         "",
+        *more,
         "#ifdef __cplusplus",
         "}",
         "#endif",
@@ -122,7 +135,7 @@ def _header(model, names):
     return "\n".join([*lines, ""])
 
 
-def _source(model, names):
+def _source(model, names, more):
     parts = [
         "\n".join([*code.comment(model), f'#include "{names.prefix}.h"', "", "#include <math.h>"]),
         f"enum {{ {', '.join(code.sizes(model))} }};",
@@ -131,5 +144,6 @@ def _source(model, names):
         *([code.votes_function(model, names)] if model.decision == "votes" else []),
         code.decision_function(model, names),
         code.predict_function(model, names),
+        *more,
     ]
     return "\n\n".join(parts) + "\n"

@@ -160,8 +160,10 @@ class ExplanationDisplay:
         self.artist_ = self.ax_.barh(places, sizes[::-1], left=starts, **chosen_style)
         for place, end in zip(places[:-1], ends[:-1], strict=True):
             self.ax_.plot([end, end], [place + 0.34, place - 1.34], color="0.6", linewidth=0.8)
-        texts = [f"{size:+.3g}" for size in sizes[::-1]]
-        self.ax_.bar_label(self.artist_, texts, padding=3, fontsize="small", color="0.3")
+        # On the right of all bars: on the left they would run into the names of the columns.
+        for place, size, right in zip(places, sizes[::-1], np.maximum(starts, ends), strict=True):
+            label = {"textcoords": "offset points", "va": "center", "fontsize": "small", "color": "0.3"}
+            self.ax_.annotate(f"{size:+.3g}", (right, place), (3, 0), **label)
         self.ax_.use_sticky_edges = False  # or labels beside bars would have no room
         self.ax_.margins(x=0.2)
         self.ax_.axvline(base, color="0.6", linestyle=":", linewidth=1.0)
