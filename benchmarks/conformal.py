@@ -3,7 +3,8 @@
 Rows come in batches of ``--batch`` rows (10). Every row gets its set, its interval or its alarm before it is learned,
 with the threshold that the rows before it left. Windows are all those of 5 000 consecutive rows after the first 1 000.
 "split" has the same windows of scores and a level that stays what was promised. Microseconds are CPU time on one
-thread, of taking scores alone: what the model itself takes is in neither.
+thread, of taking scores alone: what the model itself takes is in neither. Single rows are measured with models that do
+nothing, so that all time is that of the promise.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import numpy as np
 from rich.console import Console
 from threadpoolctl import threadpool_limits
 
+from benchmarks.conformal_rows import row_costs
 from benchmarks.printing import table
 from frugalsvm import BSGDClassifier, BSGDOneClassSVM, BSGDRegressor
 from frugalsvm.conformal import ConformalClassifier, ConformalDetector, ConformalRegressor
@@ -129,6 +131,12 @@ def main() -> None:
         for window in (1_000, 2_000, 10_000):
             costs.add_row(f"{window:,}", *(f"{microseconds(window, n_rows):.2f}" for n_rows in (1, 10, 100, 1_000)))
         console.print(costs)
+        single = table(
+            "Microseconds for a single row", "estimator", "learn", "predict", "partial_fit", "predict, batch of 1"
+        )
+        for name, values in row_costs():
+            single.add_row(name, *(f"{value:.1f}" for value in values))
+        console.print(single)
 
 
 if __name__ == "__main__":

@@ -349,6 +349,23 @@ class StreamPipeline(LearningPipeline):
             return self.predict(self._batch_of(x))[0]
         return self._row_path().predicted(scores)
 
+    @available_if(_has_decision_values)
+    def decision_function_one_row(self, x):
+        """Decision values of one row, one for each output: the same as `decision_function`.
+
+        The array may be used again for the next row.
+        """
+        scores = self._row_scores(x)
+        if scores is None:
+            return np.atleast_1d(self.decision_function(self._batch_of(x))[0])
+        return scores - self.offset_ if self._detects else scores
+
+    @available_if(_detects)
+    def score_samples_one_row(self, x):
+        """The score of one row: the lower, the more unusual."""
+        scores = self._row_scores(x)
+        return float(self.score_samples(self._batch_of(x))[0] if scores is None else scores[0])
+
     @available_if(_has_probabilities)
     def predict_proba_one_row(self, x):
         """Probabilities of the classes for one row, in the order of ``classes_``."""
