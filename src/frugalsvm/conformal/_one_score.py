@@ -66,7 +66,7 @@ class Prepared:
         self.indices = {} if labels is None else {label: k for k, label in enumerate(labels.tolist())}
         # A frozen model shows the methods of the one inside, which must not learn.
         learns_rows = learns(model) and hasattr(model, "learn_one_row") and len(self.indices) != 1
-        self.asks_row = getattr(model, method, None) if learns_rows else None
+        self.asks_row: Any = getattr(model, method, None) if learns_rows else None
 
     def is_of(self, attributes: Mapping[str, Any], settings: tuple) -> bool:
         """Whether it is still that of an estimator with these attributes."""

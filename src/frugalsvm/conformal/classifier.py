@@ -315,7 +315,7 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
         """
         made = self._fast_model()
         index = None if made is None else made.index_of(y)
-        if index is None:
+        if made is None or index is None:
             return self.partial_fit(batch_of(self.estimator, x), np.asarray([y]))
         score = label_score(made.asks_row(x).tolist(), index)
         made.model.learn_one_row(x, y)
@@ -347,7 +347,7 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
         """Score a row, and learn it: as in river."""
         made = self._prepared()
         index = None if made is None else made.index_of(y)
-        if index is None:
+        if made is None or index is None:
             self._learn([x], [y], None, None, None)
             return
         score = 1.0 - made.model.predict_proba_one(x).get(y, 0.0)
