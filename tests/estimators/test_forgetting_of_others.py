@@ -120,7 +120,7 @@ class TestWindow:
     def test_a_batch_that_fails_changes_nothing(self, board):
         X, y = board
         model = IncrementalSVC(C=10.0, gamma=8.0, window=50).fit(X[:50], y[:50])
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="NaN"):
             model.partial_fit(np.full((5, 2), np.nan), y[:5])
         np.testing.assert_array_equal(model.example_ids_, np.arange(50))
 
