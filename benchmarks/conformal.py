@@ -3,7 +3,8 @@
 Rows come in batches of ``--batch`` rows (10). Every row gets its set, its interval or its alarm before it is learned,
 with the threshold that the rows before it left. Windows are all those of 5 000 consecutive rows after the first 1 000.
 "split" has the same windows of scores and a level that stays what was promised. Microseconds are CPU time on one
-thread, of taking scores alone: what the model itself takes is in neither.
+thread, of taking scores alone: what the model itself takes is in neither. Single rows are measured with models that do
+nothing, so that all time is that of the promise.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import numpy as np
 from rich.console import Console
 from threadpoolctl import threadpool_limits
 
+from benchmarks.conformal_rows import row_costs
 from benchmarks.printing import table
 from frugalsvm import BSGDClassifier, BSGDOneClassSVM, BSGDRegressor
 from frugalsvm.conformal import ConformalClassifier, ConformalDetector, ConformalRegressor
@@ -75,15 +77,15 @@ def alarms_of(drift: str, patience: float | None, options) -> tuple[np.ndarray, 
 
 def cases(options) -> Iterator[tuple[str, object]]:
     for name in CLASSIFIED:
-        for drift in DRIFTS:
+        for drift in options.drifts:
             yield f"{name}, {drift}", lambda patience, name=name, drift=drift: sets_of(name, drift, patience, options)
-    for drift in DRIFTS:
+    for drift in options.drifts:
         for kind, quantiles in (("friedman", False), ("friedman, quantiles", True)):
             yield (
                 f"{kind}, {drift}",
                 lambda patience, quantiles=quantiles, drift=drift: intervals_of(quantiles, drift, patience, options),
             )
-    for drift in DRIFTS:
+    for drift in options.drifts:
         yield f"alarms (1 %), {drift}", lambda patience, drift=drift: alarms_of(drift, patience, options)
 
 
@@ -108,7 +110,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=40_000, help="of each stream")
     parser.add_argument("--changes", type=int, default=10_000, help="rows between two changes")
     parser.add_argument("--batch", type=int, default=10, help="rows that are learned at once")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seeds", type=int, default=1, help="streams of each kind; windows are those of all of them")
+    parser.add_argument("--drifts", nargs="+", choices=DRIFTS, default=DRIFTS)
+    parser.add_argument("--adaptive", action="store_true", help="without the level that stays")
     parser.add_argument("--only", default="", help="only streams whose name has this text")
     options = parser.parse_args()
     console = Console(width=None if sys.stdout.isatty() else 140)
@@ -120,15 +124,28 @@ def main() -> None:
         for name, run in cases(options):
             if options.only in name:
                 columns = []
-                for patience in (None, ENDLESS):
-                    hits, size = run(patience)
-                    columns += [percents(in_windows(hits)), "" if np.isnan(size) else f"{size:.3f}"]
+                for patience in (None,) if options.adaptive else (None, ENDLESS):
+                    shares, sizes = [], []
+                    for seed in range(options.seeds):
+                        options.seed = seed
+                        hits, size = run(patience)
+                        shares.append(in_windows(hits))
+                        sizes.append(size)
+                    size = float(np.mean(sizes))
+                    columns += [percents(np.concatenate(shares)), "" if np.isnan(size) else f"{size:.3f}"]
+                print(name, *columns, flush=True)  # as soon as it is known: all of them take a while
                 found.add_row(name, *columns)
         console.print(found)
         costs = table("Microseconds a row", "scores that are kept", "1 row a call", "10", "100", "1 000")
         for window in (1_000, 2_000, 10_000):
             costs.add_row(f"{window:,}", *(f"{microseconds(window, n_rows):.2f}" for n_rows in (1, 10, 100, 1_000)))
         console.print(costs)
+        single = table(
+            "Microseconds for a single row", "estimator", "learn", "predict", "partial_fit", "predict, batch of 1"
+        )
+        for name, values in row_costs():
+            single.add_row(name, *(f"{value:.1f}" for value in values))
+        console.print(single)
 
 
 if __name__ == "__main__":

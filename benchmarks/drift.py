@@ -12,11 +12,15 @@ import warnings
 import numpy as np
 
 from frugalsvm import BSGDClassifier
-from frugalsvm.datasets import load, make_checkerboard
+from frugalsvm.core.experts import HALF_LIVES
+from frugalsvm.datasets import DriftStream, load, make_checkerboard
 from frugalsvm.pipelines import StreamPipeline
 
 N_BEFORE, N_AFTER = 100_000, 20_000  # rows of the checkerboard before and after it becomes its negative
 WINDOW = 1000
+GAMMAS = {"checkerboard": 5.0, "rotating_checkerboard": 5.0, "sea": 0.1, "hyperplane": 0.1, "moving_rbf": 0.3}
+FIXED = (None, *HALF_LIVES, 200)  # one is shorter than those of the pool, so that it can lose
+N_ROTATING = 20_000  # rows of streams that change all the time; they get to another concept every 10 000
 HELD = 2000  # rows that the pipeline chooses gamma on; rates are measured after them
 
 
@@ -124,14 +128,30 @@ def _stationary_stream(name, seed):
     return X, np.where(rng.random(len(y)) < 0.2, 1 - y, y), 8.0
 
 
+def rotation(n_seeds):
+    """Streams that change a little with every row: the pool beside every half-life by itself."""
+    for name, gamma in GAMMAS.items():
+        scores = {}
+        for half_life in ("auto", *FIXED):
+            for seed in range(n_seeds):
+                X, y = DriftStream(name, "incremental", changes=10_000, random_state=seed).take(N_ROTATING)
+                model = StreamPipeline(adaptive(half_life, gamma=gamma), scale=False, warmup_rows=1)
+                scores.setdefault(half_life, []).append(100 * prequential_by_rows(model, X, y)[0].mean())
+        means = {half_life: np.mean(each) for half_life, each in scores.items()}
+        fixed = " ".join(f"{half_life}: {means[half_life]:.2f}" for half_life in FIXED)
+        short_of_best = max(means[half_life] for half_life in FIXED) - means["auto"]
+        print_row("rotation", name, f"auto {means['auto']:.2f} %", f"short of the best by {short_of_best:.2f}", fixed)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--only", choices=("elec2", "negative", "stationary"))
+    parser.add_argument("--only", choices=("elec2", "negative", "stationary", "rotation"))
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)
     parts = {"elec2": elec2, "negative": lambda: negative(arguments.seeds)}
     parts["stationary"] = lambda: stationary(arguments.seeds)
+    parts["rotation"] = lambda: rotation(arguments.seeds)
     for name, part in parts.items():
         if arguments.only in (None, name):
             part()

@@ -44,6 +44,8 @@ def assert_same_by_rows_and_batches(estimator, scale, X, y):
     assert fast.estimator_.t_ == slow.estimator_.t_ == len(y)
     expected = [slow.predict(X[i : i + 1])[0] for i in range(50)]
     assert [fast.predict_one_row(x) for x in X[:50]] == expected
+    found = [fast.decision_function_one_row(x).tolist() for x in X[:50]]
+    assert found == [np.ravel(slow.decision_function(X[i : i + 1])).tolist() for i in range(50)]
     return fast
 
 
@@ -238,3 +240,13 @@ def test_a_detector_is_the_same_as_with_batches_of_one(rows):
     assert [fast.predict_one_row(x) for x in X[:50]] == slow.predict(X[:50]).tolist()
     with pytest.raises(ValueError, match="NaN"):
         fast.learn_one_row(np.full(X.shape[1], np.nan))
+
+
+def test_scores_of_single_rows_of_a_detector():
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    model = StreamPipeline(BSGDOneClassSVM(budget=20, gamma=0.1), warmup_rows=50)
+    for n_rows in (30, 300):  # while rows are held back, and after
+        model.partial_fit(X[:n_rows])
+        for i in range(5):
+            assert model.score_samples_one_row(X[i]) == model.score_samples(X[i : i + 1])[0]
+            assert model.decision_function_one_row(X[i]) == model.decision_function(X[i : i + 1])

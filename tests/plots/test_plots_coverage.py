@@ -52,7 +52,7 @@ def test_several_runs_are_a_band():
     assert len(display.bands_) == 1
 
 
-@pytest.mark.parametrize("window", [0, 1.5, None])
+@pytest.mark.parametrize("window", [0, 1.5, "all"])
 def test_windows_are_numbers_of_rows(window):
     with pytest.raises(ParameterError, match="window"):
         CoverageDisplay.from_stream(regressor(), batches(), window=window)

@@ -6,7 +6,7 @@ import numpy as np
 
 from frugalsvm.core.score_reservoir import HUGE
 
-__all__ = ["label_scores", "river_label_scores", "true_scores"]
+__all__ = ["label_score", "label_scores", "river_label_scores", "row_label_scores", "true_scores"]
 
 
 def label_scores(model: Any, X: Any) -> np.ndarray:
@@ -33,6 +33,22 @@ def _largest_of_others(values: np.ndarray) -> np.ndarray:
     without[rows, best] = -np.inf
     others[rows, best] = without.max(axis=1)
     return others
+
+
+def label_score(values: list[float], k: int) -> float:
+    """The score of one label of a row, from its decision values: what `label_scores` has for it, bit for bit."""
+    if len(values) == 1:
+        return -values[0] if k else values[0]
+    return max(values[:k] + values[k + 1 :]) - values[k]
+
+
+def row_label_scores(values: list[float]) -> list[float]:
+    """The scores of all labels of a row."""
+    if len(values) == 1:
+        return [values[0], -values[0]]
+    second, largest = sorted(values)[-2:]
+    best = values.index(largest)
+    return [(second if k == best else largest) - value for k, value in enumerate(values)]
 
 
 def true_scores(scores: np.ndarray, labels: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
@@ -9,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["check_model", "copied", "has_learned", "is_river", "learns", "rows_of", "teach"]
+__all__ = ["batch_of", "check_model", "copied", "has_learned", "is_river", "learns", "rows_of", "teach"]
 
 
 def is_river(model: Any) -> bool:
@@ -55,3 +56,13 @@ def teach(model: Any, X: Any, y: Any, **more: Any) -> None:
 def rows_of(X: Any) -> list[dict]:
     """Rows for river: a data frame, or dicts of features."""
     return X.to_dict(orient="records") if hasattr(X, "to_dict") else list(X)
+
+
+def batch_of(model: Any, x: Any) -> Any:
+    """One row as a batch of one."""
+    if is_river(model):
+        return [x]
+    if isinstance(x, tuple) and len(x) == 2 and isinstance(x[1], dict):  # numbers, and columns of text
+        numbers, columns = x
+        return None if numbers is None else np.asarray(numbers)[None], {name: [text] for name, text in columns.items()}
+    return np.asarray(x)[None]

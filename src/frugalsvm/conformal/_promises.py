@@ -1,18 +1,16 @@
 """What all conformal estimators share: scores of rows before they are learned, and the promise on them."""
 
-from collections.abc import Callable
-from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
-from frugalsvm._compile import machine_code_for
-from frugalsvm.conformal._models import copied, is_river
+from frugalsvm.conformal._models import copied, has_learned, is_river
+from frugalsvm.conformal._one_score import OneScore, Prepared, bounded
 from frugalsvm.core.score_reservoir import (
-    HUGE,
     Promise,
     ScoreReservoir,
     forgive,
@@ -26,11 +24,10 @@ from frugalsvm.estimators._validation import check_count, check_positive
 from frugalsvm.estimators._writable import prepare_to_learn
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["KeepsPromise", "checked_outputs", "wraps_river"]
+__all__ = ["KeepsPromise", "checked_outputs", "checked_targets", "wraps_river"]
 
 _STEP, _LEAST_PATIENCE = 0.005, 2.0  # of levels, as in the paper; misses
 _HELD_OUT = 4  # one row of so many is held out by `fit`
-_NOT_READ = np.empty(1)  # thresholds of single rows
 
 
 def wraps_river(model: Any) -> bool:
@@ -38,11 +35,9 @@ def wraps_river(model: Any) -> bool:
     return is_river(model.estimator)
 
 
-@cache
-def _code_for_rows() -> Callable:
-    """The machine code of `observe`, whose arguments always have the same types: single rows need no look at them."""
-    nothing = np.empty(0)
-    return machine_code_for(observe, new_reservoir(1), Promise(0.5, 1.0, False), nothing, nothing)
+def checked_targets(y: Any) -> np.ndarray:
+    """Labels or numbers as one column; the look at other types costs as much as all the rest for a row."""
+    return y if y.__class__ is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
 
 
 def checked_outputs(outputs: Any, n_rows: int) -> np.ndarray:
@@ -53,13 +48,13 @@ def checked_outputs(outputs: Any, n_rows: int) -> np.ndarray:
     return outputs
 
 
-def _bounded(scores: Any) -> np.ndarray:
-    """Scores as the reservoir takes them: those that are no numbers are beyond all others."""
-    scores = np.ascontiguousarray(scores, np.float64)
-    return np.clip(np.where(np.isnan(scores), HUGE, scores), -0.1 * HUGE, HUGE)
+class _Shortcuts:
+    """What is prepared for single rows: in a slot, where no copy and no model file sees it."""
+
+    __slots__ = ("_fast",)
 
 
-class KeepsPromise(BaseEstimator):
+class KeepsPromise(_Shortcuts, BaseEstimator):
     """Base of estimators with the parameters ``estimator``, ``window``, ``patience`` and ``random_state``."""
 
     estimator: Any
@@ -70,6 +65,16 @@ class KeepsPromise(BaseEstimator):
     _reservoirs: list[ScoreReservoir]
 
     _extrapolates = False
+    _asks_row: str  # the method of models that scores a single row, where they have one
+    _settings_of: Any  # from an estimator to its parameters that matter here
+
+    def __getstate__(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        names = set(cls._get_param_names()) - {"random_state"}  # which may be an object that equals nothing
+        cls._settings_of = attrgetter(*sorted(names))
 
     @property
     def _rate(self) -> float:
@@ -90,6 +95,33 @@ class KeepsPromise(BaseEstimator):
         check_count("window", self.window, least=10)
         if self.patience is not None:
             check_positive("patience", self.patience)
+
+    def _check_params(self) -> None:
+        """Check all parameters."""
+        raise NotImplementedError
+
+    # --- what does not change from row to row ---------------------------------------------------------------
+
+    def _prepared(self) -> Prepared | None:
+        """What single rows take, made anew if a parameter or the model is another; None before there is a model."""
+        made = getattr(self, "_fast", None)
+        if made is not None and made.is_of(self.__dict__, self._settings_of(self)):
+            return made
+        self._check_params()
+        if not hasattr(self, "estimator_") or not has_learned(self.estimator_):
+            return None
+        self._make_writable()
+        takers = [OneScore(reservoir, self._promise) for reservoir in self._reservoirs]
+        labels = self.__dict__.get("_labels")
+        self._fast = Prepared(
+            self._settings_of(self), self.estimator_, self._reservoirs, labels, takers, self._asks_row
+        )
+        return self._fast
+
+    def _fast_model(self) -> Prepared | None:
+        """The same, if the model has a way for single rows and has begun to learn."""
+        made = self._prepared()
+        return made if made is not None and made.asks_row is not None and not made.model.n_held_ else None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -132,7 +164,13 @@ class KeepsPromise(BaseEstimator):
 
         The thresholds have a column for each reservoir. ``places`` is None if there is one.
         """
-        promise, scores = self._promise, _bounded(scores)
+        if places is None and len(scores) == 1:
+            made = self._prepared()
+            if made is not None:
+                threshold = made.takers[0].threshold
+                made.takers[0].take(float(scores[0]))
+                return np.array([[threshold]])
+        promise, scores = self._promise, bounded(scores)
         self._make_writable()
         if places is None:
             thresholds = np.empty(len(scores))
@@ -148,12 +186,6 @@ class KeepsPromise(BaseEstimator):
             along[:, place] = found[np.searchsorted(own, np.arange(len(scores)))]
         return along
 
-    def _take_one(self, place: int, score: float) -> None:
-        """Take one score."""
-        self._make_writable()
-        scores = np.array([score if abs(score) < HUGE else HUGE])  # also if it is no number
-        _code_for_rows()(self._reservoirs[place], self._promise, scores, _NOT_READ)
-
     def _make_writable(self) -> None:
         if not self._reservoirs[0].ring.flags.writeable:  # it came from another process
             prepare_to_learn(self)
@@ -166,7 +198,12 @@ class KeepsPromise(BaseEstimator):
 
     def _p_values(self, reservoir: ScoreReservoir, scores: np.ndarray) -> np.ndarray:
         """The share of scores in a reservoir that are at least as strange as each of these."""
-        return p_values_among(-known_scores(reservoir)[::-1], -_bounded(scores))
+        return p_values_among(-known_scores(reservoir)[::-1], -bounded(scores))
+
+    def _check_learned(self) -> None:
+        """Refuse to answer before the first rows; scikit-learn's own check looks at all tags."""
+        if "estimator_" not in self.__dict__:
+            check_is_fitted(self)
 
     # --- what was learned --------------------------------------------------------------------------------------
 
@@ -180,13 +217,13 @@ class KeepsPromise(BaseEstimator):
     @property
     def thresholds_(self) -> np.ndarray:
         """Scores above are misses: a threshold, or one for each class."""
-        check_is_fitted(self)
+        self._check_learned()
         return np.array([threshold_of(reservoir) for reservoir in self._reservoirs])
 
     @property
     def _missed(self) -> float:
         """The share of misses among the rows so far."""
-        check_is_fitted(self)
+        self._check_learned()
         counts = [reservoir.counts[0] for reservoir in self._reservoirs]
         n_rows = sum(int(each["n_rows"]) for each in counts)
         return sum(int(each["n_misses"]) for each in counts) / n_rows if n_rows else np.nan

@@ -3,9 +3,9 @@
 import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import _num_samples
 
-from frugalsvm.conformal._models import check_model, has_learned, is_river, rows_of, teach
+from frugalsvm.conformal._models import batch_of, check_model, has_learned, is_river, rows_of, teach
 from frugalsvm.conformal._promises import KeepsPromise, checked_outputs, wraps_river
 from frugalsvm.conformal._saved import DETECTOR
 from frugalsvm.core.score_reservoir import HUGE
@@ -69,6 +69,7 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
     """
 
     _saved = DETECTOR
+    _asks_row = "score_samples_one_row"
 
     def __init__(self, estimator, alarm_rate=0.01, *, window=2000, patience=None, random_state=None):
         self.estimator = estimator
@@ -144,14 +145,14 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
         return np.where(strange > thresholds[:, 0], -1, 1)
 
     def _learn(self, X, sample_weight, outputs):
-        self._check_params()
+        is_known = self._prepared() is not None
         model = self._new_model()
         strange = None if outputs is None else checked_outputs(outputs, _num_samples(X))
         if is_river(model):
             asked = _taught(model, rows_of(X))
             strange = asked if strange is None else strange
         else:
-            if strange is None and has_learned(model):
+            if strange is None and (is_known or has_learned(model)):
                 strange = _strangeness(model, X)
             teach(model, X, None, sample_weight=sample_weight)
         if not hasattr(self, "estimator_"):
@@ -174,7 +175,7 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
         -------
         ndarray of shape (n_samples,)
         """
-        check_is_fitted(self)
+        self._check_learned()
         if wraps_river(self):
             return np.array([self.estimator_.score_one(x) for x in rows_of(X)], np.float64)
         return _strangeness(self.estimator_, X)
@@ -209,17 +210,51 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
         """
         return self._p_values(self._reservoirs[0], self.outputs(X))
 
-    # --- one row, as in river -----------------------------------------------------------------------------
+    # --- one row ------------------------------------------------------------------------------------------
+
+    def learn_one_row(self, x, y=None):
+        """Score a row and learn it: the same as `partial_fit`, with a few microseconds more than the model takes.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+        y : object
+            Not used.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        It is fast for a `StreamPipeline` with a `BSGDOneClassSVM`, which has `learn_one_row` itself. Others learn a
+        batch of one row.
+        """
+        made = self._fast_model()
+        if made is None:
+            return self.partial_fit(batch_of(self.estimator, x))
+        strange = -made.asks_row(x)
+        made.model.learn_one_row(x)
+        made.takers[0].take(strange)
+        return self
+
+    def predict_one_row(self, x):
+        """-1 if a row is an alarm, +1 otherwise, as `predict` has it, fast where `learn_one_row` is."""
+        made = self._fast_model()
+        if made is None:
+            return int(self.predict(batch_of(self.estimator, x))[0])
+        return -1 if -made.asks_row(x) > made.takers[0].threshold else 1
 
     @available_if(wraps_river)
     def learn_one(self, x):
-        """Score a row, and learn it."""
-        if not hasattr(self, "estimator_"):
+        """Score a row, and learn it: as in river."""
+        made = self._prepared()
+        if made is None:
             self._learn([x], None, None)
             return
-        strange = self.estimator_.score_one(x)
-        self.estimator_.learn_one(x)
-        self._take_one(0, strange)
+        strange = made.model.score_one(x)
+        made.model.learn_one(x)
+        made.takers[0].take(strange)
 
     @available_if(wraps_river)
     def score_one(self, x):

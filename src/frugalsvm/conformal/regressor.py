@@ -6,12 +6,11 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from frugalsvm.conformal._models import check_model, has_learned, is_river, rows_of, teach
-from frugalsvm.conformal._promises import KeepsPromise, checked_outputs, wraps_river
+from frugalsvm.conformal._models import batch_of, check_model, has_learned, is_river, rows_of, teach
+from frugalsvm.conformal._promises import KeepsPromise, checked_outputs, checked_targets, wraps_river
 from frugalsvm.conformal._saved import REGRESSOR
-from frugalsvm.core.score_reservoir import HUGE, threshold_of
+from frugalsvm.core.score_reservoir import HUGE
 
 __all__ = ["ConformalRegressor"]
 
@@ -78,6 +77,7 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
     """
 
     _saved = REGRESSOR
+    _asks_row = "predict_one_row"
     _extrapolates = True
 
     def __init__(self, estimator, coverage=0.9, *, window=1000, patience=None, random_state=None):
@@ -117,7 +117,7 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
         self
         """
         self._check_params()
-        model, X, y = self._fitted_on_most(X, column_or_1d(y, warn=True), sample_weight)
+        model, X, y = self._fitted_on_most(X, checked_targets(y), sample_weight)
         errors = _errors(_bounds(model.predict(X)), y)
         self._begin(model)
         self._calibrate(None, errors)
@@ -159,15 +159,15 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
 
     def _learn(self, X, y, sample_weight, outputs):
         """Predict and learn; returns what was predicted and the thresholds for it."""
-        self._check_params()
+        is_known = self._prepared() is not None
         model = self._new_model()
-        y = column_or_1d(y, warn=True)
+        y = checked_targets(y)
         bounds = None if outputs is None else _bounds(checked_outputs(outputs, len(y)))
         if is_river(model):
             asked = _taught(model, rows_of(X), y)
             bounds = asked if bounds is None else bounds
         else:
-            if bounds is None and has_learned(model):
+            if bounds is None and (is_known or has_learned(model)):
                 bounds = _bounds(model.predict(X))
             teach(model, X, y, sample_weight=sample_weight)
         if not hasattr(self, "estimator_"):
@@ -191,7 +191,7 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
         ndarray of shape (n_samples, 2)
             The prediction, twice, or both quantiles in order.
         """
-        check_is_fitted(self)
+        self._check_learned()
         if wraps_river(self):
             return _bounds([self.estimator_.predict_one(x) for x in rows_of(X)])
         return _bounds(self.estimator_.predict(X))
@@ -215,26 +215,82 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
         """The prediction of the estimator for each row, or the middle between its quantiles."""
         return self.outputs(X).mean(axis=1)
 
-    # --- one row, as in river -----------------------------------------------------------------------------
+    # --- one row ------------------------------------------------------------------------------------------
+
+    def learn_one_row(self, x, y):
+        """Predict a row and learn it: the same as `partial_fit`, with a few microseconds more than the model takes.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+        y : float
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        It is fast for a `StreamPipeline` with a `BSGDRegressor`, which has `learn_one_row` itself. Others learn a batch
+        of one row.
+        """
+        made = self._fast_model()
+        if made is None:
+            return self.partial_fit(batch_of(self.estimator, x), np.asarray([y]))
+        low, high = _row_bounds(made.asks_row(x))
+        made.model.learn_one_row(x, y)
+        made.takers[0].take(max(low - y, y - high))
+        return self
+
+    def predict_interval_one_row(self, x):
+        """The interval of a row, as `predict_interval` has it, fast where `learn_one_row` is.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+
+        Returns
+        -------
+        tuple (low, high)
+        """
+        made = self._fast_model()
+        if made is None:
+            low, high = self.predict_interval(batch_of(self.estimator, x))[0].tolist()
+            return low, high
+        low, high = _row_bounds(made.asks_row(x))
+        far = max(made.takers[0].threshold, 0.5 * (low - high))
+        return low - far, high + far
 
     @available_if(wraps_river)
     def learn_one(self, x, y):
-        """Predict a row, and learn it."""
-        if not hasattr(self, "estimator_"):
+        """Predict a row, and learn it: as in river."""
+        made = self._prepared()
+        if made is None:
             self._learn([x], [y], None, None)
             return
-        error = abs(y - self.estimator_.predict_one(x))
-        self.estimator_.learn_one(x, y)
-        self._take_one(0, error)
+        error = abs(y - made.model.predict_one(x))
+        made.model.learn_one(x, y)
+        made.takers[0].take(error)
 
     @available_if(wraps_river)
     def predict_interval_one(self, x):
-        """The interval of a row."""
-        if not hasattr(self, "estimator_"):
+        """The interval of a row: as in river."""
+        made = self._prepared()
+        if made is None:
             return -np.inf, np.inf
-        far = max(0.0, threshold_of(self._reservoirs[0]))
-        prediction = self.estimator_.predict_one(x)
+        far = max(0.0, made.takers[0].threshold)
+        prediction = made.model.predict_one(x)
         return prediction - far, prediction + far
+
+
+def _row_bounds(prediction: Any) -> tuple[float, float]:
+    """The same as `_bounds` for a row."""
+    if isinstance(prediction, float):  # NumPy's numbers of 64 bits are, too
+        return prediction, prediction
+    if np.ndim(prediction) == 0:
+        return float(prediction), float(prediction)
+    low, high = _bounds(prediction[None])[0].tolist()
+    return low, high
 
 
 def _taught(model, rows, y):

@@ -71,9 +71,9 @@ class BudgetedSGD(ExpansionModel):
         check_choice("maintenance", self.maintenance, POLICIES)
         check_choice("kernel", self.kernel, KERNELS)
         check_metric(self.metric, self.kernel)
-        self._check_schedule()
         if self.half_life is not None:
             self._check_half_life()
+        self._check_schedule()
         if self.budget is not None:
             self._check_policy()
         if self.radius is not None:
@@ -100,7 +100,11 @@ class BudgetedSGD(ExpansionModel):
             product = f"{self._alpha * self.eta0:g}"
             raise ValueError(f"alpha * eta0 must be below 1 for learner={self.learner!r}, but it is {product}.")
 
+    _has_experts = False  # whether half_life="auto" is there
+
     def _check_half_life(self):
+        if is_auto(self.half_life) and not self._has_experts:
+            raise ParameterError("half_life", self.half_life, "a number of examples, 1 at least, or None")
         if not is_auto(self.half_life):
             check_positive("half_life", self.half_life)
             if self.half_life < 1:
@@ -109,7 +113,7 @@ class BudgetedSGD(ExpansionModel):
             raise ValueError("half_life='auto' goes without a radius: leave one of them out.")
         elif arrays_on(self.device).is_torch:
             raise ValueError(f"half_life='auto' is for device='cpu', not {self.device!r}.")
-        if LEARNERS[self.learner] is not LEARNERS["pegasos"]:
+        if self._has_experts and LEARNERS[self.learner] is not LEARNERS["pegasos"]:
             raise ValueError(f"half_life is for learner='pegasos', not {self.learner!r}.")
         if self.average is not False:
             raise ValueError("average is for streams that stay as they are: leave it out, or half_life.")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import is_classifier
 
 from frugalsvm.arrays.namespace import is_torch, on_host
 from frugalsvm.budgeted.maintenance import new_policy
@@ -37,7 +38,8 @@ _FACTORS = 2.0 ** np.arange(-6, 7)  # of what is usual
 
 def chooses_in_order(estimator: Any) -> bool:
     """Whether an estimator chooses gamma on rows in their order."""
-    return getattr(estimator, "half_life", None) is not None and is_auto(getattr(estimator, "gamma", None))
+    forgets = getattr(estimator, "half_life", None) is not None and is_auto(getattr(estimator, "gamma", None))
+    return forgets and is_classifier(estimator)
 
 
 def choice_in_order(estimator: Any, X, targets, alpha: float) -> Choice | None:

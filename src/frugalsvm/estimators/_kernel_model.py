@@ -289,6 +289,13 @@ class ExpansionModel(KernelEstimator):
         return absolute_rows(self.support_rows(), self._origin, self._metric)
 
     @property
+    def support_ages_(self):
+        """Their ages in examples, shape (n_support_vectors,): since each was learned, or merged for the last time."""
+        check_is_fitted(self)
+        counts = self._expansion.counts[0]
+        return int(counts["n_seen"]) - self._expansion.births[: counts["n_slots"]]
+
+    @property
     def dual_coef_(self):
         """Their coefficients, shape (n_outputs, n_support_vectors)."""
         check_is_fitted(self)

@@ -293,6 +293,7 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         self.classes_ = classes
 
     _balances_streams = True
+    _has_experts = True
 
     @property
     def _kept_of_counts(self):

@@ -61,6 +61,8 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
     alarm_rate : float, default=None
         The share of rows that `predict` shall call outliers, on the stream as it is: what was promised and not kept is
         made up for. None is ``nu``, as in `sklearn.svm.OneClassSVM`.
+    half_life : float, default=None
+        For streams that change: what was learned is halved every so many rows. None weighs all rows alike.
     window : int, default=2048
         How many of the latest scores are kept.
     kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
@@ -147,6 +149,7 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
         budget=100,
         *,
         alarm_rate=None,
+        half_life=None,
         window=2048,
         kernel="rbf",
         gamma="scale",
@@ -162,6 +165,7 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
         self.maintenance = maintenance
         self.budget = budget
         self.alarm_rate = alarm_rate
+        self.half_life = half_life
         self.window = window
         self.kernel = kernel
         self.gamma = gamma

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm.budgeted.model_averaging import with_coefficients
 from frugalsvm.budgeted.post_pass import refitted
 from frugalsvm.core.residuals import LOSSES, loss_of_residuals
+from frugalsvm.core.schedules import clock_of
 from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
 from frugalsvm.estimators._progress import begin_callbacks, check_verbose, end_callbacks, following, with_callbacks
@@ -82,6 +83,10 @@ default="epsilon_insensitive"
         Strength of the L2 regularization, the lambda of the SVM objective.
     eta0 : float, default=20.0
         Step size for "norma". Targets are standardized: a third of it suits noisy ones, three times as much clean ones.
+    half_life : float, default=None
+        For streams that change: what was learned is halved every so many examples, and steps stay as long as they are
+        then. ``learner``, ``alpha`` and ``eta0`` are of no importance: the length of the steps, which never go beyond
+        their target, is 1. Without ``average``. See :doc:`/howto/drift`.
     kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
         Kernel, see :ref:`kernels`.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -189,6 +194,7 @@ default="epsilon_insensitive"
         learner="norma",
         alpha=1e-6,
         eta0=20.0,
+        half_life=None,
         kernel="rbf",
         gamma="scale",
         metric=None,
@@ -212,6 +218,7 @@ default="epsilon_insensitive"
         self.learner = learner
         self.alpha = alpha
         self.eta0 = eta0
+        self.half_life = half_life
         self.kernel = kernel
         self.gamma = gamma
         self.metric = metric
@@ -242,6 +249,10 @@ default="epsilon_insensitive"
             raise ParameterError("quantile", self.quantile, "a number between 0 and 1, or several")
         self._check_standardize()
         self._check_machine()
+
+    @property
+    def _alpha(self):
+        return self.alpha if self.half_life is None else 1.0 / float(clock_of(self.half_life))
 
     def _check_standardize(self):
         if isinstance(self.standardize, bool | np.bool_):

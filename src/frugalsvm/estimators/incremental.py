@@ -15,6 +15,7 @@ from frugalsvm.estimators._precomputed import PrecomputedKernel
 from frugalsvm.estimators._scoring import Scorer
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import (
+    check_count,
     check_positive,
     distinct_labels,
     encoded_labels,
@@ -83,6 +84,9 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     max_memory : float, default=None
         Megabytes that the model may take while it learns, about. What would need more raises a `MemoryError` before it
         takes it, and leaves the model as it was. None is no limit.
+    window : int, default=None
+        For streams that change: only so many of the latest examples are held, and older ones are unlearned, exactly.
+        None is all of them.
     class_weight : dict, "balanced" or None, default=None
         Factors of ``C`` for the classes, for the examples learned from now on ("balanced" in `fit` only).
     calibrate : {"platt", "isotonic"} or None, default=None
@@ -189,6 +193,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         coef0=1.0,
         cache_size=200,
         max_memory=None,
+        window=None,
         class_weight=None,
         calibrate=None,
         n_jobs=None,
@@ -201,6 +206,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         self.coef0 = coef0
         self.cache_size = cache_size
         self.max_memory = max_memory
+        self.window = window
         self.class_weight = class_weight
         self.calibrate = calibrate
         self.n_jobs = n_jobs
@@ -213,6 +219,8 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         check_positive("cache_size", self.cache_size)
         if self.max_memory is not None:
             check_positive("max_memory", self.max_memory)
+        if self.window is not None:
+            check_count("window", self.window, least=2)
 
     def _start(self, X, classes, random_state):
         self._kernel = self._new_kernel(X)
@@ -287,10 +295,17 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     _learns_in_order = False
 
     def _learn(self, X, labels, weights, order):
+        n_before = 0 if self.window is None else max(0, len(labels) - self.window)
+        if n_before:  # they would be unlearned at once
+            X, labels, weights = X[n_before:], labels[n_before:], None if weights is None else weights[n_before:]
         with self._memory_errors():
             self._memory.reserve(self._solvers, X, labels, len(self.classes_), len(self._examples.ids))
         with self._changing():
             self._move_to(float(self.C))
+            self._n_learned += n_before
+            if self.window is not None:
+                n_old = max(0, len(self._examples.ids) + len(labels) - self.window)
+                self._take_out(np.arange(n_old))
             boxes = np.full(len(labels), self.C_) if weights is None else self.C_ * weights
             slots = learn_pairs(
                 self._kernel, self._solvers, X, labels, boxes, len(self.classes_), self._next_room, self._threads
@@ -374,11 +389,15 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         prepare_to_learn(self)
         indices = self._indices(X, y)
         with self._changing():
-            for m, _, slots in self._examples.at(indices).by_solver():
-                for slot in slots:
-                    self._solvers[m] = unlearn(self._kernel, self._solvers[m], slot, self._next_room(m))
-            self._examples = self._examples.but(indices)
+            self._take_out(indices)
         return self
+
+    def _take_out(self, indices):
+        """Unlearn the examples at some places."""
+        for m, _, slots in self._examples.at(indices).by_solver():
+            for slot in slots:
+                self._solvers[m] = unlearn(self._kernel, self._solvers[m], slot, self._next_room(m))
+        self._examples = self._examples.but(indices)
 
     def _indices(self, X, y):
         if np.ndim(X) < 2:

@@ -1,16 +1,17 @@
 """What to do when a detector finds that a stream has changed."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from sklearn.base import clone
 
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive
 
-__all__ = ["DriftDetector", "DriftWatch"]
+__all__ = ["ACTIONS", "Boost", "DriftDetector", "DriftWatch", "check_on_drift", "finds_drift"]
 
 ACTIONS = ("reset", "boost")
+BOOST_WEIGHT, BOOST_ROWS = 3.0, 1000
 
 
 class DriftDetector(Protocol):
@@ -24,6 +25,39 @@ class DriftDetector(Protocol):
     def update(self, x: float) -> Any:
         """Take the next number: 1 for a mistake, 0 for a row that was predicted right."""
         ...
+
+
+def check_on_drift(on_drift: Any) -> None:
+    """Refuse what is neither an action nor a function."""
+    if not callable(on_drift):
+        check_choice("on_drift", on_drift, ACTIONS)
+
+
+def finds_drift(detector: DriftDetector, is_wrong: np.ndarray) -> bool:
+    """Show mistakes to a detector, one by one; whether it found a drift."""
+    found = False
+    for each in is_wrong.tolist():
+        detector.update(float(each))
+        found |= bool(detector.drift_detected)
+    return found
+
+
+class Boost(NamedTuple):
+    """Rows that count more after a drift."""
+
+    weight: float = BOOST_WEIGHT
+    n_left: int = 0
+
+    def weights(self, n_rows: int, sample_weight: Any) -> Any:
+        """The weights of the next rows."""
+        if not self.n_left:
+            return sample_weight
+        given = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        return np.where(np.arange(n_rows) < self.n_left, self.weight, 1.0) * given
+
+    def after(self, n_rows: int) -> "Boost":
+        """What is left after so many rows."""
+        return self._replace(n_left=max(0, self.n_left - n_rows)) if self.n_left else self
 
 
 class DriftWatch:
@@ -56,6 +90,10 @@ class DriftWatch:
     n_seen_ : int
         Rows learned.
 
+    See Also
+    --------
+    StreamPipeline : Has the same as its parameters ``detector`` and ``on_drift``.
+
     Notes
     -----
     A batch is predicted as a whole before it is learned: a drift is dealt with after the batch in which it was found.
@@ -85,18 +123,17 @@ class DriftWatch:
         detector: DriftDetector,
         on_drift: str | Callable[["DriftWatch"], Any] = "reset",
         *,
-        boost_weight: float = 3.0,
-        boost_rows: int = 1000,
+        boost_weight: float = BOOST_WEIGHT,
+        boost_rows: int = BOOST_ROWS,
     ):
-        if not callable(on_drift):
-            check_choice("on_drift", on_drift, ACTIONS)
+        check_on_drift(on_drift)
         check_positive("boost_weight", boost_weight)
         check_count("boost_rows", boost_rows)
         self.model, self.detector, self.on_drift = model, detector, on_drift
         self.boost_weight, self.boost_rows = boost_weight, boost_rows
         self.drifts_: list[int] = []
         self.n_seen_ = 0
-        self._n_boosted = 0  # rows that still count more
+        self._boost = Boost(boost_weight)
         self._classes: Any = None
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -114,7 +151,8 @@ class DriftWatch:
         y = np.asarray(y)
         self._classes = classes if classes is not None else self._classes
         has_drifted = self._judge(X, y) if self.n_seen_ else False
-        weights = self._weights(len(y), sample_weight)
+        weights = self._boost.weights(len(y), sample_weight)
+        self._boost = self._boost.after(len(y))
         # Only the first call needs the classes; most models refuse others later.
         own = {} if weights is None else {"sample_weight": weights}
         self.model.partial_fit(X, y, **({"classes": self._classes} if self._is_new else {}), **own)
@@ -131,19 +169,7 @@ class DriftWatch:
     def _judge(self, X, y) -> bool:
         if not hasattr(self.model, "classes_"):  # it has just been reset
             return False
-        has_drifted = False
-        for is_wrong in (self.model.predict(X) != y).tolist():
-            self.detector.update(float(is_wrong))
-            has_drifted |= bool(self.detector.drift_detected)
-        return has_drifted
-
-    def _weights(self, n_rows: int, sample_weight):
-        if not self._n_boosted:
-            return sample_weight
-        boosted = np.arange(n_rows) < self._n_boosted
-        self._n_boosted = max(0, self._n_boosted - n_rows)
-        weights = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
-        return np.where(boosted, self.boost_weight, 1.0) * weights
+        return finds_drift(self.detector, self.model.predict(X) != y)
 
     def _act(self) -> None:
         if callable(self.on_drift):
@@ -151,7 +177,7 @@ class DriftWatch:
         elif self.on_drift == "reset":
             self.model = clone(self.model)
         else:
-            self._n_boosted = self.boost_rows
+            self._boost = Boost(self.boost_weight, self.boost_rows)
 
     def predict(self, X):
         """Predicted class of each row."""

@@ -96,7 +96,8 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
     @property
     def n_held_(self) -> int:
         """Number of rows that are held back."""
-        return sum(len(rows.y) for rows in getattr(self, "_held", None) or ())
+        held = self.__dict__.get("_held")
+        return sum(len(rows.y) for rows in held) if held else 0
 
     @property
     def n_warmup(self) -> int:

@@ -8,7 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm.calibration import PlattCalibration
 from frugalsvm.estimators._calibrated import is_calibrated
 from frugalsvm.estimators._unchanged import unchanged_on_error
-from frugalsvm.pipelines.learning import LearningPipeline, decision_values
+from frugalsvm.pipelines.drift_in_pipelines import WatchedPipeline
+from frugalsvm.pipelines.learning import decision_values
 from frugalsvm.pipelines.one_row import row_path_for
 from frugalsvm.pipelines.rows import check_lengths, matrix_of, split_input
 from frugalsvm.pipelines.saved import PIPELINE
@@ -36,7 +37,7 @@ def _has_p_values(pipeline) -> bool:
     return hasattr(pipeline.estimator, "p_values")
 
 
-class StreamPipeline(LearningPipeline):
+class StreamPipeline(WatchedPipeline):
     """Encoder, scaler, feature map and estimator that learn a stream together, batch by batch or row by row.
 
     Support vectors are stored scaled, and a scale that drifts would corrupt them. The first ``warmup_rows`` rows are
@@ -78,6 +79,14 @@ class StreamPipeline(LearningPipeline):
     impute : {"mean", "median"} or MissingValueFiller, default=None
         What missing numbers (NaN) of dense rows are filled with, as the rows of the warm-up have it; None refuses them.
         ``MissingValueFiller(indicator=True)`` also adds columns that tell which values were missing.
+    detector : DriftDetector, default=None
+        What finds drifts, such as ``river.drift.ADWIN()``: for classifiers. Every row is predicted before it is
+        learned, and a copy of the detector gets 1 for each mistake and 0 for each other row.
+    on_drift : {"reset", "boost"} or callable, default="reset"
+        What is done then. "reset" begins anew, with the batch in which the drift was found: a new warm-up for scaler,
+        encoder, feature map and estimator, which keeps the classes. "boost" lets the next 1000 rows count three times,
+        and leaves scaler and encoder as they are, because support vectors are stored scaled; ``scale="following"``
+        goes with it. A function gets the pipeline.
 
     Attributes
     ----------
@@ -92,6 +101,10 @@ class StreamPipeline(LearningPipeline):
     classes_ : ndarray of shape (n_classes,)
     n_held_ : int
         Number of rows that are held back.
+    drifts_ : list of int
+        Numbers of rows after which drifts were found; with a detector.
+    detector_ : DriftDetector
+        The copy that is in use.
     n_features_in_ : int
         Number of numeric features.
 
@@ -130,6 +143,8 @@ class StreamPipeline(LearningPipeline):
         calibrate=False,
         feature_map=None,
         impute=None,
+        detector=None,
+        on_drift="reset",
     ):
         self.estimator = estimator
         self.scale = scale
@@ -138,6 +153,8 @@ class StreamPipeline(LearningPipeline):
         self.calibrate = calibrate
         self.feature_map = feature_map
         self.impute = impute
+        self.detector = detector
+        self.on_drift = on_drift
 
     def __sklearn_tags__(self):
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
@@ -192,8 +209,11 @@ class StreamPipeline(LearningPipeline):
         --------
         learn_one_row : The same for one row, some fifty times as fast for budgeted classifiers.
         """
-        with unchanged_on_error(self):
-            left = self._take(X, y, classes, sample_weight)
+        if self.detector is not None:
+            left = self._learn_watched(X, y, classes, sample_weight)
+        else:
+            with unchanged_on_error(self):
+                left = self._take(X, y, classes, sample_weight)
         self._tell_left(left)
         return self
 
@@ -214,16 +234,20 @@ class StreamPipeline(LearningPipeline):
         -------
         self
         """
-        path = self._row_path()
-        if path is not None:
+        path, is_watched = self._row_path(), self.detector is not None
+        if path is not None and not (is_watched and self._n_boosted):  # whose weights are for batches
             calibrated = [each for each in (self, self.estimator_) if getattr(each, "calibrate", None)]
-            scores = path.scores(x) if calibrated else None
+            scores = path.scores(x) if calibrated or is_watched else None
+            is_wrong = is_watched and scores is not None and path.predicted(scores) != y
             if path.learn(x, y):
                 for each in calibrated if scores is not None else ():
                     each.calibration_ = each.calibration_.updated_by_one(scores, path.index_of(y))
                 left = path.watched()
                 if left is not None:
                     self._tell_left(left)
+                if is_watched:
+                    self._n_seen += 1
+                    self._show(np.array([is_wrong]), self._batch_of(x), np.asarray([y]), None)
                 return self
         return self.partial_fit(self._batch_of(x), np.asarray([y]))
 
@@ -348,6 +372,23 @@ class StreamPipeline(LearningPipeline):
                 return answering.predict_one_row(x)
             return self.predict(self._batch_of(x))[0]
         return self._row_path().predicted(scores)
+
+    @available_if(_has_decision_values)
+    def decision_function_one_row(self, x):
+        """Decision values of one row, one for each output: the same as `decision_function`.
+
+        The array may be used again for the next row.
+        """
+        scores = self._row_scores(x)
+        if scores is None:
+            return np.atleast_1d(self.decision_function(self._batch_of(x))[0])
+        return scores - self.offset_ if self._detects else scores
+
+    @available_if(_detects)
+    def score_samples_one_row(self, x):
+        """The score of one row: the lower, the more unusual."""
+        scores = self._row_scores(x)
+        return float(self.score_samples(self._batch_of(x))[0] if scores is None else scores[0])
 
     @available_if(_has_probabilities)
     def predict_proba_one_row(self, x):

@@ -21,8 +21,9 @@ from frugalsvm.persist.values import (
     part,
 )
 
-__all__ = ["ENCODER", "FILLER", "PIPELINE", "SCALER"]
+__all__ = ["ENCODER", "FILLER", "PIPELINE", "SCALER", "WATCHED"]
 
+WATCHED = ("detector_", "drifts_", "_n_seen", "_n_boosted")  # with a detector of drift
 _LARGEST_HELD = 1e100  # of values from which means and variances are to be taken
 _LARGEST_LIMIT, _LEAST_SCALE = 1e9, 1e-30  # of scaled values, and of what they are divided by without a limit
 
@@ -30,6 +31,14 @@ _LARGEST_LIMIT, _LEAST_SCALE = 1e9, 1e-30  # of scaled values, and of what they 
 def _are_batches(value: Any) -> bool:
     """Batches of rows that wait for the statistics of a pipeline."""
     return type(value) is tuple and all(map(part("rows"), value))
+
+
+def _is_detector(value: Any) -> bool:
+    return callable(getattr(value, "update", None)) and hasattr(value, "drift_detected")
+
+
+def _are_counts(value: Any) -> bool:
+    return type(value) is list and all(type(each) is int and each >= 0 for each in value)
 
 
 def _is_list_of_text(value: Any) -> bool:
@@ -90,6 +99,14 @@ def _encoder(encoder: Any) -> bool:
     return bool(right) and len(encoder.categories_) == n_expected
 
 
+def _watched_fits(state: dict[str, Any]) -> bool:
+    """Whether all that is kept beside a detector of drift is there."""
+    is_there = [name in state for name in WATCHED]
+    if state.get("detector") is None:
+        return not any(is_there)
+    return all(is_there) and type(state["detector_"]) is type(state["detector"])
+
+
 def _pipeline(pipeline: Any) -> bool:
     state = vars(pipeline)
     estimator, fitted = state["estimator"], state.get("estimator_")
@@ -98,6 +115,8 @@ def _pipeline(pipeline: Any) -> bool:
     for step in (estimator, state["encoder"]):
         if step is not None and hasattr(step, "_saved"):
             check_parameters(type(step).__name__, step, list(type(step)._get_param_names()))
+    if not _watched_fits(state):
+        return False
     if state["_held"] is not None:
         return fitted is None and len(state["_held"]) > 0 and _held_fits(pipeline)
     scaler, encoder = state.get("scaler_"), state.get("encoder_")
@@ -179,7 +198,8 @@ PIPELINE = Saved(
         "feature_names_in_": are_names, "encoder_": or_none(object_of("ColumnEncoder")),
         "filler_": or_none(object_of("MissingValueFiller")), "scaler_": or_none(object_of("StreamingScaler")),
         "feature_map_": or_none(object_of()), "estimator_": object_of(*ESTIMATORS, *SEARCHES),
-        "calibration_": part("calibration"),
+        "calibration_": part("calibration"), "detector_": _is_detector, "drifts_": _are_counts,
+        "_n_seen": integer(), "_n_boosted": integer(),
     },
     _pipeline, _check_pipeline_parameters, not_ready=_why_not_ready,
 )  # fmt: skip

@@ -13,6 +13,7 @@ from frugalsvm.plots.images import SupportImagesDisplay
 from frugalsvm.plots.metric import MetricDisplay
 from frugalsvm.plots.recording import record_stream
 from frugalsvm.plots.sizes import ErrorVsSupportDisplay
+from frugalsvm.plots.stream_panels import StreamDisplay
 from frugalsvm.plots.timing import TimeCurveDisplay
 from frugalsvm.plots.traces import TraceDisplay
 
@@ -23,6 +24,7 @@ __all__ = [
     "ErrorVsSupportDisplay",
     "ExplanationDisplay",
     "MetricDisplay",
+    "StreamDisplay",
     "SupportImagesDisplay",
     "TimeCurveDisplay",
     "TraceDisplay",

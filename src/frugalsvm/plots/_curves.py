@@ -10,7 +10,18 @@ from frugalsvm.exceptions import ParameterError
 from frugalsvm.plots._style import line_styles
 from frugalsvm.plots.recording import History
 
-__all__ = ["checked_curves", "choose", "draw_curves", "histories_of", "joined_runs", "percent"]
+__all__ = [
+    "check_window",
+    "checked_curves",
+    "choose",
+    "draw_curves",
+    "draw_drifts",
+    "found_drifts",
+    "histories_of",
+    "in_windows",
+    "joined_runs",
+    "percent",
+]
 
 Arrays = dict[str, NDArray]
 
@@ -83,3 +94,38 @@ def draw_curves(
             low, high = np.clip(middle - spread, *bounds), np.clip(middle + spread, *bounds)
             bands.append(ax.fill_between(x, low, high, color=line.get_color(), alpha=0.2, linewidth=0))
     return lines, bands
+
+
+def check_window(window: Any) -> None:
+    """Refuse what is no number of examples, nor None."""
+    if window is not None and (not isinstance(window, int | np.integer) or window < 1):
+        raise ParameterError("window", window, "a number of examples of at least 1, or None")
+
+
+def in_windows(n_tested: ArrayLike, n_hits: ArrayLike, window: int | None) -> NDArray:
+    """The share of hits in the latest examples after each batch, or in all of them; nan where none was tested."""
+    tested, hits = (np.concatenate([[0], np.cumsum(each)]) for each in (n_tested, n_hits))
+    ends = np.arange(1, len(tested))
+    # The first batch of the window: the earliest that is wholly inside, or the last one if that is larger than it.
+    starts = np.zeros_like(ends)
+    if window is not None:
+        starts = np.minimum(np.searchsorted(tested, tested[ends] - window), ends - 1)
+    number = tested[ends] - tested[starts]
+    return np.where(number > 0, (hits[ends] - hits[starts]) / np.maximum(number, 1), np.nan)
+
+
+def found_drifts(runs: Sequence[History]) -> NDArray:
+    """After which examples a model has found a drift, in any of the runs."""
+    found = [
+        np.asarray(notes["examples"])[np.diff(notes["n_drifts"], prepend=0) > 0]
+        for run in runs
+        for notes in run.values()
+        if "n_drifts" in notes
+    ]
+    return np.unique(np.concatenate(found)) if found else np.empty(0)
+
+
+def draw_drifts(ax: Any, drifts: NDArray) -> list[Any]:
+    """A vertical line for each drift; returns the artists."""
+    style = {"color": "0.4", "linewidth": 1.0, "linestyle": "--", "zorder": 1}
+    return [ax.axvline(row, label="Drift" if number == 0 else None, **style) for number, row in enumerate(drifts)]

@@ -26,10 +26,13 @@ def model_inside(estimator: Any) -> Any:
     """The estimator that decides, out of pipelines and searches."""
     from sklearn.pipeline import Pipeline
 
+    from frugalsvm.conformal import ConformalClassifier
     from frugalsvm.pipelines import DriftWatch, StreamPipeline
 
     if isinstance(estimator, DriftWatch):
         return model_inside(estimator.model)
+    if isinstance(estimator, ConformalClassifier):
+        return model_inside(estimator.estimator_)
     if isinstance(estimator, StreamPipeline):
         if estimator.n_held_:
             raise ValueError(f"{estimator.n_held_} rows are held back: call flush() to learn them before drawing.")

@@ -6,8 +6,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from frugalsvm.exceptions import ParameterError
-from frugalsvm.plots._curves import checked_curves, choose, draw_curves, histories_of, joined_runs, percent
+from frugalsvm.plots._curves import (
+    check_window,
+    checked_curves,
+    choose,
+    draw_curves,
+    draw_drifts,
+    found_drifts,
+    histories_of,
+    in_windows,
+    joined_runs,
+    percent,
+)
 from frugalsvm.plots._style import axes_for, label_axis
 from frugalsvm.plots.recording import History, record_stream
 
@@ -110,7 +120,7 @@ class AccuracyCurveDisplay:
         True
         """
         choose("metric", metric, METRICS)
-        _check_window(window)
+        check_window(window)
         history = record_stream(
             estimators, batches, classes=classes, test=test, sizes=False, certificates=(), rehearse=False
         )
@@ -141,7 +151,7 @@ class AccuracyCurveDisplay:
         """
         runs = histories_of(history)
         choose("metric", metric, METRICS)
-        _check_window(window)
+        check_window(window)
         examples, values = {}, {}
         for name in runs[0]:
             shares = joined_runs(runs, name, [_accuracies(run[name], window) for run in runs])
@@ -153,7 +163,7 @@ class AccuracyCurveDisplay:
                 )
             examples[name] = np.asarray(runs[0][name]["examples"])[known]
             values[name] = shares[..., known] if metric == "accuracy" else 1 - shares[..., known]
-        drifts = _found_drifts(runs) if drifts is None else drifts
+        drifts = found_drifts(runs) if drifts is None else drifts
         return cls(examples, values, metric=metric, drifts=drifts).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, xscale: str = "linear", legend: bool = True, **kwargs: Any):
@@ -175,11 +185,7 @@ class AccuracyCurveDisplay:
         self.ax_ = axes_for(ax)
         self.figure_ = self.ax_.figure
         self.lines_, self.bands_ = draw_curves(self.ax_, self.examples, self.values, bounds=(0.0, 1.0), **kwargs)
-        style = {"color": "0.4", "linewidth": 1.0, "linestyle": "--", "zorder": 1}
-        self.marks_ = [
-            self.ax_.axvline(row, label="Drift" if number == 0 else None, **style)
-            for number, row in enumerate(self.drifts)
-        ]
+        self.marks_ = draw_drifts(self.ax_, self.drifts)
         self.ax_.set(xscale=xscale, xlabel="Examples learned", ylabel=self.metric.capitalize())
         label_axis(self.ax_.xaxis, log=xscale == "log")
         label_axis(self.ax_.yaxis, text=percent)
@@ -189,31 +195,8 @@ class AccuracyCurveDisplay:
         return self
 
 
-def _check_window(window):
-    if window is not None and (not isinstance(window, int | np.integer) or window < 1):
-        raise ParameterError("window", window, "a number of examples of at least 1, or None")
-
-
-def _found_drifts(runs):
-    """After which examples a model has found a drift, in any of the runs."""
-    found = [
-        np.asarray(notes["examples"])[np.diff(notes["n_drifts"], prepend=0) > 0]
-        for run in runs
-        for notes in run.values()
-        if "n_drifts" in notes
-    ]
-    return np.unique(np.concatenate(found)) if found else ()
-
-
 def _accuracies(notes, window):
     """Accuracy after each batch; nan where nothing was tested."""
     if "test_accuracy" in notes:
         return np.asarray(notes["test_accuracy"])
-    tested, right = (np.concatenate([[0], np.cumsum(notes[key])]) for key in ("n_tested", "n_right"))
-    ends = np.arange(1, len(tested))
-    # The first batch of the window: the earliest that is wholly inside, or the last one if that is larger than it.
-    starts = np.zeros_like(ends)
-    if window is not None:
-        starts = np.minimum(np.searchsorted(tested, tested[ends] - window), ends - 1)
-    n_tested = tested[ends] - tested[starts]
-    return np.where(n_tested > 0, (right[ends] - right[starts]) / np.maximum(n_tested, 1), np.nan)
+    return in_windows(notes["n_tested"], notes["n_right"], window)

@@ -1,14 +1,24 @@
 """The share of sets and intervals that have the truth, while a stream is learned."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from frugalsvm.exceptions import ParameterError
-from frugalsvm.plots._curves import checked_curves, draw_curves, percent
+from frugalsvm.plots._curves import (
+    check_window,
+    checked_curves,
+    draw_curves,
+    draw_drifts,
+    found_drifts,
+    histories_of,
+    in_windows,
+    joined_runs,
+    percent,
+)
 from frugalsvm.plots._style import axes_for, label_axis
+from frugalsvm.plots.recording import History, covered
 
 __all__ = ["CoverageDisplay"]
 
@@ -24,13 +34,15 @@ class CoverageDisplay:
         Shares of examples between 0 and 1. Several runs are drawn as their mean and a band of one standard deviation.
     promised : float, default=None
         The promised share. None draws no line for it.
+    drifts : array-like of int, default=()
+        Numbers of examples at which the stream has changed, or a drift was found: each is marked by a vertical line.
 
     Attributes
     ----------
-    examples, coverage, promised
+    examples, coverage, promised, drifts
         As above, with arrays.
-    lines_, bands_ : list of artists
-        One line per curve, and one band per curve with several runs.
+    lines_, bands_, marks_ : list of artists
+        One line per curve, one band per curve with several runs, and the marks of drifts.
     promise_ : artist or None
         The line of the promised share.
     ax_, figure_ : matplotlib Axes and Figure
@@ -45,14 +57,27 @@ class CoverageDisplay:
     """
 
     def __init__(
-        self, examples: Mapping[str, ArrayLike], coverage: Mapping[str, ArrayLike], *, promised: float | None = None
+        self,
+        examples: Mapping[str, ArrayLike],
+        coverage: Mapping[str, ArrayLike],
+        *,
+        promised: float | None = None,
+        drifts: ArrayLike = (),
     ):
+        self.drifts = np.asarray(drifts)
         self.examples, self.coverage = checked_curves(examples, coverage, "examples", "coverage")
         self.promised = promised
 
     @classmethod
     def from_stream(
-        cls, estimators: Any, batches: Iterable[Any], *, window: int = 1000, ax: Any = None, **kwargs: Any
+        cls,
+        estimators: Any,
+        batches: Iterable[Any],
+        *,
+        window: int | None = 1000,
+        drifts: ArrayLike = (),
+        ax: Any = None,
+        **kwargs: Any,
     ) -> "CoverageDisplay":
         """Test, then train: the set or interval of every row is made before the row is learned.
 
@@ -62,7 +87,9 @@ class CoverageDisplay:
             `ConformalClassifier` or `ConformalRegressor`. They learn.
         batches : iterable of pairs (X, y)
         window : int, default=1000
-            Number of latest examples that are averaged over (whole batches, one at least).
+            Number of latest examples that are averaged over (whole batches, one at least); None is all so far.
+        drifts : array-like of int, default=()
+            Numbers of examples to be marked, such as those at which the stream changes.
         ax : matplotlib Axes, default=None
         **kwargs
             For `plot`.
@@ -82,8 +109,7 @@ class CoverageDisplay:
         >>> bool(abs(display.coverage["ConformalRegressor"][-1] - 0.9) < 0.03)
         True
         """
-        if not isinstance(window, int | np.integer) or window < 1:
-            raise ParameterError("window", window, "a number of examples of at least 1")
+        check_window(window)
         named = estimators if isinstance(estimators, Mapping) else {type(estimators).__name__: estimators}
         for name, estimator in named.items():
             if not hasattr(estimator, "test_then_train") or not hasattr(estimator, "coverage"):
@@ -93,12 +119,51 @@ class CoverageDisplay:
         for X, y in batches:
             n_rows.append(len(y))
             for name, estimator in named.items():
-                n_covered[name].append(int(_covered(estimator, X, y).sum()))
+                n_covered[name].append(int(covered(estimator, X, y).sum()))
         examples = np.cumsum(n_rows)
-        shares = {name: _in_windows(np.array(n_rows), np.array(each), window) for name, each in n_covered.items()}
+        shares = {name: in_windows(n_rows, each, window) for name, each in n_covered.items()}
         promised = {estimator.coverage for estimator in named.values()}
-        display = cls(dict.fromkeys(named, examples), shares, promised=promised.pop() if len(promised) == 1 else None)
-        return display.plot(ax, **kwargs)
+        one = promised.pop() if len(promised) == 1 else None
+        return cls(dict.fromkeys(named, examples), shares, promised=one, drifts=drifts).plot(ax, **kwargs)
+
+    @classmethod
+    def from_history(
+        cls,
+        history: History | Sequence[History],
+        *,
+        window: int | None = 1000,
+        drifts: ArrayLike | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> "CoverageDisplay":
+        """From what `record_stream` returned, or from a list of that: several runs, drawn as mean and band.
+
+        Parameters
+        ----------
+        history : dict or list of dict
+            Estimators that promise nothing are left out.
+        window, ax, **kwargs
+            As in `from_stream`.
+        drifts : array-like of int, default=None
+            Numbers of examples to be marked; None is where models in a `DriftWatch` found a drift.
+
+        Returns
+        -------
+        CoverageDisplay
+        """
+        check_window(window)
+        runs = histories_of(history)
+        names = [name for name in runs[0] if all("n_covered" in run[name] for run in runs)]
+        if not names:
+            raise ValueError("No estimator promises a coverage: wrap it in ConformalClassifier.")
+        examples, shares = {}, {}
+        for name in names:
+            each = [in_windows(run[name]["n_tested"], run[name]["n_covered"], window) for run in runs]
+            examples[name], shares[name] = np.asarray(runs[0][name]["examples"]), joined_runs(runs, name, each)
+        promised = {float(value) for run in runs for name in names for value in run[name]["promised"]}
+        drifts = found_drifts(runs) if drifts is None else drifts
+        one = promised.pop() if len(promised) == 1 else None
+        return cls(examples, shares, promised=one, drifts=drifts).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, legend: bool = True, **kwargs: Any):
         """Draw the curves.
@@ -120,8 +185,9 @@ class CoverageDisplay:
         self.lines_, self.bands_ = draw_curves(self.ax_, self.examples, self.coverage, bounds=(0.0, 1.0), **kwargs)
         self.promise_ = None
         if self.promised is not None:
-            style = {"color": "0.4", "linewidth": 1.0, "linestyle": "--", "zorder": 1}
+            style = {"color": "0.4", "linewidth": 1.0, "linestyle": ":", "zorder": 1}
             self.promise_ = self.ax_.axhline(self.promised, label="Promised", **style)
+        self.marks_ = draw_drifts(self.ax_, self.drifts)
         self.ax_.set(xlabel="Examples learned", ylabel="Coverage")
         label_axis(self.ax_.xaxis)
         label_axis(self.ax_.yaxis, text=percent)
@@ -129,19 +195,3 @@ class CoverageDisplay:
         if legend:
             self.ax_.legend(frameon=False)
         return self
-
-
-def _covered(estimator: Any, X: Any, y: Any) -> NDArray[np.bool_]:
-    """Whether the truth of each row was in its set or interval; the rows are learned."""
-    answer, truth = estimator.test_then_train(X, y), np.asarray(y)
-    if not hasattr(estimator, "predict_set"):
-        return (answer[:, 0] <= truth) & (truth <= answer[:, 1])
-    return answer[np.arange(len(truth)), np.searchsorted(estimator.classes_, truth)]
-
-
-def _in_windows(n_rows: NDArray[np.int64], n_covered: NDArray[np.int64], window: int) -> NDArray[np.float64]:
-    """The share in the latest rows after each batch."""
-    rows, covered = (np.concatenate([[0], np.cumsum(each)]) for each in (n_rows, n_covered))
-    ends = np.arange(1, len(rows))
-    starts = np.minimum(np.searchsorted(rows, rows[ends] - window), ends - 1)
-    return (covered[ends] - covered[starts]) / (rows[ends] - rows[starts])

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from frugalsvm.plots._vectors import model_bytes, model_inside, n_terms
 
-__all__ = ["CERTIFICATES", "History", "named", "record_stream"]
+__all__ = ["CERTIFICATES", "History", "covered", "named", "record_stream"]
 
 History = Mapping[str, Mapping[str, NDArray]]
 
@@ -61,9 +61,11 @@ def record_stream(
     -------
     dict of dict of ndarray
         For every name: ``examples`` and ``seconds`` learned (both since the start), ``n_tested`` and ``n_right`` of
-        each batch, ``n_terms`` (support vectors or features) and ``model_bytes``, ``test_accuracy`` if there is a test,
-        ``n_drifts`` that a `DriftWatch` has found since the start, and the certificates. A number is nan where the
-        model does not have it yet.
+        each batch, ``n_terms`` (support vectors or features), ``model_bytes`` and ``median_age`` (of the support
+        vectors of budgeted models, in examples), ``test_accuracy`` if there is a test, ``n_drifts`` that a `DriftWatch`
+        has found since the start, and the certificates. A `ConformalClassifier` also has ``n_covered``, the number of
+        examples of each batch that were tested and whose sets had their label, and what was ``promised``. A number is
+        nan where the model does not have it yet.
 
     Examples
     --------
@@ -139,6 +141,7 @@ class _Followed:
             raise TypeError(f"{kind} is a regressor: accuracy and error are for classifiers.")
         self._is_fitted = _is_fitted(self._model)
         self._first = {} if classes is None or self._is_fitted else {"classes": np.asarray(classes)}
+        self._promises = hasattr(estimator, "test_then_train") and hasattr(estimator, "coverage")
         self._seen, self._spent = 0, 0.0
         self._notes: list[dict[str, float]] = []
 
@@ -149,24 +152,35 @@ class _Followed:
 
         return self._estimator.model if isinstance(self._estimator, DriftWatch) else self._estimator
 
+    @property
+    def _learner(self):
+        """What learns inside of a conformal classifier."""
+        return self._model.estimator_ if self._promises else self._model
+
     def rehearse(self, X, y, options):
         """Let a copy learn; a fitted one may have other classes, so that it goes on from what it knows."""
         twin = copy.deepcopy(self._estimator)
         twin.partial_fit(X, y, **self._first, **options)
-        if getattr(twin, "n_held_", 0):
+        if getattr(getattr(twin, "estimator_", twin), "n_held_", 0) or getattr(twin, "n_held_", 0):
             twin.predict(X)  # by a copy that has learned
 
     def take(self, X, y, options):
         """Test, then train."""
         right = int(np.count_nonzero(self._estimator.predict(X) == y)) if self._is_fitted else 0
         tested = len(y) if self._is_fitted else 0
-        start = time.perf_counter()
-        self._estimator.partial_fit(X, y, **self._first, **options)
+        start, hits = time.perf_counter(), None
+        if self._promises:
+            hits = covered(self._estimator, X, y, **self._first, **options)
+        else:
+            self._estimator.partial_fit(X, y, **self._first, **options)
         self._spent += time.perf_counter() - start
         self._first = {}
         self._is_fitted = self._model is self._estimator or _is_fitted(self._model)  # a watch may have begun anew
         self._seen += len(y)
         self._notes.append({"examples": self._seen, "seconds": self._spent, "n_tested": tested, "n_right": right})
+        if hits is not None:
+            n_covered = int(np.count_nonzero(hits)) if tested else 0
+            self._notes[-1] |= {"n_covered": n_covered, "promised": self._estimator.coverage}
 
     def note(self, test, sizes, certificates):
         note = self._notes[-1]
@@ -176,7 +190,7 @@ class _Followed:
             return
         if test is not None:
             note["test_accuracy"] = float(np.mean(self._estimator.predict(test[0]) == np.asarray(test[1])))
-        if getattr(self._model, "n_held_", 0):  # a pipeline that has not begun to learn
+        if getattr(self._learner, "n_held_", 0):  # a pipeline that has not begun to learn
             return
         model = model_inside(self._estimator)
         if sizes:
@@ -184,6 +198,9 @@ class _Followed:
                 value = _or_none(measure, model)
                 if value is not None:
                     note[name] = value[0] if isinstance(value, tuple) else value
+            ages = getattr(model, "support_ages_", None)
+            if ages is not None and len(ages):
+                note["median_age"] = float(np.median(ages))
         for name in certificates:
             value = getattr(model, name, None)
             if value is not None:
@@ -192,6 +209,14 @@ class _Followed:
     def history(self):
         names = list(dict.fromkeys(name for note in self._notes for name in note))
         return {name: np.array([note.get(name, np.nan) for note in self._notes]) for name in names}
+
+
+def covered(estimator: Any, X: Any, y: Any, **options: Any) -> NDArray[np.bool_]:
+    """Whether the truth of each row was in its set or interval; the rows are learned."""
+    answer, truth = estimator.test_then_train(X, y, **options), np.asarray(y)
+    if not hasattr(estimator, "predict_set"):
+        return (answer[:, 0] <= truth) & (truth <= answer[:, 1])
+    return answer[np.arange(len(truth)), np.searchsorted(estimator.classes_, truth)]
 
 
 def _is_fitted(estimator) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from frugalsvm.plots._curves import checked_curves, choose, draw_curves, histories_of
+from frugalsvm.plots._curves import checked_curves, choose, draw_curves, draw_drifts, found_drifts, histories_of
 from frugalsvm.plots._style import axes_for, label_axis
 from frugalsvm.plots.recording import CERTIFICATES, History, record_stream
 
@@ -28,12 +28,14 @@ class TraceDisplay:
         What ``x`` is.
     trace : str, default="value"
         What the values are: the label of their axis.
+    drifts : array-like of int, default=()
+        Numbers of examples at which the stream has changed, or a drift was found: each is marked by a vertical line.
 
     Attributes
     ----------
-    x, values, against, trace
+    x, values, against, trace, drifts
         As above, with arrays.
-    lines_, bands_ : list of artists
+    lines_, bands_, marks_ : list of artists
     ax_, figure_ : matplotlib Axes and Figure
         Where it was drawn last.
 
@@ -61,7 +63,9 @@ class TraceDisplay:
         *,
         against: str = "examples",
         trace: str = "value",
+        drifts: ArrayLike = (),
     ):
+        self.drifts = np.asarray(drifts)
         self.against, self.trace = choose("against", against, tuple(AXES)), trace
         self.x, self.values = checked_curves(x, values, "x", "values")
 
@@ -109,6 +113,7 @@ class TraceDisplay:
         *,
         trace: str | None = None,
         against: str = "examples",
+        drifts: ArrayLike | None = None,
         ax: Any = None,
         **kwargs: Any,
     ) -> "TraceDisplay":
@@ -118,7 +123,10 @@ class TraceDisplay:
         ----------
         history : dict or list of dict
         trace, against, ax, **kwargs
-            As in `from_stream`. Seconds of several runs are their mean.
+            As in `from_stream`. Seconds of several runs are their mean. Traces are also what `record_stream` notes of
+            sizes: ``"n_terms"``, ``"model_bytes"``, and the ``"median_age"`` of the support vectors.
+        drifts : array-like of int, default=None
+            Numbers of examples to be marked; None is where models in a `DriftWatch` found a drift.
 
         Returns
         -------
@@ -139,7 +147,10 @@ class TraceDisplay:
                 raise ValueError(f"The runs of {name!r} have different numbers of batches.")
             x[name] = np.mean([run[name][against] for run in runs], axis=0)
             values[name] = rows[0] if len(rows) == 1 else np.stack(rows)
-        return cls(x, values, against=against, trace=trace.strip("_").replace("_", " ")).plot(ax, **kwargs)
+        if drifts is None:
+            drifts = found_drifts(runs) if against == "examples" else ()
+        shown = trace.strip("_").replace("_", " ")
+        return cls(x, values, against=against, trace=shown, drifts=drifts).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, xscale: str = "linear", yscale: str = "log", legend: bool = True, **kwargs: Any):
         """Draw the traces.
@@ -167,6 +178,7 @@ class TraceDisplay:
                 raise ValueError(f"No {self.trace} is above zero: draw it with plot(yscale='linear').")
             bounds = (positive.min() / 2, np.inf)
         self.lines_, self.bands_ = draw_curves(self.ax_, self.x, drawn, bounds=bounds, **kwargs)
+        self.marks_ = draw_drifts(self.ax_, self.drifts)
         label = self.trace[:1].upper() + self.trace[1:]
         self.ax_.set(xscale=xscale, yscale=yscale, xlabel=AXES[self.against], ylabel=label)
         label_axis(self.ax_.xaxis, log=xscale == "log")

@@ -1,0 +1,186 @@
+"""Pipelines with a detector of drift of their own."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from frugalsvm import BSGDClassifier, BSGDRegressor
+from frugalsvm.conformal import ConformalClassifier
+from frugalsvm.datasets import make_checkerboard
+from frugalsvm.persist import load, register, save
+from frugalsvm.pipelines import ColumnEncoder, DriftWatch, StreamPipeline
+from frugalsvm.plots import record_stream
+
+CHANGE = 2000
+
+
+@register
+class ManyMistakes:
+    """A drift is a mean of mistakes above a limit; then it begins anew, as those of river do."""
+
+    drift_detected = False
+
+    def __init__(self, limit=0.6):
+        self.mean, self.limit, self.updates = 0.0, limit, []
+
+    def update(self, x):
+        self.updates.append(x)
+        self.mean += 0.02 * (x - self.mean)
+        self.drift_detected = self.mean > self.limit
+        if self.drift_detected:
+            self.mean = 0.0
+
+
+@pytest.fixture(scope="module")
+def stream():
+    """A checkerboard that becomes its negative, in other units."""
+    X, y = make_checkerboard(3500, random_state=0)
+    y = (y > 0).astype(int)
+    y[CHANGE:] = 1 - y[CHANGE:]
+    X[CHANGE:] = 100 + 50 * X[CHANGE:]
+    return X, y
+
+
+def new_pipeline(on_drift="reset", **more):
+    more = {"warmup_rows": 100, "detector": ManyMistakes(), **more}
+    return StreamPipeline(BSGDClassifier(budget=60, gamma=2.0), on_drift=on_drift, **more)
+
+
+def learned(model, X, y, size=50):
+    for start in range(0, len(y), size):
+        model.partial_fit(X[start : start + size], y[start : start + size], classes=[0, 1] if start == 0 else None)
+    return model
+
+
+@pytest.mark.filterwarnings("ignore:.*range:UserWarning")
+def test_reset_begins_anew_with_another_scale(stream):
+    X, y = stream
+    model, plain = learned(new_pipeline(), X[:3000], y[:3000]), learned(new_pipeline(detector=None), X[:3000], y[:3000])
+    assert CHANGE < model.drifts_[0] < CHANGE + 300
+    # Rows of the batch in which the drift was found are the first of the new model.
+    assert model.estimator_.t_ == 3000 - model.drifts_[0] + 50
+    assert np.all(model.scaler_.center_ > 50)
+    assert model.score(X[3000:], y[3000:]) > plain.score(X[3000:], y[3000:])
+
+
+@pytest.mark.filterwarnings("ignore:.*range:UserWarning")
+def test_rows_are_batches_of_one(stream):
+    X, y = stream
+    fast, slow = new_pipeline(), learned(new_pipeline(), X[:2500], y[:2500], size=1)
+    for start in range(2500):
+        fast.learn_one_row(X[start], y[start]) if start else fast.partial_fit(X[:1], y[:1], classes=[0, 1])
+    assert fast.drifts_ == slow.drifts_ != []
+    assert fast.detector_.updates == slow.detector_.updates
+    np.testing.assert_array_equal(fast.estimator_.dual_coef_, slow.estimator_.dual_coef_)
+
+
+def test_the_encoder_gets_the_categories_after_the_drift():
+    rng = np.random.default_rng(0)
+    before, after = rng.choice(["a", "b"], 600), rng.choice(["c", "d"], 600)
+    text = np.concatenate([before, after])
+    y = np.isin(text, ["a", "d"]).astype(int)
+    y[600:] = 1 - y[600:]
+    model = new_pipeline(scale=False, encoder=ColumnEncoder(), detector=ManyMistakes(0.3))
+    for start in range(0, 1200, 50):
+        model.partial_fit((None, {"text": text[start : start + 50]}), y[start : start + 50], classes=[0, 1])
+    assert model.drifts_
+    assert model.encoder_.categories_[0].tolist() == ["c", "d"]
+    assert model.score((None, {"text": text[-100:]}), y[-100:]) == 1.0
+
+
+def test_classes_stay_through_a_reset(stream):
+    X, y = stream
+    model = learned(new_pipeline(), X[:2100], y[:2100])
+    model.partial_fit(X[:50], np.full(50, 1))
+    at_drift = len(model.drifts_)
+    for start in range(0, 1000, 50):  # one class only, always wrong at first
+        rows = X[start : start + 50]
+        model.partial_fit(rows, 1 - model.predict(rows) if len(model.drifts_) == at_drift else np.ones(50, int))
+    assert len(model.drifts_) > at_drift
+    np.testing.assert_array_equal(model.classes_, [0, 1])
+
+
+def test_boost_is_that_of_a_watch(stream):
+    X, y = stream[0][:CHANGE], stream[1][:CHANGE].copy()
+    y[1000:] = 1 - y[1000:]
+    own = learned(new_pipeline("boost"), X, y)
+    watch = learned(DriftWatch(new_pipeline(detector=None), ManyMistakes(), "boost"), X, y)
+    assert own.drifts_ == watch.drifts_ != []
+    np.testing.assert_array_equal(own.estimator_.dual_coef_, watch.model.estimator_.dual_coef_)
+
+
+@pytest.mark.filterwarnings("ignore:.*range:UserWarning")
+def test_a_function_of_the_users_own(stream):
+    X, y = stream
+    calls = []
+    model = learned(new_pipeline(lambda pipeline: calls.append(pipeline.drifts_[-1])), X[:2500], y[:2500])
+    assert calls == model.drifts_ != []
+
+
+def test_a_bad_batch_is_not_shown_to_the_detector(stream):
+    X, y = stream
+    model = learned(new_pipeline(), X[:500], y[:500])
+    seen = len(model.detector_.updates)
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.partial_fit(X[:50], y[:50], sample_weight=-np.ones(50))
+    assert len(model.detector_.updates) == seen
+
+
+def test_the_parameter_stays_as_it_is(stream):
+    X, y = stream
+    model = learned(new_pipeline(), X[:500], y[:500])
+    assert model.detector.updates == []
+    again = learned(clone(model), X[:500], y[:500])
+    assert again.detector_.updates == model.detector_.updates != []
+
+
+@pytest.mark.parametrize("on_drift", ["reset", "boost"])
+@pytest.mark.parametrize("copied", ["pickle", "model file"])
+@pytest.mark.filterwarnings("ignore:.*range:UserWarning")
+def test_a_copy_goes_on_bit_for_bit(stream, tmp_path, on_drift, copied):
+    X, y = stream
+    model = learned(new_pipeline(on_drift), X[:2200], y[:2200])  # in the middle of what it does after a drift
+    if copied == "pickle":
+        twin = pickle.loads(pickle.dumps(model))
+    else:
+        save(model, tmp_path / "model.frugal")
+        twin = load(tmp_path / "model.frugal")
+    assert twin.drifts_ == model.drifts_
+    for each in (model, twin):
+        for start in range(2200, 3000, 50):
+            each.partial_fit(X[start : start + 50], y[start : start + 50])
+    assert twin.drifts_ == model.drifts_ != []
+    np.testing.assert_array_equal(twin.estimator_.dual_coef_, model.estimator_.dual_coef_)
+
+
+@pytest.mark.filterwarnings("ignore:.*range:UserWarning")
+def test_in_a_recording_and_under_a_promise(stream):
+    X, y = stream
+    batches = [(X[start : start + 50], y[start : start + 50]) for start in range(0, 3000, 50)]
+    models = {"plain": new_pipeline(), "promise": ConformalClassifier(new_pipeline())}
+    history = record_stream(models, batches, classes=[0, 1])
+    assert history["plain"]["n_drifts"][-1] == len(models["plain"].drifts_) == 1
+    assert models["promise"].estimator_.drifts_ == models["plain"].drifts_
+    assert abs(models["promise"].coverage_ - 0.9) < 0.03
+
+
+@pytest.mark.filterwarnings("ignore:.*range:UserWarning")
+def test_refusals(stream):
+    X, y = stream
+    with pytest.raises(ValueError, match="on_drift='restart'"):
+        new_pipeline("restart").partial_fit(X, y)
+    with pytest.raises(ValueError, match="no update"):
+        new_pipeline(detector="adwin").partial_fit(X, y)
+    with pytest.raises(ValueError, match="for classifiers"):
+        StreamPipeline(BSGDRegressor(), detector=ManyMistakes()).partial_fit(X, y)
+    assert not hasattr(new_pipeline(detector=None).partial_fit(X, y), "drifts_")
+
+
+def test_detectors_of_river(stream):
+    drift = pytest.importorskip("river.drift")
+    X, y = stream[0][:CHANGE], stream[1][:CHANGE].copy()
+    y[1000:] = 1 - y[1000:]
+    model = learned(new_pipeline(detector=drift.ADWIN()), X, y)
+    assert any(1000 < each < 1500 for each in model.drifts_)
