@@ -87,6 +87,7 @@ _ORDERED = {**_FAST, "fastmath": {"contract", "nnan", "ninf", "nsz"}}
 # Nothing that is compiled is here, or uses what is here: changes need no new machine code.
 NOT_COMPILED = (
     "_compile_notice.py",
+    "_deprecation.py",
     "_homes.py",
     "_one_writer.py",
     "_scikit_learn.py",

@@ -178,7 +178,7 @@ class TestOtherKindsOfRows:
         assert "rows.csv has labels like '0', and the model knows 'no', 'yes'" in " ".join(result.output.split())
 
     def test_labels_are_known_by_their_name(self, model, tmp_path):
-        plain, other = (invoke("predict", model, tmp_path / "text.csv", *flags) for flags in ([], ["--no-labelled"]))
+        plain, other = (invoke("predict", model, tmp_path / "text.csv", *flags) for flags in ([], ["--no-labeled"]))
         assert plain.exit_code == other.exit_code == 0
         assert plain.stdout == other.stdout
 

@@ -42,7 +42,7 @@ def predict(
         typer.Option(help="Call so many of the usual rows unusual (one-class), instead of what the model was told."),
     ] = None,
     device: Device = None,
-    labelled: Annotated[bool, typer.Option(help="Whether the data has labels, which are ignored.")] = True,
+    labeled: Annotated[bool, typer.Option(help="Whether the data has labels, which are ignored.")] = True,
     format: Format = None,
     label: Label = None,
     on_bad_line: BadLine = "fail",
@@ -64,7 +64,7 @@ def predict(
         where = device_arguments(fitted, device)
         _refuse_columns(fitted, model, scores=scores, probabilities=probabilities)
         _refuse_rate(fitted, model, alarm_rate)
-        opened = open_for(fitted, model, options, has_labels=labelled)
+        opened = open_for(fitted, model, options, has_labels=labeled)
         if is_outlier_detector(fitted):
             lines = _novelties(fitted, opened.batches, alarm_rate, scores=scores)
         else:
