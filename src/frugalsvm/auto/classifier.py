@@ -1,5 +1,6 @@
 """`AutoSVC`: a kernel classifier that chooses everything itself."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -98,9 +99,9 @@ class AutoSVC(ClassifierMixin, AutoMachine):
         *,
         time_budget=None,
         memory="4GB",
-        kernel="auto",
-        metric="auto",
-        n_components="auto",
+        kernel: str | Sequence[str] = "auto",
+        metric: str | None = "auto",
+        n_components: int | str = "auto",
         missing="impute",
         class_weight=None,
         device="cpu",

@@ -70,7 +70,7 @@ def _one_class(**settings):
     return BSGDOneClassSVM(**settings)
 
 
-def maintenance_for(kernel: str) -> dict[str, str]:
+def maintenance_for(kernel: str) -> dict[str, Any]:
     """How BSGD keeps its budget with a kernel: merging, the default, is for Gaussian ones."""
     return {} if kernel == "rbf" else {"maintenance": "project"}
 

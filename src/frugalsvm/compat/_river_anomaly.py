@@ -6,12 +6,17 @@ import numpy as np
 from sklearn.base import clone
 
 from frugalsvm import BSGDOneClassSVM
-from frugalsvm.compat._river_adapter import FIRST_ROWS, Adapter, base
+from frugalsvm.compat._river_adapter import FIRST_ROWS, Adapter
+
+try:
+    from river.base import AnomalyDetector
+except ImportError:  # where older versions of river have it
+    from river.anomaly.base import AnomalyDetector
 
 __all__ = ["RiverAnomalyDetector"]
 
 
-class RiverAnomalyDetector(Adapter, base.AnomalyDetector):
+class RiverAnomalyDetector(Adapter, AnomalyDetector):
     """A novelty detector of this library for river.
 
     Parameters

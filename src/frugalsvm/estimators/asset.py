@@ -1,5 +1,8 @@
 """ASSET as a scikit-learn classifier."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -194,9 +197,9 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         feature_map="nystroem",
         n_components=512,
         *,
-        C="auto",
-        kernel="rbf",
-        gamma="auto",
+        C: float | Sequence[float] | str = "auto",
+        kernel: Any = "rbf",
+        gamma: float | str = "auto",
         metric=None,
         degree=3,
         coef0=1.0,
@@ -204,13 +207,13 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         solver="newton",
         fit_intercept=True,
         alpha=None,
-        landmarks="uniform",
+        landmarks: Any = "uniform",
         rank=None,
         eigenvalue_threshold=1e-7,
-        structured="auto",
+        structured: bool | str = "auto",
         max_iter=None,
         tol=5e-3,
-        average="suffix",
+        average: int | str = "suffix",
         early_stopping=False,
         validation_fraction=0.1,
         cv=None,

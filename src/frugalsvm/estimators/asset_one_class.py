@@ -1,6 +1,7 @@
 """A low-rank one-class SVM as a scikit-learn outlier detector."""
 
 import numbers
+from typing import Any
 
 import numpy as np
 from sklearn.base import OutlierMixin
@@ -107,14 +108,14 @@ class ASSETOneClassSVM(OutlierMixin, LowRankMachine):
         *,
         feature_map="nystroem",
         n_components=512,
-        kernel="rbf",
-        gamma="scale",
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
         degree=3,
         coef0=1.0,
-        landmarks="kmeans++",
+        landmarks: Any = "kmeans++",
         rank=None,
         eigenvalue_threshold=1e-7,
-        structured="auto",
+        structured: bool | str = "auto",
         max_iter=None,
         tol=1e-3,
         memory="4GB",

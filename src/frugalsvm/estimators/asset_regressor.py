@@ -1,5 +1,8 @@
 """ASSET as a scikit-learn regressor."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
@@ -195,26 +198,26 @@ default="epsilon_insensitive"
         feature_map="nystroem",
         n_components=512,
         *,
-        C=1.0,
+        C: float | Sequence[float] = 1.0,
         epsilon=0.1,
-        kernel="rbf",
-        gamma="scale",
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
         metric=None,
         degree=3,
         coef0=1.0,
         loss="epsilon_insensitive",
-        quantile=0.5,
+        quantile: float | Sequence[float] = 0.5,
         non_crossing=False,
         solver="newton",
         fit_intercept=True,
         alpha=None,
-        landmarks="uniform",
+        landmarks: Any = "uniform",
         rank=None,
         eigenvalue_threshold=1e-7,
-        structured="auto",
+        structured: bool | str = "auto",
         max_iter=None,
         tol=5e-3,
-        average="suffix",
+        average: int | str = "suffix",
         early_stopping=False,
         validation_fraction=0.1,
         cv=None,

@@ -106,11 +106,11 @@ class BPAClassifier(OneVsRestLearners):
     def __init__(
         self,
         variant="nn",
-        budget=500,
+        budget: int | str | None = 500,
         *,
         C=1.0,
         kernel="rbf",
-        gamma="scale",
+        gamma: float | str = "scale",
         degree=3,
         coef0=1.0,
         max_iter=1,

@@ -1,6 +1,7 @@
 """Budgeted stochastic gradient descent as a scikit-learn regressor."""
 
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -181,23 +182,23 @@ default="epsilon_insensitive"
         self,
         loss="epsilon_insensitive",
         maintenance="merge",
-        budget=500,
+        budget: int | str | None = 500,
         *,
-        epsilon="auto",
-        quantile=0.5,
+        epsilon: float | str = "auto",
+        quantile: float | Sequence[float] = 0.5,
         non_crossing=False,
         learner="norma",
         alpha=1e-6,
         eta0=20.0,
         kernel="rbf",
-        gamma="scale",
+        gamma: float | str = "scale",
         metric=None,
         degree=3,
         coef0=1.0,
         max_iter=1,
         shuffle=True,
-        average=False,
-        standardize=True,
+        average: int | str = False,
+        standardize: bool | tuple[float, float] = True,
         warm_start=False,
         n_jobs=None,
         verbose=0,

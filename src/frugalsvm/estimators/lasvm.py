@@ -6,6 +6,7 @@
 import math
 import numbers
 import warnings
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -430,24 +431,24 @@ class LASVMClassifier(DualClassifier):
     def __init__(
         self,
         variant="g",
-        C="auto",
+        C: float | Sequence[float] | str = "auto",
         *,
         s=-1.0,
         kernel="rbf",
-        gamma="auto",
+        gamma: float | str = "auto",
         metric=None,
         degree=3,
         coef0=1.0,
         step_type="pair",
         tol=1e-3,
-        finish="auto",
-        warm_up="auto",
+        finish: bool | str = "auto",
+        warm_up: int | str = "auto",
         clean_every=500,
         max_idle=1000,
         selection="random",
         pool_size=50,
         n_selected=None,
-        cache_size=200,
+        cache_size: float = 200,
         max_iter=1,
         shuffle=True,
         class_weight=None,

@@ -1,5 +1,7 @@
 """Encoder, scaler, feature map, estimator and calibration as one estimator that learns from a stream."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -124,7 +126,7 @@ class StreamPipeline(LearningPipeline):
         self,
         estimator,
         *,
-        scale=True,
+        scale: Any = True,
         encoder=None,
         warmup_rows=1000,
         calibrate=False,

@@ -119,7 +119,7 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     _saved = SCALER
 
-    def __init__(self, method="robust", *, clip=3.0, soft_clip=False, renew=True, half_life=None):
+    def __init__(self, method="robust", *, clip: float | None = 3.0, soft_clip=False, renew=True, half_life=None):
         self.method = method
         self.clip = clip
         self.soft_clip = soft_clip
