@@ -11,7 +11,7 @@ from frugalsvm.compat._river_adapter import FIRST_ROWS, Adapter
 try:
     from river.base import AnomalyDetector
 except ImportError:  # where older versions of river have it
-    from river.anomaly.base import AnomalyDetector
+    from river.anomaly.base import AnomalyDetector  # type: ignore[no-redef]
 
 __all__ = ["RiverAnomalyDetector"]
 
