@@ -64,7 +64,7 @@ def known_options(options: Mapping[str, Any], known: Any = CPUTargetOptions) -> 
     if missing:
         warnings.warn(
             f"Numba {numba.__version__} has no option {' or '.join(missing)}: frugalsvm computes the same without, but "
-            "more slowly. It was made for Numba 0.61 to 0.69.",
+            "more slowly. It supports Numba 0.61 to 0.69.",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -180,8 +180,8 @@ def _stamp_cache(dispatcher: Any) -> None:
         _leave_out_foreign_parts(dispatcher._cache)
     except AttributeError:
         warnings.warn(
-            f"Numba {numba.__version__} keeps its cache elsewhere: frugalsvm compiles anew in every process, since old "
-            "machine code might be stale. It was made for Numba 0.61 to 0.69.",
+            f"Numba {numba.__version__} keeps its cache elsewhere: frugalsvm compiles again in every process, since "
+            "old machine code might be stale. It supports Numba 0.61 to 0.69.",
             RuntimeWarning,
             stacklevel=3,
         )
@@ -192,7 +192,7 @@ def _stamp_cache(dispatcher: Any) -> None:
 def _warn_of_no_folder() -> None:
     """Say once that Numba found no folder for its cache that it can write."""
     warnings.warn(
-        "frugalsvm compiles anew in every process: neither its own folder nor the user's cache folder can be written; "
+        "frugalsvm compiles again in every process: neither its own folder nor the user's cache folder can be written; "
         "set NUMBA_CACHE_DIR to a folder that can.",
         RuntimeWarning,
         stacklevel=5,

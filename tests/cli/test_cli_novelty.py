@@ -169,7 +169,7 @@ def test_a_column_of_labels_that_is_named_is_left_out(folder, tmp_path, model, l
 
 def test_a_column_that_is_called_label_gets_a_warning(folder, tmp_path):
     said = invoke("train", folder / "train_labeled.csv", *ONE_CLASS, "-o", tmp_path / "m.frugal").stderr
-    assert "warning: column 'label' is learned from as a feature; --label label leaves it out" in said
+    assert "warning: column 'label' is used as a feature; --label label leaves it out" in said
 
 
 def test_what_a_file_holds(model):

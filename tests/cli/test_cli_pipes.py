@@ -85,7 +85,7 @@ class TestASlowPipe:
             process.send_signal(number)
             told = process.stderr.read().decode()
         assert process.returncode == 128 + number
-        assert "Interrupted; `--resume` goes on at example 300." in told
+        assert "Interrupted; `--resume` continues at example 300." in told
         training = describe(output).metadata["training"]
         assert (training["counts"]["rows"], training["finished"]) == (300, False)
         assert load(output).classes_.tolist() == [-1, 1]
@@ -130,7 +130,7 @@ class TestASlowPipe:
 def test_a_pipe_is_not_read_twice(tmp_path):
     output = tmp_path / "m.frugal"
     told = sent(text(100), output, "--passes", 2, code=2)
-    assert "--passes: standard input can be read once only: save the rows to a file" in told
+    assert "--passes: standard input can be read only once: save the rows to a file" in told
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     result = CliRunner().invoke(app, ["train", str(fifo), "--passes", "2", "-o", str(output)])

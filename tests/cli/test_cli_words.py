@@ -59,7 +59,7 @@ def test_labels_with_fractions_are_skipped_and_counted(form, tmp_path, monkeypat
     assert models[0] == models[1]
     line = 52 if form == "csv" else 51
     skipped = invoke("train", f"rows.{form}", *flags[:-1], "new.frugal").output
-    assert f"rows.{form}, line {line}: the label 0.5 is no class: classes are whole numbers or text" in skipped
+    assert f"rows.{form}, line {line}: the label 0.5 is not a class: classes are whole numbers or text" in skipped
     evaluated = invoke("evaluate", tmp_path / "good.frugal", f"rows.{form}", "--on-bad-line", "skip", "--json")
     told = json.loads(evaluated.stdout)
     assert (told["examples"], told["bad_lines"]) == (N_ROWS, 3)

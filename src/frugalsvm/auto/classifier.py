@@ -133,7 +133,7 @@ class AutoSVC(ClassifierMixin, AutoMachine):
         classes, labels = np.unique(rows.y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(
-                f"Learning needs two classes at least, but all labels are {classes[:1].tolist()[0]!r}: one class."
+                f"Training needs at least two classes, but all labels are {classes[:1].tolist()[0]!r}: one class."
             )
         weights = example_weights(rows.weights, self.class_weight, rows.X, classes, labels)
         weights = np.ones(len(labels)) if weights is None else weights

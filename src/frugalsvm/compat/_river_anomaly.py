@@ -25,7 +25,7 @@ class RiverAnomalyDetector(Adapter, AnomalyDetector):
         `BSGDOneClassSVM`. The first 100 examples are held back, and nothing is scaled: put a scaler of river before it.
     n_features
         None makes one feature of each key of the first example: keys that lack later are 0, new ones are ignored. A
-        number hashes keys (and text, as ``key=value``) to so many features, so that new keys count.
+        number hashes keys (and text, as ``key=value``) to that many features, so that new keys count.
 
     Notes
     -----

@@ -51,8 +51,8 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         Number of landmarks or of Fourier features. More are more accurate; time and memory are proportional to it, with
         a cubic part that shows from a few thousand on.
     C : float, list of float or "auto", default="auto"
-        As in `sklearn.svm.SVC`: the penalty is ``lambda = 1 / (C n)``. A list is a path: all values are solved for,
-        each from the one before, on the same kernel values; the one that does best on validation rows
+        As in `sklearn.svm.SVC`: the regularization strength is ``lambda = 1 / (C n)``. A list is a path: all values
+        are solved for, each from the one before, on the same kernel values; the one that does best on validation rows
         (``validation_fraction`` of them) is solved for again with all rows. Ten values cost two or three single fits.
         "auto" is chosen on some thousands of rows, together with gamma if that is "auto", too, see :ref:`first-rows`.
         Streams take ``n = 10 000`` unless ``alpha`` is given.
@@ -81,7 +81,7 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         intercept is penalized. `partial_fit` takes subgradient steps always, those of "asset" for "newton".
     fit_intercept : bool, default=True
     alpha : float, default=None
-        The penalty lambda itself; takes the place of C. Set it for streams.
+        The regularization strength lambda; replaces C. Set it for streams.
     landmarks : {"uniform", "kmeans++", "kmeans"} or array of shape (n_landmarks, n_features), default="uniform"
         Random rows; rows that are spread out; or means of the rows around these, which are better for images and cost
         about as much as the kernel values of ten thousand rows. An array has landmarks of your own, and
@@ -291,7 +291,7 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         """Indices of classes, and weights, of all rows; the classes are these."""
         if len(classes) < 2:
             raise ValueError(
-                f"Learning needs two classes at least, but all labels are {classes[:1].tolist()[0]!r}: one class."
+                f"Training needs at least two classes, but all labels are {classes[:1].tolist()[0]!r}: one class."
             )
         labels = encoded_labels(y, classes, classes, may_grow=False)
         weights = example_weights(sample_weight, self.class_weight, X, classes, labels)

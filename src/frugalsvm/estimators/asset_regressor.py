@@ -44,8 +44,8 @@ class ASSETRegressor(PredictsQuantiles, RegressorMixin, LowRankMachine):
         Number of landmarks or of Fourier features. More are more accurate; time and memory are proportional to it, with
         a cubic part that shows from a few thousand on.
     C : float or list of float, default=1.0
-        As in `sklearn.svm.SVR`: the penalty is ``lambda = 1 / (C n)``. A list is a path: all values are solved for,
-        each from the one before, on the same kernel values; the one that does best on validation rows
+        As in `sklearn.svm.SVR`: the regularization strength is ``lambda = 1 / (C n)``. A list is a path: all values
+        are solved for, each from the one before, on the same kernel values; the one that does best on validation rows
         (``validation_fraction`` of them) is solved for again with all rows. Ten values cost two or three single fits.
         Streams take ``n = 10 000`` unless ``alpha`` is given.
     epsilon : float, default=0.1
@@ -84,7 +84,7 @@ default="epsilon_insensitive"
         intercept is penalized. `partial_fit` takes subgradient steps always, those of "asset" for "newton".
     fit_intercept : bool, default=True
     alpha : float, default=None
-        The penalty lambda itself; takes the place of C. Set it for streams.
+        The regularization strength lambda; replaces C. Set it for streams.
     landmarks : {"uniform", "kmeans++", "kmeans"} or array of shape (n_landmarks, n_features), default="uniform"
         Random rows; rows that are spread out; or means of the rows around these, which are better for images and cost
         about as much as the kernel values of ten thousand rows. An array has landmarks of your own, and
@@ -306,7 +306,9 @@ default="epsilon_insensitive"
         if reset:
             self._in_columns = bool(in_columns)
         elif len(targets) != len(self._weights):
-            raise ValueError(f"The model has {len(self._weights)} outputs, where there are {len(targets)} now.")
+            raise ValueError(
+                f"The model has {len(self._weights)} outputs, but the targets and parameters need {len(targets)}."
+            )
         self._n_targets = len(targets)
         return targets, checked_weights(sample_weight, X)
 

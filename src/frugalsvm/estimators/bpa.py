@@ -28,7 +28,7 @@ class BPAClassifier(OneVsRestLearners):
         What makes up for the support vector that goes: the newcomer; the newcomer and the nearest neighbor (both in
         time linear in the budget); or all others (quadratic).
     budget : int, str or None, default=500
-        Largest number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit. With several
+        Maximum number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit. With several
         classes, each of them has a budget of this number, and a part of these bytes.
     C : float, default=1.0
         Largest step. Small values are robust to noise, large ones learn clean data faster.
@@ -49,7 +49,7 @@ class BPAClassifier(OneVsRestLearners):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, factors of ``C`` ("balanced" in `fit` only).
     warm_start : bool, default=False
-        Whether `fit` goes on from the present model.
+        Whether `fit` continues from the present model.
     calibrate : {"platt", "isotonic"} or None, default=None
         Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
         increasing function of them, which needs some thousands of rows.

@@ -70,7 +70,7 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         (RBF kernel only; time linear in the budget), project it on all others (quadratic), or remove it (linear,
         much less accurate).
     budget : int, str or None, default=500
-        Largest number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit.
+        Maximum number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit.
     alpha : float or "auto", default="auto"
         Strength of the L2 regularization, the lambda of the SVM objective. With n examples it corresponds to
         ``C = 1 / (alpha n)``. "auto" is 1e-4 up to 3000 rows, less for more of them, and up to ``8 / n`` where some
@@ -81,10 +81,10 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
     radius : float, default=None
         Keep the norm of the model within this radius (the margin perceptron's regularization).
     half_life : float, "auto" or None, default=None
-        For streams that change: what was learned is halved every so many examples, and steps stay as long as they are
-        then. "auto" learns with several half-lives at once, from 700 examples to no end, on the same support vectors,
-        and lets those vote that were right of late: it needs to know nothing of the stream, and takes about twice the
-        time. See :doc:`/howto/drift`. For ``learner="pegasos"``, without ``average``.
+        For streams that change: the weight of what was learned is halved after this many examples, and steps stay as
+        long as they are then. "auto" learns with several half-lives at once, from 700 examples to no end, on the same
+        support vectors, and lets those vote that were right of late: it needs to know nothing of the stream, and
+        takes about twice the time. See :doc:`/howto/drift`. For ``learner="pegasos"``, without ``average``.
     kernel : str, default="rbf"
         Kernel, see :ref:`kernels`.
     gamma : {"auto", "scale"} or float, default="auto"
@@ -114,9 +114,9 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         learned, and predict with the mean over that pass: often more accurate, the budget holds, and each update
         takes time quadratic in the budget. True or a number predict with the mean of all models since the beginning,
         or since that many examples: good without a budget or with projection, bad with merging and removal, which take
-        away the vectors that the mean lives on.
+        away the support vectors of the mean.
     warm_start : bool, default=False
-        Whether `fit` goes on from the present model.
+        Whether `fit` continues from the present model.
     new_classes : {"error", "grow"}, default="error"
         What `partial_fit` does with labels that it was not told of.
     calibrate : {"platt", "isotonic"} or None, default=None
@@ -318,7 +318,7 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         """With ``half_life="auto"``: the share in the vote of each half-life, a dict; None is no forgetting."""
         check_is_fitted(self)
         if self._experts is None:
-            raise AttributeError("half_life_shares_ is there with half_life='auto' only.")
+            raise AttributeError("half_life_shares_ exists with half_life='auto' only.")
         shares = self._experts.standing["share"]
         return dict(zip((None, *HALF_LIVES), (shares / shares.sum()).tolist(), strict=True))
 

@@ -57,7 +57,7 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
     maintenance : {"merge", "project", "remove"}, default="merge"
         What is done with the smallest support vector when there is one too many, as in `BSGDClassifier`.
     budget : int, str or None, default=100
-        Largest number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit.
+        Maximum number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit.
     alarm_rate : float, default=None
         The share of rows that `predict` shall call outliers, on the stream as it is: what was promised and not kept is
         made up for. None is ``nu``, as in `sklearn.svm.OneClassSVM`.
@@ -178,7 +178,7 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
             if name == "nu" or value is not None:
                 check_positive(name, value)
                 if value > 1:
-                    raise ParameterError(name, value, "a number above 0, and 1 at most")
+                    raise ParameterError(name, value, "a number above 0 and at most 1")
         check_count("window", self.window, least=10)
         self._check_machine()
 
@@ -289,7 +289,7 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
         return factor_of(self._window, self.nu)
 
     def note_score(self, scores) -> bool:
-        """Take in the score (1,) of a row before it was learned; whether thresholds were taken anew."""
+        """Take in the score (1,) of a row before it was learned; whether thresholds were updated."""
         return note_scores(self._window, scores, self.nu, self._rate)
 
     # --- what was learned ---------------------------------------------------------------------------------

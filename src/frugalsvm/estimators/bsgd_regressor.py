@@ -66,7 +66,7 @@ default="epsilon_insensitive"
         (RBF kernel only; time linear in the budget), project it on all others (quadratic), or remove it (linear,
         much less accurate).
     budget : int, str or None, default=500
-        Largest number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit.
+        Maximum number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit.
     epsilon : float or "auto", default="auto"
         Errors up to this cost nothing, for the first two losses; errors beyond this cost in proportion, for "huber". In
         units of the target. "auto" is half the standard deviation of the noise, or 1.345 of them for "huber", as the
@@ -102,13 +102,13 @@ default="epsilon_insensitive"
         "post" makes `fit` add one more pass, in which the support vectors stay and their coefficients come close to the
         optimum: much more accurate, and takes a few times as long as a pass. True or a number predict with the mean of
         all models since the beginning, or since that many examples: good without a budget or with projection, bad with
-        merging and removal, which take away the vectors that the mean lives on.
+        merging and removal, which take away the support vectors of the mean.
     standardize : bool or tuple of float, default=True
         Whether the model learns targets less their mean (or quantiles) and over their standard deviation, from the rows
         of `fit`, or from the first batch of `partial_fit`: let it have some hundred rows. Predictions are in units of
         the target anyway. A pair ``(center, spread)`` is taken as it is.
     warm_start : bool, default=False
-        Whether `fit` goes on from the present model.
+        Whether `fit` continues from the present model.
     n_jobs : int, default=None
         Threads for predictions, and for learning with budgets of thousands; None is one, -1 all cores.
     verbose : int, default=0
@@ -372,7 +372,9 @@ default="epsilon_insensitive"
         if reset:
             self._in_columns = bool(in_columns)
         elif n_outputs != self._expansion.n_outputs:
-            raise ValueError(f"The model has {self._expansion.n_outputs} outputs, where there are {n_outputs} now.")
+            raise ValueError(
+                f"The model has {self._expansion.n_outputs} outputs, but the targets and parameters need {n_outputs}."
+            )
         return X, targets, checked_weights(sample_weight, X)
 
     def _begin(self, X, targets, weights, random_state, *, whole):

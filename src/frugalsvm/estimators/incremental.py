@@ -64,8 +64,8 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        Penalty of errors, as in `sklearn.svm.SVC`. To change it later, use `set_C`; if it is set as a parameter, the
-        next `partial_fit` moves the model to it first.
+        Inverse regularization strength, as in `sklearn.svm.SVC`. To change it later, use `set_C`; if it is set as a
+        parameter, the next `partial_fit` moves the model to it first.
     kernel : str, default="rbf"
         Kernel, see :ref:`kernels`. With "precomputed", X has kernel values: in `fit` those of all rows with all rows,
         in predictions those of new rows with all rows of `fit`, see :ref:`blocks-of-kernel-values`.
@@ -120,7 +120,8 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     dual_objective_ : float
         The dual objective, to be maximized, summed over the pairs.
     drift_ : float
-        The largest error of a decision value that rounding had led to when all was computed anew, every 5000 changes.
+        The largest error of a decision value that rounding had led to when everything was recomputed, every 5000
+        changes.
     loo_error_ : float
         The share of examples that are predicted wrongly when they are left out, see `loo_predict`.
     training_bytes_ : int

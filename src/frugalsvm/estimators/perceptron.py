@@ -40,7 +40,7 @@ class BudgetedPerceptron(OneVsRestLearners):
         "silk"           implicit steps with regularization; the least coefficient is removed             O(B)
         ================ ================================================================================ ========
     budget : int, str or None, default=500
-        Largest number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit. Where
+        Maximum number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit. Where
         several classes are learned one against the rest, each of them has a budget of this number, and a part of
         these bytes.
     margin : {0, 1}, default=0
@@ -71,7 +71,7 @@ class BudgetedPerceptron(OneVsRestLearners):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes ("balanced" in `fit` only).
     warm_start : bool, default=False
-        Whether `fit` goes on from the present model.
+        Whether `fit` continues from the present model.
     calibrate : {"platt", "isotonic"} or None, default=None
         Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
         increasing function of them, which needs some thousands of rows.

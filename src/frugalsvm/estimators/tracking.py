@@ -30,7 +30,7 @@ class TrackingSVC(DualClassifier):
     n_steps : int, default=10
         Random coordinate steps after each example, K in the paper; the mean gap falls like 1/K.
     C : float, default=1.0
-        Penalty of errors, as in `sklearn.svm.SVC`.
+        Inverse regularization strength, as in `sklearn.svm.SVC`.
     process : bool, default=True
         Whether a new example takes a step at once (Algorithm 2) or waits to be picked (Algorithm 1).
     average : bool, default=True
@@ -57,7 +57,7 @@ class TrackingSVC(DualClassifier):
     pool_size : int, default=50
         Size of that pool.
     n_selected : int, default=None
-        Stop after so many selected examples; None learns all.
+        Stop after this many selected examples; None learns all.
     cache_size : float, default=200
         Megabytes for kernel values that are kept.
     max_iter : int, default=1
@@ -67,7 +67,7 @@ class TrackingSVC(DualClassifier):
     class_weight : dict, "balanced" or None, default=None
         Factors of ``C`` for the classes ("balanced" in `fit` only).
     warm_start : bool, default=False
-        Whether `fit` goes on from the present model.
+        Whether `fit` continues from the present model.
     calibrate : {"platt", "isotonic"} or None, default=None
         Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
         increasing function of them, which needs some thousands of rows.

@@ -68,7 +68,7 @@ class TVMClassifier(OnlineClassifier):
     budget : int, default=100
         Number of twin vectors, for each class against the rest if there are more than two.
     C : float, default=100.0
-        Penalty of errors: C times the sum of all weights is kept at ``C * budget``.
+        Inverse regularization strength: C times the sum of all weights is kept at ``C * budget``.
     m1 : float, default=1.0
         Examples with a decision value of at most this size are taken in.
     m2 : float, default=2.0
@@ -97,7 +97,7 @@ class TVMClassifier(OnlineClassifier):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes ("balanced" in `fit` only).
     warm_start : bool, default=False
-        Whether `fit` goes on from the present model.
+        Whether `fit` continues from the present model.
     calibrate : {"platt", "isotonic"} or None, default=None
         Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
         increasing function of them, which needs some thousands of rows.

@@ -67,7 +67,7 @@ def _kept(model):
         kind = type(model).__name__
         if getattr(model, "feature_map", None) == "fourier":
             raise NothingToShow(
-                f"This {kind} has random Fourier features, which are no vectors of the input space: "
+                f"This {kind} has random Fourier features, which are not vectors of the input space: "
                 "feature_map='nystroem' has landmarks that can be shown."
             )
         raise NothingToShow(f"{kind} has no support vectors (no support_vectors_ and dual_coef_).")
@@ -121,7 +121,7 @@ def _before_steps(estimator, points):
 
     if isinstance(estimator, StreamPipeline):
         if estimator.encoder_ is not None:
-            raise NothingToShow("The pipeline encodes columns of text: its vectors are no rows of numbers.")
+            raise NothingToShow("The pipeline encodes columns of text: its support vectors are not rows of numbers.")
         scaler = estimator.scaler_
         if scaler is None:
             return points

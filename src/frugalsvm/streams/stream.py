@@ -120,7 +120,7 @@ class Stream:
     def from_row(self, start: int) -> Stream:
         """The same stream, read from another row on."""
         if start < 0:
-            raise ParameterError("start", start, "the number of a row, which is not negative")
+            raise ParameterError("start", start, "the index of a row, at least 0")
         other = copy.copy(self)
         other.start, other._bad = start, self._no_bad_lines()
         return other
