@@ -30,7 +30,7 @@ PHRASES = {
     r"\b(takes?|in) the place of (a )?(C|alpha|the kernel)\b": ("replaces", "takes the place of C"),
     r"\bhas not the\b": ("does not have the", "an array has not the size"),
     r"\bmulti-class\b": ("multiclass", "multi-class problems"),
-    r"\bone-against-(all|the-rest)\b": ("one-vs-rest", "one-against-all"),
+    r"\bone[ -]against[ -](all|the[ -]rest|one)\b": ("one-vs-rest, one-vs-one", "learned one against the rest"),
     r"\bnumbers? that (is|are) nothing\b": ("zero", "numbers that are nothing"),
     r"\bwith commas\b": ("comma-separated", "labels, with commas"),
     r"\bfor so long at most\b": ("time limit", "Compare for so long at most"),

@@ -48,7 +48,7 @@ class ASSETOneClassSVM(OutlierMixin, LowRankMachine):
     landmarks : {"uniform", "kmeans++", "kmeans"}, default="kmeans++"
         As in `ASSETClassifier`. Rows that are spread out reach the border, which is what matters where nu is small.
     rank : int, default=None
-        Largest number of features that the Nystroem map keeps.
+        Maximum number of features that the Nystroem map keeps.
     eigenvalue_threshold : float, default=1e-7
         It keeps those above this share of the largest eigenvalue.
     structured : bool or "auto", default="auto"
@@ -62,7 +62,7 @@ class ASSETOneClassSVM(OutlierMixin, LowRankMachine):
     n_jobs : int, default=None
         Threads; None is one, -1 all cores.
     verbose : int, default=0
-        With 1, a line on standard error tells how far `fit` has come.
+        With 1, `fit` shows its progress in a line on standard error.
     random_state : int, RandomState instance or None, default=None
         For landmarks and samples of rows.
 

@@ -90,7 +90,7 @@ default="epsilon_insensitive"
         about as much as the kernel values of ten thousand rows. An array has landmarks of your own, and
         ``n_components`` does not count then.
     rank : int, default=None
-        Largest number of features that the Nystroem map keeps, those with the largest eigenvalues.
+        Maximum number of features that the Nystroem map keeps, those with the largest eigenvalues.
     eigenvalue_threshold : float, default=1e-7
         It keeps those above this share of the largest eigenvalue. Kernel values are float32: far below that, features
         are rounding errors.
@@ -103,15 +103,15 @@ default="epsilon_insensitive"
         Newton steps end when the next would reduce the objective by a smaller share than this. The default ends about
         0.1 % above the optimum.
     average : "suffix", int or False, default="suffix"
-        What subgradient steps return: the mean of the last half of all iterates; of so many last ones (the paper has
+        What subgradient steps return: the mean of the last half of all iterates; of this many last ones (the paper has
         100, which is far less accurate); or the last.
     early_stopping : bool, default=False
-        Whether to stop when the score on validation rows has not risen for ``n_iter_no_change`` steps or epochs, and
+        Whether to stop when the score on the validation set has not risen for ``n_iter_no_change`` steps or epochs, and
         take the model that did best on them.
     validation_fraction : float, default=0.1
-        Share of validation rows, for early stopping and for choosing C.
+        Share of rows in the validation set, for early stopping and for choosing C.
     cv : int, default=None
-        Number of folds, to choose C from a list by cross-validation instead of by validation rows. Folds and values
+        Number of folds, to choose C from a list by cross-validation instead of on a validation set. Folds and values
         share all kernel values; on a GPU they are solved side by side.
     n_iter_no_change : int, default=5
     memory : str, default="4GB"
@@ -131,7 +131,7 @@ default="epsilon_insensitive"
         Threads; None is one, -1 all cores. `fit`, predictions and the features of `partial_fit` go through rows in
         blocks, side by side; subgradient steps are taken one after another. Results are the same up to rounding.
     verbose : int, default=0
-        With 1, a line on standard error tells how far `fit` has come, how fast it is, how long it will take, and how
+        With 1, `fit` shows its progress in a line on standard error: rows, rows per second, time left, and how
         good the model is.
     random_state : int, RandomState instance or None, default=None
         For landmarks, frequencies, samples of rows and the order of steps.

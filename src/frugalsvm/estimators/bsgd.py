@@ -103,7 +103,7 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
     coef0 : float, default=1.0
         Constant of the polynomial kernel.
     max_iter : int, default=1
-        Passes over the data in `fit`.
+        Number of passes over the data in `fit`.
     shuffle : bool, default=True
         Whether `fit` visits the examples in random order, a new one in every pass.
     class_weight : dict, "balanced" or None, default=None
@@ -118,14 +118,14 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
     warm_start : bool, default=False
         Whether `fit` continues from the present model.
     new_classes : {"error", "grow"}, default="error"
-        What `partial_fit` does with labels that it was not told of.
+        What `partial_fit` does with labels that were not in ``classes``.
     calibrate : {"platt", "isotonic"} or None, default=None
-        Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
+        How to calibrate `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
         increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for learning with budgets of thousands; None is one, -1 all cores.
     verbose : int, default=0
-        With 1, a line on standard error tells how far `fit` has come, how fast it is, how long it will take, and how
+        With 1, `fit` shows its progress in a line on standard error: rows, rows per second, time left, and how
         good the model is.
     random_state : int, RandomState instance or None, default=None
         For shuffling.
@@ -143,7 +143,7 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
     gamma_ : float
         The kernel's gamma as a number.
     alpha_ : float
-        With ``alpha="auto"``: the strength.
+        With ``alpha="auto"``: the chosen alpha.
     budget_ : int or None
         The budget as a number of support vectors.
     half_life_shares_ : dict

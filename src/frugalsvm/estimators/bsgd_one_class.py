@@ -73,13 +73,13 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
     coef0 : float, default=1.0
         Constant of the polynomial kernel.
     max_iter : int, default=1
-        Passes over the data in `fit`.
+        Number of passes over the data in `fit`.
     shuffle : bool, default=True
         Whether `fit` visits the rows in random order, a new one in every pass.
     n_jobs : int, default=None
         Threads for predictions; None is one, -1 all cores.
     verbose : int, default=0
-        With 1, a line on standard error tells how far `fit` has come.
+        With 1, `fit` shows its progress in a line on standard error.
     random_state : int, RandomState instance or None, default=None
         For shuffling.
 

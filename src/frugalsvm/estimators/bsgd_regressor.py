@@ -95,7 +95,7 @@ default="epsilon_insensitive"
     coef0 : float, default=1.0
         Constant of the polynomial kernel.
     max_iter : int, default=1
-        Passes over the data in `fit`.
+        Number of passes over the data in `fit`.
     shuffle : bool, default=True
         Whether `fit` visits the examples in random order, a new one in every pass.
     average : bool, int or "post", default=False
@@ -112,7 +112,7 @@ default="epsilon_insensitive"
     n_jobs : int, default=None
         Threads for predictions, and for learning with budgets of thousands; None is one, -1 all cores.
     verbose : int, default=0
-        With 1, a line on standard error tells how far `fit` has come.
+        With 1, `fit` shows its progress in a line on standard error.
     random_state : int, RandomState instance or None, default=None
         For shuffling.
 

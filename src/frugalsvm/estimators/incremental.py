@@ -86,10 +86,10 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     class_weight : dict, "balanced" or None, default=None
         Factors of ``C`` for the classes, for the examples learned from now on ("balanced" in `fit` only).
     calibrate : {"platt", "isotonic"} or None, default=None
-        Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
+        How to calibrate `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
         increasing function of them, which needs some thousands of rows.
     verbose : int, default=0
-        With 1, a line on standard error tells how far `fit` has come, how fast it is, how long it will take, and how
+        With 1, `fit` shows its progress in a line on standard error: rows, rows per second, time left, and how
         good the model is.
     n_jobs : int, default=None
         Threads for predictions, and for learning pairs of classes side by side; None is one, -1 all cores.
@@ -142,7 +142,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     -----
     Memory grows with the data: all examples are kept, for each of them may become a support vector. With two classes
     that is about ``8 n_features + 300`` bytes for each, and 8 to 32 for each pair of margin vectors. Several classes
-    are learned one against one as by `SVC`, and each example is kept once for every other class. Everything is in
+    are learned one-vs-one as by `SVC`, and each example is kept once for every other class. Everything is in
     float64, and sparse rows are stored dense. ``max_memory`` sets a limit.
 
     A pickle leaves out the cache of kernel values.

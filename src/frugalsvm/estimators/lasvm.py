@@ -342,7 +342,7 @@ class LASVMClassifier(DualClassifier):
     cache_size : float, default=200
         Megabytes for kernel values that are kept.
     max_iter : int, default=1
-        Passes over the data in `fit`.
+        Number of passes over the data in `fit`.
     shuffle : bool, default=True
         Whether `fit` visits the examples in random order, a new one in every pass.
     class_weight : dict, "balanced" or None, default=None
@@ -350,12 +350,12 @@ class LASVMClassifier(DualClassifier):
     warm_start : bool, default=False
         Whether `fit` continues from the present model.
     calibrate : {"platt", "isotonic"} or None, default=None
-        Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
+        How to calibrate `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
         increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for matrix products in learning that are large; None is one, -1 all cores.
     verbose : int, default=0
-        With 1, a line on standard error tells how far `fit` has come, how fast it is, how long it will take, and how
+        With 1, `fit` shows its progress in a line on standard error: rows, rows per second, time left, and how
         good the model is.
     random_state : int, RandomState instance or None, default=None
         For shuffling and selection.
@@ -404,8 +404,8 @@ class LASVMClassifier(DualClassifier):
     While examples of a class are lacking (fewer than 50 so far, or none for long), no example is left out or cleaned
     away, up to ``30 * max_idle`` idle ones, so that a stream sorted by label gives a model like that of a shuffled one.
 
-    Several classes are learned one against the rest, on shared kernel values. On 4 000 rows of letter (26 classes) with
-    ``C=1`` and ``gamma="scale"`` that is 81.1 % accurate, one-vs-rest with `SVC` 82.8 %; one against one it is 85.8 %,
+    Several classes are learned one-vs-rest, on shared kernel values. On 4 000 rows of letter (26 classes) with
+    ``C=1`` and ``gamma="scale"`` that is 81.1 % accurate, one-vs-rest with `SVC` 82.8 %; one-vs-one it is 85.8 %,
     and `SVC`, which does that always, 85.7 %. Differences shrink with C: with C = 10 it is 90.4, 92.7 and 92.9 %.
 
     A pickle leaves out the cache of kernel values: a loaded model continues to learn as before, up to rounding.

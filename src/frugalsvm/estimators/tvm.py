@@ -91,7 +91,7 @@ class TVMClassifier(OnlineClassifier):
     coef0 : float, default=1.0
         Constant of the polynomial kernel.
     max_iter : int, default=1
-        Passes over the data in `fit`.
+        Number of passes over the data in `fit`.
     shuffle : bool, default=True
         Whether `fit` visits the examples in random order, a new one in every pass.
     class_weight : dict, "balanced" or None, default=None
@@ -99,12 +99,12 @@ class TVMClassifier(OnlineClassifier):
     warm_start : bool, default=False
         Whether `fit` continues from the present model.
     calibrate : {"platt", "isotonic"} or None, default=None
-        Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
+        How to calibrate `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
         increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for learning outputs side by side; None is one, -1 all cores.
     verbose : int, default=0
-        With 1, a line on standard error tells how far `fit` has come, how fast it is, how long it will take, and how
+        With 1, `fit` shows its progress in a line on standard error: rows, rows per second, time left, and how
         good the model is.
     random_state : int, RandomState instance or None, default=None
         For shuffling.
@@ -143,7 +143,7 @@ class TVMClassifier(OnlineClassifier):
 
     Notes
     -----
-    Several classes are learned one against the rest, each with twins of its own: twins gather at a boundary, and every
+    Several classes are learned one-vs-rest, each with twins of its own: twins gather at a boundary, and every
     class has another one. All arithmetic is in float64.
 
     References

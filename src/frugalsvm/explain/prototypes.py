@@ -36,7 +36,7 @@ def prototypes(
     n_prototypes : int, default=3
         Maximum number of each kind.
     output : int, default=None
-    Index of one of several outputs. None is the one with the largest value of each row.
+        Index of one of several outputs. None is the one with the largest value of each row.
     examples : same as X, default=None
         Rows, of the training data for instance: each prototype names the one that is nearest to it. Vectors of models
         that merge are no rows of the data.

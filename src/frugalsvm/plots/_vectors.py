@@ -106,7 +106,7 @@ def _class_coefficients(model, coefficients):
 def _leading(model, points, own):
     """The class with the largest coefficient; where several are as large, the one that the model predicts.
 
-    One against the rest, an example may be a support vector against another class only: its own coefficient is zero
+    One-vs-rest, an example may be a support vector against another class only: its own coefficient is zero
     then, as are those of the classes that it has nothing to do with.
     """
     scores = model.decision_function(points)
