@@ -101,6 +101,7 @@ NOT_COMPILED = (
     "cli",
     "compat",
     "conformal",
+    "cost.py",
     "budgeted/learner.py",
     "budgeted/one_class.py",
     "budgeted/post_pass.py",
