@@ -191,7 +191,7 @@ def test_flags_of_others_are_refused(model, folder, tmp_path):
     assert "have no confusion matrix" in said
     assert "no column of labels" in invoke("evaluate", model, folder / "test.csv", code=3).stderr
     said = invoke("tune", folder / "train.csv", "-a", "one-class", code=2).output
-    assert "`tune` compares models of classes" in said
+    assert "`tune` compares classifiers" in said
 
 
 def test_a_run_goes_on_where_it_was(folder, tmp_path, monkeypatch):

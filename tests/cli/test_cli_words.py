@@ -83,7 +83,7 @@ def test_a_column_without_classes_leaves_no_rows(tmp_path):
     result = invoke("train", data, "--label", "a", "--on-bad-line", "skip", *FAST, "-o", tmp_path / "m.frugal")
     assert result.exit_code == Exit.DATA
     assert "rows.csv has no rows" in result.output
-    assert "is no class" in result.output
+    assert "is not a class" in result.output
 
 
 def test_widths_are_told_by_the_flag(tmp_path):
@@ -208,4 +208,4 @@ class TestOtherKindsOfRows:
         places = [data, "-o", tmp_path / "junk.frugal"] if command[0] == "train" else [tmp_path / "junk.frugal"]
         result = invoke(*command, *places, *([data] if command[0] == "predict" else []))
         assert result.exit_code == Exit.MODEL
-        assert "junk.frugal: This is no model file" in " ".join(result.output.split())
+        assert "junk.frugal: This is not a frugalsvm model file" in " ".join(result.output.split())
