@@ -165,7 +165,7 @@ def test_what_labels_are():
     assert task_of(np.array(["1", "b"], object)).y.dtype.kind == "U"
     with pytest.raises(ValueError, match=r"0\.5 is not a class"):
         task_of(np.array([0.5, 1.0]), "classification")
-    with pytest.raises(ValueError, match="are no numbers"):
+    with pytest.raises(ValueError, match="are not numbers"):
         task_of(np.array(["a"], object), "regression")
 
 

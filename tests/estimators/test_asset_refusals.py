@@ -225,8 +225,8 @@ class TestBatches:
 
     def test_iterators(self, model):
         y = targets_of(model)
-        self.refused(model, iter([(ROWS, y)]), "an iterator can be read once only")
-        self.refused(model, ((ROWS, y) for _ in range(2)), "an iterator can be read once only")
+        self.refused(model, iter([(ROWS, y)]), "an iterator can be read only once")
+        self.refused(model, ((ROWS, y) for _ in range(2)), "an iterator can be read only once")
 
     def test_nothing(self, model):
         self.refused(model, [], "There are no batches: nothing to learn from")

@@ -240,7 +240,7 @@ def test_terms_that_are_refused(case):
 
 @pytest.mark.parametrize("terms", [[], ["rbf"], KernelTerm("rbf")])
 def test_sums_that_are_refused(terms):
-    with pytest.raises(ValueError, match="terms must be a sequence of KernelTerm"):
+    with pytest.raises(ValueError, match="terms must be a sequence of at least one KernelTerm"):
         KernelSum(terms)
 
 

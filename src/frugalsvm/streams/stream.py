@@ -187,7 +187,7 @@ def open_stream(
     format : {"libsvm", "csv", "tsv", "parquet", "arrow", "npz", "npy"}, optional
         Guessed from the name, or from the first bytes.
     label : str or int, optional
-        Column of the labels, by name or by number from 0. By default a column called label, target, class or y, or
+        Column of the labels, by name or by index from 0. By default a column called label, target, class or y, or
         else the last. For npz the name of an array (``y`` or ``y_train``), for npy also the path of a second file.
     weight : str or int, optional
         Column of weights, likewise; none by default.
