@@ -68,6 +68,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,  # a page that loads scripts from other hosts
     "min_reported_time": 10_000,
     "matplotlib_animations": False,
     "abort_on_example_error": True,
