@@ -15,7 +15,9 @@ SOURCES = Path(frugalsvm.__file__).parents[1]
 
 
 def checked(command, folder):
-    environment = {**os.environ, "PYTHONPATH": str(SOURCES), "MYPYPATH": str(SOURCES)}
+    environment = dict(os.environ)
+    if "site-packages" not in SOURCES.parts:  # installed packages are found anyway, and mypy refuses their folder here
+        environment |= {"PYTHONPATH": str(SOURCES), "MYPYPATH": str(SOURCES)}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 

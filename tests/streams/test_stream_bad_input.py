@@ -160,7 +160,7 @@ WHOLE_FILES = [
     (
         b"a,a,b\n1,2,3\n",
         {"format": "csv", "label": "a"},
-        "line 1: two columns are called 'a'; give the label by number",
+        "line 1: two columns are called 'a'; give the label by index",
     ),
     (b"y\n1\n", {"format": "csv"}, "no column left for features"),
     (b"a,b,c\n1,2,3\n", {"format": "csv", "n_features": 3}, "2 columns of numbers"),
