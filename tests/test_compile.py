@@ -127,7 +127,7 @@ print(total(numpy.arange(4.0)))
     [
         ("", "set()"),
         ("mixin = CPUTargetOptions.__bases__[0]; del mixin._nrt, mixin.forceinline", "no option"),
-        ("Dispatcher.enable_caching = lambda self: setattr(self, '_cache', object())", "compiles anew"),
+        ("Dispatcher.enable_caching = lambda self: setattr(self, '_cache', object())", "compiles again"),
         ("from numba.core.caching import CacheImpl; CacheImpl._locator_classes = []", "set NUMBA_CACHE_DIR"),
     ],
 )

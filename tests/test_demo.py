@@ -16,6 +16,7 @@ def test_demo_prints_a_table_and_saves_a_picture(tmp_path, capsys):
     assert "frugalsvm" in printed
     assert "sklearn SVC" in printed
     assert (tmp_path / "demo.png").stat().st_size > 10_000
+    assert printed.rstrip().endswith("frugalsvm train table.csv -o model.frugal")  # what to try next
 
 
 def test_peak_memory_grows_with_what_is_touched():

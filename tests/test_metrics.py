@@ -143,7 +143,7 @@ class TestGeometricMean:
     @pytest.mark.parametrize(
         ("truth", "predicted", "message"),
         [
-            ([1, 1], [0, 1], "two classes at least, but all labels are 1"),
+            ([1, 1], [0, 1], "at least two classes, but all labels are 1"),
             ([0, 1, 1], [0, 1], r"inconsistent numbers of samples: \[3, 2\]"),
             ([0, 1], [0.5, 1.2], "y_pred must be labels of classes, not continuous values"),
             ([0.1, 1.5], [0, 1], "y_true must be labels of classes, not continuous values"),

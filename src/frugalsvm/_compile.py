@@ -64,7 +64,7 @@ def known_options(options: Mapping[str, Any], known: Any = CPUTargetOptions) -> 
     if missing:
         warnings.warn(
             f"Numba {numba.__version__} has no option {' or '.join(missing)}: frugalsvm computes the same without, but "
-            "more slowly. It was made for Numba 0.61 to 0.69.",
+            "more slowly. It supports Numba 0.61 to 0.69.",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -87,6 +87,7 @@ _ORDERED = {**_FAST, "fastmath": {"contract", "nnan", "ninf", "nsz"}}
 # Nothing that is compiled is here, or uses what is here: changes need no new machine code.
 NOT_COMPILED = (
     "_compile_notice.py",
+    "_deprecation.py",
     "_homes.py",
     "_one_writer.py",
     "_scikit_learn.py",
@@ -100,6 +101,7 @@ NOT_COMPILED = (
     "cli",
     "compat",
     "conformal",
+    "cost.py",
     "budgeted/learner.py",
     "budgeted/one_class.py",
     "budgeted/post_pass.py",
@@ -179,8 +181,8 @@ def _stamp_cache(dispatcher: Any) -> None:
         _leave_out_foreign_parts(dispatcher._cache)
     except AttributeError:
         warnings.warn(
-            f"Numba {numba.__version__} keeps its cache elsewhere: frugalsvm compiles anew in every process, since old "
-            "machine code might be stale. It was made for Numba 0.61 to 0.69.",
+            f"Numba {numba.__version__} keeps its cache elsewhere: frugalsvm compiles again in every process, since "
+            "old machine code might be stale. It supports Numba 0.61 to 0.69.",
             RuntimeWarning,
             stacklevel=3,
         )
@@ -191,7 +193,7 @@ def _stamp_cache(dispatcher: Any) -> None:
 def _warn_of_no_folder() -> None:
     """Say once that Numba found no folder for its cache that it can write."""
     warnings.warn(
-        "frugalsvm compiles anew in every process: neither its own folder nor the user's cache folder can be written; "
+        "frugalsvm compiles again in every process: neither its own folder nor the user's cache folder can be written; "
         "set NUMBA_CACHE_DIR to a folder that can.",
         RuntimeWarning,
         stacklevel=5,

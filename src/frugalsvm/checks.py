@@ -171,7 +171,7 @@ def check_dense_equals_sparse(estimator: Any) -> None:
 
 
 def check_save_and_load(estimator: Any) -> None:
-    """A model that was saved and loaded scores like the original and, if it can, goes on learning like it."""
+    """A model that was saved and loaded scores like the original and, if it can, continues to learn like it."""
     X, y = _data(estimator)
     model = _learn(clone(estimator), X[:128], y[:128])
     with tempfile.TemporaryDirectory() as folder:

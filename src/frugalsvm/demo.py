@@ -5,6 +5,8 @@ saves a picture of the decision boundary.
 """
 
 import argparse
+import shutil
+import sys
 import time
 from pathlib import Path
 
@@ -47,6 +49,16 @@ def main(arguments=None):
         f"{model.gradient_error_:.3f} of a gradient step per example. Peak memory: {peak_megabytes():.0f} MB."
     )
     _picture(console, model, X_test, options.output / "demo.png")
+    console.print("Next, on a table of yours (CSV, LIBSVM text, Parquet), in about a minute:")
+    console.print(f"  {_command()} train table.csv -o model.frugal", soft_wrap=True, highlight=False)
+
+
+def _command():
+    """The command as it can be typed here: with its folder where the shell would not find it."""
+    installed = Path(sys.executable).with_name("frugalsvm")
+    if shutil.which("frugalsvm") or not installed.exists():
+        return "frugalsvm"
+    return str(installed.relative_to(Path.cwd())) if installed.is_relative_to(Path.cwd()) else str(installed)
 
 
 def _train(console, model, n_examples):

@@ -102,7 +102,7 @@ def geometric_mean_score(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        Labels, of two classes at least.
+        Labels, of at least two classes.
     y_pred : array-like of shape (n_samples,)
         Predicted labels. Those that do not occur in ``y_true`` are errors, and no classes of their own.
 
@@ -138,7 +138,7 @@ def geometric_mean_score(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     unique_labels(truth, predicted)  # refuses strings together with numbers
     classes = np.unique(truth)
     if len(classes) < 2:
-        raise ValueError(f"y_true must have two classes at least, but all labels are {classes.tolist()[0]!r}.")
+        raise ValueError(f"y_true must have at least two classes, but all labels are {classes.tolist()[0]!r}.")
     recalls = recall_score(truth, predicted, labels=classes, average=None)
     # By logarithms the product of many small recalls stays above zero.
     return float(np.exp(np.log(recalls).mean())) if recalls.all() else 0.0

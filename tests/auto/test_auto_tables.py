@@ -188,7 +188,7 @@ def test_models_of_frames_can_be_saved(frame, model, tmp_path):
 
 
 def test_nothing_but_names(frame):
-    with pytest.raises(ValueError, match="All columns have another text in almost every row"):
+    with pytest.raises(ValueError, match="Every column has a different text in almost every row"):
         AutoSVC(**QUICK).fit(frame[0][["name"]], frame[1])
 
 

@@ -75,7 +75,7 @@ def test_a_messy_table_and_no_other_flag(messy, folder):
     assert "2 of text" in page
     said = invoke("export", output, "--to", "c", "-o", folder / "c", code=3).stderr
     assert "--ignore constant,town" in said
-    assert "cannot learn on" in invoke("evaluate", output, folder / "messy.csv", "--prequential", code=3).stderr
+    assert "cannot learn more rows" in invoke("evaluate", output, folder / "messy.csv", "--prequential", code=3).stderr
 
 
 def test_numbers_to_predict(folder):
@@ -163,9 +163,9 @@ def test_what_labels_are():
     assert task_of(np.arange(200.0), "classification").classifies
     assert not task_of(np.array([0.5, 1.0])).classifies
     assert task_of(np.array(["1", "b"], object)).y.dtype.kind == "U"
-    with pytest.raises(ValueError, match=r"0\.5 is no class"):
+    with pytest.raises(ValueError, match=r"0\.5 is not a class"):
         task_of(np.array([0.5, 1.0]), "classification")
-    with pytest.raises(ValueError, match="are no numbers"):
+    with pytest.raises(ValueError, match="are not numbers"):
         task_of(np.array(["a"], object), "regression")
 
 

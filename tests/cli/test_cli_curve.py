@@ -79,9 +79,9 @@ def test_the_page_shows_some_of_many_windows_and_the_last(folder):
 
 def test_a_curve_needs_a_model_that_learns(folder, tmp_path):
     command = ("evaluate", folder / "model.frugal", folder / "test.csv", "--curve")
-    assert "--curve: it is for --prequential" in invoke(*command, tmp_path / "c.csv", code=2).output
+    assert "--curve: it needs --prequential" in invoke(*command, tmp_path / "c.csv", code=2).output
     assert not (tmp_path / "c.csv").exists()
-    assert "--window: it is for --prequential" in invoke(*command[:3], "--window", 9, code=2).output
+    assert "--window: it needs --prequential" in invoke(*command[:3], "--window", 9, code=2).output
     invoke(*command, tmp_path / "nowhere" / "c.csv", "--prequential", code=5)
 
 

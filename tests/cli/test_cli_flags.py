@@ -134,7 +134,7 @@ def test_what_is_not_given_is_not_refused():
         (["--gamma", -1], "--gamma: -1 is not a number above 0."),
         (["-a", "lasvm", "--C", "inf"], "--C: inf is not a number above 0."),
         (["--budget", 0], "--budget"),
-        (["--changed-data"], "--changed-data: it says how to go on with --resume, which is not there."),
+        (["--changed-data"], "--changed-data: it needs --resume."),
     ],
 )
 def test_words(flags, told, tmp_path):

@@ -214,7 +214,7 @@ def test_unusual_files_that_are_right(name, in_folder, tmp_path):
 
 WRONG_LABELS = {
     "unknown name": (["--label", "colour"], "has no column 'colour'; its columns are a, b, c, label"),
-    "unknown number": (["--label", "9"], "has no column number 9; it has 4 columns"),
+    "unknown number": (["--label", "9"], "has no column with index 9; it has 4 columns"),
     "a feature": (["--label", "a"], "row 1: the label in column 'a' is 0.126, and classes are whole numbers"),
 }
 

@@ -213,7 +213,7 @@ REFUSED = {
         lambda X, y: with_column(X, y, [f"${i}.50" for i in numbered(X, y)], "price"),
         ("line 2", "'price'", "looks like a number", "--ignore"),
     ),
-    "two-labels.csv": (lambda X, y: text(cells(X, y), (*NAMES[:4], "kind", "kind")), ("line 1", "by number")),
+    "two-labels.csv": (lambda X, y: text(cells(X, y), (*NAMES[:4], "kind", "kind")), ("line 1", "by index")),
     "utf-16.csv": (lambda X, y: text(cells(X, y)).decode().encode("utf-16"), ("save it as UTF-8",)),
     "header-alone.csv": (lambda X, y: text([]), ("no rows",)),
 }

@@ -63,7 +63,7 @@ class TestSorted:
 
     def test_the_order_can_be_kept(self, files, tmp_path):
         told = invoke("train", files / "sorted.csv", "-o", tmp_path / "m.frugal", *FAST, "--shuffle", "no").output
-        assert "warning: rows were learned sorted by label" in told
+        assert "warning: rows were learned in label order" in told
 
     def test_a_pipe_is_warned_of(self, files, tmp_path):
         data, model = (files / "sorted.csv").read_bytes(), tmp_path / "m.frugal"

@@ -208,4 +208,4 @@ class TestReadersThatGoAway:
         process.stderr.close()
         training = json.loads(run("inspect", path, "--json"))["training"]
         assert not training["finished"]
-        assert f"goes on at example {training['counts']['rows']:,}" in message
+        assert f"continues at example {training['counts']['rows']:,}" in message

@@ -169,7 +169,7 @@ def test_a_column_of_labels_that_is_named_is_left_out(folder, tmp_path, model, l
 
 def test_a_column_that_is_called_label_gets_a_warning(folder, tmp_path):
     said = invoke("train", folder / "train_labeled.csv", *ONE_CLASS, "-o", tmp_path / "m.frugal").stderr
-    assert "warning: column 'label' is learned from as a feature; --label label leaves it out" in said
+    assert "warning: column 'label' is used as a feature; --label label leaves it out" in said
 
 
 def test_what_a_file_holds(model):
@@ -191,7 +191,7 @@ def test_flags_of_others_are_refused(model, folder, tmp_path):
     assert "have no confusion matrix" in said
     assert "no column of labels" in invoke("evaluate", model, folder / "test.csv", code=3).stderr
     said = invoke("tune", folder / "train.csv", "-a", "one-class", code=2).output
-    assert "`tune` compares models of classes" in said
+    assert "`tune` compares classifiers" in said
 
 
 def test_a_run_goes_on_where_it_was(folder, tmp_path, monkeypatch):

@@ -85,7 +85,7 @@ class TestASlowPipe:
             process.send_signal(number)
             told = process.stderr.read().decode()
         assert process.returncode == 128 + number
-        assert "Interrupted; `--resume` goes on at example 300." in told
+        assert "Interrupted; `--resume` continues at example 300." in told
         training = describe(output).metadata["training"]
         assert (training["counts"]["rows"], training["finished"]) == (300, False)
         assert load(output).classes_.tolist() == [-1, 1]
@@ -130,12 +130,12 @@ class TestASlowPipe:
 def test_a_pipe_is_not_read_twice(tmp_path):
     output = tmp_path / "m.frugal"
     told = sent(text(100), output, "--passes", 2, code=2)
-    assert "--passes: standard input can be read once only: save the rows to a file" in told
+    assert "--passes: standard input can be read only once: save the rows to a file" in told
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     result = CliRunner().invoke(app, ["train", str(fifo), "--passes", "2", "-o", str(output)])
     assert (result.exit_code, is_read_once(str(fifo))) == (2, True)
-    assert "fifo can be read once only" in " ".join(result.output.split())
+    assert "fifo can be read only once" in " ".join(result.output.split())
 
 
 def test_a_pipe_gives_the_model_of_the_file(tmp_path):

@@ -149,7 +149,7 @@ def test_wrong_flags(folder, tmp_path, flags, told):
 def test_text_is_no_number(folder, tmp_path):
     (tmp_path / "text.csv").write_text("a,b,price\n1,2,cheap\n3,4,dear\n")
     said = invoke("train", tmp_path / "text.csv", *REGRESSOR, "-o", tmp_path / "m.frugal", code=3).stderr
-    assert "labels like 'cheap', which are no numbers" in said
+    assert "labels like 'cheap', which are not numbers" in said
 
 
 def test_numbers_without_a_task_are_told_who_learns_them(folder, tmp_path):

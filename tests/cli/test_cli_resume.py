@@ -257,7 +257,7 @@ def test_a_damaged_checkpoint_is_told(data):
         file.truncate(os.path.getsize("m.frugal") - 100)
     told = " ".join(invoke("train", data, "-o", "m.frugal", "--resume", "-q").output.split())
     assert "warning: The checkpoint m.frugal cannot be used" in told
-    assert f"goes on from the one before it, {previous_of('m.frugal')}" in told
+    assert f"continues from the previous one, {previous_of('m.frugal')}" in told
 
 
 @pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")

@@ -76,7 +76,7 @@ class TestAlgorithms:
     def test_numbers_are_for_auto_alone(self, tmp_path):
         (tmp_path / "price.csv").write_text("a,price\n" + "".join(f"{k},{k / 7:.3f}\n" for k in range(200)))
         told = invoke("tune", tmp_path / "price.csv", code=3).stderr
-        assert "has numbers to predict, and `tune` compares models of classes" in told
+        assert "has numeric targets, and `tune` compares classifiers" in told
 
 
 class TestOneAlgorithm:
@@ -105,7 +105,7 @@ class TestOneAlgorithm:
         def said(*flags):
             return " ".join(invoke("tune", folder / "board.csv", *flags, code=2).output.split())
 
-        assert "--model: candidates learn a part of the rows only" in said("--model", tmp_path / "m.frugal")
+        assert "--model: candidates learn only part of the rows" in said("--model", tmp_path / "m.frugal")
         assert "--budget: auto chooses that by itself" in said("-a", "auto", "--budget", 9)
         assert "--missing: auto fills with medians" in said("-a", "auto", "--missing", "mean")
         assert "--rows: all rows are learned, once" in said("--once", "--rows", 200)

@@ -59,7 +59,7 @@ def test_labels_with_fractions_are_skipped_and_counted(form, tmp_path, monkeypat
     assert models[0] == models[1]
     line = 52 if form == "csv" else 51
     skipped = invoke("train", f"rows.{form}", *flags[:-1], "new.frugal").output
-    assert f"rows.{form}, line {line}: the label 0.5 is no class: classes are whole numbers or text" in skipped
+    assert f"rows.{form}, line {line}: the label 0.5 is not a class: classes are whole numbers or text" in skipped
     evaluated = invoke("evaluate", tmp_path / "good.frugal", f"rows.{form}", "--on-bad-line", "skip", "--json")
     told = json.loads(evaluated.stdout)
     assert (told["examples"], told["bad_lines"]) == (N_ROWS, 3)
@@ -83,7 +83,7 @@ def test_a_column_without_classes_leaves_no_rows(tmp_path):
     result = invoke("train", data, "--label", "a", "--on-bad-line", "skip", *FAST, "-o", tmp_path / "m.frugal")
     assert result.exit_code == Exit.DATA
     assert "rows.csv has no rows" in result.output
-    assert "is no class" in result.output
+    assert "is not a class" in result.output
 
 
 def test_widths_are_told_by_the_flag(tmp_path):
@@ -178,7 +178,7 @@ class TestOtherKindsOfRows:
         assert "rows.csv has labels like '0', and the model knows 'no', 'yes'" in " ".join(result.output.split())
 
     def test_labels_are_known_by_their_name(self, model, tmp_path):
-        plain, other = (invoke("predict", model, tmp_path / "text.csv", *flags) for flags in ([], ["--no-labelled"]))
+        plain, other = (invoke("predict", model, tmp_path / "text.csv", *flags) for flags in ([], ["--no-labeled"]))
         assert plain.exit_code == other.exit_code == 0
         assert plain.stdout == other.stdout
 
@@ -208,4 +208,4 @@ class TestOtherKindsOfRows:
         places = [data, "-o", tmp_path / "junk.frugal"] if command[0] == "train" else [tmp_path / "junk.frugal"]
         result = invoke(*command, *places, *([data] if command[0] == "predict" else []))
         assert result.exit_code == Exit.MODEL
-        assert "junk.frugal: This is no model file" in " ".join(result.output.split())
+        assert "junk.frugal: This is not a frugalsvm model file" in " ".join(result.output.split())

@@ -248,7 +248,7 @@ def test_what_is_wrong_with_a_partition_is_told_with_its_number(client, rows, ca
     refused(client, "Partition 1: Input X contains NaN", [X, np.full_like(X, np.nan)], [y, y])
     refused(client, "Partition 1 has labels like 'a', which do not mix", [X, X], [y, np.full(200, "a")])
     refused(client, "Partition 0: Unknown label type", [X], [y + 0.5 * np.arange(200) + 0.25])
-    refused(client, "two classes at least, but all labels are 1", [X, X], [np.ones(200, int)] * 2)
+    refused(client, "at least two classes, but all labels are 1", [X, X], [np.ones(200, int)] * 2)
     refused(client, "All partitions are empty", [X[:0], X[:0]], [y[:0], y[:0]])
 
 

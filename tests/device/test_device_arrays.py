@@ -54,7 +54,7 @@ class TestWithTorch:
     def test_a_gpu_that_is_not_there(self, torch, monkeypatch):
         monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
         monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-        with pytest.raises(DeviceError, match=r"'cuda:2' is not there: the number of GPUs is 2, from 0"):
+        with pytest.raises(DeviceError, match=r"'cuda:2' does not exist: the number of GPUs is 2, from 0"):
             arrays_on("cuda:2")
 
     def test_a_tensor_of_this_device_is_not_copied(self, torch):

@@ -126,7 +126,7 @@ def test_what_a_list_is_not_for():
         with pytest.raises(ValueError, match="A list of C is for variant='g' or 'full'"):
             LASVMClassifier(variant, C=[1.0, 2.0]).fit(X, y)
     for kernel, rows in (("chi2", np.abs(X)), ("precomputed", X @ X.T)):
-        with pytest.raises(ValueError, match=f"A list of C does not go with kernel='{kernel}'"):
+        with pytest.raises(ValueError, match=f"A list of C cannot be combined with kernel='{kernel}'"):
             LASVMClassifier(C=[1.0, 2.0], kernel=kernel).fit(rows, y)
     for wrong in ([], None, [1.0, -1.0], ["a"]):
         with pytest.raises(ValueError, match="C must be a positive number"):

@@ -73,5 +73,5 @@ def test_one_value_needs_no_folds(rows):
 
 def test_fewer_rows_than_folds(rows):
     X, y = np.concatenate([rows[0][:2]]), np.array([0, 1])
-    with pytest.raises(ValueError, match="cv=4 folds need as many rows"):
+    with pytest.raises(ValueError, match="cv=4 folds need at least as many rows"):
         ASSETClassifier(**SETTINGS).fit(X, y)

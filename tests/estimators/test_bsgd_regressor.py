@@ -113,7 +113,7 @@ class TestSeveralTargets:
     def test_their_number_stays(self, waves):
         X, y = waves
         model = BSGDRegressor(**MACHINE).partial_fit(X[:300], y[:300])
-        with pytest.raises(ValueError, match="The model has 1 outputs, where there are 2 now"):
+        with pytest.raises(ValueError, match="The model has 1 outputs, but the targets and parameters need 2"):
             model.partial_fit(X[:300], np.column_stack([y, y])[:300])
 
 

@@ -203,7 +203,7 @@ class TestModelFiles:
     def test_parameters_are_for_the_rows(self, rows, tmp_path):
         model = ASSETClassifier(kernel=SUM, **SMALL).fit(*rows)
         save(model.set_params(kernel=KernelSum([KernelTerm("rbf", columns=[7])])), tmp_path / "model.frugal")
-        with pytest.raises(ModelFileError, match="is to see column 7, but X has 7 columns"):
+        with pytest.raises(ModelFileError, match="uses column 7, but X has 7 columns"):
             load(tmp_path / "model.frugal")
 
     def test_files_of_other_machines_have_none(self, rows, tmp_path):
@@ -240,12 +240,12 @@ def test_terms_that_are_refused(case):
 
 @pytest.mark.parametrize("terms", [[], ["rbf"], KernelTerm("rbf")])
 def test_sums_that_are_refused(terms):
-    with pytest.raises(ValueError, match="terms must be a sequence of KernelTerm"):
+    with pytest.raises(ValueError, match="terms must be a sequence of at least one KernelTerm"):
         KernelSum(terms)
 
 
 BAD_ROWS = {
-    "column": (KernelTerm("rbf", columns=[2, 7]), "'rbf' of the sum is to see column 7, but X has 7 columns"),
+    "column": (KernelTerm("rbf", columns=[2, 7]), "'rbf' of the sum uses column 7, but X has 7 columns"),
     "negative": (KernelTerm("chi2"), "'chi2' of the sum is for features that are not negative, and X has the value -"),
 }
 

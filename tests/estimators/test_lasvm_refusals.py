@@ -70,7 +70,7 @@ def test_parameters(model, name, method):
 
 
 def test_one_class(model):
-    assert_refused(model, lambda model: model.fit(X, np.ones(200, int)), "two classes at least, .* are 1: one class")
+    assert_refused(model, lambda model: model.fit(X, np.ones(200, int)), "at least two classes, .* are 1: one class")
 
 
 def test_one_class_in_the_first_batch():

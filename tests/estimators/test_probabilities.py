@@ -120,7 +120,7 @@ def test_files_and_pickles_keep_probabilities(name, method, tmp_path):
         again = load(tmp_path / "model.frugal")
         np.testing.assert_array_equal(again.predict_proba(X), expected)
         if options.get("for_prediction"):
-            assert not len(getattr(again.calibration_, "values", ()))  # what is for learning on
+            assert not len(getattr(again.calibration_, "values", ()))  # what is for further training
         if options.get("caches"):
             for each in (model, again):
                 each.partial_fit(X[200:], y[200:])

@@ -112,7 +112,7 @@ class TestQuantiles:
 
     def test_other_quantiles_than_before(self, wave):
         model = ASSETRegressor(loss="pinball", quantile=QUANTILES, **SMALL).partial_fit(*wave)
-        with pytest.raises(ValueError, match="The model has 3 outputs, where there are 1 now"):
+        with pytest.raises(ValueError, match="The model has 3 outputs, but the targets and parameters need 1"):
             model.set_params(quantile=0.5).partial_fit(*wave)
 
 
@@ -165,7 +165,7 @@ class TestTargetsInColumns:
         for start in range(0, len(X), 250):
             model.partial_fit(X[start : start + 250], Y[start : start + 250])
         assert model.score(X, Y) > 0.8
-        with pytest.raises(ValueError, match="The model has 3 outputs, where there are 2 now"):
+        with pytest.raises(ValueError, match="The model has 3 outputs, but the targets and parameters need 2"):
             model.partial_fit(X, Y[:, :2])
 
     def test_on_a_device(self, of_columns, columns):

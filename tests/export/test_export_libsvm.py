@@ -198,7 +198,7 @@ def test_what_libsvm_has_no_form_for_is_refused(export):
 
 
 def test_arrays_have_no_place_for_a_scaler():
-    with pytest.raises(ValueError, match="no place for a scaler"):
+    with pytest.raises(ValueError, match="cannot hold a scaler"):
         to_arrays(random_model("rbf", "sign").with_scaling(np.ones(5), None))
 
 

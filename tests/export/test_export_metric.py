@@ -111,5 +111,5 @@ def test_directions_that_other_formats_have_no_place_for_are_refused(tmp_path):
     with pytest.raises(ValueError, match="directions across features: export it to ONNX or C"):
         to_libsvm(model, tmp_path / "model.txt")
     assert not list(tmp_path.iterdir())
-    with pytest.raises(ValueError, match="no place for a scaler or a metric"):
+    with pytest.raises(ValueError, match="cannot hold a scaler or a metric"):
         to_arrays(model)

@@ -172,7 +172,7 @@ class TestCheckpoints:
         for step in (1, 2):
             save_checkpoint(BSGDClassifier(budget=step), path, {"position": step})
         path.write_bytes(path.read_bytes()[:-100])
-        with pytest.warns(RuntimeWarning, match=r"run\.frugal cannot be used .*goes on from the one before it"):
+        with pytest.warns(RuntimeWarning, match=r"run\.frugal cannot be used .*continues from the previous one"):
             assert load_checkpoint(path)[1:] == ({"position": 1}, previous_of(path))
         path.unlink()
         with pytest.warns(RuntimeWarning, match=r"run\.frugal cannot be used \(it is missing\)"):

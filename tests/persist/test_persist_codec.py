@@ -127,7 +127,7 @@ def test_refusals():
         (Foreign(1), "not in the registry"),
         (loop, "contains itself"),
         (object(), "not registered"),
-        (np.array([object()]), "texts and numbers"),
+        (np.array([object()]), "strings and numbers"),
         (np.array(["2020"], "M8[D]"), "cannot be in a model file"),
         (np.zeros(2, [("a", int)]), "cannot be in a model file"),
         ({1, 2}, "not registered"),

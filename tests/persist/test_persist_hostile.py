@@ -99,7 +99,7 @@ class TestFuzz:
 class TestContainer:
     @pytest.mark.parametrize("content", [b"", b"PK", b"x" * 1000, b"\0" * 100_000], ids=["empty", "tiny", "x", "zeros"])
     def test_other_files(self, tmp_path, content):
-        refused(tmp_path, content, "no model file")
+        refused(tmp_path, content, "not a frugalsvm model file")
 
     def test_truncated_everywhere(self, tmp_path, good):
         for n in range(0, len(good), 97):
@@ -199,8 +199,8 @@ class TestDocument:
             ({"array": -1}, "not there"),
             ({"array": "0"}, "not there"),
             ({"array": True}, "not there"),
-            ({"pickle": "gASV"}, "no kind of value"),
-            ({}, "no kind of value"),
+            ({"pickle": "gASV"}, "unknown kind of value"),
+            ({}, "unknown kind of value"),
             ({"scalar": "|O", "bytes": "00" * 8}, "cannot be in a model file"),
             ({"scalar": "<f8", "bytes": "00"}, "not as it should be"),
             ({"dtype": "O"}, "cannot be in a model file"),
@@ -209,7 +209,7 @@ class TestDocument:
             ({"objects": ["a"], "shape": [10**12]}, "not as it should be"),
             ({"random": {"dict": {"legacy": False, "state": {"dict": {"bit_generator": "Popen"}}}}}, "unknown random"),
             ({"csr": "csr_array", "parts": {"dict": {"shape": [2, 2], "data": 1, "at": 2, "rows": 3}}}, "not as it"),
-            ({"cache": {"dict": {}}}, "cache has not the fields"),
+            ({"cache": {"dict": {}}}, "cache does not have the expected fields"),
         ],
         ids=lambda value: None if isinstance(value, str) else json.dumps(value)[:40],
     )
@@ -234,7 +234,7 @@ class TestDocument:
             state = doc["model"]["state"]["random_state"]["random"]["dict"]["state"]["dict"]
             state["state"]["dict"]["pos"] = 625
 
-        refused(tmp_path, with_document(good, change), "behind its end")
+        refused(tmp_path, with_document(good, change), "beyond its end")
 
     def test_missing_parameters_get_their_defaults(self, tmp_path, good):
         """So it is with a file that is older than a parameter."""
@@ -317,10 +317,10 @@ class TestArrays:
     def test_missing_and_additional_arrays(self, tmp_path, good):
         entries = entries_of(good)
         refused(
-            tmp_path, sealed(entries | {"arrays/99.npy": entries["arrays/0.npy"]}), "not those that the model names"
+            tmp_path, sealed(entries | {"arrays/99.npy": entries["arrays/0.npy"]}), "not those that the model refers to"
         )
         del entries["arrays/0.npy"]
-        refused(tmp_path, sealed(entries), "not those that the model names")
+        refused(tmp_path, sealed(entries), "not those that the model refers to")
 
 
 def test_memory_stays_small(tmp_path, good):

@@ -15,7 +15,7 @@ from frugalsvm.pipelines import StreamPipeline
 ALL = {**MODELS, **RARE}
 USUAL = ("bsgd", "perceptron", "bpa", "asset", "fourier", "lasvm", "tracking", "incremental", "tvm", "bsgd-averaged")
 USUAL += ("factors", "directions")
-REFUSAL = r"was saved with for_prediction=True and cannot learn on: save it without, or call fit"
+REFUSAL = r"was saved with for_prediction=True and cannot learn more rows: save it without, or call fit"
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_unfitted_models_stay_what_they_are(path):
 
 
 def test_caches_are_for_learning(path):
-    with pytest.raises(ModelFileError, match="caches=True is for learning on"):
+    with pytest.raises(ModelFileError, match="caches=True is for further training"):
         save(LASVMClassifier(), path, caches=True, for_prediction=True)
 
 

@@ -318,7 +318,7 @@ def test_bad_rows_leave_no_trace(two, n_before, bad, message):
     with pytest.raises(ValueError, match=message):
         model.partial_fit(*bad(X[n_before : n_before + 200], y[n_before : n_before + 200]))
     assert state(model) == before
-    with pytest.raises(ValueError, match="is not what the first call was told"):
+    with pytest.raises(ValueError, match="differs from the classes of the first call"):
         model.partial_fit(X[:2], y[:2], classes=[0, 1, 2])
     assert state(model) == before
 

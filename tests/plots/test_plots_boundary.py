@@ -171,7 +171,7 @@ def test_names_of_columns_label_the_axes(two):
 
 def test_refusals_name_what_is_wrong(model, two):
     X, y = two
-    with pytest.raises(TypeError, match="ASSETRegressor is no classifier"):
+    with pytest.raises(TypeError, match="ASSETRegressor is not a classifier"):
         draw(ASSETRegressor())
     with pytest.raises(ValueError, match="fitted to 3 features"):
         draw(SVC().fit(np.column_stack([X, X[:, 0]]), y), X)

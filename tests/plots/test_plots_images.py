@@ -80,7 +80,7 @@ def test_given_axes_hold_the_images(model):
 
 def test_what_is_no_image_is_refused(model, digits):
     X, y = digits
-    with pytest.raises(ValueError, match="60 features are no square image: give image_shape"):
+    with pytest.raises(ValueError, match="60 features do not form a square image: give image_shape"):
         show(BSGDClassifier(budget=5, gamma=0.1).fit(X[:, :60], y))
     with pytest.raises(ValueError, match=r"image_shape=\(3, 3\) does not fit 64 features"):
         show(model, image_shape=(3, 3))
@@ -88,7 +88,7 @@ def test_what_is_no_image_is_refused(model, digits):
         show(ASSETClassifier(feature_map="fourier", n_components=8, gamma=0.1).fit(X, y))
     with pytest.raises(ValueError, match="KNeighborsClassifier has no support vectors"):
         show(KNeighborsClassifier().fit(X, y))
-    with pytest.raises(TypeError, match="ASSETRegressor is no classifier"):
+    with pytest.raises(TypeError, match="ASSETRegressor is not a classifier"):
         show(ASSETRegressor())
     with pytest.raises(ValueError, match="n_columns must be an integer of at least 1, not 0"):
         show(model, n_columns=0)

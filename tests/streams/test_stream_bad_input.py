@@ -155,12 +155,12 @@ WHOLE_FILES = [
     (b"# nothing\n", {"format": "libsvm"}, "has no rows"),
     (b"a,b,y\n", {"format": "csv"}, "has no rows"),
     (b"a,b\n1,2\n", {"format": "csv", "label": "c"}, "no column 'c'; its columns are a, b"),
-    (b"a,b\n1,2\n", {"format": "csv", "label": 2}, "no column number 2"),
+    (b"a,b\n1,2\n", {"format": "csv", "label": 2}, "no column with index 2"),
     (b"1,2\n", {"format": "csv", "label": "y"}, "no header"),
     (
         b"a,a,b\n1,2,3\n",
         {"format": "csv", "label": "a"},
-        "line 1: two columns are called 'a'; give the label by number",
+        "line 1: two columns are called 'a'; give the label by index",
     ),
     (b"y\n1\n", {"format": "csv"}, "no column left for features"),
     (b"a,b,c\n1,2,3\n", {"format": "csv", "n_features": 3}, "2 columns of numbers"),
@@ -288,7 +288,7 @@ def test_labels_with_fractions_where_classes_are_wanted(tmp_path, format):
     path = tmp_path / f"data.{format}"
     path.write_bytes(encoded(X, y, format))
     np.testing.assert_array_equal(joined(open_stream(path))[1], y)
-    with pytest.raises(StreamError, match=rf"data.{format}, (row|line) .*: the label {y[7]:g} is no class"):
+    with pytest.raises(StreamError, match=rf"data.{format}, (row|line) .*: the label {y[7]:g} is not a class"):
         list(open_stream(path, class_labels=True))
     stream = open_stream(path, class_labels=True, on_bad_line="skip", batch_rows=8)
     np.testing.assert_array_equal(joined(stream)[1], y[whole])

@@ -63,7 +63,7 @@ def test_file_objects_and_pipes(tmp_path, format):
         once = open_stream(Pipe(compressed(data, kind)), batch_rows=9)
         np.testing.assert_array_equal(joined(once)[1], y)
         if format not in ("parquet", "arrow", "npz", "npy"):
-            with pytest.raises(StreamError, match="once only"):
+            with pytest.raises(StreamError, match="only once"):
                 list(once)
 
 
@@ -255,7 +255,7 @@ def test_standard_input():
     done = subprocess.run([sys.executable, "-c", code], input=b"a,y\n1,2\n3,4\n5,6\n", capture_output=True, timeout=120)
     out = done.stdout.decode()
     assert "[[[1.0], [3.0]], [[5.0]]]" in out, done.stderr.decode()
-    assert "standard input can be read once only" in out
+    assert "standard input can be read only once" in out
 
 
 def test_a_live_pipe_is_not_kept_waiting():

@@ -89,7 +89,7 @@ def test_a_process_that_ends_tells_its_code(interpreted):
 def test_an_error_ends_everything(interpreted, monkeypatch):
     broken = RECIPES["perceptron"]._replace(kinds=(DENSE64._replace(n_classes=1),))
     monkeypatch.setitem(RECIPES, "perceptron", broken)
-    with pytest.raises(RuntimeError, match="perceptron could not be made ready: ValueError"):
+    with pytest.raises(RuntimeError, match="perceptron could not be compiled: ValueError"):
         frugalsvm.warm_up("perceptron", n_jobs=1)
 
 

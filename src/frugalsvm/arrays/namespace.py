@@ -141,7 +141,7 @@ def arrays_on(device: str, *, tf32: bool = False) -> "Arrays":
         raise DeviceError(device, f"needs a GPU, but {find_gpu().problem}", install)
     number = int(device.partition(":")[2] or 0)
     if number >= cuda.device_count():
-        raise DeviceError(device, f"is not there: the number of GPUs is {cuda.device_count()}, from 0")
+        raise DeviceError(device, f"does not exist: the number of GPUs is {cuda.device_count()}, from 0")
     return Arrays(import_module("array_api_compat.torch"), device, tf32)
 
 

@@ -47,7 +47,10 @@ def layout_of(X: Any) -> Layout | None:
     ignored = tuple(name for name, values in others.items() if _tells_nothing(values))
     text = tuple(name for name in others if name not in ignored)
     if not text and not numbers.shape[1]:
-        raise ValueError(f"All columns have another text in almost every row, such as {ignored[0]!r}: no features.")
+        raise ValueError(
+            f"Every column has a different text in almost every row, such as {ignored[0]!r}: there are no features to "
+            "learn from."
+        )
     return Layout(names, text, ignored)
 
 

@@ -1,5 +1,6 @@
 """`AutoSVC`: a kernel classifier that chooses everything itself."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -98,9 +99,9 @@ class AutoSVC(ClassifierMixin, AutoMachine):
         *,
         time_budget=None,
         memory="4GB",
-        kernel="auto",
-        metric="auto",
-        n_components="auto",
+        kernel: str | Sequence[str] = "auto",
+        metric: str | None = "auto",
+        n_components: int | str = "auto",
         missing="impute",
         class_weight=None,
         device="cpu",
@@ -132,7 +133,7 @@ class AutoSVC(ClassifierMixin, AutoMachine):
         classes, labels = np.unique(rows.y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(
-                f"Learning needs two classes at least, but all labels are {classes[:1].tolist()[0]!r}: one class."
+                f"Training needs at least two classes, but all labels are {classes[:1].tolist()[0]!r}: one class."
             )
         weights = example_weights(rows.weights, self.class_weight, rows.X, classes, labels)
         weights = np.ones(len(labels)) if weights is None else weights

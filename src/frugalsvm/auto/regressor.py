@@ -1,5 +1,7 @@
 """`AutoSVR`: a kernel regressor that chooses everything itself."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from sklearn.base import RegressorMixin
 
@@ -81,9 +83,9 @@ class AutoSVR(RegressorMixin, AutoMachine):
         *,
         time_budget=None,
         memory="4GB",
-        kernel="auto",
-        metric="auto",
-        n_components="auto",
+        kernel: str | Sequence[str] = "auto",
+        metric: str | None = "auto",
+        n_components: int | str = "auto",
         missing="impute",
         device="cpu",
         n_jobs=None,

@@ -72,7 +72,7 @@ class ProjectOnNewcomer(NamedTuple):
     kind="policy",
     arrays={"lost": "d s"},
     ranges={"budget": BUDGET},
-    earlier=renamed(neighbours="neighbors"),
+    earlier=renamed(neighbours="neighbors"),  # codespell:ignore
 )
 class ProjectOnNeighbor(NamedTuple):
     """BPA-NN, V = {n, t}. For learners without a ball."""

@@ -71,7 +71,7 @@ class RemoveConfident(NamedTuple):
     kind="policy",
     arrays={"errors": "d s", "counts": "d 2s"},
     ranges={"budget": BUDGET},
-    earlier=renamed(summarises="summarizes"),
+    earlier=renamed(summarises="summarizes"),  # codespell:ignore
 )
 class RemoveHarmless(NamedTuple):
     """Remove the support vector without which the model makes the fewest errors on all of them."""

@@ -50,7 +50,7 @@ class Learner(NamedTuple):
         return decision_values(self.parts.kernel, expansion._replace(weights=weights), X)
 
     def restarted(self, n_seen: int) -> "Learner":
-        """A copy that goes on from the model after ``n_seen`` examples, with all other counters at zero."""
+        """A copy that continues from the model after ``n_seen`` examples, with all other counters at zero."""
         expansion = restarted(self.expansion, self.parts.schedule, n_seen)
         if self.budget is not None:
             expansion = resized(expansion, self.budget + 1)

@@ -61,7 +61,7 @@ def _merge_down(loss, kernel, expansion, work, budget):
     """Merge the smallest support vector with its best partner until there are ``budget``."""
     while expansion.counts[0]["n_slots"] > budget:
         m = first_argmin(expansion.sizes, expansion.counts[0]["n_slots"])
-        if expansion.sizes[m] == 0.0:  # what cancelled out is not missed
+        if expansion.sizes[m] == 0.0:  # what canceled out is not missed
             free_slot(expansion, m)
             continue
         slot_kernel_row(kernel, expansion, m, work.products, work.kernel_row)

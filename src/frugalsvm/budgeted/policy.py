@@ -12,7 +12,7 @@ What else there is to know, a policy declares in its class; none of it is there 
 ===================== ===============================================================================================
 ``needs``             what it needs of a kernel, such as ``("gaussian",)`` (``core/capabilities.py``)
 ``changes_few_slots`` it changes one slot or two at a time and says so by ``touch``: learning may use a device
-``one_output``        it is for one output: several classes are learned one against the rest
+``one_output``        it is for one output: several classes are learned one-vs-rest
 ``new``               a classmethod ``(budget, n_slots)`` that makes it, if it has a memory: fields besides ``budget``
 ``with_room``         a method ``(capacity)``, the policy for a store that has grown: it works without a budget, too
 ===================== ===============================================================================================

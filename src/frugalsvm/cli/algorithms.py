@@ -32,7 +32,7 @@ _WHICH = (
 
 
 def algorithms(as_json: Json = False) -> None:
-    """Tell which algorithm to take for what, and what each costs."""
+    """Show which algorithm suits which task, and what each costs."""
     from frugalsvm.cli.console import print_json
     from frugalsvm.cli.measured import CASES, MEASURED
 

@@ -23,6 +23,7 @@ COMMANDS = (
     "inspect",
     "export",
     "algorithms",
+    "cost",
     "info",
     "demo",
     "warm_up",

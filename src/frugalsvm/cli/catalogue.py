@@ -70,7 +70,7 @@ def _one_class(**settings):
     return BSGDOneClassSVM(**settings)
 
 
-def maintenance_for(kernel: str) -> dict[str, str]:
+def maintenance_for(kernel: str) -> dict[str, Any]:
     """How BSGD keeps its budget with a kernel: merging, the default, is for Gaussian ones."""
     return {} if kernel == "rbf" else {"maintenance": "project"}
 
@@ -144,7 +144,7 @@ CATALOGUE = {
         True,
     ),
     "lasvm-nc": Algorithm(
-        "the same with noisy labels: fewer vectors",
+        "the same with noisy labels: fewer support vectors",
         "up to 100,000",
         "support vectors",
         "grows",
@@ -154,7 +154,7 @@ CATALOGUE = {
         True,
     ),
     "lasvm-i": Algorithm(
-        "the same, skips examples that tell little",
+        "the same, skips uninformative examples",
         "up to 100,000",
         "support vectors",
         "grows",
@@ -174,7 +174,7 @@ CATALOGUE = {
         True,
     ),
     "tvm": Algorithm(
-        "few vectors, optimal on those that it keeps",
+        "few vectors, and optimal on them",
         "up to 10,000",
         "margin vectors",
         "fixed",

@@ -140,5 +140,5 @@ def _schema_of(columns: list | None) -> Any:
         for column in columns
     )
     if not good:
-        raise ModelFileError("The model file is malformed: its columns are not described as they should be.")
+        raise ModelFileError("The model file is malformed: its description of columns is wrong.")
     return Schema(tuple(Column(*column) for column in columns))

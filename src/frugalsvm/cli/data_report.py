@@ -61,4 +61,7 @@ def tell_end(data: DataOptions, opened: Opened, model: Any, *, quiet: bool) -> N
     is_mixed = data.shuffle == "yes" or data.shuffle_buffer > 0 or opened.order.was_told
     if not is_mixed and order.is_sorted and order.n_rows > FIRST_ROWS:
         changes = f"{order.n_changes:,} changes of the label in {order.n_rows:,} rows"
-        tell(f"warning: rows were learned sorted by label ({changes}), and a model forgets; --shuffle yes mixes them")
+        tell(
+            f"warning: rows were learned in label order ({changes}), and the model favors the last ones; --shuffle yes "
+            "shuffles them"
+        )

@@ -11,8 +11,8 @@ __all__ = ["demo"]
 
 
 def demo(
-    examples: Annotated[int, typer.Option(min=1000, help="How many to stream.")] = 1_000_000,
-    budget: Annotated[int, typer.Option(min=2, help="Support vectors.")] = 100,
+    examples: Annotated[int, typer.Option(min=1000, help="Number of examples to stream.")] = 1_000_000,
+    budget: Annotated[int, typer.Option(min=2, help="Number of support vectors.")] = 100,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the picture.")] = Path("output"),
 ) -> None:
     """Stream a million noisy examples through a small model, and draw it."""

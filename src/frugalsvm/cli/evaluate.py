@@ -30,16 +30,16 @@ def evaluate(
     model: ModelFile,
     data: DataFiles,
     prequential: Annotated[
-        bool, typer.Option(help="Learn each row after predicting it, and show figures of windows of rows.")
+        bool, typer.Option(help="Learn each row after predicting it, and report scores per window of rows.")
     ] = False,
     curve: Annotated[
-        Path | None, typer.Option(help="Write the figures of all windows to this CSV file (--prequential).")
+        Path | None, typer.Option(help="Write the scores of all windows to this CSV file (with --prequential).")
     ] = None,
     window: Annotated[
-        int | None, typer.Option(min=1, help=f"Rows of a window (--prequential); {_WINDOW_ROWS} otherwise.")
+        int | None, typer.Option(min=1, help=f"Rows per window (with --prequential). Default: {_WINDOW_ROWS}.")
     ] = None,
     anomaly: Annotated[
-        str | None, typer.Option(help="Label of unusual rows (one-class); -1, or 1 beside 0, otherwise.")
+        str | None, typer.Option(help="Label of anomalies (one-class). Default: -1, or 1 if the labels are 0 and 1.")
     ] = None,
     device: Device = None,
     format: Format = None,
@@ -61,7 +61,7 @@ def evaluate(
     options = data_options(locals())
     for flag, value in (("--curve", curve), ("--window", window)):
         if value is not None and not prequential:
-            raise typer.BadParameter("it is for --prequential, which is not there.", param_hint=flag)
+            raise typer.BadParameter("it needs --prequential.", param_hint=flag)
     with reported(of_model=model):
         from frugalsvm.cli.catalogue import CLASSES, NOVELTIES
         from frugalsvm.cli.curve import Curve, write_curve
@@ -82,7 +82,9 @@ def evaluate(
         # A device is for many rows at once. Scores of unusual rows are needed as well, and come in batches.
         in_turn = prequential and task != NOVELTIES and device is None
         if prequential and getattr(getattr(fitted, "estimator_", fitted), FOR_PREDICTION, False):
-            raise ValueError("the model cannot learn on: leave --prequential out, or train it with -a bsgd, for one.")
+            raise ValueError(
+                "the model cannot learn more rows: leave --prequential out, or train it with -a bsgd, for example."
+            )
         if task != CLASSES and picture is not None:
             raise ValueError(f"{model} predicts {task}, which have no confusion matrix: leave --picture out.")
         if task != NOVELTIES and anomaly is not None:

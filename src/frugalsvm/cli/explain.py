@@ -27,14 +27,16 @@ def explain(
     model: ModelFile,
     data: DataFiles,
     background: Annotated[
-        str | None, typer.Option(help="File of usual rows: shares are then relative to them, as those of shap are.")
+        str | None, typer.Option(help="File with background rows: attributions are relative to them, as in shap.")
     ] = None,
-    background_rows: Annotated[int, typer.Option(min=1, help="How many of these are taken, the first ones.")] = 100,
-    rows: Annotated[int, typer.Option(min=1, help="How many rows are explained, the first ones.")] = 1000,
-    show: Annotated[int, typer.Option(min=0, help="How many rows are shown one by one.")] = 3,
-    columns: Annotated[int, typer.Option(min=1, help="How many columns are shown.")] = 10,
-    html: Annotated[Path | None, typer.Option(help="Write a page to this file, to be opened in a browser.")] = None,
-    labelled: Annotated[bool, typer.Option(help="Whether the data has labels, which are ignored.")] = True,
+    background_rows: Annotated[
+        int, typer.Option(min=1, help="Number of background rows, from the start of the file.")
+    ] = 100,
+    rows: Annotated[int, typer.Option(min=1, help="Number of rows to explain, from the start of the data.")] = 1000,
+    show: Annotated[int, typer.Option(min=0, help="Number of rows to show one by one.")] = 3,
+    columns: Annotated[int, typer.Option(min=1, help="Number of columns to show.")] = 10,
+    html: Annotated[Path | None, typer.Option(help="Write an HTML page to this file.")] = None,
+    labeled: Annotated[bool, typer.Option(help="Whether the data has a label column, which is ignored.")] = True,
     format: Format = None,
     label: Label = None,
     on_bad_line: BadLine = "fail",
@@ -44,7 +46,7 @@ def explain(
     thousands: Thousands = None,
     as_json: Json = False,
 ) -> None:
-    """Tell which columns raised or lowered the value of each row, exactly, and which of them matter."""
+    """Show how much each column raised or lowered the prediction of each row, and which columns matter."""
     from frugalsvm.cli.console import print_json
     from frugalsvm.cli.page import Page
 
@@ -57,8 +59,8 @@ def explain(
         fitted = load(model)
         usual = None
         if background is not None:
-            usual = _first_rows(fitted, model, options._replace(source=background), background_rows, labelled)
-        found = _explained(fitted, model, _first_rows(fitted, model, options, rows, labelled), usual)
+            usual = _first_rows(fitted, model, options._replace(source=background), background_rows, labeled)
+        found = _explained(fitted, model, _first_rows(fitted, model, options, rows, labeled), usual)
         if html is not None:
             title = f"{model.name} on {options.name}"
             html.write_text(found.to_html(title=title, n_rows=max(show, 1), n_features=columns), encoding="utf-8")
@@ -75,7 +77,7 @@ def explain(
         page.sentence(f"\nA page is in {html}.")
 
 
-def _first_rows(fitted: Any, model: Path, options: Any, n_rows: int, labelled: bool) -> Any:
+def _first_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bool) -> Any:
     """The first rows of the data, as the model takes them."""
     import numpy as np
     from scipy.sparse import issparse, vstack
@@ -83,7 +85,7 @@ def _first_rows(fitted: Any, model: Path, options: Any, n_rows: int, labelled: b
     from frugalsvm.cli.data import rows_of
     from frugalsvm.cli.model_input import open_for
 
-    opened, parts, left = open_for(fitted, model, options, has_labels=labelled), [], n_rows
+    opened, parts, left = open_for(fitted, model, options, has_labels=labeled), [], n_rows
     for batch in opened.batches:
         parts.append(batch if batch.X.shape[0] <= left else batch._replace(X=batch.X[:left], columns=_cut(batch, left)))
         left -= batch.X.shape[0]

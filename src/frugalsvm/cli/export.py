@@ -18,18 +18,18 @@ _FORMATS, _DTYPES = ("onnx", "c", "libsvm"), ("float32", "float64")
 def export(
     context: typer.Context,
     model: ModelFile,
-    to: Annotated[str, typer.Option(help="onnx, c or libsvm.", autocompletion=completing(_FORMATS))],
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to write; for c, the folder.")],
+    to: Annotated[str, typer.Option(help="Format: onnx, c or libsvm.", autocompletion=completing(_FORMATS))],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write; with --to c, a folder.")],
     name: Annotated[str, typer.Option(help="Prefix of the C functions and files.")] = "model",
     dtype: Annotated[
         str,
-        typer.Option(help="Type of all numbers in onnx and c: float32 or float64.", autocompletion=completing(_DTYPES)),
+        typer.Option(help="Type of numbers in onnx and c: float32 or float64.", autocompletion=completing(_DTYPES)),
     ] = "float32",
     explain: Annotated[
         bool, typer.Option("--explain", help="Also write the C function that shares a score out among the inputs.")
     ] = False,
 ) -> None:
-    """Write a model for other programs."""
+    """Export a model to ONNX, C or LIBSVM."""
     _refuse_flags(to, dtype, given_flags(context))
     with reported(of_model=model):
         told = _exported(model, to, output, name=name, dtype=dtype, explain=explain)

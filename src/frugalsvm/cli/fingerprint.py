@@ -18,7 +18,7 @@ class ChangedDataError(ValueError):
 
     def __init__(self, source: str, what: str):
         advice = (
-            "restore it, begin again without --resume, or say --changed-data to go on from the same row "
+            "restore it, begin again without --resume, or say --changed-data to continue from the same row "
             "with the rows as they are now"
         )
         super().__init__(f"{source} {what} since the run was saved, and --resume continues where it stopped: {advice}.")

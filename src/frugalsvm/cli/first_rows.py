@@ -202,8 +202,8 @@ def check_numbers(examined: Examined) -> None:
         if batch.y.dtype.kind not in "biuf":
             found = batch.y[:1].tolist()[0]
             raise ValueError(
-                f"{examined.opened.stream.name} has labels like {found!r}, which are no numbers: is --label the right "
-                "column?"
+                f"{examined.opened.stream.name} has labels like {found!r}, which are not numbers: is --label the "
+                "right column?"
             )
 
 
@@ -224,7 +224,7 @@ def tell_labels(examined: Examined) -> None:
     names = () if schema is None else (*schema.numbers, *schema.strings)
     for name in names:
         if name.lower() in LABEL_NAMES:
-            tell(f"warning: column {name!r} is learned from as a feature; --label {name} leaves it out")
+            tell(f"warning: column {name!r} is used as a feature; --label {name} leaves it out")
 
 
 def check_enough(examined: Examined, y: np.ndarray) -> None:
@@ -245,5 +245,5 @@ def check_size(examined: Examined, algorithm: str, budget: int | None) -> None:
         raise ValueError(
             f"{examined.opened.stream.name} has {width:,} features, with which a model of {n_vectors:,} vectors takes "
             f"{n_bytes / 2**20:,.0f} MB: --hash-features {_HASHED} brings them to fewer, a smaller --budget helps, and "
-            f"--features {width} says that the size is meant."
+            f"--features {width} confirms this size."
         )

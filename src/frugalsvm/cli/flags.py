@@ -67,10 +67,10 @@ ModelFile = Annotated[Path, typer.Argument(help="Model file (.frugal).")]
 Format = Annotated[
     str | None,
     typer.Option(
-        help="libsvm, csv, tsv, parquet, arrow, npz, npy; guessed otherwise.", autocompletion=completing(_FORMATS)
+        help="libsvm, csv, tsv, parquet, arrow, npz, npy. Default: detected.", autocompletion=completing(_FORMATS)
     ),
 ]
-Label = Annotated[str | None, typer.Option(help="Column of the labels, by name or number (CSV, Parquet).")]
+Label = Annotated[str | None, typer.Option(help="Label column, by name or index (CSV, Parquet).")]
 BadLine = Annotated[
     str,
     typer.Option(
@@ -80,27 +80,27 @@ BadLine = Annotated[
 Header = Annotated[
     str, typer.Option(help="Whether CSV has a header: auto, yes, no.", autocompletion=completing(YES_OR_NO))
 ]
-Delimiter = Annotated[str | None, typer.Option(help="Between the fields of CSV.")]
-Decimal = Annotated[str | None, typer.Option(help="Before the decimals of numbers in CSV: . or , (seen otherwise).")]
-Thousands = Annotated[str | None, typer.Option(help="Between thousands of numbers in CSV (seen otherwise).")]
-Categorical = Annotated[str | None, typer.Option(help="Columns to take as text, by name or number, with commas.")]
-Ignore = Annotated[str | None, typer.Option(help="Columns to leave out, by name or number, with commas.")]
+Delimiter = Annotated[str | None, typer.Option(help="Delimiter of CSV fields. Default: detected.")]
+Decimal = Annotated[str | None, typer.Option(help="Decimal mark of CSV numbers: . or , (default: detected).")]
+Thousands = Annotated[str | None, typer.Option(help="Thousands separator of CSV numbers (default: detected).")]
+Categorical = Annotated[str | None, typer.Option(help="Categorical columns, by name or index, comma-separated.")]
+Ignore = Annotated[str | None, typer.Option(help="Columns to ignore, by name or index, comma-separated.")]
 Missing = Annotated[
     str,
     typer.Option(
-        help="Missing numbers: median or mean fill them, skip leaves rows out, fail.",
+        help="Missing values: impute the median or mean, skip the rows, or fail.",
         autocompletion=completing(_MISSING),
     ),
 ]
 Shuffle = Annotated[
     str,
     typer.Option(
-        help="Mix all rows of the data: yes, no, auto if they are sorted by label.",
+        help="Shuffle all rows: yes, no, or auto (if they are sorted by label).",
         autocompletion=completing(YES_OR_NO),
     ),
 ]
 HashFeatures = Annotated[
-    int | None, typer.Option(min=1, help="Hash the feature numbers of LIBSVM text to so many features.")
+    int | None, typer.Option(min=1, help="Hash the feature indices of LIBSVM text to this many features.")
 ]
 Features = Annotated[
     int | None, typer.Option(min=1, help="Number of features, if later rows are wider than the first.")
@@ -110,35 +110,32 @@ Algorithm = Annotated[
     typer.Option(
         "--algorithm",
         "-a",
-        help="See `frugalsvm algorithms`. By default auto for files, which compares models, and bsgd for pipes.",
+        help="Algorithm, see `frugalsvm algorithms`. Default: auto (compares models) for files, bsgd for pipes.",
         autocompletion=completing(ALGORITHMS),
     ),
 ]
 TimeBudget = Annotated[
-    str | None, typer.Option(help="Compare models (auto) for so long at most: 60s, 5min, 1h; otherwise about a minute.")
+    str | None, typer.Option(help="Time limit for comparing models (auto): 60s, 5min, 1h. Default: about a minute.")
 ]
 Task = Annotated[
     str,
     typer.Option(
-        help="What the labels are: classification, regression, or auto: classes unless they have fractions or very "
-        "many values.",
+        help="Task: classification, regression, or auto (regression if labels have fractions or very many values).",
         autocompletion=completing(TASKS),
     ),
 ]
-Kernel = Annotated[
-    str, typer.Option(help=f"One of {', '.join(KERNELS)}; see the documentation.", autocompletion=completing(KERNELS))
-]
+Kernel = Annotated[str, typer.Option(help=f"Kernel: {', '.join(KERNELS)}.", autocompletion=completing(KERNELS))]
 Metric = Annotated[
     str | None,
     typer.Option(
-        help="Learn which features count, or directions across them: auto, diag (factors) or full.",
+        help="Learn a weight for each feature (diag), a full matrix (full), or what validation prefers (auto).",
         autocompletion=completing(METRICS),
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Results as one line of JSON, for scripts.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
-Seed = Annotated[int, typer.Option(min=0, help="For everything random.")]
-Device = Annotated[str | None, typer.Option(help="Where scores are computed: cpu, cuda, cuda:1 or auto.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the results as one line of JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
+Device = Annotated[str | None, typer.Option(help="Device that computes scores: cpu, cuda, cuda:1 or auto.")]
 
 
 def options_from(context: typer.Context, config: Path | None) -> tuple[dict[str, Any], list[str]]:

@@ -27,7 +27,7 @@ _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS
 
 
 def info(as_json: Json = False) -> None:
-    """Tell what is installed: versions, extras, devices, threads."""
+    """Show what is installed: versions, extras, devices, threads."""
     from frugalsvm.cli.console import Printer, print_json, table_of
 
     facts = _facts()

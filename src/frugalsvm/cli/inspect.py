@@ -27,10 +27,10 @@ _FACTS = (
 
 def inspect(
     model: ModelFile,
-    html: Annotated[Path | None, typer.Option(help="Write a model card to this file, for a browser.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a model card (HTML) to this file.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Tell what is in a model file."""
+    """Show what is in a model file."""
     from frugalsvm.cli.console import print_json
     from frugalsvm.cli.model_page import print_model
 

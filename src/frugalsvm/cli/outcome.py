@@ -61,11 +61,11 @@ def tell_outcome(outcome: Outcome, *, as_json: bool) -> None:
             _print_choice(outcome)
         printer.print(f"{outcome.output}: {outcome.output.stat().st_size:,} bytes; {_parameters(outcome)}")
         if outcome.was_finished:
-            tell(f"{outcome.output} is finished already; to go on learning from more data, use another output file.")
+            tell(f"{outcome.output} is already finished; to learn from more data, use another output file.")
         if outcome.n_bad:
             printer.print(skipped_words(outcome.n_bad, outcome.bad_lines))
     if outcome.interrupted_by is not None:
-        tell(f"Interrupted; `--resume` goes on at example {outcome.examples:,}.")
+        tell(f"Interrupted; `--resume` continues at example {outcome.examples:,}.")
         raise typer.Exit(128 + outcome.interrupted_by)
 
 

@@ -35,7 +35,7 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 
 def listed(names: Sequence[Any], most: int = _MANY) -> str:
-    """Names with commas, as many as can be read.
+    """Names separated by commas, as many as can be read.
 
     Examples
     --------

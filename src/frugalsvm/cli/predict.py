@@ -29,20 +29,20 @@ def predict(
     model: ModelFile,
     data: DataFiles,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; standard output otherwise.")
+        Path | None, typer.Option("--output", "-o", help="File to write. Default: standard output.")
     ] = None,
     scores: Annotated[
-        bool, typer.Option("--scores", help="Decision values after the label; of one-class scores and p-values.")
+        bool, typer.Option("--scores", help="Also print decision values (one-class: scores and p-values).")
     ] = False,
     probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Probabilities of the classes after the label (auto, --calibrate).")
+        bool, typer.Option("--probabilities", help="Also print class probabilities (of auto, or with --calibrate).")
     ] = False,
     alarm_rate: Annotated[
         float | None,
-        typer.Option(help="Call so many of the usual rows unusual (one-class), instead of what the model was told."),
+        typer.Option(help="Share of normal rows to flag as anomalies (one-class). Default: that of training."),
     ] = None,
     device: Device = None,
-    labelled: Annotated[bool, typer.Option(help="Whether the data has labels, which are ignored.")] = True,
+    labeled: Annotated[bool, typer.Option(help="Whether the data has a label column, which is ignored.")] = True,
     format: Format = None,
     label: Label = None,
     on_bad_line: BadLine = "fail",
@@ -51,7 +51,7 @@ def predict(
     decimal: Decimal = None,
     thousands: Thousands = None,
 ) -> None:
-    """Predict the label of every row, one line each; or a number, or -1 for unusual rows and 1 for others."""
+    """Predict the label of every row, one line each; or a number, or -1 for anomalies and 1 for other rows."""
     options = data_options(locals())
     with reported(of_model=model):
         from sklearn.base import is_outlier_detector
@@ -64,7 +64,7 @@ def predict(
         where = device_arguments(fitted, device)
         _refuse_columns(fitted, model, scores=scores, probabilities=probabilities)
         _refuse_rate(fitted, model, alarm_rate)
-        opened = open_for(fitted, model, options, has_labels=labelled)
+        opened = open_for(fitted, model, options, has_labels=labeled)
         if is_outlier_detector(fitted):
             lines = _novelties(fitted, opened.batches, alarm_rate, scores=scores)
         else:
@@ -93,14 +93,14 @@ def _refuse_rate(fitted: Any, model: Path, rate: float | None) -> None:
     if rate is None:
         return
     if not 0 < rate <= 1:
-        raise typer.BadParameter(f"{rate:g} is not above 0 and 1 at most.", param_hint="--alarm-rate")
+        raise typer.BadParameter(f"{rate:g} is not above 0 and at most 1.", param_hint="--alarm-rate")
     if not hasattr(fitted, "p_values"):
         raise ValueError(f"{model} has no p-values: --alarm-rate is for models of `train -a one-class`.")
     estimator = getattr(fitted, "estimator_", fitted)
     least = 1.0 / (1 + estimator.window)  # the smallest p-value
     if rate < least:
         raise ValueError(
-            f"--alarm-rate {rate:g}: {model} knows its latest {estimator.window:,} scores, which tell rates of "
+            f"--alarm-rate {rate:g}: {model} knows its latest {estimator.window:,} scores, which resolve rates of "
             f"{least:.2g} and more."
         )
 

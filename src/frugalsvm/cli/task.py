@@ -27,7 +27,7 @@ def task_of(y: np.ndarray, wanted: str = "auto") -> Task:
     """
     if y.dtype.kind not in "iuf":
         if wanted == "regression":
-            raise ValueError(f"Labels such as {y[:1].tolist()[0]!r} are no numbers: leave --task regression out.")
+            raise ValueError(f"Labels such as {y[:1].tolist()[0]!r} are not numbers: leave --task regression out.")
         return Task(True, y if y.dtype.kind == "b" else y.astype(str), False)
     is_whole = bool((y == np.floor(y)).all())
     if wanted == "regression":
@@ -36,7 +36,7 @@ def task_of(y: np.ndarray, wanted: str = "auto") -> Task:
         if wanted == "classification":
             wrong = y[y != np.floor(y)][0]
             raise ValueError(
-                f"The label {wrong:g} is no class: classes are whole numbers or text; see --label and --task."
+                f"The label {wrong:g} is not a class: classes are whole numbers or text; see --label and --task."
             )
         return Task(False, y.astype(np.float64), False)
     n_values = len(np.unique(y))

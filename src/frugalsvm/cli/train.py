@@ -58,65 +58,76 @@ def train(
     algorithm: Algorithm = None,
     time_budget: TimeBudget = None,
     task: Task = "auto",
-    budget: Annotated[int | None, typer.Option(min=2, help="Largest number of vectors, or of features (asset).")] = 500,
+    budget: Annotated[
+        int | None, typer.Option(min=2, help="Maximum number of support vectors, or of landmarks (asset).")
+    ] = 500,
     kernel: Kernel = "rbf",
-    gamma: Annotated[float | None, typer.Option(help="Of the kernel; chosen on the first rows otherwise.")] = None,
-    alpha: Annotated[float | None, typer.Option(help="Regularization (bsgd, asset); chosen otherwise.")] = None,
+    gamma: Annotated[float | None, typer.Option(help="Kernel coefficient. Default: chosen on the first rows.")] = None,
+    alpha: Annotated[float | None, typer.Option(help="Regularization strength (bsgd, asset). Default: chosen.")] = None,
     c: Annotated[
-        float | None, typer.Option("--C", help="The same for the others, and for asset with --device or --dask.")
+        float | None,
+        typer.Option("--C", help="Inverse regularization strength (others; asset with --device or --dask)."),
     ] = None,
     metric: Metric = None,
     loss: Annotated[
         str | None,
-        typer.Option(
-            help=f"What errors of bsgd-regressor cost: {', '.join(LOSSES)}.", autocompletion=completing(LOSSES)
-        ),
+        typer.Option(help=f"Loss of bsgd-regressor: {', '.join(LOSSES)}.", autocompletion=completing(LOSSES)),
     ] = None,
     quantile: Annotated[
-        str | None, typer.Option(help="Quantiles to predict (bsgd-regressor), with commas: 0.05,0.5,0.95.")
+        str | None, typer.Option(help="Quantiles to predict (bsgd-regressor), comma-separated: 0.05,0.5,0.95.")
     ] = None,
     nu: Annotated[
-        float | None, typer.Option(help="Share of rows that one-class learns from, those with the lowest scores; 0.5.")
+        float | None,
+        typer.Option(help="Share of rows, those with the lowest scores, that one-class learns from. Default: 0.5."),
     ] = None,
     alarm_rate: Annotated[
-        float | None, typer.Option(help="Share of rows that shall be called unusual (one-class); 0.01 otherwise.")
+        float | None, typer.Option(help="Share of rows to flag as anomalies (one-class). Default: 0.01.")
     ] = None,
     half_life: Annotated[
         str | None,
-        typer.Option(help="For streams that change (bsgd): halve what was learned every N examples, or auto."),
+        typer.Option(help="For drifting streams (bsgd): halve the weight of the past every N examples, or auto."),
     ] = None,
     scale: Annotated[
         str,
         typer.Option(
             help="Scale the features: auto, no, yes or robust (medians; far values clipped), soft (clipped softly), "
-            "standard (means and standard deviations), following (the same of late rows: auto with --half-life).",
+            "standard (means and standard deviations), following (standard, of recent rows; auto with --half-life).",
             autocompletion=completing(SCALES),
         ),
     ] = "auto",
     prequential: Annotated[
         bool, typer.Option("--prequential", help="Predict each row just before it is learned, not batch by batch.")
     ] = False,
-    passes: Annotated[int, typer.Option(min=1, help="Passes over the data.")] = 1,
-    shuffle_buffer: Annotated[int, typer.Option(min=0, help="Shuffle rows within a buffer of so many.")] = 0,
-    classes: Annotated[str | None, typer.Option(help="All labels, with commas, if the first rows lack some.")] = None,
-    calibrate: Annotated[bool, typer.Option("--calibrate", help="Learn probabilities as well.")] = False,
+    passes: Annotated[int, typer.Option(min=1, help="Number of passes over the data.")] = 1,
+    shuffle_buffer: Annotated[int, typer.Option(min=0, help="Shuffle within a buffer of this many rows.")] = 0,
+    classes: Annotated[
+        str | None, typer.Option(help="All class labels, comma-separated, if the first rows lack some.")
+    ] = None,
+    calibrate: Annotated[bool, typer.Option("--calibrate", help="Also calibrate class probabilities.")] = False,
     checkpoint_every: Annotated[
-        str | None, typer.Option(help="Save after so many examples (100000) or so much time (30s, 5m).")
+        str | None, typer.Option(help="Save every N examples (100000), or every so often (30s, 5m).")
     ] = None,
     device: Annotated[
-        str | None, typer.Option(help="Learn all rows at once (auto, asset) there: cpu, cuda, cuda:1 or auto.")
+        str | None, typer.Option(help="Device for batch training (auto, asset): cpu, cuda, cuda:1 or auto.")
     ] = None,
     dask: Annotated[
-        str | None, typer.Option(help="Learn files that match a pattern on a cluster: tcp://host:port or local:N.")
+        str | None,
+        typer.Option(help="Dask cluster to train on: tcp://host:port or local:N; the data is a pattern of files."),
     ] = None,
-    dask_tls_ca: Annotated[Path | None, typer.Option(help="Certificate of who signed those of the cluster.")] = None,
-    dask_tls_cert: Annotated[Path | None, typer.Option(help="Own certificate, for a cluster with TLS.")] = None,
-    dask_tls_key: Annotated[Path | None, typer.Option(help="Key of the own certificate.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the output file, at the exact example.")] = False,
-    changed_data: Annotated[
-        bool, typer.Option("--changed-data", help="Resume although rows that were learned have changed.")
+    dask_tls_ca: Annotated[
+        Path | None, typer.Option(help="TLS: certificate of the authority that signed the cluster's.")
+    ] = None,
+    dask_tls_cert: Annotated[Path | None, typer.Option(help="TLS: certificate of this client.")] = None,
+    dask_tls_key: Annotated[Path | None, typer.Option(help="TLS: private key of this client.")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Resume from the output file, at the exact example.")
     ] = False,
-    config: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="Flags in a TOML file.")] = None,
+    changed_data: Annotated[
+        bool, typer.Option("--changed-data", help="Resume even if rows that were learned have changed.")
+    ] = False,
+    config: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="Read flags from a TOML file.")
+    ] = None,
     format: Format = None,
     label: Label = None,
     on_bad_line: BadLine = "fail",
@@ -206,17 +217,17 @@ def _refuse(given: Collection[str], driver: str, values: dict[str, Any]) -> None
     for name in ("nu", "alarm_rate"):
         share = values[name]
         if share is not None and not 0 < share <= 1:
-            raise typer.BadParameter(f"{share:g} is not above 0 and 1 at most.", param_hint=flag_named(name))
+            raise typer.BadParameter(f"{share:g} is not above 0 and at most 1.", param_hint=flag_named(name))
     if values["quantile"] is not None and values["loss"] not in (None, "pinball"):
         raise typer.BadParameter(
             f"it is for --loss pinball, not for {values['loss']}: leave one of them out.", param_hint="--quantile"
         )
     if values["changed_data"] and not values["resume"]:
-        raise typer.BadParameter("it says how to go on with --resume, which is not there.", param_hint="--changed-data")
+        raise typer.BadParameter("it needs --resume.", param_hint="--changed-data")
     if values["passes"] > 1 and is_read_once(values["data"]):
         name = "standard input" if values["data"] == "-" else values["data"]
         raise typer.BadParameter(
-            f"{name} can be read once only: save the rows to a file and train on that, or leave --passes out.",
+            f"{name} can be read only once: save the rows to a file and train on that, or leave --passes out.",
             param_hint="--passes",
         )
 
@@ -253,7 +264,7 @@ def _half_life(text: str) -> float | str:
         found = math.nan
     if not 1 <= found < math.inf:
         raise typer.BadParameter(
-            f"{text.strip()!r} is neither auto nor a number of examples, 1 at least.", param_hint="--half-life"
+            f"{text.strip()!r} is neither auto nor a number of examples of at least 1.", param_hint="--half-life"
         )
     return found
 

@@ -153,7 +153,7 @@ def _check_labels(examined: Examined, task: Task) -> None:
     values = np.unique(task.y)
     if len(values) == 1:
         what = f"{examined.opened.stream.name} has one label only, {values[0].item()!r}"
-        raise ValueError(f"{what}: there is nothing to tell apart. Is --label the right column?")
+        raise ValueError(f"{what}: there is nothing to classify. Is --label the right column?")
 
 
 def _task_words(examined: Examined, task: Task) -> str:

@@ -61,7 +61,9 @@ def train_dask(
     try:
         from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier
     except ImportError as error:
-        raise ImportError(f"--dask needs {error.name}, which is not here: pip install 'frugalsvm[dask]'.") from error
+        raise ImportError(
+            f"--dask needs {error.name}, which is not installed: pip install 'frugalsvm[dask]'."
+        ) from error
     from frugalsvm.persist import save
 
     if algorithm not in _ALGORITHMS:

@@ -96,7 +96,7 @@ def _read(batches, source: str) -> list:
 def _estimator(options: TrainOptions, device: str, gamma: Any, strength: dict[str, Any], metric: Any):
     from frugalsvm import ASSETClassifier
 
-    budget = {} if options.budget is None else {"n_components": options.budget}
+    budget: dict[str, Any] = {} if options.budget is None else {"n_components": options.budget}
     return ASSETClassifier(
         kernel=options.kernel,
         gamma=gamma,

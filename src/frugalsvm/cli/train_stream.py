@@ -191,7 +191,7 @@ class _Run:
         try:
             save_run(*state, passes_done, finished, fingerprint)
         except OSError as error:
-            advice = " Repair that, and `--resume` goes on from there." if self._has_saved else ""
+            advice = " Repair that, and `--resume` continues from there." if self._has_saved else ""
             raise OSError(error.errno, f"{error.strerror}{advice}") from error
         self._has_saved = True
 

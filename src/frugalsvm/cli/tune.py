@@ -65,21 +65,21 @@ def tune(
     context: typer.Context,
     data: DataFiles,
     algorithm: Algorithm = None,
-    time_budget: Annotated[
-        str | None, typer.Option(help="Compare for so long at most: 60s, 5min, 1h; otherwise a few minutes.")
-    ] = None,
+    time_budget: Annotated[str | None, typer.Option(help="Time limit: 60s, 5min, 1h. Default: a few minutes.")] = None,
     kernel: Kernel = "rbf",
     metric: Metric = None,
     budget: Annotated[list[int] | None, typer.Option(min=2, help="Budgets to try; repeat the flag.")] = None,
-    rows: Annotated[int, typer.Option(min=100, help="Rows to compare on, drawn from the whole file.")] = 20_000,
+    rows: Annotated[
+        int, typer.Option(min=100, help="Number of rows to compare on, drawn from the whole file.")
+    ] = 20_000,
     once: Annotated[
-        bool, typer.Option("--once", help="Read a file once, as a pipe: candidates learn it side by side.")
+        bool, typer.Option("--once", help="Read a file once, like a pipe; candidates learn side by side.")
     ] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the best as TOML, for `train --config`.")
+        Path | None, typer.Option("--output", "-o", help="Write the best parameters as TOML, for `train --config`.")
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="Write the model that has won, too, if rows are read once (- or --once).")
+        Path | None, typer.Option(help="Also write the winning model, if rows are read once (- or --once).")
     ] = None,
     format: Format = None,
     label: Label = None,
@@ -112,7 +112,7 @@ def _tune(values: dict[str, Any], given: Collection[str]) -> None:
     algorithm = _algorithm(values, given, read_once=read_once)
     if algorithm in CATALOGUE and CATALOGUE[algorithm].task != CLASSES:
         raise typer.BadParameter(
-            f"{algorithm} learns {CATALOGUE[algorithm].task}, and `tune` compares models of classes: "
+            f"{algorithm} learns {CATALOGUE[algorithm].task}, and `tune` compares classifiers: "
             f"`frugalsvm train -a {algorithm}` chooses its parameters by itself.",
             param_hint="--algorithm",
         )
@@ -179,7 +179,7 @@ def _refuse(values: dict[str, Any], given: Collection[str], algorithm: str, *, r
                 raise typer.BadParameter(f"{why}: leave it out.", param_hint=flag_named(name))
     elif values["model"] is not None:
         raise typer.BadParameter(
-            "candidates learn a part of the rows only: `frugalsvm train --config` makes the model from what -o writes.",
+            "candidates learn only part of the rows: `frugalsvm train --config` trains a model with what -o writes.",
             param_hint="--model",
         )
 

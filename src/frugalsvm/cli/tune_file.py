@@ -69,8 +69,7 @@ def _check(examined: Examined, sample: Sample, *, of_classes: bool) -> None:
     name = examined.opened.stream.name
     if not of_classes and not task_of(np.asarray(sample.rows.y)).classifies:
         raise ValueError(
-            f"{name} has numbers to predict, and `tune` compares models of classes: "
-            "`frugalsvm train` compares those of numbers."
+            f"{name} has numeric targets, and `tune` compares classifiers: `frugalsvm train` compares regressors."
         )
     check_enough(examined, labels_of(sample.rows))
 

@@ -1,4 +1,4 @@
-"""``frugalsvm tune`` on rows that are read once: candidates learn them side by side, and the best goes on."""
+"""``frugalsvm tune`` on rows that are read once: candidates learn them side by side, and the best continues."""
 
 from pathlib import Path
 from typing import Any
@@ -76,7 +76,7 @@ class _Search:
             self.model.flush()
         tell_end(self.data, examined.opened, self.model, quiet=self.quiet)
         if self.interruption.signal_number is not None:
-            tell(f"Interrupted after {counted(self.progress.rows, 'row')}; the best until then is told.")
+            tell(f"Interrupted after {counted(self.progress.rows, 'row')}; this is the best so far.")
 
     def _open(self, data: DataOptions) -> Opened:
         opened = open_data(data, pipe=self.pipe)

@@ -13,10 +13,14 @@ __all__ = ["warm_up"]
 def warm_up(
     algorithms: Annotated[
         list[str] | None,
-        typer.Argument(help="Names of `frugalsvm algorithms`, incremental, asset-regressor, text (readers); or all."),
+        typer.Argument(
+            help="Names of `frugalsvm algorithms`, incremental, asset-regressor, text (readers). Default: all."
+        ),
     ] = None,
-    sparse: Annotated[bool, typer.Option("--sparse", help="Also for sparse rows.")] = False,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes at a time; otherwise one for each core.")] = None,
+    sparse: Annotated[bool, typer.Option("--sparse", help="Also compile for sparse rows.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Number of parallel processes. Default: one per core.")
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

@@ -46,7 +46,7 @@ class NamedFeatures:
                 try:
                     whole[:, index] = frame[name].to_numpy(dtype=np.float64)
                 except (TypeError, ValueError):
-                    raise ValueError(f"Column {name!r} is no column of numbers; n_features= hashes text.") from None
+                    raise ValueError(f"Column {name!r} is not numeric; n_features= hashes text.") from None
         return whole
 
 
@@ -92,4 +92,4 @@ def _number(name, value) -> float:
         return float(value)
     except (TypeError, ValueError):
         hint = "; n_features= hashes text" if isinstance(value, str) else ""
-        raise ValueError(f"Feature {name!r} has the value {value!r}, which is no number{hint}.") from None
+        raise ValueError(f"Feature {name!r} has the value {value!r}, which is not a number{hint}.") from None

@@ -6,12 +6,17 @@ import numpy as np
 from sklearn.base import clone
 
 from frugalsvm import BSGDOneClassSVM
-from frugalsvm.compat._river_adapter import FIRST_ROWS, Adapter, base
+from frugalsvm.compat._river_adapter import FIRST_ROWS, Adapter
+
+try:
+    from river.base import AnomalyDetector
+except ImportError:  # where older versions of river have it
+    from river.anomaly.base import AnomalyDetector  # type: ignore[no-redef]
 
 __all__ = ["RiverAnomalyDetector"]
 
 
-class RiverAnomalyDetector(Adapter, base.AnomalyDetector):
+class RiverAnomalyDetector(Adapter, AnomalyDetector):
     """A novelty detector of this library for river.
 
     Parameters
@@ -20,7 +25,7 @@ class RiverAnomalyDetector(Adapter, base.AnomalyDetector):
         `BSGDOneClassSVM`. The first 100 examples are held back, and nothing is scaled: put a scaler of river before it.
     n_features
         None makes one feature of each key of the first example: keys that lack later are 0, new ones are ignored. A
-        number hashes keys (and text, as ``key=value``) to so many features, so that new keys count.
+        number hashes keys (and text, as ``key=value``) to that many features, so that new keys count.
 
     Notes
     -----

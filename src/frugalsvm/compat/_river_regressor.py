@@ -21,7 +21,7 @@ class RiverRegressor(Adapter, base.MiniBatchRegressor):
         (2000 if it learns its metric) are held back.
     n_features
         None makes one feature of each key of the first example: keys that lack later are 0, new ones are ignored. A
-        number hashes keys (and text, as ``key=value``) to so many features, so that new keys count.
+        number hashes keys (and text, as ``key=value``) to that many features, so that new keys count.
 
     Notes
     -----

@@ -29,7 +29,7 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
         others, needed if the first examples do not have all of them.
     n_features
         None makes one feature of each key of the first example: keys that lack later are 0, new ones are ignored. A
-        number hashes keys (and text, as ``key=value``) to so many features, so that new keys count.
+        number hashes keys (and text, as ``key=value``) to that many features, so that new keys count.
 
     Notes
     -----

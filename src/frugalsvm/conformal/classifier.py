@@ -118,7 +118,7 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
     # --- learning -----------------------------------------------------------------------------------------
 
     def fit(self, X, y, sample_weight=None):
-        """Learn from most rows, and take the scores of the others: a quarter of them, and ``window`` at most.
+        """Learn from most rows, and take the scores of the others: a quarter of them, and at most ``window``.
 
         Parameters
         ----------

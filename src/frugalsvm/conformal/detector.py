@@ -30,7 +30,7 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
     window : int, default=2000
         How many of the latest scores are kept.
     patience : float, default=None
-        In alarms: there are none after so many too many. None is ``alarm_rate / 0.005``, and 2 at least.
+        In alarms: there are none after so many too many. None is ``alarm_rate / 0.005``, and at least 2.
     random_state : int, RandomState instance or None, default=None
         For the rows that `fit` calibrates with.
 
@@ -89,7 +89,7 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
     # --- learning -----------------------------------------------------------------------------------------
 
     def fit(self, X, y=None):
-        """Learn from most rows, and take the scores of the others: a quarter of them, and ``window`` at most.
+        """Learn from most rows, and take the scores of the others: a quarter of them, and at most ``window``.
 
         Parameters
         ----------

@@ -104,7 +104,7 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
     # --- learning -----------------------------------------------------------------------------------------
 
     def fit(self, X, y, sample_weight=None):
-        """Learn from most rows, and take the errors on the others: a quarter of them, and ``window`` at most.
+        """Learn from most rows, and take the errors on the others: a quarter of them, and at most ``window``.
 
         Parameters
         ----------

@@ -203,7 +203,7 @@ class DaskEstimator(BaseEstimator):
     # --- what was learned -----------------------------------------------------------------------------------
 
     def to_local(self):
-        """The ordinary estimator, which needs no Dask: to predict, to save, to go on learning.
+        """The ordinary estimator, which needs no Dask: to predict, to save, to continue learning.
 
         Returns
         -------

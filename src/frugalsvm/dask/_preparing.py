@@ -177,7 +177,7 @@ def _classes_of(surveys: list[Survey]) -> tuple[np.ndarray, np.ndarray]:
     """The classes of all partitions, and how many rows each has."""
     classes = np.unique(np.concatenate([survey.labels for survey in surveys]))
     if len(classes) < 2:
-        raise ValueError(f"Learning needs two classes at least, but all labels are {classes.tolist()[0]!r}: one class.")
+        raise ValueError(f"Training needs at least two classes, but all labels are {classes.tolist()[0]!r}: one class.")
     counts = np.zeros(len(classes), np.int64)
     for survey in surveys:
         counts[np.searchsorted(classes, survey.labels)] += survey.counts

@@ -104,7 +104,7 @@ eigenvalue_threshold, structured, average, class_weight, random_state
     n_iter_no_change : int, default=5
         Rounds without a better accuracy on the validation rows after which training ends.
     validation_fraction : float, default=0.05
-        Share of validation rows, 10 000 at most. With 0 only ``tol`` and ``max_iter`` end the training.
+        Share of rows for the validation set, at most 10 000. With 0 only ``tol`` and ``max_iter`` end the training.
     memory : str, default="4GB"
         Limit for features that a worker keeps between rounds, and never more than 30 % of its memory. If all features
         take more, they are computed again in every round.

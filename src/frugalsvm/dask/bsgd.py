@@ -45,7 +45,7 @@ class DaskBSGDClassifier(DaskClassifier):
     n_iter_no_change : int, default=2
         Rounds without a gain after which training ends.
     validation_fraction : float, default=0.05
-        Share of validation rows, 10 000 at most. With 0 there are ``max_iter`` rounds.
+        Share of rows for the validation set, at most 10 000. With 0 there are ``max_iter`` rounds.
     persist : {"auto", True, False}, default="auto"
         Whether prepared partitions stay in the memory of the workers between rounds; otherwise they are computed, or
         read, in each of them. "auto" keeps them if they take less than 30 % of the memory of all workers.

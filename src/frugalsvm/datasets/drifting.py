@@ -75,7 +75,7 @@ class DriftStream:
         - "recurring": abruptly, to the concepts 0, 1, ..., ``n_concepts - 1`` and then to 0 again.
         - "incremental": all the time. The concept moves steadily, and is a whole number at the changes.
     changes : int or sequence of int, default=20000
-        The concept changes after every so many rows; or the positions of all changes, in increasing order.
+        The concept changes each time after this many rows; or the indices of all changes, in increasing order.
     width : int, default=2000
         Number of rows that a gradual change takes.
     n_concepts : int, default=2

@@ -133,7 +133,7 @@ class LowRankMachine(PathOfC, KernelEstimator):
         if self.alpha is not None:
             check_positive("alpha", self.alpha)
             if self._is_path():
-                raise ValueError("alpha takes the place of C: with a list of C, it must be None.")
+                raise ValueError("alpha replaces C: with a list of C, it must be None.")
         if self.rank is not None:
             check_count("rank", self.rank)
         if self.max_iter is not None:
@@ -334,7 +334,7 @@ class LowRankMachine(PathOfC, KernelEstimator):
         n_rows, unit = targets.shape[1], self._unit(targets, weights)
         if self._device() != "cpu" and (self._is_path() or self._calibrates):
             what = "A list of C" if self._is_path() else "calibrate"
-            raise ValueError(f"{what} needs validation rows: on a device, pass arrays to `fit`.")
+            raise ValueError(f"{what} needs a validation set: on a device, pass arrays to `fit`.")
         weights = np.ones(n_rows, np.float32) if weights is None else weights.astype(np.float32)
         if isinstance(self.landmarks, str):
             n_drawn = n_candidates(self.landmarks, self.n_components, n_rows)

@@ -77,7 +77,7 @@ class PathOfC:
         """By scores out of their folds: rows are in a random order, or in the order in which they are read."""
         problem = training.whole
         if problem.n_rows < self.cv:
-            raise ValueError(f"cv={self.cv} folds need as many rows at least, but n_samples = {problem.n_rows}.")
+            raise ValueError(f"cv={self.cv} folds need at least as many rows, but n_samples = {problem.n_rows}.")
         folds = np.arange(problem.n_rows) % self.cv
         targets, weights = (problem.arrays.host(each) for each in (problem.targets, problem.weights))
         found = cross_validated(problem, training.options, folds, penalties, self._rng, self._threads())

@@ -235,7 +235,9 @@ class StreamClassifier(CalibratedClassifier, KernelEstimator):
             if announced is None or np.array_equal(np.unique(announced), self.classes_):
                 return self._known_classes(seen)
             if not self._grows:
-                raise ValueError(f"classes={announced!r} is not what the first call was told: {self.classes_!r}.")
+                raise ValueError(
+                    f"classes={announced!r} differs from the classes of the first call: {self.classes_!r}."
+                )
             return self._known_classes(np.union1d(announced, seen))
         classes = seen if announced is None else unique_labels(announced)
         if self._grows:
@@ -301,7 +303,7 @@ class OnlineClassifier(ExpansionModel, StreamClassifier):
         X, y, seen = self._validated(X, y, reset=not goes_on)
         if len(seen) < 2 and not goes_on:
             raise ValueError(
-                f"Learning needs two classes at least, but all labels are {seen[:1].tolist()[0]!r}: one class."
+                f"Training needs at least two classes, but all labels are {seen[:1].tolist()[0]!r}: one class."
             )
         classes = self._known_classes(seen) if goes_on else seen
         labels = encoded_labels(y, seen, classes, may_grow=self._may_grow)

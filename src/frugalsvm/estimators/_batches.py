@@ -28,7 +28,7 @@ class Batches:
     def __init__(self, source: Callable[[], Iterable] | Iterable):
         if not callable(source) and iter(source) is source:
             raise ValueError(
-                "Training reads the batches several times, but an iterator can be read once only. Pass a list, an "
+                "Training reads the batches several times, but an iterator can be read only once. Pass a list, an "
                 "object that can be iterated again, or a function that returns a new iterator."
             )
         self._source = source

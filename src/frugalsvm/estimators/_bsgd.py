@@ -108,9 +108,9 @@ class BudgetedSGD(ExpansionModel):
         if not is_auto(self.half_life):
             check_positive("half_life", self.half_life)
             if self.half_life < 1:
-                raise ParameterError("half_life", self.half_life, "a number of examples, 1 at least, 'auto' or None")
+                raise ParameterError("half_life", self.half_life, "a number of examples of at least 1, 'auto' or None")
         elif self.radius is not None:
-            raise ValueError("half_life='auto' goes without a radius: leave one of them out.")
+            raise ValueError("half_life='auto' cannot be combined with a radius: leave one of them out.")
         elif arrays_on(self.device).is_torch:
             raise ValueError(f"half_life='auto' is for device='cpu', not {self.device!r}.")
         if self._has_experts and LEARNERS[self.learner] is not LEARNERS["pegasos"]:

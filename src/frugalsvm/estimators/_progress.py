@@ -75,7 +75,7 @@ def with_callbacks(method: Callable) -> Callable:
 def check_verbose(estimator: Any) -> None:
     verbose = getattr(estimator, "verbose", 0)
     if not isinstance(verbose, bool | int | np.integer) or verbose < 0:
-        raise ParameterError("verbose", verbose, "0, or 1 for a line that shows how far a fit has come")
+        raise ParameterError("verbose", verbose, "0, or 1 for a progress line")
 
 
 def begin_callbacks(estimator: Any, X: Any, y: Any = None) -> None:

@@ -24,8 +24,8 @@ def prepare_to_learn(estimator: Any) -> None:
     """
     if hasattr(estimator, FOR_PREDICTION):
         raise ValueError(
-            f"This {type(estimator).__name__} was saved with for_prediction=True and cannot learn on: "
-            "save it without, or call fit to learn from the beginning."
+            f"This {type(estimator).__name__} was saved with for_prediction=True and cannot learn "
+            "more rows: save it without, or call fit to train from the beginning."
         )
     for name, value in vars(estimator).items():
         if name.startswith("_") or name.endswith("_"):  # all but parameters

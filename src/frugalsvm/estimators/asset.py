@@ -1,5 +1,8 @@
 """ASSET as a scikit-learn classifier."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -31,7 +34,7 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
 
     The kernel is replaced by the inner product of ``n_components`` features, Nystroem or random Fourier. On them `fit`
     solves the SVM problem to about 0.1 % in a handful of passes, and `partial_fit` takes stochastic subgradient steps
-    in constant memory. More than two classes are learned one against the rest, on shared features. So are labels in
+    in constant memory. More than two classes are learned one-vs-rest, on shared features. So are labels in
     columns, of which a row may have several or none (``y`` of zeros and ones, of shape (n_samples, n_labels)): see
     :ref:`several-outputs`.
 
@@ -48,8 +51,8 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         Number of landmarks or of Fourier features. More are more accurate; time and memory are proportional to it, with
         a cubic part that shows from a few thousand on.
     C : float, list of float or "auto", default="auto"
-        As in `sklearn.svm.SVC`: the penalty is ``lambda = 1 / (C n)``. A list is a path: all values are solved for,
-        each from the one before, on the same kernel values; the one that does best on validation rows
+        As in `sklearn.svm.SVC`: the regularization strength is ``lambda = 1 / (C n)``. A list is a path: all values
+        are solved for, each from the one before, on the same kernel values; the one that does best on validation rows
         (``validation_fraction`` of them) is solved for again with all rows. Ten values cost two or three single fits.
         "auto" is chosen on some thousands of rows, together with gamma if that is "auto", too, see :ref:`first-rows`.
         Streams take ``n = 10 000`` unless ``alpha`` is given.
@@ -78,13 +81,13 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         intercept is penalized. `partial_fit` takes subgradient steps always, those of "asset" for "newton".
     fit_intercept : bool, default=True
     alpha : float, default=None
-        The penalty lambda itself; takes the place of C. Set it for streams.
+        The regularization strength lambda; replaces C. Set it for streams.
     landmarks : {"uniform", "kmeans++", "kmeans"} or array of shape (n_landmarks, n_features), default="uniform"
         Random rows; rows that are spread out; or means of the rows around these, which are better for images and cost
         about as much as the kernel values of ten thousand rows. An array has landmarks of your own, and
         ``n_components`` does not count then.
     rank : int, default=None
-        Largest number of features that the Nystroem map keeps, those with the largest eigenvalues.
+        Maximum number of features that the Nystroem map keeps, those with the largest eigenvalues.
     eigenvalue_threshold : float, default=1e-7
         It keeps those above this share of the largest eigenvalue. Kernel values are float32: far below that, features
         are rounding errors.
@@ -97,15 +100,15 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         Newton steps end when the next would reduce the objective by a smaller share than this. The default ends about
         0.1 % above the optimum.
     average : "suffix", int or False, default="suffix"
-        What subgradient steps return: the mean of the last half of all iterates; of so many last ones (the paper has
+        What subgradient steps return: the mean of the last half of all iterates; of this many last ones (the paper has
         100, which is far less accurate); or the last.
     early_stopping : bool, default=False
-        Whether to stop when the score on validation rows has not risen for ``n_iter_no_change`` steps or epochs, and
+        Whether to stop when the score on the validation set has not risen for ``n_iter_no_change`` steps or epochs, and
         take the model that did best on them.
     validation_fraction : float, default=0.1
-        Share of validation rows, for early stopping and for choosing C.
+        Share of rows in the validation set, for early stopping and for choosing C.
     cv : int, default=None
-        Number of folds, to choose C from a list by cross-validation instead of by validation rows. Folds and values
+        Number of folds, to choose C from a list by cross-validation instead of on a validation set. Folds and values
         share all kernel values; on a GPU they are solved side by side.
     n_iter_no_change : int, default=5
     class_weight : dict, "balanced" or None, default=None
@@ -124,13 +127,13 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         On a GPU: limit for rows, features and what is computed from them; None is most of the free memory. What does
         not fit is computed again in every pass, and rows that do not fit are sent again.
     calibrate : {"platt", "isotonic"} or None, default=None
-        Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
+        How to calibrate `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
         increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads; None is one, -1 all cores. `fit`, predictions and the features of `partial_fit` go through rows in
         blocks, side by side; subgradient steps are taken one after another. Results are the same up to rounding.
     verbose : int, default=0
-        With 1, a line on standard error tells how far `fit` has come, how fast it is, how long it will take, and how
+        With 1, `fit` shows its progress in a line on standard error: rows, rows per second, time left, and how
         good the model is.
     random_state : int, RandomState instance or None, default=None
         For landmarks, frequencies, samples of rows and the order of steps.
@@ -194,9 +197,9 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         feature_map="nystroem",
         n_components=512,
         *,
-        C="auto",
-        kernel="rbf",
-        gamma="auto",
+        C: float | Sequence[float] | str = "auto",
+        kernel: Any = "rbf",
+        gamma: float | str = "auto",
         metric=None,
         degree=3,
         coef0=1.0,
@@ -204,13 +207,13 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         solver="newton",
         fit_intercept=True,
         alpha=None,
-        landmarks="uniform",
+        landmarks: Any = "uniform",
         rank=None,
         eigenvalue_threshold=1e-7,
-        structured="auto",
+        structured: bool | str = "auto",
         max_iter=None,
         tol=5e-3,
-        average="suffix",
+        average: int | str = "suffix",
         early_stopping=False,
         validation_fraction=0.1,
         cv=None,
@@ -288,7 +291,7 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         """Indices of classes, and weights, of all rows; the classes are these."""
         if len(classes) < 2:
             raise ValueError(
-                f"Learning needs two classes at least, but all labels are {classes[:1].tolist()[0]!r}: one class."
+                f"Training needs at least two classes, but all labels are {classes[:1].tolist()[0]!r}: one class."
             )
         labels = encoded_labels(y, classes, classes, may_grow=False)
         weights = example_weights(sample_weight, self.class_weight, X, classes, labels)

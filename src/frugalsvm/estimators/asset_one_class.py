@@ -1,6 +1,7 @@
 """A low-rank one-class SVM as a scikit-learn outlier detector."""
 
 import numbers
+from typing import Any
 
 import numpy as np
 from sklearn.base import OutlierMixin
@@ -49,7 +50,7 @@ class ASSETOneClassSVM(OutlierMixin, LowRankMachine):
         As in `ASSETClassifier`. "border" learns twice: the second time, half of the landmarks are rows with low scores,
         of which the exact solution is made; the others are spread out ("kmeans++"). That counts where nu is small.
     rank : int, default=None
-        Largest number of features that the Nystroem map keeps.
+        Maximum number of features that the Nystroem map keeps.
     eigenvalue_threshold : float, default=1e-7
         It keeps those above this share of the largest eigenvalue.
     structured : bool or "auto", default="auto"
@@ -63,7 +64,7 @@ class ASSETOneClassSVM(OutlierMixin, LowRankMachine):
     n_jobs : int, default=None
         Threads; None is one, -1 all cores.
     verbose : int, default=0
-        With 1, a line on standard error tells how far `fit` has come.
+        With 1, `fit` shows its progress in a line on standard error.
     random_state : int, RandomState instance or None, default=None
         For landmarks and samples of rows.
 
@@ -109,14 +110,14 @@ class ASSETOneClassSVM(OutlierMixin, LowRankMachine):
         *,
         feature_map="nystroem",
         n_components=512,
-        kernel="rbf",
-        gamma="scale",
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
         degree=3,
         coef0=1.0,
-        landmarks="border",
+        landmarks: Any = "border",
         rank=None,
         eigenvalue_threshold=1e-7,
-        structured="auto",
+        structured: bool | str = "auto",
         max_iter=None,
         tol=1e-5,
         memory="4GB",

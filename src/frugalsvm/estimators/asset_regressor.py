@@ -1,5 +1,8 @@
 """ASSET as a scikit-learn regressor."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
@@ -41,8 +44,8 @@ class ASSETRegressor(PredictsQuantiles, RegressorMixin, LowRankMachine):
         Number of landmarks or of Fourier features. More are more accurate; time and memory are proportional to it, with
         a cubic part that shows from a few thousand on.
     C : float or list of float, default=1.0
-        As in `sklearn.svm.SVR`: the penalty is ``lambda = 1 / (C n)``. A list is a path: all values are solved for,
-        each from the one before, on the same kernel values; the one that does best on validation rows
+        As in `sklearn.svm.SVR`: the regularization strength is ``lambda = 1 / (C n)``. A list is a path: all values
+        are solved for, each from the one before, on the same kernel values; the one that does best on validation rows
         (``validation_fraction`` of them) is solved for again with all rows. Ten values cost two or three single fits.
         Streams take ``n = 10 000`` unless ``alpha`` is given.
     epsilon : float, default=0.1
@@ -81,13 +84,13 @@ default="epsilon_insensitive"
         intercept is penalized. `partial_fit` takes subgradient steps always, those of "asset" for "newton".
     fit_intercept : bool, default=True
     alpha : float, default=None
-        The penalty lambda itself; takes the place of C. Set it for streams.
+        The regularization strength lambda; replaces C. Set it for streams.
     landmarks : {"uniform", "kmeans++", "kmeans"} or array of shape (n_landmarks, n_features), default="uniform"
         Random rows; rows that are spread out; or means of the rows around these, which are better for images and cost
         about as much as the kernel values of ten thousand rows. An array has landmarks of your own, and
         ``n_components`` does not count then.
     rank : int, default=None
-        Largest number of features that the Nystroem map keeps, those with the largest eigenvalues.
+        Maximum number of features that the Nystroem map keeps, those with the largest eigenvalues.
     eigenvalue_threshold : float, default=1e-7
         It keeps those above this share of the largest eigenvalue. Kernel values are float32: far below that, features
         are rounding errors.
@@ -100,15 +103,15 @@ default="epsilon_insensitive"
         Newton steps end when the next would reduce the objective by a smaller share than this. The default ends about
         0.1 % above the optimum.
     average : "suffix", int or False, default="suffix"
-        What subgradient steps return: the mean of the last half of all iterates; of so many last ones (the paper has
+        What subgradient steps return: the mean of the last half of all iterates; of this many last ones (the paper has
         100, which is far less accurate); or the last.
     early_stopping : bool, default=False
-        Whether to stop when the score on validation rows has not risen for ``n_iter_no_change`` steps or epochs, and
+        Whether to stop when the score on the validation set has not risen for ``n_iter_no_change`` steps or epochs, and
         take the model that did best on them.
     validation_fraction : float, default=0.1
-        Share of validation rows, for early stopping and for choosing C.
+        Share of rows in the validation set, for early stopping and for choosing C.
     cv : int, default=None
-        Number of folds, to choose C from a list by cross-validation instead of by validation rows. Folds and values
+        Number of folds, to choose C from a list by cross-validation instead of on a validation set. Folds and values
         share all kernel values; on a GPU they are solved side by side.
     n_iter_no_change : int, default=5
     memory : str, default="4GB"
@@ -128,7 +131,7 @@ default="epsilon_insensitive"
         Threads; None is one, -1 all cores. `fit`, predictions and the features of `partial_fit` go through rows in
         blocks, side by side; subgradient steps are taken one after another. Results are the same up to rounding.
     verbose : int, default=0
-        With 1, a line on standard error tells how far `fit` has come, how fast it is, how long it will take, and how
+        With 1, `fit` shows its progress in a line on standard error: rows, rows per second, time left, and how
         good the model is.
     random_state : int, RandomState instance or None, default=None
         For landmarks, frequencies, samples of rows and the order of steps.
@@ -195,26 +198,26 @@ default="epsilon_insensitive"
         feature_map="nystroem",
         n_components=512,
         *,
-        C=1.0,
+        C: float | Sequence[float] = 1.0,
         epsilon=0.1,
-        kernel="rbf",
-        gamma="scale",
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
         metric=None,
         degree=3,
         coef0=1.0,
         loss="epsilon_insensitive",
-        quantile=0.5,
+        quantile: float | Sequence[float] = 0.5,
         non_crossing=False,
         solver="newton",
         fit_intercept=True,
         alpha=None,
-        landmarks="uniform",
+        landmarks: Any = "uniform",
         rank=None,
         eigenvalue_threshold=1e-7,
-        structured="auto",
+        structured: bool | str = "auto",
         max_iter=None,
         tol=5e-3,
-        average="suffix",
+        average: int | str = "suffix",
         early_stopping=False,
         validation_fraction=0.1,
         cv=None,
@@ -303,7 +306,9 @@ default="epsilon_insensitive"
         if reset:
             self._in_columns = bool(in_columns)
         elif len(targets) != len(self._weights):
-            raise ValueError(f"The model has {len(self._weights)} outputs, where there are {len(targets)} now.")
+            raise ValueError(
+                f"The model has {len(self._weights)} outputs, but the targets and parameters need {len(targets)}."
+            )
         self._n_targets = len(targets)
         return targets, checked_weights(sample_weight, X)
 

@@ -17,7 +17,7 @@ class BPAClassifier(OneVsRestLearners):
 
     Makes, for each example with a margin below 1, the least change of the model that gives it that margin, up to a
     largest step ``C``; when the budget is used up, the same small problem also decides which support vector goes, and
-    how others make up for it. Several classes are learned one against the rest.
+    how others make up for it. Several classes are learned one-vs-rest.
 
     Choose it as a baseline, or where gamma is small and data are clean: ``"nn"`` comes close to `BSGDClassifier`'s
     merging on smooth problems at a similar cost. For most data choose `BSGDClassifier`.
@@ -28,7 +28,7 @@ class BPAClassifier(OneVsRestLearners):
         What makes up for the support vector that goes: the newcomer; the newcomer and the nearest neighbor (both in
         time linear in the budget); or all others (quadratic).
     budget : int, str or None, default=500
-        Largest number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit. With several
+        Maximum number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit. With several
         classes, each of them has a budget of this number, and a part of these bytes.
     C : float, default=1.0
         Largest step. Small values are robust to noise, large ones learn clean data faster.
@@ -43,20 +43,20 @@ class BPAClassifier(OneVsRestLearners):
     coef0 : float, default=1.0
         Constant of the polynomial kernel.
     max_iter : int, default=1
-        Passes over the data in `fit`.
+        Number of passes over the data in `fit`.
     shuffle : bool, default=True
         Whether `fit` visits the examples in random order, a new one in every pass.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, factors of ``C`` ("balanced" in `fit` only).
     warm_start : bool, default=False
-        Whether `fit` goes on from the present model.
+        Whether `fit` continues from the present model.
     calibrate : {"platt", "isotonic"} or None, default=None
-        Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
+        How to calibrate `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
         increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for learning classes side by side; None is one, -1 all cores.
     verbose : int, default=0
-        With 1, a line on standard error tells how far `fit` has come, how fast it is, how long it will take, and how
+        With 1, `fit` shows its progress in a line on standard error: rows, rows per second, time left, and how
         good the model is.
     random_state : int, RandomState instance or None, default=None
         For shuffling.
@@ -106,11 +106,11 @@ class BPAClassifier(OneVsRestLearners):
     def __init__(
         self,
         variant="nn",
-        budget=500,
+        budget: int | str | None = 500,
         *,
         C=1.0,
         kernel="rbf",
-        gamma="scale",
+        gamma: float | str = "scale",
         degree=3,
         coef0=1.0,
         max_iter=1,

@@ -70,7 +70,7 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         (RBF kernel only; time linear in the budget), project it on all others (quadratic), or remove it (linear,
         much less accurate).
     budget : int, str or None, default=500
-        Largest number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit.
+        Maximum number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit.
     alpha : float or "auto", default="auto"
         Strength of the L2 regularization, the lambda of the SVM objective. With n examples it corresponds to
         ``C = 1 / (alpha n)``. "auto" is 1e-4 up to 3000 rows, less for more of them, and up to ``8 / n`` where some
@@ -81,10 +81,10 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
     radius : float, default=None
         Keep the norm of the model within this radius (the margin perceptron's regularization).
     half_life : float, "auto" or None, default=None
-        For streams that change: what was learned is halved every so many examples, and steps stay as long as they are
-        then. "auto" learns with several half-lives at once, from 700 examples to no end, on the same support vectors,
-        and lets those vote that were right of late: it needs to know nothing of the stream, and takes about twice the
-        time. See :doc:`/howto/drift`. For ``learner="pegasos"``, without ``average``.
+        For streams that change: the weight of what was learned is halved after this many examples, and steps stay as
+        long as they are then. "auto" learns with several half-lives at once, from 700 examples to no end, on the same
+        support vectors, and lets those vote that were right of late: it needs to know nothing of the stream, and
+        takes about twice the time. See :doc:`/howto/drift`. For ``learner="pegasos"``, without ``average``.
     kernel : str, default="rbf"
         Kernel, see :ref:`kernels`.
     gamma : {"auto", "scale"} or float, default="auto"
@@ -103,7 +103,7 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
     coef0 : float, default=1.0
         Constant of the polynomial kernel.
     max_iter : int, default=1
-        Passes over the data in `fit`.
+        Number of passes over the data in `fit`.
     shuffle : bool, default=True
         Whether `fit` visits the examples in random order, a new one in every pass.
     class_weight : dict, "balanced" or None, default=None
@@ -114,18 +114,18 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         learned, and predict with the mean over that pass: often more accurate, the budget holds, and each update
         takes time quadratic in the budget. True or a number predict with the mean of all models since the beginning,
         or since that many examples: good without a budget or with projection, bad with merging and removal, which take
-        away the vectors that the mean lives on.
+        away the support vectors of the mean.
     warm_start : bool, default=False
-        Whether `fit` goes on from the present model.
+        Whether `fit` continues from the present model.
     new_classes : {"error", "grow"}, default="error"
-        What `partial_fit` does with labels that it was not told of.
+        What `partial_fit` does with labels that were not in ``classes``.
     calibrate : {"platt", "isotonic"} or None, default=None
-        Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
+        How to calibrate `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
         increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for learning with budgets of thousands; None is one, -1 all cores.
     verbose : int, default=0
-        With 1, a line on standard error tells how far `fit` has come, how fast it is, how long it will take, and how
+        With 1, `fit` shows its progress in a line on standard error: rows, rows per second, time left, and how
         good the model is.
     random_state : int, RandomState instance or None, default=None
         For shuffling.
@@ -143,7 +143,7 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
     gamma_ : float
         The kernel's gamma as a number.
     alpha_ : float
-        With ``alpha="auto"``: the strength.
+        With ``alpha="auto"``: the chosen alpha.
     budget_ : int or None
         The budget as a number of support vectors.
     half_life_shares_ : dict
@@ -198,21 +198,21 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         self,
         learner="pegasos",
         maintenance="merge",
-        budget=500,
+        budget: int | str | None = 500,
         *,
-        alpha="auto",
+        alpha: float | str = "auto",
         eta0=1.0,
         radius=None,
         half_life=None,
         kernel="rbf",
-        gamma="auto",
+        gamma: float | str = "auto",
         metric=None,
         degree=3,
         coef0=1.0,
         max_iter=1,
         shuffle=True,
         class_weight=None,
-        average=False,
+        average: int | str = False,
         warm_start=False,
         new_classes="error",
         calibrate=None,
@@ -319,7 +319,7 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         """With ``half_life="auto"``: the share in the vote of each half-life, a dict; None is no forgetting."""
         check_is_fitted(self)
         if self._experts is None:
-            raise AttributeError("half_life_shares_ is there with half_life='auto' only.")
+            raise AttributeError("half_life_shares_ exists with half_life='auto' only.")
         shares = self._experts.standing["share"]
         return dict(zip((None, *HALF_LIVES), (shares / shares.sum()).tolist(), strict=True))
 

@@ -57,7 +57,7 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
     maintenance : {"merge", "project", "remove"}, default="merge"
         What is done with the smallest support vector when there is one too many, as in `BSGDClassifier`.
     budget : int, str or None, default=100
-        Largest number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit.
+        Maximum number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit.
     alarm_rate : float, default=None
         The share of rows that `predict` shall call outliers, on the stream as it is: what was promised and not kept is
         made up for. None is ``nu``, as in `sklearn.svm.OneClassSVM`.
@@ -75,13 +75,13 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
     coef0 : float, default=1.0
         Constant of the polynomial kernel.
     max_iter : int, default=1
-        Passes over the data in `fit`.
+        Number of passes over the data in `fit`.
     shuffle : bool, default=True
         Whether `fit` visits the rows in random order, a new one in every pass.
     n_jobs : int, default=None
         Threads for predictions; None is one, -1 all cores.
     verbose : int, default=0
-        With 1, a line on standard error tells how far `fit` has come.
+        With 1, `fit` shows its progress in a line on standard error.
     random_state : int, RandomState instance or None, default=None
         For shuffling.
 
@@ -146,13 +146,13 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
         self,
         nu=0.5,
         maintenance="merge",
-        budget=100,
+        budget: int | str | None = 100,
         *,
         alarm_rate=None,
         half_life=None,
         window=2048,
         kernel="rbf",
-        gamma="scale",
+        gamma: float | str = "scale",
         degree=3,
         coef0=1.0,
         max_iter=1,
@@ -182,7 +182,7 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
             if name == "nu" or value is not None:
                 check_positive(name, value)
                 if value > 1:
-                    raise ParameterError(name, value, "a number above 0, and 1 at most")
+                    raise ParameterError(name, value, "a number above 0 and at most 1")
         check_count("window", self.window, least=10)
         self._check_machine()
 
@@ -293,7 +293,7 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
         return factor_of(self._window, self.nu)
 
     def note_score(self, scores) -> bool:
-        """Take in the score (1,) of a row before it was learned; whether thresholds were taken anew."""
+        """Take in the score (1,) of a row before it was learned; whether thresholds were updated."""
         return note_scores(self._window, scores, self.nu, self._rate)
 
     # --- what was learned ---------------------------------------------------------------------------------

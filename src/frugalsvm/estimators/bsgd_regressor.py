@@ -1,6 +1,7 @@
 """Budgeted stochastic gradient descent as a scikit-learn regressor."""
 
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -66,7 +67,7 @@ default="epsilon_insensitive"
         (RBF kernel only; time linear in the budget), project it on all others (quadratic), or remove it (linear,
         much less accurate).
     budget : int, str or None, default=500
-        Largest number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit.
+        Maximum number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit.
     epsilon : float or "auto", default="auto"
         Errors up to this cost nothing, for the first two losses; errors beyond this cost in proportion, for "huber". In
         units of the target. "auto" is half the standard deviation of the noise, or 1.345 of them for "huber", as the
@@ -99,24 +100,24 @@ default="epsilon_insensitive"
     coef0 : float, default=1.0
         Constant of the polynomial kernel.
     max_iter : int, default=1
-        Passes over the data in `fit`.
+        Number of passes over the data in `fit`.
     shuffle : bool, default=True
         Whether `fit` visits the examples in random order, a new one in every pass.
     average : bool, int or "post", default=False
         "post" makes `fit` add one more pass, in which the support vectors stay and their coefficients come close to the
         optimum: much more accurate, and takes a few times as long as a pass. True or a number predict with the mean of
         all models since the beginning, or since that many examples: good without a budget or with projection, bad with
-        merging and removal, which take away the vectors that the mean lives on.
+        merging and removal, which take away the support vectors of the mean.
     standardize : bool or tuple of float, default=True
         Whether the model learns targets less their mean (or quantiles) and over their standard deviation, from the rows
         of `fit`, or from the first batch of `partial_fit`: let it have some hundred rows. Predictions are in units of
         the target anyway. A pair ``(center, spread)`` is taken as it is.
     warm_start : bool, default=False
-        Whether `fit` goes on from the present model.
+        Whether `fit` continues from the present model.
     n_jobs : int, default=None
         Threads for predictions, and for learning with budgets of thousands; None is one, -1 all cores.
     verbose : int, default=0
-        With 1, a line on standard error tells how far `fit` has come.
+        With 1, `fit` shows its progress in a line on standard error.
     random_state : int, RandomState instance or None, default=None
         For shuffling.
 
@@ -186,24 +187,24 @@ default="epsilon_insensitive"
         self,
         loss="epsilon_insensitive",
         maintenance="merge",
-        budget=500,
+        budget: int | str | None = 500,
         *,
-        epsilon="auto",
-        quantile=0.5,
+        epsilon: float | str = "auto",
+        quantile: float | Sequence[float] = 0.5,
         non_crossing=False,
         learner="norma",
         alpha=1e-6,
         eta0=20.0,
         half_life=None,
         kernel="rbf",
-        gamma="scale",
+        gamma: float | str = "scale",
         metric=None,
         degree=3,
         coef0=1.0,
         max_iter=1,
         shuffle=True,
-        average=False,
-        standardize=True,
+        average: int | str = False,
+        standardize: bool | tuple[float, float] = True,
         warm_start=False,
         n_jobs=None,
         verbose=0,
@@ -382,7 +383,9 @@ default="epsilon_insensitive"
         if reset:
             self._in_columns = bool(in_columns)
         elif n_outputs != self._expansion.n_outputs:
-            raise ValueError(f"The model has {self._expansion.n_outputs} outputs, where there are {n_outputs} now.")
+            raise ValueError(
+                f"The model has {self._expansion.n_outputs} outputs, but the targets and parameters need {n_outputs}."
+            )
         return X, targets, checked_weights(sample_weight, X)
 
     def _begin(self, X, targets, weights, random_state, *, whole):

@@ -3,6 +3,8 @@
 Inner products of what they return are near the kernel, so that a linear model on top is a kernel machine.
 """
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
@@ -177,11 +179,11 @@ class NystroemMap(_FeatureMap):
         self,
         n_components=512,
         *,
-        kernel="rbf",
-        gamma="scale",
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
         degree=3,
         coef0=1.0,
-        landmarks="uniform",
+        landmarks: Any = "uniform",
         rank=None,
         eigenvalue_threshold=1e-7,
         n_jobs=None,
@@ -256,7 +258,14 @@ class FourierMap(_FeatureMap):
     degree, coef0 = 3, 1.0  # of a kernel that has no Fourier features
 
     def __init__(
-        self, n_components=512, *, kernel="rbf", gamma="scale", structured="auto", n_jobs=None, random_state=None
+        self,
+        n_components=512,
+        *,
+        kernel="rbf",
+        gamma: float | str = "scale",
+        structured: bool | str = "auto",
+        n_jobs=None,
+        random_state=None,
     ):
         self.n_components = n_components
         self.kernel = kernel

@@ -65,8 +65,8 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        Penalty of errors, as in `sklearn.svm.SVC`. To change it later, use `set_C`; if it is set as a parameter, the
-        next `partial_fit` moves the model to it first.
+        Inverse regularization strength, as in `sklearn.svm.SVC`. To change it later, use `set_C`; if it is set as a
+        parameter, the next `partial_fit` moves the model to it first.
     kernel : str, default="rbf"
         Kernel, see :ref:`kernels`. With "precomputed", X has kernel values: in `fit` those of all rows with all rows,
         in predictions those of new rows with all rows of `fit`, see :ref:`blocks-of-kernel-values`.
@@ -90,10 +90,10 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     class_weight : dict, "balanced" or None, default=None
         Factors of ``C`` for the classes, for the examples learned from now on ("balanced" in `fit` only).
     calibrate : {"platt", "isotonic"} or None, default=None
-        Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
+        How to calibrate `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
         increasing function of them, which needs some thousands of rows.
     verbose : int, default=0
-        With 1, a line on standard error tells how far `fit` has come, how fast it is, how long it will take, and how
+        With 1, `fit` shows its progress in a line on standard error: rows, rows per second, time left, and how
         good the model is.
     n_jobs : int, default=None
         Threads for predictions, and for learning pairs of classes side by side; None is one, -1 all cores.
@@ -124,7 +124,8 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     dual_objective_ : float
         The dual objective, to be maximized, summed over the pairs.
     drift_ : float
-        The largest error of a decision value that rounding had led to when all was computed anew, every 5000 changes.
+        The largest error of a decision value that rounding had led to when everything was recomputed, every 5000
+        changes.
     loo_error_ : float
         The share of examples that are predicted wrongly when they are left out, see `loo_predict`.
     training_bytes_ : int
@@ -145,7 +146,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     -----
     Memory grows with the data: all examples are kept, for each of them may become a support vector. With two classes
     that is about ``8 n_features + 300`` bytes for each, and 8 to 32 for each pair of margin vectors. Several classes
-    are learned one against one as by `SVC`, and each example is kept once for every other class. Everything is in
+    are learned one-vs-one as by `SVC`, and each example is kept once for every other class. Everything is in
     float64, and sparse rows are stored dense. ``max_memory`` sets a limit.
 
     A pickle leaves out the cache of kernel values.
@@ -188,10 +189,10 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         C=1.0,
         *,
         kernel="rbf",
-        gamma="scale",
+        gamma: float | str = "scale",
         degree=3,
         coef0=1.0,
-        cache_size=200,
+        cache_size: float = 200,
         max_memory=None,
         window=None,
         class_weight=None,

@@ -6,6 +6,7 @@
 import math
 import numbers
 import warnings
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -97,7 +98,9 @@ class DualClassifier(PrecomputedKernel, OnlineClassifier):
         if self.n_selected is not None:
             check_count("n_selected", self.n_selected)
             if self.selection == "random":
-                raise ValueError("n_selected is for selection='margin' or 'gradient'; a random choice is up to you.")
+                raise ValueError(
+                    "n_selected is for selection='margin' or 'gradient'; to learn a random subset, pass fewer rows."
+                )
 
     def _start(self, X, classes, random_state):
         self._kernel = self._new_kernel(X)
@@ -291,10 +294,11 @@ class LASVMClassifier(DualClassifier):
         are left out. ``"full"``: like "g", but all examples stay members; converges to the batch solution with more
         passes. ``"lasvm"``: the original, with a bias, one step per example and a finishing phase.
     C : float, list of float or "auto", default="auto"
-        Penalty of errors, as in `sklearn.svm.SVC`. "auto" is chosen on some thousands of the first rows, together with
-        gamma if that is "auto", too, see :ref:`first-rows`. Of a list, `fit` takes the one that is best in a
-        cross-validation in five folds: all of them on the same kernel values, each C from the one before, several times
-        faster than a search with a fit for each C and fold (for "g" and "full"). See :doc:`/howto/tune`.
+        Inverse regularization strength, as in `sklearn.svm.SVC`. "auto" is chosen on some thousands of the first
+        rows, together with gamma if that is "auto", too, see :ref:`first-rows`. Of a list, `fit` takes the one that
+        is best in a cross-validation in five folds: all of them on the same kernel values, each C from the one
+        before, several times faster than a search with a fit for each C and fold (for "g" and "full"). See
+        :doc:`/howto/tune`.
     s : float, default=-1.0
         Where the ramp ends, below 1: an example with a margin below it is an outlier ("nc", "i").
     kernel : str, default="rbf"
@@ -325,7 +329,7 @@ class LASVMClassifier(DualClassifier):
     warm_up : int or "auto", default="auto"
         Support vectors there must be before the ramp is used; "auto" is 50 for "nc" and 100 for "i".
     clean_every : int, default=500
-        Clean after so many examples became members ("g", "nc", "i").
+        Clean up after this many examples became members ("g", "nc", "i").
     max_idle : int, default=1000
         Members with a coefficient of zero that cleaning leaves, for each output.
     selection : {"random", "margin", "gradient"}, default="random"
@@ -334,24 +338,24 @@ class LASVMClassifier(DualClassifier):
     pool_size : int, default=50
         Size of that pool.
     n_selected : int, default=None
-        Stop after so many selected examples; None learns all.
+        Stop after this many selected examples; None learns all.
     cache_size : float, default=200
         Megabytes for kernel values that are kept.
     max_iter : int, default=1
-        Passes over the data in `fit`.
+        Number of passes over the data in `fit`.
     shuffle : bool, default=True
         Whether `fit` visits the examples in random order, a new one in every pass.
     class_weight : dict, "balanced" or None, default=None
         Factors of ``C`` for the classes ("balanced" in `fit` only).
     warm_start : bool, default=False
-        Whether `fit` goes on from the present model.
+        Whether `fit` continues from the present model.
     calibrate : {"platt", "isotonic"} or None, default=None
-        Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
+        How to calibrate `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
         increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for matrix products in learning that are large; None is one, -1 all cores.
     verbose : int, default=0
-        With 1, a line on standard error tells how far `fit` has come, how fast it is, how long it will take, and how
+        With 1, `fit` shows its progress in a line on standard error: rows, rows per second, time left, and how
         good the model is.
     random_state : int, RandomState instance or None, default=None
         For shuffling and selection.
@@ -364,8 +368,8 @@ class LASVMClassifier(DualClassifier):
     intercept_ : ndarray
         The bias; zero except for "lasvm".
     C_, path_ : float, dict of arrays
-        With ``C="auto"`` or a list: the penalty. With a list: the values, ``"C"``, and their accuracies out of fold,
-        ``"validation_score"``.
+        With ``C="auto"`` or a list: the C that was chosen. With a list: the values, ``"C"``, and their accuracies out
+        of fold, ``"validation_score"``.
     n_support_ : ndarray of int
         Support vectors of each output.
     member_gap_ : float
@@ -400,11 +404,11 @@ class LASVMClassifier(DualClassifier):
     While examples of a class are lacking (fewer than 50 so far, or none for long), no example is left out or cleaned
     away, up to ``30 * max_idle`` idle ones, so that a stream sorted by label gives a model like that of a shuffled one.
 
-    Several classes are learned one against the rest, on shared kernel values. On 4 000 rows of letter (26 classes) with
-    ``C=1`` and ``gamma="scale"`` that is 81.1 % accurate, one-vs-rest with `SVC` 82.8 %; one against one it is 85.8 %,
+    Several classes are learned one-vs-rest, on shared kernel values. On 4 000 rows of letter (26 classes) with
+    ``C=1`` and ``gamma="scale"`` that is 81.1 % accurate, one-vs-rest with `SVC` 82.8 %; one-vs-one it is 85.8 %,
     and `SVC`, which does that always, 85.7 %. Differences shrink with C: with C = 10 it is 90.4, 92.7 and 92.9 %.
 
-    A pickle leaves out the cache of kernel values: a model that is loaded goes on learning as before, up to rounding.
+    A pickle leaves out the cache of kernel values: a loaded model continues to learn as before, up to rounding.
 
     References
     ----------
@@ -430,24 +434,24 @@ class LASVMClassifier(DualClassifier):
     def __init__(
         self,
         variant="g",
-        C="auto",
+        C: float | Sequence[float] | str = "auto",
         *,
         s=-1.0,
         kernel="rbf",
-        gamma="auto",
+        gamma: float | str = "auto",
         metric=None,
         degree=3,
         coef0=1.0,
         step_type="pair",
         tol=1e-3,
-        finish="auto",
-        warm_up="auto",
+        finish: bool | str = "auto",
+        warm_up: int | str = "auto",
         clean_every=500,
         max_idle=1000,
         selection="random",
         pool_size=50,
         n_selected=None,
-        cache_size=200,
+        cache_size: float = 200,
         max_iter=1,
         shuffle=True,
         class_weight=None,
@@ -543,7 +547,7 @@ class LASVMClassifier(DualClassifier):
     def _choose_C(self, X, labels, weights):
         """The C of the list that is best out of fold."""
         if self._is_precomputed or not (is_of_products(self._kernel) or offers(self._kernel, "l1")):
-            raise ValueError(f"A list of C does not go with kernel={self.kernel!r}: use GridSearchCV.")
+            raise ValueError(f"A list of C cannot be combined with kernel={self.kernel!r}: use GridSearchCV.")
         all_C, own = values_of_path(self.C), signs(labels, n_outputs_for(len(self.classes_)))
         folds = folds_of(labels, np.random.default_rng(0))  # the same ones of the same data, whatever random_state is
         with blas_threads(self.n_jobs):

@@ -37,11 +37,11 @@ class BudgetedPerceptron(OneVsRestLearners):
         "tightest"       the same, each counting for the examples it was nearest to                       O(B^2)
         "projectron"     newcomers are projected on the support vectors                                   O(B^2)
         "projectron++"   the same, and examples with a small margin are learned inside their span         O(B^2)
-        "silk"           implicit steps with regularization; the least coefficient is removed             O(B)
+        "silk"           implicit steps with regularization; the smallest coefficient is removed             O(B)
         ================ ================================================================================ ========
     budget : int, str or None, default=500
-        Largest number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit. Where
-        several classes are learned one against the rest, each of them has a budget of this number, and a part of
+        Maximum number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit. Where
+        several classes are learned one-vs-rest, each of them has a budget of this number, and a part of
         these bytes.
     margin : {0, 1}, default=0
         0 learns from mistakes, 1 also from examples with a margin below 1 (margin perceptron). "projectron++" and
@@ -65,21 +65,21 @@ class BudgetedPerceptron(OneVsRestLearners):
     coef0 : float, default=1.0
         Constant of the polynomial kernel.
     max_iter : int, default=1
-        Passes over the data in `fit`.
+        Number of passes over the data in `fit`.
     shuffle : bool, default=True
         Whether `fit` visits the examples in random order, a new one in every pass.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes ("balanced" in `fit` only).
     warm_start : bool, default=False
-        Whether `fit` goes on from the present model.
+        Whether `fit` continues from the present model.
     calibrate : {"platt", "isotonic"} or None, default=None
-        Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
+        How to calibrate `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
         increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for learning classes side by side where each has a learner of its own; None is one,
         -1 all cores.
     verbose : int, default=0
-        With 1, a line on standard error tells how far `fit` has come, how fast it is, how long it will take, and how
+        With 1, `fit` shows its progress in a line on standard error: rows, rows per second, time left, and how
         good the model is.
     random_state : int, RandomState instance or None, default=None
         For shuffling and for the strategy "random".
@@ -135,14 +135,14 @@ class BudgetedPerceptron(OneVsRestLearners):
     def __init__(
         self,
         strategy="random",
-        budget=500,
+        budget: int | str | None = 500,
         *,
         margin=0,
         threshold=None,
         eta0=1.0,
         alpha=1e-4,
         kernel="rbf",
-        gamma="scale",
+        gamma: float | str = "scale",
         degree=3,
         coef0=1.0,
         max_iter=1,

@@ -30,7 +30,7 @@ class TrackingSVC(DualClassifier):
     n_steps : int, default=10
         Random coordinate steps after each example, K in the paper; the mean gap falls like 1/K.
     C : float, default=1.0
-        Penalty of errors, as in `sklearn.svm.SVC`.
+        Inverse regularization strength, as in `sklearn.svm.SVC`.
     process : bool, default=True
         Whether a new example takes a step at once (Algorithm 2) or waits to be picked (Algorithm 1).
     average : bool, default=True
@@ -57,24 +57,24 @@ class TrackingSVC(DualClassifier):
     pool_size : int, default=50
         Size of that pool.
     n_selected : int, default=None
-        Stop after so many selected examples; None learns all.
+        Stop after this many selected examples; None learns all.
     cache_size : float, default=200
         Megabytes for kernel values that are kept.
     max_iter : int, default=1
-        Passes over the data in `fit`.
+        Number of passes over the data in `fit`.
     shuffle : bool, default=True
         Whether `fit` visits the examples in random order, a new one in every pass.
     class_weight : dict, "balanced" or None, default=None
         Factors of ``C`` for the classes ("balanced" in `fit` only).
     warm_start : bool, default=False
-        Whether `fit` goes on from the present model.
+        Whether `fit` continues from the present model.
     calibrate : {"platt", "isotonic"} or None, default=None
-        Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
+        How to calibrate `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
         increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for matrix products in learning that are large; None is one, -1 all cores.
     verbose : int, default=0
-        With 1, a line on standard error tells how far `fit` has come, how fast it is, how long it will take, and how
+        With 1, `fit` shows its progress in a line on standard error: rows, rows per second, time left, and how
         good the model is.
     random_state : int, RandomState instance or None, default=None
         For shuffling, selection and the steps.
@@ -131,13 +131,13 @@ class TrackingSVC(DualClassifier):
         cached=False,
         batch=False,
         kernel="rbf",
-        gamma="scale",
+        gamma: float | str = "scale",
         degree=3,
         coef0=1.0,
         selection="random",
         pool_size=50,
         n_selected=None,
-        cache_size=200,
+        cache_size: float = 200,
         max_iter=1,
         shuffle=True,
         class_weight=None,

@@ -68,7 +68,7 @@ class TVMClassifier(OnlineClassifier):
     budget : int, default=100
         Number of twin vectors, for each class against the rest if there are more than two.
     C : float, default=100.0
-        Penalty of errors: C times the sum of all weights is kept at ``C * budget``.
+        Inverse regularization strength: C times the sum of all weights is kept at ``C * budget``.
     m1 : float, default=1.0
         Examples with a decision value of at most this size are taken in.
     m2 : float, default=2.0
@@ -91,20 +91,20 @@ class TVMClassifier(OnlineClassifier):
     coef0 : float, default=1.0
         Constant of the polynomial kernel.
     max_iter : int, default=1
-        Passes over the data in `fit`.
+        Number of passes over the data in `fit`.
     shuffle : bool, default=True
         Whether `fit` visits the examples in random order, a new one in every pass.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes ("balanced" in `fit` only).
     warm_start : bool, default=False
-        Whether `fit` goes on from the present model.
+        Whether `fit` continues from the present model.
     calibrate : {"platt", "isotonic"} or None, default=None
-        Whether and how to have `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
+        How to calibrate `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
         increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for learning outputs side by side; None is one, -1 all cores.
     verbose : int, default=0
-        With 1, a line on standard error tells how far `fit` has come, how fast it is, how long it will take, and how
+        With 1, `fit` shows its progress in a line on standard error: rows, rows per second, time left, and how
         good the model is.
     random_state : int, RandomState instance or None, default=None
         For shuffling.
@@ -143,7 +143,7 @@ class TVMClassifier(OnlineClassifier):
 
     Notes
     -----
-    Several classes are learned one against the rest, each with twins of its own: twins gather at a boundary, and every
+    Several classes are learned one-vs-rest, each with twins of its own: twins gather at a boundary, and every
     class has another one. All arithmetic is in float64.
 
     References
@@ -180,9 +180,9 @@ class TVMClassifier(OnlineClassifier):
         m2=2.0,
         merge_space="input",
         one_sided=True,
-        reject=0.2,
+        reject: float | None = 0.2,
         kernel="rbf",
-        gamma="scale",
+        gamma: float | str = "scale",
         degree=3,
         coef0=1.0,
         max_iter=1,

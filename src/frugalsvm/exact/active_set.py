@@ -31,7 +31,7 @@ Trouble, and what is done about it:
   moves to the first end, its own or that of a member, whose place it can then take.
 * *Zero steps.* A member that is at its end already leaves without anything moving. After many such steps in a row the
   first point in order is moved instead of the worst one, which cannot cycle.
-* *Drift.* ``refresh`` computes g and the factor anew and tells by how much g was wrong.
+* *Drift.* ``refresh`` computes g and the factor again and tells by how much g was wrong.
 """
 
 from frugalsvm._compile import larger, separate, smaller
@@ -264,7 +264,7 @@ def withdraw(kernel, state, cache, c):
 
 @separate
 def refresh(kernel, state, cache):
-    """Compute g and the factor anew, and note how wrong g was."""
+    """Compute g and the factor again, and note how wrong g was."""
     points = state.points
     n = points.counts[0]["n_slots"]
     for k in range(n):

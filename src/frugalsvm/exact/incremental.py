@@ -98,7 +98,7 @@ def _completed(kernel, solver, next_room):
             room = next_room(solver.state.margin_slots.size)
             solver = ExactSolver(with_margin(solver.state, room), solver.cache)
         elif solver.state.counts[0]["status"] == STUCK and solver.state.counts[0]["n_since_refresh"] == 0:
-            raise ArithmeticError("The solver does not get on: the kernel matrix may not be positive definite.")
+            raise ArithmeticError("The solver makes no progress: the kernel matrix may not be positive definite.")
         _resume(kernel, *solver)
     return solver
 

@@ -40,7 +40,7 @@ def partial_dependence(
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         Rows whose other columns stay as they are.
     column : str or int
-        Name or place of the column.
+        Name or index of the column.
     grid : array-like, default=None
         Values of the column. None is ``n_points`` values from the first to the last percentile of the rows; or the
         values themselves, where they are text.

@@ -96,7 +96,7 @@ class Explanation:
         return np.abs(self.values).mean(axis=0)
 
     def of_output(self, output: str | int | None = None) -> "Explanation":
-        """The explanation of one of several outputs, by its name or its place; None where there is one only."""
+        """The explanation of one of several outputs, by its name or index; None where there is only one."""
         if self.values.ndim == 2:
             if output in (None, 0, self.output_names[0]):
                 return self
@@ -159,9 +159,9 @@ class Explanation:
         ----------
         title : str, default="Explanation"
         n_rows : int, default=20
-            How many rows are shown one by one, at most.
+            Maximum number of rows to show one by one.
         n_features : int, default=12
-            How many columns are shown at most.
+            Maximum number of columns to show.
 
         Returns
         -------

@@ -124,7 +124,7 @@ def _plain(estimator: Any) -> PlainModel:
 def _check(estimator: Any) -> None:
     """Refuse what has no factors, in words that are about explanations."""
     if getattr(estimator, "sorts_predictions", False):
-        raise ValueError("Sorted quantiles are no sums of kernels: set non_crossing=False to explain them.")
+        raise ValueError("Sorted quantiles are not sums of kernels: set non_crossing=False to explain them.")
     feature_map = getattr(estimator, "_map", None)
     if isinstance(feature_map, DenseFourier | StructuredFourier):
         raise ValueError("Random Fourier features mix all columns: fit with feature_map='nystroem' to explain a model.")

@@ -34,9 +34,9 @@ def prototypes(
         As for `shapley_values`.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
     n_prototypes : int, default=3
-        How many of each kind, at most.
+        Maximum number of each kind.
     output : int, default=None
-        Place of one of several outputs. None is the one with the largest value of each row.
+        Index of one of several outputs. None is the one with the largest value of each row.
     examples : same as X, default=None
         Rows, of the training data for instance: each prototype names the one that is nearest to it. Vectors of models
         that merge are no rows of the data.

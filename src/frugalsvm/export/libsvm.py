@@ -211,7 +211,7 @@ def to_arrays(estimator: Any) -> dict[str, Any]:
     shape = _shape_of(model)
     if any(each is not None for each in (model.mean, model.scale, model.directions)):
         raise ValueError(
-            "SVC has no place for a scaler or a metric: export the estimator alone (of a StreamPipeline, its "
+            "SVC cannot hold a scaler or a metric: export the estimator alone (of a StreamPipeline, its "
             "estimator_), without a metric, and scale its inputs."
         )
     # scikit-learn turns the signs back for two classes, and only then

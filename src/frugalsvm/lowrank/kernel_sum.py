@@ -106,7 +106,7 @@ class KernelTerm(_TermFields):
         n_columns = X.shape[1]
         if self.columns is not None and max(self.columns) >= n_columns:
             raise ValueError(
-                f"The kernel {self.kernel!r} of the sum is to see column {max(self.columns)}, but X has {n_columns} "
+                f"The kernel {self.kernel!r} of the sum uses column {max(self.columns)}, but X has {n_columns} "
                 "columns, numbered from 0."
             )
         if not offers(KERNELS[self.kernel], "nonnegative"):
@@ -164,7 +164,7 @@ class KernelSum(_SumFields):
     def __new__(cls, terms):
         terms = tuple(terms)
         if not terms or not all(isinstance(each, KernelTerm) for each in terms):
-            raise ParameterError("terms", terms, "a sequence of KernelTerm, with one at least")
+            raise ParameterError("terms", terms, "a sequence of at least one KernelTerm")
         return super().__new__(cls, terms)
 
     def __call__(self, A, B):

@@ -1,6 +1,6 @@
 """Learning batch after batch, in constant memory: subgradient steps, on Fourier features or on landmarks of the stream.
 
-Landmarks are the first examples. Until there are enough of them, they are all examples so far, made anew whenever
+Landmarks are the first examples. Until there are enough of them, they are all examples so far, made again whenever
 their number is a power of two, and the examples are learned again from nothing: the model is the same whatever the
 batches are.
 """
@@ -37,7 +37,7 @@ class Stream(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """What a fit has left for a stream to go on from."""
+    """What a fit has left for a stream to continue from."""
 
     parameters: np.ndarray
     n_rows: int

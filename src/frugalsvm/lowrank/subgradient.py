@@ -22,7 +22,7 @@ Where this is not the paper
     * The paper's ball holds the optimum of the hinge with weights of mean 1. ``enclosing_radius`` is the one for all
       losses, targets and weights.
     * ``D_G^2`` is a mean: the printed ``1 / M^2`` is a misprint.
-    * The length of a stream is not known, so averages can also begin anew in windows (``Averaging``).
+    * The length of a stream is not known, so averages can also restart in windows (``Averaging``).
 
 How it is fast
     ``w = scale * u``: shrinking and projecting touch one number, and u changes only where the loss has a slope. Sums of
@@ -240,7 +240,7 @@ BEFORE, OPEN = 0, 1  # windows
     "averaging": "i 3"},
 )  # fmt: skip
 class SubgradientState(NamedTuple):
-    """All that a run consists of; arrays only, so that a pickled one goes on bit for bit."""
+    """All that a run consists of; arrays only, so that a pickled one continues bit for bit."""
 
     directions: np.ndarray  # (n_outputs, d): u
     scales: np.ndarray  # (n_outputs,): w = scale * u

@@ -78,7 +78,8 @@ def _with_sample(storage, whole, n_validation, options, rng) -> Training:
         if not n_validation:
             row_bytes = 4 * whole.rows.width
             raise ValueError(
-                f"memory is too small to hold rows out: a row takes {row_bytes} bytes, and an eighth is for them."
+                f"memory is too small for a validation set: a row takes {row_bytes} bytes, and an eighth of the "
+                "memory is for it."
             )
     n_sample = min(most_sample, n_rows - n_validation)
     index = np.sort(rng.choice(n_rows, n_sample + n_validation, replace=False))

@@ -97,5 +97,5 @@ def solver(H: Any, jitter: float):
     arrays.add_to_diagonal(H, jitter * float(arrays.xp.linalg.trace(H)) / len(H))
     factor = arrays.cholesky(H)
     if factor is None:
-        raise np.linalg.LinAlgError("The rows have no kernel machine: their values may be too large.")
+        raise np.linalg.LinAlgError("No kernel machine can be fitted to the rows: their values may be too large.")
     return lambda right: arrays.solve_factored(factor, right)

@@ -107,7 +107,7 @@ class Archive:
         begin = self.n_bytes - _COMMENT_BYTES - _END.size
         tail = self._at(begin, _END.size + len(_MARK))
         if begin < 0 or not tail.startswith(b"PK\5\6") or tail[_END.size :] != _MARK:
-            raise ModelFileError("This is no model file of frugalsvm, or it is cut short.")
+            raise ModelFileError("This is not a frugalsvm model file, or it is cut short.")
         _, *disks, _, _, directory_bytes, _, comment_bytes = _END.unpack(tail[: _END.size])
         locator = self._at(begin - _LOCATOR64.size, _LOCATOR64.size)
         if begin >= _LOCATOR64.size + _END64.size and locator.startswith(b"PK\6\7"):

@@ -52,7 +52,7 @@ def npy_pieces(stored: np.ndarray) -> list[Buffer]:
 def read_array(archive: Archive, entry: Entry, described: Any, mapped: mmap.mmap | None) -> np.ndarray:
     """An array that is what the model says about it; a new one, or a view of the file."""
     if not isinstance(described, dict) or set(described) != {"dtype", "shape", "fortran_order"}:
-        raise ModelFileError("The model file is malformed: an array is not described as it should be.")
+        raise ModelFileError("The model file is malformed: the description of an array is wrong.")
     dtype, shape = checked_dtype(described["dtype"]), described["shape"]
     if not isinstance(shape, list) or len(shape) > _MAX_DIMENSIONS or not all(type(n) is int and n >= 0 for n in shape):
         raise ModelFileError("The model file is malformed: an array has an impossible shape.")
@@ -60,7 +60,7 @@ def read_array(archive: Archive, entry: Entry, described: Any, mapped: mmap.mmap
     n_values = int(np.prod(np.array(shape, object))) if shape else 1  # exact: no overflow
     n_bytes = n_values * dtype.itemsize
     if start + n_bytes != entry.offset + entry.size:
-        raise ModelFileError("The model file is malformed: an array has not the size that its shape says.")
+        raise ModelFileError("The model file is malformed: an array does not have the size of its shape.")
     flat: np.ndarray
     if mapped is not None and n_bytes:
         flat = np.frombuffer(mapped, dtype, n_values, start)

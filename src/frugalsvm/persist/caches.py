@@ -1,8 +1,8 @@
 """Caches of kernel rows in model files.
 
-Learners that come back to their members sum kernel values in another order when they compute them anew: to go on bit
-for bit, the cache must come back as it was. Its memory is as large as the user allowed and mostly untouched, so only
-the part up to the last byte that is not zero is stored.
+Learners that come back to their members sum kernel values in another order when they compute them again: to continue
+bit for bit, the cache must come back as it was. Its memory is as large as the user allowed and mostly untouched, so
+only the part up to the last byte that is not zero is stored.
 """
 
 from typing import Any
@@ -34,7 +34,7 @@ def cache_from(saved: Any) -> KernelRows:
     """The cache that was saved."""
     fields = set(KernelRows._fields) - {"values"} | {"size"}
     if not isinstance(saved, dict) or set(saved) != fields:
-        raise ModelFileError("The model file is malformed: a cache has not the fields that it should have.")
+        raise ModelFileError("The model file is malformed: a cache does not have the expected fields.")
     state = dict(saved)
     size, used = state.pop("size"), state["buffer"]
     if not all(isinstance(part, np.ndarray) for part in state.values()) or used.ndim != 1 or type(size) is not int:

@@ -21,7 +21,7 @@ class Checkpoint(NamedTuple):
 
 
 def save_checkpoint(model: Any, path: str | os.PathLike, metadata: dict[str, Any] | None = None) -> None:
-    """Save a model so that training can go on from it bit for bit; the checkpoint before it is kept.
+    """Save a model so that training can resume from it bit for bit; the previous checkpoint is kept.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ def load_checkpoint(path: str | os.PathLike) -> Checkpoint:
             raise error from None
         reason = "it is missing" if isinstance(error, FileNotFoundError) else str(error)
         warnings.warn(
-            f"The checkpoint {os.fspath(path)} cannot be used ({reason.rstrip('.')}): training goes on from the one "
-            f"before it, {previous}.",
+            f"The checkpoint {os.fspath(path)} cannot be used ({reason.rstrip('.')}): training continues from the "
+            f"previous one, {previous}.",
             RuntimeWarning,
             stacklevel=2,
         )

@@ -96,7 +96,7 @@ class Encoder:
         if adapter is None:
             raise ModelFileError(
                 f"An object of type {type(value).__qualname__} cannot be saved: it is not registered. If it is made of "
-                "numbers, texts and arrays, frugalsvm.persist.register lets model files hold objects of its class."
+                "numbers, strings and arrays, frugalsvm.persist.register lets model files hold objects of its class."
             )
         if _is_code(getattr(value, "kernel", None)):
             raise ModelFileError(
@@ -111,12 +111,12 @@ class Encoder:
     def _objects(self, array: np.ndarray, depth: int) -> dict[str, Any]:
         """An array of Python values, such as labels of classes."""
         if not all(isinstance(each, str | int | float | np.generic | type(None)) for each in array.flat):
-            raise ModelFileError("An array of objects can be saved only if they are texts and numbers.")
+            raise ModelFileError("An array of objects can be saved only if they are strings and numbers.")
         return {"objects": [self.encode(each, depth + 1) for each in array.flat], "shape": list(array.shape)}
 
     def _place_of(self, array: np.ndarray) -> int:
         if not self._may_have_arrays:
-            raise ModelFileError("Metadata must be made of numbers, texts, lists and dicts: arrays are for models.")
+            raise ModelFileError("Metadata must be made of numbers, strings, lists and dicts: arrays are for models.")
         if id(array) not in self._places:
             self._places[id(array)] = len(self.arrays)
             self._kept.append(array)
@@ -141,7 +141,7 @@ class Decoder:
         tag = next(iter(node), None)
         reader = self._READERS.get(tag)
         if reader is None:
-            raise ModelFileError(f"The model file is malformed: there is no kind of value {str(tag)[:40]!r}.")
+            raise ModelFileError(f"The model file is malformed: unknown kind of value {str(tag)[:40]!r}.")
         with file_errors(f"a value of kind {tag!r} is not as it should be"):
             return reader(self, node, depth + 1)
 
@@ -165,7 +165,9 @@ class Decoder:
         cls: Any = part_named(node["part"])
         fields = todays_fields(cls, self._dict_of(node["fields"], depth))
         if set(fields) != set(cls._fields):
-            raise ModelFileError(f"The model file is malformed: the fields of {node['part']} are not those it has.")
+            raise ModelFileError(
+                f"The model file is malformed: the fields of {node['part']} are not the expected ones."
+            )
         return cls(**fields)
 
     def _object(self, node: dict, depth: int) -> Any:

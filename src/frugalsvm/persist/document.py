@@ -46,7 +46,7 @@ def read_document(archive: Archive, *, check_arrays: bool = False) -> dict[str, 
             raise ModelFileError(f"The model file is damaged: the checksum of {name} is wrong.")
     document = _parsed(text, "model.json")
     if document.get("format") != FORMAT_NAME or type(document.get("version")) is not int or document["version"] < 1:
-        raise ModelFileError("This is no model file of frugalsvm: model.json does not say so.")
+        raise ModelFileError("This is not a frugalsvm model file: model.json does not say so.")
     if document["version"] > FORMAT_VERSION:
         raise ModelFileError(
             f"The model file has version {document['version']}, and this frugalsvm ({__version__}) reads versions up "
@@ -73,5 +73,5 @@ def _refuse_constant(text: str) -> None:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ModelFileError("The model file is malformed: an object in its JSON has a name twice.")
+        raise ModelFileError("The model file is malformed: a name occurs twice in a JSON object.")
     return found

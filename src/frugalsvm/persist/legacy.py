@@ -20,7 +20,7 @@ PARTS_OF_VERSION_1 = {
     "budgeted.bpa.ProjectOnNewcomer": "project-on-newcomer",
     "budgeted.maintenance.Merge": "merge",
     "budgeted.maintenance.Remove": "remove",
-    "budgeted.neighbours.Neighbours": "neighbors",
+    "budgeted.neighbours.Neighbours": "neighbors",  # codespell:ignore
     "budgeted.perceptrons.Forget": "forget",
     "budgeted.perceptrons.RemoveRandom": "remove-random",
     "budgeted.perceptrons.RemoveWeakest": "remove-weakest",

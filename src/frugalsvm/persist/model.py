@@ -75,7 +75,7 @@ def save(
         Anything to keep with the model that is made of numbers, texts, lists and dicts, such as a training history.
     for_prediction : bool, default=False
         Whether to save only what prediction needs, such as support vectors and their coefficients: the smallest file.
-        The loaded model predicts the same, and refuses to learn on.
+        The loaded model predicts the same, and refuses to learn more rows.
     caches : bool, default=False
         Whether the caches of kernel values of `LASVMClassifier`, `TrackingSVC`, `IncrementalSVC` and `TVMClassifier`
         are saved too. They are needed to continue training bit for bit, and may take as much as ``cache_size``. A
@@ -94,7 +94,7 @@ def save(
     if metadata is not None and type(metadata) is not dict:
         raise ModelFileError(f"metadata must be a dict, not a {type(metadata).__name__}.")
     if for_prediction and caches:
-        raise ModelFileError("caches=True is for learning on: it cannot be combined with for_prediction=True.")
+        raise ModelFileError("caches=True is for further training: it cannot be combined with for_prediction=True.")
     encoder = Encoder(caches=caches, for_prediction=for_prediction)
     root = encoder.encode(model)
     if not isinstance(root, dict) or "object" not in root:
@@ -168,7 +168,7 @@ def digest_of(path: str | os.PathLike) -> str:
 
 
 def load(path: str | os.PathLike, *, mmap: bool = False, expected_digest: str | None = None) -> Any:
-    """Load a model: it predicts as the saved one did, and goes on learning where that stopped.
+    """Load a model: it predicts as the saved one did, and continues to learn where that stopped.
 
     Nothing in the file is executed: it holds numbers, texts and the names of classes, which are looked up in a list.
     What is loaded is checked against the declared types, shapes and ranges of all attributes.
@@ -194,7 +194,7 @@ def load(path: str | os.PathLike, *, mmap: bool = False, expected_digest: str | 
     Raises
     ------
     ModelFileError
-        If the file is not a model file, is damaged, is of a newer version, or has not the expected digest.
+        If the file is not a model file, is damaged, is of a newer version, or does not have the expected digest.
     OSError
         If the file cannot be read.
     """
@@ -244,7 +244,7 @@ def _warn_of_versions(model: Any, libraries: Any) -> None:
 def _read_arrays(archive: Archive, document: dict[str, Any], mapped: memory_maps.mmap | None) -> list[np.ndarray]:
     names = [f"arrays/{number}.npy" for number in range(len(document["arrays"]))]
     if set(archive.entries) != {"manifest.json", "model.json", *names}:
-        raise ModelFileError("The model file is malformed: its arrays are not those that the model names.")
+        raise ModelFileError("The model file is malformed: its arrays are not those that the model refers to.")
     described = zip(names, document["arrays"], strict=True)
     return [read_array(archive, archive.entry(name), each, mapped) for name, each in described]
 

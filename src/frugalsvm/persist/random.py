@@ -31,7 +31,7 @@ def generator_from(saved: Any) -> Any:
             raise ModelFileError("The model file is malformed: it names an unknown random generator.")
         place = state["state"].get("pos", 0) if name == "MT19937" else state.get("buffer_pos", 0)
         if not 0 <= place <= _LAST_PLACE.get(name, 0):
-            raise ModelFileError("The model file is malformed: a random generator is behind its end.")
+            raise ModelFileError("The model file is malformed: a random generator is beyond its end.")
         bits = getattr(np.random, name)(0)
         if saved["legacy"]:
             generator = np.random.RandomState(bits)

@@ -156,9 +156,9 @@ def check_pipeline(pipeline: Any) -> None:
         or not hasattr(final, "predict")
         or any(isinstance(step, str) and step != "passthrough" for _, step in steps)
     ):
-        raise malformed("a step of a pipeline is no estimator")
+        raise malformed("a step of a pipeline is not an estimator")
     if not all(hasattr(step, "transform") for step in transformers):
-        raise malformed("a step of a pipeline is no transformer")
+        raise malformed("a step of a pipeline is not a transformer")
     if not all(map(_has_learned, (*transformers, final))):
         return
     first = transformers[0] if transformers else final

@@ -74,7 +74,7 @@ class DriftWatch:
     detector : DriftDetector
         Such as ``river.drift.ADWIN()`` or ``river.drift.binary.DDM()``.
     on_drift : {"reset", "boost"} or callable, default="reset"
-        "reset" begins anew with a model that has learned nothing: in a pipeline, scaler and encoder as well. "boost"
+        "reset" starts again with an unfitted model: in a pipeline, scaler and encoder as well. "boost"
         lets the next rows count more. A function gets this object.
     boost_weight : float, default=3.0
         What the weights of rows are multiplied by after a drift, with "boost".

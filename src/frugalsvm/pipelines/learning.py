@@ -175,7 +175,9 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
             elif self._grows:
                 self._announced = np.union1d(self._announced, classes)
             elif not np.array_equal(classes, self._announced):
-                raise ValueError(f"classes={classes!r} is not what the first call was told: {self._announced!r}.")
+                raise ValueError(
+                    f"classes={classes!r} differs from the classes of the first call: {self._announced!r}."
+                )
         if self._announced is not None and not self._grows:
             may_grow = hasattr(self.estimator, "new_classes")
             for labels in [y, *(rows.y for rows in (self._held or ()) if classes is not None)]:

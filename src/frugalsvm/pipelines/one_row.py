@@ -139,7 +139,7 @@ class RowPath:
         return self._learners[0].expansion.counts
 
     def is_current(self, estimator, scaler) -> bool:
-        """Whether this is still the way for the estimator: it may have been fitted anew, or been given parameters."""
+        """Whether this is still the way for the estimator: it may have been fitted again, or been given parameters."""
         return (
             estimator is self._estimator
             and scaler is self._scaler

@@ -1,5 +1,7 @@
 """Encoder, scaler, feature map, estimator and calibration as one estimator that learns from a stream."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -64,7 +66,7 @@ class StreamPipeline(WatchedPipeline):
     warmup_rows : int, default=1000
         Number of rows that the statistics, the feature map and ``gamma="scale"`` are taken from; without a scaler it
         can be 0, which is the first batch. If the estimator learns its metric (``metric="auto"``, "diag" or "full"), or
-        has a ``half_life`` and ``gamma="auto"``, 2000 rows at least are held back for it.
+        has a ``half_life`` and ``gamma="auto"``, at least 2000 rows are held back for it.
     calibrate : bool, default=False
         Whether to have `predict_proba`: before a batch is learned, its decision values ``f`` update the slopes ``a``,
         one on each side of zero, of ``sigmoid(a f)``, or of ``softmax(a f)`` with several outputs. Rows that come at
@@ -137,7 +139,7 @@ class StreamPipeline(WatchedPipeline):
         self,
         estimator,
         *,
-        scale=True,
+        scale: Any = True,
         encoder=None,
         warmup_rows=1000,
         calibrate=False,

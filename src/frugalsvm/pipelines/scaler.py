@@ -40,7 +40,7 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         "robust" takes the median as the center, and as the scale a standard deviation in which large distances are cut
         off: a few wild values do not change them. "standard" takes mean and standard deviation of all values.
     clip : float or None, default=3.0
-        Values farther from the center than so many scales are moved to that distance, so that one of them cannot
+        Values farther from the center than this many scales are moved to that distance, so that one of them cannot
         dominate a row. With "robust", the rare values of features that are mostly constant are not. None clips nothing.
     soft_clip : bool, default=False
         Whether values approach that distance instead: up to two thirds of it they stay as they are, and beyond, larger
@@ -49,7 +49,7 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Whether a `StreamPipeline` takes new statistics of a feature that has left its range for long, see Notes.
     half_life : float or None, default=None
         For streams that change: in a `StreamPipeline`, the statistics of every block of rows (see Notes) are joined
-        with those before, which count half after so many rows. Support vectors stay as they are: choose it for
+        with those before, which count half after this many rows. Support vectors stay as they are: choose it for
         estimators that forget (``BSGDClassifier(half_life="auto")``). For dense rows, with ``clip``.
 
     Attributes
@@ -119,7 +119,7 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     _saved = SCALER
 
-    def __init__(self, method="robust", *, clip=3.0, soft_clip=False, renew=True, half_life=None):
+    def __init__(self, method="robust", *, clip: float | None = 3.0, soft_clip=False, renew=True, half_life=None):
         self.method = method
         self.clip = clip
         self.soft_clip = soft_clip
@@ -219,7 +219,7 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def partial_fit(self, X, y=None):
         """Take the rows of a batch into the statistics.
 
-        Robust statistics of `fit` cannot go on: those of the rows that come here then take their place.
+        Robust statistics of `fit` cannot be updated: those of the rows that come here then take their place.
 
         Parameters
         ----------

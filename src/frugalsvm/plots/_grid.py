@@ -17,7 +17,7 @@ def checked_classes(estimator):
 
     kind = type(estimator).__name__
     if not is_classifier(estimator):
-        raise TypeError(f"{kind} is no classifier: only those have a decision boundary.")
+        raise TypeError(f"{kind} is not a classifier: only those have a decision boundary.")
     check_is_fitted(estimator)
     model_inside(estimator)  # refuses rows that are held back
     n_features = getattr(estimator, "n_features_in_", 2)

@@ -70,7 +70,7 @@ def _kept(model):
         kind = type(model).__name__
         if getattr(model, "feature_map", None) == "fourier":
             raise NothingToShow(
-                f"This {kind} has random Fourier features, which are no vectors of the input space: "
+                f"This {kind} has random Fourier features, which are not vectors of the input space: "
                 "feature_map='nystroem' has landmarks that can be shown."
             )
         raise NothingToShow(f"{kind} has no support vectors (no support_vectors_ and dual_coef_).")
@@ -109,7 +109,7 @@ def _class_coefficients(model, coefficients):
 def _leading(model, points, own):
     """The class with the largest coefficient; where several are as large, the one that the model predicts.
 
-    One against the rest, an example may be a support vector against another class only: its own coefficient is zero
+    One-vs-rest, an example may be a support vector against another class only: its own coefficient is zero
     then, as are those of the classes that it has nothing to do with.
     """
     scores = model.decision_function(points)
@@ -124,7 +124,7 @@ def _before_steps(estimator, points):
 
     if isinstance(estimator, StreamPipeline):
         if estimator.encoder_ is not None:
-            raise NothingToShow("The pipeline encodes columns of text: its vectors are no rows of numbers.")
+            raise NothingToShow("The pipeline encodes columns of text: its support vectors are not rows of numbers.")
         scaler = estimator.scaler_
         if scaler is None:
             return points

@@ -158,8 +158,8 @@ class AccuracyCurveDisplay:
             known = np.isfinite(np.atleast_2d(shares)).all(axis=0)
             if not known.any():
                 raise ValueError(
-                    f"{name!r} was never tested: a stream must have two batches at least, because the first is learned "
-                    "untested. Take smaller batches."
+                    f"{name!r} was never tested: a stream must have at least two batches, because the first is learned "
+                    "untested. Use smaller batches."
                 )
             examples[name] = np.asarray(runs[0][name]["examples"])[known]
             values[name] = shares[..., known] if metric == "accuracy" else 1 - shares[..., known]

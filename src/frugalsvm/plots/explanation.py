@@ -108,7 +108,7 @@ class ExplanationDisplay:
         row : int, default=0
             The row of a waterfall.
         output : str or int, default=None
-            One of several outputs, by name or place. None is the one with the largest value of the row, and for "bars"
+            One of several outputs, by name or index. None is the one with the largest value of the row, and for "bars"
             the sum over all.
         n_features : int, default=12
             How many columns are shown at most; a last line is for all others.
@@ -124,7 +124,7 @@ class ExplanationDisplay:
         if not isinstance(n_features, int | np.integer) or n_features < 1:
             raise ParameterError("n_features", n_features, "an integer of at least 1")
         if not 0 <= row < len(self.explanation):
-            raise ParameterError("row", row, f"the number of a row, below {len(self.explanation)}")
+            raise ParameterError("row", row, f"the index of a row, below {len(self.explanation)}")
         if kind == "bars":
             self._draw_bars(ax, output, n_features, kwargs)
         else:

@@ -98,7 +98,7 @@ class SupportImagesDisplay:
         from sklearn.utils.validation import check_is_fitted
 
         if not is_classifier(estimator):
-            raise TypeError(f"{type(estimator).__name__} is no classifier: its vectors belong to no class.")
+            raise TypeError(f"{type(estimator).__name__} is not a classifier: its vectors belong to no class.")
         check_is_fitted(estimator)
         if not isinstance(n_columns, int | np.integer) or n_columns < 1:
             raise ParameterError("n_columns", n_columns, "an integer of at least 1")
@@ -174,7 +174,8 @@ def _image_shape(n_features, given):
         side = isqrt(n_features)
         if side * side != n_features:
             raise ValueError(
-                f"{n_features} features are no square image: give image_shape=(height, width), or (height, width, 3)."
+                f"{n_features} features do not form a square image: give image_shape=(height, width), or "
+                "(height, width, 3)."
             )
         return side, side
     shape = tuple(int(length) for length in given)

@@ -90,7 +90,7 @@ def record_stream(
             one.take(X, y, options)
             one.note(test, sizes, certificates)
     if n_batches == 0:
-        raise ValueError("The stream has no batches: was it read before? A generator can be read once only.")
+        raise ValueError("The stream has no batches: was it read before? A generator can be read only once.")
     return {name: one.history() for name, one in followed.items()}
 
 

@@ -58,9 +58,7 @@ class ErrorVsSupportDisplay:
             if self.errors[name].ndim != 1:
                 raise ValueError(f"{name!r} must have one error for each model, not an array of them.")
             if not (values > 0).all():
-                raise ValueError(
-                    f"{name!r} has sizes that are not above zero: they have no place on a logarithmic axis."
-                )
+                raise ValueError(f"{name!r} has sizes that are not above zero: a logarithmic axis cannot show them.")
 
     @classmethod
     def from_estimators(

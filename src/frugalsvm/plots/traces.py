@@ -41,7 +41,7 @@ class TraceDisplay:
 
     Notes
     -----
-    A logarithmic axis has no place for zero and below: such values leave a gap in the line. A dual objective, which may
+    A logarithmic axis cannot show zero and below: such values leave a gap in the line. A dual objective, which may
     be of any sign, is drawn with ``plot(yscale="linear")``.
 
     Examples
@@ -195,4 +195,4 @@ def _common_trace(runs):
         if all(trace in notes for run in runs for notes in run.values()):
             return trace
     each = {name: [trace for trace in CERTIFICATES if trace in notes] for name, notes in runs[0].items()}
-    raise ValueError(f"There is no trace that all models have; they have {each}. Draw those apart that differ.")
+    raise ValueError(f"There is no trace that all models have; they have {each}. Draw those that differ separately.")

@@ -36,7 +36,7 @@ class StreamTuner(ClassifierMixin, BaseEstimator):
 
     Rows are predicted before they are learned, every second one by every candidate. Whenever the number of rows has
     doubled, candidates in the worse half that are worse than the best by more than chance (three standard errors of the
-    paired difference) are dropped. Predictions are those of the best so far, and the last one goes on alone.
+    paired difference) are dropped. Predictions are those of the best so far, and the last one continues alone.
 
     Choose it for streams and for files that are read once. For tables in memory, `AutoSVC` compares more.
 
@@ -142,7 +142,7 @@ class StreamTuner(ClassifierMixin, BaseEstimator):
             X, y, weights = self._checked(X, y, sample_weight, reset=True)
             classes = distinct_labels(y)
             if len(classes) < 2:
-                raise ValueError(f"Learning needs two classes at least, but all labels are {y[0]!r}: one class.")
+                raise ValueError(f"Training needs at least two classes, but all labels are {y[0]!r}: one class.")
             order = np.arange(len(y))
             if self.shuffle:
                 order = check_random_state(self.random_state).permutation(len(y))

@@ -109,7 +109,7 @@ def _position(wanted: str | int, names: Sequence[str], source: str) -> int:
         listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
         raise StreamError(f"{source} has no column {shown(wanted)}; its columns are {listed}.")
     if not -len(names) <= wanted < len(names):
-        raise StreamError(f"{source} has no column number {wanted}; it has {len(names)} columns, counted from 0.")
+        raise StreamError(f"{source} has no column with index {wanted}; it has {len(names)} columns, indexed from 0.")
     return wanted % len(names)
 
 

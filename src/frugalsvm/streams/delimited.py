@@ -79,7 +79,7 @@ class DelimitedReader(TextReader):
             self._options["delimiter"] = "\t"
         sniffed = sniff(block, **self._options)
         if sniffed.header is None and isinstance(self.roles.label, str) and self.roles.like is None:
-            raise StreamError(f"{self.name} has no header, so that the label column must be given by number.")
+            raise StreamError(f"{self.name} has no header, so the label column must be given by index.")
         schema, notes = assigned(sniffed.names, sniffed.kinds, self.roles, self.name)
         check_text_columns(sniffed, schema, self.roles, block)
         if self._wanted_features is not None and self._wanted_features != len(schema.numbers):

@@ -30,7 +30,7 @@ def _kept(batch: Batch, where: Callable[[int], str], good: NDArray) -> tuple[Bat
 
 
 def without_bad_rows(batch: Batch, names: Sequence[str], where: Callable[[int], str], bad: BadLines) -> Batch:
-    """The batch without rows that have missing or infinite numbers, a negative weight, or a label that is no class."""
+    """The batch without rows that have missing or infinite numbers, a negative weight, or an impossible label."""
     batch, where = _without_unlabeled(batch, where, bad)
     batch, where = _without_incomplete(batch, where, bad)
     masks = [_finite_rows(part) for part in (batch.y, batch.weights) if part is not None]
@@ -89,7 +89,7 @@ def without_fractions(batch: Batch, where: Callable[[int], str], bad: BadLines) 
     if whole.all():
         return batch
     for row in np.flatnonzero(~whole):
-        bad.refuse(where(int(row)), f"the label {batch.y[row]:g} is no class: classes are whole numbers or text")
+        bad.refuse(where(int(row)), f"the label {batch.y[row]:g} is not a class: classes are whole numbers or text")
     return rows_taken(batch, whole)
 
 

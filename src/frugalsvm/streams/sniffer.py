@@ -270,7 +270,7 @@ def _unique(names: Sequence[str]) -> list[tuple[str, str]]:
 def check_text_columns(sniffed: Sniffed, schema: Schema, roles: Roles, block: Block) -> None:
     """Refuse numbers that are taken for text, and a label whose name is not unique."""
     if not isinstance(roles.label, int) and (sniffed.header or ()).count(schema.label or "") > 1:
-        what = f"two columns are called {shown(schema.label or '')}; give the label by number"
+        what = f"two columns are called {shown(schema.label or '')}; give the label by index"
         raise StreamError(f"{block.where(0)}: {what}.")
     wanted = {sniffed.names[index] if isinstance(index, int) else index for index in roles.categorical}
     texts = set(schema.strings) - wanted

@@ -160,7 +160,7 @@ class Source:
             opened, self._peeked = self._peeked, None
             return opened
         if self._used and not self.reopenable:
-            raise StreamError(f"{self.name} can be read once only; save it to a file for another pass.")
+            raise StreamError(f"{self.name} can be read only once; save it to a file for another pass.")
         self._used = True
         try:
             return self._opened()

@@ -120,7 +120,7 @@ class Stream:
     def from_row(self, start: int) -> Stream:
         """The same stream, read from another row on."""
         if start < 0:
-            raise ParameterError("start", start, "the number of a row, which is not negative")
+            raise ParameterError("start", start, "the index of a row, at least 0")
         other = copy.copy(self)
         other.start, other._bad = start, self._no_bad_lines()
         return other
@@ -187,7 +187,7 @@ def open_stream(
     format : {"libsvm", "csv", "tsv", "parquet", "arrow", "npz", "npy"}, optional
         Guessed from the name, or from the first bytes.
     label : str or int, optional
-        Column of the labels, by name or by number from 0. By default a column called label, target, class or y, or
+        Column of the labels, by name or by index from 0. By default a column called label, target, class or y, or
         else the last. For npz the name of an array (``y`` or ``y_train``), for npy also the path of a second file.
     weight : str or int, optional
         Column of weights, likewise; none by default.

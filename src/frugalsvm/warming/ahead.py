@@ -139,7 +139,7 @@ def _told(
     come: defaultdict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         if outcome.error is not None:
-            raise RuntimeError(f"{outcome.name} could not be made ready: {outcome.error}")
+            raise RuntimeError(f"{outcome.name} could not be compiled: {outcome.error}")
         come[outcome.name].append(outcome)
         n_left[outcome.name] -= 1
         if not n_left[outcome.name] and on_done is not None:

@@ -14,7 +14,7 @@ that balance the dual variables of an intercept, ``dual_of_part`` what they add 
 The result does not depend on how many partitions there are, except for rounding and for which rows are sampled. The
 mean of solutions that they find by themselves (``mean_iterates``) does: with 113 352 rows of ijcnn1 in 2, 8 and 32
 partitions its accuracy was 99.12, 98.97 and 98.69 %, that of these rounds 99.1 % for all three. Means are right for
-subgradient steps, where a partition goes on from the mean of the round before.
+subgradient steps, where a partition continues from the mean of the round before.
 
 Who asks the partitions is not known here: ``ask(function, place)`` returns the sum of ``function(blocks, place, rng)``
 over all of them, where ``blocks`` are compiled problems on some rows each. `frugalsvm.dask` has one.
