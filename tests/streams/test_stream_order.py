@@ -206,5 +206,5 @@ def test_wrong_arguments():
         shuffled(stream, 0)
     with pytest.raises(ValueError, match="depth"):
         prefetched(stream, 0)
-    with pytest.raises(ValueError, match="negative"):
+    with pytest.raises(ValueError, match="start must be the index of a row"):
         stream.from_row(-1)

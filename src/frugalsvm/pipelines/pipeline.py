@@ -85,7 +85,7 @@ class StreamPipeline(WatchedPipeline):
         What finds drifts, such as ``river.drift.ADWIN()``: for classifiers. Every row is predicted before it is
         learned, and a copy of the detector gets 1 for each mistake and 0 for each other row.
     on_drift : {"reset", "boost"} or callable, default="reset"
-        What is done then. "reset" begins anew, with the batch in which the drift was found: a new warm-up for scaler,
+        What is done then. "reset" starts over, with the batch in which the drift was found: a new warm-up for scaler,
         encoder, feature map and estimator, which keeps the classes. "boost" lets the next 1000 rows count three times,
         and leaves scaler and encoder as they are, because support vectors are stored scaled; ``scale="following"``
         goes with it. A function gets the pipeline.
