@@ -175,7 +175,7 @@ def test_parts_that_do_not_go_together_are_refused():
     setting = Setting()
     (model,) = models_of(setting, 1)
     X, labels = blobs(50, 4, 2, seed=0)
-    with pytest.raises(ValueError, match="Part 1 has another number or type of features"):
+    with pytest.raises(ValueError, match="Part 1 differs from the first"):
         joined(setting, [model, setting.trained(X, labels)])
     with pytest.raises(ValueError, match="no parts"):
         joined(setting, [])

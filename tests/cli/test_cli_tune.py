@@ -107,7 +107,7 @@ class TestOneAlgorithm:
 
         assert "--model: candidates learn only part of the rows" in said("--model", tmp_path / "m.frugal")
         assert "--budget: auto chooses that by itself" in said("-a", "auto", "--budget", 9)
-        assert "--missing: auto fills with medians" in said("-a", "auto", "--missing", "mean")
+        assert "--missing: --algorithm auto imputes medians" in said("-a", "auto", "--missing", "mean")
         assert "--rows: all rows are learned, once" in said("--once", "--rows", 200)
         assert "--time-budget: it ends when the rows do" in said("--once", "--time-budget", "9s")
         assert "--metric full: --kernel laplacian" in said("--kernel", "laplacian", "--metric", "full")

@@ -330,7 +330,7 @@ def test_a_label_unknown_to_the_first_rows_leaves_no_trace(two):
     with pytest.raises(ValueError, match="Label 9"):
         model.partial_fit(X[50:250], [*y[50:249], 9])
     assert state(model) == before
-    with pytest.raises(ValueError, match="do not mix"):
+    with pytest.raises(ValueError, match="Labels of two kinds"):
         model.partial_fit(X[50:52], ["a", "b"])
     assert state(model) == before
 

@@ -177,7 +177,7 @@ def _check_parts(parts):
             first.n_outputs,
             first.rows.dtype,
         ):
-            raise ValueError(f"Part {number} has another number or type of features, or of outputs, than the first.")
+            raise ValueError(f"Part {number} differs from the first in the number or type of features or outputs.")
 
 
 def _weighted_sum(parts, weights):

@@ -26,7 +26,7 @@ def export(
         typer.Option(help="Type of numbers in onnx and c: float32 or float64.", autocompletion=completing(_DTYPES)),
     ] = "float32",
     explain: Annotated[
-        bool, typer.Option("--explain", help="Also write the C function that shares a score out among the inputs.")
+        bool, typer.Option("--explain", help="Also write a C function that explains scores (exact Shapley values).")
     ] = False,
 ) -> None:
     """Export a model to ONNX, C or LIBSVM."""

@@ -78,7 +78,9 @@ def train(
     ] = None,
     nu: Annotated[
         float | None,
-        typer.Option(help="Share of rows, those with the lowest scores, that one-class learns from. Default: 0.5."),
+        typer.Option(
+            help="nu of one-class: the share of rows, from the lowest scores up, to learn from. Default: 0.5."
+        ),
     ] = None,
     alarm_rate: Annotated[
         float | None, typer.Option(help="Share of rows to flag as anomalies (one-class). Default: 0.01.")
@@ -209,7 +211,9 @@ def _refuse(given: Collection[str], driver: str, values: dict[str, Any]) -> None
         flag, reason = refused
         raise typer.BadParameter(reason, param_hint=flag)
     if values["algorithm"] == AUTO and values["missing"] == "mean":
-        raise typer.BadParameter("auto fills with medians: choose median, skip or fail.", param_hint="--missing")
+        raise typer.BadParameter(
+            "--algorithm auto imputes medians, not means: choose median, skip or fail.", param_hint="--missing"
+        )
     for name in ("gamma", "alpha", "c"):
         number = values[name]
         if number is not None and not 0 < number < math.inf:

@@ -168,7 +168,9 @@ def _refuse(values: dict[str, Any], given: Collection[str], algorithm: str, *, r
                     param_hint=flag_named(name),
                 )
         if values["missing"] == "mean":
-            raise typer.BadParameter("auto fills with medians: choose median, skip or fail.", param_hint="--missing")
+            raise typer.BadParameter(
+                "--algorithm auto imputes medians, not means: choose median, skip or fail.", param_hint="--missing"
+            )
     else:
         refused = refusal([name for name in ("budget", "metric") if name in given], "stream", algorithm)
         if refused is not None:

@@ -43,7 +43,7 @@ def shapley_values(
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         Rows to explain, as the model takes them.
     background : same as X, default=None
-        Rows that stand for what is usual, some hundred at most: columns that are not there have the values of these
+        Typical rows, a few hundred at most: columns that are left out take the values of these
         (the interventional form, which shap computes). The time is proportional to their number. Without, columns that
         are not there are left out of all distances: as if they were the same as those of each support vector.
     tolerance : float, default=1e-12

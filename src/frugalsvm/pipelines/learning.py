@@ -167,7 +167,8 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         if not self._classifies:
             return
         if self._held and (self._held[0].y.dtype.kind in "biuf") != (y.dtype.kind in "biuf"):
-            raise ValueError(f"Labels like {y[:1].tolist()[0]!r} do not mix with {self._held[0].y[:1].tolist()[0]!r}.")
+            first, now = self._held[0].y[:1].tolist()[0], y[:1].tolist()[0]
+            raise ValueError(f"Labels of two kinds: {first!r} in the first rows, and now {now!r}.")
         if classes is not None:
             classes = unique_labels(classes)
             if self._announced is None:

@@ -43,7 +43,7 @@ def fitted_map(feature_map: Any, X: Any, y: Any, *, may_shrink: bool = False) ->
     Parameters
     ----------
     feature_map : transformer
-        It is cloned, and stays as it is.
+        The feature map. A clone of it is fitted.
     X : ndarray or csr_matrix of shape (n_rows, n_features)
     y : ndarray of shape (n_rows,)
     may_shrink : bool, default=False

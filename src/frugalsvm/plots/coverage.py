@@ -84,7 +84,7 @@ class CoverageDisplay:
         Parameters
         ----------
         estimators : conformal estimator, or dict of them by name
-            `ConformalClassifier` or `ConformalRegressor`. They learn.
+            `ConformalClassifier` or `ConformalRegressor`. They are trained on the stream.
         batches : iterable of pairs (X, y)
         window : int, default=1000
             Number of latest examples that are averaged over (whole batches, one at least); None is all so far.

@@ -28,7 +28,7 @@ class MetricDisplay:
     metric : array-like of shape (n_features,) or (n_directions, n_features)
         Factors of features, or a matrix A with ``M = A'A``, as ``metric_`` has them.
     scales : array-like of shape (n_features,), default=None
-        How far apart values of each feature are. None: as far as those of the others.
+        Spread of the values of each feature. None: the same for all features.
     feature_names : sequence of str, default=None
         None is Feature 1, Feature 2 and so on.
 

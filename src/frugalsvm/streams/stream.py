@@ -264,7 +264,7 @@ def open_stream(
         if number is not None and number < least:
             raise ParameterError(name, number, f"at least {least}")
     if hash_features is not None and n_features not in (None, hash_features):
-        raise ParameterError("n_features", n_features, f"{hash_features} or None, as hash_features says how many")
+        raise ParameterError("n_features", n_features, f"None, or {hash_features} as hash_features is")
     roles = Roles(label, weight, has_labels, categorical, ignore, reads_labels, like)
     text = {"header": header, "delimiter": delimiter, "decimal": decimal, "thousands": thousands}
     common = {"n_features": n_features, "dtype": dtype}
