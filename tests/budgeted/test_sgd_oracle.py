@@ -184,6 +184,7 @@ def test_other_streams(setting, n_features):
     ],
     ids=str,
 )
+@pytest.mark.slow
 def test_kernels_without_merging(setting, n_features):
     _, steps = assert_follows_the_oracle(setting, n_features, seed=5)
     if setting.maintenance == "project" and n_features == 3:  # few independent vectors: 3 for linear, 10 for poly

@@ -181,6 +181,7 @@ class TestFilesOfFlags:
         assert "flags.toml" in result.output
 
 
+@pytest.mark.slow
 def test_tune_writes_what_train_takes(tmp_path):
     """For every kind of algorithm: with a budget, without one, and without a regularization strength."""
     data = tmp_path / "rows.csv"

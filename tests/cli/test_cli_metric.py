@@ -58,6 +58,7 @@ def test_inspect_names_the_features_that_count_most(model):
     assert "left" in run("inspect", model)
 
 
+@pytest.mark.slow
 def test_directions_are_counted(data, tmp_path):
     output = tmp_path / "model.frugal"
     told = run("train", data, "--metric", "full", "--gamma", "2", "-o", output, *FAST)

@@ -48,6 +48,7 @@ def told(folder):
 
 
 class TestAlgorithms:
+    @pytest.mark.slow
     def test_all_that_suit_the_size_are_compared(self, told):
         names = [each["algorithm"] for each in told["compared"]]
         assert names[0] == "auto"

@@ -48,6 +48,7 @@ def estimators(client):
 
 
 @pytest.mark.parametrize(("offset", "dtype", "gamma"), [(1e6, np.float64, "scale"), (1e3, np.float32, 8.0)])
+@pytest.mark.slow
 def test_offsets_change_nothing(client, rows, offset, dtype, gamma):
     X, y = rows[0].astype(np.float64), rows[1]
     far = (X + offset * X.std(axis=0) * np.array([1, -1])).astype(dtype)
@@ -86,6 +87,7 @@ def test_the_ordinary_estimator_and_lazy_predictions(client, rows):
 @pytest.mark.parametrize(
     ("kernel", "gamma"), [("laplacian", 4.0), pytest.param("matern32", 8.0, marks=pytest.mark.slow)]
 )
+@pytest.mark.slow
 def test_other_kernels(client, rows, kernel, gamma):
     X, y = rows
     for model in estimators(client):

@@ -135,6 +135,7 @@ def test_gamma_is_chosen_in_the_order_of_the_rows():
     assert ordered.gamma_ < shuffled.gamma_
 
 
+@pytest.mark.slow
 def test_all_kinds_of_maintenance_and_rows():
     X, y = blobs(500, 3, 2, seed=4)
     for maintenance in ("remove", "project"):

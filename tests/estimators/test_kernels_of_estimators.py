@@ -222,6 +222,8 @@ import numpy as np
 from frugalsvm import ASSETClassifier, BSGDClassifier
 from frugalsvm.core import blocks, feature_sums, slopes
 
+pytestmark = pytest.mark.slow  # machine code for every kernel in every family is compiled
+
 X = np.random.default_rng(0).normal(size=(100, 12))
 for model in (BSGDClassifier(budget=10), ASSETClassifier(n_components=10)):
     model.fit(X, X[:, 0] > 0).predict(X)

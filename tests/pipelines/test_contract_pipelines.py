@@ -1,5 +1,6 @@
 """scikit-learn's own checks for pipelines and their parts."""
 
+import pytest
 from scikit_learn_contract import scikit_learn_checks
 from sklearn.base import clone
 from sklearn.utils import get_tags
@@ -7,6 +8,8 @@ from sklearn.utils.validation import _is_fitted
 
 from frugalsvm import ASSETRegressor, BSGDClassifier, BSGDOneClassSVM
 from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller, StreamingScaler, StreamPipeline
+
+pytestmark = pytest.mark.slow  # what is inside a pipeline has its own checks
 
 # As for the estimators within: an example of weight 2 is one large step, or one row that landmarks are drawn from.
 WEIGHTS = "what is within does not learn an example of weight 2 like two examples"

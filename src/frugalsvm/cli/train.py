@@ -78,9 +78,7 @@ def train(
     ] = None,
     nu: Annotated[
         float | None,
-        typer.Option(
-            help="nu of one-class: the share of rows, from the lowest scores up, to learn from. Default: 0.5."
-        ),
+        typer.Option(help="Share of rows, from the lowest scores up, that one-class learns from. Default: 0.5."),
     ] = None,
     alarm_rate: Annotated[
         float | None, typer.Option(help="Share of rows to flag as anomalies (one-class). Default: 0.01.")
