@@ -58,6 +58,7 @@ def name_of(case):
     return "-".join(filter(None, (type(estimator).__name__, kind, check_name(check))))
 
 
+@pytest.mark.slow  # each has tests of its own
 @pytest.mark.parametrize("case", cases(ESTIMATORS), ids=name_of)
 def test_our_estimators(case):
     estimator, check = case

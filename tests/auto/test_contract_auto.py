@@ -1,5 +1,6 @@
 """scikit-learn's own checks for the estimators that choose everything themselves."""
 
+import pytest
 from scikit_learn_contract import scikit_learn_checks
 
 from frugalsvm import AutoSVC, AutoSVR
@@ -13,6 +14,7 @@ EXPECTED_FAILURES = {
 SETTINGS = {"kernel": "rbf", "n_components": 32, "random_state": 0}
 
 
+@pytest.mark.slow  # each check is a whole search
 @scikit_learn_checks([AutoSVC(**SETTINGS), AutoSVR(**SETTINGS)], lambda estimator: EXPECTED_FAILURES)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

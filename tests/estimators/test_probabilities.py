@@ -61,7 +61,7 @@ def assert_sound(model, X):
     return shares
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_fit_calibrates(name, n_classes):
     X, y = blobs(2600, 4, n_classes, seed=1)
