@@ -103,7 +103,7 @@ class KeepsPromise(_Shortcuts, BaseEstimator):
     # --- what does not change from row to row ---------------------------------------------------------------
 
     def _prepared(self) -> Prepared | None:
-        """What single rows take, made anew if a parameter or the model is another; None before there is a model."""
+        """What single rows take, made again if a parameter or the model has changed; None before there is a model."""
         made = getattr(self, "_fast", None)
         if made is not None and made.is_of(self.__dict__, self._settings_of(self)):
             return made

@@ -62,7 +62,7 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
         The share of rows that `predict` shall call outliers, on the stream as it is: what was promised and not kept is
         made up for. None is ``nu``, as in `sklearn.svm.OneClassSVM`.
     half_life : float, default=None
-        For streams that change: what was learned is halved every so many rows. None weighs all rows alike.
+        For streams that change: the number of rows after which what was learned counts half. None: all count alike.
     window : int, default=2048
         How many of the latest scores are kept.
     kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"

@@ -85,8 +85,8 @@ default="epsilon_insensitive"
     eta0 : float, default=20.0
         Step size for "norma". Targets are standardized: a third of it suits noisy ones, three times as much clean ones.
     half_life : float, default=None
-        For streams that change: what was learned is halved every so many examples, and steps stay as long as they are
-        then. ``learner``, ``alpha`` and ``eta0`` are of no importance: the length of the steps, which never go beyond
+        For streams that change: the number of examples after which what was learned counts half. Steps do not get
+        shorter. ``learner``, ``alpha`` and ``eta0`` are not used: the length of the steps, which never go beyond
         their target, is 1. Without ``average``. See :doc:`/howto/drift`.
     kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
         Kernel, see :ref:`kernels`.

@@ -56,7 +56,7 @@ class Boost(NamedTuple):
         return np.where(np.arange(n_rows) < self.n_left, self.weight, 1.0) * given
 
     def after(self, n_rows: int) -> "Boost":
-        """What is left after so many rows."""
+        """What is left after a number of rows."""
         return self._replace(n_left=max(0, self.n_left - n_rows)) if self.n_left else self
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "in_windows",
     "joined_runs",
     "percent",
+    "runs_with",
 ]
 
 Arrays = dict[str, NDArray]
@@ -55,6 +56,12 @@ def histories_of(history: History | Sequence[History]) -> list[History]:
     if any(list(run) != list(runs[0]) for run in runs):
         raise ValueError("The runs do not have the same estimators.")
     return runs
+
+
+def runs_with(runs: Sequence[History], note: str) -> list[dict]:
+    """The runs, with the estimators that have a note in all of them; an empty list if there are none."""
+    names = [name for name in runs[0] if all(note in run[name] for run in runs)]
+    return [{name: run[name] for name in names} for run in runs] if names else []
 
 
 def joined_runs(runs: Sequence[History], name: str, values: Sequence[NDArray]) -> NDArray:

@@ -16,6 +16,7 @@ from frugalsvm.plots._curves import (
     in_windows,
     joined_runs,
     percent,
+    runs_with,
 )
 from frugalsvm.plots._style import axes_for, label_axis
 from frugalsvm.plots.recording import History, covered
@@ -122,9 +123,8 @@ class CoverageDisplay:
                 n_covered[name].append(int(covered(estimator, X, y).sum()))
         examples = np.cumsum(n_rows)
         shares = {name: in_windows(n_rows, each, window) for name, each in n_covered.items()}
-        promised = {estimator.coverage for estimator in named.values()}
-        one = promised.pop() if len(promised) == 1 else None
-        return cls(dict.fromkeys(named, examples), shares, promised=one, drifts=drifts).plot(ax, **kwargs)
+        promised = _only({estimator.coverage for estimator in named.values()})
+        return cls(dict.fromkeys(named, examples), shares, promised=promised, drifts=drifts).plot(ax, **kwargs)
 
     @classmethod
     def from_history(
@@ -152,18 +152,17 @@ class CoverageDisplay:
         CoverageDisplay
         """
         check_window(window)
-        runs = histories_of(history)
-        names = [name for name in runs[0] if all("n_covered" in run[name] for run in runs)]
-        if not names:
+        every = histories_of(history)
+        runs = runs_with(every, "n_covered")
+        if not runs:
             raise ValueError("No estimator promises a coverage: wrap it in ConformalClassifier.")
         examples, shares = {}, {}
-        for name in names:
+        for name in runs[0]:
             each = [in_windows(run[name]["n_tested"], run[name]["n_covered"], window) for run in runs]
             examples[name], shares[name] = np.asarray(runs[0][name]["examples"]), joined_runs(runs, name, each)
-        promised = {float(value) for run in runs for name in names for value in run[name]["promised"]}
-        drifts = found_drifts(runs) if drifts is None else drifts
-        one = promised.pop() if len(promised) == 1 else None
-        return cls(examples, shares, promised=one, drifts=drifts).plot(ax, **kwargs)
+        promised = _only({float(value) for run in runs for notes in run.values() for value in notes["promised"]})
+        drifts = found_drifts(every) if drifts is None else drifts
+        return cls(examples, shares, promised=promised, drifts=drifts).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, legend: bool = True, **kwargs: Any):
         """Draw the curves.
@@ -195,3 +194,8 @@ class CoverageDisplay:
         if legend:
             self.ax_.legend(frameon=False)
         return self
+
+
+def _only(promised: set) -> float | None:
+    """What all have promised; None where they differ."""
+    return promised.pop() if len(promised) == 1 else None

@@ -5,7 +5,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from frugalsvm.plots._curves import check_window, found_drifts, histories_of
+from frugalsvm.plots._curves import check_window, found_drifts, histories_of, runs_with
 from frugalsvm.plots.accuracy import AccuracyCurveDisplay
 from frugalsvm.plots.coverage import CoverageDisplay
 from frugalsvm.plots.recording import History, record_stream
@@ -98,34 +98,24 @@ class StreamDisplay:
         -------
         self
         """
-        aged, promised = self._with("median_age"), self._with("n_covered")
+        aged, promised = (runs_with(self.history, note) for note in ("median_age", "n_covered"))
         n_panels = 1 + bool(aged) + bool(promised)
         if figure is None:
             import matplotlib.pyplot as plt
 
             figure = plt.figure(figsize=(6.4, 2.4 * n_panels), layout="constrained")
         axes = iter(figure.subplots(n_panels, 1, sharex=True, squeeze=False)[:, 0])
-        shared: dict[str, Any] = {"drifts": self.drifts}
         self.displays_: list[Any] = [
-            AccuracyCurveDisplay.from_history(self.history, window=self.window, ax=next(axes), **shared)
+            AccuracyCurveDisplay.from_history(self.history, window=self.window, ax=next(axes), drifts=self.drifts)
         ]
+        below: dict[str, Any] = {"drifts": self.drifts, "legend": False}  # that of the first panel is for all
         if aged:
-            display = TraceDisplay.from_history(aged, trace="median_age", ax=next(axes), yscale="linear", **shared)
+            display = TraceDisplay.from_history(aged, trace="median_age", ax=next(axes), yscale="linear", **below)
             display.ax_.set_ylabel("Median age of vectors")
             self.displays_.append(display)
         if promised:
-            self.displays_.append(
-                CoverageDisplay.from_history(promised, window=self.window, ax=next(axes), legend=False, **shared)
-            )
+            self.displays_.append(CoverageDisplay.from_history(promised, window=self.window, ax=next(axes), **below))
         for display in self.displays_[:-1]:
             display.ax_.set_xlabel("")
-        for display in self.displays_[1:]:
-            if display.ax_.get_legend() is not None:
-                display.ax_.get_legend().remove()  # that of the first panel is for all
         self.figure_ = figure
         return self
-
-    def _with(self, note: str) -> list[dict]:
-        """The runs, with the models that have a note in all of them; an empty list if there are none."""
-        names = [name for name in self.history[0] if all(note in run[name] for run in self.history)]
-        return [{name: run[name] for name in names} for run in self.history] if names else []
