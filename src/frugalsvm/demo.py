@@ -8,6 +8,7 @@ import argparse
 import shutil
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,9 @@ def main(arguments=None):
     X_test, y_test = make_checkerboard(50_000, random_state=1)
     model = BSGDClassifier(budget=options.budget, gamma=GAMMA, alpha=1e-3)
     console.print("Compiling (the first time only) ...")
-    BSGDClassifier(budget=10, gamma=GAMMA).fit(X_test[:100], y_test[:100]).predict(X_test[:10])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a model of ten vectors and a hundred rows is a poor one
+        BSGDClassifier(budget=10, gamma=GAMMA).fit(X_test[:100], y_test[:100]).predict(X_test[:10])
 
     seconds = _train(console, model, options.examples)
     rival, rival_rows, rival_seconds = _svc_in_about(seconds)
