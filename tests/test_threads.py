@@ -21,6 +21,24 @@ def test_several_threads_take_part():
     assert len(Threads(3).run(lambda _: together.wait(), range(3))) == 3
 
 
+def test_blocks_of_an_item_take_threads_that_no_other_item_needs():
+    threads, together = Threads(4), threading.Barrier(4, timeout=30)  # two items with two blocks each
+
+    def item(_):
+        return threads.run(lambda _: together.wait(), range(2))
+
+    assert [len(each) for each in threads.run(item, range(2), shares=True)] == [2, 2]
+
+
+def test_blocks_of_blocks_run_one_after_another():
+    threads = Threads(4)
+
+    def item(_):
+        return set(threads.run(lambda _: threading.get_ident(), range(8)))
+
+    assert all(len(each) == 1 for each in threads.run(item, range(2)))
+
+
 def test_one_thread_is_the_calling_one():
     assert set(ONE_THREAD.run(lambda _: threading.get_ident(), range(4))) == {threading.get_ident()}
 

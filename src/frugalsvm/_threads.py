@@ -120,8 +120,8 @@ def row_blocks(n_rows: int, n_threads: int, least: int = 1, most: int | None = N
 class _Job:
     """Calls of a function for many items, each taken by whichever thread is free."""
 
-    def __init__(self, function: Callable, items: Sequence):
-        self._function, self._items = function, items
+    def __init__(self, function: Callable, items: Sequence, shares: bool = False):
+        self._function, self._items, self._shares = function, items, shares
         self.results: list[Any] = [None] * len(items)
         self.error: BaseException | None = None
         self._next = itertools.count()  # taking from it is atomic
@@ -134,11 +134,12 @@ class _Job:
             if self._is_over:
                 return
             self._n_working += 1
-        _here.is_working = True
+        before = getattr(_here, "is_working", False)
+        _here.is_working = not self._shares
         try:
             self._take_items()
         finally:
-            _here.is_working = False
+            _here.is_working = before
             with self._changed:
                 self._n_working -= 1
                 if self._n_working == 0:  # not each time: who waits would wake up for nothing
@@ -199,15 +200,16 @@ class Threads:
     def __init__(self, count: int = 1):
         self.count = count
 
-    def run(self, function: Callable, items: Sequence) -> list:
+    def run(self, function: Callable, items: Sequence, *, shares: bool = False) -> list:
         """``[function(item) for item in items]``, side by side; a block that runs blocks runs them one after another.
 
-        Which thread takes which item is left to chance: results must not depend on it.
+        With ``shares``, for a few long items, blocks of an item may take threads that no other item needs. Which thread
+        takes which item is left to chance: results must not depend on it.
         """
         n_helpers = min(self.count, len(items)) - 1
         if n_helpers < 1 or getattr(_here, "is_working", False):
             return [function(item) for item in items]
-        job = _Job(function, items)
+        job = _Job(function, items, shares)
         _pool.offer(job, n_helpers)
         try:
             job.work()

@@ -87,6 +87,15 @@ def test_the_same_seed_gives_the_same_model():
     assert np.array_equal(first.predict_proba(X), second.predict_proba(X))
 
 
+@pytest.mark.parametrize("time_budget", [None, 1000.0])
+def test_threads_choose_what_one_thread_does(time_budget):
+    X, y = make_checkerboard(400, random_state=1)
+    one, many = (AutoSVC(metric=None, random_state=0, n_jobs=n, time_budget=time_budget).fit(X, y) for n in (1, 4))
+    assert many.cv_results_["params"] == one.cv_results_["params"]
+    np.testing.assert_allclose(many.cv_results_["mean_test_score"], one.cv_results_["mean_test_score"], atol=0.02)
+    np.testing.assert_allclose(many.decision_function(X), one.decision_function(X), atol=0.05)
+
+
 def test_models_can_be_saved_pickled_and_cloned(board, tmp_path):
     model, X, _ = board
     save(model, tmp_path / "model.frugal")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.arrays.namespace import arrays_of
 from frugalsvm.metric_learning.held_out import Batch, judged
 from frugalsvm.metric_learning.machine import Rows
@@ -66,13 +67,15 @@ class _Adam:
         return mean / (square**0.5 + _TINY)
 
 
-def descend(kernel: Any, rows: Rows, start: Point, plan: Plan, rng: np.random.Generator) -> Point:
+def descend(
+    kernel: Any, rows: Rows, start: Point, plan: Plan, rng: np.random.Generator, threads: Threads = ONE_THREAD
+) -> Point:
     """A better metric than the one at the start, of the same kind."""
     walk = (_Factors if start.A.ndim == 1 else _Matrix)(start.A)
     log_ridge, ridge_steps = np.log(start.ridge), _Adam()
     steps, last = _Adam(), []
     for step in range(plan.n_steps):
-        found = judged(kernel, walk.A, float(np.exp(log_ridge)), plan.batch(rows, rng))
+        found = judged(kernel, walk.A, float(np.exp(log_ridge)), plan.batch(rows, rng), threads)
         share = plan.share_at(step)
         walk.move(plan.rate * share * steps.step(walk.gradient(found.gradient)))
         log_ridge = np.clip(log_ridge - _RIDGE_RATE * share * ridge_steps.step(found.ridge_slope), *np.log(_RIDGES))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.arrays.namespace import arrays_of
 from frugalsvm.core.metric import mapped
 from frugalsvm.metric_learning.agop import agop
@@ -47,11 +48,18 @@ def best_start(kernel: Any, rows: Rows, factors: Any, schedule: Schedule, rng: n
     return min(points, key=lambda point: held_out_loss(kernel, point.A, point.ridge, batch))
 
 
-def learned_factors(kernel: Any, rows: Rows, start: Point, schedule: Schedule, rng: np.random.Generator) -> Point:
+def learned_factors(
+    kernel: Any,
+    rows: Rows,
+    start: Point,
+    schedule: Schedule,
+    rng: np.random.Generator,
+    threads: Threads = ONE_THREAD,
+) -> Point:
     """A factor for each feature; with many of them, each step takes longer, and there are fewer."""
     share = max(_LEAST_SHARE, min(1.0, _MANY_FEATURES / rows.X.shape[1]))
     for plan in schedule.factors:
-        start = descend(kernel, rows, start, plan._replace(n_steps=round(share * plan.n_steps)), rng)
+        start = descend(kernel, rows, start, plan._replace(n_steps=round(share * plan.n_steps)), rng, threads)
     return start
 
 
@@ -70,13 +78,22 @@ def is_worth_polishing(matrix: Point, n_rows: int) -> bool:
     return n_rows >= _ROWS_PER_NUMBER * len(matrix.A) ** 2
 
 
-def polished(kernel: Any, rows: Rows, start: Point, schedule: Schedule, rng: np.random.Generator) -> Point:
+def polished(
+    kernel: Any,
+    rows: Rows,
+    start: Point,
+    schedule: Schedule,
+    rng: np.random.Generator,
+    threads: Threads = ONE_THREAD,
+) -> Point:
     """A matrix after some steps; if it has fewer directions than there are features, among these."""
     n_directions, n_features = start.A.shape
     if n_directions == n_features:
-        return descend(kernel, rows, start, schedule.matrix, rng)
+        return descend(kernel, rows, start, schedule.matrix, rng, threads)
     arrays = arrays_of(start.A)
     left, sizes, directions = np.linalg.svd(arrays.host(start.A), full_matrices=False)
     own, directions = arrays.asarray(left * sizes), arrays.asarray(directions)
-    found = descend(kernel, rows._replace(X=rows.X @ directions.T), Point(own, start.ridge), schedule.matrix, rng)
+    found = descend(
+        kernel, rows._replace(X=rows.X @ directions.T), Point(own, start.ridge), schedule.matrix, rng, threads
+    )
     return Point(found.A @ directions, found.ridge)

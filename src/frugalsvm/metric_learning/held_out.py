@@ -17,10 +17,12 @@ the place of ``A S``.
 All of it is in float64: in float32, gradients are wrong by up to 40 %.
 """
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.arrays.namespace import arrays_of, is_torch
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.metric import mapped
@@ -29,6 +31,7 @@ from frugalsvm.metric_learning.machine import Rows, kernel_values, solver, squar
 
 __all__ = ["Batch", "Judged", "held_out_loss", "judged"]
 
+_PART_ROWS = 512  # at a time: threads share the parts, and kernel values stay in a core's cache
 _JITTER = 1e-8  # of the mean of the diagonal: rounding errors of kernel values among landmarks that are close
 
 
@@ -46,51 +49,87 @@ class Judged(NamedTuple):
     ridge_slope: float  # with respect to the logarithm of the ridge
 
 
-class _Fit(NamedTuple):
-    solve: Any
-    a: Any
-    residuals: Any  # of all rows of the batch
-    w: float  # weights of fitted rows, and of those held out
-    w_v: float
+class _Part(NamedTuple):
+    """Some rows of a batch, all of them fitted or all of them held out."""
 
-    def loss(self, batch):
-        R, weights = self.residuals[batch.n_fitted :], batch.rows.weights[batch.n_fitted :]
-        return float((weights[:, None] * R**2).sum() / self.w_v)
+    is_fitted: bool
+    rows: Rows
+    K: Any  # kernel values with landmarks
+    slopes: Any
+    R: Any = None  # residuals of a machine
+
+    def predicted(self, a):
+        return self._replace(R=self.rows.targets - self.K @ a)
+
+    def sums(self):
+        targets, weights = self.rows.targets, self.rows.weights
+        return squares(self.K, weights), self.K.T @ (weights[:, None] * targets)
 
 
-def _fit(K, ridge, batch) -> _Fit:
-    (_, targets, weights), n, m = batch.rows, batch.n_fitted, batch.n_landmarks
-    w = float(weights[:n].sum())
-    solve = solver(squares(K[:n], weights[:n]) + ridge * w * K[:m], _JITTER)
-    a = solve(K[:n].T @ (weights[:n, None] * targets[:n]))
-    return _Fit(solve, a, targets - K @ a, w, float(weights[n:].sum()))
+class _Fit:
+    """A machine that is fitted to a batch, part by part."""
+
+    def __init__(self, parts, ridge, batch, threads):
+        weights, m = batch.rows.weights, batch.n_landmarks
+        self.w, self.w_v = (float(each.sum()) for each in (weights[: batch.n_fitted], weights[batch.n_fitted :]))
+        totals, rights = zip(*threads.run(_Part.sums, [part for part in parts if part.is_fitted]), strict=True)
+        self.solve = solver(sum(totals) + ridge * self.w * parts[0].K[:m], _JITTER)
+        self.a = self.solve(sum(rights))
+        self.parts = threads.run(lambda part: part.predicted(self.a), parts)
+
+    @property
+    def held_out(self):
+        return [part for part in self.parts if not part.is_fitted]
+
+    def loss(self):
+        return float(sum((part.rows.weights[:, None] * part.R**2).sum() for part in self.held_out) / self.w_v)
+
+
+def _blocks(batch):
+    """Slices of fitted rows, the first with all landmarks, and of those held out; on a device, one of each."""
+    edges = 0, batch.n_fitted, len(batch.rows.X)
+    size = edges[-1] if is_torch(batch.rows.X) else max(_PART_ROWS, batch.n_landmarks)
+    return [slice(first, min(first + size, end)) for start, end in pairwise(edges) for first in range(start, end, size)]
+
+
+def _parts(kernel, U, batch, threads, values):
+    landmarks = U[: batch.n_landmarks]
+
+    def part(block):
+        return _Part(block.start < batch.n_fitted, batch.rows[block], *values(kernel, U[block], landmarks))
+
+    return threads.run(part, _blocks(batch))
 
 
 def held_out_loss(kernel: Any, A: Any, ridge: float, batch: Batch) -> float:
     """The loss of a metric, ``A`` (a matrix, or a vector of factors), on held-out rows."""
     U = mapped(batch.rows.X, A)
-    return _fit(kernel_values(kernel, U, U[: batch.n_landmarks]), ridge, batch).loss(batch)
+    parts = _parts(kernel, U, batch, ONE_THREAD, lambda *each: (kernel_values(*each), None))
+    return _Fit(parts, ridge, batch, ONE_THREAD).loss()
 
 
-def judged(kernel: Any, A: Any, ridge: float, batch: Batch) -> Judged:
-    """The same with its gradient."""
-    (X, _, weights), n, m = batch
-    U = mapped(X, A)
-    K, slopes = values_and_slopes(kernel, U, U[:m])
-    fit = _fit(K, ridge, batch)
-    a, weighted = fit.a, weights[:, None] * fit.residuals
-    q = fit.solve(K[n:].T @ weighted[n:])
-    xp = arrays_of(K).xp
-    W = xp.empty_like(K)
-    W[n:] = weighted[n:] @ a.T
-    W[:n] = xp.concat((weighted[:n], weights[:n, None] * (K[:n] @ q)), axis=1) @ xp.concat((q, -a), axis=1).T
+def judged(kernel: Any, A: Any, ridge: float, batch: Batch, threads: Threads = ONE_THREAD) -> Judged:
+    """The same with its gradient, on threads."""
+    Z, m = batch.rows.X[: batch.n_landmarks], batch.n_landmarks
+    parts = _parts(kernel, mapped(batch.rows.X, A), batch, threads, values_and_slopes)
+    fit = _Fit(parts, ridge, batch, threads)
+    a, of_pairs = fit.a, _euclidean if is_of_products(kernel) else _l1
+    xp = arrays_of(a).xp
+    q = fit.solve(sum(part.K.T @ (part.rows.weights[:, None] * part.R) for part in fit.held_out))
+    sides = xp.concat((q, -a), axis=1)
+
+    def gradient(part):
+        weights = part.rows.weights[:, None]
+        own = weights * part.R
+        W = xp.concat((own, weights * (part.K @ q)), axis=1) @ sides.T if part.is_fitted else own @ a.T
+        return of_pairs(A, W * part.slopes, part.rows.X, Z)
+
     half = 0.5 * ridge * fit.w * (q @ a.T)
-    W[:m] -= half + half.T
-    W *= slopes
+    of_landmarks = of_pairs(A, -(half + half.T) * parts[0].slopes[:m], Z, Z)
     return Judged(
-        fit.loss(batch),
-        -2.0 / fit.w_v * (_euclidean if is_of_products(kernel) else _l1)(A, W, X, X[:m]),
-        float(2.0 / fit.w_v * ridge * fit.w * (q * (K[:m] @ a)).sum()),
+        fit.loss(),
+        -2.0 / fit.w_v * sum(threads.run(gradient, fit.parts), of_landmarks),
+        float(2.0 / fit.w_v * ridge * fit.w * (q * (parts[0].K[:m] @ a)).sum()),
     )
 
 

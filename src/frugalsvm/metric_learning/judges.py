@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.arrays.namespace import on_host
 from frugalsvm.core.metric import mapped
 from frugalsvm.metric_learning.descent import Point
@@ -61,15 +62,28 @@ class Judgment(NamedTuple):
         return float(np.average(self.losses, weights=self.weights))
 
 
-def judge(kernel: Any, point: Point, trial: Trial, fitted: Rows, judges: Rows, *, classes: bool) -> Judgment:
+def judge(
+    kernel: Any,
+    point: Point,
+    trial: Trial,
+    fitted: Rows,
+    judges: Rows,
+    *,
+    classes: bool,
+    threads: Threads = ONE_THREAD,
+) -> Judgment:
     """The errors of a machine with a metric on the judges, at the best width and ridge."""
     fitted = fitted[: trial.n_fitted]
-    found = {factor: _at_width(kernel, point, factor, trial, fitted, judges, classes) for factor in (1.0, 2.0)}
+
+    def at_width(factor):
+        return _at_width(kernel, point, factor, trial, fitted, judges, classes)
+
+    found = dict(zip((1.0, 2.0), threads.run(at_width, (1.0, 2.0)), strict=True))
     best = min(found, key=lambda each: found[each].squared_error)
     step, factor = (2.0, 2.0) if best == 2.0 else (0.5, 1.0)
     while factor == best and trial.smallest <= factor * step <= trial.largest:
         factor *= step
-        found[factor] = _at_width(kernel, point, factor, trial, fitted, judges, classes)
+        found[factor] = at_width(factor)
         best = min(found, key=lambda each: found[each].squared_error)
     return found[best]
 

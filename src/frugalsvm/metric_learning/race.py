@@ -5,11 +5,12 @@ each metric are compared (`judges`). There may be several matrices: heats tell w
 from the gentlest metric to the richest, one takes the lead only if it is better by more than two standard errors.
 """
 
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._threads import blas_threads
+from frugalsvm._threads import ONE_THREAD, Threads, blas_threads
 from frugalsvm.arrays.namespace import arrays_of, on_host
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.exceptions import ParameterError
@@ -77,7 +78,7 @@ def race(
         squared.
     schedule : Schedule
     n_threads : int, default=1
-        For products on the CPU.
+        For products on the CPU, and for judgments side by side.
     """
     kinds = kinds_of(kernel) if kinds is None else kinds
     if not set(kinds) <= set(kinds_of(kernel)):
@@ -88,11 +89,11 @@ def race(
     order = rng.permutation(len(rows.X))
     n_judges = number_of_judges(len(order))
     judges, learned = rows[order[:n_judges]], rows[order[n_judges:]]
-    court = _Court(kernel, learned, judges, classes)
+    court = _Court(kernel, learned, judges, classes, ONE_THREAD if arrays.is_gpu else Threads(n_threads))
     # Products are small: more threads take longer to be woken than to multiply.
     with blas_threads(min(n_threads, _MOST_THREADS)):
         finalists = _finalists(court, before, kinds, schedule, rng)
-        final = {kind: court.judge(finalists[kind], final_on(arrays)) for kind in kinds}
+    final = dict(zip(kinds, court.judge_all([finalists[kind] for kind in kinds], final_on(arrays)), strict=True))
     best = kinds[0]
     for kind in kinds[1:]:
         if is_better(final[kind], final[best]):
@@ -114,9 +115,28 @@ class _Court(NamedTuple):
     learned: Rows
     judges: Rows
     classes: bool
+    threads: Threads
 
     def judge(self, point, trial) -> Judgment:
-        return judge(self.kernel, point, trial, self.learned, self.judges, classes=self.classes)
+        return self.judge_all([point], trial)[0]
+
+    def judge_all(self, points, trial) -> list[Judgment]:
+        def one(point):
+            return judge(
+                self.kernel, point, trial, self.learned, self.judges, classes=self.classes, threads=self.threads
+            )
+
+        with self._one_each():
+            return self.threads.run(one, points, shares=True)
+
+    def descended(self, way, start, schedule, rng) -> Point:
+        """What comes of small steps, by one of the ways in `entrants`."""
+        with self._one_each():
+            return way(self.kernel, self.learned, start, schedule, rng, self.threads)
+
+    def _one_each(self):
+        """Matrix products on one thread each, where there are several to run them side by side."""
+        return blas_threads(None) if self.threads.count > 1 else nullcontext()
 
     def after_heat(self, point) -> Point:
         """With the width and the ridge that do best."""
@@ -133,7 +153,7 @@ def _finalists(court, before, kinds, schedule, rng) -> dict[str, Point]:
     if (before != 1.0).any():
         starts.append(court.judge(best_start(kernel, rows, arrays.asarray(np.ones_like(before)), schedule, rng), HEAT))
     start = min(starts, key=lambda each: each.squared_error).point
-    factors = learned_factors(kernel, rows, start, schedule, rng)
+    factors = court.descended(learned_factors, start, schedule, rng)
     if "factors" in kinds:
         found["factors"] = court.after_heat(factors)
     if "matrix" in kinds:
@@ -149,5 +169,5 @@ def _best_matrix(court, start, factors, schedule, rng) -> Point:
     ]
     best = min(matrices, key=lambda each: each.squared_error).point
     if is_worth_polishing(best, len(rows.X)):
-        matrices.append(court.judge(polished(kernel, rows, best, schedule, rng), HEAT))
+        matrices.append(court.judge(court.descended(polished, best, schedule, rng), HEAT))
     return min(matrices, key=lambda each: each.squared_error).point

@@ -1,12 +1,14 @@
 """Heats: candidates on the same rows, folds and landmarks; the best of many on few rows go on to more of them."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._threads import blas_threads
+from frugalsvm._threads import Threads, blas_threads
+from frugalsvm.arrays.namespace import HOST
 from frugalsvm.lowrank.cross_validation import cross_validated
 from frugalsvm.selection.candidates import Candidate, View, gamma_for, width_step
 from frugalsvm.selection.judging import Judgment, better_by, judged
@@ -23,9 +25,10 @@ __all__ = [
     "Heat",
     "Task",
     "best_of",
-    "best_width",
+    "best_widths",
     "in_order",
     "is_better",
+    "median_width",
     "new_heat",
     "path_work",
     "solved_entries",
@@ -34,6 +37,7 @@ __all__ = [
 RIDGES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 _SMOOTHNESS = 0.05  # share of squared errors in the order: they tell candidates apart that err equally often
 _MOST_STEPS = 5  # on the grid of widths, in one direction
+_BYTES_EACH = 16  # of a row and a landmark: a kernel value in float32, and a feature and its copy in float64
 NEXT = 0.4  # of a fit, for the next value of a path
 SOLVED, RIDGE = "solved", "ridge"  # kinds of work
 
@@ -122,9 +126,27 @@ class Heat(NamedTuple):
         seconds = time.perf_counter() - start
         self.clock.measure(RIDGE, self._ridge_work(len(ridges)), seconds)
         # The penalty of half the squared norm is twice the ridge.
-        entry = Entry(candidate, 1.0 / (2.0 * ridges[best] * n_rows), judgments[best], self, seconds)
-        self.tell(entry)
-        return entry
+        return Entry(candidate, 1.0 / (2.0 * ridges[best] * n_rows), judgments[best], self, seconds)
+
+    def side_by_side(self, entries_of: Callable[[Any], list[Entry]], items: Sequence) -> list[list[Entry]]:
+        """``[entries_of(item) for item in items]``, on threads where there is memory for it; all entries are told."""
+        machinery = self.task.machinery
+        room = machinery.memory // (_BYTES_EACH * len(self.index) * self.n_landmarks)
+        n_threads = min(machinery.threads.count, room, len(items)) if machinery.arrays is HOST else 1
+        if n_threads < 2:
+            return [self._told(entries_of(item)) for item in items]
+        with blas_threads(None), self.clock.shared_by(n_threads):
+            found = Threads(n_threads).run(entries_of, items, shares=True)
+        return [self._told(each) for each in found]
+
+    def all_entries(self, entries_of: Callable[[Any], list[Entry]], items: Sequence) -> list[Entry]:
+        """The same in one list."""
+        return list(chain.from_iterable(self.side_by_side(entries_of, items)))
+
+    def _told(self, entries):
+        for entry in entries:
+            self.tell(entry)
+        return entries
 
     def problem(self, candidate: Candidate):
         examples = self.examples(candidate.view)
@@ -167,11 +189,24 @@ def is_better(one: Entry, other: Entry, margin: float) -> bool:
     return gain > margin * error
 
 
-def best_width(heat: Heat, view: str, kernel: str, reserve: float) -> list[Entry]:
-    """Entries of a kernel on a grid of widths, uphill from the median distance, as long as there is time."""
+def median_width(heat: Heat, view: str, kernel: str) -> Candidate:
+    """A kernel about as wide as the median distance."""
     rows = heat.task.views[view].take(heat.index[: 2**11])
-    here = Candidate(view, kernel, gamma_for(kernel, rows, heat.task.rng))
-    entries = [heat.ridge_entry(here)]
+    return Candidate(view, kernel, gamma_for(kernel, rows, heat.task.rng))
+
+
+def best_widths(heat: Heat, starts: Sequence[Candidate], reserve: float, least: int = 0) -> list[list[Entry]]:
+    """Entries on a grid of widths, uphill from each start, as long as there is time.
+
+    From a start for which there is not even time for ``least`` entries, there are none.
+    """
+    return heat.side_by_side(lambda start: _uphill(heat, start, reserve, least), starts)
+
+
+def _uphill(heat, start, reserve, least):
+    if least and not heat.clock.fits(least * heat.ridge_seconds, reserve):
+        return []
+    entries = [heat.ridge_entry(start)]
     for up in (True, False):
         best = entries[0]
         for _ in range(_MOST_STEPS):
@@ -187,23 +222,20 @@ def best_width(heat: Heat, view: str, kernel: str, reserve: float) -> list[Entry
     return entries
 
 
-def solved_entries(heat: Heat, candidate: Candidate, path: list[float]) -> list[Entry]:
+def solved_entries(heat: Heat, candidate: Candidate, path: list[float], rng: np.random.Generator) -> list[Entry]:
     """A candidate with the loss that the machine will have, for all values of C, with out-of-fold scores."""
     start, task, n_rows = time.perf_counter(), heat.task, len(heat.index)
     problem, options = heat.problem(candidate)
     options = options._replace(unit=_unit(task, heat.index), **_TO_CHOOSE)
     with blas_threads(None), task.machinery.arrays.products():
         penalties = [1.0 / (C * n_rows) for C in path]
-        found = cross_validated(problem, options, heat.folds, penalties, task.rng, task.machinery.threads)
+        found = cross_validated(problem, options, heat.folds, penalties, rng, task.machinery.threads)
     seconds = time.perf_counter() - start
     heat.clock.measure(SOLVED, path_work(heat, len(path)), seconds)
-    entries = [
+    return [
         Entry(candidate, C, heat.judged(scores), heat, seconds / len(path), scores)
         for C, scores in zip(path, found, strict=True)
     ]
-    for entry in entries:
-        heat.tell(entry)
-    return entries
 
 
 def path_work(heat: Heat, n_values: int) -> float:

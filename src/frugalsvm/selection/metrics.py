@@ -43,11 +43,15 @@ def learned_view(task: Task, view: View, index: np.ndarray, kernel: str) -> View
 def metric_entries(heat: Heat, view: str, kernel: str, kernels: Sequence[str], reserve: float) -> list[Entry]:
     """Kernels in a metric that was learned with one of them: at the width that came with it, and at similar ones."""
     here = Candidate(view, kernel, 1.0)
-    entries = [heat.ridge_entry(here), heat.ridge_entry(here.narrower(2.0))]
+    entries = heat.all_entries(lambda each: [heat.ridge_entry(each)], [here, here.narrower(2.0)])
     best, n_features = best_of(entries).candidate, heat.task.views[view].X.shape[1]
+    others = []
     for other in kernels:
-        like = best._replace(kernel=other, gamma=similar_gamma(best, other, n_features))
-        for candidate in (like, width_step(like, up=False)):
-            if other != kernel and heat.clock.fits(heat.ridge_seconds, reserve):
-                entries.append(heat.ridge_entry(candidate))
-    return entries
+        if other != kernel:
+            like = best._replace(kernel=other, gamma=similar_gamma(best, other, n_features))
+            others += [like, width_step(like, up=False)]
+
+    def if_there_is_time(candidate):
+        return [heat.ridge_entry(candidate)] if heat.clock.fits(heat.ridge_seconds, reserve) else []
+
+    return entries + heat.all_entries(if_there_is_time, others)

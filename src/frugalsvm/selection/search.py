@@ -27,9 +27,10 @@ from frugalsvm.selection.heats import (
     Heat,
     Task,
     best_of,
-    best_width,
+    best_widths,
     in_order,
     is_better,
+    median_width,
     new_heat,
     path_work,
     solved_entries,
@@ -50,6 +51,7 @@ _USUAL_ROWS = 20_000
 _LEAST_LANDMARKS = 512  # whatever the memory: kernel values that do not fit are computed again in every pass
 _USUAL_SECONDS = 60.0  # that a search takes without a limit, about
 _RACE_WORK = 12.0  # of learning a metric, in seconds of a usual core
+_LEAST_WIDTHS = 3  # of a kernel: with time for fewer, it is left out
 _CAUTION = 1.25  # times as long as estimated may be what it takes
 _FOR_PATHS, _FOR_FIT = 0.2, 0.3  # shares of a limit of time
 
@@ -144,16 +146,18 @@ class _Search:
 
     def _first_heat(self) -> list[Entry]:
         """The best width of each kernel; the view of rows is that which the first kernel prefers."""
-        heat, first = self._heat(self.plan.first, 1), self.plan.kernels[0]
-        found = [best_of(best_width(heat, view, first, self._reserve)) for view in self.task.views]
+        heat, (first, *others) = self._heat(self.plan.first, 1), self.plan.kernels
+        starts = [median_width(heat, view, first) for view in self.task.views]
+        found = [best_of(entries) for entries in best_widths(heat, starts, self._reserve)]
         view = best_of(found).candidate.view
-        for kernel in self.plan.kernels[1:]:
-            if issparse(self.task.views[view].X) and not offers(KERNELS[kernel], "products"):
-                continue
-            if not self.clock.fits(3 * heat.ridge_seconds, self._reserve):
+        if issparse(self.task.views[view].X):
+            others = [kernel for kernel in others if offers(KERNELS[kernel], "products")]
+        starts = [median_width(heat, view, kernel) for kernel in others]
+        for kernel, entries in zip(others, best_widths(heat, starts, self._reserve, _LEAST_WIDTHS), strict=True):
+            if entries:
+                found.append(best_of(entries))
+            else:
                 self.notes.append(f"There was no time for the kernel {kernel!r}.")
-                continue
-            found.append(best_of(best_width(heat, view, kernel, self._reserve)))
         return in_order(found)
 
     def _second_heat(self, entries) -> list[Entry]:
@@ -161,17 +165,18 @@ class _Search:
         heat = self._heat(self.plan.second, 2)
         if len(heat.index) == len(entries[0].heat.index) and heat.n_landmarks == entries[0].heat.n_landmarks:
             return entries
-        found: list[Entry] = []
         close = [entry for entry in entries if not is_better(entries[0], entry, _FAR)]
-        for entry in close[: self.plan.n_seconds]:
+
+        def tried(entry):
             if not self.clock.fits(2 * heat.ridge_seconds, self._reserve):
-                self.notes.append("There was no time to compare all kernels on more rows.")
-                break
-            tried = [
-                heat.ridge_entry(each, entry.next_ridges) for each in (entry.candidate, entry.candidate.narrower(2.0))
-            ]
-            found.append(best_of(tried))
-        return in_order(found) or entries
+                return []
+            both = entry.candidate, entry.candidate.narrower(2.0)
+            return [heat.ridge_entry(each, entry.next_ridges) for each in both]
+
+        every = heat.side_by_side(tried, close[: self.plan.n_seconds])
+        if not all(every):
+            self.notes.append("There was no time to compare all kernels on more rows.")
+        return in_order([best_of(found) for found in every if found]) or entries
 
     def _with_metric(self, entries) -> list[Entry]:
         """The best of the plain candidates, or a metric if it is better on rows that it has not seen."""
@@ -198,7 +203,9 @@ class _Search:
         task.views[learned.name] = learned
         # Sums over features have no directions, but factors.
         kernels = self.plan.kernels if learned.metric.ndim == 1 else turning
-        plain = best_of([heat.ridge_entry(entry.candidate, entry.next_ridges) for entry in entries[:2]])
+        plain = best_of(
+            heat.all_entries(lambda each: [heat.ridge_entry(each.candidate, each.next_ridges)], entries[:2])
+        )
         found = best_of(metric_entries(heat, learned.name, own, kernels, self._reserve))
         if not is_better(found, plain, _LEAD):
             return entries
@@ -212,26 +219,30 @@ class _Search:
         heat, self.reserved = self._final_heat(), _FOR_FIT
         first, *others = entries
         rivals = [entry for entry in others if entry.heat is first.heat and not is_better(first, entry, _NO_DOUBT)]
-        found = self._path(heat, first)
-        for entry in rivals[: self.plan.n_finalists - 1]:
+        finalists = [first, *rivals[: self.plan.n_finalists - 1]]
+        paths = list(zip(finalists, self.task.rng.spawn(len(finalists)), strict=True))
+        # Within a limit of time, the first tells whether there is time for the second.
+        n_first = len(paths) if self.clock.limit is None else 1
+        found = heat.all_entries(lambda path: self._path(heat, *path), paths[:n_first])
+        for path in paths[n_first:]:
             seconds = self.clock.seconds_for(SOLVED, path_work(heat, len(_FACTORS)))
             if not self.clock.fits(seconds, self._reserve):
                 self.notes.append("There was no time for a path of C of the second best.")
                 break
-            found += self._path(heat, entry)
+            found += heat.all_entries(lambda path: self._path(heat, *path), [path])
         return best_of(found)
 
-    def _path(self, heat, entry) -> list[Entry]:
+    def _path(self, heat, entry, rng) -> list[Entry]:
         """Values of C around what ridge machines want, and one more where the best is at an end."""
         ratio = heat.n_landmarks / entry.heat.n_landmarks
         candidate = entry.candidate.narrower(np.sqrt(max(ratio, 1.0)))
         path = [entry.C * factor for factor in _FACTORS]
-        found = solved_entries(heat, candidate, path)
+        found = solved_entries(heat, candidate, path, rng)
         best = best_of(found).C
         if best in (path[0], path[-1]):
             further = best * (_FACTORS[0] if best == path[0] else _FACTORS[-1])
             if self.clock.fits(self.clock.seconds_for(SOLVED, path_work(heat, 1)), self._reserve):
-                found += solved_entries(heat, candidate, [further])
+                found += solved_entries(heat, candidate, [further], rng)
         return found
 
     def _final_heat(self) -> Heat:
