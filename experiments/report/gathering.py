@@ -91,7 +91,7 @@ def _paper(name: str) -> ShownPaper:
 def _experiment(paper: str, experiment: Experiment, store: Store, profile: str) -> ShownExperiment:
     settings = protocol.profile_of(paper, experiment.name, profile)
     choices = _WatchedChoices(protocol.folder_of(paper) / "chosen.json")
-    tasks = experiment.plan(settings, choices)
+    tasks = protocol.planned(paper, experiment, profile, choices)
     outcome = [(task, store.get(task)) for task in tasks]
     shown = ShownExperiment(
         name=experiment.name,
