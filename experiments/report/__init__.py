@@ -28,8 +28,8 @@ def write_report(store: Store, profile: str, output: str | Path) -> list[str]:
     ----------
     store : Store
         Where the results are; what is not there is shown as missing.
-    profile : {"quick", "full"}
-        Which protocol.
+    profile : {"quick", "full", "confirm"}
+        Which results the tables and figures show. The page opens with those of the full profile in any case.
     output : path
         The file, written whole or not at all; folders above it are made.
 
@@ -39,6 +39,7 @@ def write_report(store: Store, profile: str, output: str | Path) -> list[str]:
         One sentence for each experiment that could not be shown. The page has the others.
     """
     papers = gather(store, profile)
+    first = papers if profile == "full" else gather(store, "full")
     problems: list[str] = []
     for paper in papers:
         for experiment in paper.experiments:
@@ -46,8 +47,9 @@ def write_report(store: Store, profile: str, output: str | Path) -> list[str]:
             problems += experiment.problems
     page = _template().render(
         papers=papers,
+        first=first,
         profile=profile,
-        counts=Counts.total([paper.counts for paper in papers]),
+        counts=Counts.total([paper.counts for paper in first]),
         worse=worse_cells(papers),
         date=datetime.datetime.now(datetime.UTC).strftime("%d %B %Y"),
         machine=_machine(),

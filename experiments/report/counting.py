@@ -9,13 +9,14 @@ __all__ = ["Counts", "state_of", "worse_cells"]
 
 
 def state_of(cell: Cell) -> str:
-    """What a cell is: ``better``, ``within``, ``worse``; ``alone`` if the paper prints nothing to compare with;
-    ``missing`` if it was not computed; ``unavailable`` if it cannot be, for want of the data.
+    """What a cell is: ``better``, ``within``, ``worse``; ``part`` if it was computed on a part of the data; ``alone`` if
+    the paper prints nothing to compare with; ``missing`` if it was not computed; ``unavailable`` if it cannot be, for
+    want of the data.
     """
     if cell.verdict is not None:
         return cell.verdict.word
     if cell.values:
-        return "alone"
+        return "alone" if cell.printed is None else "part"
     return "unavailable" if any(reason in cell.note for reason in UNAVAILABLE.values()) else "missing"
 
 
@@ -28,6 +29,7 @@ class Counts:
     worse: int = 0
     missing: int = 0
     unavailable: int = 0
+    part: int = 0
 
     @classmethod
     def of(cls, tables: list[Table]) -> "Counts":
@@ -50,7 +52,7 @@ class Counts:
     @property
     def held(self) -> int:
         """Cells of data that we hold."""
-        return self.compared + self.missing
+        return self.compared + self.missing + self.part
 
     @property
     def percent(self) -> float | None:

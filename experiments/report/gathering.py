@@ -50,6 +50,14 @@ class ShownPaper:
     def counts(self) -> Counts:
         return Counts.total([experiment.counts for experiment in self.experiments])
 
+    @property
+    def n_done(self) -> int:
+        return sum(experiment.n_done for experiment in self.experiments)
+
+    @property
+    def n_tasks(self) -> int:
+        return sum(experiment.n_tasks for experiment in self.experiments)
+
 
 class _WatchedChoices(Choices):
     """Choices that remember which of them an experiment asked for."""
@@ -106,7 +114,19 @@ def _experiment(paper: str, experiment: Experiment, store: Store, profile: str) 
         shown.items = list(experiment.show(outcome))
     except Exception as error:  # one broken experiment must not take the report of all others
         shown.problems.append(f"{experiment.name} could not be shown: {error!r}")
+    if profile == "quick":
+        _mark_as_parts(shown.items)
     return shown
+
+
+def _mark_as_parts(items: list[Table | Figure]) -> None:
+    """Cells of a profile that learns few rows, once: they are not compared, so nothing is to be explained."""
+    for item in items:
+        if isinstance(item, Table):
+            for cell in item.cells.values():
+                cell.part = True
+                if cell.values and cell.printed is not None:
+                    cell.note = ""
 
 
 def _seconds(task: Task, store: Store) -> float:

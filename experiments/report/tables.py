@@ -13,6 +13,7 @@ WORDS = {
     "better": ("✓", "better"),
     "within": ("≈", "within"),
     "worse": ("✗", "worse"),
+    "part": ("◔", "on a part"),
     "alone": ("", "not printed"),
     "missing": ("…", "not computed"),
     "unavailable": ("∅", "no data"),
