@@ -23,6 +23,8 @@ class Cell:
     note: str = ""  # an explanation, or why there is nothing
     lower_is_better: bool = False
     counted: bool = True  # an accuracy that the counts at the top of the report include
+    finding: str = ""  # better, alike or worse in a test with error bars (see `experiments.significance`)
+    p_value: float | None = None  # of that test
     part: bool = False  # computed on a part of the data: shown, but not held against the paper
 
     @property

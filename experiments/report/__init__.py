@@ -8,10 +8,11 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from experiments.report.counting import Counts, worse_cells
+from experiments.report.confirmation import confirmations, pairs_of
+from experiments.report.counting import Counts, Findings, counted_cells, worse_cells
 from experiments.report.drawing import svg
 from experiments.report.gathering import gather
-from experiments.report.tables import WORDS, laid_out
+from experiments.report.tables import FINDINGS, WORDS, laid_out
 from experiments.results import Figure
 from experiments.store import Store
 from experiments.tasks import versions
@@ -40,6 +41,7 @@ def write_report(store: Store, profile: str, output: str | Path) -> list[str]:
     """
     papers = gather(store, profile)
     first = papers if profile == "full" else gather(store, "full")
+    again = papers if profile == "confirm" else gather(store, "confirm")
     problems: list[str] = []
     for paper in papers:
         for experiment in paper.experiments:
@@ -50,6 +52,8 @@ def write_report(store: Store, profile: str, output: str | Path) -> list[str]:
         first=first,
         profile=profile,
         counts=Counts.total([paper.counts for paper in first]),
+        verdicts=_verdicts({"first results": first, "confirmation": again}),
+        confirmed=confirmations(pairs_of(first, again), first),
         worse=worse_cells(papers),
         date=datetime.datetime.now(datetime.UTC).strftime("%d %B %Y"),
         machine=_machine(),
@@ -57,6 +61,16 @@ def write_report(store: Store, profile: str, output: str | Path) -> list[str]:
     )
     _write_whole(Path(output), page)
     return problems
+
+
+def _verdicts(papers_by_name) -> list[tuple[str, Counts, Findings]]:
+    """The strict rule and the test with error bars, of what there is."""
+    lines = []
+    for name, papers in papers_by_name.items():
+        counts = Counts.total([paper.counts for paper in papers])
+        if counts.compared:
+            lines.append((name, counts, Findings.of(counted_cells(papers))))
+    return lines
 
 
 def _lay_out(experiment) -> None:
@@ -84,6 +98,7 @@ def _template() -> jinja2.Template:
         lstrip_blocks=True,
     )
     environment.globals["signs"] = WORDS
+    environment.globals["findings"] = FINDINGS
     environment.globals["style"] = Markup((_FOLDER / "style.css").read_text())
     return environment.get_template("page.html.j2")
 

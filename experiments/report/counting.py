@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from experiments.data import UNAVAILABLE
 from experiments.results import Cell, Table
 
-__all__ = ["Counts", "state_of", "worse_cells"]
+__all__ = ["Counts", "Findings", "counted_cells", "state_of", "worse_cells"]
 
 
 def state_of(cell: Cell) -> str:
-    """What a cell is: ``better``, ``within``, ``worse``; ``part`` if it was computed on a part of the data; ``alone`` if
-    the paper prints nothing to compare with; ``missing`` if it was not computed; ``unavailable`` if it cannot be, for
-    want of the data.
+    """What a cell is: ``better``, ``within``, ``worse``; ``part`` if it was computed on a part of the data; ``alone``
+    if the paper prints nothing to compare with; ``missing`` if it was not computed; ``unavailable`` if it cannot be,
+    for want of the data.
     """
     if cell.verdict is not None:
         return cell.verdict.word
@@ -60,8 +60,42 @@ class Counts:
         return 100 * (self.better + self.within) / self.compared if self.compared else None
 
 
+@dataclass
+class Findings:
+    """Accuracies by what a test with error bars says of them."""
+
+    better: int = 0
+    alike: int = 0
+    worse: int = 0
+
+    @classmethod
+    def of(cls, cells: list[Cell]) -> "Findings":
+        found = [cell.finding for cell in cells]
+        return cls(*(found.count(word) for word in cls.__dataclass_fields__))
+
+    @property
+    def looked_at(self) -> int:
+        return self.better + self.alike + self.worse
+
+    @property
+    def percent_worse(self) -> float | None:
+        return 100 * self.worse / self.looked_at if self.looked_at else None
+
+
+def counted_cells(papers) -> list[Cell]:
+    return [
+        cell
+        for paper in papers
+        for experiment in paper.experiments
+        for table in experiment.items
+        if isinstance(table, Table)
+        for cell in table.cells.values()
+        if cell.counted
+    ]
+
+
 def worse_cells(papers) -> list[dict]:
-    """The counted cells that are worse than the printed spread, with where they are on the page."""
+    """The counted cells that are worse by the strict rule or with error bars, with where they are on the page."""
     found = []
     for paper in papers:
         for experiment in paper.experiments:

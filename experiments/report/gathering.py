@@ -7,9 +7,10 @@ from typing import Any
 from markupsafe import Markup
 
 from experiments import protocol
-from experiments.report.counting import Counts
+from experiments.report.counting import Counts, counted_cells
 from experiments.report.words import rendered, title_and_body
 from experiments.results import Experiment, Figure, Table
+from experiments.significance import judge
 from experiments.store import Store
 from experiments.tasks import Task
 from experiments.tuning import Choices
@@ -83,9 +84,10 @@ def gather(store: Store, profile: str) -> list[ShownPaper]:
     """Papers with all of their experiments."""
     papers: dict[str, ShownPaper] = {}
     for paper, experiment in protocol.all_experiments().values():
-        if paper not in papers:
-            papers[paper] = _paper(paper)
-        papers[paper].experiments.append(_experiment(paper, experiment, store, profile))
+        shown = _experiment(paper, experiment, store, profile)
+        if shown.n_tasks or profile != "confirm":  # figures are not confirmed
+            papers.setdefault(paper, _paper(paper)).experiments.append(shown)
+    judge(counted_cells(papers.values()))
     return list(papers.values())
 
 
