@@ -51,7 +51,8 @@ def _parser() -> argparse.ArgumentParser:
     for command in (listing, pricing, running, keeping, reporting):
         command.add_argument("--store", type=Path, default=Path("output/experiments"), help="folder of the results")
         if command is not keeping:
-            command.add_argument("--profile", choices=PROFILES, default="quick", help="default: quick")
+            default = "full" if command is reporting else "quick"
+            command.add_argument("--profile", choices=PROFILES, default=default, help=f"default: {default}")
     listing.set_defaults(command=_list)
     pricing.set_defaults(command=_cost)
     running.set_defaults(command=_run, tune=False)
