@@ -44,9 +44,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--again", action="store_true", help="also what is kept in the repository")
     running.add_argument("--tune", action="store_true", help="choose hyper-parameters again, and record them")
     running.add_argument("--short-first", action="store_true", help="begin with the short tasks, for a run cut short")
-    running.add_argument(
-        "--minutes", type=float, help="stop after so many; tasks that would take longer than what is left are not begun"
-    )
+    running.add_argument("--minutes", type=float, help="stop after so many: the same command goes on from there")
     reporting.add_argument("--output", type=Path, default=Path("output/report.html"))
     for command in (listing, pricing, running, keeping, reporting):
         command.add_argument("--store", type=Path, default=Path("output/experiments"), help="folder of the results")

@@ -50,8 +50,8 @@ def run_tasks(
         Begin with the short tasks: more of them are done if the run is stopped. Otherwise the long ones come first,
         and all ends sooner.
     minutes : float, default=None
-        Stop after so many. A task that would take longer than what is left, by its ``seconds``, is not begun; one that
-        is still running at the end is lost. All others are kept.
+        Stop after so many. In the second half of the time a task that would take longer than what is left, by its
+        ``seconds``, is not begun; one that is still running at the end is lost. All others are kept.
     on_chosen : callable, default=None
         Called after each task that others need, so that choices are recorded even if the run is stopped.
 
@@ -64,14 +64,14 @@ def run_tasks(
     for name in _THREADS:
         os.environ.setdefault(name, "1")
     needs = _distinct([task.needs for task in tasks if task.needs is not None])
-    deadline = inf if minutes is None else time.monotonic() + 60 * minutes
+    deadline = _Deadline(minutes)
     how = {"store": store, "jobs": jobs, "console": console, "short_first": short_first, "deadline": deadline}
     failures = _run_stage("choosing", needs, **how, after_each=on_chosen) if needs else []
     ready, orphans = [], []
     for task in tasks:
         chosen = store.get(task.needs) if task.needs is not None else {"chosen": {}}
         if chosen is None:
-            if time.monotonic() < deadline:
+            if time.monotonic() < deadline.end:
                 orphans.append(Failure(task, "the task it needs has failed"))
         else:
             ready.append(task.resolved(chosen))
@@ -113,25 +113,40 @@ def _words(task: Task) -> str:
     return " ".join(str(value) for value in task.names.values()) or task.work
 
 
-def _finished(tasks, jobs, deadline=inf):
+class _Deadline:
+    """When to stop, and what there is still time for."""
+
+    def __init__(self, minutes: float | None):
+        now = time.monotonic()
+        self._half = inf if minutes is None else now + 30 * minutes
+        self.end = inf if minutes is None else now + 60 * minutes
+
+    def leaves_time_for(self, task: Task) -> bool:
+        # Estimates may be far too long: in the first half a task gets its chance.
+        now = time.monotonic()
+        return now < self._half or now + task.seconds < self.end
+
+    @property
+    def seconds_left(self) -> float | None:
+        return None if self.end == inf else max(self.end - time.monotonic(), 0.0)
+
+
+def _finished(tasks, jobs, deadline):
     """Each task with its result, as they end; those that the deadline leaves no time for do not come."""
     if jobs == 1:
         for task in tasks:
-            if time.monotonic() + task.seconds < deadline:
+            if deadline.leaves_time_for(task):
                 yield task, *_timed(task)
         return
     # A forked child would share the state of threads and of compiled code with its parent.
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         rest, waiting = list(tasks), {}
         while rest or waiting:
-            now = time.monotonic()
-            rest = [task for task in rest if now + task.seconds < deadline]
+            rest = [task for task in rest if deadline.leaves_time_for(task)]
             while rest and len(waiting) < jobs:
                 task = rest.pop(0)
                 waiting[pool.submit(_timed, task)] = task
-            done, _ = wait(
-                waiting, timeout=None if deadline == inf else max(deadline - now, 0.0), return_when=FIRST_COMPLETED
-            )
+            done, _ = wait(waiting, timeout=deadline.seconds_left, return_when=FIRST_COMPLETED)
             if waiting and not done:
                 for process in active_children():
                     process.terminate()
@@ -141,9 +156,9 @@ def _finished(tasks, jobs, deadline=inf):
 
 
 def _timed(task: Task):
-    start = time.perf_counter()
+    start = time.process_time()  # what it takes, whoever else is at work
     try:
         result, error = task.run(), None
     except Exception:
         result, error = None, traceback.format_exc()
-    return result, time.perf_counter() - start, error
+    return result, time.process_time() - start, error

@@ -73,7 +73,7 @@ class Store:
         found = dict(self.kept.by_task)
         records = (json.loads(path.read_text()) for path in self.folder.glob("results/*/*.json"))
         for record in sorted(records, key=lambda record: record["finished"]):
-            environment = {"machine": record.get("machine", ""), **record["versions"]}
+            environment = {key: record[key] for key in ("machine",) if key in record} | record["versions"]
             key = digest_of(record["work"], record["settings"]), record["seed"]
             found[key] = KeptResult(record["result"], record["seconds"], environment)
         return found

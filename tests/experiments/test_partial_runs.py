@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 import experiments.screen
+from experiments import running
 from experiments.command import _only
 from experiments.running import run_tasks
 from experiments.store import Store
@@ -76,12 +77,27 @@ def loud():
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_tasks_that_there_is_no_time_for_are_left(tmp_path, jobs):
+def test_tasks_that_there_is_no_time_for_are_left(tmp_path, monkeypatch, jobs):
     short, long = Task("core_support:square", {"value": 2}), Task("core_support:square", {"value": 3}, seconds=1e6)
     console, store = loud(), Store(tmp_path)
+    monkeypatch.setattr(running._Deadline, "leaves_time_for", lambda self, task: task.seconds < 100)
     assert run_tasks([short, long], store, jobs=jobs, console=console, minutes=10) == []
     assert (store.get(short), store.get(long)) == ({"square": 4, "seed": 0}, None)
     assert "the time is over, 1 are left" in console.file.getvalue()
+
+
+def test_estimates_count_in_the_second_half_of_the_time(monkeypatch):
+    now = 1000.0
+    monkeypatch.setattr(running.time, "monotonic", lambda: now)
+    deadline = running._Deadline(10)
+    short, long = Task("core_support:square", {}, seconds=100.0), Task("core_support:square", {}, seconds=1e6)
+    fits = {}
+    for now in (1000.0, 1299.0, 1301.0, 1501.0):
+        fits[now] = deadline.leaves_time_for(short), deadline.leaves_time_for(long)
+    assert fits == {1000.0: (True, True), 1299.0: (True, True), 1301.0: (True, False), 1501.0: (False, False)}
+    assert deadline.seconds_left == 99.0
+    assert running._Deadline(None).leaves_time_for(long)
+    assert running._Deadline(None).seconds_left is None
 
 
 @pytest.mark.slow
