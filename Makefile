@@ -86,7 +86,7 @@ bench: $(INSTALLED)
 	$(THREADS) $(BIN)/python -m benchmarks
 
 accuracy: $(INSTALLED)
-	$(THREADS) $(BIN)/python -m experiments run bsgd-table3 --profile full --only BPegasos+merge 500
+	$(THREADS) $(BIN)/python -m experiments run bsgd-table3 --profile full --only BPegasos+merge 500 --again
 	$(THREADS) $(BIN)/python -m experiments report --profile full
 
 experiments: $(INSTALLED)

@@ -1,15 +1,15 @@
-"""``python -m experiments list | run | report``"""
+"""``python -m experiments list | cost | run | keep | report``"""
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table as ScreenTable
-
-from experiments.protocol import PROFILES, all_experiments, choices_of, profile_of
+from experiments.costs import Cost, Costs, duration_in_words
+from experiments.keeping import keep, kept_results
+from experiments.protocol import PROFILES, all_experiments, choices_of, planned
 from experiments.running import run_tasks
+from experiments.screen import ScreenTable, console_of_this_process, escape
 from experiments.store import Store
 
 __all__ = ["main"]
@@ -17,7 +17,7 @@ __all__ = ["main"]
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    console = Console(width=None if sys.stdout.isatty() else 120)
+    console = console_of_this_process()
     try:
         code = options.command(options, console)
     except KeyboardInterrupt:
@@ -30,21 +30,31 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m experiments", description="The papers, table by table.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     listing = commands.add_parser("list", help="what there is, and how much of it is done")
+    pricing = commands.add_parser("cost", help="what is missing, and about how long computing it takes")
     running = commands.add_parser("run", help="compute what is missing")
-    running.add_argument("names", nargs="*", help="experiments, papers, or nothing for all")
-    running.add_argument("--jobs", type=_positive, default=1, help="processes (default: 1)")
-    running.add_argument("--tune", action="store_true", help="choose hyper-parameters again, and record them")
-    running.add_argument(
-        "--only", nargs="+", default=[], metavar="NAME", help="only these data sets, methods or budgets"
-    )
-    running.add_argument("--short-first", action="store_true", help="begin with the short tasks, for a run cut short")
+    keeping = commands.add_parser("keep", help="put results of the profiles full and confirm into the repository")
     reporting = commands.add_parser("report", help="write one page with everything")
+    for command in (pricing, running):
+        command.add_argument("names", nargs="*", help="experiments, papers, or nothing for all")
+        command.add_argument("--jobs", type=_positive, default=1, help="processes (default: 1)")
+        command.add_argument("--confirm", action="store_true", help="the confirmation too, beside the profile")
+        command.add_argument(
+            "--only", nargs="+", default=[], metavar="NAME", help="only these data sets, methods or budgets"
+        )
+        command.add_argument("--again", action="store_true", help="also what is kept in the repository")
+    running.add_argument("--tune", action="store_true", help="choose hyper-parameters again, and record them")
+    running.add_argument("--short-first", action="store_true", help="begin with the short tasks, for a run cut short")
+    running.add_argument("--minutes", type=float, help="stop after so many: the same command goes on from there")
     reporting.add_argument("--output", type=Path, default=Path("output/report.html"))
-    for command in (listing, running, reporting):
-        command.add_argument("--profile", choices=PROFILES, default="quick", help="default: quick")
+    for command in (listing, pricing, running, keeping, reporting):
         command.add_argument("--store", type=Path, default=Path("output/experiments"), help="folder of the results")
+        if command is not keeping:
+            default = "full" if command is reporting else "quick"
+            command.add_argument("--profile", choices=PROFILES, default=default, help=f"default: {default}")
     listing.set_defaults(command=_list)
-    running.set_defaults(command=_run)
+    pricing.set_defaults(command=_cost)
+    running.set_defaults(command=_run, tune=False)
+    keeping.set_defaults(command=_keep)
     reporting.set_defaults(command=_report)
     return parser
 
@@ -57,29 +67,44 @@ def _positive(text: str) -> int:
 
 def _list(options, console) -> int:
     table = ScreenTable("experiment", "what", "done")
-    store = Store(options.store)
+    store = Store(options.store, kept_results())
     for name, (paper, experiment) in all_experiments().items():
-        tasks = experiment.plan(profile_of(paper, name, options.profile), choices_of(paper))
+        tasks = planned(paper, experiment, options.profile, choices_of(paper))
         done = sum(store.get(task) is not None for task in tasks)
         table.add_row(name, experiment.title, f"{done} of {len(tasks)}")
     console.print(table)
     return 0
 
 
+def _cost(options, console) -> int:
+    table = ScreenTable("experiment", "results", "missing", "on one core")
+    tasks = _wanted(options, {paper: choices_of(paper) for paper, _ in all_experiments().values()})
+    costs = Costs([task for found in tasks.values() for task in found], _store_of(options))
+    for name, found in tasks.items():
+        cost = costs.missing(found)
+        about = duration_in_words(cost.seconds) if cost.n_missing else "nothing"
+        table.add_row(name, str(cost.n_tasks), str(cost.n_missing), about)
+    console.print(table)
+    console.print("Tables and figures that share results have them in each of their lines.")
+    console.print(_total(tasks, costs).in_words(options.jobs))
+    return 0
+
+
 def _run(options, console) -> int:
-    experiments = all_experiments()
-    names = _matching(options.names, experiments)
-    store, tasks = Store(options.store), []
-    choices = {paper: choices_of(paper, options.tune) for paper, _ in experiments.values()}
-    for name in names:
-        paper, experiment = experiments[name]
-        tasks += experiment.plan(profile_of(paper, name, options.profile), choices[paper])
+    if options.tune and (options.confirm or options.profile == "confirm"):
+        sys.exit("--tune chooses parameters, which a confirmation must not: run it with another profile first.")
+    choices = {paper: choices_of(paper, options.tune) for paper, _ in all_experiments().values()}
+    wanted = _wanted(options, choices)
+    store = _store_of(options)
+    costs = Costs([task for found in wanted.values() for task in found], store)
+    console.print(_total(wanted, costs).in_words(options.jobs))
     failures = run_tasks(
-        _only(tasks, options.only),
+        [replace(task, seconds=costs.of(task)) for found in wanted.values() for task in found],
         store,
         jobs=options.jobs,
         console=console,
         short_first=options.short_first,
+        minutes=options.minutes,
         on_chosen=lambda: [chosen.record(store) for chosen in choices.values()],
     )
     for paper in choices:
@@ -89,6 +114,26 @@ def _run(options, console) -> int:
         words = f"{failure.task.names or failure.task.work}\n{failure.error}"
         console.print(f"[red]failed:[/red] {escape(words)}")
     return 1 if failures else 0
+
+
+def _store_of(options) -> Store:
+    return Store(options.store, None if options.again else kept_results())
+
+
+def _total(tasks: dict[str, list], costs: Costs) -> Cost:
+    return costs.missing(task for found in tasks.values() for task in found)
+
+
+def _wanted(options, choices: dict) -> dict[str, list]:
+    """The tasks that the options ask for, by experiment."""
+    experiments, tasks = all_experiments(), {}
+    for name in _matching(options.names, experiments):
+        paper, experiment = experiments[name]
+        tasks[name] = planned(paper, experiment, options.profile, choices[paper])
+        if options.confirm and options.profile != "confirm":
+            tasks[name] += planned(paper, experiment, "confirm", choices[paper])
+    wanted = {id(task) for task in _only([task for found in tasks.values() for task in found], options.only)}
+    return {name: [task for task in found if id(task) in wanted] for name, found in tasks.items()}
 
 
 def _only(tasks: list, words: list[str]) -> list:
@@ -111,10 +156,16 @@ def _matching(wanted: list[str], experiments: dict) -> list[str]:
     return names
 
 
+def _keep(options, console) -> int:
+    for line in keep(Store(options.store, kept_results())):
+        console.print(escape(line))
+    return 0
+
+
 def _report(options, console) -> int:
     from experiments.report import write_report
 
-    problems = write_report(Store(options.store), options.profile, options.output)
+    problems = write_report(Store(options.store, kept_results()), options.profile, options.output)
     for problem in problems:
         console.print(f"[red]not shown:[/red] {escape(problem)}")
     console.print(f"The report is in {options.output}")

@@ -1,18 +1,34 @@
 """Protocols: what is run for each experiment, read from ``protocol.toml`` of its paper."""
 
 import tomllib
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from experiments.printed import read_printed
 from experiments.results import Experiment
+from experiments.tasks import Task
 from experiments.tuning import Choices
 
-__all__ = ["PAPERS", "PROFILES", "all_experiments", "choices_of", "folder_of", "profile_of", "protocol_of"]
+__all__ = [
+    "CONFIRMATION_SEEDS",
+    "PAPERS",
+    "PROFILES",
+    "all_experiments",
+    "choices_of",
+    "folder_of",
+    "planned",
+    "profile_of",
+    "protocol_of",
+]
 
 PAPERS = ("bsgd", "tvm", "asset", "lasvm", "tracking")
-PROFILES = ("quick", "full")
+PROFILES = ("quick", "full", "confirm")
+# What the confirmation adds to every seed. Seeds of first runs and of searches are numbers of repetitions and of
+# splits, all below a hundred; test rows of generated data have seeds from a million on, in the same order.
+CONFIRMATION_SEEDS = 10_000
 
 
 def folder_of(paper: str) -> Path:
@@ -38,10 +54,34 @@ def all_experiments() -> dict[str, tuple[str, Experiment]]:
 
 
 def profile_of(paper: str, name: str, profile: str) -> dict[str, Any]:
-    """Settings of an experiment: those of all profiles, overruled by those of one."""
+    """Settings of an experiment: those of all profiles, overruled by those of one.
+
+    The profile ``confirm`` is ``full``, but for what its own section says.
+    """
     section = protocol_of(paper)[name]
-    common = {key: value for key, value in section.items() if key not in PROFILES}
-    return {**common, **section.get(profile, {}), "profile": profile}
+    settings = {key: value for key, value in section.items() if key not in PROFILES}
+    for layer in ("full", "confirm") if profile == "confirm" else (profile,):
+        settings |= section.get(layer, {})
+    return {**settings, "profile": profile}
+
+
+def planned(paper: str, experiment: Experiment, profile: str, choices: Choices) -> list[Task]:
+    """The tasks of an experiment in a profile.
+
+    Those of ``confirm`` have seeds that nothing was run with before: neither first results nor searches. Where the
+    paper prints no number there is nothing to confirm, and no task.
+    """
+    if profile == "confirm" and not _is_printed(paper, experiment.name):
+        return []
+    tasks = experiment.plan(profile_of(paper, experiment.name, profile), choices)
+    if profile != "confirm":
+        return tasks
+    # A search keeps its seed: what it chooses is frozen.
+    return [replace(task, seed=task.seed + CONFIRMATION_SEEDS) for task in tasks]
+
+
+def _is_printed(paper: str, experiment: str) -> bool:
+    return any(name == experiment for name, _, _ in read_printed(folder_of(paper) / "printed.csv"))
 
 
 def choices_of(paper: str, again: bool = False) -> Choices:

@@ -23,6 +23,9 @@ class Cell:
     note: str = ""  # an explanation, or why there is nothing
     lower_is_better: bool = False
     counted: bool = True  # an accuracy that the counts at the top of the report include
+    finding: str = ""  # better, alike or worse in a test with error bars (see `experiments.significance`)
+    p_value: float | None = None  # of that test
+    part: bool = False  # computed on a part of the data: shown, but not held against the paper
 
     @property
     def mean(self) -> float | None:
@@ -35,7 +38,7 @@ class Cell:
     @property
     def verdict(self) -> Verdict | None:
         """None where there is nothing to compare."""
-        if self.mean is None or self.printed is None:
+        if self.mean is None or self.printed is None or self.part:
             return None
         return verdict(self.mean, self.printed, lower_is_better=self.lower_is_better)
 

@@ -5,13 +5,11 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from multiprocessing import get_context
+from math import inf
+from multiprocessing import active_children, get_context
 from typing import Any, NamedTuple
 
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
+from experiments.screen import Console, advancing, escape
 from experiments.store import Store
 from experiments.tasks import Task
 
@@ -33,6 +31,7 @@ def run_tasks(
     jobs: int = 1,
     console: Console | None = None,
     short_first: bool = False,
+    minutes: float | None = None,
     on_chosen: Callable[[], Any] | None = None,
 ) -> list[Failure]:
     """Run what the store does not hold; a task that fails is reported and stops no other.
@@ -50,6 +49,9 @@ def run_tasks(
     short_first : bool, default=False
         Begin with the short tasks: more of them are done if the run is stopped. Otherwise the long ones come first,
         and all ends sooner.
+    minutes : float, default=None
+        Stop after so many. In the second half of the time a task that would take longer than what is left, by its
+        ``seconds``, is not begun; one that is still running at the end is lost. All others are kept.
     on_chosen : callable, default=None
         Called after each task that others need, so that choices are recorded even if the run is stopped.
 
@@ -62,13 +64,15 @@ def run_tasks(
     for name in _THREADS:
         os.environ.setdefault(name, "1")
     needs = _distinct([task.needs for task in tasks if task.needs is not None])
-    how = {"store": store, "jobs": jobs, "console": console, "short_first": short_first}
+    deadline = _Deadline(minutes)
+    how = {"store": store, "jobs": jobs, "console": console, "short_first": short_first, "deadline": deadline}
     failures = _run_stage("choosing", needs, **how, after_each=on_chosen) if needs else []
     ready, orphans = [], []
     for task in tasks:
         chosen = store.get(task.needs) if task.needs is not None else {"chosen": {}}
         if chosen is None:
-            orphans.append(Failure(task, "the task it needs has failed"))
+            if time.monotonic() < deadline.end:
+                orphans.append(Failure(task, "the task it needs has failed"))
         else:
             ready.append(task.resolved(chosen))
     return failures + orphans + _run_stage("measuring", _distinct(ready), **how)
@@ -78,24 +82,16 @@ def _distinct(tasks: Sequence[Task]) -> list[Task]:
     return list({task.key: task for task in tasks}.values())
 
 
-def _run_stage(title, tasks, *, store, jobs, console, short_first, after_each=None) -> list[Failure]:
+def _run_stage(title, tasks, *, store, jobs, console, short_first, deadline, after_each=None) -> list[Failure]:
     missing = [task for task in tasks if store.get(task) is None]
     if len(missing) < len(tasks):
         console.print(f"{title}: {len(tasks) - len(missing)} of {len(tasks)} are in the store")
     # Long ones first: the short ones fill the gaps at the end.
     missing.sort(key=lambda task: task.seconds, reverse=not short_first)
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[latest]}"),
-    )
-    failures = []
-    with Progress(*columns, console=console, disable=not missing) as progress:
-        bar = progress.add_task(title, total=len(missing), latest="")
-        for task, result, seconds, error in _finished(missing, jobs):
+    failures, n_ended = [], 0
+    with advancing(console, title, len(missing)) as advance:
+        for task, result, seconds, error in _finished(missing, jobs, deadline):
+            n_ended += 1
             if error is None:
                 store.put(task, result, seconds)
                 if after_each is not None:
@@ -104,9 +100,12 @@ def _run_stage(title, tasks, *, store, jobs, console, short_first, after_each=No
                 failures.append(Failure(task, error))
                 words = f"{_words(task)}: {error.splitlines()[-1]}"
                 console.print(f"[red]failed:[/red] {escape(words)}")
-            progress.update(bar, advance=1, latest=f"{_words(task)} ({seconds:.1f} s)")
+            advance(f"{_words(task)} ({seconds:.1f} s)")
             if not console.is_terminal:
                 console.print(f"{title}: {_words(task)} ({seconds:.1f} s)")
+    if n_ended < len(missing):
+        left = len(missing) - n_ended
+        console.print(f"{title}: the time is over, {left} are left. The same command goes on from here.")
     return failures
 
 
@@ -114,25 +113,52 @@ def _words(task: Task) -> str:
     return " ".join(str(value) for value in task.names.values()) or task.work
 
 
-def _finished(tasks, jobs):
-    """Each task with its result, as they end."""
+class _Deadline:
+    """When to stop, and what there is still time for."""
+
+    def __init__(self, minutes: float | None):
+        now = time.monotonic()
+        self._half = inf if minutes is None else now + 30 * minutes
+        self.end = inf if minutes is None else now + 60 * minutes
+
+    def leaves_time_for(self, task: Task) -> bool:
+        # Estimates may be far too long: in the first half a task gets its chance.
+        now = time.monotonic()
+        return now < self._half or now + task.seconds < self.end
+
+    @property
+    def seconds_left(self) -> float | None:
+        return None if self.end == inf else max(self.end - time.monotonic(), 0.0)
+
+
+def _finished(tasks, jobs, deadline):
+    """Each task with its result, as they end; those that the deadline leaves no time for do not come."""
     if jobs == 1:
         for task in tasks:
-            yield task, *_timed(task)
+            if deadline.leaves_time_for(task):
+                yield task, *_timed(task)
         return
     # A forked child would share the state of threads and of compiled code with its parent.
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        waiting = {pool.submit(_timed, task): task for task in tasks}
-        while waiting:
-            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+        rest, waiting = list(tasks), {}
+        while rest or waiting:
+            rest = [task for task in rest if deadline.leaves_time_for(task)]
+            while rest and len(waiting) < jobs:
+                task = rest.pop(0)
+                waiting[pool.submit(_timed, task)] = task
+            done, _ = wait(waiting, timeout=deadline.seconds_left, return_when=FIRST_COMPLETED)
+            if waiting and not done:
+                for process in active_children():
+                    process.terminate()
+                return
             for future in done:
                 yield waiting.pop(future), *future.result()
 
 
 def _timed(task: Task):
-    start = time.perf_counter()
+    start = time.process_time()  # what it takes, whoever else is at work
     try:
         result, error = task.run(), None
     except Exception:
         result, error = None, traceback.format_exc()
-    return result, time.perf_counter() - start, error
+    return result, time.process_time() - start, error

@@ -2,12 +2,14 @@
 
 import json
 import os
+import platform
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from experiments.tasks import Task, versions
+from experiments.kept import KeptResult, KeptResults
+from experiments.tasks import Task, digest_of, versions
 
 __all__ = ["Store"]
 
@@ -19,10 +21,13 @@ class Store:
     ----------
     folder : path, default="output/experiments"
         Made when the first result comes.
+    kept : KeptResults, default=None
+        Results that are taken where the folder has none.
     """
 
-    def __init__(self, folder="output/experiments"):
+    def __init__(self, folder="output/experiments", kept: KeptResults | None = None):
         self.folder = Path(folder)
+        self.kept = kept or KeptResults()
 
     def path(self, task: Task) -> Path:
         """Where the result of a task is, or will be."""
@@ -34,10 +39,8 @@ class Store:
         if task.needs is not None:
             chosen = self.get(task.needs)
             return None if chosen is None else self.get(task.resolved(chosen))
-        try:
-            return json.loads(self.path(task).read_text())["result"]
-        except FileNotFoundError:
-            return None
+        record = self.record(task)
+        return None if record is None else record["result"]
 
     def put(self, task: Task, result: dict[str, Any], seconds: float) -> None:
         """Keep a result, with all that is needed to get it again."""
@@ -46,6 +49,7 @@ class Store:
             "settings": task.settings,
             "seed": task.seed,
             "versions": versions(),
+            "machine": platform.machine(),
             "seconds": seconds,
             "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "result": result,
@@ -57,8 +61,19 @@ class Store:
         os.replace(file.name, path)
 
     def record(self, task: Task) -> dict[str, Any] | None:
-        """Everything that was kept of a task without needs."""
+        """All that is known of a task without needs: ``result``, ``seconds``, and more of what the folder has."""
         try:
             return json.loads(self.path(task).read_text())
         except FileNotFoundError:
-            return None
+            kept = self.kept.get(task)
+            return None if kept is None else {"result": kept.result, "seconds": kept.seconds}
+
+    def everything(self) -> dict[tuple[str, int], KeptResult]:
+        """Results by digest and seed of their tasks, whatever the versions; of several in the folder the latest."""
+        found = dict(self.kept.by_task)
+        records = (json.loads(path.read_text()) for path in self.folder.glob("results/*/*.json"))
+        for record in sorted(records, key=lambda record: record["finished"]):
+            environment = {key: record[key] for key in ("machine",) if key in record} | record["versions"]
+            key = digest_of(record["work"], record["settings"]), record["seed"]
+            found[key] = KeptResult(record["result"], record["seconds"], environment)
+        return found

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-__all__ = ["Task", "versions"]
+__all__ = ["Task", "digest_of", "versions"]
 
 
 @cache
@@ -15,6 +15,11 @@ def versions() -> dict[str, str]:
     """Versions of all that a number may depend on."""
     names = ("frugalsvm", "numba", "numpy", "scipy", "sklearn")
     return {name: import_module(name).__version__ for name in names}
+
+
+def digest_of(work: str, settings: dict[str, Any]) -> str:
+    """A name for a configuration: equal if and only if work and settings are."""
+    return hashlib.sha256(json.dumps([work, settings], sort_keys=True).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,13 @@ class Task:
             raise ValueError("A task that needs another one has no key before that one is done.")
         text = json.dumps([self.work, self.settings, self.seed, versions()], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+    @property
+    def digest(self) -> str:
+        """A name for the configuration alone, whatever the versions and the seed."""
+        if self.needs is not None:
+            raise ValueError("A task that needs another one has no digest before that one is done.")
+        return digest_of(self.work, self.settings)
 
     def resolved(self, result: dict[str, Any]) -> "Task":
         """The task with the parameters that the one it needs has chosen."""

@@ -78,7 +78,7 @@ def followed(settings: dict[str, Any], seed: int) -> dict[str, Any]:
     fixed : parameters of the classifier
     """
     rows = settings["rows"]
-    X_test, y_test = make_deformed_mnist(settings["test_rows"], split="test", random_state=1)
+    X_test, y_test = make_deformed_mnist(settings["test_rows"], split="test", random_state=1 + seed)
     y_test = digit_groups(y_test)
     last = range(rows - LAST + EVERY, rows + 1, EVERY) if rows > LAST else range(rows, rows + 1)
     stops = sorted({stop for stop in settings["checkpoints"] if stop < rows} | set(last))

@@ -8,10 +8,11 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from experiments.report.counting import Counts, worse_cells
+from experiments.report.confirmation import confirmations, pairs_of
+from experiments.report.counting import Counts, Findings, counted_cells, worse_cells
 from experiments.report.drawing import svg
 from experiments.report.gathering import gather
-from experiments.report.tables import WORDS, laid_out
+from experiments.report.tables import FINDINGS, WORDS, laid_out
 from experiments.results import Figure
 from experiments.store import Store
 from experiments.tasks import versions
@@ -28,8 +29,8 @@ def write_report(store: Store, profile: str, output: str | Path) -> list[str]:
     ----------
     store : Store
         Where the results are; what is not there is shown as missing.
-    profile : {"quick", "full"}
-        Which protocol.
+    profile : {"quick", "full", "confirm"}
+        Which results the tables and figures show. The page opens with those of the full profile in any case.
     output : path
         The file, written whole or not at all; folders above it are made.
 
@@ -39,6 +40,8 @@ def write_report(store: Store, profile: str, output: str | Path) -> list[str]:
         One sentence for each experiment that could not be shown. The page has the others.
     """
     papers = gather(store, profile)
+    first = papers if profile == "full" else gather(store, "full")
+    again = papers if profile == "confirm" else gather(store, "confirm")
     problems: list[str] = []
     for paper in papers:
         for experiment in paper.experiments:
@@ -46,8 +49,11 @@ def write_report(store: Store, profile: str, output: str | Path) -> list[str]:
             problems += experiment.problems
     page = _template().render(
         papers=papers,
+        first=first,
         profile=profile,
-        counts=Counts.total([paper.counts for paper in papers]),
+        counts=Counts.total([paper.counts for paper in first]),
+        verdicts=_verdicts({"first results": first, "confirmation": again}),
+        confirmed=confirmations(pairs_of(first, again), first),
         worse=worse_cells(papers),
         date=datetime.datetime.now(datetime.UTC).strftime("%d %B %Y"),
         machine=_machine(),
@@ -55,6 +61,16 @@ def write_report(store: Store, profile: str, output: str | Path) -> list[str]:
     )
     _write_whole(Path(output), page)
     return problems
+
+
+def _verdicts(papers_by_name) -> list[tuple[str, Counts, Findings]]:
+    """The strict rule and the test with error bars, of what there is."""
+    lines = []
+    for name, papers in papers_by_name.items():
+        counts = Counts.total([paper.counts for paper in papers])
+        if counts.compared:
+            lines.append((name, counts, Findings.of(counted_cells(papers))))
+    return lines
 
 
 def _lay_out(experiment) -> None:
@@ -82,6 +98,7 @@ def _template() -> jinja2.Template:
         lstrip_blocks=True,
     )
     environment.globals["signs"] = WORDS
+    environment.globals["findings"] = FINDINGS
     environment.globals["style"] = Markup((_FOLDER / "style.css").read_text())
     return environment.get_template("page.html.j2")
 

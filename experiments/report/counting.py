@@ -5,17 +5,18 @@ from dataclasses import dataclass
 from experiments.data import UNAVAILABLE
 from experiments.results import Cell, Table
 
-__all__ = ["Counts", "state_of", "worse_cells"]
+__all__ = ["Counts", "Findings", "counted_cells", "state_of", "worse_cells"]
 
 
 def state_of(cell: Cell) -> str:
-    """What a cell is: ``better``, ``within``, ``worse``; ``alone`` if the paper prints nothing to compare with;
-    ``missing`` if it was not computed; ``unavailable`` if it cannot be, for want of the data.
+    """What a cell is: ``better``, ``within``, ``worse``; ``part`` if it was computed on a part of the data; ``alone``
+    if the paper prints nothing to compare with; ``missing`` if it was not computed; ``unavailable`` if it cannot be,
+    for want of the data.
     """
     if cell.verdict is not None:
         return cell.verdict.word
     if cell.values:
-        return "alone"
+        return "alone" if cell.printed is None else "part"
     return "unavailable" if any(reason in cell.note for reason in UNAVAILABLE.values()) else "missing"
 
 
@@ -28,6 +29,7 @@ class Counts:
     worse: int = 0
     missing: int = 0
     unavailable: int = 0
+    part: int = 0
 
     @classmethod
     def of(cls, tables: list[Table]) -> "Counts":
@@ -50,7 +52,7 @@ class Counts:
     @property
     def held(self) -> int:
         """Cells of data that we hold."""
-        return self.compared + self.missing
+        return self.compared + self.missing + self.part
 
     @property
     def percent(self) -> float | None:
@@ -58,8 +60,42 @@ class Counts:
         return 100 * (self.better + self.within) / self.compared if self.compared else None
 
 
+@dataclass
+class Findings:
+    """Accuracies by what a test with error bars says of them."""
+
+    better: int = 0
+    alike: int = 0
+    worse: int = 0
+
+    @classmethod
+    def of(cls, cells: list[Cell]) -> "Findings":
+        found = [cell.finding for cell in cells]
+        return cls(*(found.count(word) for word in cls.__dataclass_fields__))
+
+    @property
+    def looked_at(self) -> int:
+        return self.better + self.alike + self.worse
+
+    @property
+    def percent_worse(self) -> float | None:
+        return 100 * self.worse / self.looked_at if self.looked_at else None
+
+
+def counted_cells(papers) -> list[Cell]:
+    return [
+        cell
+        for paper in papers
+        for experiment in paper.experiments
+        for table in experiment.items
+        if isinstance(table, Table)
+        for cell in table.cells.values()
+        if cell.counted
+    ]
+
+
 def worse_cells(papers) -> list[dict]:
-    """The counted cells that are worse than the printed spread, with where they are on the page."""
+    """The counted cells that are worse by the strict rule or with error bars, with where they are on the page."""
     found = []
     for paper in papers:
         for experiment in paper.experiments:

@@ -7,9 +7,10 @@ from typing import Any
 from markupsafe import Markup
 
 from experiments import protocol
-from experiments.report.counting import Counts
+from experiments.report.counting import Counts, counted_cells
 from experiments.report.words import rendered, title_and_body
 from experiments.results import Experiment, Figure, Table
+from experiments.significance import judge
 from experiments.store import Store
 from experiments.tasks import Task
 from experiments.tuning import Choices
@@ -50,6 +51,14 @@ class ShownPaper:
     def counts(self) -> Counts:
         return Counts.total([experiment.counts for experiment in self.experiments])
 
+    @property
+    def n_done(self) -> int:
+        return sum(experiment.n_done for experiment in self.experiments)
+
+    @property
+    def n_tasks(self) -> int:
+        return sum(experiment.n_tasks for experiment in self.experiments)
+
 
 class _WatchedChoices(Choices):
     """Choices that remember which of them an experiment asked for."""
@@ -75,9 +84,10 @@ def gather(store: Store, profile: str) -> list[ShownPaper]:
     """Papers with all of their experiments."""
     papers: dict[str, ShownPaper] = {}
     for paper, experiment in protocol.all_experiments().values():
-        if paper not in papers:
-            papers[paper] = _paper(paper)
-        papers[paper].experiments.append(_experiment(paper, experiment, store, profile))
+        shown = _experiment(paper, experiment, store, profile)
+        if shown.n_tasks or profile != "confirm":  # figures are not confirmed
+            papers.setdefault(paper, _paper(paper)).experiments.append(shown)
+    judge(counted_cells(papers.values()))
     return list(papers.values())
 
 
@@ -91,7 +101,7 @@ def _paper(name: str) -> ShownPaper:
 def _experiment(paper: str, experiment: Experiment, store: Store, profile: str) -> ShownExperiment:
     settings = protocol.profile_of(paper, experiment.name, profile)
     choices = _WatchedChoices(protocol.folder_of(paper) / "chosen.json")
-    tasks = experiment.plan(settings, choices)
+    tasks = protocol.planned(paper, experiment, profile, choices)
     outcome = [(task, store.get(task)) for task in tasks]
     shown = ShownExperiment(
         name=experiment.name,
@@ -106,7 +116,19 @@ def _experiment(paper: str, experiment: Experiment, store: Store, profile: str) 
         shown.items = list(experiment.show(outcome))
     except Exception as error:  # one broken experiment must not take the report of all others
         shown.problems.append(f"{experiment.name} could not be shown: {error!r}")
+    if profile == "quick":
+        _mark_as_parts(shown.items)
     return shown
+
+
+def _mark_as_parts(items: list[Table | Figure]) -> None:
+    """Cells of a profile that learns few rows, once: they are not compared, so nothing is to be explained."""
+    for item in items:
+        if isinstance(item, Table):
+            for cell in item.cells.values():
+                cell.part = True
+                if cell.values and cell.printed is not None:
+                    cell.note = ""
 
 
 def _seconds(task: Task, store: Store) -> float:

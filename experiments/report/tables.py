@@ -5,7 +5,7 @@ from typing import Any
 from experiments.report.counting import state_of
 from experiments.results import Cell, Table
 
-__all__ = ["WORDS", "laid_out"]
+__all__ = ["FINDINGS", "WORDS", "laid_out"]
 
 NOTHING, MINUS = "\N{EN DASH}", "\N{MINUS SIGN}"
 # Colour is never alone: each state has a sign and a word.
@@ -13,10 +13,14 @@ WORDS = {
     "better": ("✓", "better"),
     "within": ("≈", "within"),
     "worse": ("✗", "worse"),
+    "part": ("◔", "on a part"),
     "alone": ("", "not printed"),
     "missing": ("…", "not computed"),
     "unavailable": ("∅", "no data"),
 }
+
+# Of the test with error bars.
+FINDINGS = {"better": ("↑", "better"), "alike": ("=", "not distinguishable"), "worse": ("↓", "worse")}
 
 
 def laid_out(table: Table, anchor: str) -> dict[str, Any]:
@@ -32,7 +36,7 @@ def laid_out(table: Table, anchor: str) -> dict[str, Any]:
                 continue
             number = notes.setdefault(cell.note, len(notes) + 1) if cell.note else None
             text = {**_texts(cell, table.digits), "anchor": f"{anchor}-cell-{i}-{j}", "note": number}
-            if text["state"] == "worse" and cell.counted:
+            if cell.counted and "worse" in (text["state"], cell.finding):
                 scatters = cell.is_within_own_spread
                 worse.append({**text, "row": row, "column": column, "note": cell.note, "scatters": scatters})
             texts.append(text)
@@ -62,6 +66,8 @@ def _texts(cell: Cell, digits: int) -> dict[str, Any]:
         "ours": NOTHING if cell.mean is None else _number(cell.mean, cell.spread, digits),
         "paper": NOTHING if printed is None else _number(printed.mean, printed.spread, digits),
         "difference": "" if cell.verdict is None else _signed(cell.verdict.difference, digits),
+        "finding": cell.finding,
+        "p_value": "" if cell.p_value is None else f"{cell.p_value:.2g}",
     }
 
 

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any, NamedTuple
 
-from experiments.protocol import protocol_of
+from experiments.protocol import profile_of, protocol_of
 
 __all__ = ["Problem", "limits", "problems", "tuning"]
 
@@ -42,5 +42,5 @@ def tuning() -> dict[str, Any]:
 
 def limits(profile: str, problem: str, kernel: str) -> dict[str, int]:
     """At most how many examples LIBSVM and IDSVM learn, which take hours for all of them."""
-    all_limits = protocol_of("tvm")["limits"][profile]
+    all_limits = profile_of("tvm", "limits", profile)
     return all_limits[kernel] | all_limits.get(f"{problem} {kernel}", {})

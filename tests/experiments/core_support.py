@@ -1,5 +1,6 @@
 """Work for the tests of the runner: it must be importable by name, also in other processes."""
 
+import time
 from pathlib import Path
 
 
@@ -21,3 +22,8 @@ def refusal(settings, seed):
 
 def interruption(settings, seed):
     raise KeyboardInterrupt
+
+
+def long_wait(settings, seed):
+    time.sleep(60)
+    return {}

@@ -28,6 +28,7 @@ repetitions = 5
 [invented-figure]
 [invented-broken]
 """
+PRINTED = "experiment,row,column,mean,spread\ninvented-table,method A,banana,89.5,0.3\n"
 WORSE = "Two passes and a finer grid were tried: <b>no</b> change."
 
 
@@ -92,6 +93,7 @@ def install(monkeypatch, folder, experiments=EXPERIMENTS):
     """Put the invented paper in the place of all others; its store, with two of three results."""
     (folder / "README.md").write_text(README)
     (folder / "protocol.toml").write_text(PROTOCOL)
+    (folder / "printed.csv").write_text(PRINTED)
     found = {experiment.name: ("invented", experiment) for experiment in experiments}
     for module in (protocol, command):
         monkeypatch.setattr(module, "all_experiments", lambda: found)

@@ -94,3 +94,25 @@ def test_report_of_something_broken_is_written_and_says_so(monkeypatch, tmp_path
     assert call("report", "--store", store.folder, "--output", tmp_path / "report.html") == 1
     assert "not shown: invented-table could not be shown" in capsys.readouterr().out
     assert (tmp_path / "report.html").exists()
+
+
+def test_cost_is_told_before_anything_is_run(store, capsys):
+    assert call("cost", "invented-table", "--store", store.folder) == 0
+    assert "2 of 4 results are to be computed: about" in capsys.readouterr().out  # one, and the search that it needs
+    assert call("run", "invented-table", "--store", store.folder) == 0
+    assert "2 of 4 results are to be computed: about" in capsys.readouterr().out
+    assert call("cost", "invented-table", "--store", store.folder) == 0
+    assert "nothing to compute" in capsys.readouterr().out
+
+
+def test_what_is_kept_is_found_without_the_folder(store, tmp_path, capsys):
+    assert call("keep", "--store", store.folder) == 0
+    assert "invented, full: 2 of 2 results" in capsys.readouterr().out
+    assert call("list", "--store", tmp_path / "none", "--profile", "full") == 0
+    assert capsys.readouterr().out.count("2 of 3") == 2
+    assert call("cost", "--store", tmp_path / "none", "--again") == 0
+    assert "4 of 4 results are to be computed" in capsys.readouterr().out
+
+
+def test_a_confirmation_chooses_nothing(store):
+    assert "--tune chooses parameters, which a confirmation must not" in call("run", "--tune", "--confirm")

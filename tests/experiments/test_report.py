@@ -59,7 +59,7 @@ class Page(HTMLParser):
 def text(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     with pytest.MonkeyPatch.context() as patch:
-        assert write_report(install(patch, folder), "quick", folder / "report.html") == []
+        assert write_report(install(patch, folder), "full", folder / "report.html") == []
     return (folder / "report.html").read_text()
 
 
@@ -104,9 +104,25 @@ def test_the_top_counts_accuracies_of_data_we_hold(page):
     (tally,) = page.all("ul", **{"class": "tally"})
     words = " ".join(tally["text"].split())
     assert words == "1 ✓ better 1 ≈ within the spread 2 ✗ worse 1 … not computed 1 ∅ no data, not counted"
-    assert "quick" in page.one("top")
+    assert "full" in page.one("top")
     assert "processor" in page.one("top")
     assert "numpy" in page.one("top")
+
+
+def test_the_quick_profile_does_not_judge(monkeypatch, tmp_path):
+    store = install(monkeypatch, tmp_path, EXPERIMENTS[:1])
+    write_report(store, "quick", tmp_path / "report.html")
+    page = Page((tmp_path / "report.html").read_text())
+    table = "invented-table-1-cell"
+    assert page.one(f"{table}-1-1") == "ours 90.10 ± 0.10 paper 89.50 ± 0.30 difference ◔ on a part"
+    assert page.one(f"{table}-1-4") == "ours 90.00 paper 92.00 ± 0.10 difference ◔ on a part"  # no word, no explanation
+    assert "not computed" in page.one(f"{table}-2-1")
+    assert not page.all("details", id="worse")
+    assert "2 of 3 results are there" in page.one("top")
+    # It opens with the full results.
+    (headline,) = page.all("p", **{"class": "headline"})
+    assert " ".join(headline["text"].split()).startswith("50.0 % of 4 accuracies")
+    assert "These counts are those of the full profile" in " ".join(page.all("section")[0]["text"].split())
 
 
 def test_worse_cells_are_listed_with_their_explanations(page):
@@ -149,9 +165,9 @@ def test_tables_without_printed_numbers_show_ours_alone(monkeypatch, tmp_path):
 
 def test_each_experiment_has_its_protocol_parameters_and_command(page):
     shown = page.one("invented-table-protocol")
-    assert "python -m experiments run invented-table --profile quick --jobs 2" in shown
+    assert "python -m experiments run invented-table --profile full --jobs 2" in shown
     assert "grid.alpha [0.1, 1.0]" in shown
-    assert "repetitions 1" in shown
+    assert "repetitions 5" in shown
     assert "banana 100 not chosen yet" in shown
     (article,) = page.all("article", **{"aria-labelledby": "invented-table"})
     assert "2 of 3 results are there, 1 missing; computing them took 5 minutes." in " ".join(article["text"].split())

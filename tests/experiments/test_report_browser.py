@@ -49,7 +49,7 @@ def folder(tmp_path_factory):
         pytest.skip("there is no Chromium here (set FRUGALSVM_BROWSER to one)")
     folder = tmp_path_factory.mktemp("page")
     with pytest.MonkeyPatch.context() as patch:
-        write_report(install(patch, folder), "quick", folder / "report.html")
+        write_report(install(patch, folder), "full", folder / "report.html")
     return folder
 
 
