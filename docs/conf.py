@@ -1,5 +1,6 @@
 """Sphinx configuration."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -21,7 +22,15 @@ extensions = [
     "mathml",
     "measured",
 ]
-intersphinx_mapping = {}
+# Names of other libraries are links where the pages are published, and plain code elsewhere: a build needs no network.
+PUBLISHED = {"READTHEDOCS", "GITHUB_ACTIONS"} & set(os.environ)
+INVENTORIES = {
+    "numpy": "https://numpy.org/doc/stable/",
+    "python": "https://docs.python.org/3/",
+    "scipy": "https://docs.scipy.org/doc/scipy/",
+    "sklearn": "https://scikit-learn.org/stable/",
+}
+intersphinx_mapping = {name: (address, None) for name, address in INVENTORIES.items()} if PUBLISHED else {}
 autosummary_generate = True
 numpydoc_show_class_members = False
 # Docstrings say what parameters are; the types of signatures are for type checkers, and make them hard to read.
@@ -41,6 +50,11 @@ html_theme_options = {
 html_show_sourcelink = False
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
+# What `make experiments` wrote, if it was run before.
+REPORT = Path(__file__).parents[1] / "output" / "report.html"
+if REPORT.exists():
+    tags.add("report")  # noqa: F821 (given by Sphinx)
+    html_extra_path = [str(REPORT)]
 html_css_files = ["formulas.css", "front.css"]
 # Pages without pages below them have nothing to show at the side.
 html_sidebars = {
@@ -53,6 +67,7 @@ html_sidebars = {
         "cost",
         "extending",
         "glossary",
+        "papers",
         "performance",
         "policy",
         "tables",
