@@ -40,7 +40,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "frugalsvm"
 html_theme_options = {
     "show_prev_next": False,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "header_links_before_dropdown": 8,
     "navbar_align": "left",
     "navbar_persistent": [],
@@ -55,7 +55,7 @@ REPORT = Path(__file__).parents[1] / "output" / "report.html"
 if REPORT.exists():
     tags.add("report")  # noqa: F821 (given by Sphinx)
     html_extra_path = [str(REPORT)]
-html_css_files = ["formulas.css", "front.css"]
+html_css_files = ["formulas.css", "front.css", "tables.css"]
 # Pages without pages below them have nothing to show at the side.
 html_sidebars = {
     page: []

@@ -52,7 +52,7 @@ models = {
     "boosted trees": lambda: HistGradientBoostingClassifier(random_state=0),
     "river's Hoeffding tree": RiverTree,
 }
-_, axes = plt.subplots(figsize=(6.4, 4), layout="constrained")
+_, axes = plt.subplots(figsize=(4.8, 4), layout="constrained")
 for (name, make), marker in zip(models.items(), "os^DvX", strict=True):
     try:
         if name.endswith(("SVs", "ASSETClassifier", "nc")):
@@ -69,5 +69,5 @@ for (name, make), marker in zip(models.items(), "os^DvX", strict=True):
     color = "#0072B2" if ours else "#D55E00"
     axes.scatter(seconds, 100 * accuracy, marker=marker, s=70, color=color, label=name, zorder=3)
 axes.set(xscale="log", xlabel="seconds to learn 8 000 rows", ylabel="% of clean labels right")
-axes.legend(loc="lower left", fontsize=9)
+axes.legend(loc="lower left")
 axes.grid(alpha=0.3)
