@@ -175,6 +175,27 @@ class TestColumns:
         told = invoke("train", tmp_path / "t.csv", "-o", model, *FAST, "--ignore", "who,a").output
         assert load(model).n_features_in_ == 1
 
+    def test_names_with_spaces(self, tmp_path):
+        """Flags that messages suggest can be pasted; repeated flags add up; an export tells all its reasons at once."""
+        X, y = quadrants(300, 6)
+        lines = [
+            f"{a},{'' if i % 9 == 0 else b},{'Linz' if i % 2 else 'Graz'},id{i},{label}\n"
+            for i, ((a, b), label) in enumerate(zip(X.tolist(), y, strict=True))
+        ]
+        (tmp_path / "t.csv").write_text("a,b,home town,who is it,label\n" + "".join(lines))
+        model = tmp_path / "m.frugal"
+        told = invoke("train", tmp_path / "t.csv", "-o", model, "--time-budget", "2s").output
+        assert "(--categorical 'who is it' keeps it)" in told
+        told = " ".join(invoke("export", model, "--to", "c", "-o", tmp_path, code=Exit.DATA).output.split())
+        assert "has learned text and which values are missing: train with --ignore 'home town' --missing skip." in told
+        flags = ["--ignore", "home town", "--ignore", "who is it", "--missing", "skip"]
+        invoke("train", tmp_path / "t.csv", "-o", model, *FAST, *flags)
+        assert load(model).n_features_in_ == 2
+        invoke("export", model, "--to", "c", "-o", tmp_path / "c")
+        (tmp_path / "flags.toml").write_text('ignore = "home town,who is it"\n')
+        invoke("train", tmp_path / "t.csv", "-o", model, *FAST, "--config", tmp_path / "flags.toml")
+        assert load(model).n_features_in_ == 2
+
     def test_a_model_file_that_describes_none(self, files, tmp_path):
         from frugalsvm.persist import describe, save
 

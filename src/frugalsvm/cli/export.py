@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -49,12 +50,16 @@ def _refuse_flags(to: str, dtype: str, given: Collection[str]) -> None:
 
 def _refuse_text(model: Any) -> None:
     """Exports take numbers, all of which are there."""
-    encoder = getattr(model, "encoder_", None)
+    encoder, learned = getattr(model, "encoder_", None), {}
     if encoder is not None:
-        names = ",".join(encoder.names_)
-        raise ValueError(f"exports take numbers only, and this model has learned text: train with --ignore {names}.")
+        learned["text"] = f"--ignore {quote(','.join(encoder.names_))}"
     if getattr(model, "indicates", False):
-        raise ValueError("exports cannot tell which values are missing, and this model can: train with --missing skip.")
+        learned["which values are missing"] = "--missing skip"
+    if learned:
+        raise ValueError(
+            f"exports take complete rows of numbers, and this model has learned {' and '.join(learned)}: "
+            f"train with {' '.join(learned.values())}."
+        )
 
 
 def _exported(model: Path, to: str, output: Path, *, name: str, dtype: str, explain: bool) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
+from shlex import quote
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,7 +83,8 @@ def examine(
     if schema is not None:
         unused = _unused_columns(data, first)
         notes += [
-            f"column {name!r} has {what}: it is left out (--categorical {name} keeps it)" for name, what in unused
+            f"column {name!r} has {what}: it is left out (--categorical {quote(name)} keeps it)"
+            for name, what in unused
         ]
         names = {name for name, _ in unused}
         data = data._replace(

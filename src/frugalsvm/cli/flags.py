@@ -54,6 +54,11 @@ def completing(choices: Iterable[str]) -> Callable[[str], list[str]]:
     return lambda incomplete: [choice for choice in choices if choice.startswith(incomplete)]
 
 
+def _joined(names: list[str] | None) -> str | None:
+    """Columns of a flag that was given once or several times, with commas between them."""
+    return ",".join(names) if names else None
+
+
 TASKS = ("auto", "classification", "regression")
 YES_OR_NO = ("auto", "yes", "no")
 SCALES = (*YES_OR_NO, "robust", "soft", "standard", "following")  # with the names that pipelines know
@@ -83,8 +88,14 @@ Header = Annotated[
 Delimiter = Annotated[str | None, typer.Option(help="Delimiter of CSV fields. Default: detected.")]
 Decimal = Annotated[str | None, typer.Option(help="Decimal mark of CSV numbers: . or , (default: detected).")]
 Thousands = Annotated[str | None, typer.Option(help="Thousands separator of CSV numbers (default: detected).")]
-Categorical = Annotated[str | None, typer.Option(help="Categorical columns, by name or index, comma-separated.")]
-Ignore = Annotated[str | None, typer.Option(help="Columns to ignore, by name or index, comma-separated.")]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(help="Categorical columns, by name or index, comma-separated; may be repeated.", callback=_joined),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(help="Columns to ignore, by name or index, comma-separated; may be repeated.", callback=_joined),
+]
 Missing = Annotated[
     str,
     typer.Option(
@@ -186,7 +197,8 @@ def _checked_value(context: typer.Context, parameter: Any, config: Path, key: st
         wanted = "true or false" if is_flag else "one value"
         raise fail(Exit.DATA, f"{config}: {key} = {value!r} should be {wanted}.")
     try:
-        return parameter.process_value(context, value if is_flag else str(value))
+        text = [str(value)] if parameter.multiple else str(value)
+        return parameter.process_value(context, value if is_flag else text)
     except typer.BadParameter as error:
         raise fail(Exit.DATA, f"{config}: {key} = {value!r}: {error.message}") from error
 

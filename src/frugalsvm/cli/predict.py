@@ -35,7 +35,11 @@ def predict(
         bool, typer.Option("--scores", help="Also print decision values (one-class: scores and p-values).")
     ] = False,
     probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Also print class probabilities (of auto, or with --calibrate).")
+        bool,
+        typer.Option(
+            "--probabilities",
+            help="Also print class probabilities, in the order of `inspect` (of auto, or with --calibrate).",
+        ),
     ] = False,
     alarm_rate: Annotated[
         float | None,

@@ -208,6 +208,7 @@ class _Search:
         )
         found = best_of(metric_entries(heat, learned.name, own, kernels, self._reserve))
         if not is_better(found, plain, _LEAD):
+            self.notes.append("A learned metric was not taken: on rows that it had not seen it was not clearly better.")
             return entries
         self.learned_from = others
         return [found, plain]
