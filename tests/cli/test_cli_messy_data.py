@@ -191,7 +191,8 @@ class TestColumns:
         flags = ["--ignore", "home town", "--ignore", "who is it", "--missing", "skip"]
         invoke("train", tmp_path / "t.csv", "-o", model, *FAST, *flags)
         assert load(model).n_features_in_ == 2
-        invoke("export", model, "--to", "c", "-o", tmp_path / "c")
+        told = invoke("export", model, "--to", "c", "-o", tmp_path / "c").output
+        assert "the numbers of a row, in this order: a, b\n" in told
         (tmp_path / "flags.toml").write_text('ignore = "home town,who is it"\n')
         invoke("train", tmp_path / "t.csv", "-o", model, *FAST, "--config", tmp_path / "flags.toml")
         assert load(model).n_features_in_ == 2

@@ -12,7 +12,7 @@ from frugalsvm.streams import open_stream, prefetched, shuffled
 from frugalsvm.streams.batch import Batch, rows_after
 from frugalsvm.streams.label_order import Watched
 
-__all__ = ["BATCH_ROWS", "FIRST_ROWS", "Opened", "labels_of", "open_data", "reading_for", "rows_of"]
+__all__ = ["BATCH_ROWS", "FIRST_ROWS", "Opened", "labels_of", "open_data", "reading_for", "rows_of", "schema_of"]
 
 FIRST_ROWS = 6000  # from which parameters are chosen
 BATCH_ROWS = 4096
@@ -81,7 +81,7 @@ def open_data(
         categorical=_columns(options.categorical),
         ignore=_columns(options.ignore),
         reads_labels=has_labels is None,
-        like=_schema_of(options.columns),
+        like=schema_of(options.columns),
         hash_features=options.hash_features,
     )
     batches: Any = prefetched(stream, 2 * BATCH_ROWS // batch_rows) if prefetch else stream
@@ -128,7 +128,7 @@ def _columns(names: str | None) -> list[str | int]:
     return [] if names is None else [_column(name.strip()) for name in names.split(",")]  # type: ignore[misc]
 
 
-def _schema_of(columns: list | None) -> Any:
+def schema_of(columns: list | None) -> Any:
     """The schema that a model file describes."""
     from frugalsvm.persist import ModelFileError
     from frugalsvm.streams import Column, Schema

@@ -7,13 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from frugalsvm.cli.console import Printer
+from frugalsvm.cli.console import Printer, tell
 from frugalsvm.cli.errors import reported
 from frugalsvm.cli.flags import ModelFile, checked_choice, completing, given_flags
 
 __all__ = ["export"]
 
 _FORMATS, _DTYPES = ("onnx", "c", "libsvm"), ("float32", "float64")
+_NAMED = 40  # columns, at most
 
 
 def export(
@@ -34,6 +35,9 @@ def export(
     _refuse_flags(to, dtype, given_flags(context))
     with reported(of_model=model):
         told = _exported(model, to, output, name=name, dtype=dtype, explain=explain)
+        names = _columns_of(model)
+    if 0 < len(names) <= _NAMED:
+        tell(f"note: the numbers of a row, in this order: {', '.join(names)}")
     Printer().print(told)
 
 
@@ -60,6 +64,15 @@ def _refuse_text(model: Any) -> None:
             f"exports take complete rows of numbers, and this model has learned {' and '.join(learned)}: "
             f"train with {' '.join(learned.values())}."
         )
+
+
+def _columns_of(model: Path) -> list[str]:
+    """The columns that a row has, where the model file knows them."""
+    from frugalsvm.cli.data import schema_of
+    from frugalsvm.persist import describe
+
+    schema = schema_of(describe(model).metadata.get("training", {}).get("data", {}).get("columns"))
+    return [] if schema is None else list(schema.numbers)
 
 
 def _exported(model: Path, to: str, output: Path, *, name: str, dtype: str, explain: bool) -> str:
