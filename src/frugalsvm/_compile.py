@@ -162,8 +162,8 @@ def _is_in(name: str, listed: tuple[str, ...]) -> bool:
     return any(name == each or name.startswith(f"{each}/") for each in listed)
 
 
-# Machine code that was made with other options is another one.
-_DIGEST = (sources_digest(), *sorted((*_FAST, *_INNER, *_INLINED)))
+# Machine code that was made with other options is another one, and so is that of the suite, which is optimized less.
+_DIGEST = (sources_digest(), f"O{int(numba.config.OPT)}", *sorted((*_FAST, *_INNER, *_INLINED)))
 
 
 def _stamp_cache(dispatcher: Any) -> None:

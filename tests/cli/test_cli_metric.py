@@ -68,6 +68,7 @@ def test_directions_are_counted(data, tmp_path):
     assert shown["directions"] == len(load(output).estimator_.metric_)
 
 
+@pytest.mark.slow
 def test_all_rows_at_once(data, tmp_path):
     output = tmp_path / "model.frugal"
     told = run("train", data, "-a", "asset", "--device", "cpu", "--metric", "diag", "--budget", 60, "-o", output, "-q")
@@ -75,6 +76,7 @@ def test_all_rows_at_once(data, tmp_path):
     assert json.loads(run("evaluate", output, data, "--json"))["accuracy"] > 0.9
 
 
+@pytest.mark.slow
 def test_tune_takes_it_and_writes_it_for_train(data, tmp_path):
     best = tmp_path / "best.toml"
     told = json.loads(

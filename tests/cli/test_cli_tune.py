@@ -60,6 +60,7 @@ class TestAlgorithms:
             assert each["train_seconds_all_rows"] > 0
             assert each["prediction_microseconds"] > 0
 
+    @pytest.mark.slow
     def test_every_one_of_them_can_be_trained(self, told, folder, tmp_path):
         for k, each in enumerate(told["compared"]):
             config, model = tmp_path / f"{k}.toml", tmp_path / f"{k}.frugal"

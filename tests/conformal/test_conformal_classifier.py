@@ -36,7 +36,7 @@ def clouds(n_rows, seed=0, n_classes=3, std=1.0):
 
 
 class TestCoverage:
-    @pytest.mark.parametrize("drift", ["abrupt", "gradual"])
+    @pytest.mark.parametrize("drift", ["abrupt", pytest.param("gradual", marks=pytest.mark.slow)])
     def test_of_a_checkerboard_that_is_replaced_by_its_negative(self, drift):
         stream = DriftStream("checkerboard", drift, changes=8_000, random_state=0)
         hits = covered(ConformalClassifier(BOARD), stream, 24_000, 10)
@@ -44,6 +44,7 @@ class TestCoverage:
         assert shares.min() > 0.88
         assert shares.max() < 0.92
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["sea", "hyperplane", "moving_rbf"])
     @pytest.mark.parametrize("drift", ["abrupt", "incremental"])
     def test_of_other_models_and_streams(self, name, drift):

@@ -34,7 +34,9 @@ def model(n_features, n_vectors, n_outputs=1, seed=0):
 
 @pytest.mark.parametrize("form", ["baseline", "interventional"])
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize(("n_features", "n_outputs"), [(1, 1), (2, 3), (7, 2), (10, 1)])
+@pytest.mark.parametrize(
+    ("n_features", "n_outputs"), [(1, 1), (2, 3), (7, 2), pytest.param(10, 1, marks=pytest.mark.slow)]
+)
 def test_equals_all_subsets(name, n_features, n_outputs, form):
     rows, vectors, coefficients, background = model(n_features, 19, n_outputs)
     background = background[:0] if form == "baseline" else background

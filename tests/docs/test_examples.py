@@ -28,6 +28,7 @@ def test_the_gallery_has_examples():
     assert len(EXAMPLES) >= 6
 
 
+@pytest.mark.slow
 def test_every_example_runs(tmp_path):
     pytest.importorskip("matplotlib")
     environment = {**os.environ, "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(tmp_path)}

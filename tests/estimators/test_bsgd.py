@@ -346,6 +346,7 @@ class TestNewClasses:
         _, model, _ = self.grown()
         assert not model._expansion.weights[:, model._expansion.counts[0]["n_slots"] :].any()
 
+    @pytest.mark.slow
     def test_norm_in_a_ball_is_still_right(self):
         _, model, _ = self.grown(learner="perceptron", maintenance="remove", radius=1.0)
         scalars, coef = model._expansion.scalars, model.dual_coef_

@@ -26,6 +26,8 @@ from frugalsvm import (
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.persist import load, save
 
+pytestmark = pytest.mark.slow  # machine code for every kernel in every family is compiled
+
 NAMES = ("laplacian", *oracle.ORDERS)
 GAMMA = 0.3
 FAMILIES = {
@@ -221,8 +223,6 @@ DEFAULT_FITS = """
 import numpy as np
 from frugalsvm import ASSETClassifier, BSGDClassifier
 from frugalsvm.core import blocks, feature_sums, slopes
-
-pytestmark = pytest.mark.slow  # machine code for every kernel in every family is compiled
 
 X = np.random.default_rng(0).normal(size=(100, 12))
 for model in (BSGDClassifier(budget=10), ASSETClassifier(n_components=10)):

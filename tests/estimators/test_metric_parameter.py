@@ -68,7 +68,9 @@ class TestGiven:
 
 
 class TestLearned:
-    @pytest.mark.parametrize("metric", ["diag", "full", "auto"])
+    @pytest.mark.parametrize(
+        "metric", ["diag", *(pytest.param(each, marks=pytest.mark.slow) for each in ("full", "auto"))]
+    )
     def test_features_that_do_not_matter_do_not_count(self, metric):
         (X, y), (X_test, y_test) = wave(1500, n_noise=8), wave(1000, n_noise=8, seed=1)
         plain = ASSETClassifier(n_components=128, C=10.0, random_state=0).fit(X, y).score(X_test, y_test)

@@ -185,7 +185,9 @@ def test_classes_that_grow(method):
         assert_sound(model, X)
 
 
-@pytest.mark.parametrize("name", ["bsgd", "lasvm", "asset", "incremental", "lasvm-biased"])
+@pytest.mark.parametrize(
+    "name", ["bsgd", "lasvm", "asset", "incremental", pytest.param("lasvm-biased", marks=pytest.mark.slow)]
+)
 def test_sparse_rows_weights_and_threads(name):
     X, y = blobs(1300, 4, 3, seed=11)
     n_rows = 300 if name == "incremental" else 1300

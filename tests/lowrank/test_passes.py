@@ -142,7 +142,12 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("kind", MODELS)
+FAST = "several classes", "regression"
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=() if kind in FAST else pytest.mark.slow) for kind in MODELS]
+)
 def test_a_fit_is_the_same_on_any_number_of_threads(kind):
     X, y = blobs(12_000, 4, 4 if kind == "several classes" else 2, seed=0)
     X = X + np.random.default_rng(0).normal(scale=3.0, size=X.shape)  # there are errors

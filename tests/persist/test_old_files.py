@@ -21,7 +21,7 @@ from frugalsvm.persist.model import read_model
 USUAL = (
     "bsgd-merge", "bsgd-merge-3", "bsgd-project", "bsgd-remove", "perceptron-random", "bpa-nn", "lasvm-g", "lasvm-g-3",
     "lasvm-lasvm", "lasvm-lasvm-checkpoint", "tracking", "incremental", "incremental-checkpoint", "tvm",
-    "tvm-checkpoint", "asset-stream", "asset-waiting", "regressor-stream", "pipeline",
+    "asset-stream", "asset-waiting", "regressor-stream", "pipeline",
     "pipeline-checkpoint", "far", "far-lasvm",
 )  # fmt: skip
 FILES = sorted((Path(__file__).parent / "data").glob("0.*/*.frugal"))
