@@ -4,12 +4,17 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
 # Whatever is compiled first, and for however long, commands print what they are asked for.
 os.environ.setdefault("FRUGALSVM_QUIET", "1")
+
+# How long an example takes is no matter for a test: the first may compile, and others share the cores.
+settings.register_profile("frugalsvm", deadline=None)
+settings.load_profile("frugalsvm")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 

@@ -15,7 +15,7 @@ from frugalsvm.core.expansion import (
     coefficients,
 )
 
-few_examples = settings(max_examples=25, deadline=None, derandomize=True)
+few_examples = settings(max_examples=25, derandomize=True)
 seeds = st.integers(0, 2**32 - 1)
 
 

@@ -132,7 +132,7 @@ class TestBestPoint:
         assert lost[0] == 0.0
         assert h[0] == pytest.approx(1.0 / 3.0)
 
-    @settings(max_examples=200, deadline=None, derandomize=True)
+    @settings(max_examples=200, derandomize=True)
     @given(
         log_a=st.floats(-12, 12),
         log_ratio=st.floats(-14, 14).filter(lambda r: abs(r) > 1e-3),  # equal sizes have their own tests

@@ -32,7 +32,7 @@ def rows():
 
 class TestMoments:
     @given(st.integers(0, 2**32 - 1), st.integers(1, 20), st.floats(-1e4, 1e4))
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=30)
     def test_parts_are_the_whole(self, seed, n_first, offset):
         X = np.random.default_rng(seed).normal(size=(50, 4)) + offset
         parts = joined_moments(moments_of(X[:n_first]), moments_of(X[n_first:]))

@@ -15,7 +15,7 @@ def draws(n, count, seed=0, function=below):
     return np.array([function(state, n) for _ in range(count)])
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(state=st.integers(1, 2**64 - 1), n=st.integers(1, 2**32 - 1))
 def test_in_range_and_the_same_when_interpreted(state, n):
     compiled_state, interpreted_state = np.array([state], np.uint64), np.array([state], np.uint64)

@@ -67,7 +67,7 @@ SCORES = st.lists(st.sampled_from([-3.0, -1.0, 0.0, 0.5, 2.0, 2.5, 40.0, HUGE]),
     patience=st.sampled_from([0.7, 3.0, 20.0]),
     extrapolates=st.booleans(),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_thresholds_are_those_of_the_formulas(scores, window, rate, patience, extrapolates):
     promise = Promise(rate, patience, extrapolates)
     oracle, reservoir = Oracle(window, promise), new_reservoir(window)
@@ -78,7 +78,7 @@ def test_thresholds_are_those_of_the_formulas(scores, window, rate, patience, ex
 
 
 @given(scores=SCORES, cut=st.integers(0, 120))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_batches_of_any_size_give_the_same(scores, cut):
     promise = Promise(0.1, 5.0, True)
     whole, parts = new_reservoir(7), new_reservoir(7)

@@ -28,7 +28,7 @@ def rows_of(name, drift="abrupt", n_samples=20_000, **options):
     n_samples=st.integers(1, _BLOCK_SIZE + 100),
     chunk_size=st.integers(50, 2 * _BLOCK_SIZE),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_rows_depend_on_their_position_only(name, drift, start, n_samples, chunk_size):
     options = {"changes": 5_000, "random_state": 7}
     X, y = DriftStream(name, drift, **options).take(start + n_samples)

@@ -187,7 +187,7 @@ class TestStream:
         n_samples=st.integers(1, _BLOCK_SIZE + 100),
         chunk_size=st.integers(50, 2 * _BLOCK_SIZE),
     )
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=30)
     def test_examples_depend_on_their_index_only(self, name, start, n_samples, chunk_size):
         whole = joined(stream(name, start + n_samples, chunk_size=10**6, random_state=7))
         part = joined(stream(name, n_samples, start=start, chunk_size=chunk_size, random_state=7))

@@ -128,7 +128,7 @@ def assert_right_gap(state, c, alpha, f, y, bound, s, tol):
     assert gap >= -tol * size
 
 
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=60, derandomize=True)
 @given(
     seed=st.integers(0, 1000),
     n_rows=st.integers(1, 250),
@@ -160,7 +160,7 @@ def test_anything_without_a_bias(seed, n_rows, n_outputs, loss, C, gamma, pairs,
     assert np.all(state.gradient[state.down > 0.0] >= -1e-3)
 
 
-@settings(max_examples=40, derandomize=True, deadline=None)
+@settings(max_examples=40, derandomize=True)
 @given(
     seed=st.integers(0, 1000),
     n_rows=st.integers(1, 250),

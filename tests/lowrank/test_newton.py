@@ -305,7 +305,7 @@ class TestOptimum:
         best, found = problem.optimum(task).value, problem.solve(task, 1e-3)
         assert best * (1 - 1e-5) <= problem.objective(task, found.parameters) <= best * 1.02
 
-    @settings(max_examples=80, deadline=None, derandomize=True)
+    @settings(max_examples=80, derandomize=True)
     @given(
         loss=st.sampled_from(NAMES),
         log_C=st.floats(-2.0, 4.0),
@@ -322,7 +322,7 @@ class TestOptimum:
         assert found.bounds[0] <= best * (1 + 2e-4)
         assert problem.objective(task, found.parameters) >= best * (1 - 1e-6)
 
-    @settings(max_examples=60, deadline=None, derandomize=True)
+    @settings(max_examples=60, derandomize=True)
     @given(
         loss=st.sampled_from(NAMES),
         log_C=st.floats(-2.0, 4.0),

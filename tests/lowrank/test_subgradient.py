@@ -239,7 +239,7 @@ class TestAverages:
 
 
 class TestStream:
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(
         cuts=st.lists(st.integers(0, 700), max_size=6),
         rule=st.sampled_from(RULES),
@@ -280,7 +280,7 @@ class TestStream:
 
 
 class TestFeasible:
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=30)
     @given(
         rule=st.sampled_from(RULES),
         loss=st.sampled_from(["hinge", "squared_hinge"]),

@@ -65,7 +65,7 @@ def test_the_values_that_stay_are_random():
     assert starts == set(range(module.STRIDE))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     sizes=st.lists(st.integers(1, 90), min_size=1, max_size=6),
     n_rows=st.integers(1, 700),

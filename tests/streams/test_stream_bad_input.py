@@ -247,7 +247,7 @@ def test_long_lines_are_read_up_to_a_limit():
 GOOD = {format: encoded(*table(20, 3), format) for format in FORMATS}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.sampled_from(FORMATS),
     st.lists(

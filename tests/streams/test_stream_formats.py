@@ -67,7 +67,7 @@ def test_file_objects_and_pipes(tmp_path, format):
                 list(once)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(FORMATS), st.integers(1, 70), st.integers(0, 60), st.sampled_from(["fail", "skip"]))
 def test_any_batch_size_and_any_first_row(tmp_path, format, batch_rows, start, on_bad_line):
     X, y = table()
@@ -101,7 +101,7 @@ def test_blocks_do_not_show(tmp_path, monkeypatch):
             np.testing.assert_array_equal(labels, y)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=6), st.data())
 def test_numbers_are_rounded_as_by_float(values, data):
     texts = [data.draw(st.sampled_from([repr(v), f"{v:.6g}", f"{v:.3e}", f"{v:+.17g}", f" {v!r} "])) for v in values]

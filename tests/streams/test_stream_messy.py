@@ -327,7 +327,7 @@ MESSY = [
 BITS = [b'"', b",", b";", b"\n", b"\r", b"#", b"\t", b" ", b"1", b".", b"NA", b"\xff", b"sep=;", b"-", b"\x00", b'""']
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(MESSY),
     st.lists(st.tuples(st.integers(0, 10**6), st.sampled_from(BITS), st.booleans()), max_size=5),

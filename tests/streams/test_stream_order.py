@@ -27,7 +27,7 @@ def opened(n, format, batch_rows, **options):
     return open_stream(io.BytesIO(text(n, format)), format=format, batch_rows=batch_rows, **options)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.sampled_from(["libsvm", "csv"]), st.integers(1, 120), st.integers(1, 40), st.integers(1, 150), st.integers(0, 3)
 )
