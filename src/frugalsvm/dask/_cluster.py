@@ -119,6 +119,16 @@ class Cluster:
         """Results for all partitions, in their order: ``function(*source, *shared)``."""
         return self._gathered(function, sources, shared, None)
 
+    def begun(self, function: Callable, sources: Sequence[tuple], *shared: Any) -> Callable[[], list[Any]]:
+        """As `each`, at once: what is returned waits for the results."""
+        futures = self.kept(function, sources, *shared)
+
+        def results():
+            with self._answering():
+                return self.client.gather(futures)
+
+        return results
+
     def reduced(self, function: Callable, join: Callable, sources: Sequence[tuple], *shared: Any) -> Any:
         """The results as one: ``join`` makes one of several, in the order of the partitions."""
         return self._gathered(function, sources, shared, join)
