@@ -113,24 +113,46 @@ def moments_of(blocks, place, rng):
     ``blocks`` are problems on some rows each, one after the other: their features are read once, and only those of one
     block need to be there at a time. The curvature of a sample is scaled to that of all rows.
     """
-    n_rows, parameters, whitening = 0, place.parameters, None
-    losses, excess, sums = np.zeros(len(parameters)), np.zeros(len(parameters)), np.zeros(parameters.shape)
+    n_rows, parameters, sums = 0, place.parameters, _Sums(place.parameters)
+    losses, excess, slope_sums = (np.zeros(shape) for shape in (len(parameters), len(parameters), (len(parameters), 1)))
     near = [[] for _ in parameters]
-    for block in blocks:
-        point = block.point_at(parameters)
-        slopes = block.slopes(point, place.smoothing, place.options)
-        sums[:, :-1] += block.whitening.features(block.rows.gradient(slopes.first))
+    for block, scores in _with_scores(blocks, parameters):
+        slopes = block.slopes(Point(parameters, scores), place.smoothing, place.options)
+        sums.add(block, slopes.first)
         if block.intercept:
-            sums[:, -1] += slopes.first.sum(axis=1, dtype=np.float64)
+            slope_sums += slopes.first.sum(axis=1, keepdims=True, dtype=np.float64)
         n_rows += block.n_rows
-        losses += COMPILED.total(block, point.scores)
+        losses += COMPILED.total(block, scores)
         if not block.loss.is_smooth:
-            excess += COMPILED.excess(block, point.scores, place.smoothing)
+            excess += COMPILED.excess(block, scores, place.smoothing)
         for own, second in zip(near, slopes.second, strict=True):
             own.append(_near_rows(block, second, place, rng))
-        whitening = block.whitening
-    curvatures = np.array([_triangle(own, whitening, parameters.shape[1]) for own in near])
-    return Moments(n_rows, losses, excess, sums, curvatures)
+    curvatures = np.array([_triangle(own, sums.whitening, parameters.shape[1]) for own in near])
+    return Moments(n_rows, losses, excess, np.hstack([sums.of_features(), slope_sums]), curvatures)
+
+
+def _with_scores(blocks, parameters):
+    """Blocks with their scores; what a matrix makes of the parameters is the same for all, and made once."""
+    raw = None
+    for block in blocks:
+        raw = block.whitening.raw(parameters[:, :-1]) if raw is None else raw
+        scores = block.rows.scores(raw)
+        if block.intercept:
+            scores += parameters[:, -1:].astype(np.float32)
+        yield block, scores
+
+
+class _Sums:
+    """Sums of rows by weights, over blocks; they are whitened at the end, once."""
+
+    def __init__(self, parameters):
+        self._shape, self._total, self.whitening = (len(parameters), parameters.shape[1] - 1), 0.0, None
+
+    def add(self, block, weights):
+        self._total, self.whitening = self._total + block.rows.gradient(weights), block.whitening
+
+    def of_features(self):
+        return np.zeros(self._shape) if self.whitening is None else self.whitening.features(self._total)
 
 
 def _near_rows(block, second, place, rng):
@@ -162,8 +184,8 @@ def _triangle(near, whitening, size):
 
 def _duals_of(blocks, place):
     """Feasible dual variables of each block after a full step, with its scores and how a step changes them."""
-    for block in blocks:
-        both = block.scores(np.concatenate([place.parameters, place.directions]))  # rows are read once
+    # Rows are read once.
+    for block, both in _with_scores(blocks, np.concatenate([place.parameters, place.directions])):
         scores, changes = np.split(both, 2)
         slopes = block.slopes(Point(place.parameters, scores), place.smoothing, place.options)
         duals = -(slopes.first + slopes.second * changes)
@@ -178,16 +200,16 @@ def sides_of_part(blocks, place, rng=None):
 
 def dual_of_part(blocks, place, rng=None):
     """What a partition tells of the dual objective, and its losses after the step."""
-    n_outputs, d = len(place.parameters), place.parameters.shape[1] - 1
-    n_rows, linear, sums, losses = 0, np.zeros(n_outputs), np.zeros((n_outputs, d)), np.zeros(n_outputs)
+    n_outputs, sums = len(place.parameters), _Sums(place.parameters)
+    n_rows, linear, losses = 0, np.zeros(n_outputs), np.zeros(n_outputs)
     for block, duals, scores, changes in _duals_of(blocks, place):
         if block.intercept:
             duals = balanced(HOST, duals, place.sides)
         n_rows += block.n_rows
         linear += conjugate_sums(np, block.loss, block.targets, duals, block.weights)
-        sums += block.whitening.features(block.rows.gradient(duals))
+        sums.add(block, duals)
         losses += COMPILED.total(block, scores + place.lengths[:, None].astype(np.float32) * changes)
-    return Dual(n_rows, linear, sums, losses)
+    return Dual(n_rows, linear, sums.of_features(), losses)
 
 
 def mean_iterates(iterates, weights):
