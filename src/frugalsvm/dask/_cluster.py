@@ -136,12 +136,14 @@ class Cluster:
         return self._gathered(function, sources, shared, None)
 
     def begun(self, function: Callable, sources: Sequence[tuple], *shared: Any) -> Callable[[], list[Any]]:
-        """As `each`, at once: what is returned waits for the results."""
+        """As `each`, at once: what is returned waits for the results, once. Workers do not keep them any longer."""
         futures = self.kept(function, sources, *shared)
 
         def results():
             with self._answering():
-                return self.client.gather(futures)
+                gathered = self.client.gather(futures)
+            futures.clear()
+            return gathered
 
         return results
 
