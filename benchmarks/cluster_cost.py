@@ -28,7 +28,7 @@ from frugalsvm.budgeted.model_averaging import combined
 from frugalsvm.core.kernels import RBF
 from frugalsvm.dask._cluster import Cluster
 from frugalsvm.lowrank.backends.compiled import StoredRows
-from frugalsvm.lowrank.backends.partitions import PartitionedProblem, Place, moments_of, summed
+from frugalsvm.lowrank.backends.partitions import PartitionedProblem, Place, moments_of, options_for, summed
 from frugalsvm.lowrank.losses import Hinge
 from frugalsvm.lowrank.maps import raw_rows
 from frugalsvm.lowrank.nystroem import new_nystroem
@@ -96,7 +96,8 @@ def asset_constants(X, y):
         preconditioner = whole.hessian(told, Options(), None).preconditioner(Options(), None)
         return preconditioner.solve(-whole.gradient(parameters, told))
 
-    told, n_sampled = moments(Options().sample * (S + 1)), Options().sample * (S + 1)
+    n_sampled = options_for(S).sample * (S + 1)
+    told = moments(n_sampled)
     each["asset_gradient"] = seconds_of(lambda: moments(0)) / n
     curvature = seconds_of(lambda: moments(n_sampled)) - n * each["asset_gradient"]
     return each | {
@@ -179,7 +180,9 @@ def asset_seconds(c, n_rows, n_workers):
     again = 0.0 if kept else own * c["asset_features"]  # features of a pass that were not kept
     n_passes = ASSET_ROUNDS + CERTIFYING
     passes = n_passes * c["asset_gradient"]
-    curvature = ASSET_ROUNDS * Options().sample * (S + 1) * c["asset_curvature_row"] / n_workers
+    options = options_for(S)
+    per_feature = options.sample * (ASSET_ROUNDS - 1 + options.careful_sample)  # the last step is a careful one
+    curvature = per_feature * (S + 1) * c["asset_curvature_row"] / n_workers
     work = own * (passes + c["asset_features"]) + n_passes * again + curvature
     beside = ASSET_ROUNDS * overhead(c, n_partitions, c["asset_join"], c["asset_bytes"])
     beside += CERTIFYING * overhead(c, n_partitions, 1e-4, 8 * (S + 1))

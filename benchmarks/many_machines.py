@@ -144,7 +144,7 @@ def covtype_asset():
 
 def checkerboard_bsgd(n_rows=20_000_000):
     X, y = make_checkerboard(n_rows, random_state=0)
-    model = DaskBSGDClassifier(budget=100, gamma=5.0, alpha=1e-6, random_state=0, max_iter=2, validation_fraction=0.0)
+    model = DaskBSGDClassifier(budget=100, gamma=5.0, alpha=1e-6, random_state=0, max_iter=1)
     return f"checkerboard {n_rows / 1e6:g} M BSGD B=100", model, X.astype(np.float32), y
 
 

@@ -60,9 +60,10 @@ def test_the_optimum_is_between_bound_and_objective(client):
 
 def test_rounds_that_end_at_their_limit(client):
     assert told(DaskASSETClassifier(client=client, max_iter=1, tol=1e-5, **ASSET)) == [ConvergenceWarning]
-    model = DaskBSGDClassifier(client=client, budget=60, gamma=8.0, random_state=0, max_iter=1)
+    model = DaskBSGDClassifier(client=client, budget=60, gamma=8.0, random_state=0, max_iter=2)
     assert told(model) == [ConvergenceWarning]
     assert told(model.set_params(validation_fraction=0.0)) == []  # as many rounds as were asked for
+    assert told(model.set_params(validation_fraction=0.05, max_iter=1)) == []  # one pass, as on one machine
 
 
 def test_a_model_that_is_no_good(client):

@@ -17,7 +17,7 @@ from frugalsvm.dask._asset_tasks import (
 )
 from frugalsvm.dask._base import Training, Watch
 from frugalsvm.estimators._warnings import warn_if_above
-from frugalsvm.lowrank.backends.partitions import OPTIONS, PartitionedProblem, summed
+from frugalsvm.lowrank.backends.partitions import OPTIONS, PartitionedProblem, options_for, summed
 from frugalsvm.lowrank.continuation import Solution, solve
 from frugalsvm.lowrank.maps import raw_weights
 from frugalsvm.lowrank.newton import newton_step
@@ -95,12 +95,9 @@ class Rounds:
 def newton_rounds(rounds: Rounds) -> None:
     """Newton steps on all rows, from a start on a sample."""
     estimator, n_most = rounds.estimator, rounds.estimator.max_iter or _ROUNDS
-    options = OPTIONS._replace(
+    options = options_for(rounds.problem.rows.width)._replace(
         tolerance=estimator.tol, max_iter=max(_ROUNDS, n_most), max_total=n_most, unit=rounds.unit
     )
-    if any(features is None for _, features in rounds.sources):
-        # Where rows are read and features computed in every pass, there are no more of them than steps need.
-        options = options._replace(careful_steps=1)
     with blas_threads(None):
         solution = solve(rounds.problem, rounds.sample, options, rounds.training.rng, watch=rounds)
     rounds.publish(solution)

@@ -3,7 +3,9 @@
 import numbers
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import dask.array as da
 import numpy as np
@@ -39,17 +41,31 @@ __all__ = ["DaskClassifier", "DaskEstimator", "DaskRegressor", "Training", "Watc
 _KEPT_SHARE = 0.3  # of the cluster's memory, for rows that are kept between rounds
 
 
-class Training(NamedTuple):
+@dataclass
+class Training:
     """All that a training has at hand when rounds begin."""
 
     cluster: Cluster
     overview: Overview
     rows: list[Any]  # partitions, as futures where they are kept and as delayed objects where they are not
-    validation: Rows
-    sample: Rows  # of other rows, in random order
+    drawn: Callable[[], list[tuple[Rows, Rows]]]  # rows that come to the client, from each partition: waits for them
     n_train: np.ndarray  # rows of each partition that are not for validation
     rng: np.random.Generator
     tell: Callable[..., None]  # the end of a round
+
+    @cached_property
+    def _drawn(self) -> tuple[Rows, Rows]:
+        validation, sample = (stacked(list(parts)) for parts in zip(*self.drawn(), strict=True))
+        return validation, Rows(-1, *sample.part(self.rng.permutation(sample.n_rows)), 0)
+
+    @property
+    def validation(self) -> Rows:
+        return self._drawn[0]
+
+    @property
+    def sample(self) -> Rows:
+        """Other rows, in random order."""
+        return self._drawn[1]
 
 
 class Watch:
@@ -101,7 +117,7 @@ class DaskEstimator(BaseEstimator):
     def _new_local(self) -> Any:
         raise NotImplementedError
 
-    def _n_sample(self, n_rows: int) -> int:
+    def _n_sample(self, local: Any, overview: Overview) -> int:
         raise NotImplementedError
 
     def _rounds(self, local: Any, training: Training) -> None:
@@ -176,12 +192,9 @@ class DaskEstimator(BaseEstimator):
         plan = plan._replace(metric=local.metric_part_, origin=local.origin_)
         keep = self.persist is True or (self.persist == "auto" and overview.n_bytes <= _KEPT_SHARE * cluster.memory())
         rows = (cluster.kept if keep else cluster.lazy)(prepared, chosen, local, plan)
-        n_sample = _shares(n_train, min(self._n_sample(n_rows), int(n_train.sum())))
-        drawn = cluster.each(sampled, [(part, int(n)) for part, n in zip(rows, n_sample, strict=True)])
-        validation, sample = (stacked(list(parts)) for parts in zip(*drawn, strict=True))
-        order = rng.permutation(sample.n_rows)
-        sample = Rows(-1, *sample.part(order), 0)
-        return Training(cluster, overview, rows, validation, sample, n_train, rng, self._teller(callback))
+        n_sample = _shares(n_train, min(self._n_sample(local, overview), int(n_train.sum())))
+        drawn = cluster.begun(sampled, [(part, int(n)) for part, n in zip(rows, n_sample, strict=True)])
+        return Training(cluster, overview, rows, drawn, n_train, rng, self._teller(callback))
 
     def _start(self, local: Any, overview: Overview, first: Rows | None) -> None:
         """Tell the ordinary estimator what a look at all data found; it learns its metric from the first rows."""

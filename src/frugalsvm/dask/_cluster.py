@@ -6,6 +6,7 @@ same bits.
 """
 
 import os
+import pickle
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError
@@ -22,6 +23,7 @@ __all__ = ["Cluster", "SchedulerLostError", "client_for"]
 
 _FAN_IN = 8  # results that one task puts together
 _ANSWER_SECONDS = "5s"
+_SMALL = 2**16  # bytes that travel inside tasks
 
 
 class SchedulerLostError(ConnectionError):
@@ -64,6 +66,17 @@ def opened(parcel: _Parcel) -> Any:
     return parcel.value
 
 
+class _Opening:
+    """A function whose arguments may be parcels."""
+
+    def __init__(self, function: Callable):
+        self._function = function
+        self.__name__ = function.__name__
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._function(*(opened(each) if isinstance(each, _Parcel) else each for each in arguments))
+
+
 def _missing(modules: list[str], process: int) -> list[str]:
     """Which modules this process cannot import; what users type in is in the process of the client only."""
     missing = []
@@ -104,20 +117,35 @@ class Cluster:
                 )
 
     def broadcast(self, value: Any) -> Any:
-        """The future of a value for all workers; each gets its copy from the client or from another worker, once.
+        """A value for all workers. What is small travels inside tasks; of the rest each worker gets a copy, once.
 
-        It is the result of a task. What `Client.scatter` sends can be lost, and sending it to a worker that is about to
-        die waits for that worker.
+        That copy comes from the client or from another worker: it is the result of a task. What `Client.scatter` sends
+        can be lost, and sending it to a worker that is about to die waits for that worker.
         """
         self._n_rounds += 1
+        parcel = _Parcel(value)
+        if len(pickle.dumps(value, protocol=5)) <= _SMALL:
+            return parcel
         with self._answering():
             return self.client.submit(
-                opened, _Parcel(value), key=f"frugalsvm-broadcast-{self._run}-{self._n_rounds}", pure=False
+                opened, parcel, key=f"frugalsvm-broadcast-{self._run}-{self._n_rounds}", pure=False
             )
 
     def each(self, function: Callable, sources: Sequence[tuple], *shared: Any) -> list[Any]:
         """Results for all partitions, in their order: ``function(*source, *shared)``."""
         return self._gathered(function, sources, shared, None)
+
+    def begun(self, function: Callable, sources: Sequence[tuple], *shared: Any) -> Callable[[], list[Any]]:
+        """As `each`, at once: what is returned waits for the results, once. Workers do not keep them any longer."""
+        futures = self.kept(function, sources, *shared)
+
+        def results():
+            with self._answering():
+                gathered = self.client.gather(futures)
+            futures.clear()
+            return gathered
+
+        return results
 
     def reduced(self, function: Callable, join: Callable, sources: Sequence[tuple], *shared: Any) -> Any:
         """The results as one: ``join`` makes one of several, in the order of the partitions."""
@@ -135,7 +163,7 @@ class Cluster:
     def _leaves(self, function: Callable, sources: Sequence[tuple], shared: Sequence[Any]) -> list[Any]:
         self._n_rounds += 1
         name = f"frugalsvm-{function.__name__.strip('_')}-{self._run}-{self._n_rounds}"
-        task = delayed(function, pure=False)
+        task = delayed(_Opening(function), pure=False)
         return [task(*source, *shared, dask_key_name=f"{name}-{i}") for i, source in enumerate(sources)]
 
     def _gathered(self, function, sources, shared, join):

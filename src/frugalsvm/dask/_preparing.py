@@ -135,17 +135,23 @@ def _arrays(X: Any, y: Any, weight: Any, estimator: Any):
 def examined(number: int, X: Any, y: Any, weight: Any, estimator: Any) -> Survey:
     """A look at one partition."""
     X, y, weight, names = _checked(number, X, y, weight, estimator)
-    seen = np.ones(len(y), bool) if weight is None else weight > 0
-    n_rows = int(np.count_nonzero(seen))
+    y = y if weight is None else y[weight > 0]
+    n_rows = len(y)
     if not n_rows:
         return Survey(number, 0, X.shape[1], names, np.dtype(np.float32), False, 0, y[:0], np.zeros(0, np.int64), None)
     shape = y.shape[1:] if is_regressor(estimator) else None
-    labels = distinct_labels(y[seen]) if shape is None else np.zeros(0)
-    counts = np.bincount(np.searchsorted(labels, y[seen]), minlength=len(labels)) if shape is None else np.zeros(0)
+    labels, counts = (np.zeros(0), np.zeros(0)) if shape is not None else _counted(y)
     entries = X.data if issparse(X) else X.ravel()
     n_bytes = entries.nbytes + (X.indices.nbytes if issparse(X) else 0)
     moments = moments_of(X)
     return Survey(number, n_rows, X.shape[1], names, X.dtype, issparse(X), n_bytes, labels, counts, moments, shape)
+
+
+def _counted(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different labels, and how many rows have each."""
+    labels = distinct_labels(y)
+    indices = encoded_labels(y, labels, labels, may_grow=False)
+    return labels, np.bincount(indices, minlength=len(labels))
 
 
 def overview_of(surveys: list[Survey]) -> Overview:
@@ -216,13 +222,15 @@ def class_weights_of(overview: Overview, class_weight: Any) -> np.ndarray | None
 def prepared(number: int, X: Any, y: Any, weight: Any, n_validation: int, estimator: Any, plan: Plan) -> Rows:
     """Rows in random order, with a type, labels and weights that learners take."""
     X, y, weight, _ = _checked(number, X, y, weight, estimator)
-    seen = np.arange(len(y)) if weight is None else np.flatnonzero(weight)
-    order = seen[np.random.default_rng([plan.seed, number]).permutation(len(seen))]
+    rng = np.random.default_rng([plan.seed, number])
+    order = rng.permutation(len(y) if weight is None else np.flatnonzero(weight))
     labels = y[order].reshape(len(order), -1) if plan.classes is None else _indices(number, y[order], plan.classes)
     weights = None if weight is None else weight[order]
     if plan.class_weights is not None:
         weights = plan.class_weights[labels] * (1.0 if weights is None else weights)
-    X = seen_rows(X[order], plan.metric, plan.origin, plan.dtype)
+    # Taking rows is several times as fast as indexing with an array.
+    X = X[order] if issparse(X) else np.take(X, order, axis=0)
+    X = seen_rows(X, plan.metric, plan.origin, plan.dtype)
     return Rows(number, X, labels, weights, n_validation)
 
 

@@ -42,7 +42,8 @@ class LowRankRounds(DaskEstimator):
         """The estimator of one machine."""
         return type(self).__name__.removeprefix("Dask")
 
-    def _n_sample(self, n_rows):
+    def _n_sample(self, local, overview):
+        n_rows = int(overview.n_rows.sum())
         width = self.n_components
         first_stages = subsample_sizes(width, n_rows, rows_to_begin_with(width), OPTIONS)
         return max(self._n_candidates(n_rows), first_stages[-1][0])

@@ -11,21 +11,25 @@ from frugalsvm.budgeted.model_averaging import mean_coefficients, with_coefficie
 from frugalsvm.core.expansion import Expansion, averaged_coefficients
 from frugalsvm.dask._base import DaskClassifier, Training, Watch, validation_accuracy
 from frugalsvm.dask._preparing import Rows, own
-from frugalsvm.estimators._validation import check_positive
+from frugalsvm.dask._refit import Refit, rows_for
+from frugalsvm.estimators._validation import check_count, check_positive
 from frugalsvm.estimators._warnings import warn_at_limit
 from frugalsvm.estimators.bsgd import BSGDClassifier
 from frugalsvm.exceptions import ParameterError
 
 __all__ = ["DaskBSGDClassifier"]
 
+_REGULARIZED = ("pegasos", "norma")  # learners that alpha is for
+
 
 class DaskBSGDClassifier(DaskClassifier):
     """`BSGDClassifier` for data on many machines: a pass over every partition by itself, then one model of all.
 
-    In a round, every partition learns its rows once, from the model of the round before. The models are averaged, by
-    the examples that they have learned from, and merged down to the budget; the result goes to all workers. Rounds end
-    when the accuracy on validation rows does not grow any more, and the model that did best on them is kept. A last
-    round is for its coefficients alone.
+    In a round, every partition learns its rows once, from the model of the round before. Two models come out of it: the
+    mean of all, by the examples that they have learned from and merged down to the budget, and that of the largest
+    partition. The one with the better support vectors stays, and the client learns its coefficients once more on a
+    sample of the rows. Rounds end when the accuracy on validation rows does not grow any more, and the model that did
+    best on them is kept. ``max_iter=1`` reads all rows once, as `BSGDClassifier` does.
 
     The result does not depend on the number of workers, nor on which of them does what, but it does on the partitions:
     fewer and larger ones need fewer rounds. Choose about as many as there are cores.
@@ -35,9 +39,13 @@ class DaskBSGDClassifier(DaskClassifier):
     learner, maintenance, budget, alpha, eta0, radius, kernel, gamma, degree, coef0, class_weight, random_state
         As in `BSGDClassifier`. ``class_weight="balanced"`` counts the labels of all partitions. With a maintenance
         policy of your own, partitions learn with it, and the models of all are brought down to the budget by removal.
-    average : False or "post", default="post"
+    average : False or "post", default=False
         "post" adds a last round in which the support vectors stay, and their coefficients are learned by every
-        partition and averaged. Nothing is merged in it, so that it makes up for what merging took. False does without.
+        partition and averaged: one more pass over all rows.
+    refit_rows : int or "auto", default="auto"
+        Rows of the sample on which the client learns coefficients once more, after every round; 0 does without. "auto"
+        is 200 rows for each support vector, or a 200th of all rows if that is more, as far as 256 MB go. It is 0
+        without a budget, with a ``radius``, and for learners without regularization.
     max_iter : int, default=10
         Rounds at most.
     tol : float, default=1e-3
@@ -95,7 +103,8 @@ class DaskBSGDClassifier(DaskClassifier):
         gamma="scale",
         degree=3,
         coef0=1.0,
-        average="post",
+        average=False,
+        refit_rows="auto",
         max_iter=10,
         tol=1e-3,
         n_iter_no_change=2,
@@ -117,6 +126,7 @@ class DaskBSGDClassifier(DaskClassifier):
         self.degree = degree
         self.coef0 = coef0
         self.average = average
+        self.refit_rows = refit_rows
         self.max_iter = max_iter
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
@@ -137,9 +147,17 @@ class DaskBSGDClassifier(DaskClassifier):
     def _check_own_params(self):
         super()._check_own_params()
         check_positive("tol", self.tol, zero=True)
+        if self.refit_rows != "auto":
+            check_count("refit_rows", self.refit_rows, least=0)
 
-    def _n_sample(self, n_rows):
-        return 1  # tells whether rows are sparse
+    def _n_sample(self, local, overview):
+        n_rows = int(overview.n_rows.sum())
+        if self.refit_rows != "auto":
+            return min(self.refit_rows, n_rows)
+        budget = local.learners[0].budget
+        if budget is None or self.radius is not None or self.learner not in _REGULARIZED:
+            return 0
+        return rows_for(budget, n_rows, max(overview.n_bytes // n_rows, 1))
 
     def _start(self, local, overview, first):
         super()._start(local, overview, first)
@@ -150,15 +168,16 @@ class DaskBSGDClassifier(DaskClassifier):
 
     def _rounds(self, local, training: Training):
         watch = Watch(self.n_iter_no_change, self.tol)
-        clock, done, n_rounds = 0, False, 0
+        clock, done, n_rounds, learner = 0, False, 0, local.learners[0]
         mean_rows = max(int(np.average(training.n_train, weights=training.n_train)), 1)
         while n_rounds < self.max_iter and not done:
             n_rounds += 1
             clock += mean_rows
-            learner = _one_round(local.learners[0], training, Round(n_rounds, clock - mean_rows, clock))
-            accuracy = self._told(local, learner, training)
-            done = watch(accuracy, learner) if training.validation.n_rows else False
-        if training.validation.n_rows and not done:
+            told = _one_round(learner, training, Round(n_rounds, clock - mean_rows, clock))
+            learner, refitted = self._chosen(local, training, *map(learner.advanced, told))
+            accuracy = self._told(local, refitted, training)
+            done = watch(accuracy, refitted) if training.validation.n_rows else False
+        if training.validation.n_rows and not done and self.max_iter > 1:
             rising = f"the accuracy on the validation rows still rose within the last {self.n_iter_no_change} rounds"
             advice = f"{rising}; raise max_iter"
             warn_at_limit(self, f"max_iter={self.max_iter}", advice)
@@ -166,6 +185,14 @@ class DaskBSGDClassifier(DaskClassifier):
             local.set_learner(0, watch.value)
         if self.average == "post":
             self._post_round(local, training, Round(n_rounds + 1, clock, clock))
+
+    def _chosen(self, local, training: Training, mean: Learner, single: Learner):
+        """The model that goes on learning, and the same with better coefficients."""
+        if not training.sample.n_rows:
+            return mean, mean
+        refit = Refit(training.sample, len(local.classes_), float(self.alpha))
+        chosen = mean if len(training.rows) == 1 else refit.better(mean, single)
+        return chosen, refit(chosen)
 
     def _told(self, local, learner, training: Training):
         """Tell of a round; returns the accuracy on the validation rows."""
@@ -192,6 +219,13 @@ class Round(NamedTuple):
     ends: int
 
 
+class Told(NamedTuple):
+    """What some partitions have learned."""
+
+    mean: Expansion  # of all, inside the budget
+    single: Expansion  # of the largest
+
+
 class _Merging:
     """Models of several partitions as one: a function for trees."""
 
@@ -200,26 +234,31 @@ class _Merging:
     def __init__(self, learner: Learner, n_seen: int):
         self._learner, self._n_seen = learner, n_seen
 
-    def __call__(self, models: list[Expansion]) -> Expansion:
+    def __call__(self, told: list[Told]) -> Told:
+        told = [own(each) for each in told]
+        if len(told) == 1:
+            return told[0]
+        # The first of the largest: who runs what makes no difference.
+        single = max((each.single for each in told), key=lambda model: int(model.counts[0]["n_seen"]))
         with blas_threads(None):
-            return self._learner.merged([own(model) for model in models], self._n_seen)
+            return Told(self._learner.merged([each.mean for each in told], self._n_seen), single)
 
 
-def _one_round(learner: Learner, training: Training, turn: Round) -> Learner:
-    """The learner of all partitions after each has learned its rows."""
-    model = training.cluster.reduced(
+def _one_round(learner: Learner, training: Training, turn: Round) -> Told:
+    """The models of all partitions after each has learned its rows."""
+    return training.cluster.reduced(
         learned,
         _Merging(learner, turn.ends),
         [(rows,) for rows in training.rows],
         training.cluster.broadcast(learner),
         turn,
     )
-    return learner.advanced(model)
 
 
-def learned(rows: Rows, learner: Learner, turn: Round) -> Expansion:
+def learned(rows: Rows, learner: Learner, turn: Round) -> Told:
     """The model after the rows of a partition, as one of these examples alone."""
-    return _after_pass(own(learner).restarted(turn.began), rows, turn).model_since(turn.began)
+    model = _after_pass(own(learner).restarted(turn.began), rows, turn).model_since(turn.began)
+    return Told(model, model)
 
 
 def learned_coefficients(rows: Rows, learner: Learner, turn: Round) -> tuple[np.ndarray, int]:
@@ -240,8 +279,8 @@ def mean_of_coefficients(told: list[tuple[np.ndarray, int]]) -> tuple[np.ndarray
     return mean_coefficients([values for values, _ in told], numbers), sum(numbers)
 
 
-def _order(rows: Rows, turn: Round, n_rows: int) -> np.ndarray:
+def _order(rows: Rows, turn: Round, n_rows: int) -> np.ndarray | None:
     """Rows are in random order already; later rounds take them in another one."""
     if turn.number == 1:
-        return np.arange(n_rows)
+        return None
     return np.random.default_rng([rows.number, turn.number]).permutation(n_rows)

@@ -40,6 +40,7 @@ __all__ = [
     "dual_of_part",
     "mean_iterates",
     "moments_of",
+    "options_for",
     "rows_to_begin_with",
     "sides_of_part",
     "summed",
@@ -49,10 +50,20 @@ OPTIONS = Options(
     least_subsamples=1,  # the first, long steps need no round
     rough=0.015,  # steps with the least smoothing are shorter, and a round is dear
     several=5,  # outputs have a Hessian each
+    # Partitions make whole matrices of their rows, where one machine multiplies with vectors: fewer rows, and one
+    # careful step, whose bound needs more of them.
+    sample=8,
+    careful_sample=6,
+    careful_steps=1,
     ends_when_told=True,
     longest=3.0,
 )
 _ROUNDING = 1e-6  # of objectives, relatively
+_FADING = 0.5  # of samples of the round before
+_RIDGE = (
+    1e-3  # of the mean curvature, for Hessians of samples: rare rows may be missing, and steps go far where they are
+)
+_WIDE = 1024  # features: matrices of more take longer than passes over a million rows, so that samples are smaller
 _START_BYTES = 2**28  # of features where steps are made, to begin with
 
 
@@ -113,24 +124,46 @@ def moments_of(blocks, place, rng):
     ``blocks`` are problems on some rows each, one after the other: their features are read once, and only those of one
     block need to be there at a time. The curvature of a sample is scaled to that of all rows.
     """
-    n_rows, parameters, whitening = 0, place.parameters, None
-    losses, excess, sums = np.zeros(len(parameters)), np.zeros(len(parameters)), np.zeros(parameters.shape)
+    n_rows, parameters, sums = 0, place.parameters, _Sums(place.parameters)
+    losses, excess, slope_sums = (np.zeros(shape) for shape in (len(parameters), len(parameters), (len(parameters), 1)))
     near = [[] for _ in parameters]
-    for block in blocks:
-        point = block.point_at(parameters)
-        slopes = block.slopes(point, place.smoothing, place.options)
-        sums[:, :-1] += block.whitening.features(block.rows.gradient(slopes.first))
+    for block, scores in _with_scores(blocks, parameters):
+        slopes = block.slopes(Point(parameters, scores), place.smoothing, place.options)
+        sums.add(block, slopes.first)
         if block.intercept:
-            sums[:, -1] += slopes.first.sum(axis=1, dtype=np.float64)
+            slope_sums += slopes.first.sum(axis=1, keepdims=True, dtype=np.float64)
         n_rows += block.n_rows
-        losses += COMPILED.total(block, point.scores)
+        losses += COMPILED.total(block, scores)
         if not block.loss.is_smooth:
-            excess += COMPILED.excess(block, point.scores, place.smoothing)
+            excess += COMPILED.excess(block, scores, place.smoothing)
         for own, second in zip(near, slopes.second, strict=True):
             own.append(_near_rows(block, second, place, rng))
-        whitening = block.whitening
-    curvatures = np.array([_triangle(own, whitening, parameters.shape[1]) for own in near])
-    return Moments(n_rows, losses, excess, sums, curvatures)
+    curvatures = np.array([_triangle(own, sums.whitening, parameters.shape[1]) for own in near])
+    return Moments(n_rows, losses, excess, np.hstack([sums.of_features(), slope_sums]), curvatures)
+
+
+def _with_scores(blocks, parameters):
+    """Blocks with their scores; what a matrix makes of the parameters is the same for all, and made once."""
+    raw = None
+    for block in blocks:
+        raw = block.whitening.raw(parameters[:, :-1]) if raw is None else raw
+        scores = block.rows.scores(raw)
+        if block.intercept:
+            scores += parameters[:, -1:].astype(np.float32)
+        yield block, scores
+
+
+class _Sums:
+    """Sums of rows by weights, over blocks; they are whitened at the end, once."""
+
+    def __init__(self, parameters):
+        self._shape, self._total, self.whitening = (len(parameters), parameters.shape[1] - 1), 0.0, None
+
+    def add(self, block, weights):
+        self._total, self.whitening = self._total + block.rows.gradient(weights), block.whitening
+
+    def of_features(self):
+        return np.zeros(self._shape) if self.whitening is None else self.whitening.features(self._total)
 
 
 def _near_rows(block, second, place, rng):
@@ -162,8 +195,8 @@ def _triangle(near, whitening, size):
 
 def _duals_of(blocks, place):
     """Feasible dual variables of each block after a full step, with its scores and how a step changes them."""
-    for block in blocks:
-        both = block.scores(np.concatenate([place.parameters, place.directions]))  # rows are read once
+    # Rows are read once.
+    for block, both in _with_scores(blocks, np.concatenate([place.parameters, place.directions])):
         scores, changes = np.split(both, 2)
         slopes = block.slopes(Point(place.parameters, scores), place.smoothing, place.options)
         duals = -(slopes.first + slopes.second * changes)
@@ -178,16 +211,16 @@ def sides_of_part(blocks, place, rng=None):
 
 def dual_of_part(blocks, place, rng=None):
     """What a partition tells of the dual objective, and its losses after the step."""
-    n_outputs, d = len(place.parameters), place.parameters.shape[1] - 1
-    n_rows, linear, sums, losses = 0, np.zeros(n_outputs), np.zeros((n_outputs, d)), np.zeros(n_outputs)
+    n_outputs, sums = len(place.parameters), _Sums(place.parameters)
+    n_rows, linear, losses = 0, np.zeros(n_outputs), np.zeros(n_outputs)
     for block, duals, scores, changes in _duals_of(blocks, place):
         if block.intercept:
             duals = balanced(HOST, duals, place.sides)
         n_rows += block.n_rows
         linear += conjugate_sums(np, block.loss, block.targets, duals, block.weights)
-        sums += block.whitening.features(block.rows.gradient(duals))
+        sums.add(block, duals)
         losses += COMPILED.total(block, scores + place.lengths[:, None].astype(np.float32) * changes)
-    return Dual(n_rows, linear, sums, losses)
+    return Dual(n_rows, linear, sums.of_features(), losses)
 
 
 def mean_iterates(iterates, weights):
@@ -207,9 +240,9 @@ def mean_iterates(iterates, weights):
 class _SummedHessian:
     """The Hessians of the objectives, one matrix for each output."""
 
-    def __init__(self, problem, moments):
+    def __init__(self, problem, moments, ridge=0.0):
         each = (_full(triangle / moments.n_rows) for triangle in moments.curvatures)
-        self._matrices = [regularized_hessian(problem, matrix) for matrix in each]
+        self._matrices = [regularized_hessian(problem, _with_ridge(matrix, ridge)) for matrix in each]
 
     def times(self, directions):
         return np.array([matrix @ own for matrix, own in zip(self._matrices, directions, strict=True)])
@@ -218,12 +251,38 @@ class _SummedHessian:
         return Cholesky(self._matrices, patience=-1)  # of matrices that are new in every round
 
 
+def _with_ridge(matrix, share):
+    weights = np.arange(len(matrix) - 1)
+    matrix[weights, weights] += share * matrix[weights, weights].mean() if len(weights) else 0.0
+    return matrix
+
+
 def _full(triangle):
     """The symmetric matrix of a lower triangle."""
     size = int(np.sqrt(2 * len(triangle)))
     matrix = np.zeros((size, size))
     matrix[np.tril_indices(size)] = triangle
     return matrix + np.tril(matrix, -1).T
+
+
+class _Curvatures:
+    """Curvatures of a round, and of those before with the same smoothing.
+
+    Samples of rows are small, and what is near the margin hardly changes from round to round: the mean is much less
+    noisy. What is older counts less.
+    """
+
+    def __init__(self):
+        self._smoothing, self._size, self._mean = None, 0.0, None
+
+    def with_new(self, told, smoothing, size):
+        """Sums over all rows, as those of a round are; ``size`` is that of its sample."""
+        new = told.curvatures / np.float32(told.n_rows)
+        older = _FADING * self._size if smoothing == self._smoothing else 0.0
+        if older:
+            new = (new * np.float32(size) + self._mean * np.float32(older)) / np.float32(size + older)
+        self._smoothing, self._size, self._mean = smoothing, size + older, new
+        return new * np.float32(told.n_rows)
 
 
 class _Made(NamedTuple):
@@ -247,6 +306,7 @@ class PartitionedProblem:
         self.rows, self.loss, self.intercept = sample.rows, sample.loss, sample.intercept
         self.n_outputs, self.n_features = sample.n_outputs, sample.n_features
         self._whole, self._n_rounds, self._made, self._told = False, 0, None, None
+        self._curvatures = _Curvatures()
         self.measured = np.full(sample.n_outputs, np.nan)  # objectives before the last step
 
     def subsample(self, sample, n_rows):
@@ -283,6 +343,7 @@ class PartitionedProblem:
                 break
             self._take_back(point, np.where(too_far, 0.5, 1.0) * made.place.lengths)
         self._n_rounds += 1
+        told = told._replace(curvatures=self._curvatures.with_new(told, smoothing, options.sample))
         self._told, self._made = told, _Made(place, smoothed)
         return told
 
@@ -297,7 +358,7 @@ class PartitionedProblem:
         return gradients
 
     def hessian(self, told, options, rng):
-        return _SummedHessian(self, told)
+        return _SummedHessian(self, told, _RIDGE if self._made.place.sampled < 1.0 else 0.0)
 
     def along(self, point, changes, smoothing, start, lengths, active):
         """The sample tells only how slopes change along the step.
@@ -354,6 +415,11 @@ class PartitionedProblem:
         parameters = place.parameters + place.lengths[:, None] * place.directions
         reached = regularized(dual.losses / dual.n_rows, parameters, self.penalty)
         return reached, np.minimum(dual.bounds(self.penalty), reached)
+
+
+def options_for(width):
+    """How problems with so many features are solved."""
+    return OPTIONS if width <= _WIDE else OPTIONS._replace(sample=4, careful_sample=4)
 
 
 def rows_to_begin_with(width):

@@ -1,0 +1,158 @@
+"""One local thread against workers of a Dask cluster: ``python -m benchmarks.cluster_speed [--workers 1 2 4 8] ...``.
+
+Rows are made inside the workers, and stay in their memory; the same rows are learned without Dask, by one thread. A fit
+on few rows comes first, so that machine code is loaded. Times are the least of some repetitions, from rows in memory to
+a model, and the accuracy on test rows stands beside each. All numbers of workers get the same partitions, and so the
+same model. Set ``OMP_NUM_THREADS``, ``OPENBLAS_NUM_THREADS`` and ``NUMBA_NUM_THREADS`` to 1 before.
+
+The COST of a distributed system is the number of workers that it takes to beat one thread (McSherry, Isard and Murray,
+"Scalability! But at what COST?", HotOS 2015).
+"""
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from dask import delayed
+from distributed import Client, wait
+
+from benchmarks.many_machines import cluster_of
+from frugalsvm import ASSETClassifier, BSGDClassifier
+from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier
+from frugalsvm.datasets import make_checkerboard
+
+N_TEST, N_WARM, TEST_SEED = 200_000, 20_000, 10**6
+BUMPS, NOISE = 20, 0.1
+
+
+def checkerboard(seed, n_rows):
+    X, y = make_checkerboard(n_rows, random_state=seed)
+    return X.astype(np.float32), y
+
+
+def forest_like(seed, n_rows):
+    """Rows with the shape of Covertype: ten numbers, and one of 4 and one of 40 categories as 0 and 1."""
+    centers = np.random.default_rng(0)
+    bumps, signs = centers.uniform(size=(BUMPS, 3)), centers.choice([-1.0, 1.0], size=BUMPS)
+    tilt = centers.normal(size=44) * 0.3
+    rng = np.random.default_rng([1, seed])
+    X = np.zeros((n_rows, 54), np.float32)
+    X[:, :10] = rng.uniform(size=(n_rows, 10))
+    X[np.arange(n_rows), 10 + rng.integers(4, size=n_rows)] = 1.0
+    X[np.arange(n_rows), 14 + rng.integers(40, size=n_rows)] = 1.0
+    told = X[:, :3]  # the other numbers matter little
+    squares = np.square(told).sum(axis=1)[:, None] + np.square(bumps).sum(axis=1) - 2.0 * told @ bumps.T
+    values = np.exp(-8.0 * squares) @ (signs - signs.mean()) + 0.2 * X[:, 10:] @ tilt
+    y = (values > 0) ^ (rng.uniform(size=n_rows) < NOISE)
+    return X, y.astype(np.int64)
+
+
+class Case(NamedTuple):
+    title: str
+    rows: Callable
+    n_rows: int
+    alone: Any
+    on_dask: Any
+
+
+def cases(arguments):
+    bsgd = {"budget": 100, "gamma": 5.0, "alpha": 1e-6, "random_state": 0, "max_iter": 1}
+    if "bsgd" in arguments.learners:
+        title = f"BSGD, checkerboard {arguments.rows:,} rows, B=100"
+        yield Case(title, checkerboard, arguments.rows, BSGDClassifier(**bsgd), DaskBSGDClassifier(**bsgd))
+    for size in arguments.sizes if "asset" in arguments.learners else ():
+        asset = {"n_components": size, "C": 3.0, "gamma": 1.0, "random_state": 0}
+        title = f"ASSET, 54 features, {arguments.asset_rows:,} rows, s={size}"
+        local, on_dask = ASSETClassifier(**asset), DaskASSETClassifier(**asset)
+        yield Case(title, forest_like, arguments.asset_rows, local, on_dask)
+
+
+def timed(fit, repeats):
+    """Seconds by the clock, each time."""
+    spent = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        fit()
+        spent.append(time.perf_counter() - began)
+    return spent
+
+
+def first(pair):
+    return pair[0]
+
+
+def second(pair):
+    return pair[1]
+
+
+def partitions(client, rows, n_rows, n_partitions):
+    """Futures of rows and of labels, made by the workers."""
+    pairs = [delayed(rows)(seed, n_rows // n_partitions) for seed in range(n_partitions)]
+    X, y = (client.persist([delayed(part)(pair) for pair in pairs]) for part in (first, second))
+    wait([X, y])
+    return X, y
+
+
+def alone(case, arguments, test):
+    parts = [case.rows(seed, case.n_rows // arguments.partitions) for seed in range(arguments.partitions)]
+    X, y = (np.concatenate(each) for each in zip(*parts, strict=True))
+    del parts
+    case.alone.fit(X[:N_WARM], y[:N_WARM])
+    spent = timed(lambda: case.alone.fit(X, y), arguments.repeats)
+    return {"seconds": min(spent), "all": spent, "accuracy": 100 * case.alone.score(*test)}
+
+
+def on_workers(case, n_workers, arguments, test):
+    model = case.on_dask
+    with cluster_of(n_workers, memory_limit=arguments.memory) as cluster, Client(cluster) as client:
+        model.set_params(client=client)
+        model.fit(*partitions(client, case.rows, N_WARM, max(n_workers, 2)))
+        X, y = partitions(client, case.rows, case.n_rows, arguments.partitions)
+        before = sum(client.run(time.process_time).values()), time.process_time()
+        spent = timed(lambda: model.fit(X, y), arguments.repeats)
+        after = sum(client.run(time.process_time).values()), time.process_time()
+        workers, own = (float(b - a) / arguments.repeats for a, b in zip(before, after, strict=True))
+    found = {"seconds": min(spent), "all": spent, "accuracy": 100 * model.to_local().score(*test)}
+    return found | {"rounds": model.n_iter_, "processor_workers": workers, "processor_client": own}
+
+
+def show(title, name, found, local):
+    ratio = f", {local['seconds'] / found['seconds']:.2f} times one thread" if found is not local else ""
+    rounds = f", {found['rounds']} rounds" if "rounds" in found else ""
+    told = f"{title}: {name}: {found['seconds']:.2f} s, {found['accuracy']:.2f} %{rounds}{ratio}"
+    print(told, flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--learners", nargs="+", choices=("bsgd", "asset"), default=["bsgd", "asset"])
+    parser.add_argument("--workers", nargs="+", type=int, default=[1, 2, 4, 8])
+    parser.add_argument("--partitions", type=int, default=8)
+    parser.add_argument("--rows", type=int, default=20_000_000, help="of the checkerboard, for BSGD")
+    parser.add_argument("--asset-rows", type=int, default=464_800)
+    parser.add_argument("--sizes", nargs="+", type=int, default=[512, 2048], help="numbers of landmarks of ASSET")
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--memory", default="14GB", help="limit of a worker")
+    parser.add_argument("--output", type=Path, default=None, help="a JSON file; it grows after every case")
+    arguments = parser.parse_args()
+    results = {"machine": platform.machine(), "cores": os.cpu_count(), "cases": {}}
+    for case in cases(arguments):
+        test = case.rows(TEST_SEED, N_TEST)
+        found = results["cases"][case.title] = {"local": alone(case, arguments, test)}
+        show(case.title, "one thread", found["local"], found["local"])
+        for n_workers in arguments.workers:
+            found[str(n_workers)] = on_workers(case, n_workers, arguments, test)
+            show(case.title, f"{n_workers} workers", found[str(n_workers)], found["local"])
+            if arguments.output is not None:
+                arguments.output.write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,95 @@
+"""The coefficients of given support vectors, learned once more on a sample of the rows that the client has.
+
+A model that was put together from those of partitions, or that one of them learned by itself, has good support vectors
+and poor coefficients. With the vectors fixed, the best coefficients are the solution of a small convex problem, that of
+`frugalsvm.lowrank` with the support vectors as landmarks: ``alpha / 2 ||f||^2 + mean hinge loss``. Some hundred rows
+for each support vector tell it as well as all of them, so that nobody reads all rows again.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from frugalsvm._threads import blas_threads
+from frugalsvm.arrays.namespace import HOST
+from frugalsvm.budgeted.learner import Learner
+from frugalsvm.budgeted.model_averaging import with_coefficients
+from frugalsvm.dask._preparing import Rows
+from frugalsvm.lowrank.backends.compiled import COMPILED, StoredRows
+from frugalsvm.lowrank.continuation import solve
+from frugalsvm.lowrank.losses import Hinge
+from frugalsvm.lowrank.maps import raw_rows, raw_weights, whitening_of, width_of
+from frugalsvm.lowrank.nystroem import Nystroem, new_nystroem
+from frugalsvm.lowrank.options import Options
+from frugalsvm.lowrank.problem import Problem, Sample
+from frugalsvm.lowrank.targets import class_targets
+from frugalsvm.lowrank.whitening import whitening_with
+
+__all__ = ["Refit", "rows_for"]
+
+_PER_VECTOR, _LEAST_SHARE = 200, 1 / 200  # rows for each support vector, or a share of all if that is more
+_MOST_BYTES = 2**28  # of kernel values, and of the rows themselves
+_FEW = 16  # rows for each support vector: enough to tell which of two models has the better ones
+_OPTIONS = Options(careful_steps=1)
+
+
+def rows_for(budget: int, n_rows: int, row_bytes: int) -> int:
+    """Rows of a sample that is large enough for the coefficients of so many support vectors."""
+    wanted = max(_PER_VECTOR * budget, int(_LEAST_SHARE * n_rows))
+    return int(min(wanted, n_rows, _MOST_BYTES // (4 * budget), _MOST_BYTES // row_bytes))
+
+
+class Refit(NamedTuple):
+    """Learns coefficients for the support vectors of learners."""
+
+    sample: Rows  # in random order
+    n_classes: int
+    alpha: float
+
+    def __call__(self, learner: Learner) -> Learner:
+        """The learner with the best coefficients for the rows of the sample."""
+        if not _n_vectors(learner):
+            return learner
+        with blas_threads(None):
+            return self._learned(learner, slice(None))[0]
+
+    def better(self, first: Learner, second: Learner) -> Learner:
+        """The one of two learners whose support vectors are better.
+
+        Each gets coefficients from some rows, and what counts is the loss of as many others.
+        """
+        n_rows = min(_FEW * max(_n_vectors(first), _n_vectors(second)), self.sample.n_rows // 2)
+        if not n_rows:
+            return first
+        with blas_threads(None):
+            losses = [self._loss_on_others(learner, n_rows) for learner in (first, second)]
+        return first if losses[0] <= losses[1] else second
+
+    def _loss_on_others(self, learner: Learner, n_rows: int) -> float:
+        if not _n_vectors(learner):
+            return float("inf")
+        _, feature_map, parameters = self._learned(learner, slice(n_rows))
+        others = self._problem(feature_map, slice(n_rows, 2 * n_rows))
+        return float(COMPILED.total(others, others.scores(parameters)).sum())
+
+    def _learned(self, learner: Learner, part: slice) -> tuple[Learner, Nystroem, np.ndarray]:
+        expansion = learner.expansion
+        feature_map = new_nystroem(learner.parts.kernel, expansion.rows[: _n_vectors(learner)])
+        problem = self._problem(feature_map, part)
+        sample = Sample(problem.rows, problem.targets, problem.weights)
+        parameters = solve(problem, sample, _OPTIONS, np.random.default_rng(0)).parameters
+        coefficients = raw_weights(feature_map, parameters[:, :-1]).T
+        return learner._replace(expansion=with_coefficients(expansion, coefficients)), feature_map, parameters
+
+    def _problem(self, feature_map: Nystroem, part: slice) -> Problem:
+        X, labels, weights = self.sample.part(part)
+        width = width_of(feature_map)
+        rows = StoredRows(raw_rows(feature_map, X, np.empty((len(labels), width), np.float32)))
+        targets = class_targets(HOST, labels, self.n_classes)
+        weights = np.ones(len(labels), np.float32) if weights is None else weights.astype(np.float32)
+        whitening = whitening_with(whitening_of(feature_map), width)
+        return Problem(rows, targets, weights, Hinge(), self.alpha, whitening, intercept=False)
+
+
+def _n_vectors(learner: Learner) -> int:
+    return int(learner.expansion.counts[0]["n_slots"])
