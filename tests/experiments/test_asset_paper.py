@@ -7,7 +7,7 @@ from experiments.asset import EXPERIMENTS, batch, online
 from experiments.asset.data import Case, cases, digit_groups, split_of
 from experiments.asset.work import choose_map, fitted, followed
 from experiments.data import UNAVAILABLE
-from experiments.printed import Printed, read_printed
+from experiments.printed import read_printed
 from experiments.protocol import PROFILES, folder_of, profile_of
 from experiments.tuning import Choices
 
@@ -50,10 +50,10 @@ def test_table3_is_complete(printed):
 
 
 def test_some_printed_numbers(printed):
-    assert printed["asset-table2", "MNIST", "s=1024 ASSET error"] == Printed(2.66, 0.03)
-    assert printed["asset-table2", "IJCNN", "s=1024 ASSET* error"] == Printed(0.79, 0.01)
+    assert printed["asset-table2", "MNIST", "s=1024 ASSET error"][:2] == (2.66, 0.03)
+    assert printed["asset-table2", "IJCNN", "s=1024 ASSET* error"][:2] == (0.79, 0.01)
     assert printed["asset-table2", "COVTYPE", "SVM-Light seconds"].mean == 52.7 * 3600
-    assert printed["asset-table3", "8192", "ASSET*_on error"] == Printed(4.3, 1.06, 0.05)
+    assert printed["asset-table3", "8192", "ASSET*_on error"][:3] == (4.3, 1.06, 0.05)
 
 
 # --- plans ------------------------------------------------------------------------------------------------

@@ -64,14 +64,14 @@ def test_table_3_has_no_other_cells():
     ],
 )
 def test_numbers_of_table_3(method, column, number):
-    assert numbers_of("bsgd-table3")[method, column] == number
+    assert numbers_of("bsgd-table3")[method, column][:3] == number[:3]
 
 
 def test_numbers_of_table_4():
     printed = numbers_of("bsgd-table4")
     assert len(printed) == 12
-    assert printed["BPegasos+remove", "accuracy 100"] == Printed(79.19, 3.05)
-    assert printed["BPegasos+merge", "gradient error 500"] == Printed(0.002, 0.001, 0.0005)
+    assert printed["BPegasos+remove", "accuracy 100"][:2] == (79.19, 3.05)
+    assert printed["BPegasos+merge", "gradient error 500"][:3] == (0.002, 0.001, 0.0005)
 
 
 def test_table_4_uses_the_kernel_width_of_the_paper():

@@ -54,9 +54,9 @@ def completing(choices: Iterable[str]) -> Callable[[str], list[str]]:
     return lambda incomplete: [choice for choice in choices if choice.startswith(incomplete)]
 
 
-def _joined(names: list[str] | None) -> str | None:
-    """Columns of a flag that was given once or several times, with commas between them."""
-    return ",".join(names) if names else None
+def _joined(names: list[str] | str | None) -> str | None:
+    """Columns of a flag that was given once or several times, or by a file of flags, with commas between them."""
+    return (",".join(names) if isinstance(names, list) else names) or None
 
 
 TASKS = ("auto", "classification", "regression")
@@ -90,11 +90,11 @@ Decimal = Annotated[str | None, typer.Option(help="Decimal mark of CSV numbers: 
 Thousands = Annotated[str | None, typer.Option(help="Thousands separator of CSV numbers (default: detected).")]
 Categorical = Annotated[
     list[str] | None,
-    typer.Option(help="Categorical columns, by name or index, comma-separated; may be repeated.", callback=_joined),
+    typer.Option(help="Categorical columns, by name or index, comma-separated; may be repeated."),
 ]
 Ignore = Annotated[
     list[str] | None,
-    typer.Option(help="Columns to ignore, by name or index, comma-separated; may be repeated.", callback=_joined),
+    typer.Option(help="Columns to ignore, by name or index, comma-separated; may be repeated."),
 ]
 Missing = Annotated[
     str,
@@ -248,4 +248,5 @@ def data_options(values: dict[str, Any]) -> DataOptions:
             "it says how many features there are; leave --features out.", param_hint="--hash-features"
         )
     given = {name: values[name] for name in DataOptions._fields if name in values}
+    given.update({name: _joined(given[name]) for name in ("categorical", "ignore") if name in given})
     return DataOptions(source=source_of(values["data"]), n_features=values.get("features"), **given)

@@ -60,9 +60,8 @@ OPTIONS = Options(
 )
 _ROUNDING = 1e-6  # of objectives, relatively
 _FADING = 0.5  # of samples of the round before
-_RIDGE = (
-    1e-3  # of the mean curvature, for Hessians of samples: rare rows may be missing, and steps go far where they are
-)
+# Of the mean curvature, for Hessians of samples: rare rows may be missing, and steps go far where they are.
+_RIDGE = 1e-3
 _WIDE = 1024  # features: matrices of more take longer than passes over a million rows, so that samples are smaller
 _START_BYTES = 2**28  # of features where steps are made, to begin with
 
@@ -358,7 +357,8 @@ class PartitionedProblem:
         return gradients
 
     def hessian(self, told, options, rng):
-        return _SummedHessian(self, told, _RIDGE if self._made.place.sampled < 1.0 else 0.0)
+        is_sampled = self._made is not None and self._made.place.sampled < 1.0
+        return _SummedHessian(self, told, _RIDGE if is_sampled else 0.0)
 
     def along(self, point, changes, smoothing, start, lengths, active):
         """The sample tells only how slopes change along the step.
