@@ -3,7 +3,7 @@
 A model that was put together from those of partitions, or that one of them learned by itself, has good support vectors
 and poor coefficients. With the vectors fixed, the best coefficients are the solution of a small convex problem, that of
 `frugalsvm.lowrank` with the support vectors as landmarks: ``alpha / 2 ||f||^2 + mean hinge loss``. Some hundred rows
-for each support vector tell it as well as all of them, so that nobody reads all rows again.
+for each support vector tell it as well as all of them: no second pass over the rows is needed.
 """
 
 from typing import NamedTuple

@@ -37,7 +37,7 @@ __all__ = [
 RIDGES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 _SMOOTHNESS = 0.05  # share of squared errors in the order: they tell candidates apart that err equally often
 _MOST_STEPS = 5  # on the grid of widths, in one direction
-_BYTES_EACH = 16  # of a row and a landmark: a kernel value in float32, and a feature and its copy in float64
+_BYTES_EACH = 20  # of a row and a landmark: a kernel value in float32, and a feature and its copy in float64
 NEXT = 0.4  # of a fit, for the next value of a path
 SOLVED, RIDGE = "solved", "ridge"  # kinds of work
 

@@ -224,13 +224,17 @@ class _Search:
         paths = list(zip(finalists, self.task.rng.spawn(len(finalists)), strict=True))
         # Within a limit of time, the first tells whether there is time for the second.
         n_first = len(paths) if self.clock.limit is None else 1
-        found = heat.all_entries(lambda path: self._path(heat, *path), paths[:n_first])
+
+        def along(some):
+            return heat.all_entries(lambda path: self._path(heat, *path), some)
+
+        found = along(paths[:n_first])
         for path in paths[n_first:]:
             seconds = self.clock.seconds_for(SOLVED, path_work(heat, len(_FACTORS)))
             if not self.clock.fits(seconds, self._reserve):
                 self.notes.append("There was no time for a path of C of the second best.")
                 break
-            found += heat.all_entries(lambda path: self._path(heat, *path), [path])
+            found += along([path])
         return best_of(found)
 
     def _path(self, heat, entry, rng) -> list[Entry]:
