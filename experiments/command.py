@@ -138,11 +138,19 @@ def _wanted(options, choices: dict) -> dict[str, list]:
 
 def _only(tasks: list, words: list[str]) -> list:
     """Tasks with these names; of several words for the same thing (two data sets, say) any one will do."""
+    if not words:
+        return tasks
     wanted = set(words)
     asked = {key for task in tasks for key, name in task.names.items() if str(name) in wanted}
-    if words and not asked:
+    if not asked:
         sys.exit(f"Nothing is called {' or '.join(words)}: give data sets, methods or budgets.")
-    return [task for task in tasks if all(str(task.names.get(key)) in wanted for key in asked)]
+    return [task for task in tasks if _is_wanted(task.names, asked, wanted)]
+
+
+def _is_wanted(names: dict, asked: set[str], wanted: set[str]) -> bool:
+    """Whether names of a task are asked for; what another table calls its columns does not count."""
+    found = [str(names[key]) in wanted for key in asked if key in names]
+    return bool(found) and all(found)
 
 
 def _matching(wanted: list[str], experiments: dict) -> list[str]:

@@ -67,6 +67,12 @@ def test_some_tasks_only(words, places):
     assert _only(tasks, words) == [tasks[place] for place in places]
 
 
+def test_tables_that_name_their_methods_otherwise_are_asked_together():
+    names = ({"method": "LIBSVM"}, {"method": "TVM"}, {"column": "LIBSVM"}, {"column": "TVM"}, {"data": "banana"})
+    tasks = [Task("core_support:square", {"value": 1}, names=one) for one in names]
+    assert _only(tasks, ["LIBSVM"]) == [tasks[0], tasks[2]]
+
+
 def test_words_that_name_nothing():
     with pytest.raises(SystemExit, match="Nothing is called bananna"):
         _only([Task("core_support:square", {}, names={"data": "banana"})], ["bananna"])
