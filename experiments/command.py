@@ -1,4 +1,4 @@
-"""``python -m experiments list | cost | run | keep | report``"""
+"""``python -m experiments list | cost | run | vary | keep | report``"""
 
 import argparse
 import sys
@@ -11,6 +11,7 @@ from experiments.protocol import PROFILES, all_experiments, choices_of, planned
 from experiments.running import run_tasks
 from experiments.screen import ScreenTable, console_of_this_process, escape
 from experiments.store import Store
+from experiments.varying import measured, parsed_changes, variations
 
 __all__ = ["main"]
 
@@ -32,6 +33,7 @@ def _parser() -> argparse.ArgumentParser:
     listing = commands.add_parser("list", help="what there is, and how much of it is done")
     pricing = commands.add_parser("cost", help="what is missing, and about how long computing it takes")
     running = commands.add_parser("run", help="compute what is missing")
+    varying = commands.add_parser("vary", help="compute one cell with other settings, to see what they change")
     keeping = commands.add_parser("keep", help="put results of the profiles full and confirm into the repository")
     reporting = commands.add_parser("report", help="write one page with everything")
     for command in (pricing, running):
@@ -42,18 +44,26 @@ def _parser() -> argparse.ArgumentParser:
             "--only", nargs="+", default=[], metavar="NAME", help="only these data sets, methods or budgets"
         )
         command.add_argument("--again", action="store_true", help="also what is kept in the repository")
+    varying.add_argument("name", help="an experiment")
+    varying.add_argument("words", nargs="+", help="names of one cell: method, data set, budget")
+    varying.add_argument(
+        "--set", nargs="+", default=[], metavar="PLACE=VALUES", help="as in tuned.gamma=x0.5,x1,x2 scaling=range"
+    )
+    varying.add_argument("--seeds", type=_positive, default=5, help="repetitions (default: 5)")
+    varying.add_argument("--jobs", type=_positive, default=1, help="processes (default: 1)")
     running.add_argument("--tune", action="store_true", help="choose hyper-parameters again, and record them")
     running.add_argument("--short-first", action="store_true", help="begin with the short tasks, for a run cut short")
     running.add_argument("--minutes", type=float, help="stop after so many: the same command goes on from there")
     reporting.add_argument("--output", type=Path, default=Path("output/report.html"))
-    for command in (listing, pricing, running, keeping, reporting):
+    for command in (listing, pricing, running, varying, keeping, reporting):
         command.add_argument("--store", type=Path, default=Path("output/experiments"), help="folder of the results")
-        if command is not keeping:
+        if command not in (varying, keeping):
             default = "full" if command is reporting else "quick"
             command.add_argument("--profile", choices=PROFILES, default=default, help=f"default: {default}")
     listing.set_defaults(command=_list)
     pricing.set_defaults(command=_cost)
     running.set_defaults(command=_run, tune=False)
+    varying.set_defaults(command=_vary)
     keeping.set_defaults(command=_keep)
     reporting.set_defaults(command=_report)
     return parser
@@ -162,6 +172,25 @@ def _matching(wanted: list[str], experiments: dict) -> list[str]:
             sys.exit(f"There is no experiment {word!r}; there are {', '.join(experiments)}.")
         names += [name for name in found if name not in names]
     return names
+
+
+def _vary(options, console) -> int:
+    paper, experiment = all_experiments()[_matching([options.name], all_experiments())[0]]
+    tasks = _only(planned(paper, experiment, "full", choices_of(paper)), options.words)
+    cells = {task.digest: task for task in tasks if task.needs is None}
+    if len(cells) != 1:
+        found = ", ".join(" ".join(str(name) for name in task.names.values()) for task in cells.values())
+        sys.exit(f"{' '.join(options.words)} is not one cell, but {len(cells)}: {found or 'give other names'}.")
+    try:
+        variants = variations(*cells.values(), parsed_changes(options.set), options.seeds)
+    except ValueError as error:
+        sys.exit(str(error))
+    store = Store(options.store)
+    every = [task for found in variants.values() for task in found]
+    failures = run_tasks(every, store, jobs=options.jobs, console=console)
+    for name, found in variants.items():
+        console.print(escape(f"{name}: {measured([store.get(task) for task in found])}"))
+    return 1 if failures else 0
 
 
 def _keep(options, console) -> int:
