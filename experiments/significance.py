@@ -5,7 +5,7 @@ Each cell gets a t-test in the manner of Welch. The standard error of the differ
 - our repetitions: their variance by their number;
 - the paper's: its printed deviation in the same way. Where none is printed, or a zero, test rows are a sample: an
   accuracy of p percent on m of them has the variance p (100 - p) / m; and the runs behind the printed mean scatter
-  like ours;
+  like ours (``their_scatter=False`` leaves that out, as if the paper had been spared all luck with orders and splits);
 - the same for ours where all repetitions agree or there is one only;
 - the sampling of test rows on both sides where the paper has other test rows than we have;
 - the rounding of the last printed digit.
@@ -24,7 +24,7 @@ from scipy import stats
 from experiments.printed import Printed
 from experiments.results import Cell
 
-__all__ = ["RATE", "Evidence", "discoveries", "evidence_of", "judge"]
+__all__ = ["RATE", "Evidence", "discoveries", "evidence_of", "findings", "judge"]
 
 RATE = 0.05  # expected part of wrong words among those that say better or worse
 
@@ -42,7 +42,7 @@ class Evidence(NamedTuple):
         return float(2 * stats.t.sf(abs(self.difference) / self.error, self.freedom))
 
 
-def evidence_of(values: Sequence[float], printed: Printed) -> Evidence | None:
+def evidence_of(values: Sequence[float], printed: Printed, their_scatter: bool = True) -> Evidence | None:
     """The difference from a printed percentage; None where nothing is known of how the paper tested."""
     trials = printed.trials
     if trials is None or not values:
@@ -52,7 +52,7 @@ def evidence_of(values: Sequence[float], printed: Printed) -> Evidence | None:
     variance = float(np.var(values, ddof=1)) if n > 1 else 0.0
     if variance > 0:
         # Without a printed deviation, the scatter of ours stands for that of their repetitions too.
-        shares = 1 / n + (0.0 if printed.spread else 1 / trials.repetitions)
+        shares = 1 / n + (1 / trials.repetitions if their_scatter and not printed.spread else 0.0)
         parts.append((variance * shares, n - 1))
     if variance == 0 or not (trials.same or trials.redrawn):
         parts.append((_sampling(mean, trials.ours), inf))
@@ -85,13 +85,24 @@ def discoveries(p_values: Sequence[float], rate: float = RATE) -> list[bool]:
 
 def judge(cells: Iterable[Cell], rate: float = RATE) -> None:
     """Put findings into those counted cells that can be compared; all of them together are what is looked at."""
+    for cell, finding, p_value in findings(cells, rate):
+        cell.finding, cell.p_value = finding, p_value
+
+
+def findings(cells: Iterable[Cell], rate: float = RATE, their_scatter: bool = True) -> list[tuple[Cell, str, float]]:
+    """Those cells that can be compared, each with ``better``, ``alike`` or ``worse`` and how likely chance is."""
     looked_at = []
     for cell in cells:
-        found = None if cell.verdict is None or not cell.counted else evidence_of(cell.values, cell.printed)
+        compared = cell.verdict is not None and cell.counted
+        found = evidence_of(cell.values, cell.printed, their_scatter) if compared else None
         if found is not None:
             looked_at.append((cell, found))
     differ = discoveries([found.p_value for _, found in looked_at], rate)
-    for (cell, found), differs in zip(looked_at, differ, strict=True):
-        cell.p_value = found.p_value
-        gain = -found.difference if cell.lower_is_better else found.difference
-        cell.finding = "alike" if not differs else "better" if gain > 0 else "worse"
+    return [
+        (cell, _word(cell, found.difference) if differs else "alike", found.p_value)
+        for (cell, found), differs in zip(looked_at, differ, strict=True)
+    ]
+
+
+def _word(cell: Cell, difference: float) -> str:
+    return "better" if (difference < 0) == cell.lower_is_better else "worse"

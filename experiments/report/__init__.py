@@ -63,13 +63,14 @@ def write_report(store: Store, profile: str, output: str | Path) -> list[str]:
     return problems
 
 
-def _verdicts(papers_by_name) -> list[tuple[str, Counts, Findings]]:
+def _verdicts(papers_by_name) -> list[tuple[str, Counts, Findings, Findings]]:
     """The strict rule and the test with error bars, of what there is."""
     lines = []
     for name, papers in papers_by_name.items():
         counts = Counts.total([paper.counts for paper in papers])
         if counts.compared:
-            lines.append((name, counts, Findings.of(counted_cells(papers))))
+            cells = counted_cells(papers)
+            lines.append((name, counts, Findings.of(cells), Findings.without_their_scatter(cells)))
     return lines
 
 

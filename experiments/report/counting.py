@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from experiments.data import UNAVAILABLE
 from experiments.results import Cell, Table
+from experiments.significance import findings
 
 __all__ = ["Counts", "Findings", "counted_cells", "state_of", "worse_cells"]
 
@@ -70,8 +71,16 @@ class Findings:
 
     @classmethod
     def of(cls, cells: list[Cell]) -> "Findings":
-        found = [cell.finding for cell in cells]
-        return cls(*(found.count(word) for word in cls.__dataclass_fields__))
+        return cls._of_words([cell.finding for cell in cells])
+
+    @classmethod
+    def without_their_scatter(cls, cells: list[Cell]) -> "Findings":
+        """As if runs of a paper that prints no deviations had none."""
+        return cls._of_words([word for _, word, _ in findings(cells, their_scatter=False)])
+
+    @classmethod
+    def _of_words(cls, words: list[str]) -> "Findings":
+        return cls(*(words.count(word) for word in cls.__dataclass_fields__))
 
     @property
     def looked_at(self) -> int:

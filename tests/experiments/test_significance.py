@@ -98,6 +98,14 @@ def test_cells_get_findings_in_the_direction_that_is_better():
     assert [cell.p_value is None for cell in cells] == [False, False, False, True, True, True]
 
 
+def test_a_paper_without_deviations_can_be_taken_to_have_none():
+    values, printed = [80.0, 84.0, 82.0, 81.0], Printed(84.0, None, 0.05, SAME)
+    lenient, harsh = (evidence_of(values, printed, their_scatter=scatter) for scatter in (True, False))
+    assert harsh.error < lenient.error
+    known = Printed(84.0, 0.5, 0.05, SAME)
+    assert evidence_of(values, known) == evidence_of(values, known, their_scatter=False)
+
+
 def test_how_the_paper_tested_is_read_from_its_protocol(tmp_path):
     (tmp_path / "printed.csv").write_text(
         "experiment,row,column,mean,spread\nt1,LIBSVM,usps 100,95,\nt1,Adult,LIBSVM,84,\nt2,x,y,1,\n"
