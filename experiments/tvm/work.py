@@ -9,9 +9,10 @@ from experiments.data import scaled, split
 from experiments.tuning import candidates_of
 from experiments.work import new_estimator
 
-__all__ = ["choose_for_samples", "curve", "learned", "rows_of", "warmed_up"]
+__all__ = ["AVERAGED_MODELS", "averaged", "choose_for_samples", "curve", "learned", "rows_of", "warmed_up"]
 
 WARMING_ROWS = 300  # enough to compile and load what a learner needs
+AVERAGED_MODELS = 50
 
 
 def rows_of(settings: dict[str, Any], seed: int):
@@ -53,6 +54,33 @@ def learned(settings: dict[str, Any], seed: int) -> dict[str, Any]:
         "n_learned": n_learned,
         "n_rows": n_rows,
         "n_support": int(model.support_vectors_.shape[0]),
+    }
+
+
+def averaged(settings: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Accuracy of the last model, and of the mean of models at equal distances over the second half of the stream.
+
+    The mean is taken of decision values: as one model it has the support vectors of all of them, so that it does not
+    keep to the budget.
+
+    Settings
+    --------
+    as in `learned`
+    """
+    X, y, X_test, y_test = rows_of(settings, seed)
+    model = warmed_up(settings, seed, X, y)
+    stops = np.unique(np.linspace(len(y) / 2, len(y), AVERAGED_MODELS).astype(int))
+    total, seen, vectors = np.zeros(len(y_test)), 0, []
+    for stop in stops:
+        model.partial_fit(X[seen:stop], y[seen:stop], classes=np.unique(y))
+        seen = stop
+        total += model.decision_function(X_test)
+        vectors.append(model.support_vectors_)
+    predicted = model.classes_[(total >= 0).astype(int)]
+    return {
+        "accuracy": 100 * float(np.mean(predicted == y_test)),
+        "last_accuracy": 100 * model.score(X_test, y_test),
+        "n_support": len(np.unique(np.concatenate(vectors), axis=0)),
     }
 
 

@@ -8,7 +8,7 @@ from experiments.protocol import PROFILES, folder_of, profile_of
 from experiments.tuning import Choices
 from experiments.tvm import EXPERIMENTS, figure2, tables
 from experiments.tvm.problems import problems
-from experiments.tvm.work import choose_for_samples, curve, learned
+from experiments.tvm.work import averaged, choose_for_samples, curve, learned
 
 BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}
 
@@ -67,7 +67,7 @@ def test_plan_is_made_without_running(name, profile, tmp_path):
 
 
 def test_full_tables_plan_every_cell(tmp_path):
-    for name, n_columns in (("tvm-table3", 9), ("tvm-table4", 8), ("tvm-table5", 8)):
+    for name, n_columns in (("tvm-table3", 10), ("tvm-table4", 10), ("tvm-table5", 8)):
         tasks = plan_of(name, "full", tmp_path)
         cells = {(task.names["row"], task.names["kernel"], task.names["column"]) for task in tasks}
         assert len(cells) == 12 * n_columns
@@ -100,7 +100,7 @@ def test_tables_share_the_results_of_equal_learners(tmp_path):
 def test_table_from_invented_results(tmp_path, printed):
     outcome = []
     for task in plan_of("tvm-table3", "quick", tmp_path):
-        paper = printed["tvm-table3", task.names["row"], task.names["column"]].mean
+        paper = printed["tvm-table3", task.names["row"], task.names["column"].removeprefix("Averaged ")].mean
         off = {"Adult": 1.0, "Banana": -0.4, "Gauss": -3.0}.get(task.names["row"])
         result = (
             None
@@ -115,6 +115,21 @@ def test_table_from_invented_results(tmp_path, printed):
     assert table.cells["Average", "TVM 100"].mean is None  # of all problems or of none
     assert not table.cells["Average", "TVM 100"].counted
     assert "LIBSVM learned 5 examples of Adult" in table.note
+
+
+def test_the_averaged_forgetron_is_shown_and_neither_counted_nor_confirmed(tmp_path):
+    result = {"accuracy": 99.0, "n_learned": 5, "n_rows": 5, "n_support": 3, "seconds": 1.0}
+    outcome = [(task, result) for task in plan_of("tvm-table4", "full", tmp_path)]
+    (table,) = tables.show_table4(outcome)
+    for row in table.rows:
+        beside = table.cells[row, "poly Averaged Forgetron 100"]
+        assert beside.mean == 99.0
+        assert beside.printed is None
+        assert not beside.counted
+        assert table.cells[row, "poly Forgetron 100"].printed is not None
+    assert "not in the paper" in table.note
+    confirmed = {task.names["column"] for task in plan_of("tvm-table4", "confirm", tmp_path)}
+    assert confirmed == {"Forgetron 100", "Random 100", "IDSVM", "TVM 100"}
 
 
 def test_times_are_not_counted_as_accuracies(tmp_path):
@@ -175,6 +190,15 @@ def test_curve_of_an_online_learner():
     result = curve({**settings, "checkpoints": [20, 100]}, seed=0)
     assert result["examples"] == [20, 100, 400]
     assert result["seconds"] == sorted(result["seconds"])
+
+
+def test_the_mean_of_models_is_right_where_the_last_one_is_a_lottery():
+    settings = {**FOREIGN, "rows": 3000, "estimator": "BudgetedPerceptron"}
+    settings["fixed"] = {"strategy": "forgetron", "budget": 20, "gamma": 5.0}
+    results = [averaged(settings, seed) for seed in range(3)]
+    gains = [result["accuracy"] - result["last_accuracy"] for result in results]
+    assert min(gains) > 5.0
+    assert all(20 < result["n_support"] <= 50 * 20 for result in results)
 
 
 def test_choice_for_samples_is_the_candidate_that_learns(data):
