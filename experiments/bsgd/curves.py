@@ -36,9 +36,10 @@ def _plan(profile, choices):
 
 def _shown_as(title, note):
     def show(outcome):
-        curves = {}
+        curves, colors = {}, {}
         for task, result in outcome:
             of_data = curves.setdefault(task.names["data"], {})
+            colors.setdefault(task.names["method"], f"C{len(colors)}")  # the same in all panels
             if result:
                 of_data[task.names["method"], task.names["budget"]] = result
 
@@ -46,7 +47,8 @@ def _shown_as(title, note):
             for axes, data in zip(figure.subplots(1, len(curves), squeeze=False)[0], curves, strict=True):
                 for (method, budget), found in curves[data].items():
                     name = method if budget is None else f"{method}, B = {budget}"
-                    axes.plot(found["n"], found["accuracy"], label=f"{name} ({found['seconds'][-1]:.1f} s)")
+                    label = f"{name} ({found['seconds'][-1]:.1f} s)"
+                    axes.plot(found["n"], found["accuracy"], color=colors[method], label=label)
                 lowest = [np.percentile(found["accuracy"], 10) for found in curves[data].values()]
                 axes.set(title=data, xlabel="examples", ylabel="accuracy in %", xscale="log")
                 if lowest:
