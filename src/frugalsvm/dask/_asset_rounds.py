@@ -16,6 +16,7 @@ from frugalsvm.dask._asset_tasks import (
     validation_quality,
 )
 from frugalsvm.dask._base import Training, Watch
+from frugalsvm.estimators._calibrated import is_calibrated
 from frugalsvm.estimators._warnings import warn_if_above
 from frugalsvm.lowrank.backends.partitions import OPTIONS, PartitionedProblem, options_for, summed
 from frugalsvm.lowrank.continuation import Solution, solve
@@ -27,6 +28,7 @@ from frugalsvm.lowrank.targets import spread
 __all__ = ["Rounds", "epochs", "newton_rounds"]
 
 _ROUNDS, _EPOCHS = 30, 20  # unless max_iter says otherwise
+_FEW = 0.02  # of all rows: one Newton step learns them
 
 
 class Rounds:
@@ -39,6 +41,7 @@ class Rounds:
         # Newton steps may be near the end without a better accuracy; what ends them is the objective.
         self._watch = Watch(estimator.n_iter_no_change, 0.0)
         self._validation, self.is_done = training.validation, False
+        self.unseen = None  # parameters that the validation rows have no part in
         # Features of the validation rows stay the same from round to round.
         self._features = features_kept(training.validation, shared) if training.validation.n_rows else None
         with blas_threads(None):
@@ -59,6 +62,19 @@ class Rounds:
         promised = float(0.5 * step.decrements.sum())
         return self.end(parameters, objective=self.local.objective_, promised=promised, smoothing=step.smoothing)
 
+    def tell_step(self, problem, point, step) -> None:
+        """The end of a Newton step that learns the validation rows, too: these do not tell when to stop."""
+        self(point.parameters, step)
+
+    @property
+    def holds_many(self) -> bool:
+        """Whether so many rows are for validation that one step with them, at the end, is not enough."""
+        return self._validation.n_rows > _FEW * self.n_rows and is_calibrated(self.estimator)
+
+    @property
+    def n_rounds(self) -> int:
+        return len(self.estimator.history_)
+
     def end(self, parameters, **figures) -> bool:
         """The end of a round; returns whether the validation rows say that it is time to stop."""
         parameters = parameters.copy()
@@ -67,6 +83,8 @@ class Rounds:
         self.training.tell(copy(self.local), **{self.estimator.quality_name: quality}, **figures)
         if self._features is not None:
             self.is_done = self._watch(quality, parameters)
+            if not self.problem.is_whole:
+                self.unseen = self._watch.value if self.is_done else parameters
         return self.is_done
 
     @property
@@ -77,9 +95,17 @@ class Rounds:
         """On the validation rows; NaN where there are none."""
         if self._features is None:
             return float("nan")
+        return validation_quality(self.local, self._validation, self.shared, self._validation_values(parameters))
+
+    def _validation_values(self, parameters):
         coefficients = raw_weights(self.shared.feature_map, parameters[:, :-1]).T.astype(np.float32)
-        values = self._features @ coefficients + parameters[:, -1]
-        return validation_quality(self.local, self._validation, self.shared, values)
+        return self._features @ coefficients + parameters[:, -1]
+
+    def calibrate(self):
+        """Calibrate with the validation rows, and the last parameters that these had no part in."""
+        if is_calibrated(self.estimator):
+            values = self._validation_values(self.unseen)
+            self.local.calibrate_on(values, self._validation.labels, self._validation.weights)
 
     @property
     def unit(self) -> float:
@@ -100,7 +126,11 @@ def newton_rounds(rounds: Rounds) -> None:
     )
     with blas_threads(None):
         solution = solve(rounds.problem, rounds.sample, options, rounds.training.rng, watch=rounds)
+        if rounds.holds_many:
+            options = options._replace(max_total=max(n_most - rounds.n_rounds, 2), tell=rounds.tell_step)
+            solution = solve(rounds.problem, rounds.sample, options, rounds.training.rng, start=solution.parameters)
     rounds.publish(solution)
+    rounds.calibrate()
     warn_if_above(rounds.local, solution.converged, n_most)
 
 
@@ -118,10 +148,11 @@ def epochs(rounds: Rounds) -> None:
         if rounds.end(parameters):
             break
     if rounds.best_parameters is not None:
-        parameters = rounds.best_parameters
+        parameters = rounds.unseen = rounds.best_parameters
     with blas_threads(None):
         point = problem.careful().point_at(parameters)
         smoothing = OPTIONS.smoothings[-1] * rounds.unit
         newton_step(problem, point, smoothing, None, OPTIONS.careful(problem.loss), training.rng)
         objectives, bounds = problem.certify_start(point)
     rounds.publish(Solution(parameters, objectives, bounds, 0))
+    rounds.calibrate()

@@ -15,7 +15,19 @@ from frugalsvm.core.origin import Origin
 from frugalsvm.estimators._targets import checked_targets
 from frugalsvm.estimators._validation import distinct_labels, encoded_labels, validated_rows
 
-__all__ = ["Overview", "Plan", "Rows", "examined", "overview_of", "own", "prepared", "raw_sample", "sampled", "stacked"]
+__all__ = [
+    "Overview",
+    "Plan",
+    "Rows",
+    "examined",
+    "overview_of",
+    "own",
+    "prepared",
+    "raw_sample",
+    "sampled",
+    "shares",
+    "stacked",
+]
 
 VALIDATION_ROWS = 10_000  # at most; they are kept with the client
 
@@ -265,3 +277,9 @@ def stacked(parts: list[Rows]) -> Rows:
     )
     weights = None if parts[0].weights is None else np.concatenate([part.weights for part in parts])
     return Rows(-1, X, np.concatenate([part.labels for part in parts]), weights, 0)
+
+
+def shares(sizes: np.ndarray, total: int) -> np.ndarray:
+    """So many of all rows, shared between partitions by their sizes."""
+    ends = np.concatenate([[0], np.cumsum(sizes)]) / max(int(sizes.sum()), 1)
+    return np.minimum(np.diff(np.floor(ends * total + 1e-9)).astype(np.int64), sizes)

@@ -8,6 +8,7 @@ from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.dask._asset_rounds import Rounds, epochs, newton_rounds
 from frugalsvm.dask._asset_tasks import Shared, features_kept
 from frugalsvm.dask._base import DaskClassifier, DaskEstimator, Training
+from frugalsvm.estimators._calibrated import is_calibrated
 from frugalsvm.estimators._validation import parsed_bytes
 from frugalsvm.estimators.asset import ASSETClassifier
 from frugalsvm.lowrank.backends.partitions import OPTIONS, rows_to_begin_with
@@ -26,6 +27,7 @@ class LowRankRounds(DaskEstimator):
     alpha: Any
     feature_map: str
     landmarks: str
+    max_iter: int | None
     memory: str
     n_components: int
     solver: str
@@ -36,6 +38,9 @@ class LowRankRounds(DaskEstimator):
             raise ValueError(f"C must be one number: a list of them is for {self._alone}, on a sample of the rows.")
         if isinstance(self.C, str):
             raise ValueError(f"C must be a number: 'auto' is for {self._alone}, on a sample of the rows.")
+
+        if is_calibrated(self) and self.solver == "newton" and self.max_iter == 1:
+            raise ValueError("calibrate needs max_iter=2 or more: the last round learns the validation rows, too.")
 
     @property
     def _alone(self) -> str:
@@ -106,6 +111,9 @@ eigenvalue_threshold, structured, average, class_weight, random_state
         Rounds without a better accuracy on the validation rows after which training ends.
     validation_fraction : float, default=0.05
         Share of rows for the validation set, at most 10 000. With 0 only ``tol`` and ``max_iter`` end the training.
+    calibrate : {"platt", "isotonic"} or None, default=None
+        As in `ASSETClassifier`, for `predict_proba`. The validation rows serve for it: a fifth of all rows, up to
+        4096, or ``validation_fraction`` if that is more.
     memory : str, default="4GB"
         Limit for features that a worker keeps between rounds, and never more than 30 % of its memory. If all features
         take more, they are computed again in every round.
@@ -169,6 +177,7 @@ eigenvalue_threshold, structured, average, class_weight, random_state
         n_iter_no_change=5,
         validation_fraction=0.05,
         class_weight=None,
+        calibrate=None,
         memory="4GB",
         persist="auto",
         random_state=None,
@@ -196,6 +205,7 @@ eigenvalue_threshold, structured, average, class_weight, random_state
         self.n_iter_no_change = n_iter_no_change
         self.validation_fraction = validation_fraction
         self.class_weight = class_weight
+        self.calibrate = calibrate
         self.memory = memory
         self.persist = persist
         self.random_state = random_state

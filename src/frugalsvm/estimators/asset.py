@@ -13,7 +13,7 @@ from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._base import StreamClassifier
-from frugalsvm.estimators._calibrated import Judged, check_calibrate
+from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._multilabel import check_for_labels, label_matrix
 from frugalsvm.estimators._targets import checked_weights
 from frugalsvm.estimators._unchanged import unchanged_on_error
@@ -341,9 +341,7 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
             return
         labels = (targets[0] > 0).astype(np.int64) if len(targets) == 1 else targets.argmax(axis=0)
         known = np.flatnonzero(weights)
-        weights = weights[known].astype(np.float64)
-        self._forget_calibration()
-        self._calibrate([Judged(scores.T[known].astype(np.float64), labels[known], weights)])
+        self.calibrate_on(scores.T[known].astype(np.float64), labels[known], weights[known].astype(np.float64))
 
     def _seen_scores(self, X):
         if self.t_ == 0 or self._map is None:  # rows wait for landmarks

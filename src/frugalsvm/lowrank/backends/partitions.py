@@ -315,6 +315,11 @@ class PartitionedProblem:
     def subsample_options(self, options):
         return Options(*options[:3])  # of the compiled back end
 
+    @property
+    def is_whole(self):
+        """Whether validation rows count."""
+        return self._whole
+
     def careful(self):
         """From now on, validation rows count too."""
         self._whole, self._made = True, None
@@ -349,6 +354,7 @@ class PartitionedProblem:
     def _place(self, parameters, smoothing, options):
         n_sampled = options.sample * parameters.shape[1] // (1 if len(parameters) == 1 else options.several)
         sampled = min(n_sampled / self.n_rows, 1.0)
+        options = options._replace(tell=None)  # whom to tell is here
         return Place(self._n_rounds, parameters.copy(), smoothing, options, sampled, self._whole)
 
     def gradient(self, parameters, told):
