@@ -11,5 +11,6 @@ from frugalsvm.dask._cluster import SchedulerLostError
 from frugalsvm.dask.asset import DaskASSETClassifier
 from frugalsvm.dask.asset_regressor import DaskASSETRegressor
 from frugalsvm.dask.bsgd import DaskBSGDClassifier
+from frugalsvm.dask.pipeline import DaskPipeline
 
-__all__ = ["DaskASSETClassifier", "DaskASSETRegressor", "DaskBSGDClassifier", "SchedulerLostError"]
+__all__ = ["DaskASSETClassifier", "DaskASSETRegressor", "DaskBSGDClassifier", "DaskPipeline", "SchedulerLostError"]
