@@ -150,7 +150,7 @@ def test_a_time_that_is_none(folder, tmp_path):
 def test_what_is_trained_if_nobody_says(data, given, algorithm):
     values = {"data": data, "missing": "median", "task": "auto"}
     assert _default_algorithm(values, given) == algorithm
-    of_numbers = "auto" if algorithm == "auto" else "bsgd-regressor"
+    of_numbers = "auto" if algorithm == "auto" else "asset" if "dask" in given else "bsgd-regressor"
     assert _default_algorithm({**values, "task": "regression"}, given) == of_numbers
 
 

@@ -32,6 +32,7 @@ from frugalsvm.dask._preparing import (
     shares,
     stacked,
 )
+from frugalsvm.estimators._auto import chooses
 from frugalsvm.estimators._calibrated import is_calibrated, n_held_out
 from frugalsvm.estimators._metric import most_rows
 from frugalsvm.estimators._origin import for_known_rows
@@ -187,7 +188,7 @@ class DaskEstimator(BaseEstimator):
         plan = Plan(overview.classes, overview.dtype, class_weights_of(overview, self.class_weight), seed)
         chosen = [(*sources[number], int(n)) for number, n in zip(overview.numbers, n_validation, strict=True)]
         first = None
-        if local.metric is not None:
+        if local.metric is not None or chooses(local):
             n_first = shares(n_train, min(most_rows(overview.n_features), int(n_train.sum())))
             parts = [(*source, int(n)) for source, n in zip(chosen, n_first, strict=True)]
             first = stacked(cluster.each(raw_sample, parts, local, plan))

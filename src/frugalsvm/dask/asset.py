@@ -36,8 +36,6 @@ class LowRankRounds(DaskEstimator):
         super()._check_own_params()
         if isinstance(self.C, list | tuple | np.ndarray):
             raise ValueError(f"C must be one number: a list of them is for {self._alone}, on a sample of the rows.")
-        if isinstance(self.C, str):
-            raise ValueError(f"C must be a number: 'auto' is for {self._alone}, on a sample of the rows.")
 
         if is_calibrated(self) and self.solver == "newton" and self.max_iter == 1:
             raise ValueError("calibrate needs max_iter=2 or more: the last round learns the validation rows, too.")
@@ -66,7 +64,7 @@ class LowRankRounds(DaskEstimator):
         n_outputs = len(getattr(loss, "quantile", ())) or int(np.prod(training.overview.target_shape or ()))
         shared = Shared(feature_map, loss, local.fit_intercept, n_classes, n_outputs)
         sources = self._sources(training, shared)
-        rounds = Rounds(self, local, training, shared, sources, local.penalty_for(self.C, n_rows))
+        rounds = Rounds(self, local, training, shared, sources, local.penalty_for(getattr(local, "C_", self.C), n_rows))
         (newton_rounds if self.solver == "newton" else epochs)(rounds)
 
     def _sources(self, training, shared):
@@ -99,8 +97,8 @@ class DaskASSETClassifier(DaskClassifier, LowRankRounds):
     feature_map, n_components, kernel, gamma, degree, coef0, loss, fit_intercept, alpha, landmarks, rank, \
 eigenvalue_threshold, structured, average, class_weight, random_state
         As in `ASSETClassifier`. ``class_weight="balanced"`` counts the labels of all partitions.
-    C : float, default=1.0
-        One number: paths of C are for one machine.
+    C : float or "auto", default=1.0
+        "auto" is chosen by the client, as ``gamma="auto"`` is, on some thousands of rows of all partitions.
     solver : {"newton", "asset", "asset*"}, default="newton"
         What a round is.
     max_iter : int, default=None

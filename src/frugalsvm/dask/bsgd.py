@@ -39,6 +39,7 @@ class DaskBSGDClassifier(DaskClassifier):
     learner, maintenance, budget, alpha, eta0, radius, kernel, gamma, degree, coef0, class_weight, random_state
         As in `BSGDClassifier`. ``class_weight="balanced"`` counts the labels of all partitions. With a maintenance
         policy of your own, partitions learn with it, and the models of all are brought down to the budget by removal.
+        "auto", of ``alpha`` and ``gamma``, is chosen by the client, on some thousands of rows of all partitions.
     average : False or "post", default=False
         "post" adds a last round in which the support vectors stay, and their coefficients are learned by every
         partition and averaged: one more pass over all rows.
@@ -197,7 +198,7 @@ class DaskBSGDClassifier(DaskClassifier):
         """The model that goes on learning, and the same with better coefficients."""
         if not training.sample.n_rows:
             return mean, mean
-        refit = Refit(training.sample, len(local.classes_), float(self.alpha))
+        refit = Refit(training.sample, len(local.classes_), float(getattr(local, "alpha_", self.alpha)))
         chosen = mean if len(training.rows) == 1 else refit.better(mean, single)
         return chosen, refit(chosen)
 
