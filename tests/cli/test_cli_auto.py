@@ -121,7 +121,7 @@ def test_one_label_only(tmp_path):
         (["-a", "auto", "--budget", 9], "--budget: auto chooses that by itself"),
         (["-a", "auto", "--missing", "mean"], "--missing: --algorithm auto imputes medians"),
         (["-a", "bsgd", "--time-budget", "9s"], "--time-budget: it is for `--algorithm auto`"),
-        (["-a", "auto", "--dask", "local:1"], "--dask: it is for the algorithms asset and bsgd, and this is auto"),
+        (["-a", "auto", "--dask", "local:1"], "--dask: it is for the algorithms asset, bsgd and one-class, and"),
         (["--task", "guess"], "--task: 'guess' is not one of auto, classification, regression"),
     ],
 )

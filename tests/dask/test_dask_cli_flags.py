@@ -105,6 +105,15 @@ def test_numbers_and_quantiles(run, table):
     assert "--calibrate is for classes" in said
 
 
+def test_novelties(run, table):
+    flags = ("-a", "one-class", "--nu", 0.1, "--ignore", "name,price,noise", "--label", "kind", "--dask", "here")
+    run("train", "part-*.parquet", *flags, "-o", "m.frugal")
+    told = json.loads(run("evaluate", "m.frugal", "part-0.parquet", "--anomaly", "yes", "--json").stdout)
+    assert told["alarms"] == pytest.approx(0.1, abs=0.05)
+    said = run("train", "part-*.parquet", *flags, "--alarm-rate", 0.1, code=2).output
+    assert "--nu is the share of rows" in " ".join(said.split())
+
+
 def test_columns_that_are_not_there_and_files_that_are_not_read(run, table):
     assert "has no column 'kin'" in run("train", "part-*.csv", "--label", "kin", "--dask", "here", code=3).stderr
     said = run("train", "part-*.svm", "--dask", "here", code=3).stderr

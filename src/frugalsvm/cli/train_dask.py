@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DaskFlags", "TlsFiles", "train_dask"]
 
+_ANOMALIES = 0.01  # share of rows, if --nu is not given
 _LOOPBACK = "127.0.0.1"  # workers on this machine, and their dashboard, are for this machine only
 
 
@@ -94,7 +95,12 @@ def _scale(options: TrainOptions, data: DataOptions, table: "Table") -> bool | s
 
 def _estimator(options: TrainOptions, flags: DaskFlags) -> Any:
     """The estimator for flags; what was not given is chosen on a sample of the rows."""
-    from frugalsvm.dask import DaskASSETClassifier, DaskASSETRegressor, DaskBSGDClassifier
+    from frugalsvm.dask import (
+        DaskASSETClassifier,
+        DaskASSETOneClassSVM,
+        DaskASSETRegressor,
+        DaskBSGDClassifier,
+    )
 
     settings: dict[str, Any] = {"kernel": options.kernel, "random_state": options.seed, "metric": options.metric}
     settings["gamma"] = "auto" if options.gamma is None else options.gamma
@@ -103,6 +109,10 @@ def _estimator(options: TrainOptions, flags: DaskFlags) -> Any:
         settings["alpha"] = "auto" if options.strength is None else options.strength
         return DaskBSGDClassifier(budget=options.budget, **settings)
     settings |= {} if options.budget is None else {"n_components": options.budget}
+    if options.algorithm == "one-class":
+        del settings["metric"]
+        settings["gamma"] = options.gamma or "scale"  # there are no labels to choose by
+        return DaskASSETOneClassSVM(_ANOMALIES if options.nu is None else options.nu, **settings)
     settings |= {"alpha": options.strength} if flags.C is None else {"C": flags.C}
     if flags.task == "regression":
         settings |= {} if options.loss is None else {"loss": options.loss}

@@ -78,9 +78,9 @@ class Rounds:
     def end(self, parameters, **figures) -> bool:
         """The end of a round; returns whether the validation rows say that it is time to stop."""
         parameters = parameters.copy()
-        self.local.adopt(self.shared.feature_map, parameters, self.n_rows)
-        quality = self._quality(parameters)
-        self.training.tell(copy(self.local), **{self.estimator.quality_name: quality}, **figures)
+        self.local.adopt(self.shared.feature_map, self.shared.whole(parameters), self.n_rows)
+        name, quality = self.estimator.quality_name, self._quality(parameters)
+        self.training.tell(copy(self.local), **({} if name is None else {name: quality}), **figures)
         if self._features is not None:
             self.is_done = self._watch(quality, parameters)
             if not self.problem.is_whole:
@@ -113,7 +113,7 @@ class Rounds:
         return 1.0 if self.shared.n_classes else spread(self.sample.targets, self.sample.weights)
 
     def publish(self, solution: Solution) -> None:
-        self.local.adopt(self.shared.feature_map, solution.parameters, self.n_rows)
+        self.local.adopt(self.shared.feature_map, self.shared.whole(solution.parameters), self.n_rows)
         self.local.objective_ = float(solution.objectives.sum())
         self.local.suboptimality_bound_ = float((solution.objectives - solution.bounds).sum())
 

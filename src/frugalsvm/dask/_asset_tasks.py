@@ -7,21 +7,25 @@ import numpy as np
 
 from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.namespace import HOST
+from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.dask._preparing import Rows, own
 from frugalsvm.lowrank.backends.compiled import StoredRows
 from frugalsvm.lowrank.backends.partitions import Place, mean_iterates
 from frugalsvm.lowrank.epochs import SCALE_ROWS, Steps, features_of, new_rule, parameters_of, started_at, take_steps
-from frugalsvm.lowrank.maps import raw_rows, whitening_of, width_of
+from frugalsvm.lowrank.maps import raw_rows, raw_weights, whitening_of, width_of
 from frugalsvm.lowrank.problem import Problem
 from frugalsvm.lowrank.subgradient import average_from, learn, new_state, no_average
 from frugalsvm.lowrank.targets import class_targets
 from frugalsvm.lowrank.whitening import whitening_with
 
 __all__ = [
+    "FeatureSums",
     "Shared",
+    "feature_sums",
     "features_kept",
     "mean_of_epochs",
     "one_epoch",
+    "rows_below",
     "rule_for",
     "sample_problem",
     "told",
@@ -39,12 +43,22 @@ class Shared(NamedTuple):
     intercept: bool
     n_classes: int  # 0 in regression
     n_outputs: int = 1  # of regression
+    # Of one class, see `frugalsvm.lowrank.one_class`: the mean of all features, and what weights are multiplied by
+    center: np.ndarray | None = None
+    weight_factor: float = 1.0
+
+    def whole(self, parameters: np.ndarray) -> np.ndarray:
+        """The parameters of the model for those of the problem that is solved."""
+        if self.center is None:
+            return parameters
+        return np.hstack([parameters[:, :-1] + self.center, parameters[:, -1:]])
 
 
 def _examples(rows: Rows, shared: Shared, first: int = 0) -> tuple[Any, np.ndarray, np.ndarray]:
     """Rows, targets and weights of a partition, from the first that counts."""
     X, labels, weights = rows.part(slice(first, None))
     weights = np.ones(len(labels), np.float32) if weights is None else weights.astype(np.float32)
+    weights *= np.float32(shared.weight_factor)
     if shared.n_classes:
         return X, class_targets(HOST, labels, shared.n_classes), weights
     targets = labels.T.astype(np.float32)
@@ -76,7 +90,10 @@ def _whitening(feature_map):
 
 
 def _problem(table, targets, weights, shared, whitening) -> Problem:
-    """The problem on some rows, whose features are in a table."""
+    """The problem on some rows, whose features are in a table; of one class, these make the targets."""
+    if shared.center is not None:
+        targets = -(table @ raw_weights(own(shared.feature_map), own(shared.center)[None]).T.astype(np.float32)).T
+        targets = np.ascontiguousarray(targets)
     return Problem(StoredRows(table), targets, weights, shared.loss, 0.0, whitening, shared.intercept)
 
 
@@ -102,6 +119,41 @@ def told(rows: Rows, features: np.ndarray | None, shared: Shared, place: Place, 
     place, rng = own(place), np.random.default_rng([rows.number, place.number])
     with blas_threads(None):
         return function(_blocks(rows, features, shared, 0 if place.whole else rows.n_validation), place, rng)
+
+
+# --- one class ------------------------------------------------------------------------------------------------
+
+
+class FeatureSums(NamedTuple):
+    """Sums over rows of raw features by their weights, and of the weights."""
+
+    features: np.ndarray
+    weights: float
+    n_rows: int
+
+
+def feature_sums(rows: Rows, features: np.ndarray | None, shared: Shared) -> FeatureSums:
+    """Of all rows of a partition."""
+    total = FeatureSums(np.zeros(width_of(shared.feature_map)), 0.0, 0)
+    with blas_threads(None):
+        for block in _blocks(rows, features, shared, 0):
+            weights = block.weights.astype(np.float64)
+            sums = FeatureSums(weights @ block.rows.block, float(weights.sum()), block.n_rows)
+            total = FeatureSums(*(a + b for a, b in zip(total, sums, strict=True)))
+    return total
+
+
+def rows_below(
+    rows: Rows, features: np.ndarray | None, n_most: int, shared: Shared, parameters: np.ndarray, score: float
+) -> Any:
+    """The first rows of a partition whose values are below a score; dense."""
+    parameters, found, start = own(parameters), [], 0
+    with blas_threads(None):
+        for block in _blocks(rows, features, shared, 0):
+            values = block.scores(parameters)[0]
+            found.append(start + np.flatnonzero(values <= score))
+            start += block.n_rows
+    return dense_rows(own(rows.X)[np.concatenate([np.zeros(0, np.int64), *found])[:n_most]])
 
 
 # --- subgradient steps ----------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 import dask.array as da
 import numpy as np
 from dask import delayed
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_outlier_detector, is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -72,6 +72,11 @@ class Training:
         """Other rows, in random order."""
         return self._drawn[1]
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether rows are CSR matrices."""
+        return not isinstance(self.sample.X, np.ndarray)
+
 
 class Watch:
     """Keeps the model that did best on the validation rows, and tells when it is time to stop."""
@@ -98,7 +103,7 @@ class DaskEstimator(BaseEstimator):
     to see beforehand) and ``_rounds``, which makes the ordinary estimator a trained one.
     """
 
-    quality_name: str  # what validation rows tell, in ``history_``
+    quality_name: str | None  # what validation rows tell, in ``history_``
     class_weight: Any = None
     client: Any
     random_state: Any
@@ -177,7 +182,7 @@ class DaskEstimator(BaseEstimator):
     def _begin(self, cluster: Cluster, local: Any, X, y, sample_weight, callback) -> Training:
         """Look at all partitions, prepare them, and draw a sample."""
         sources = sources_of(X, y, sample_weight, in_columns=is_regressor(self))
-        if y is None:
+        if y is None and not is_outlier_detector(self):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         overview = overview_of(cluster.each(examined, sources, local))
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))

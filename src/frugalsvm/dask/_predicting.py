@@ -23,7 +23,7 @@ class Predicting:
         """What there is to tell of no rows, with the right type and columns."""
         if not hasattr(self._estimator, "classes_"):
             model = getattr(self._estimator, "estimator_", self._estimator)  # that in a pipeline
-            return model.predict(np.zeros((1, model.n_features_in_)))[:0]
+            return getattr(model, self._method)(np.zeros((1, model.n_features_in_)))[:0]
         n_classes = len(self._estimator.classes_)
         if self._method == "predict":
             return self._estimator.classes_[:0]

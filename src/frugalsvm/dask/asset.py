@@ -56,15 +56,23 @@ class LowRankRounds(DaskEstimator):
 
     def _rounds(self, local, training: Training):
         n_rows = int(training.overview.n_rows.sum())
-        sparse = not isinstance(training.sample.X, np.ndarray)
-        local.begin(local.kernel_, sparse, training.rng)
+        local.begin(local.kernel_, training.is_sparse, training.rng)
         candidates = dense_rows(training.sample.X[: self._n_candidates(n_rows)])
-        feature_map = local.map_plan().new(candidates, training.rng, sparse=sparse)
+        self._solve(local, training, self._shared(local, training, candidates))
+
+    def _shared(self, local, training: Training, candidates) -> Shared:
+        """What partitions have to know, with a feature map that is made of some rows."""
+        feature_map = local.map_plan().new(candidates, training.rng, sparse=training.is_sparse)
         loss, n_classes = local.new_loss(), len(getattr(local, "classes_", ()))
         n_outputs = len(getattr(loss, "quantile", ())) or int(np.prod(training.overview.target_shape or ()))
-        shared = Shared(feature_map, loss, local.fit_intercept, n_classes, n_outputs)
-        sources = self._sources(training, shared)
-        rounds = Rounds(self, local, training, shared, sources, local.penalty_for(getattr(local, "C_", self.C), n_rows))
+        return Shared(feature_map, loss, local.fit_intercept, n_classes, n_outputs)
+
+    def _solve(self, local, training: Training, shared: Shared) -> None:
+        self._solve_with(local, training, shared, self._sources(training, shared))
+
+    def _solve_with(self, local, training: Training, shared: Shared, sources) -> None:
+        penalty = local.penalty_for(getattr(local, "C_", self.C), int(training.overview.n_rows.sum()))
+        rounds = Rounds(self, local, training, shared, sources, penalty)
         (newton_rounds if self.solver == "newton" else epochs)(rounds)
 
     def _sources(self, training, shared):
