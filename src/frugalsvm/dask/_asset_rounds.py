@@ -12,8 +12,8 @@ from frugalsvm.dask._asset_tasks import (
     one_epoch,
     rule_for,
     sample_problem,
+    targets_of,
     told,
-    validation_quality,
 )
 from frugalsvm.dask._base import Training, Watch
 from frugalsvm.estimators._calibrated import is_calibrated
@@ -22,10 +22,11 @@ from frugalsvm.lowrank.backends.partitions import OPTIONS, PartitionedProblem, o
 from frugalsvm.lowrank.continuation import Solution, solve
 from frugalsvm.lowrank.maps import raw_weights
 from frugalsvm.lowrank.newton import newton_step
+from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Sample
 from frugalsvm.lowrank.targets import spread
 
-__all__ = ["Rounds", "epochs", "newton_rounds"]
+__all__ = ["Rounds", "epochs", "newton_rounds", "options_of", "rounds_with_all"]
 
 _ROUNDS, _EPOCHS = 30, 20  # unless max_iter says otherwise
 _FEW = 0.02  # of all rows: one Newton step learns them
@@ -45,7 +46,7 @@ class Rounds:
         # Features of the validation rows stay the same from round to round.
         self._features = features_kept(training.validation, shared) if training.validation.n_rows else None
         with blas_threads(None):
-            sample = sample_problem(training.sample, shared)
+            sample = self.sample_problem = sample_problem(training.sample, shared)
         self.sample, self.problem = Sample(*sample[:3]), PartitionedProblem(sample, self._ask, self.n_rows, penalty)
 
     def _ask(self, function, place):
@@ -95,16 +96,21 @@ class Rounds:
         """On the validation rows; NaN where there are none."""
         if self._features is None:
             return float("nan")
-        return validation_quality(self.local, self._validation, self.shared, self._validation_values(parameters))
+        return self.local.quality(self.validation_values(parameters).T, *self.validation_targets())
 
-    def _validation_values(self, parameters):
+    def validation_targets(self) -> tuple[np.ndarray, np.ndarray]:
+        """Targets and weights of the validation rows."""
+        return targets_of(self._validation, self.shared)
+
+    def validation_values(self, parameters) -> np.ndarray:
+        """Decision values of the validation rows, (n_rows, n_outputs)."""
         coefficients = raw_weights(self.shared.feature_map, parameters[:, :-1]).T.astype(np.float32)
         return self._features @ coefficients + parameters[:, -1]
 
     def calibrate(self):
         """Calibrate with the validation rows, and the last parameters that these had no part in."""
-        if is_calibrated(self.estimator):
-            values = self._validation_values(self.unseen)
+        if is_calibrated(self.estimator) and self.unseen is not None:
+            values = self.validation_values(self.unseen)
             self.local.calibrate_on(values, self._validation.labels, self._validation.weights)
 
     @property
@@ -120,18 +126,35 @@ class Rounds:
 
 def newton_rounds(rounds: Rounds) -> None:
     """Newton steps on all rows, from a start on a sample."""
-    estimator, n_most = rounds.estimator, rounds.estimator.max_iter or _ROUNDS
-    options = options_for(rounds.problem.rows.width)._replace(
-        tolerance=estimator.tol, max_iter=max(_ROUNDS, n_most), max_total=n_most, unit=rounds.unit
-    )
     with blas_threads(None):
-        solution = solve(rounds.problem, rounds.sample, options, rounds.training.rng, watch=rounds)
-        if rounds.holds_many:
-            options = options._replace(max_total=max(n_most - rounds.n_rounds, 2), tell=rounds.tell_step)
-            solution = solve(rounds.problem, rounds.sample, options, rounds.training.rng, start=solution.parameters)
+        solution = solve(rounds.problem, rounds.sample, options_of(rounds), rounds.training.rng, watch=rounds)
+    if rounds.holds_many:
+        rounds_with_all(rounds, solution.parameters)
+    else:
+        _end(rounds, solution)
+
+
+def rounds_with_all(rounds: Rounds, start: np.ndarray) -> None:
+    """Newton steps on all rows, those for validation among them, from given parameters."""
+    options = options_of(rounds)._replace(tell=rounds.tell_step)
+    options = options._replace(max_total=max(options.max_total - rounds.n_rounds, 2))
+    with blas_threads(None):
+        problem = rounds.problem.careful()
+        _end(rounds, solve(problem, rounds.sample, options, rounds.training.rng, start=start))
+
+
+def _end(rounds: Rounds, solution: Solution) -> None:
     rounds.publish(solution)
     rounds.calibrate()
-    warn_if_above(rounds.local, solution.converged, n_most)
+    warn_if_above(rounds.local, solution.converged, rounds.estimator.max_iter or _ROUNDS)
+
+
+def options_of(rounds: Rounds) -> Options:
+    """How the solver takes its steps."""
+    estimator, n_most = rounds.estimator, rounds.estimator.max_iter or _ROUNDS
+    return options_for(rounds.problem.rows.width)._replace(
+        tolerance=estimator.tol, max_iter=max(_ROUNDS, n_most), max_total=n_most, unit=rounds.unit
+    )
 
 
 def epochs(rounds: Rounds) -> None:

@@ -59,9 +59,13 @@ class Training:
     tell: Callable[..., None]  # the end of a round
 
     @cached_property
-    def _drawn(self) -> tuple[Rows, Rows]:
-        validation, sample = (stacked(list(parts)) for parts in zip(*self.drawn(), strict=True))
-        return validation, Rows(-1, *sample.part(self.rng.permutation(sample.n_rows)), 0)
+    def _drawn(self) -> tuple[Rows, Rows, np.ndarray]:
+        drawn = self.drawn()
+        validation, sample = (stacked(list(parts)) for parts in zip(*drawn, strict=True))
+        # In their partitions, they come after the validation rows.
+        places = np.concatenate([held.n_rows + np.arange(rows.n_rows) for held, rows in drawn])
+        order = self.rng.permutation(sample.n_rows)
+        return validation, Rows(-1, *sample.part(order), 0), places[order]
 
     @property
     def validation(self) -> Rows:
@@ -71,6 +75,11 @@ class Training:
     def sample(self) -> Rows:
         """Other rows, in random order."""
         return self._drawn[1]
+
+    @property
+    def sample_places(self) -> np.ndarray:
+        """Where the rows of the sample are in their partitions."""
+        return self._drawn[2]
 
     @property
     def is_sparse(self) -> bool:

@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 
 from frugalsvm.arrays.sources import dense_rows
+from frugalsvm.dask._asset_path import path_rounds
 from frugalsvm.dask._asset_rounds import Rounds, epochs, newton_rounds
 from frugalsvm.dask._asset_tasks import Shared, features_kept
 from frugalsvm.dask._base import DaskClassifier, DaskEstimator, Training
 from frugalsvm.estimators._calibrated import is_calibrated
-from frugalsvm.estimators._validation import parsed_bytes
+from frugalsvm.estimators._validation import is_path, parsed_bytes, values_of_path
 from frugalsvm.estimators.asset import ASSETClassifier
 from frugalsvm.lowrank.backends.partitions import OPTIONS, rows_to_begin_with
 from frugalsvm.lowrank.continuation import subsample_sizes
@@ -24,6 +25,7 @@ class LowRankRounds(DaskEstimator):
     """The rounds of low-rank machines, whatever they predict."""
 
     C: Any
+    cv: int | None = None
     alpha: Any
     feature_map: str
     landmarks: str
@@ -34,16 +36,11 @@ class LowRankRounds(DaskEstimator):
 
     def _check_own_params(self):
         super()._check_own_params()
-        if isinstance(self.C, list | tuple | np.ndarray):
-            raise ValueError(f"C must be one number: a list of them is for {self._alone}, on a sample of the rows.")
+        if is_path(self.C) and self.cv is None and not self.validation_fraction:
+            raise ValueError("A list of C needs validation rows, or cv=5: validation_fraction must be above 0.")
 
         if is_calibrated(self) and self.solver == "newton" and self.max_iter == 1:
             raise ValueError("calibrate needs max_iter=2 or more: the last round learns the validation rows, too.")
-
-    @property
-    def _alone(self) -> str:
-        """The estimator of one machine."""
-        return type(self).__name__.removeprefix("Dask")
 
     def _n_sample(self, local, overview):
         n_rows = int(overview.n_rows.sum())
@@ -71,9 +68,13 @@ class LowRankRounds(DaskEstimator):
         self._solve_with(local, training, shared, self._sources(training, shared))
 
     def _solve_with(self, local, training: Training, shared: Shared, sources) -> None:
-        penalty = local.penalty_for(getattr(local, "C_", self.C), int(training.overview.n_rows.sum()))
+        C = values_of_path(self.C)[0] if is_path(self.C) else getattr(local, "C_", self.C)
+        penalty = local.penalty_for(C, int(training.overview.n_rows.sum()))
         rounds = Rounds(self, local, training, shared, sources, penalty)
-        (newton_rounds if self.solver == "newton" else epochs)(rounds)
+        if is_path(self.C):
+            path_rounds(rounds)
+        else:
+            (newton_rounds if self.solver == "newton" else epochs)(rounds)
 
     def _sources(self, training, shared):
         """Partitions, with their features where these can be kept."""
@@ -105,8 +106,12 @@ class DaskASSETClassifier(DaskClassifier, LowRankRounds):
     feature_map, n_components, kernel, gamma, degree, coef0, loss, fit_intercept, alpha, landmarks, rank, \
 eigenvalue_threshold, structured, average, class_weight, random_state
         As in `ASSETClassifier`. ``class_weight="balanced"`` counts the labels of all partitions.
-    C : float or "auto", default=1.0
-        "auto" is chosen by the client, as ``gamma="auto"`` is, on some thousands of rows of all partitions.
+    C : float, "auto" or list of floats, default=1.0
+        Of a list, the best value is taken: by the validation rows, or by cross-validation with ``cv``. All values and
+        folds share every pass over the rows, and `to_local` has ``C_`` and ``path_``. "auto" is chosen by the client,
+        as ``gamma="auto"`` is, on some thousands of rows of all partitions.
+    cv : int, default=None
+        Number of folds, to choose C from a list; up to 100 000 rows, from all partitions, judge.
     solver : {"newton", "asset", "asset*"}, default="newton"
         What a round is.
     max_iter : int, default=None
@@ -165,6 +170,7 @@ eigenvalue_threshold, structured, average, class_weight, random_state
         n_components=512,
         *,
         C=1.0,
+        cv=None,
         kernel="rbf",
         gamma="scale",
         degree=3,
@@ -193,6 +199,7 @@ eigenvalue_threshold, structured, average, class_weight, random_state
         self.feature_map = feature_map
         self.n_components = n_components
         self.C = C
+        self.cv = cv
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
