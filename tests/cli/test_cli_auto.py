@@ -121,7 +121,7 @@ def test_one_label_only(tmp_path):
         (["-a", "auto", "--budget", 9], "--budget: auto chooses that by itself"),
         (["-a", "auto", "--missing", "mean"], "--missing: --algorithm auto imputes medians"),
         (["-a", "bsgd", "--time-budget", "9s"], "--time-budget: it is for `--algorithm auto`"),
-        (["-a", "auto", "--dask", "local:1"], "--dask: it is for the algorithms asset and bsgd, and this is auto"),
+        (["-a", "auto", "--dask", "local:1"], "--dask: it is for the algorithms asset, bsgd and one-class, and"),
         (["--task", "guess"], "--task: 'guess' is not one of auto, classification, regression"),
     ],
 )
@@ -150,7 +150,7 @@ def test_a_time_that_is_none(folder, tmp_path):
 def test_what_is_trained_if_nobody_says(data, given, algorithm):
     values = {"data": data, "missing": "median", "task": "auto"}
     assert _default_algorithm(values, given) == algorithm
-    of_numbers = "auto" if algorithm == "auto" else "bsgd-regressor"
+    of_numbers = "auto" if algorithm == "auto" else "asset" if "dask" in given else "bsgd-regressor"
     assert _default_algorithm({**values, "task": "regression"}, given) == of_numbers
 
 

@@ -125,10 +125,9 @@ def test_what_is_not_given_is_not_refused():
         ),
         (["-a", "lasvm", "--budget", 9], "--budget: lasvm keeps as many vectors as it needs"),
         (["--dask", "local:1", "--passes", 2], "--passes: with --dask the workers read the files"),
-        (
-            ["--dask", "local:1", "--scale", "no"],
-            "--scale is for training without --device and --dask or with --device",
-        ),
+        (["--dask", "local:1", "--passes", 2], "rounds end by themselves, so leave it out."),
+        (["--dask", "local:1", "-a", "bsgd-regressor"], "`-a asset --task regression` learns numbers there."),
+        (["--dask", "local:1", "--on-bad-line", "skip"], "mend such lines first, or train without --dask."),
         (["--dask-tls-ca", "x"], "--dask-tls-ca: it is for training with --dask: leave it out."),
         (["-a", "asset", "--device", "cpu", "--alpha", 1, "--C", 1], "--alpha: give --alpha or --C, not both."),
         (["--gamma", -1], "--gamma: -1 is not a number above 0."),

@@ -15,8 +15,9 @@ from sklearn.base import clone  # noqa: E402
 
 from frugalsvm import ASSETClassifier, BSGDClassifier  # noqa: E402
 from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier  # noqa: E402
-from frugalsvm.dask._base import Watch, _shares  # noqa: E402
+from frugalsvm.dask._base import Watch  # noqa: E402
 from frugalsvm.dask._cluster import Cluster  # noqa: E402
+from frugalsvm.dask._preparing import shares  # noqa: E402
 from frugalsvm.datasets import make_checkerboard  # noqa: E402
 from frugalsvm.lowrank import newton  # noqa: E402
 from frugalsvm.lowrank.backends.partitions import PartitionedProblem  # noqa: E402
@@ -268,8 +269,8 @@ def test_what_is_wrong_with_the_input_is_told(client, rows):
             clone(model).set_params(validation_fraction=1.0, client=client).fit(dX, dy)
         with pytest.raises(ValueError, match="There is no Dask client"):
             clone(model).set_params(client=None).fit(dX, dy)
-    with pytest.raises(ValueError, match="C must be one number"):
-        DaskASSETClassifier(C=[1.0, 10.0], client=client).fit(dX, dy)
+    with pytest.raises(ValueError, match="C must be"):
+        DaskASSETClassifier(C=[1.0, -10.0], client=client).fit(dX, dy)
     with pytest.raises(ValueError, match="average must be False or 'post'"):
         DaskBSGDClassifier(average=True, client=client).fit(dX, dy)
 
@@ -292,9 +293,9 @@ def test_fitted_estimators_travel_without_their_client(client, rows):
 
 def test_shares_add_up():
     for total in (0, 3, 100, 1000):
-        shares = _shares(np.array([500, 0, 3, 497]), total)
-        assert shares.sum() == total
-        assert (shares <= [500, 0, 3, 497]).all()
+        parts = shares(np.array([500, 0, 3, 497]), total)
+        assert parts.sum() == total
+        assert (parts <= [500, 0, 3, 497]).all()
 
 
 def test_the_best_is_kept_and_small_gains_end_it():

@@ -97,3 +97,18 @@ def test_sparse_rows_stay_sparse_with_factors(client, rows):
 def test_a_metric_of_another_width_is_refused(client, rows):
     with pytest.raises(ValueError, match="metric has 2 columns, but X has 4 features"):
         DaskBSGDClassifier(client=client, metric=[1.0, 2.0], **BSGD).fit(*divided(*rows))
+
+
+def test_what_is_auto_is_chosen_on_a_sample(client, rows):
+    """The same choice as on one machine, where the sample is all rows."""
+    X, y = rows[0][:, [0, 2]], rows[1]
+    own = ASSETClassifier(n_components=64, gamma="auto", C="auto", random_state=0).fit(X, y)
+    auto = {"gamma": "auto", "C": "auto"}
+    model = DaskASSETClassifier(client=client, **{**ASSET, **auto}, validation_fraction=0.0).fit(*divided(X, y))
+    local = model.to_local()
+    assert local.gamma_ == pytest.approx(own.gamma_, rel=0.2)  # of rows in another order
+    assert own.C_ / 3 <= local.C_ <= 3 * own.C_
+    assert local.score(X, y) > own.score(X, y) - 0.02
+    model = DaskBSGDClassifier(client=client, **{**BSGD, "alpha": "auto", "gamma": "auto"}).fit(*divided(X, y))
+    assert 0 < model.to_local().alpha_ < 0.01
+    assert model.to_local().score(X, y) > 0.85

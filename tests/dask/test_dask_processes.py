@@ -15,7 +15,12 @@ distributed = pytest.importorskip("distributed")
 import dask  # noqa: E402
 import dask.array as da  # noqa: E402
 
-from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier, SchedulerLostError  # noqa: E402
+from frugalsvm.dask import (  # noqa: E402
+    DaskASSETClassifier,
+    DaskASSETOneClassSVM,
+    DaskBSGDClassifier,
+    SchedulerLostError,
+)
 from frugalsvm.datasets import make_checkerboard  # noqa: E402
 
 pytestmark = pytest.mark.slow
@@ -42,7 +47,19 @@ def trained_on(n_workers, make, settings, X, y, callback_for=lambda cluster: Non
         return model.to_local().decision_function(X[:5000])
 
 
-@pytest.mark.parametrize(("make", "settings"), [(DaskASSETClassifier, ASSET), (DaskBSGDClassifier, BSGD)])
+PATH = {**ASSET, "C": [1.0, 10.0], "cv": 2, "calibrate": "platt"}
+NOVELTIES = {"nu": 0.1, "n_components": 64, "gamma": 8.0, "random_state": 0}
+
+
+@pytest.mark.parametrize(
+    ("make", "settings"),
+    [
+        (DaskASSETClassifier, ASSET),
+        (DaskBSGDClassifier, BSGD),
+        (DaskASSETClassifier, PATH),
+        (DaskASSETOneClassSVM, NOVELTIES),
+    ],
+)
 def test_the_workers_make_no_difference(make, settings):
     X, y = make_checkerboard(40_000, random_state=0)
     np.testing.assert_array_equal(*(trained_on(n, make, settings, X, y) for n in (1, 2)))
@@ -71,7 +88,8 @@ class Killer:
 
 
 @pytest.mark.parametrize(
-    ("make", "settings"), [(DaskASSETClassifier, {**ASSET, "max_iter": 4}), (DaskBSGDClassifier, BSGD)]
+    ("make", "settings"),
+    [(DaskASSETClassifier, {**ASSET, "max_iter": 4}), (DaskBSGDClassifier, BSGD), (DaskASSETClassifier, PATH)],
 )
 def test_a_worker_killed_in_every_round_makes_no_difference(make, settings):
     X, y = make_checkerboard(40_000, random_state=0)

@@ -137,8 +137,8 @@ def test_what_cannot_be_is_refused(client, rows):
         model.fit(*divided(X, wrong))
     with pytest.raises(ValueError, match="for one target, but y has 2 columns"):
         clone(model).set_params(loss="pinball").fit(*divided(X, Y))
-    with pytest.raises(ValueError, match="a list of them is for ASSETRegressor"):
-        clone(model).set_params(C=[1.0, 10.0]).fit(*divided(X, Y))
+    with pytest.raises(ValueError, match="A list of C needs validation rows, or cv=5"):
+        clone(model).set_params(C=[1.0, 10.0], validation_fraction=0.0).fit(*divided(X, Y))
     with pytest.raises(ValueError, match="targets of a row have the shape"):
         model.fit([delayed(X), delayed(X)], [delayed(Y), delayed(Y[:, 0])])
     with pytest.raises(ValueError, match="rows, but"):

@@ -121,3 +121,10 @@ def test_what_it_has_not(X):
         ASSETOneClassSVM(gamma="auto").fit(X)
     assert not hasattr(ASSETOneClassSVM(), "fit_batches")
     assert not hasattr(ASSETOneClassSVM(), "partial_fit")
+
+
+def test_landmarks_of_your_own():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    model = ASSETOneClassSVM(0.1, landmarks=X[:20], random_state=0).fit(X)
+    np.testing.assert_allclose(model.landmarks_, X[:20], atol=1e-6)
+    assert np.mean(model.predict(X) < 0) == pytest.approx(0.1, abs=0.02)

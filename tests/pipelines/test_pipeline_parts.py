@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from frugalsvm.calibration import PlattCalibration
 from frugalsvm.pipelines import ColumnEncoder, StreamingScaler
-from frugalsvm.pipelines.encoder import joined
+from frugalsvm.pipelines.encoder import joined, joined_encoder
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +64,22 @@ def test_one_hot_of_the_categories_seen():
     assert encoder.n_encoded_ == 4  # blue, red, M, S
     coded = encoder.transform({"size": ["XL", "M", float("nan")], "colour": ["blue", "pink", "red"]}).toarray()
     np.testing.assert_array_equal(coded, [[1, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0]])
+
+
+def test_missing_text_of_pandas():
+    pd = pytest.importorskip("pandas")
+    sizes = pd.Series(["S", None, "M"], dtype="string")
+    assert sizes[1] is pd.NA
+    encoder = ColumnEncoder().fit(pd.DataFrame({"size": sizes}))
+    assert encoder.categories_[0].tolist() == ["M", "S"]
+    np.testing.assert_array_equal(encoder.transform({"size": sizes}).toarray(), [[0, 1], [0, 0], [1, 0]])
+
+
+def test_encoders_of_several_parts_become_one():
+    parts = [ColumnEncoder().fit({"size": sizes}) for sizes in (["S", "M"], ["XL", "S"], [])]
+    assert joined_encoder(parts).categories_[0].tolist() == ["M", "S", "XL"]
+    with pytest.raises(ValueError, match="'colour'"):
+        joined_encoder([*parts, ColumnEncoder().fit({"colour": ["red"]})])
 
 
 def test_hashing_is_that_of_scikit_learn():

@@ -28,7 +28,9 @@ __all__ = [
     "check_enough",
     "check_numbers",
     "check_size",
+    "chosen_scale",
     "examine",
+    "many_texts",
     "prepared",
     "tell_labels",
     "with_label_column",
@@ -121,10 +123,18 @@ def _unused_columns(data: DataOptions, first: list) -> list[tuple[str, str]]:
     found = []
     for name in first[0].columns or {}:
         values = [text for batch in first for text in batch.columns[name].tolist() if text]
-        n_different = len(set(values))
-        if len(values) >= _MANY_VALUES and 2 * n_different > len(values) and name not in kept:
-            found.append((name, f"{n_different:,} different texts in {len(values):,} rows"))
+        what = None if name in kept else many_texts(values)
+        if what is not None:
+            found.append((name, what))
     return found
+
+
+def many_texts(values: list[str]) -> str | None:
+    """What to say of a column of text whose values are nearly all different; None for others."""
+    n_different = len(set(values))
+    if len(values) < _MANY_VALUES or 2 * n_different <= len(values):
+        return None
+    return f"{n_different:,} different texts in {len(values):,} rows"
 
 
 def _without(batch: Any, names: set[str]) -> Any:
@@ -159,7 +169,7 @@ def prepared(batches: list, scale: str = "auto", impute: str | None = None, *, f
     X, columns = rows.X, rows.columns
     if impute is not None and X.shape[1]:
         X = MissingValueFiller(impute).fit(X).transform(X)
-    chosen = bool(X.shape[1]) and _chosen_scale("following" if follows and _can_follow(scale, X) else scale, X)
+    chosen = bool(X.shape[1]) and chosen_scale("following" if follows and _can_follow(scale, X) else scale, X)
     if chosen:
         X = new_scaler(chosen).fit(X).transform(X)
     if columns is not None:
@@ -173,7 +183,7 @@ def _can_follow(scale: str, X: Any) -> bool:
     return scale == "auto" and isinstance(X, np.ndarray)
 
 
-def _chosen_scale(scale: str, X: Any) -> bool | str:
+def chosen_scale(scale: str, X: Any) -> bool | str:
     """What a pipeline is told for a value of ``--scale``."""
     if scale == "auto":
         return needs_scaling(X)

@@ -21,7 +21,8 @@ _WITH_C = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.stren
 _WITH_METRIC = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.has_metric)
 _OF_CLASSES = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.task == CLASSES)
 _OF_NUMBERS = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.task == NUMBERS)
-_DEVICE, _DASK, _AUTO = ("asset",), ("asset", "bsgd"), (AUTO,)  # the algorithms that these drivers have
+_DEVICE, _DASK, _AUTO = ("asset",), ("asset", "bsgd", "one-class"), (AUTO,)  # the algorithms that these drivers have
+_SUPERVISED = ("asset", "bsgd")  # of those on a cluster
 
 _EVERYWHERE = {"stream": _ALL, "device": _DEVICE, "dask": _DASK, "auto": _AUTO}
 _OF_MODELS = {"stream": _ALL, "device": _DEVICE, "dask": _DASK}  # what `auto` chooses
@@ -36,15 +37,18 @@ TABLE: dict[str, dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("kernel", "gamma"), _OF_MODELS),
     **dict.fromkeys(("config", "as_json", "quiet"), _EVERYWHERE),
     "budget": {"stream": _BUDGETED, "device": _DEVICE, "dask": _DASK},
-    "alpha": {"stream": _WITH_ALPHA, "device": _DEVICE, "dask": _DASK},
+    "alpha": {"stream": _WITH_ALPHA, "device": _DEVICE, "dask": _SUPERVISED},
     "c": {"stream": _WITH_C, "device": _DEVICE, "dask": ("asset",)},
-    "metric": {"stream": _WITH_METRIC, "device": _DEVICE, "dask": _DASK},
-    "scale": {"stream": _ALL, "device": _DEVICE},
-    "calibrate": {**_FROM_FILES, "stream": _OF_CLASSES},
+    "metric": {"stream": _WITH_METRIC, "device": _DEVICE, "dask": _SUPERVISED},
+    "scale": _OF_MODELS,
+    "calibrate": {**_FROM_FILES, "stream": _OF_CLASSES, "dask": _SUPERVISED},
     **{flag: {"stream": (name,)} for name, algorithm in CATALOGUE.items() for flag in algorithm.own},
-    **dict.fromkeys(("time_budget", "task"), _OF_COMPARISONS),
-    **dict.fromkeys(("format", "header", "on_bad_line", "features", "hash_features"), _FROM_FILES),
-    **dict.fromkeys(("decimal", "thousands", "categorical", "ignore", "missing"), _FROM_FILES),
+    **{flag: {"stream": _OF_NUMBERS, "dask": ("asset",)} for flag in ("loss", "quantile")},
+    "nu": {"stream": ("one-class",), "dask": ("one-class",)},
+    "time_budget": _OF_COMPARISONS,
+    "task": {**_OF_COMPARISONS, "dask": ("asset",)},
+    **dict.fromkeys(("format", "header", "decimal", "thousands", "categorical", "ignore", "missing"), _EVERYWHERE),
+    **dict.fromkeys(("on_bad_line", "features", "hash_features"), _FROM_FILES),
     **dict.fromkeys(("passes", "shuffle", "shuffle_buffer", "prequential"), _OF_STREAMS),
     "classes": {"stream": _OF_CLASSES},
     **dict.fromkeys(("checkpoint_every", "resume", "changed_data"), _OF_STREAMS),
@@ -55,6 +59,23 @@ _FLAGS = {"c": "--C", "as_json": "--json", "data": "the data"}
 _WHY = {
     "device": "with --device all rows are learned at once",
     "dask": "with --dask the workers read the files and learn them in rounds",
+}
+_INSTEAD_ON_DASK = {
+    "passes": "rounds end by themselves, so leave it out",
+    "shuffle": "rows are in random order there anyway, so leave it out",
+    "shuffle_buffer": "rows are in random order there anyway, so leave it out",
+    "classes": "the labels of all files are known before the first round, so leave it out",
+    "prequential": "for predictions on the way, train as a stream, without --dask",
+    "alarm_rate": "--nu is the share of rows that one-class calls anomalies there, so give that instead",
+    "half_life": "to follow a stream that changes, train without --dask",
+    "checkpoint_every": "lost workers are replaced while it runs, so leave it out",
+    "resume": "there is no row to resume from: train anew, without it",
+    "changed_data": "there is no row to resume from: train anew, without it",
+    "on_bad_line": "mend such lines first, or train without --dask",
+    "features": "it is for LIBSVM text: convert the rows to Parquet or CSV and leave it out",
+    "hash_features": "it is for LIBSVM text: convert the rows to Parquet or CSV and leave it out",
+    "time_budget": "models are compared on one machine: leave it out, or compare on a sample without --dask",
+    "device": "devices are for one machine: leave one of them out",
 }
 _NOT_WITH_AUTO = {
     "half_life": "auto compares models that forget nothing",
@@ -99,8 +120,11 @@ def refusal(given: Collection[str], driver: str, algorithm: str) -> tuple[str, s
 
 
 def _other_algorithm(driver: str, algorithm: str) -> str:
-    known = " and ".join(_EVERYWHERE[driver])
+    *others, last = _EVERYWHERE[driver]
+    known = f"{', '.join(others)} and {last}"
     reason = f"it is for the algorithms {known}, and this is {algorithm}."
+    if driver == "dask" and algorithm in _OF_NUMBERS:
+        reason = f"{reason.removesuffix('.')}: `-a asset --task regression` learns numbers there."
     if driver == "device":
         reason = (
             f"it is for `--algorithm asset`; {algorithm} learns one example after the other, on the CPU "
@@ -112,6 +136,8 @@ def _other_algorithm(driver: str, algorithm: str) -> str:
 
 def _reason(name: str, driver: str, algorithm: str) -> str:
     drivers = TABLE[name]
+    if driver == "dask" and name in _INSTEAD_ON_DASK:
+        return f"{_WHY[driver]}; {_INSTEAD_ON_DASK[name]}."
     if driver == "auto" and name in _NOT_WITH_AUTO:
         return f"{_NOT_WITH_AUTO[name]}: leave it out, or take -a bsgd, for one."
     if driver == "auto":

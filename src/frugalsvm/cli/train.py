@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, CATALOGUE, KERNELS, LOSSES, maintenance_for, scale_for
+from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, CATALOGUE, KERNELS, LOSSES, scale_for
 from frugalsvm.cli.console import compiling_shown
 from frugalsvm.cli.errors import check_folder, reported
 from frugalsvm.cli.flag_rules import applies, driver_of, flag_named, refusal
@@ -71,10 +71,14 @@ def train(
     metric: Metric = None,
     loss: Annotated[
         str | None,
-        typer.Option(help=f"Loss of bsgd-regressor: {', '.join(LOSSES)}.", autocompletion=completing(LOSSES)),
+        typer.Option(
+            help=f"Loss of bsgd-regressor, or of asset with --dask: {', '.join(LOSSES)}.",
+            autocompletion=completing(LOSSES),
+        ),
     ] = None,
     quantile: Annotated[
-        str | None, typer.Option(help="Quantiles to predict (bsgd-regressor), comma-separated: 0.05,0.5,0.95.")
+        str | None,
+        typer.Option(help="Quantiles to predict (bsgd-regressor, asset with --dask), comma-separated: 0.05,0.5,0.95."),
     ] = None,
     nu: Annotated[
         float | None,
@@ -179,7 +183,7 @@ def _train(values: dict[str, Any], given: Collection[str]) -> None:
     with ending_cleanly(), compiling_shown(quiet=quiet), locked(target):
         if driver == "dask":
             with leaving_as_it_was(target):
-                outcome = _on_dask(values, target, quiet=quiet)
+                outcome = _on_dask(values, options, target, quiet=quiet)
         elif driver == "auto":
             outcome = _by_comparison(values, given, options, target, quiet=quiet)
         elif driver == "device":
@@ -197,7 +201,9 @@ def _default_algorithm(values: dict[str, Any], given: Collection[str]) -> str:
     says_more = any(not applies(name, "auto", AUTO) for name in given) or values["missing"] == "mean"
     if not says_more and not is_read_once(values["data"]):
         return AUTO
-    return "bsgd-regressor" if values["task"] == "regression" else "bsgd"
+    if values["task"] != "regression":
+        return "bsgd"
+    return "asset" if "dask" in given else "bsgd-regressor"
 
 
 def _refuse(given: Collection[str], driver: str, values: dict[str, Any]) -> None:
@@ -335,22 +341,9 @@ def _in_memory(values: dict[str, Any], options: TrainOptions, target: Path, *, q
     return train_in_memory(data_options(values), options, target, values["device"], values["c"], quiet=quiet)
 
 
-def _on_dask(values: dict[str, Any], target: Path, *, quiet: bool) -> "Outcome":
-    from frugalsvm.cli.train_dask import TlsFiles, train_dask
+def _on_dask(values: dict[str, Any], options: TrainOptions, target: Path, *, quiet: bool) -> "Outcome":
+    from frugalsvm.cli.train_dask import DaskFlags, TlsFiles, train_dask
 
-    if not isinstance(values["data"], str):
-        raise typer.BadParameter("give one file or one pattern in quotes, such as 'part-*.csv'.", param_hint="--dask")
-    names = ("budget", "kernel", "gamma", "alpha", "metric")
-    settings = {name: values[name] for name in names} | {"random_state": values["seed"]}
-    settings |= {"C": values["c"]} if values["algorithm"] == "asset" else maintenance_for(values["kernel"])
-    return train_dask(
-        values["dask"],
-        values["data"],
-        values["label"],
-        values["algorithm"],
-        settings,
-        target,
-        delimiter=values["delimiter"],
-        tls=TlsFiles(values["dask_tls_ca"], values["dask_tls_cert"], values["dask_tls_key"]),
-        quiet=quiet,
-    )
+    tls = TlsFiles(values["dask_tls_ca"], values["dask_tls_cert"], values["dask_tls_key"])
+    flags = DaskFlags(values["dask"], values["c"], values["task"], tls)
+    return train_dask(data_options(values), options, target, flags, quiet=quiet)

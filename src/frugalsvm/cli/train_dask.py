@@ -2,16 +2,20 @@
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from frugalsvm.cli.catalogue import maintenance_for
 from frugalsvm.cli.console import tell
+from frugalsvm.cli.options import DataOptions, TrainOptions
 from frugalsvm.cli.outcome import Outcome
 
-__all__ = ["TlsFiles", "train_dask"]
+if TYPE_CHECKING:
+    from frugalsvm.cli.dask_table import Table
 
-_ALGORITHMS = ("asset", "bsgd")
+__all__ = ["DaskFlags", "TlsFiles", "train_dask"]
+
+_ANOMALIES = 0.01  # share of rows, if --nu is not given
 _LOOPBACK = "127.0.0.1"  # workers on this machine, and their dashboard, are for this machine only
-_READERS = {".parquet": "read_parquet", ".pq": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv"}
 
 
 class TlsFiles(NamedTuple):
@@ -22,77 +26,146 @@ class TlsFiles(NamedTuple):
     key: Path | None = None
 
 
-def train_dask(
-    address: str,
-    source: str,
-    label: str | None,
-    algorithm: str,
-    settings: dict[str, Any],
-    output: Path,
-    *,
-    delimiter: str | None = None,
-    tls: TlsFiles = TlsFiles(),  # noqa: B008 - it is immutable
-    quiet: bool = False,
-) -> Outcome:
-    """Train on a cluster and write the ordinary estimator to a file.
+class DaskFlags(NamedTuple):
+    """What is asked for besides rows and model."""
 
-    Parameters
-    ----------
-    address : str
-        ``tcp://host:port`` or ``tls://host:port`` of a scheduler, or ``local:N`` for N worker processes here.
-    source : str
-        Parquet or CSV files: a pattern such as ``data/*.parquet``, or one file.
-    label : str or None
-        Column of the labels; None is the last one.
-    algorithm : {"asset", "bsgd"}
-    settings : dict
-        Parameters of the estimator; those that are None stay at their defaults.
-    output : Path
-    delimiter : str, default=None
-        Between the fields of CSV.
-    tls : TlsFiles, default=TlsFiles()
-        For an address that begins with ``tls://``.
-    quiet : bool, default=False
+    address: (
+        str  # ``tcp://host:port`` or ``tls://host:port`` of a scheduler, or ``local:N`` for N worker processes here
+    )
+    C: float | None = None
+    task: str = "auto"  # "regression" learns numbers
+    tls: TlsFiles = TlsFiles()  # for an address that begins with ``tls://``
 
-    Returns
-    -------
-    Outcome
-    """
+
+def train_dask(data: DataOptions, options: TrainOptions, output: Path, flags: DaskFlags, *, quiet: bool) -> Outcome:
+    """Train on a cluster and write the ordinary pipeline to a file."""
     try:
-        from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier
+        from frugalsvm.dask import DaskPipeline
     except ImportError as error:
         raise ImportError(
             f"--dask needs {error.name}, which is not installed: pip install 'frugalsvm[dask]'."
         ) from error
-    from frugalsvm.persist import save
+    from frugalsvm.cli.dask_table import read_table
+    from frugalsvm.pipelines import ColumnEncoder
 
-    if algorithm not in _ALGORITHMS:
-        raise ValueError(f"--dask is for the algorithms {' and '.join(_ALGORITHMS)}, not for {algorithm!r}.")
-    settings = {name: value for name, value in settings.items() if value is not None}
-    if algorithm == "asset" and "budget" in settings:
-        settings["n_components"] = settings.pop("budget")
-    estimator = {"asset": DaskASSETClassifier, "bsgd": DaskBSGDClassifier}[algorithm]
-    with _client(address, tls) as client:
+    flags = flags._replace(task=_task(options, flags))
+    estimator = _estimator(options, flags)
+    with _client(flags.address, flags.tls) as client:
         if not quiet:
             tell(f"Dask dashboard: {client.dashboard_link}")
-        X, y = _table(source, label, delimiter)
-        model = estimator(**settings, client=client).fit(X, y, callback=None if quiet else _tell_round)
+        table = read_table(data, labels=_labels_of(options, flags))
+        for note in () if quiet else table.notes:
+            tell(f"note: {note}")
+        model = DaskPipeline(
+            estimator.set_params(client=client),
+            scale=_scale(options, data, table),
+            encoder=ColumnEncoder() if table.has_text else None,
+            impute=data.imputes,
+        ).fit(table.X, table.y, callback=None if quiet else _tell_round)
+    return _saved(model, output, data._replace(columns=table.columns), options)
+
+
+def _task(options: TrainOptions, flags: DaskFlags) -> str:
+    """What is learned: losses and quantiles are for numbers."""
+    if flags.task == "classification" or (flags.task == "auto" and options.loss is None):
+        return "classification"
+    if options.calibrate:
+        raise ValueError("--calibrate is for classes, and numbers are learned here: leave it out.")
+    return "regression"
+
+
+def _labels_of(options: TrainOptions, flags: DaskFlags) -> str | None:
+    """What there is to predict."""
+    if options.algorithm == "one-class":
+        return None
+    return "numbers" if flags.task == "regression" else "classes"
+
+
+def _scale(options: TrainOptions, data: DataOptions, table: "Table") -> bool | str:
+    """What a pipeline is told, by the first rows."""
+    from frugalsvm.cli.first_rows import chosen_scale
+    from frugalsvm.pipelines import MissingValueFiller
+    from frugalsvm.pipelines.frames import split_frame
+
+    X = split_frame(table.first)[0]
+    if not X.shape[1]:
+        return False
+    return chosen_scale(options.scale, MissingValueFiller(data.imputes or "median").fit(X).transform(X))
+
+
+def _estimator(options: TrainOptions, flags: DaskFlags) -> Any:
+    """The estimator for flags; what was not given is chosen on a sample of the rows."""
+    from frugalsvm.dask import (
+        DaskASSETClassifier,
+        DaskASSETOneClassSVM,
+        DaskASSETRegressor,
+        DaskBSGDClassifier,
+    )
+
+    settings: dict[str, Any] = {"kernel": options.kernel, "random_state": options.seed, "metric": options.metric}
+    settings["gamma"] = "auto" if options.gamma is None else options.gamma
+    if options.algorithm == "bsgd":
+        settings |= maintenance_for(options.kernel) | ({"calibrate": "platt"} if options.calibrate else {})
+        settings["alpha"] = "auto" if options.strength is None else options.strength
+        return DaskBSGDClassifier(budget=options.budget, **settings)
+    settings |= {} if options.budget is None else {"n_components": options.budget}
+    if options.algorithm == "one-class":
+        del settings["metric"]
+        settings["gamma"] = options.gamma or "scale"  # there are no labels to choose by
+        return DaskASSETOneClassSVM(_ANOMALIES if options.nu is None else options.nu, **settings)
+    settings |= {"alpha": options.strength} if flags.C is None else {"C": flags.C}
+    if flags.task == "regression":
+        settings |= {} if options.loss is None else {"loss": options.loss}
+        return DaskASSETRegressor(**settings, **_quantiles(options))
+    if flags.C is None and options.strength is None:
+        settings["C"] = "auto"
+    return DaskASSETClassifier(calibrate="platt" if options.calibrate else None, **settings)
+
+
+def _quantiles(options: TrainOptions) -> dict[str, Any]:
+    if options.quantile is None:
+        return {}
+    several = len(options.quantile) > 1
+    return {"quantile": list(options.quantile) if several else options.quantile[0], "non_crossing": several}
+
+
+def _saved(model: Any, output: Path, data: DataOptions, options: TrainOptions) -> Outcome:
+    """The model as a file, and what to tell of it."""
+    from frugalsvm.persist import save
+
     local = model.to_local()
     vars(local).pop("feature_names_in_", None)  # the other commands read numbers without names
-    examples = int(local.t_)
-    accuracy = model.history_[-1]["accuracy"]
-    figures = {"rounds": model.n_iter_, "validation_accuracy": accuracy, "gamma": local.gamma_}
-    # `--resume` tells by this that there is no row to resume from.
-    training = {"driver": "dask", "finished": True, "examples": examples, **figures}
-    save(local, output, metadata={"training": training})
-    chosen = {"algorithm": algorithm, "kernel": local.kernel, "gamma": local.gamma_, "scale": False}
-    chosen |= {
-        "strength": settings.get("alpha"),
-        "budget": settings.get("n_components", settings.get("budget")),
-        "C": settings.get("C"),
-        "metric": settings.get("metric"),
+    machine, last = local.estimator_, model.estimator_.history_[-1]
+    gamma = machine.gamma_
+    figures = {
+        "rounds": model.n_iter_,
+        **{f"validation_{name}": last[name] for name in _qualities(last)},
+        "gamma": gamma,
     }
-    return Outcome(output, examples, chosen, figures)
+    chosen = {"algorithm": options.algorithm, "kernel": machine.kernel, "gamma": gamma, "scale": local.scale}
+    chosen |= {"strength": getattr(machine, "alpha_", options.strength), "budget": options.budget}
+    chosen |= {"C": _C_of(machine, options), "metric": options.metric}
+    training = {
+        "driver": "dask",  # `--resume` tells by this that there is no row to resume from
+        "finished": True,
+        "examples": int(machine.t_),
+        **figures,
+        "chosen": chosen,
+        "data": data._asdict(),
+    }
+    save(local, output, metadata={"training": training})
+    return Outcome(output, int(machine.t_), chosen, figures)
+
+
+def _C_of(machine: Any, options: TrainOptions) -> float | None:
+    """The C of a low-rank machine that has no alpha."""
+    C = getattr(machine, "C_", getattr(machine, "C", None))
+    return None if options.strength is not None or isinstance(C, str) else C
+
+
+def _qualities(figures: dict[str, Any]) -> list[str]:
+    """What validation rows tell in a round."""
+    return [name for name in ("accuracy", "score") if name in figures]
 
 
 @contextmanager
@@ -149,25 +222,10 @@ def _security(address: str, tls: TlsFiles) -> Any:
     )
 
 
-def _table(source: str, label: str | None, delimiter: str | None) -> tuple[Any, Any]:
-    """Rows and labels of all files, read when they are needed."""
-    import dask.dataframe as dd
-
-    suffix = Path(source.rstrip("*")).suffix.lower()
-    if suffix not in _READERS:
-        raise ValueError(f"{source}: --dask reads files that end with {', '.join(sorted(_READERS))}.")
-    options = {}
-    if _READERS[suffix] == "read_csv" and (delimiter is not None or suffix == ".tsv"):
-        options["sep"] = delimiter or "\t"
-    frame = getattr(dd, _READERS[suffix])(source, **options)
-    names = list(frame.columns)
-    name = names[-1] if label is None else names[int(label)] if label.lstrip("-").isdigit() else label
-    if name not in names:
-        raise ValueError(f"{source} has no column {name!r}; its columns are {', '.join(map(str, names))}.")
-    return frame.drop(columns=name), frame[name]
-
-
 def _tell_round(figures: dict[str, Any]) -> None:
     """A line for each round."""
-    others = [f"{name} {value:.4g}" for name, value in figures.items() if name not in ("round", "accuracy")]
-    tell(", ".join([f"round {figures['round']}: validation accuracy {100 * figures['accuracy']:.2f} %", *others]))
+    judged = _qualities(figures)
+    words = [f"validation accuracy {100 * figures[name]:.2f} %" for name in judged if name == "accuracy"]
+    words += [f"validation score {figures[name]:.4f}" for name in judged if name != "accuracy"]
+    words += [f"{name} {value:.4g}" for name, value in figures.items() if name not in ("round", *judged)]
+    tell(f"round {figures['round']}: {', '.join(words)}")

@@ -9,7 +9,16 @@ except ImportError as error:
 
 from frugalsvm.dask._cluster import SchedulerLostError
 from frugalsvm.dask.asset import DaskASSETClassifier
+from frugalsvm.dask.asset_one_class import DaskASSETOneClassSVM
 from frugalsvm.dask.asset_regressor import DaskASSETRegressor
 from frugalsvm.dask.bsgd import DaskBSGDClassifier
+from frugalsvm.dask.pipeline import DaskPipeline
 
-__all__ = ["DaskASSETClassifier", "DaskASSETRegressor", "DaskBSGDClassifier", "SchedulerLostError"]
+__all__ = [
+    "DaskASSETClassifier",
+    "DaskASSETOneClassSVM",
+    "DaskASSETRegressor",
+    "DaskBSGDClassifier",
+    "DaskPipeline",
+    "SchedulerLostError",
+]

@@ -12,21 +12,24 @@ from frugalsvm.dask._asset_tasks import (
     one_epoch,
     rule_for,
     sample_problem,
+    targets_of,
     told,
-    validation_quality,
 )
 from frugalsvm.dask._base import Training, Watch
+from frugalsvm.estimators._calibrated import is_calibrated
 from frugalsvm.estimators._warnings import warn_if_above
 from frugalsvm.lowrank.backends.partitions import OPTIONS, PartitionedProblem, options_for, summed
 from frugalsvm.lowrank.continuation import Solution, solve
 from frugalsvm.lowrank.maps import raw_weights
 from frugalsvm.lowrank.newton import newton_step
+from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Sample
 from frugalsvm.lowrank.targets import spread
 
-__all__ = ["Rounds", "epochs", "newton_rounds"]
+__all__ = ["Rounds", "epochs", "newton_rounds", "options_of", "rounds_with_all"]
 
 _ROUNDS, _EPOCHS = 30, 20  # unless max_iter says otherwise
+_FEW = 0.02  # of all rows: one Newton step learns them
 
 
 class Rounds:
@@ -39,10 +42,11 @@ class Rounds:
         # Newton steps may be near the end without a better accuracy; what ends them is the objective.
         self._watch = Watch(estimator.n_iter_no_change, 0.0)
         self._validation, self.is_done = training.validation, False
+        self.unseen = None  # parameters that the validation rows have no part in
         # Features of the validation rows stay the same from round to round.
         self._features = features_kept(training.validation, shared) if training.validation.n_rows else None
         with blas_threads(None):
-            sample = sample_problem(training.sample, shared)
+            sample = self.sample_problem = sample_problem(training.sample, shared)
         self.sample, self.problem = Sample(*sample[:3]), PartitionedProblem(sample, self._ask, self.n_rows, penalty)
 
     def _ask(self, function, place):
@@ -59,14 +63,29 @@ class Rounds:
         promised = float(0.5 * step.decrements.sum())
         return self.end(parameters, objective=self.local.objective_, promised=promised, smoothing=step.smoothing)
 
+    def tell_step(self, problem, point, step) -> None:
+        """The end of a Newton step that learns the validation rows, too: these do not tell when to stop."""
+        self(point.parameters, step)
+
+    @property
+    def holds_many(self) -> bool:
+        """Whether so many rows are for validation that one step with them, at the end, is not enough."""
+        return self._validation.n_rows > _FEW * self.n_rows and is_calibrated(self.estimator)
+
+    @property
+    def n_rounds(self) -> int:
+        return len(self.estimator.history_)
+
     def end(self, parameters, **figures) -> bool:
         """The end of a round; returns whether the validation rows say that it is time to stop."""
         parameters = parameters.copy()
-        self.local.adopt(self.shared.feature_map, parameters, self.n_rows)
-        quality = self._quality(parameters)
-        self.training.tell(copy(self.local), **{self.estimator.quality_name: quality}, **figures)
+        self.local.adopt(self.shared.feature_map, self.shared.whole(parameters), self.n_rows)
+        name, quality = self.estimator.quality_name, self._quality(parameters)
+        self.training.tell(copy(self.local), **({} if name is None else {name: quality}), **figures)
         if self._features is not None:
             self.is_done = self._watch(quality, parameters)
+            if not self.problem.is_whole:
+                self.unseen = self._watch.value if self.is_done else parameters
         return self.is_done
 
     @property
@@ -77,9 +96,22 @@ class Rounds:
         """On the validation rows; NaN where there are none."""
         if self._features is None:
             return float("nan")
+        return self.local.quality(self.validation_values(parameters).T, *self.validation_targets())
+
+    def validation_targets(self) -> tuple[np.ndarray, np.ndarray]:
+        """Targets and weights of the validation rows."""
+        return targets_of(self._validation, self.shared)
+
+    def validation_values(self, parameters) -> np.ndarray:
+        """Decision values of the validation rows, (n_rows, n_outputs)."""
         coefficients = raw_weights(self.shared.feature_map, parameters[:, :-1]).T.astype(np.float32)
-        values = self._features @ coefficients + parameters[:, -1]
-        return validation_quality(self.local, self._validation, self.shared, values)
+        return self._features @ coefficients + parameters[:, -1]
+
+    def calibrate(self):
+        """Calibrate with the validation rows, and the last parameters that these had no part in."""
+        if is_calibrated(self.estimator) and self.unseen is not None:
+            values = self.validation_values(self.unseen)
+            self.local.calibrate_on(values, self._validation.labels, self._validation.weights)
 
     @property
     def unit(self) -> float:
@@ -87,21 +119,42 @@ class Rounds:
         return 1.0 if self.shared.n_classes else spread(self.sample.targets, self.sample.weights)
 
     def publish(self, solution: Solution) -> None:
-        self.local.adopt(self.shared.feature_map, solution.parameters, self.n_rows)
+        self.local.adopt(self.shared.feature_map, self.shared.whole(solution.parameters), self.n_rows)
         self.local.objective_ = float(solution.objectives.sum())
         self.local.suboptimality_bound_ = float((solution.objectives - solution.bounds).sum())
 
 
 def newton_rounds(rounds: Rounds) -> None:
     """Newton steps on all rows, from a start on a sample."""
+    with blas_threads(None):
+        solution = solve(rounds.problem, rounds.sample, options_of(rounds), rounds.training.rng, watch=rounds)
+    if rounds.holds_many:
+        rounds_with_all(rounds, solution.parameters)
+    else:
+        _end(rounds, solution)
+
+
+def rounds_with_all(rounds: Rounds, start: np.ndarray) -> None:
+    """Newton steps on all rows, those for validation among them, from given parameters."""
+    options = options_of(rounds)._replace(tell=rounds.tell_step)
+    options = options._replace(max_total=max(options.max_total - rounds.n_rounds, 2))
+    with blas_threads(None):
+        problem = rounds.problem.careful()
+        _end(rounds, solve(problem, rounds.sample, options, rounds.training.rng, start=start))
+
+
+def _end(rounds: Rounds, solution: Solution) -> None:
+    rounds.publish(solution)
+    rounds.calibrate()
+    warn_if_above(rounds.local, solution.converged, rounds.estimator.max_iter or _ROUNDS)
+
+
+def options_of(rounds: Rounds) -> Options:
+    """How the solver takes its steps."""
     estimator, n_most = rounds.estimator, rounds.estimator.max_iter or _ROUNDS
-    options = options_for(rounds.problem.rows.width)._replace(
+    return options_for(rounds.problem.rows.width)._replace(
         tolerance=estimator.tol, max_iter=max(_ROUNDS, n_most), max_total=n_most, unit=rounds.unit
     )
-    with blas_threads(None):
-        solution = solve(rounds.problem, rounds.sample, options, rounds.training.rng, watch=rounds)
-    rounds.publish(solution)
-    warn_if_above(rounds.local, solution.converged, n_most)
 
 
 def epochs(rounds: Rounds) -> None:
@@ -118,10 +171,11 @@ def epochs(rounds: Rounds) -> None:
         if rounds.end(parameters):
             break
     if rounds.best_parameters is not None:
-        parameters = rounds.best_parameters
+        parameters = rounds.unseen = rounds.best_parameters
     with blas_threads(None):
         point = problem.careful().point_at(parameters)
         smoothing = OPTIONS.smoothings[-1] * rounds.unit
         newton_step(problem, point, smoothing, None, OPTIONS.careful(problem.loss), training.rng)
         objectives, bounds = problem.certify_start(point)
     rounds.publish(Solution(parameters, objectives, bounds, 0))
+    rounds.calibrate()

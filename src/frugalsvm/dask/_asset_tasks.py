@@ -7,28 +7,39 @@ import numpy as np
 
 from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.namespace import HOST
+from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.dask._preparing import Rows, own
 from frugalsvm.lowrank.backends.compiled import StoredRows
-from frugalsvm.lowrank.backends.partitions import Place, mean_iterates
+from frugalsvm.lowrank.backends.partitions import Place, mean_iterates, summed
 from frugalsvm.lowrank.epochs import SCALE_ROWS, Steps, features_of, new_rule, parameters_of, started_at, take_steps
-from frugalsvm.lowrank.maps import raw_rows, whitening_of, width_of
+from frugalsvm.lowrank.maps import raw_rows, raw_weights, whitening_of, width_of
 from frugalsvm.lowrank.problem import Problem
 from frugalsvm.lowrank.subgradient import average_from, learn, new_state, no_average
 from frugalsvm.lowrank.targets import class_targets
 from frugalsvm.lowrank.whitening import whitening_with
 
 __all__ = [
+    "JUDGING_ROWS",
+    "FeatureSums",
+    "Fold",
+    "Question",
     "Shared",
+    "answers_of",
+    "feature_sums",
     "features_kept",
+    "joined_answers",
     "mean_of_epochs",
     "one_epoch",
+    "rows_below",
     "rule_for",
     "sample_problem",
+    "scores_out_of_fold",
+    "targets_of",
     "told",
-    "validation_quality",
 ]
 
 _BLOCK = 8192  # rows at a time
+JUDGING_ROWS = 100_000  # whose scores out of their folds come to the client, at most
 
 
 class Shared(NamedTuple):
@@ -39,12 +50,22 @@ class Shared(NamedTuple):
     intercept: bool
     n_classes: int  # 0 in regression
     n_outputs: int = 1  # of regression
+    # Of one class, see `frugalsvm.lowrank.one_class`: the mean of all features, and what weights are multiplied by
+    center: np.ndarray | None = None
+    weight_factor: float = 1.0
+
+    def whole(self, parameters: np.ndarray) -> np.ndarray:
+        """The parameters of the model for those of the problem that is solved."""
+        if self.center is None:
+            return parameters
+        return np.hstack([parameters[:, :-1] + self.center, parameters[:, -1:]])
 
 
 def _examples(rows: Rows, shared: Shared, first: int = 0) -> tuple[Any, np.ndarray, np.ndarray]:
     """Rows, targets and weights of a partition, from the first that counts."""
     X, labels, weights = rows.part(slice(first, None))
     weights = np.ones(len(labels), np.float32) if weights is None else weights.astype(np.float32)
+    weights *= np.float32(shared.weight_factor)
     if shared.n_classes:
         return X, class_targets(HOST, labels, shared.n_classes), weights
     targets = labels.T.astype(np.float32)
@@ -52,10 +73,9 @@ def _examples(rows: Rows, shared: Shared, first: int = 0) -> tuple[Any, np.ndarr
     return X, np.ascontiguousarray(np.repeat(targets, shared.n_outputs // len(targets), axis=0)), weights
 
 
-def validation_quality(local: Any, rows: Rows, shared: Shared, values: np.ndarray) -> float:
-    """How well the values (n_rows, n_outputs) of rows agree with their labels or targets."""
-    _, targets, weights = _examples(rows, shared)
-    return local.quality(values.T, targets, weights)
+def targets_of(rows: Rows, shared: Shared) -> tuple[np.ndarray, np.ndarray]:
+    """Targets (n_outputs, n_rows) and weights of rows."""
+    return _examples(rows, shared)[1:]
 
 
 def features_kept(rows: Rows, shared: Shared) -> np.ndarray:
@@ -76,7 +96,10 @@ def _whitening(feature_map):
 
 
 def _problem(table, targets, weights, shared, whitening) -> Problem:
-    """The problem on some rows, whose features are in a table."""
+    """The problem on some rows, whose features are in a table; of one class, these make the targets."""
+    if shared.center is not None:
+        targets = -(table @ raw_weights(own(shared.feature_map), own(shared.center)[None]).T.astype(np.float32)).T
+        targets = np.ascontiguousarray(targets)
     return Problem(StoredRows(table), targets, weights, shared.loss, 0.0, whitening, shared.intercept)
 
 
@@ -102,6 +125,115 @@ def told(rows: Rows, features: np.ndarray | None, shared: Shared, place: Place, 
     place, rng = own(place), np.random.default_rng([rows.number, place.number])
     with blas_threads(None):
         return function(_blocks(rows, features, shared, 0 if place.whole else rows.n_validation), place, rng)
+
+
+# --- values of C and folds --------------------------------------------------------------------------------------
+
+
+class Fold(NamedTuple):
+    """One of several parts of all rows, which is left out: every n-th row of each partition."""
+
+    number: int
+    n_folds: int
+
+    def keeps(self, places: np.ndarray) -> np.ndarray:
+        """1 for rows that are not in the fold, by their places in their partitions; 0 for others."""
+        return (places % self.n_folds != self.number).astype(np.float32)
+
+
+class Question(NamedTuple):
+    """What a problem, which leaves a fold out or the validation rows, wants to know of all partitions."""
+
+    function: Callable
+    place: Place
+    fold: Fold | None
+
+
+def answers_of(
+    rows: Rows, features: np.ndarray | None, shared: Shared, questions: tuple[Question, ...]
+) -> tuple[Any, ...]:
+    """What a partition tells to several questions, in one pass: features are computed or read once for all."""
+    questions = tuple(map(own, questions))
+    rngs = [np.random.default_rng([rows.number, question.place.number]) for question in questions]
+    start = 0 if questions[0].place.whole else rows.n_validation
+    told: list[list] = [[] for _ in questions]
+    with blas_threads(None):
+        for block in _blocks(rows, features, shared, start):
+            places = np.arange(start, start + block.n_rows)
+            for found, question, rng in zip(told, questions, rngs, strict=True):
+                found.append(question.function(iter([_without(block, question.fold, places)]), question.place, rng))
+            start += block.n_rows
+        # Of no rows at all, there is as much to tell.
+        nothing = [question.function(iter(()), question.place, None) for question in questions]
+    return tuple(summed([none, *found]) for none, found in zip(nothing, told, strict=True))
+
+
+def _without(block: Problem, fold: Fold | None, places: np.ndarray) -> Problem:
+    return block if fold is None else block._replace(weights=block.weights * fold.keeps(places))
+
+
+def joined_answers(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """What several partitions told, as one."""
+    return tuple(map(summed, zip(*parts, strict=True)))
+
+
+def scores_out_of_fold(
+    rows: Rows, features: np.ndarray | None, n_rows: int, shared: Shared, parameters: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scores of the first rows, each by the models that have not learned its fold; with targets and weights.
+
+    ``parameters`` are of shape (n_folds, n_values, n_outputs, d + 1); scores of shape (n_values, n_outputs, n_rows).
+    """
+    parameters = own(parameters)
+    n_folds, n_values, n_outputs, size = parameters.shape
+    scores, start = np.empty((n_values, n_outputs, n_rows)), 0
+    _, targets, weights = _examples(rows, shared)
+    with blas_threads(None):
+        for block in _blocks(rows, features, shared, 0):
+            if start >= n_rows:
+                break
+            n_block = min(block.n_rows, n_rows - start)
+            for number in range(n_folds):
+                chosen = np.flatnonzero(np.arange(start, start + n_block) % n_folds == number)
+                values = block.scores(parameters[number].reshape(-1, size))[:, chosen]
+                scores[:, :, start + chosen] = values.reshape(n_values, n_outputs, -1)
+            start += n_block
+    return scores, targets[:, :n_rows], weights[:n_rows]
+
+
+# --- one class ------------------------------------------------------------------------------------------------
+
+
+class FeatureSums(NamedTuple):
+    """Sums over rows of raw features by their weights, and of the weights."""
+
+    features: np.ndarray
+    weights: float
+    n_rows: int
+
+
+def feature_sums(rows: Rows, features: np.ndarray | None, shared: Shared) -> FeatureSums:
+    """Of all rows of a partition."""
+    total = FeatureSums(np.zeros(width_of(shared.feature_map)), 0.0, 0)
+    with blas_threads(None):
+        for block in _blocks(rows, features, shared, 0):
+            weights = block.weights.astype(np.float64)
+            sums = FeatureSums(weights @ block.rows.block, float(weights.sum()), block.n_rows)
+            total = summed([total, sums])
+    return total
+
+
+def rows_below(
+    rows: Rows, features: np.ndarray | None, n_most: int, shared: Shared, parameters: np.ndarray, score: float
+) -> Any:
+    """The first rows of a partition whose values are below a score; dense."""
+    parameters, found, start = own(parameters), [], 0
+    with blas_threads(None):
+        for block in _blocks(rows, features, shared, 0):
+            values = block.scores(parameters)[0]
+            found.append(start + np.flatnonzero(values <= score))
+            start += block.n_rows
+    return dense_rows(own(rows.X)[np.concatenate([np.zeros(0, np.int64), *found])[:n_most]])
 
 
 # --- subgradient steps ----------------------------------------------------------------------------------------

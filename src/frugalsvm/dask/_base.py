@@ -10,12 +10,14 @@ from typing import Any
 import dask.array as da
 import numpy as np
 from dask import delayed
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_outlier_detector, is_regressor
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.dask._cluster import Cluster, SchedulerLostError, client_for
 from frugalsvm.dask._collections import as_array, sources_of
+from frugalsvm.dask._predicting import Counting, Judging, Predicting, quality_of, share_of_right
 from frugalsvm.dask._preparing import (
     VALIDATION_ROWS,
     Overview,
@@ -27,8 +29,11 @@ from frugalsvm.dask._preparing import (
     prepared,
     raw_sample,
     sampled,
+    shares,
     stacked,
 )
+from frugalsvm.estimators._auto import chooses
+from frugalsvm.estimators._calibrated import is_calibrated, n_held_out
 from frugalsvm.estimators._metric import most_rows
 from frugalsvm.estimators._origin import for_known_rows
 from frugalsvm.estimators._validation import check_choice, check_count
@@ -54,9 +59,13 @@ class Training:
     tell: Callable[..., None]  # the end of a round
 
     @cached_property
-    def _drawn(self) -> tuple[Rows, Rows]:
-        validation, sample = (stacked(list(parts)) for parts in zip(*self.drawn(), strict=True))
-        return validation, Rows(-1, *sample.part(self.rng.permutation(sample.n_rows)), 0)
+    def _drawn(self) -> tuple[Rows, Rows, np.ndarray]:
+        drawn = self.drawn()
+        validation, sample = (stacked(list(parts)) for parts in zip(*drawn, strict=True))
+        # In their partitions, they come after the validation rows.
+        places = np.concatenate([held.n_rows + np.arange(rows.n_rows) for held, rows in drawn])
+        order = self.rng.permutation(sample.n_rows)
+        return validation, Rows(-1, *sample.part(order), 0), places[order]
 
     @property
     def validation(self) -> Rows:
@@ -66,6 +75,16 @@ class Training:
     def sample(self) -> Rows:
         """Other rows, in random order."""
         return self._drawn[1]
+
+    @property
+    def sample_places(self) -> np.ndarray:
+        """Where the rows of the sample are in their partitions."""
+        return self._drawn[2]
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether rows are CSR matrices."""
+        return not isinstance(self.sample.X, np.ndarray)
 
 
 class Watch:
@@ -93,7 +112,7 @@ class DaskEstimator(BaseEstimator):
     to see beforehand) and ``_rounds``, which makes the ordinary estimator a trained one.
     """
 
-    quality_name: str  # what validation rows tell, in ``history_``
+    quality_name: str | None  # what validation rows tell, in ``history_``
     class_weight: Any = None
     client: Any
     random_state: Any
@@ -172,19 +191,19 @@ class DaskEstimator(BaseEstimator):
     def _begin(self, cluster: Cluster, local: Any, X, y, sample_weight, callback) -> Training:
         """Look at all partitions, prepare them, and draw a sample."""
         sources = sources_of(X, y, sample_weight, in_columns=is_regressor(self))
-        if y is None:
+        if y is None and not is_outlier_detector(self):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         overview = overview_of(cluster.each(examined, sources, local))
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         n_rows = int(overview.n_rows.sum())
-        n_validation = _shares(overview.n_rows, min(VALIDATION_ROWS, int(self.validation_fraction * n_rows)))
+        n_validation = shares(overview.n_rows, self._n_validation(n_rows))
         n_train = overview.n_rows - n_validation
         seed = int(rng.integers(2**31))
         plan = Plan(overview.classes, overview.dtype, class_weights_of(overview, self.class_weight), seed)
         chosen = [(*sources[number], int(n)) for number, n in zip(overview.numbers, n_validation, strict=True)]
         first = None
-        if local.metric is not None:
-            n_first = _shares(n_train, min(most_rows(overview.n_features), int(n_train.sum())))
+        if local.metric is not None or chooses(local):
+            n_first = shares(n_train, min(most_rows(overview.n_features), int(n_train.sum())))
             parts = [(*source, int(n)) for source, n in zip(chosen, n_first, strict=True)]
             first = stacked(cluster.each(raw_sample, parts, local, plan))
         self._start(local, overview, first)
@@ -192,9 +211,13 @@ class DaskEstimator(BaseEstimator):
         plan = plan._replace(metric=local.metric_part_, origin=local.origin_)
         keep = self.persist is True or (self.persist == "auto" and overview.n_bytes <= _KEPT_SHARE * cluster.memory())
         rows = (cluster.kept if keep else cluster.lazy)(prepared, chosen, local, plan)
-        n_sample = _shares(n_train, min(self._n_sample(local, overview), int(n_train.sum())))
+        n_sample = shares(n_train, min(self._n_sample(local, overview), int(n_train.sum())))
         drawn = cluster.begun(sampled, [(part, int(n)) for part, n in zip(rows, n_sample, strict=True)])
         return Training(cluster, overview, rows, drawn, n_train, rng, self._teller(callback))
+
+    def _n_validation(self, n_rows: int) -> int:
+        """How many of all rows are for validation."""
+        return min(VALIDATION_ROWS, int(self.validation_fraction * n_rows))
 
     def _start(self, local: Any, overview: Overview, first: Rows | None) -> None:
         """Tell the ordinary estimator what a look at all data found; it learns its metric from the first rows."""
@@ -226,10 +249,17 @@ class DaskEstimator(BaseEstimator):
         return deepcopy(self._local)
 
 
+def _has_probabilities(estimator: Any) -> bool:
+    if not is_calibrated(estimator):
+        raise AttributeError("Probabilities need calibrate='platt' or calibrate='isotonic'.")
+    return True
+
+
 class DaskClassifier(ClassifierMixin, DaskEstimator):
     """Base of classifiers that are trained on a Dask cluster."""
 
     quality_name = "accuracy"
+    calibrate: Any
     classes_: np.ndarray
 
     def _look_back(self, local: Any, validation: Rows) -> None:
@@ -240,6 +270,14 @@ class DaskClassifier(ClassifierMixin, DaskEstimator):
         super()._check_own_params()
         if self.class_weight is not None and not isinstance(self.class_weight, dict):
             check_choice("class_weight", self.class_weight, ("balanced",))
+        if is_calibrated(self) and not self.validation_fraction:
+            raise ValueError(
+                f"calibrate={self.calibrate!r} needs validation rows: validation_fraction must be above 0."
+            )
+
+    def _n_validation(self, n_rows):
+        usual = super()._n_validation(n_rows)
+        return max(usual, n_held_out(n_rows)) if is_calibrated(self) else usual
 
     def predict(self, X):
         """Predicted class of each row.
@@ -254,7 +292,7 @@ class DaskClassifier(ClassifierMixin, DaskEstimator):
             Not computed yet; a chunk for each partition.
         """
         check_is_fitted(self, "_local")
-        return as_array(_Predicting(self._local, "predict"), X, None, self.classes_.dtype)
+        return as_array(Predicting(self._local, "predict"), X, None, self.classes_.dtype)
 
     def decision_function(self, X):
         """Decision values of each row, one or as many as there are classes.
@@ -270,7 +308,23 @@ class DaskClassifier(ClassifierMixin, DaskEstimator):
         """
         check_is_fitted(self, "_local")
         n_columns = None if len(self.classes_) == 2 else len(self.classes_)
-        return as_array(_Predicting(self._local, "decision_function"), X, n_columns, np.dtype(np.float64))
+        return as_array(Predicting(self._local, "decision_function"), X, n_columns, np.dtype(np.float64))
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X):
+        """Probabilities of the classes, if ``calibrate`` is set; the highest is that of the predicted class.
+
+        Parameters
+        ----------
+        X : Dask array, Dask data frame, or list of delayed objects or futures
+
+        Returns
+        -------
+        Dask array of shape (n_samples, n_classes)
+            Not computed yet; a chunk for each partition, and columns in the order of ``classes_``.
+        """
+        check_is_fitted(self, "_local")
+        return as_array(Predicting(self._local, "predict_proba"), X, len(self.classes_), np.dtype(np.float64))
 
     def score(self, X, y, sample_weight=None):
         """Accuracy, weighted by ``sample_weight``.
@@ -285,9 +339,9 @@ class DaskClassifier(ClassifierMixin, DaskEstimator):
             Not computed yet: ``float()`` does that, and so does every comparison.
         """
         check_is_fitted(self, "_local")
-        count = delayed(_Counting(self._local), pure=False)
+        count = delayed(Counting(self._local), pure=False)
         counts = [count(*source) for source in sources_of(X, y, sample_weight)]
-        return da.from_delayed(delayed(_share_of_right, pure=False)(counts), shape=(), dtype=np.float64)
+        return da.from_delayed(delayed(share_of_right, pure=False)(counts), shape=(), dtype=np.float64)
 
 
 class DaskRegressor(RegressorMixin, DaskEstimator):
@@ -312,8 +366,8 @@ class DaskRegressor(RegressorMixin, DaskEstimator):
             Not computed yet; a chunk for each partition.
         """
         check_is_fitted(self, "_local")
-        tail = _Predicting(self._local, "predict").of_no_rows().shape[1:]
-        return as_array(_Predicting(self._local, "predict"), X, tail[0] if tail else None, np.dtype(np.float64))
+        tail = Predicting(self._local, "predict").of_no_rows().shape[1:]
+        return as_array(Predicting(self._local, "predict"), X, tail[0] if tail else None, np.dtype(np.float64))
 
     def score(self, X, y, sample_weight=None):
         """R^2, or with quantiles D^2, as that of `ASSETRegressor`; predictions of all rows are collected for it.
@@ -328,80 +382,9 @@ class DaskRegressor(RegressorMixin, DaskEstimator):
             Not computed yet: ``float()`` does that, and so does every comparison.
         """
         check_is_fitted(self, "_local")
-        judge = delayed(_Judging(self._local), pure=False)
+        judge = delayed(Judging(self._local), pure=False)
         judged = [judge(*source) for source in sources_of(X, y, sample_weight, in_columns=True)]
-        return da.from_delayed(delayed(_quality_of, pure=False)(self._local, judged), shape=(), dtype=np.float64)
-
-
-def _shares(sizes: np.ndarray, total: int) -> np.ndarray:
-    """So many of all rows, shared between partitions by their sizes."""
-    ends = np.concatenate([[0], np.cumsum(sizes)]) / max(int(sizes.sum()), 1)
-    return np.minimum(np.diff(np.floor(ends * total + 1e-9)).astype(np.int64), sizes)
-
-
-class _Predicting:
-    """A method of an estimator as a function of a partition; the estimator travels with it."""
-
-    def __init__(self, estimator: Any, method: str):
-        self._estimator, self._method = estimator, method
-        self.__name__ = method
-
-    def __call__(self, X: Any) -> np.ndarray:
-        if not X.shape[0]:  # nothing can be predicted, but the type must be right
-            return self.of_no_rows()
-        return getattr(self._estimator, self._method)(X)
-
-    def of_no_rows(self) -> np.ndarray:
-        """What there is to tell of no rows, with the right type and columns."""
-        if not hasattr(self._estimator, "classes_"):
-            return self._estimator.predict(np.zeros((1, self._estimator.n_features_in_)))[:0]
-        n_classes = len(self._estimator.classes_)
-        if self._method == "predict":
-            return self._estimator.classes_[:0]
-        return np.zeros(0 if n_classes == 2 else (0, n_classes))
-
-
-class _Counting:
-    """The weights of the rows of a partition that are predicted rightly, and of all."""
-
-    def __init__(self, estimator: Any):
-        self._predict = _Predicting(estimator, "predict")
-
-    def __call__(self, number: int, X: Any, y: Any, weight: Any) -> tuple[float, float]:
-        y = np.asarray(y).ravel()
-        if X.shape[0] != len(y):
-            raise ValueError(f"Partition {number}: there are {X.shape[0]} rows, but {len(y)} labels.")
-        weight = np.ones(len(y)) if weight is None else np.asarray(weight, np.float64).ravel()
-        return float(weight[self._predict(X) == y].sum()), float(weight.sum())
-
-
-class _Judging:
-    """Targets, predictions and weights of the rows of a partition."""
-
-    def __init__(self, estimator: Any):
-        self._predict = _Predicting(estimator, "predict")
-
-    def __call__(self, number: int, X: Any, y: Any, weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        y = np.asarray(y, np.float64)
-        if X.shape[0] != len(y):
-            raise ValueError(f"Partition {number}: there are {X.shape[0]} rows, but {len(y)} targets.")
-        weight = np.ones(len(y)) if weight is None else np.asarray(weight, np.float64).ravel()
-        predicted = self._predict(X).reshape(len(y), -1)
-        return np.broadcast_to(y.reshape(len(y), -1), predicted.shape), predicted, weight
-
-
-def _quality_of(estimator: Any, judged: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> np.ndarray:
-    targets, predicted, weights = (np.concatenate(parts) for parts in zip(*judged, strict=True))
-    if not weights.any():
-        raise ValueError("There are no rows with a weight: a score needs some.")
-    return np.array(estimator.quality(predicted.T, targets.T, weights))
-
-
-def _share_of_right(counts: list[tuple[float, float]]) -> np.ndarray:
-    right, total = (sum(values) for values in zip(*counts, strict=True))
-    if not total > 0:
-        raise ValueError("There are no rows with a weight: an accuracy needs some.")
-    return np.array(right / total)
+        return da.from_delayed(delayed(quality_of, pure=False)(self._local, judged), shape=(), dtype=np.float64)
 
 
 def validation_accuracy(local: Any, validation: Rows) -> float:
@@ -410,3 +393,9 @@ def validation_accuracy(local: Any, validation: Rows) -> float:
         return float("nan")
     right = for_known_rows(local).predict(validation.X) == local.classes_[validation.labels]
     return float(np.average(right, weights=validation.weights))
+
+
+def calibrate_on_validation(local: Any, validation: Rows) -> None:
+    """Calibrate a model that has not learned the validation rows with its decision values for them."""
+    values = for_known_rows(local).decision_function(validation.X)
+    local.calibrate_on(values.reshape(validation.n_rows, -1), validation.labels, validation.weights)

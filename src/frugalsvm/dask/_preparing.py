@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse, vstack
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone, is_classifier, is_outlier_detector
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -15,7 +15,19 @@ from frugalsvm.core.origin import Origin
 from frugalsvm.estimators._targets import checked_targets
 from frugalsvm.estimators._validation import distinct_labels, encoded_labels, validated_rows
 
-__all__ = ["Overview", "Plan", "Rows", "examined", "overview_of", "own", "prepared", "raw_sample", "sampled", "stacked"]
+__all__ = [
+    "Overview",
+    "Plan",
+    "Rows",
+    "examined",
+    "overview_of",
+    "own",
+    "prepared",
+    "raw_sample",
+    "sampled",
+    "shares",
+    "stacked",
+]
 
 VALIDATION_ROWS = 10_000  # at most; they are kept with the client
 
@@ -106,8 +118,8 @@ def _checked(number: int, X: Any, y: Any, weight: Any, estimator: Any):
 def _arrays(X: Any, y: Any, weight: Any, estimator: Any):
     names = getattr(X, "columns", None)
     names = tuple(names) if names is not None and all(isinstance(name, str) for name in names) else None
-    y = np.asarray(y)
-    y = y if is_regressor(estimator) else y.ravel()
+    y = np.zeros(X.shape[0]) if is_outlier_detector(estimator) else np.asarray(y)
+    y = y.ravel() if is_classifier(estimator) else y
     if getattr(X, "ndim", 2) != 2:
         raise ValueError(f"rows must have two dimensions, not {X.ndim}.")
     if X.shape[0] != len(y):
@@ -123,7 +135,7 @@ def _arrays(X: Any, y: Any, weight: Any, estimator: Any):
     X = X if issparse(X) or isinstance(X, np.ndarray) else X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
     X = validated_rows(estimator, X, reset=True)
     estimator.check_size(X)
-    if is_regressor(estimator):
+    if not is_classifier(estimator):
         checked_targets(type(estimator).__name__, y, X)
         return X, y.astype(np.float64), weight, names
     if y.dtype.kind not in "iub":
@@ -139,7 +151,7 @@ def examined(number: int, X: Any, y: Any, weight: Any, estimator: Any) -> Survey
     n_rows = len(y)
     if not n_rows:
         return Survey(number, 0, X.shape[1], names, np.dtype(np.float32), False, 0, y[:0], np.zeros(0, np.int64), None)
-    shape = y.shape[1:] if is_regressor(estimator) else None
+    shape = None if is_classifier(estimator) else y.shape[1:]
     labels, counts = (np.zeros(0), np.zeros(0)) if shape is not None else _counted(y)
     entries = X.data if issparse(X) else X.ravel()
     n_bytes = entries.nbytes + (X.indices.nbytes if issparse(X) else 0)
@@ -265,3 +277,9 @@ def stacked(parts: list[Rows]) -> Rows:
     )
     weights = None if parts[0].weights is None else np.concatenate([part.weights for part in parts])
     return Rows(-1, X, np.concatenate([part.labels for part in parts]), weights, 0)
+
+
+def shares(sizes: np.ndarray, total: int) -> np.ndarray:
+    """So many of all rows, shared between partitions by their sizes."""
+    ends = np.concatenate([[0], np.cumsum(sizes)]) / max(int(sizes.sum()), 1)
+    return np.minimum(np.diff(np.floor(ends * total + 1e-9)).astype(np.int64), sizes)

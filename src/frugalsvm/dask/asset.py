@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 
 from frugalsvm.arrays.sources import dense_rows
+from frugalsvm.dask._asset_path import path_rounds
 from frugalsvm.dask._asset_rounds import Rounds, epochs, newton_rounds
 from frugalsvm.dask._asset_tasks import Shared, features_kept
 from frugalsvm.dask._base import DaskClassifier, DaskEstimator, Training
-from frugalsvm.estimators._validation import parsed_bytes
+from frugalsvm.estimators._calibrated import is_calibrated
+from frugalsvm.estimators._validation import is_path, parsed_bytes, values_of_path
 from frugalsvm.estimators.asset import ASSETClassifier
 from frugalsvm.lowrank.backends.partitions import OPTIONS, rows_to_begin_with
 from frugalsvm.lowrank.continuation import subsample_sizes
@@ -23,24 +25,22 @@ class LowRankRounds(DaskEstimator):
     """The rounds of low-rank machines, whatever they predict."""
 
     C: Any
+    cv: int | None = None
     alpha: Any
     feature_map: str
     landmarks: str
+    max_iter: int | None
     memory: str
     n_components: int
     solver: str
 
     def _check_own_params(self):
         super()._check_own_params()
-        if isinstance(self.C, list | tuple | np.ndarray):
-            raise ValueError(f"C must be one number: a list of them is for {self._alone}, on a sample of the rows.")
-        if isinstance(self.C, str):
-            raise ValueError(f"C must be a number: 'auto' is for {self._alone}, on a sample of the rows.")
+        if is_path(self.C) and self.cv is None and not self.validation_fraction:
+            raise ValueError("A list of C needs validation rows, or cv=5: validation_fraction must be above 0.")
 
-    @property
-    def _alone(self) -> str:
-        """The estimator of one machine."""
-        return type(self).__name__.removeprefix("Dask")
+        if is_calibrated(self) and self.solver == "newton" and self.max_iter == 1:
+            raise ValueError("calibrate needs max_iter=2 or more: the last round learns the validation rows, too.")
 
     def _n_sample(self, local, overview):
         n_rows = int(overview.n_rows.sum())
@@ -53,16 +53,28 @@ class LowRankRounds(DaskEstimator):
 
     def _rounds(self, local, training: Training):
         n_rows = int(training.overview.n_rows.sum())
-        sparse = not isinstance(training.sample.X, np.ndarray)
-        local.begin(local.kernel_, sparse, training.rng)
+        local.begin(local.kernel_, training.is_sparse, training.rng)
         candidates = dense_rows(training.sample.X[: self._n_candidates(n_rows)])
-        feature_map = local.map_plan().new(candidates, training.rng, sparse=sparse)
+        self._solve(local, training, self._shared(local, training, candidates))
+
+    def _shared(self, local, training: Training, candidates) -> Shared:
+        """What partitions have to know, with a feature map that is made of some rows."""
+        feature_map = local.map_plan().new(candidates, training.rng, sparse=training.is_sparse)
         loss, n_classes = local.new_loss(), len(getattr(local, "classes_", ()))
         n_outputs = len(getattr(loss, "quantile", ())) or int(np.prod(training.overview.target_shape or ()))
-        shared = Shared(feature_map, loss, local.fit_intercept, n_classes, n_outputs)
-        sources = self._sources(training, shared)
-        rounds = Rounds(self, local, training, shared, sources, local.penalty_for(self.C, n_rows))
-        (newton_rounds if self.solver == "newton" else epochs)(rounds)
+        return Shared(feature_map, loss, local.fit_intercept, n_classes, n_outputs)
+
+    def _solve(self, local, training: Training, shared: Shared) -> None:
+        self._solve_with(local, training, shared, self._sources(training, shared))
+
+    def _solve_with(self, local, training: Training, shared: Shared, sources) -> None:
+        C = values_of_path(self.C)[0] if is_path(self.C) else getattr(local, "C_", self.C)
+        penalty = local.penalty_for(C, int(training.overview.n_rows.sum()))
+        rounds = Rounds(self, local, training, shared, sources, penalty)
+        if is_path(self.C):
+            path_rounds(rounds)
+        else:
+            (newton_rounds if self.solver == "newton" else epochs)(rounds)
 
     def _sources(self, training, shared):
         """Partitions, with their features where these can be kept."""
@@ -94,8 +106,12 @@ class DaskASSETClassifier(DaskClassifier, LowRankRounds):
     feature_map, n_components, kernel, gamma, degree, coef0, loss, fit_intercept, alpha, landmarks, rank, \
 eigenvalue_threshold, structured, average, class_weight, random_state
         As in `ASSETClassifier`. ``class_weight="balanced"`` counts the labels of all partitions.
-    C : float, default=1.0
-        One number: paths of C are for one machine.
+    C : float, "auto" or list of floats, default=1.0
+        Of a list, the best value is taken: by the validation rows, or by cross-validation with ``cv``. All values and
+        folds share every pass over the rows, and `to_local` has ``C_`` and ``path_``. "auto" is chosen by the client,
+        as ``gamma="auto"`` is, on some thousands of rows of all partitions.
+    cv : int, default=None
+        Number of folds, to choose C from a list; up to 100 000 rows, from all partitions, judge.
     solver : {"newton", "asset", "asset*"}, default="newton"
         What a round is.
     max_iter : int, default=None
@@ -106,6 +122,9 @@ eigenvalue_threshold, structured, average, class_weight, random_state
         Rounds without a better accuracy on the validation rows after which training ends.
     validation_fraction : float, default=0.05
         Share of rows for the validation set, at most 10 000. With 0 only ``tol`` and ``max_iter`` end the training.
+    calibrate : {"platt", "isotonic"} or None, default=None
+        As in `ASSETClassifier`, for `predict_proba`. The validation rows serve for it: a fifth of all rows, up to
+        4096, or ``validation_fraction`` if that is more.
     memory : str, default="4GB"
         Limit for features that a worker keeps between rounds, and never more than 30 % of its memory. If all features
         take more, they are computed again in every round.
@@ -151,6 +170,7 @@ eigenvalue_threshold, structured, average, class_weight, random_state
         n_components=512,
         *,
         C=1.0,
+        cv=None,
         kernel="rbf",
         gamma="scale",
         degree=3,
@@ -169,6 +189,7 @@ eigenvalue_threshold, structured, average, class_weight, random_state
         n_iter_no_change=5,
         validation_fraction=0.05,
         class_weight=None,
+        calibrate=None,
         memory="4GB",
         persist="auto",
         random_state=None,
@@ -178,6 +199,7 @@ eigenvalue_threshold, structured, average, class_weight, random_state
         self.feature_map = feature_map
         self.n_components = n_components
         self.C = C
+        self.cv = cv
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -196,6 +218,7 @@ eigenvalue_threshold, structured, average, class_weight, random_state
         self.n_iter_no_change = n_iter_no_change
         self.validation_fraction = validation_fraction
         self.class_weight = class_weight
+        self.calibrate = calibrate
         self.memory = memory
         self.persist = persist
         self.random_state = random_state

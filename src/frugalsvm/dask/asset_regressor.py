@@ -18,8 +18,11 @@ class DaskASSETRegressor(DaskRegressor, LowRankRounds):
     feature_map, n_components, epsilon, kernel, gamma, degree, coef0, loss, quantile, non_crossing, fit_intercept, \
 alpha, landmarks, rank, eigenvalue_threshold, structured, average, random_state
         As in `ASSETRegressor`.
-    C : float, default=1.0
-        One number: paths of C are for one machine.
+    C : float or list of floats, default=1.0
+        Of a list, the best value is taken: by the validation rows, or by cross-validation with ``cv``. All values and
+        folds share every pass over the rows, and `to_local` has ``C_`` and ``path_``.
+    cv : int, default=None
+        Number of folds, to choose C from a list; up to 100 000 rows, from all partitions, judge.
     solver, max_iter, tol, n_iter_no_change, validation_fraction, memory, persist, metric, client
         As in `DaskASSETClassifier`; what validation rows tell is R^2, or D^2 with quantiles.
 
@@ -57,6 +60,7 @@ alpha, landmarks, rank, eigenvalue_threshold, structured, average, random_state
         n_components=512,
         *,
         C=1.0,
+        cv=None,
         epsilon=0.1,
         kernel="rbf",
         gamma="scale",
@@ -86,6 +90,7 @@ alpha, landmarks, rank, eigenvalue_threshold, structured, average, random_state
         self.feature_map = feature_map
         self.n_components = n_components
         self.C = C
+        self.cv = cv
         self.epsilon = epsilon
         self.kernel = kernel
         self.gamma = gamma

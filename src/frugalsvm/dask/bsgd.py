@@ -9,7 +9,7 @@ from frugalsvm._threads import blas_threads
 from frugalsvm.budgeted.learner import Learner
 from frugalsvm.budgeted.model_averaging import mean_coefficients, with_coefficients
 from frugalsvm.core.expansion import Expansion, averaged_coefficients
-from frugalsvm.dask._base import DaskClassifier, Training, Watch, validation_accuracy
+from frugalsvm.dask._base import DaskClassifier, Training, Watch, calibrate_on_validation, validation_accuracy
 from frugalsvm.dask._preparing import Rows, own
 from frugalsvm.dask._refit import Refit, rows_for
 from frugalsvm.estimators._validation import check_count, check_positive
@@ -39,6 +39,7 @@ class DaskBSGDClassifier(DaskClassifier):
     learner, maintenance, budget, alpha, eta0, radius, kernel, gamma, degree, coef0, class_weight, random_state
         As in `BSGDClassifier`. ``class_weight="balanced"`` counts the labels of all partitions. With a maintenance
         policy of your own, partitions learn with it, and the models of all are brought down to the budget by removal.
+        "auto", of ``alpha`` and ``gamma``, is chosen by the client, on some thousands of rows of all partitions.
     average : False or "post", default=False
         "post" adds a last round in which the support vectors stay, and their coefficients are learned by every
         partition and averaged: one more pass over all rows.
@@ -54,6 +55,9 @@ class DaskBSGDClassifier(DaskClassifier):
         Rounds without a gain after which training ends.
     validation_fraction : float, default=0.05
         Share of rows for the validation set, at most 10 000. With 0 there are ``max_iter`` rounds.
+    calibrate : {"platt", "isotonic"} or None, default=None
+        As in `BSGDClassifier`, for `predict_proba`. The validation rows serve for it: a fifth of all rows, up to
+        4096, or ``validation_fraction`` if that is more.
     persist : {"auto", True, False}, default="auto"
         Whether prepared partitions stay in the memory of the workers between rounds; otherwise they are computed, or
         read, in each of them. "auto" keeps them if they take less than 30 % of the memory of all workers.
@@ -110,6 +114,7 @@ class DaskBSGDClassifier(DaskClassifier):
         n_iter_no_change=2,
         validation_fraction=0.05,
         class_weight=None,
+        calibrate=None,
         persist="auto",
         random_state=None,
         metric=None,
@@ -132,6 +137,7 @@ class DaskBSGDClassifier(DaskClassifier):
         self.n_iter_no_change = n_iter_no_change
         self.validation_fraction = validation_fraction
         self.class_weight = class_weight
+        self.calibrate = calibrate
         self.persist = persist
         self.random_state = random_state
         self.metric = metric
@@ -141,7 +147,7 @@ class DaskBSGDClassifier(DaskClassifier):
         if self.average is not False and self.average != "post":
             raise ParameterError("average", self.average, "False or 'post' on many machines")
         names = ("learner", "maintenance", "budget", "alpha", "eta0", "radius", "kernel", "gamma", "degree", "coef0")
-        others = ("average", "max_iter", "class_weight", "random_state", "metric")
+        others = ("average", "max_iter", "class_weight", "calibrate", "random_state", "metric")
         return BSGDClassifier(**{name: getattr(self, name) for name in names + others})
 
     def _check_own_params(self):
@@ -185,12 +191,14 @@ class DaskBSGDClassifier(DaskClassifier):
             local.set_learner(0, watch.value)
         if self.average == "post":
             self._post_round(local, training, Round(n_rounds + 1, clock, clock))
+        if self.calibrate is not None:
+            calibrate_on_validation(local, training.validation)
 
     def _chosen(self, local, training: Training, mean: Learner, single: Learner):
         """The model that goes on learning, and the same with better coefficients."""
         if not training.sample.n_rows:
             return mean, mean
-        refit = Refit(training.sample, len(local.classes_), float(self.alpha))
+        refit = Refit(training.sample, len(local.classes_), float(getattr(local, "alpha_", self.alpha)))
         chosen = mean if len(training.rows) == 1 else refit.better(mean, single)
         return chosen, refit(chosen)
 

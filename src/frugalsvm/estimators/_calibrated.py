@@ -120,6 +120,11 @@ class CalibratedClassifier(ClassifierMixin):
 
     # --- calibration --------------------------------------------------------------------------------------
 
+    def calibrate_on(self, values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> None:
+        """Calibrate anew, with decision values (n, n_outputs) of rows that were not learned."""
+        self._forget_calibration()
+        self._calibrate([Judged(values, labels, weights)])
+
     def _forget_calibration(self) -> None:
         self.__dict__.pop("calibration_", None)
 

@@ -13,13 +13,13 @@ from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._base import StreamClassifier
-from frugalsvm.estimators._calibrated import Judged, check_calibrate
+from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._multilabel import check_for_labels, label_matrix
 from frugalsvm.estimators._targets import checked_weights
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import distinct_labels, encoded_labels, example_weights
 from frugalsvm.estimators._warnings import warn_after_fit
-from frugalsvm.lowrank.targets import accuracy, class_targets, label_accuracy
+from frugalsvm.lowrank.targets import accuracy, class_indices, class_targets, label_accuracy
 from frugalsvm.persist.values import IS_BOOL, is_classes
 
 __all__ = ["ASSETClassifier"]
@@ -339,11 +339,9 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
     def _calibrate_with(self, scores, targets, weights):
         if not self._calibrates:
             return
-        labels = (targets[0] > 0).astype(np.int64) if len(targets) == 1 else targets.argmax(axis=0)
+        labels = class_indices(targets)
         known = np.flatnonzero(weights)
-        weights = weights[known].astype(np.float64)
-        self._forget_calibration()
-        self._calibrate([Judged(scores.T[known].astype(np.float64), labels[known], weights)])
+        self.calibrate_on(scores.T[known].astype(np.float64), labels[known], weights[known].astype(np.float64))
 
     def _seen_scores(self, X):
         if self.t_ == 0 or self._map is None:  # rows wait for landmarks

@@ -208,7 +208,8 @@ class ASSETOneClassSVM(OutlierMixin, LowRankMachine):
 
     def _fit_data(self, data, candidates, unit):
         super()._fit_data(data, candidates, unit)
-        if self.landmarks == "border" and self.feature_map == "nystroem" and self.n_components < data.n_rows:
+        at_border = isinstance(self.landmarks, str) and self.landmarks == "border"
+        if at_border and self.feature_map == "nystroem" and self.n_components < data.n_rows:
             n_first = self.n_iter_
             super()._fit_data(data, self._landmarks_at_border(data.X), unit)
             self.n_iter_ += n_first

@@ -80,7 +80,7 @@ class SomeRows(Protocol):
 def begin(estimator: Any, survey: Survey, sample: SomeRows | None = None) -> None:
     """Make an estimator ready to learn: features, classes, the kernel, the origin and, if budgeted, an empty model.
 
-    One with a metric takes or learns that from a sample.
+    One with a metric takes or learns that from a sample, and so does one with parameters that are "auto".
     """
     estimator.n_features_in_ = survey.n_features
     if survey.classes is not None:
@@ -92,6 +92,7 @@ def begin(estimator: Any, survey: Survey, sample: SomeRows | None = None) -> Non
         X, targets = sample.X, _targets_of(sample.labels, survey.classes)
         random_state = check_random_state(estimator.random_state)
         moments = moments_of(estimator._with_metric(X, lambda: targets, sample.weights, random_state, whole=True))
+        estimator._take_strength(estimator._chosen, survey.moments.n_rows)  # all rows count, not those of the sample
     kernel = estimator._kernel = estimator._new_kernel(moments)
     if offers(kernel, "shift_invariant") and not survey.sparse:
         estimator._origin = origin_of_moments(moments, np.float32 if estimator._in_float32 else survey.dtype)

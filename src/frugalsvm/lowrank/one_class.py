@@ -24,7 +24,7 @@ from frugalsvm.lowrank.backends.compiled import BLOCK_ROWS
 from frugalsvm.lowrank.landmarks import SAMPLE_PER_LANDMARK, place_landmarks
 from frugalsvm.lowrank.maps import linear_values, raw_rows, raw_weights, whitening_of, width_of
 
-__all__ = ["mean_of_features", "rows_at_border", "targets_of_rows"]
+__all__ = ["mean_of_features", "mean_of_sums", "rows_at_border", "share_at_border", "targets_of_rows"]
 
 _BEYOND = 1.5  # times as many rows as shall be outliers: a first solution does not know the border well
 
@@ -35,7 +35,12 @@ def mean_of_features(feature_map, X, weights):
     for start in range(0, X.shape[0], BLOCK_ROWS):
         part = X[start : start + BLOCK_ROWS]
         total += weights[start : start + BLOCK_ROWS] @ raw_rows(feature_map, part, raw[: part.shape[0]])
-    mean, whitening = total / weights.sum(dtype=np.float64), whitening_of(feature_map)
+    return mean_of_sums(feature_map, total, weights.sum(dtype=np.float64))
+
+
+def mean_of_sums(feature_map, total, weight):
+    """m, from the weighted sum of raw features, and of the weights."""
+    mean, whitening = total / weight, whitening_of(feature_map)
     return mean if whitening is None else whitening.T @ mean
 
 
@@ -43,6 +48,11 @@ def targets_of_rows(feature_map, X, mean, threads):
     """t, shape (1, n_rows)."""
     values = linear_values(feature_map, X, raw_weights(feature_map, mean[None]).T, threads)
     return np.ascontiguousarray(-values.T, np.float32)
+
+
+def share_at_border(nu, n_landmarks, n_rows):
+    """The share of all rows, with the lowest scores, that landmarks at the border are chosen from."""
+    return min(1.0, max(_BEYOND * nu, 2.0 * n_landmarks / n_rows))
 
 
 def rows_at_border(X, scores, nu, n_rows, rng):

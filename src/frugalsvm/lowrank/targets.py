@@ -2,7 +2,7 @@
 
 import numpy as np
 
-__all__ = ["accuracy", "class_targets", "explained", "label_accuracy", "spread"]
+__all__ = ["accuracy", "class_indices", "class_targets", "explained", "label_accuracy", "spread"]
 
 
 def class_targets(arrays, labels, n_classes: int):
@@ -52,3 +52,8 @@ def _best_constants(loss, targets, weights):
     places = [np.searchsorted(own, q * own[-1]) for own, q in zip(below, loss.quantile, strict=True)]
     places = np.minimum(places, targets.shape[1] - 1)
     return np.take_along_axis(np.sort(targets, axis=1), places[:, None], axis=1)
+
+
+def class_indices(targets: np.ndarray) -> np.ndarray:
+    """Indices of the classes, from signs on the host."""
+    return (targets[0] > 0).astype(np.int64) if len(targets) == 1 else targets.argmax(axis=0)

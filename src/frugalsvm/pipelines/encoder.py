@@ -11,7 +11,7 @@ from frugalsvm.estimators._validation import check_choice, check_count
 from frugalsvm.pipelines.frames import columns_of
 from frugalsvm.pipelines.saved import ENCODER
 
-__all__ = ["ColumnEncoder", "joined"]
+__all__ = ["ColumnEncoder", "joined", "joined_encoder"]
 
 METHODS = ("onehot", "hash")
 DENSE_WIDTH = 128  # up to so many encoded features, rows of numbers stay dense
@@ -39,7 +39,7 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    None and NaN are missing values: all zeros.
+    None, NaN and pandas' NA are missing values: all zeros.
 
     Examples
     --------
@@ -139,8 +139,14 @@ def _as_text(values):
     values = np.asarray(values, dtype=object)
     if values.ndim != 1:
         raise ValueError(f"A column of text must have one dimension, not {values.ndim}.")
-    present = np.array([value is not None and value == value for value in values], dtype=bool)
+    present = np.array([value is not None and _equals_itself(value) for value in values], dtype=bool)
     return np.array([str(value) if there else "" for value, there in zip(values, present, strict=True)], "U"), present
+
+
+def _equals_itself(value) -> bool:
+    """Not so for NaN; and that of pandas (NA) does not say."""
+    equals = value == value
+    return isinstance(equals, bool | np.bool_) and bool(equals)
 
 
 def _one_hot(values, categories):
@@ -151,6 +157,20 @@ def _one_hot(values, categories):
     known = present & (categories[indices] == text)
     indptr = np.concatenate([[0], np.cumsum(known)])
     return csr_matrix((np.ones(indptr[-1], np.float32), indices[known], indptr), (len(text), len(categories)))
+
+
+def joined_encoder(encoders: list[ColumnEncoder]) -> ColumnEncoder:
+    """An encoder that knows all categories of several, which were fitted on other rows of the same columns."""
+    first = encoders[0]
+    for other in encoders:
+        if other.names_ != first.names_:
+            raise ValueError(f"Columns of text are {first.names_} in some rows, and {other.names_} in others.")
+    whole = ColumnEncoder(first.method, n_features=first.n_features)
+    whole.names_ = first.names_
+    whole.categories_ = [
+        np.unique(np.concatenate(parts)) for parts in zip(*(each.categories_ for each in encoders), strict=True)
+    ]
+    return whole
 
 
 def joined(X, encoded: csr_matrix):

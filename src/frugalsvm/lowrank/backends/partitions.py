@@ -294,17 +294,19 @@ class _Made(NamedTuple):
 class PartitionedProblem:
     """As `frugalsvm.lowrank.problem.Problem`, of rows that are asked for; ``sample`` is a problem on some at hand.
 
-    Objectives after a step are not known before the next round: until then they are those before it.
+    Objectives after a step are not known before the next round: until then they are those before it. Validation rows
+    count in the last, careful steps; or always, or never, if ``whole`` says so.
     """
 
     backend, arrays = COMPILED, HOST
 
-    def __init__(self, sample, ask, n_rows, penalty):
+    def __init__(self, sample, ask, n_rows, penalty, *, whole=None):
         self._sample, self._ask = sample, ask
         self.n_rows, self.penalty = n_rows, penalty
         self.rows, self.loss, self.intercept = sample.rows, sample.loss, sample.intercept
         self.n_outputs, self.n_features = sample.n_outputs, sample.n_features
-        self._whole, self._n_rounds, self._made, self._told = False, 0, None, None
+        self._whole, self._is_fixed = bool(whole), whole is not None
+        self._n_rounds, self._made, self._told = 0, None, None
         self._curvatures = _Curvatures()
         self.measured = np.full(sample.n_outputs, np.nan)  # objectives before the last step
 
@@ -315,9 +317,14 @@ class PartitionedProblem:
     def subsample_options(self, options):
         return Options(*options[:3])  # of the compiled back end
 
+    @property
+    def is_whole(self):
+        """Whether validation rows count."""
+        return self._whole
+
     def careful(self):
-        """From now on, validation rows count too."""
-        self._whole, self._made = True, None
+        """From now on, validation rows count too, unless it was said otherwise."""
+        self._whole, self._made = self._whole or not self._is_fixed, None
         return self
 
     def scores(self, parameters):
@@ -349,6 +356,7 @@ class PartitionedProblem:
     def _place(self, parameters, smoothing, options):
         n_sampled = options.sample * parameters.shape[1] // (1 if len(parameters) == 1 else options.several)
         sampled = min(n_sampled / self.n_rows, 1.0)
+        options = options._replace(tell=None)  # whom to tell is here
         return Place(self._n_rounds, parameters.copy(), smoothing, options, sampled, self._whole)
 
     def gradient(self, parameters, told):

@@ -1,0 +1,197 @@
+"""Novelty detection by ASSET on a Dask cluster."""
+
+import numpy as np
+from sklearn.base import OutlierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from frugalsvm.dask._asset_tasks import Shared, feature_sums, rows_below, sample_problem
+from frugalsvm.dask._base import Training
+from frugalsvm.dask._collections import as_array
+from frugalsvm.dask._predicting import Predicting
+from frugalsvm.dask._preparing import shares
+from frugalsvm.dask.asset import LowRankRounds
+from frugalsvm.estimators.asset_one_class import ASSETOneClassSVM
+from frugalsvm.lowrank.backends.partitions import summed
+from frugalsvm.lowrank.landmarks import SAMPLE_PER_LANDMARK, place_landmarks
+from frugalsvm.lowrank.maps import n_candidates
+from frugalsvm.lowrank.one_class import mean_of_sums, share_at_border
+
+__all__ = ["DaskASSETOneClassSVM"]
+
+
+class DaskASSETOneClassSVM(OutlierMixin, LowRankRounds):
+    """`ASSETOneClassSVM` for data on many machines: the same problem, solved to the same accuracy.
+
+    One pass finds the mean of all features; then rounds are those of `DaskASSETClassifier`, Newton steps on all rows.
+
+    Parameters
+    ----------
+    nu, feature_map, n_components, kernel, gamma, degree, coef0, rank, eigenvalue_threshold, structured, random_state
+        As in `ASSETOneClassSVM`.
+    landmarks : {"border", "uniform", "kmeans++", "kmeans"}, default="border"
+        As in `ASSETOneClassSVM`. "border" learns twice, with one more pass between, in which all partitions tell rows
+        with low scores.
+    max_iter : int, default=None
+        Rounds at most, each time; None is 30.
+    tol : float, default=1e-4
+        Newton steps end when the next would reduce the objective of the solver by a smaller share than this.
+    memory, persist, client
+        As in `DaskASSETClassifier`.
+
+    Attributes
+    ----------
+    offset_ : float
+        Rows with scores below are outliers.
+    n_features_in_, n_iter_
+    history_ : list of dict
+        What was measured after each round.
+    last_model_ : ASSETOneClassSVM or None
+        The ordinary estimator after the last round that was finished, also if training failed later.
+
+    See Also
+    --------
+    to_local : The ordinary estimator, with landmarks and all other attributes.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from distributed import Client
+    >>> from frugalsvm.dask import DaskASSETOneClassSVM
+    >>> X = da.from_array(np.random.default_rng(0).normal(size=(8000, 2)), chunks=(2000, 2))
+    >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0") as client:
+    ...     model = DaskASSETOneClassSVM(nu=0.05, n_components=64, random_state=0).fit(X)
+    >>> model.to_local().predict([[0.0, 0.0], [5.0, 5.0]])
+    array([ 1, -1])
+    """
+
+    # What other low-rank machines have parameters for; without labels there is nothing to validate
+    C, alpha, solver, quality_name = 1.0, None, "newton", None
+    validation_fraction, n_iter_no_change = 0.0, 5
+
+    def __init__(
+        self,
+        nu=0.5,
+        *,
+        feature_map="nystroem",
+        n_components=512,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1.0,
+        landmarks="border",
+        rank=None,
+        eigenvalue_threshold=1e-7,
+        structured="auto",
+        max_iter=None,
+        tol=1e-4,
+        memory="4GB",
+        persist="auto",
+        random_state=None,
+        client=None,
+    ):
+        self.nu = nu
+        self.feature_map = feature_map
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.landmarks = landmarks
+        self.rank = rank
+        self.eigenvalue_threshold = eigenvalue_threshold
+        self.structured = structured
+        self.max_iter = max_iter
+        self.tol = tol
+        self.memory = memory
+        self.persist = persist
+        self.random_state = random_state
+        self.client = client
+
+    def _new_local(self):
+        own = ("persist", "client")
+        return ASSETOneClassSVM(
+            **{name: value for name, value in self.get_params(deep=False).items() if name not in own}
+        )
+
+    def fit(self, X, y=None, sample_weight=None, *, callback=None):
+        """Learn from all partitions, in rounds.
+
+        Parameters
+        ----------
+        X : Dask array, Dask data frame, or list of delayed objects or futures
+            The rows. A partition is an array, a CSR matrix or a data frame; partitions may be empty.
+        y : object
+            Not used.
+        sample_weight : the same as X, default=None
+            Weights of the rows; one of weight 0 is as if it were not there.
+        callback : callable, default=None
+            Called after every round with what is also appended to ``history_``.
+
+        Returns
+        -------
+        self
+        """
+        return super().fit(X, None, sample_weight, callback=callback)
+
+    def _n_candidates(self, n_rows):
+        return n_candidates("kmeans++" if self.landmarks == "border" else self.landmarks, self.n_components, n_rows)
+
+    # --- rounds ---------------------------------------------------------------------------------------------
+
+    def _solve(self, local, training: Training, shared: Shared) -> None:
+        shared = self._solve_once(local, training, shared)
+        n_rows = int(training.overview.n_rows.sum())
+        if self.landmarks == "border" and self.feature_map == "nystroem" and self.n_components < n_rows:
+            n_spread = self.n_components // 2
+            rows = self._rows_at_border(local, training, shared, self.n_components - n_spread)
+            landmarks = np.concatenate([shared.feature_map.landmarks[:n_spread], rows])
+            self._solve_once(local, training, self._shared(local, training, landmarks))
+
+    def _solve_once(self, local, training: Training, shared: Shared) -> Shared:
+        """Solve with a feature map; returns what partitions knew then."""
+        sources = self._sources(training, shared)
+        sums = training.cluster.reduced(feature_sums, summed, sources, training.cluster.broadcast(shared))
+        mean = mean_of_sums(shared.feature_map, sums.features, sums.weights)
+        shared = shared._replace(center=mean, weight_factor=sums.n_rows / sums.weights)
+        self._solve_with(local, training, shared, sources)
+        local.objective_ = local.objective_ / self.nu - 0.5 * float(mean @ mean)
+        local.suboptimality_bound_ /= self.nu
+        return shared
+
+    def _rows_at_border(self, local, training: Training, shared: Shared, n_landmarks: int) -> np.ndarray:
+        """Landmarks that are spread out among rows with low scores, from all partitions."""
+        n_rows, weights = training.overview.n_rows, local.coef_
+        parameters = np.hstack([weights, local.intercept_[:, None]])
+        values = sample_problem(training.sample, shared).scores(parameters)[0]
+        score = float(np.quantile(values, share_at_border(float(self.nu), n_landmarks, int(n_rows.sum()))))
+        wanted = shares(n_rows, min(SAMPLE_PER_LANDMARK * n_landmarks, int(n_rows.sum())))
+        sources = [(*each, int(n)) for each, n in zip(self._sources(training, shared), wanted, strict=True)]
+        broadcast = training.cluster.broadcast
+        parts = training.cluster.each(rows_below, sources, broadcast(shared), broadcast(parameters), score)
+        found = training.rng.permutation(np.concatenate(parts))
+        return place_landmarks("kmeans++", found, min(n_landmarks, len(found)), training.rng)
+
+    # --- what was learned -----------------------------------------------------------------------------------
+
+    @property
+    def offset_(self):
+        """Rows with scores below are outliers."""
+        check_is_fitted(self, "_local")
+        return self._local.offset_
+
+    def predict(self, X):
+        """-1 for outliers among the rows, +1 for the others: a Dask array, not computed yet."""
+        return self._lazy("predict", X, np.int64)
+
+    def decision_function(self, X):
+        """Scores less the offset, below zero for outliers: a Dask array, not computed yet."""
+        return self._lazy("decision_function", X, np.float64)
+
+    def score_samples(self, X):
+        """Scores of the rows, the lower, the more unusual: a Dask array, not computed yet."""
+        return self._lazy("score_samples", X, np.float64)
+
+    def _lazy(self, method, X, dtype):
+        check_is_fitted(self, "_local")
+        return as_array(Predicting(self._local, method), X, None, np.dtype(dtype))
