@@ -27,15 +27,6 @@ BSGD = {"budget": 60, "gamma": 8.0, "alpha": 1e-4, "random_state": 0, "max_iter"
 
 
 @pytest.fixture(scope="module")
-def client():
-    """A cluster inside of this process."""
-    with distributed.Client(
-        processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0", set_as_default=False
-    ) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
 def rows():
     return make_checkerboard(4000, random_state=0)
 

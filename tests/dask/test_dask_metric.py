@@ -3,29 +3,20 @@
 import numpy as np
 import pytest
 
-distributed = pytest.importorskip("distributed")  # a folder of this name is found as `dask` where Dask is missing
+pytest.importorskip("distributed")  # a folder of this name is found as `dask` where Dask is missing
 
-import dask.array as da  # noqa: E402
-from scipy.sparse import csr_matrix  # noqa: E402
+import dask.array as da
+from scipy.sparse import csr_matrix
 
-import frugalsvm  # noqa: E402
-from frugalsvm import ASSETClassifier  # noqa: E402
-from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier  # noqa: E402
-from frugalsvm.datasets import make_checkerboard  # noqa: E402
+import frugalsvm
+from frugalsvm import ASSETClassifier
+from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier
+from frugalsvm.datasets import make_checkerboard
 
 ASSET = {"n_components": 64, "C": 10.0, "random_state": 0}
 BSGD = {"budget": 60, "alpha": 1e-4, "random_state": 0, "max_iter": 3}
 FACTORS = np.array([4.0, 0.0, 4.0, 0.0])
 DIRECTIONS = 4.0 * np.array([[0.6, 0.0, 0.8, 0.0], [-0.8, 0.0, 0.6, 0.0]])
-
-
-@pytest.fixture(scope="module")
-def client():
-    """A cluster inside of this process."""
-    with distributed.Client(
-        processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0", set_as_default=False
-    ) as client:
-        yield client
 
 
 @pytest.fixture(scope="module")

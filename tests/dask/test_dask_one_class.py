@@ -3,25 +3,16 @@
 import numpy as np
 import pytest
 
-distributed = pytest.importorskip("distributed")  # a folder of this name is found as `dask` where Dask is missing
+pytest.importorskip("distributed")  # a folder of this name is found as `dask` where Dask is missing
 
-import dask.array as da  # noqa: E402
-from dask import delayed  # noqa: E402
-from sklearn.base import is_outlier_detector  # noqa: E402
+import dask.array as da
+from dask import delayed
+from sklearn.base import is_outlier_detector
 
-from frugalsvm import ASSETOneClassSVM, load, save  # noqa: E402
-from frugalsvm.dask import DaskASSETOneClassSVM, DaskPipeline  # noqa: E402
+from frugalsvm import ASSETOneClassSVM, load, save
+from frugalsvm.dask import DaskASSETOneClassSVM, DaskPipeline
 
 SETTINGS = {"n_components": 48, "gamma": 0.3, "random_state": 0}
-
-
-@pytest.fixture(scope="module")
-def client():
-    """A cluster inside of this process."""
-    with distributed.Client(
-        processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0", set_as_default=False
-    ) as client:
-        yield client
 
 
 @pytest.fixture(scope="module")

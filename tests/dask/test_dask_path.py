@@ -5,27 +5,18 @@ import threading
 import numpy as np
 import pytest
 
-distributed = pytest.importorskip("distributed")  # a folder of this name is found as `dask` where Dask is missing
+pytest.importorskip("distributed")  # a folder of this name is found as `dask` where Dask is missing
 
-import dask.array as da  # noqa: E402
-from sklearn.metrics import log_loss  # noqa: E402
+import dask.array as da
+from sklearn.metrics import log_loss
 
-from frugalsvm import ASSETClassifier, ASSETRegressor, load, save  # noqa: E402
-from frugalsvm.dask import DaskASSETClassifier, DaskASSETRegressor, _asset_path  # noqa: E402
-from frugalsvm.dask._cluster import Cluster  # noqa: E402
-from frugalsvm.dask._side_by_side import solved_side_by_side  # noqa: E402
+from frugalsvm import ASSETClassifier, ASSETRegressor, load, save
+from frugalsvm.dask import DaskASSETClassifier, DaskASSETRegressor, _asset_path
+from frugalsvm.dask._cluster import Cluster
+from frugalsvm.dask._side_by_side import solved_side_by_side
 
 VALUES = [0.01, 1.0, 1000.0]
 ASSET = {"n_components": 48, "gamma": 2.0, "random_state": 0, "C": VALUES}
-
-
-@pytest.fixture(scope="module")
-def client():
-    """A cluster inside of this process."""
-    with distributed.Client(
-        processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0", set_as_default=False
-    ) as client:
-        yield client
 
 
 def rows(n_rows=3000, seed=0):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-distributed = pytest.importorskip("distributed")  # a folder of this name is found as `dask` where Dask is missing
+pytest.importorskip("distributed")  # a folder of this name is found as `dask` where Dask is missing
 pd = pytest.importorskip("pandas")
 
 import dask.array as da  # noqa: E402
@@ -17,15 +17,6 @@ from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller, StreamPipelin
 
 ASSET = {"n_components": 64, "C": 10.0, "random_state": 0}
 FEATURES = ["size", "color", "weight"]
-
-
-@pytest.fixture(scope="module")
-def client():
-    """A cluster inside of this process."""
-    with distributed.Client(
-        processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0", set_as_default=False
-    ) as client:
-        yield client
 
 
 @pytest.fixture(scope="module")

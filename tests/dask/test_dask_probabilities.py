@@ -3,25 +3,16 @@
 import numpy as np
 import pytest
 
-distributed = pytest.importorskip("distributed")  # a folder of this name is found as `dask` where Dask is missing
+pytest.importorskip("distributed")  # a folder of this name is found as `dask` where Dask is missing
 
-import dask.array as da  # noqa: E402
-from sklearn.metrics import log_loss  # noqa: E402
+import dask.array as da
+from sklearn.metrics import log_loss
 
-from frugalsvm import ASSETClassifier, BSGDClassifier, load, save  # noqa: E402
-from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier  # noqa: E402
+from frugalsvm import ASSETClassifier, BSGDClassifier, load, save
+from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier
 
 ASSET = {"n_components": 48, "C": 3.0, "gamma": 0.5, "random_state": 0}
 BSGD = {"budget": 60, "gamma": 0.5, "alpha": 1e-3, "random_state": 0}
-
-
-@pytest.fixture(scope="module")
-def client():
-    """A cluster inside of this process."""
-    with distributed.Client(
-        processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0", set_as_default=False
-    ) as client:
-        yield client
 
 
 def blobs(n_rows, n_classes, seed):
