@@ -140,16 +140,16 @@ class DaskASSETOneClassSVM(OutlierMixin, LowRankRounds):
     # --- rounds ---------------------------------------------------------------------------------------------
 
     def _solve(self, local, training: Training, shared: Shared) -> None:
-        shared = self._solve_once(local, training, shared)
+        shared, sources = self._solve_once(local, training, shared)
         n_rows = int(training.overview.n_rows.sum())
         if self.landmarks == "border" and self.feature_map == "nystroem" and self.n_components < n_rows:
             n_spread = self.n_components // 2
-            rows = self._rows_at_border(local, training, shared, self.n_components - n_spread)
+            rows = self._rows_at_border(local, training, shared, sources, self.n_components - n_spread)
             landmarks = np.concatenate([shared.feature_map.landmarks[:n_spread], rows])
             self._solve_once(local, training, self._shared(local, training, landmarks))
 
-    def _solve_once(self, local, training: Training, shared: Shared) -> Shared:
-        """Solve with a feature map; returns what partitions knew then."""
+    def _solve_once(self, local, training: Training, shared: Shared) -> tuple[Shared, list[tuple]]:
+        """Solve with a feature map; returns what partitions knew then, and partitions with their features."""
         sources = self._sources(training, shared)
         sums = training.cluster.reduced(feature_sums, summed, sources, training.cluster.broadcast(shared))
         mean = mean_of_sums(shared.feature_map, sums.features, sums.weights)
@@ -157,16 +157,16 @@ class DaskASSETOneClassSVM(OutlierMixin, LowRankRounds):
         self._solve_with(local, training, shared, sources)
         local.objective_ = local.objective_ / self.nu - 0.5 * float(mean @ mean)
         local.suboptimality_bound_ /= self.nu
-        return shared
+        return shared, sources
 
-    def _rows_at_border(self, local, training: Training, shared: Shared, n_landmarks: int) -> np.ndarray:
+    def _rows_at_border(self, local, training: Training, shared: Shared, sources, n_landmarks: int) -> np.ndarray:
         """Landmarks that are spread out among rows with low scores, from all partitions."""
         n_rows, weights = training.overview.n_rows, local.coef_
         parameters = np.hstack([weights, local.intercept_[:, None]])
         values = sample_problem(training.sample, shared).scores(parameters)[0]
         score = float(np.quantile(values, share_at_border(float(self.nu), n_landmarks, int(n_rows.sum()))))
         wanted = shares(n_rows, min(SAMPLE_PER_LANDMARK * n_landmarks, int(n_rows.sum())))
-        sources = [(*each, int(n)) for each, n in zip(self._sources(training, shared), wanted, strict=True)]
+        sources = [(*each, int(n)) for each, n in zip(sources, wanted, strict=True)]
         broadcast = training.cluster.broadcast
         parts = training.cluster.each(rows_below, sources, broadcast(shared), broadcast(parameters), score)
         found = training.rng.permutation(np.concatenate(parts))
