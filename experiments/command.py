@@ -175,8 +175,11 @@ def _matching(wanted: list[str], experiments: dict) -> list[str]:
 
 
 def _vary(options, console) -> int:
-    paper, experiment = all_experiments()[_matching([options.name], all_experiments())[0]]
-    tasks = _only(planned(paper, experiment, "full", choices_of(paper)), options.words)
+    experiments, tasks = all_experiments(), []
+    for name in _matching([options.name], experiments):
+        paper, experiment = experiments[name]
+        tasks += planned(paper, experiment, "full", choices_of(paper))
+    tasks = _only(tasks, options.words)
     cells = {task.digest: task for task in tasks if task.needs is None}
     if len(cells) != 1:
         found = ", ".join(" ".join(str(name) for name in task.names.values()) for task in cells.values())
