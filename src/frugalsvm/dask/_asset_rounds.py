@@ -69,7 +69,7 @@ class Rounds:
 
     @property
     def holds_many(self) -> bool:
-        """Whether so many rows are for validation that one step with them, at the end, is not enough."""
+        """Whether there are many validation rows: then one last step that learns them is not enough."""
         return self._validation.n_rows > _FEW * self.n_rows and is_calibrated(self.estimator)
 
     @property

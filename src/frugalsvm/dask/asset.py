@@ -38,7 +38,6 @@ class LowRankRounds(DaskEstimator):
         super()._check_own_params()
         if is_path(self.C) and self.cv is None and not self.validation_fraction:
             raise ValueError("A list of C needs validation rows, or cv=5: validation_fraction must be above 0.")
-
         if is_calibrated(self) and self.solver == "newton" and self.max_iter == 1:
             raise ValueError("calibrate needs max_iter=2 or more: the last round learns the validation rows, too.")
 

@@ -121,7 +121,7 @@ class CalibratedClassifier(ClassifierMixin):
     # --- calibration --------------------------------------------------------------------------------------
 
     def calibrate_on(self, values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> None:
-        """Calibrate anew, with decision values (n, n_outputs) of rows that were not learned."""
+        """Calibrate again, with decision values (n, n_outputs) of rows that were not learned."""
         self._forget_calibration()
         self._calibrate([Judged(values, labels, weights)])
 
