@@ -1,6 +1,6 @@
 """What the figures of curves share: results by name, panels side by side, means over repetitions."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,8 @@ from experiments.results import Outcome
 from frugalsvm.plots import TraceDisplay
 
 __all__ = ["by_names", "draw_panels", "draw_traces", "runs_of"]
+
+_NOTHING = np.array([np.nan]), np.array([np.nan])  # a curve without a point
 
 
 def by_names(outcome: Outcome, *names: str) -> dict[tuple, list[dict[str, Any]]]:
@@ -50,10 +52,16 @@ def draw_panels(figure, titles: list[str], draw: Callable[[Any, str], bool], col
         figure.legend(*legend, loc="outside lower center", ncols=len(legend[1]), frameon=False)
 
 
-def draw_traces(ax, curves: Mapping[str, tuple], label: str, *, legend: bool = True, **scales: str) -> bool:
-    """Curves of x and runs of y by name, as means and bands; whether there were any."""
+def draw_traces(
+    ax, curves: Mapping[str, tuple], label: str, names: Iterable[str] = (), *, legend: bool = True, **scales: str
+) -> bool:
+    """Curves of x and runs of y by name, as means and bands; whether there were any.
+
+    Looks go by place: ``names`` are the curves of all panels, so that each has the same look where another is missing.
+    """
     if not curves:
         return False
+    curves = {name: curves.get(name, _NOTHING) for name in dict.fromkeys([*names, *curves])}
     x = {name: curve[0] for name, curve in curves.items()}
     y = {name: curve[1] for name, curve in curves.items()}
     TraceDisplay(x, y, trace=label).plot(ax, legend=legend, **scales)

@@ -13,6 +13,7 @@ __all__ = ["show_breakeven", "show_gap", "show_growth", "show_kernel_values", "s
 
 WIDE, SINGLE, PAIR = (11.0, 6.4), (6.5, 4.0), (10.0, 4.0)
 RAMP_MARKERS = {"nc": "o", "i": "s"}
+COLOURS = {variant: f"C{place}" for place, variant in enumerate(METHODS)}  # the same where a method is missing
 
 
 def show_gap(outcome: Outcome) -> list[Figure]:
@@ -40,7 +41,7 @@ def show_two(outcome: Outcome) -> list[Figure]:
                 curves[METHODS[variant]] = n, 100 - accuracies
             else:
                 curves[METHODS[variant]] = runs_of(results, "curve", "n", "n_support")
-        return draw_traces(ax, curves, title, legend=False, yscale="linear")
+        return draw_traces(ax, curves, title, _methods_of(outcome), legend=False, yscale="linear")
 
     titles = ["Test error, %", "Support vectors"]
     note = "LASVM ends with its finishing phase, after the last point of the curves."
@@ -70,7 +71,12 @@ def _curves(outcome, curve, key, label, ax, data, scale=1.0):
     for (name, variant), results in by_names(outcome, "data", "variant").items():
         if name == data:
             curves[METHODS[variant]] = runs_of(results, curve, "n", key, scale)
-    return draw_traces(ax, curves, label, legend=False, yscale="linear")
+    return draw_traces(ax, curves, label, _methods_of(outcome), legend=False, yscale="linear")
+
+
+def _methods_of(outcome: Outcome) -> list[str]:
+    planned = {task.names["variant"] for task, _ in outcome}
+    return [method for variant, method in METHODS.items() if variant in planned]
 
 
 def show_ramps(outcome: Outcome) -> list[Figure]:
@@ -82,13 +88,15 @@ def show_ramps(outcome: Outcome) -> list[Figure]:
         for variant, marker in RAMP_MARKERS.items():
             ramp = sorted((s, point) for (name, s), point in points.items() if name == variant)
             if ramp:
-                ax.plot(*zip(*(point for _, point in ramp), strict=True), marker=marker, label=METHODS[variant])
+                look = {"color": COLOURS[variant], "marker": marker, "label": METHODS[variant]}
+                ax.plot(*zip(*(point for _, point in ramp), strict=True), **look)
             for s, point in ramp:
                 ax.annotate(f"{s:g}", point, xytext=(3, 3), textcoords="offset points", fontsize="x-small")
         for variant in METHODS:
             found = [point for (name, _), point in points.items() if name == variant]
             if found and variant not in RAMP_MARKERS:
-                ax.plot(*found[0], marker="*", markersize=9, linestyle="none", label=METHODS[variant])
+                look = {"color": COLOURS[variant], "marker": "*", "label": METHODS[variant]}
+                ax.plot(*found[0], markersize=9, linestyle="none", **look)
         ax.set(xlabel="Support vectors", ylabel="Test error, %")
         ax.grid(alpha=0.3, linewidth=0.6)
         return bool(points)

@@ -27,8 +27,9 @@ def show_algorithms(outcome: Outcome) -> list[Table | Figure]:
         for (steps, algorithm), results in done.items():
             if f"K = {steps}" == title:
                 curves[f"Algorithm {algorithm}"] = runs_of(results, "trace", "n", "gap")
-        return draw_traces(ax, curves, GAP, legend=False)
+        return draw_traces(ax, curves, GAP, rows, legend=False)
 
+    rows = [f"Algorithm {number}" for number in (1, 2)]
     titles = [f"K = {steps}" for steps in all_steps]
     note = (
         "The gap keeps its level over the whole pass; it is lower, and steadier, with more steps and with Algorithm 2."
@@ -37,7 +38,6 @@ def show_algorithms(outcome: Outcome) -> list[Table | Figure]:
     cells = {}
     for (steps, algorithm), results in done.items():
         cells[f"Algorithm {algorithm}", f"K = {steps}"] = _cell([result["mean_gap"] for result in results])
-    rows = [f"Algorithm {number}" for number in (1, 2)]
     text = "The paper: Algorithm 2 with K = 10 does nearly as well as Algorithm 1 with K = 20."
     return [figure, Table("Fig. 2: mean of the normalised gap", rows, titles, cells, "", 4, text)]
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from figure_support import assert_can_be_shown
+from figure_support import assert_can_be_shown, drawn
 
 from experiments.lasvm import EXPERIMENTS
 from experiments.lasvm.data import TITLES, split_of
@@ -78,6 +78,24 @@ def test_tables_and_figures_share_their_runs():
 @pytest.mark.parametrize("name", BY_NAME)
 def test_everything_can_be_shown_whatever_is_missing(name, part):
     assert_can_be_shown(BY_NAME[name], planned(name), invented, part)
+
+
+@pytest.mark.parametrize("name", ["lasvm-fig4", "lasvm-fig5", "lasvm-fig6", "lasvm-fig7"])
+def test_a_method_looks_the_same_where_another_is_missing(name):
+    tasks = planned(name)
+    outcome = [
+        (task, None if task.names["variant"] == "full" and task.names["data"] == "mnist-8" else invented(task))
+        for task in tasks
+    ]
+    assert any(result is None for _, result in outcome)
+    (figure,) = BY_NAME[name].show(outcome)
+    looks = {}
+    for ax in drawn(figure).axes:
+        for line in ax.lines:
+            if np.isfinite(line.get_ydata()).any():
+                looks.setdefault(line.get_label(), set()).add((line.get_color(), line.get_linestyle()))
+    assert len(looks) > 4
+    assert all(len(found) == 1 for found in looks.values()), looks
 
 
 def test_cells_are_better_within_or_worse():
