@@ -24,7 +24,7 @@ help:
 	@echo "make workflows  check the files in .github"
 	@echo "make bench     speed against the machine's limit and against peers"
 	@echo "make accuracy  budgeted SGD on the data sets of its paper, and a report beside the printed numbers"
-	@echo "make experiments  the papers in small, and a report beside the printed numbers (about ten minutes)"
+	@echo "make experiments  the papers in small, and a report beside the printed numbers (about five minutes)"
 	@echo "make docs      build the documentation; make links checks the links in it"
 
 $(INSTALLED): pyproject.toml

@@ -89,7 +89,7 @@ def _list(options, console) -> int:
 def _cost(options, console) -> int:
     table = ScreenTable("experiment", "results", "missing", "on one core")
     tasks = _wanted(options, {paper: choices_of(paper) for paper, _ in all_experiments().values()})
-    costs = Costs([task for found in tasks.values() for task in found], _store_of(options))
+    costs = Costs([task for found in tasks.values() for task in found], _store_of(options), kept_results())
     for name, found in tasks.items():
         cost = costs.missing(found)
         about = duration_in_words(cost.seconds) if cost.n_missing else "nothing"
@@ -106,7 +106,7 @@ def _run(options, console) -> int:
     choices = {paper: choices_of(paper, options.tune) for paper, _ in all_experiments().values()}
     wanted = _wanted(options, choices)
     store = _store_of(options)
-    costs = Costs([task for found in wanted.values() for task in found], store)
+    costs = Costs([task for found in wanted.values() for task in found], store, kept_results())
     console.print(_total(wanted, costs).in_words(options.jobs))
     failures = run_tasks(
         [replace(task, seconds=costs.of(task)) for found in wanted.values() for task in found],

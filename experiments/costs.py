@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from statistics import median
 from typing import Any, NamedTuple
 
+from experiments.kept import KeptResults
 from experiments.store import Store
 from experiments.tasks import Task
 
@@ -32,12 +33,21 @@ class Costs:
 
     The median of other repetitions of the same task, where there are any; otherwise what the plan says, corrected by
     how wrong it was for tasks of the same kind.
+
+    Parameters
+    ----------
+    tasks : iterable of Task
+    store : Store
+        What it holds need not be computed.
+    kept : KeptResults, default=None
+        Results that tell how long tasks take, though they are to be computed again.
     """
 
-    def __init__(self, tasks: Iterable[Task], store: Store):
+    def __init__(self, tasks: Iterable[Task], store: Store, kept: KeptResults | None = None):
         self._store = store
         self._seconds: dict[str, list[float]] = {}
-        for (digest, _), one in store.everything().items():
+        known = (KeptResults() if kept is None else kept).by_task | store.everything()
+        for (digest, _), one in known.items():
             self._seconds.setdefault(digest, []).append(one.seconds)
         sums: dict[tuple[str, Any], list[float]] = {}
         for task in tasks:
