@@ -139,6 +139,7 @@ COMPILED_THERE = (
     "lowrank/nystroem.py",
     "lowrank/row_products.py",
     "lowrank/subgradient.py",
+    "lowrank/visits.py",
     "streams/number_parsing.py",
     "streams/parsing.py",
 )

@@ -38,7 +38,8 @@ __all__ = [
     "told",
 ]
 
-_BLOCK = 8192  # rows at a time
+_BLOCK = 8192  # rows whose features are computed at a time
+_KEPT_BLOCK = 2**17  # rows that are visited at a time where their features are there
 JUDGING_ROWS = 100_000  # whose scores out of their folds come to the client, at most
 
 
@@ -106,15 +107,15 @@ def _problem(table, targets, weights, shared, whitening) -> Problem:
 def _blocks(rows: Rows, features: np.ndarray | None, shared: Shared, first: int) -> Iterator[Problem]:
     """The problem on the rows of a partition, from the first that counts: some rows at a time.
 
-    Features are those that are kept, or they are computed for each block. A block of them stays in the cache of the
-    processor while it is read several times.
+    Features are those that are kept, or they are computed for each block.
     """
     X, targets, weights = _examples(rows, shared, first)
     feature_map, whitening = own(shared.feature_map), _whitening(shared.feature_map)
     kept = None if features is None else own(features)[first:]
+    n_block = _BLOCK if kept is None else _KEPT_BLOCK
     scratch = np.empty((_BLOCK if kept is None else 0, width_of(feature_map)), np.float32)
-    for start in range(0, len(weights), _BLOCK):
-        part = slice(start, start + _BLOCK)
+    for start in range(0, len(weights), n_block):
+        part = slice(start, start + n_block)
         n_rows = len(weights[part])
         table = raw_rows(feature_map, X[part], scratch[:n_rows]) if kept is None else kept[part]
         yield _problem(table, targets[:, part], weights[part], shared, whitening)

@@ -13,7 +13,8 @@ import numpy as np
 
 from frugalsvm._compile import entry, inlined
 
-__all__ = ["LOWER", "TILE", "UPPER", "WHOLE", "add_up", "write_scores"]
+__all__ = ["FLUSH", "LOWER", "TILE", "UPPER", "WHOLE", "add_block", "add_up", "rows_in_cache", "tile_scores",
+           "write_scores"]  # fmt: skip
 
 TILE = 4  # rows
 LOWER, WHOLE, UPPER = -1, 0, 1  # where a matrix has numbers that are not zero
@@ -32,7 +33,7 @@ def _add_tile(a, b, c, d, weights, sums):
 
 
 @inlined
-def _tile_scores(a, b, c, d, vector, scores):
+def tile_scores(a, b, c, d, vector, scores):
     """Products of a vector with four rows."""
     at_a = at_b = at_c = at_d = _ZERO
     for j in range(vector.size):
@@ -76,7 +77,13 @@ def write_scores(rows, form, vectors, first, last, scores):
 
 
 @inlined
-def _add_block(rows, index, vector, shift, weights, first, last, places, tile, sums):
+def rows_in_cache(width):
+    """So many rows are visited several times before the next ones are read."""
+    return max(TILE, min(FLUSH, CACHED // width))
+
+
+@inlined
+def add_block(rows, index, vector, shift, weights, first, last, places, tile, sums):
     """Add one output's sum over some rows; returns the sum of what they are multiplied with."""
     in_tile, total = 0, 0.0
     for i in range(first, last):
@@ -90,7 +97,7 @@ def _add_block(rows, index, vector, shift, weights, first, last, places, tile, s
             places[k] = places[0]
         a, b, c, d = rows[places[0]], rows[places[1]], rows[places[2]], rows[places[3]]
         if vector.size > 0:
-            _tile_scores(a, b, c, d, vector, tile)
+            tile_scores(a, b, c, d, vector, tile)
         for k in range(TILE):
             weight = weights[places[TILE + k]] if k < in_tile else _ZERO
             tile[k] = weight * (tile[k] + shift) if vector.size > 0 else weight
@@ -109,7 +116,7 @@ def add_up(rows, index, vectors, shifts, weights, edges, first, last, places, ti
     a weight for an output are not even read. Without an index, rows are numbered as they are. ``places``, ``tile`` and
     ``sums`` are for work.
     """
-    step = max(TILE, min(FLUSH, CACHED // rows.shape[1]))
+    step = rows_in_cache(rows.shape[1])
     for k in range(first, last):
         for o in range(weights.shape[0]):
             weight_totals[k, o] = 0.0
@@ -120,7 +127,7 @@ def add_up(rows, index, vectors, shifts, weights, edges, first, last, places, ti
         for start in range(edges[k], edges[k + 1], step):
             stop = min(start + step, edges[k + 1])
             for o in range(weights.shape[0]):
-                weight_totals[k, o] += _add_block(
+                weight_totals[k, o] += add_block(
                     rows, index, vectors[o], shifts[o], weights[o], start, stop, places, tile, sums[o]
                 )
             pending += step

@@ -8,8 +8,9 @@ each of them sums of the size of the model, however many rows there are. A round
 * how far to go is told by a sample of all rows where the step is made; a step that makes the objective of all rows
   larger after all is halved in the next round.
 
-The last round also tells what no model can be below, as in `frugalsvm.lowrank.duality`: ``sides_of_part`` is the sums
-that balance the dual variables of an intercept, ``dual_of_part`` what they add to the dual objective then.
+One more round tells what no model can be below, as in `frugalsvm.lowrank.duality`: ``dual_of_part``. An intercept needs
+dual variables that sum to zero, and what has to be scaled down for it is not known before all have told. So each tells
+sums of the positive and of the negative ones, which are scaled afterwards.
 
 The result does not depend on how many partitions there are, except for rounding and for which rows are sampled. The
 mean of solutions that they find by themselves (``mean_iterates``) does: with 113 352 rows of ijcnn1 in 2, 8 and 32
@@ -26,10 +27,11 @@ import numpy as np
 
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.lowrank.backends.compiled import COMPILED, regularized_hessian
-from frugalsvm.lowrank.duality import Sides, balanced, best_bounds, conjugate_sums, sides_of
+from frugalsvm.lowrank.duality import Sides, balance_of, best_bounds, conjugate_sums
 from frugalsvm.lowrank.hessian import Cholesky
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Point, regularized
+from frugalsvm.lowrank.visits import visited
 
 __all__ = [
     "OPTIONS",
@@ -42,7 +44,6 @@ __all__ = [
     "moments_of",
     "options_for",
     "rows_to_begin_with",
-    "sides_of_part",
     "summed",
 ]
 
@@ -52,8 +53,8 @@ OPTIONS = Options(
     several=5,  # outputs have a Hessian each
     # Partitions make whole matrices of their rows, where one machine multiplies with vectors: fewer rows, and one
     # careful step, whose bound needs more of them.
-    sample=8,
-    careful_sample=6,
+    sample=16,
+    careful_sample=3,
     careful_steps=1,
     ends_when_told=True,
     longest=3.0,
@@ -77,7 +78,6 @@ class Place(NamedTuple):
     whole: bool  # whether validation rows count
     directions: np.ndarray | None = None
     lengths: np.ndarray | None = None  # of the steps
-    sides: Sides | None = None  # of the dual variables of all partitions
 
 
 # --- what a partition tells ---------------------------------------------------------------------------------------
@@ -98,17 +98,24 @@ class Moments(NamedTuple):
 
 
 class Dual(NamedTuple):
-    """Sums over the rows of a partition."""
+    """Sums over the rows of a partition: those whose dual variables are positive, and those where they are negative."""
 
     n_rows: int
-    linear: np.ndarray  # (n_outputs,) of the conjugates
-    sums: np.ndarray  # (n_outputs, d) of rows by their dual variables
+    duals: np.ndarray  # (2, n_outputs) of the dual variables
+    linear: np.ndarray  # (2, n_outputs) of the conjugates
+    sums: np.ndarray  # (2, n_outputs, d) of rows by their dual variables
     losses: np.ndarray  # (n_outputs,) after the step
 
-    def bounds(self, penalty):
-        """What the objective of each output cannot be below, from the sums of all partitions."""
-        quadratic = np.square(self.sums / self.n_rows).sum(axis=1) / (2.0 * penalty)
-        return best_bounds(self.linear / self.n_rows, quadratic)
+    def bounds(self, penalty, intercept):
+        """What the objective of each output cannot be below, from the sums of all partitions.
+
+        Conjugates are concave, and zero at zero: scaled down, they are at least the same share of what they were.
+        """
+        up, down = self.duals
+        factors = balance_of(HOST, Sides(up, up + down)) if intercept else np.ones((2, len(up)))
+        linear, sums = (factors * self.linear).sum(axis=0), (factors[:, :, None] * self.sums).sum(axis=0)
+        quadratic = np.square(sums / self.n_rows).sum(axis=1) / (2.0 * penalty)
+        return best_bounds(linear / self.n_rows, quadratic)
 
 
 def summed(parts):
@@ -123,22 +130,25 @@ def moments_of(blocks, place, rng):
     ``blocks`` are problems on some rows each, one after the other: their features are read once, and only those of one
     block need to be there at a time. The curvature of a sample is scaled to that of all rows.
     """
-    n_rows, parameters, sums = 0, place.parameters, _Sums(place.parameters)
+    n_rows, parameters, sums = 0, place.parameters, _Sums(len(place.parameters))
     losses, excess, slope_sums = (np.zeros(shape) for shape in (len(parameters), len(parameters), (len(parameters), 1)))
-    near = [[] for _ in parameters]
-    for block, scores in _with_scores(blocks, parameters):
-        slopes = block.slopes(Point(parameters, scores), place.smoothing, place.options)
-        sums.add(block, slopes.first)
+    near, raw = [[] for _ in parameters], None
+    for block in blocks:
+        raw = block.whitening.raw(parameters[:, :-1]) if raw is None else raw
+        shifts = parameters[:, -1] if block.intercept else np.zeros(len(parameters))
+        scores, slopes, curvatures, gradient = visited(block, raw, shifts, place.smoothing, place.options.cut)
+        sums.add(block, gradient)
         if block.intercept:
-            slope_sums += slopes.first.sum(axis=1, keepdims=True, dtype=np.float64)
+            slope_sums += slopes.sum(axis=1, keepdims=True, dtype=np.float64)
         n_rows += block.n_rows
         losses += COMPILED.total(block, scores)
         if not block.loss.is_smooth:
             excess += COMPILED.excess(block, scores, place.smoothing)
-        for own, second in zip(near, slopes.second, strict=True):
-            own.append(_near_rows(block, second, place, rng))
-    curvatures = np.array([_triangle(own, sums.whitening, parameters.shape[1]) for own in near])
-    return Moments(n_rows, losses, excess, np.hstack([sums.of_features(), slope_sums]), curvatures)
+        for own, curved in zip(near, curvatures, strict=True):
+            own.append(_near_rows(block, curved, place, rng))
+    made = np.array([_triangle(own, sums.whitening, parameters.shape[1]) for own in near])
+    slopes = np.hstack([sums.of_features(parameters.shape[1] - 1), slope_sums])
+    return Moments(n_rows, losses, excess, slopes, made)
 
 
 def _with_scores(blocks, parameters):
@@ -155,14 +165,17 @@ def _with_scores(blocks, parameters):
 class _Sums:
     """Sums of rows by weights, over blocks; they are whitened at the end, once."""
 
-    def __init__(self, parameters):
-        self._shape, self._total, self.whitening = (len(parameters), parameters.shape[1] - 1), 0.0, None
+    def __init__(self, n_outputs):
+        self._n_outputs, self._total, self.whitening = n_outputs, 0.0, None
 
-    def add(self, block, weights):
-        self._total, self.whitening = self._total + block.rows.gradient(weights), block.whitening
+    def add(self, block, gradient):
+        self._total, self.whitening = self._total + gradient, block.whitening
 
-    def of_features(self):
-        return np.zeros(self._shape) if self.whitening is None else self.whitening.features(self._total)
+    def of_features(self, n_features):
+        """In feature space; zeros where there was no row."""
+        return (
+            np.zeros((self._n_outputs, n_features)) if self.whitening is None else self.whitening.features(self._total)
+        )
 
 
 def _near_rows(block, second, place, rng):
@@ -202,24 +215,18 @@ def _duals_of(blocks, place):
         yield block, block.loss.feasible(np, block.targets, duals, block.weights), scores, changes
 
 
-def sides_of_part(blocks, place, rng=None):
-    """The sums of the dual variables of a partition."""
-    parts = [sides_of(np, duals) for _, duals, _, _ in _duals_of(blocks, place)]
-    return summed([Sides(*np.zeros((2, len(place.parameters)))), *parts])
-
-
 def dual_of_part(blocks, place, rng=None):
     """What a partition tells of the dual objective, and its losses after the step."""
-    n_outputs, sums = len(place.parameters), _Sums(place.parameters)
-    n_rows, linear, losses = 0, np.zeros(n_outputs), np.zeros(n_outputs)
+    shape = 2, len(place.parameters)
+    n_rows, total, linear, losses, sums = 0, np.zeros(shape), np.zeros(shape), np.zeros(shape[1]), _Sums(2 * shape[1])
     for block, duals, scores, changes in _duals_of(blocks, place):
-        if block.intercept:
-            duals = balanced(HOST, duals, place.sides)
+        sides = np.stack([np.maximum(duals, 0.0), np.minimum(duals, 0.0)])
         n_rows += block.n_rows
-        linear += conjugate_sums(np, block.loss, block.targets, duals, block.weights)
-        sums.add(block, duals)
+        total += sides.sum(axis=2, dtype=np.float64)
+        linear += [conjugate_sums(np, block.loss, block.targets, side, block.weights) for side in sides]
+        sums.add(block, block.rows.gradient(sides.reshape(2 * shape[1], -1)))
         losses += COMPILED.total(block, scores + place.lengths[:, None].astype(np.float32) * changes)
-    return Dual(n_rows, linear, sums.of_features(), losses)
+    return Dual(n_rows, total, linear, sums.of_features(place.parameters.shape[1] - 1).reshape(*shape, -1), losses)
 
 
 def mean_iterates(iterates, weights):
@@ -403,26 +410,25 @@ class PartitionedProblem:
 
     def certify(self, point, step, reached):
         """Objectives after a careful step, and bounds; where it went too far, it is taken back."""
-        before, sides = self.measured, self._ask(sides_of_part, self._made.place)
-        reached, bounds = self._certified(sides)
+        before, (reached, bounds) = self.measured, self._certified()
         too_far = reached > before * (1 + _ROUNDING)
         if too_far.any():
             self._take_back(point, np.where(too_far, 0.0, self._made.place.lengths))
-            reached, bounds = self._certified(sides)
+            reached, bounds = self._certified()
         self.measured = reached
         return reached, bounds
 
     def certify_start(self, point):
         """The same for the place where the last step began, to which the point goes back."""
         self._take_back(point, np.zeros(self.n_outputs))
-        return self._certified(self._ask(sides_of_part, self._made.place))
+        return self._certified()
 
-    def _certified(self, sides):
+    def _certified(self):
         place = self._made.place
-        dual = self._ask(dual_of_part, place._replace(sides=sides))
+        dual = self._ask(dual_of_part, place)
         parameters = place.parameters + place.lengths[:, None] * place.directions
         reached = regularized(dual.losses / dual.n_rows, parameters, self.penalty)
-        return reached, np.minimum(dual.bounds(self.penalty), reached)
+        return reached, np.minimum(dual.bounds(self.penalty, self.intercept), reached)
 
 
 def options_for(width):

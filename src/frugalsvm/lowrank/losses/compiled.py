@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from frugalsvm._compile import entry, generic
+from frugalsvm._compile import entry, generic, separate
 from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive
 
 __all__ = [
     "along_lines",
+    "derive",
     "differentiate",
     "loss_of",
     "slope_and_curvature",
@@ -81,6 +82,12 @@ def total_losses(loss, targets, scores, weights, first, last, totals):
 @entry
 def differentiate(loss, smoothing, cut, targets, scores, weights, first, last, slopes, curvatures):
     """Weighted slopes and curvatures of the smoothed losses of some rows; slopes up to ``cut`` count as zero."""
+    derive(loss, smoothing, cut, targets, scores, weights, first, last, slopes, curvatures)
+
+
+@separate
+def derive(loss, smoothing, cut, targets, scores, weights, first, last, slopes, curvatures):
+    """`differentiate`, for compiled functions."""
     smoothing, cut = np.float32(smoothing), np.float32(cut)
     for o in range(scores.shape[0]):
         own_targets, own_scores = targets[o, first:last], scores[o, first:last]
