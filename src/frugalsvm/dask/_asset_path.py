@@ -97,7 +97,9 @@ def _job(rounds: Rounds, candidate: _Candidate, rng: np.random.Generator) -> Cal
 
 def _answered(rounds: Rounds, questions: list[Question]) -> list[Any]:
     """What all partitions tell, in one pass."""
-    return list(rounds.reduced(answers_of, joined_answers, rounds.training.cluster.broadcast(tuple(questions))))
+    return list(
+        rounds.partitions.reduced(answers_of, joined_answers, rounds.training.cluster.broadcast(tuple(questions)))
+    )
 
 
 def _on_validation_rows(rounds: Rounds, solutions: list[Solution]) -> _Judged:
@@ -111,6 +113,6 @@ def _out_of_folds(rounds: Rounds, solutions: list[Solution], cv: int) -> _Judged
     found = found.reshape((cv, -1, *found.shape[1:]))
     sizes, cluster = rounds.training.overview.n_rows, rounds.training.cluster
     wanted = shares(sizes, min(JUDGING_ROWS, int(sizes.sum())))
-    sources = [(*source, int(n)) for source, n in zip(rounds.sources, wanted, strict=True)]
+    sources = [(*source, int(n)) for source, n in zip(rounds.partitions.sources, wanted, strict=True)]
     parts = cluster.each(scores_out_of_fold, sources, cluster.broadcast(rounds.shared), cluster.broadcast(found))
     return _Judged(*(np.concatenate(each, axis=-1) for each in zip(*parts, strict=True)))

@@ -32,12 +32,31 @@ _ROUNDS, _EPOCHS = 30, 20  # unless max_iter says otherwise
 _FEW = 0.02  # of all rows: one Newton step learns them
 
 
+class _Partitions:
+    """All partitions, with their features where these are kept: what is asked of one is asked of all.
+
+    Nothing here knows the `Rounds`. Whoever asks would otherwise keep them alive, and they him: features would stay in
+    the memory of the workers until Python looks for such circles.
+    """
+
+    def __init__(self, cluster, sources, shared: Shared):
+        self.cluster, self.sources, self._broadcast = cluster, sources, cluster.broadcast(shared)
+
+    def ask(self, function, place):
+        place = self.cluster.broadcast(place)
+        return self.reduced(told, summed, place, function)
+
+    def reduced(self, function, join, *arguments):
+        """What all partitions tell, as one."""
+        return self.cluster.reduced(function, join, self.sources, self._broadcast, *arguments)
+
+
 class Rounds:
     """Rounds of one training: ``local`` always has the parameters of the last one. Watches the solver."""
 
     def __init__(self, estimator, local, training: Training, shared: Shared, sources, penalty):
         self.estimator, self.local, self.training, self.shared = estimator, local, training, shared
-        self.sources, self._broadcast = sources, training.cluster.broadcast(shared)
+        self.partitions = _Partitions(training.cluster, sources, shared)
         self.n_rows, self.penalty = int(training.overview.n_rows.sum()), penalty
         # Newton steps may be near the end without a better accuracy; what ends them is the objective.
         self._watch = Watch(estimator.n_iter_no_change, 0.0)
@@ -47,15 +66,8 @@ class Rounds:
         self._features = features_kept(training.validation, shared) if training.validation.n_rows else None
         with blas_threads(None):
             sample = self.sample_problem = sample_problem(training.sample, shared)
-        self.sample, self.problem = Sample(*sample[:3]), PartitionedProblem(sample, self._ask, self.n_rows, penalty)
-
-    def _ask(self, function, place):
-        place = self.training.cluster.broadcast(place)
-        return self.reduced(told, summed, place, function)
-
-    def reduced(self, function, join, *arguments):
-        """What all partitions tell, as one."""
-        return self.training.cluster.reduced(function, join, self.sources, self._broadcast, *arguments)
+        self.sample = Sample(*sample[:3])
+        self.problem = PartitionedProblem(sample, self.partitions.ask, self.n_rows, penalty)
 
     def __call__(self, parameters, step) -> bool:
         """The end of a Newton step, as `end`."""
@@ -166,7 +178,7 @@ def epochs(rounds: Rounds) -> None:
     parameters = np.zeros((problem.n_outputs, problem.n_features + 1))
     for number in range(estimator.max_iter or _EPOCHS):
         sent = training.cluster.broadcast(parameters)
-        parameters, _ = rounds.reduced(one_epoch, mean_of_epochs, rule, sent, n_steps, number, averages)
+        parameters, _ = rounds.partitions.reduced(one_epoch, mean_of_epochs, rule, sent, n_steps, number, averages)
         n_steps += mean_rows
         if rounds.end(parameters):
             break

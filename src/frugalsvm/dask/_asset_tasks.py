@@ -92,8 +92,20 @@ def sample_problem(sample: Rows, shared: Shared) -> Problem:
     return _problem(features_kept(sample, shared), targets, weights, shared, _whitening(shared.feature_map))
 
 
+_LATEST: list[tuple[Any, Any]] = []  # a matrix and its whitening: that of the last training, in this process
+
+
 def _whitening(feature_map):
-    return whitening_with(own(whitening_of(feature_map)), width_of(feature_map))
+    """The same for all partitions of a worker: it makes other forms of its matrix when they are first needed."""
+    matrix = whitening_of(feature_map)
+    if matrix is None:
+        return whitening_with(None, width_of(feature_map))
+    for known, whitening in _LATEST:
+        if known is matrix:
+            return whitening
+    whitening = whitening_with(own(matrix), width_of(feature_map))
+    _LATEST[:] = [(matrix, whitening)]
+    return whitening
 
 
 def _problem(table, targets, weights, shared, whitening) -> Problem:

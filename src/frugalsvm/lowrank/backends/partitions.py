@@ -21,6 +21,9 @@ Who asks the partitions is not known here: ``ask(function, place)`` returns the 
 over all of them, where ``blocks`` are compiled problems on some rows each. `frugalsvm.dask` has one.
 """
 
+import math
+import threading
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -65,6 +68,7 @@ _FADING = 0.5  # of samples of the round before
 _RIDGE = 1e-3
 _WIDE = 1024  # features: matrices of more take longer than passes over a million rows, so that samples are smaller
 _START_BYTES = 2**28  # of features where steps are made, to begin with
+_GRAM_NUMBERS = 2**20  # features of rows that are multiplied with each other at a time
 
 
 class Place(NamedTuple):
@@ -132,7 +136,7 @@ def moments_of(blocks, place, rng):
     """
     n_rows, parameters, sums = 0, place.parameters, _Sums(len(place.parameters))
     losses, excess, slope_sums = (np.zeros(shape) for shape in (len(parameters), len(parameters), (len(parameters), 1)))
-    near, raw = [[] for _ in parameters], None
+    hessians, raw = [_Gram(parameters.shape[1]) for _ in parameters], None
     for block in blocks:
         raw = block.whitening.raw(parameters[:, :-1]) if raw is None else raw
         shifts = parameters[:, -1] if block.intercept else np.zeros(len(parameters))
@@ -144,11 +148,10 @@ def moments_of(blocks, place, rng):
         losses += COMPILED.total(block, scores)
         if not block.loss.is_smooth:
             excess += COMPILED.excess(block, scores, place.smoothing)
-        for own, curved in zip(near, curvatures, strict=True):
-            own.append(_near_rows(block, curved, place, rng))
-    made = np.array([_triangle(own, sums.whitening, parameters.shape[1]) for own in near])
+        for hessian, curved in zip(hessians, curvatures, strict=True):
+            hessian.add(block, *_near_rows(block, curved, place, rng))
     slopes = np.hstack([sums.of_features(parameters.shape[1] - 1), slope_sums])
-    return Moments(n_rows, losses, excess, slopes, made)
+    return Moments(n_rows, losses, excess, slopes, np.array([hessian.triangle() for hessian in hessians]))
 
 
 def _with_scores(blocks, parameters):
@@ -186,23 +189,56 @@ def _near_rows(block, second, place, rng):
         near = near[COMPILED.choose(len(near), n_sampled, rng)]
     weights = second[near].astype(np.float64)
     weights *= total / weights.sum() if len(near) else 0.0
-    return block.rows.take(near), np.sqrt(weights).astype(np.float32)
+    return near, np.sqrt(weights).astype(np.float32)
 
 
-def _triangle(near, whitening, size):
-    """Lower triangle of the Hessian of one output, from rows near its margin and the roots of their curvatures.
+class _Memory(threading.local):
+    """Arrays of a thread that serve again in the next round.
 
-    Few and large temporary arrays, because memory is not kept: Dask has it given back to the system at once.
+    Workers of Dask give memory back to the system at once, and new memory takes longer than what is done with it.
     """
-    if not near:
-        return np.zeros(size * (size + 1) // 2, np.float32)
-    rows, weights = (np.concatenate(parts) for parts in zip(*near, strict=True))
-    rows *= weights[:, None]
-    # With the ones of the intercept as one more column, rounding keeps the product positive semi-definite.
-    roots = np.empty((len(rows), size), np.float32)
-    roots[:, -1] = weights
-    roots[:, :-1] = whitening.features(rows)
-    return (roots.T @ roots)[np.tril_indices(size)]
+
+    def array(self, name, *shape):
+        """In float32, with anything in it."""
+        size = math.prod(shape)
+        if name not in self.__dict__ or self.__dict__[name].size < size:
+            self.__dict__[name] = np.empty(size, np.float32)
+        return self.__dict__[name][:size].reshape(shape)
+
+
+_MEMORY = _Memory()
+
+
+class _Gram:
+    """The Hessian of one output, of rows near its margin and the roots of their curvatures: some rows at a time."""
+
+    def __init__(self, size):
+        self._size, self._sum = size, np.zeros((size, size), np.float32)
+
+    def add(self, block, near, weights):
+        most = max(_GRAM_NUMBERS // block.rows.width, 1)
+        for start in range(0, len(near), most):
+            part = slice(start, start + most)
+            self._add_some(block, near[part], weights[part])
+
+    def _add_some(self, block, near, weights):
+        rows = _MEMORY.array("rows", len(near), block.rows.width)
+        np.take(block.rows.block, near, axis=0, out=rows, mode="clip")
+        rows *= weights[:, None]
+        # With the ones of the intercept as one more column, rounding keeps the product positive semi-definite.
+        roots = _MEMORY.array("roots", len(near), self._size)
+        roots[:, -1] = weights
+        roots[:, :-1] = block.whitening.features(rows)
+        self._sum += np.matmul(roots.T, roots, out=_MEMORY.array("product", self._size, self._size))
+
+    def triangle(self):
+        return self._sum.ravel().take(_lower_of(self._size))
+
+
+@lru_cache(maxsize=4)
+def _lower_of(size):
+    """Places of the lower triangle in a matrix of that size, as if it were one row."""
+    return np.ravel_multi_index(np.tril_indices(size), (size, size))
 
 
 def _duals_of(blocks, place):
@@ -267,7 +303,7 @@ def _full(triangle):
     """The symmetric matrix of a lower triangle."""
     size = int(np.sqrt(2 * len(triangle)))
     matrix = np.zeros((size, size))
-    matrix[np.tril_indices(size)] = triangle
+    matrix.reshape(-1)[_lower_of(size)] = triangle
     return matrix + np.tril(matrix, -1).T
 
 
