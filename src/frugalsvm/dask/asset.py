@@ -12,7 +12,7 @@ from frugalsvm.dask._base import DaskClassifier, DaskEstimator, Training
 from frugalsvm.estimators._calibrated import is_calibrated
 from frugalsvm.estimators._validation import is_path, parsed_bytes, values_of_path
 from frugalsvm.estimators.asset import ASSETClassifier
-from frugalsvm.lowrank.backends.partitions import OPTIONS, rows_to_begin_with
+from frugalsvm.lowrank.backends.partitions import options_for, rows_to_begin_with
 from frugalsvm.lowrank.continuation import subsample_sizes
 from frugalsvm.lowrank.maps import n_candidates, width_of
 
@@ -44,7 +44,7 @@ class LowRankRounds(DaskEstimator):
     def _n_sample(self, local, overview):
         n_rows = int(overview.n_rows.sum())
         width = self.n_components
-        first_stages = subsample_sizes(width, n_rows, rows_to_begin_with(width), OPTIONS)
+        first_stages = subsample_sizes(width, n_rows, rows_to_begin_with(width), options_for(width))
         return max(self._n_candidates(n_rows), first_stages[-1][0])
 
     def _n_candidates(self, n_rows):

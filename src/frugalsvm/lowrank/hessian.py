@@ -71,7 +71,7 @@ def thinned(hessian, per_feature, options, rng):
 
 
 class Cholesky:
-    """Preconditioner: Cholesky factors of Hessians ``(n, d + 1, d + 1)``, one for each output or one for all.
+    """Preconditioner: Cholesky factors of Hessians, of their lower triangles: one for each output, or one for all.
 
     ``patience``: how many steps more than when it was new conjugate gradients may take before a new one is made.
     """
@@ -91,7 +91,8 @@ class Cholesky:
 def _factorized(matrix):
     def attempt(ridge):
         try:
-            return cho_factor(with_diagonal(matrix, ridge), lower=True, overwrite_a=True, check_finite=False)
+            # LAPACK has the order of Fortran, in which a lower triangle is an upper one: nothing is copied.
+            return cho_factor(with_diagonal(matrix, ridge).T, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
             return None
 

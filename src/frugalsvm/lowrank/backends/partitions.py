@@ -23,10 +23,10 @@ over all of them, where ``blocks`` are compiled problems on some rows each. `fru
 
 import math
 import threading
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.blas import dsymv
 
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.lowrank.backends.compiled import COMPILED, regularized_hessian
@@ -57,7 +57,7 @@ OPTIONS = Options(
     # Partitions make whole matrices of their rows, where one machine multiplies with vectors: fewer rows, and one
     # careful step, whose bound needs more of them.
     sample=16,
-    careful_sample=3,
+    careful_sample=2,
     careful_steps=1,
     ends_when_told=True,
     longest=3.0,
@@ -232,13 +232,8 @@ class _Gram:
         self._sum += np.matmul(roots.T, roots, out=_MEMORY.array("product", self._size, self._size))
 
     def triangle(self):
-        return self._sum.ravel().take(_lower_of(self._size))
-
-
-@lru_cache(maxsize=4)
-def _lower_of(size):
-    """Places of the lower triangle in a matrix of that size, as if it were one row."""
-    return np.ravel_multi_index(np.tril_indices(size), (size, size))
+        """Its numbers up to the diagonal, row by row."""
+        return np.concatenate([row[: i + 1] for i, row in enumerate(self._sum)])
 
 
 def _duals_of(blocks, place):
@@ -280,14 +275,15 @@ def mean_iterates(iterates, weights):
 
 
 class _SummedHessian:
-    """The Hessians of the objectives, one matrix for each output."""
+    """The Hessians of the objectives, the lower triangle of a matrix for each output."""
 
     def __init__(self, problem, moments, ridge=0.0):
-        each = (_full(triangle / moments.n_rows) for triangle in moments.curvatures)
+        each = (_lower_of(triangle, moments.n_rows) for triangle in moments.curvatures)
         self._matrices = [regularized_hessian(problem, _with_ridge(matrix, ridge)) for matrix in each]
 
     def times(self, directions):
-        return np.array([matrix @ own for matrix, own in zip(self._matrices, directions, strict=True)])
+        # In the order of Fortran, a lower triangle is an upper one.
+        return np.array([dsymv(1.0, matrix.T, own) for matrix, own in zip(self._matrices, directions, strict=True)])
 
     def preconditioner(self, options, rng):
         return Cholesky(self._matrices, patience=-1)  # of matrices that are new in every round
@@ -299,12 +295,14 @@ def _with_ridge(matrix, share):
     return matrix
 
 
-def _full(triangle):
-    """The symmetric matrix of a lower triangle."""
+def _lower_of(triangle, divisor):
+    """A matrix with the numbers of a lower triangle, divided."""
     size = int(np.sqrt(2 * len(triangle)))
-    matrix = np.zeros((size, size))
-    matrix.reshape(-1)[_lower_of(size)] = triangle
-    return matrix + np.tril(matrix, -1).T
+    matrix, start = np.zeros((size, size)), 0
+    for i, row in enumerate(matrix, start=1):
+        np.divide(triangle[start : start + i], divisor, out=row[:i])
+        start += i
+    return matrix
 
 
 class _Curvatures:
@@ -358,7 +356,8 @@ class PartitionedProblem:
         return whole.subsample(sample, min(n_rows, sample.rows.n_rows))
 
     def subsample_options(self, options):
-        return Options(*options[:3])  # of the compiled back end
+        # Of the compiled back end; while partitions wait for the start, a coarser preconditioner is soon made.
+        return Options(*options[:3], factor_sample=3)
 
     @property
     def is_whole(self):
@@ -469,7 +468,7 @@ class PartitionedProblem:
 
 def options_for(width):
     """How problems with so many features are solved."""
-    return OPTIONS if width <= _WIDE else OPTIONS._replace(sample=4, careful_sample=4)
+    return OPTIONS if width <= _WIDE else OPTIONS._replace(sample=4, subsamples=OPTIONS.subsamples[1:])
 
 
 def rows_to_begin_with(width):
