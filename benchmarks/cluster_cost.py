@@ -30,7 +30,8 @@ from frugalsvm.dask._cluster import Cluster
 from frugalsvm.dask._preparing import Rows
 from frugalsvm.dask._refit import Refit, rows_for
 from frugalsvm.lowrank.backends.compiled import StoredRows
-from frugalsvm.lowrank.backends.partitions import PartitionedProblem, Place, moments_of, options_for, summed
+from frugalsvm.lowrank.backends.partition_sums import Place, moments_of, summed
+from frugalsvm.lowrank.backends.partitions import PartitionedProblem, options_for
 from frugalsvm.lowrank.losses import Hinge
 from frugalsvm.lowrank.maps import raw_rows
 from frugalsvm.lowrank.nystroem import new_nystroem

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from test_rounds import PENALTY, asked, divided, partitioned, problem
 
-from frugalsvm.lowrank.backends.partitions import Place, dual_of_part, moments_of
+from frugalsvm.lowrank.backends.partition_sums import Place, dual_of_part, moments_of
 from frugalsvm.lowrank.continuation import solve
 from frugalsvm.lowrank.duality import lower_bounds
 from frugalsvm.lowrank.losses import Hinge, SquaredHinge

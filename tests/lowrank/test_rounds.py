@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from frugalsvm.lowrank.backends.compiled import StoredRows
-from frugalsvm.lowrank.backends.partitions import OPTIONS, PartitionedProblem, Place, mean_iterates, moments_of, summed
+from frugalsvm.lowrank.backends.partition_sums import Place, mean_iterates, moments_of, summed
+from frugalsvm.lowrank.backends.partitions import OPTIONS, PartitionedProblem
 from frugalsvm.lowrank.continuation import solve
 from frugalsvm.lowrank.losses import Hinge, SquaredHinge
 from frugalsvm.lowrank.newton import line_search, newton_step

@@ -18,7 +18,8 @@ from frugalsvm.dask._asset_tasks import (
 from frugalsvm.dask._base import Training, Watch
 from frugalsvm.estimators._calibrated import is_calibrated
 from frugalsvm.estimators._warnings import warn_if_above
-from frugalsvm.lowrank.backends.partitions import OPTIONS, PartitionedProblem, options_for, summed
+from frugalsvm.lowrank.backends.partition_sums import summed
+from frugalsvm.lowrank.backends.partitions import OPTIONS, PartitionedProblem, options_for
 from frugalsvm.lowrank.continuation import Solution, solve
 from frugalsvm.lowrank.maps import raw_weights
 from frugalsvm.lowrank.newton import newton_step

@@ -10,7 +10,7 @@ from frugalsvm.arrays.namespace import HOST
 from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.dask._preparing import Rows, own
 from frugalsvm.lowrank.backends.compiled import StoredRows
-from frugalsvm.lowrank.backends.partitions import Place, mean_iterates, summed
+from frugalsvm.lowrank.backends.partition_sums import Place, mean_iterates, summed
 from frugalsvm.lowrank.epochs import SCALE_ROWS, Steps, features_of, new_rule, parameters_of, started_at, take_steps
 from frugalsvm.lowrank.maps import raw_rows, raw_weights, whitening_of, width_of
 from frugalsvm.lowrank.problem import Problem
@@ -134,7 +134,7 @@ def _blocks(rows: Rows, features: np.ndarray | None, shared: Shared, first: int)
 
 
 def told(rows: Rows, features: np.ndarray | None, shared: Shared, place: Place, function: Callable) -> Any:
-    """What a partition tells at a place; see `frugalsvm.lowrank.backends.partitions`."""
+    """What a partition tells at a place; see `frugalsvm.lowrank.backends.partition_sums`."""
     place, rng = own(place), np.random.default_rng([rows.number, place.number])
     with blas_threads(None):
         return function(_blocks(rows, features, shared, 0 if place.whole else rows.n_validation), place, rng)

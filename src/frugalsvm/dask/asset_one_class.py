@@ -11,7 +11,7 @@ from frugalsvm.dask._predicting import Predicting
 from frugalsvm.dask._preparing import shares
 from frugalsvm.dask.asset import LowRankRounds
 from frugalsvm.estimators.asset_one_class import ASSETOneClassSVM
-from frugalsvm.lowrank.backends.partitions import summed
+from frugalsvm.lowrank.backends.partition_sums import summed
 from frugalsvm.lowrank.landmarks import SAMPLE_PER_LANDMARK, place_landmarks
 from frugalsvm.lowrank.maps import n_candidates
 from frugalsvm.lowrank.one_class import mean_of_sums, share_at_border

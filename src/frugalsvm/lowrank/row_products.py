@@ -13,8 +13,18 @@ import numpy as np
 
 from frugalsvm._compile import entry, inlined
 
-__all__ = ["FLUSH", "LOWER", "TILE", "UPPER", "WHOLE", "add_block", "add_up", "rows_in_cache", "tile_scores",
-           "write_scores"]  # fmt: skip
+__all__ = [
+    "FLUSH",
+    "LOWER",
+    "TILE",
+    "UPPER",
+    "WHOLE",
+    "add_block",
+    "add_up",
+    "rows_in_cache",
+    "tile_scores",
+    "write_scores",
+]
 
 TILE = 4  # rows
 LOWER, WHOLE, UPPER = -1, 0, 1  # where a matrix has numbers that are not zero
