@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Sides", "balance_of", "best_bounds", "conjugate_sums", "lower_bounds"]
+__all__ = ["Sides", "balance_of", "balanced", "best_bounds", "conjugate_sums", "lower_bounds", "sides_of"]
 
 _TINY = 1e-300
 
@@ -34,11 +34,11 @@ def lower_bounds(problem, duals) -> np.ndarray:
 
     def make_feasible(part, targets, weights):
         duals[:, part] = loss.feasible(xp, targets, duals[:, part], weights)
-        return _sides_of(xp, duals[:, part])
+        return sides_of(xp, duals[:, part])
 
     def conjugates(part, targets, weights):
         if problem.intercept:
-            duals[:, part] = _balanced(arrays, duals[:, part], sides)
+            duals[:, part] = balanced(arrays, duals[:, part], sides)
         return conjugate_sums(xp, loss, targets, duals[:, part], weights)
 
     sides = Sides(*(sum(each) for each in zip(*over_parts(make_feasible), strict=True)))
@@ -48,7 +48,7 @@ def lower_bounds(problem, duals) -> np.ndarray:
     return best_bounds(arrays.host(linear) / problem.n_rows, arrays.host(squares) / (2.0 * problem.penalty))
 
 
-def _sides_of(xp, duals) -> Sides:
+def sides_of(xp, duals) -> Sides:
     """The sums of some rows."""
     up = xp.sum(xp.clip(duals, 0.0, None), axis=1, dtype=xp.float64)
     return Sides(up, xp.sum(duals, axis=1, dtype=xp.float64))
@@ -61,7 +61,7 @@ def balance_of(arrays, sides):
     return xp.stack([least / xp.clip(side, _TINY, None) for side in (sides.up, down)])
 
 
-def _balanced(arrays, duals, sides):
+def balanced(arrays, duals, sides):
     """Dual variables that sum to zero over all rows: the side with the larger sum is scaled down."""
     raised, lowered = (arrays.single(factor)[:, None] for factor in balance_of(arrays, sides))
     return duals * arrays.xp.where(duals > 0, raised, lowered)
