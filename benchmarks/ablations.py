@@ -219,7 +219,7 @@ def compared(deviation: Deviation, options):
             theirs, slow = measured_in_a_copy(deviation, deviation.rewriting, data, options.rows, options.seeds)
         gain = np.mean(ours) - np.mean(theirs)
         texts = [f"{np.mean(values):.2f} ± {np.std(values):.2f}" for values in (ours, theirs)]
-        out.add_row(data, *texts, f"{gain:+.2f}", f"{fast:.2f}", f"{slow:.2f}")
+        out.add_row(data, *texts, f"{gain:+.2f}", f"{fast:.3f}", f"{slow:.3f}")
     return out
 
 
