@@ -89,7 +89,7 @@ def _list(options, console) -> int:
 def _cost(options, console) -> int:
     table = ScreenTable("experiment", "results", "missing", "on one core")
     tasks = _wanted(options, {paper: choices_of(paper) for paper, _ in all_experiments().values()})
-    costs = Costs([task for found in tasks.values() for task in found], _store_of(options), kept_results())
+    costs = _costs_of(options, tasks, _store_of(options))
     for name, found in tasks.items():
         cost = costs.missing(found)
         about = duration_in_words(cost.seconds) if cost.n_missing else "nothing"
@@ -106,7 +106,7 @@ def _run(options, console) -> int:
     choices = {paper: choices_of(paper, options.tune) for paper, _ in all_experiments().values()}
     wanted = _wanted(options, choices)
     store = _store_of(options)
-    costs = Costs([task for found in wanted.values() for task in found], store, kept_results())
+    costs = _costs_of(options, wanted, store)
     console.print(_total(wanted, costs).in_words(options.jobs))
     failures = run_tasks(
         [replace(task, seconds=costs.of(task)) for found in wanted.values() for task in found],
@@ -128,6 +128,12 @@ def _run(options, console) -> int:
 
 def _store_of(options) -> Store:
     return Store(options.store, None if options.again else kept_results())
+
+
+def _costs_of(options, tasks: dict[str, list], store: Store) -> Costs:
+    # The store has what is kept, unless that is to be computed again.
+    kept = kept_results() if options.again else None
+    return Costs([task for found in tasks.values() for task in found], store, kept)
 
 
 def _total(tasks: dict[str, list], costs: Costs) -> Cost:

@@ -21,6 +21,7 @@ __all__ = [
     "WHOLE",
     "add_block",
     "add_up",
+    "flush",
     "rows_in_cache",
     "tile_scores",
     "write_scores",
@@ -87,8 +88,18 @@ def write_scores(rows, form, vectors, first, last, scores):
 
 
 @inlined
+def flush(sums, totals):
+    """Add sums in float32 to those in float64, and begin again."""
+    for o in range(sums.shape[0]):
+        own, total = sums[o], totals[o]
+        for j in range(own.size):
+            total[j] += np.float64(own[j])
+            own[j] = _ZERO
+
+
+@inlined
 def rows_in_cache(width):
-    """So many rows are visited several times before the next ones are read."""
+    """Number of rows of this width that fit into the cache, so that they are read from memory once."""
     return max(TILE, min(FLUSH, CACHED // width))
 
 
@@ -144,8 +155,4 @@ def add_up(rows, index, vectors, shifts, weights, edges, first, last, places, ti
             if pending < FLUSH and stop < edges[k + 1]:
                 continue
             pending = 0
-            for o in range(weights.shape[0]):
-                own, total = sums[o], totals[k, o]
-                for j in range(own.size):
-                    total[j] += np.float64(own[j])
-                    own[j] = _ZERO
+            flush(sums, totals[k])

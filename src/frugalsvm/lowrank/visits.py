@@ -9,7 +9,7 @@ import numpy as np
 
 from frugalsvm._compile import entry, inlined
 from frugalsvm.lowrank.losses.compiled import derive
-from frugalsvm.lowrank.row_products import FLUSH, TILE, add_block, rows_in_cache, tile_scores
+from frugalsvm.lowrank.row_products import FLUSH, TILE, add_block, flush, rows_in_cache, tile_scores
 
 __all__ = ["visited"]
 
@@ -64,8 +64,4 @@ def _visit(
         if pending < FLUSH and last < n_rows:
             continue
         pending = 0
-        for o in range(len(vectors)):
-            own, total = sums[o], gradient[o]
-            for j in range(own.size):
-                total[j] += np.float64(own[j])
-                own[j] = _ZERO
+        flush(sums, gradient)
