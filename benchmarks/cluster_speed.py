@@ -1,7 +1,8 @@
 """One local thread against workers of a Dask cluster: ``python -m benchmarks.cluster_speed [--workers 1 2 4 8] ...``.
 
-Rows are made inside the workers, and stay in their memory; the same rows are learned without Dask, by one thread. A fit
-on few rows comes first, so that machine code is loaded. Times are the least of some repetitions, from rows in memory to
+Rows are made or read inside the workers, and stay in their memory; the same rows are learned without Dask, by one
+thread. Covertype comes from `frugalsvm.datasets`; ``--data forest`` makes rows of the same shape. A fit on few rows
+comes first, so that machine code is loaded. Times are the least of some repetitions, from rows in memory to
 a model, and the accuracy on test rows stands beside each. All numbers of workers get the same partitions, and so the
 same model. Set ``OMP_NUM_THREADS``, ``OPENBLAS_NUM_THREADS`` and ``NUMBA_NUM_THREADS`` to 1 before.
 
@@ -16,6 +17,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +25,7 @@ import numpy as np
 from dask import delayed
 from distributed import Client, wait
 
+from benchmarks.asset_data import CASES, split_of
 from benchmarks.many_machines import cluster_of
 from frugalsvm import ASSETClassifier, BSGDClassifier
 from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier
@@ -54,12 +57,27 @@ def forest_like(seed, n_rows):
     return X, y.astype(np.int64)
 
 
+_covertype = lru_cache(1)(lambda: split_of("covtype", 0))
+
+
+def covertype(seed, n_rows):
+    """The rows of one partition, or the first test rows."""
+    X, y, X_test, y_test = _covertype()
+    if seed == TEST_SEED:
+        return X_test[:n_rows], y_test[:n_rows]
+    part = slice(seed * n_rows, (seed + 1) * n_rows)
+    return X[part].copy(), y[part].copy()
+
+
 class Case(NamedTuple):
     title: str
     rows: Callable
     n_rows: int
     alone: Any
     on_dask: Any
+
+
+ROWS_OF = {"covtype": covertype, "forest": forest_like}
 
 
 def cases(arguments):
@@ -69,9 +87,9 @@ def cases(arguments):
         yield Case(title, checkerboard, arguments.rows, BSGDClassifier(**bsgd), DaskBSGDClassifier(**bsgd))
     for size in arguments.sizes if "asset" in arguments.learners else ():
         asset = {"n_components": size, "C": 3.0, "gamma": 1.0, "random_state": 0}
-        title = f"ASSET, 54 features, {arguments.asset_rows:,} rows, s={size}"
+        title = f"ASSET, {arguments.data}, {arguments.asset_rows:,} rows, s={size}"
         local, on_dask = ASSETClassifier(**asset), DaskASSETClassifier(**asset)
-        yield Case(title, forest_like, arguments.asset_rows, local, on_dask)
+        yield Case(title, ROWS_OF[arguments.data], arguments.asset_rows, local, on_dask)
 
 
 def timed(fit, repeats):
@@ -136,7 +154,8 @@ def main():
     parser.add_argument("--workers", nargs="+", type=int, default=[1, 2, 4, 8])
     parser.add_argument("--partitions", type=int, default=8)
     parser.add_argument("--rows", type=int, default=20_000_000, help="of the checkerboard, for BSGD")
-    parser.add_argument("--asset-rows", type=int, default=464_800)
+    parser.add_argument("--data", choices=sorted(ROWS_OF), default="covtype", help="for ASSET")
+    parser.add_argument("--asset-rows", type=int, default=CASES["covtype"].n_train // 8 * 8)
     parser.add_argument("--sizes", nargs="+", type=int, default=[512, 2048], help="numbers of landmarks of ASSET")
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--memory", default="14GB", help="limit of a worker")

@@ -1,6 +1,13 @@
-"""What a training had in the memory of the workers is given back when it ends, not when Python looks for circles."""
+"""What a training had in the memory of the workers is given back when it ends, not when Python looks for circles.
+
+What a task has freed, the next one uses again.
+"""
 
 import gc
+import os
+import platform
+import subprocess
+import sys
 import time
 
 import pytest
@@ -44,3 +51,32 @@ def test_nothing_is_left_in_the_memory_of_workers(client, no_collection, estimat
     while client.futures and time.monotonic() < ends:
         time.sleep(0.05)  # futures are released in the background
     assert not client.futures
+
+
+def faults_of_arrays(threshold):
+    """First touches of memory by twenty arrays of a megabyte, one after another, in a process of its own."""
+    code = """
+import resource, sys
+import numpy as np
+from frugalsvm.dask._freed_memory import keep_freed_memory
+keeps = keep_freed_memory()
+np.ones(2**17)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(20):
+    np.ones(2**17)
+print(keeps, resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+    environment = {**os.environ, "MALLOC_TRIM_THRESHOLD_": threshold}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True)
+    keeps, faults = done.stdout.split()
+    return keeps == "True", int(faults)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the setting is one of the GNU C library")
+def test_workers_use_freed_memory_again_unless_somebody_has_chosen_otherwise():
+    keeps, faults = faults_of_arrays("65536")  # Dask's own setting
+    assert keeps
+    assert faults < 256  # pages of a single array
+    keeps, faults = faults_of_arrays("65537")
+    assert not keeps
+    assert faults > 10 * 256

@@ -19,6 +19,8 @@ from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
+from frugalsvm.dask._freed_memory import keep_freed_memory
+
 __all__ = ["Cluster", "SchedulerLostError", "client_for"]
 
 _FAN_IN = 8  # results that one task puts together
@@ -74,6 +76,7 @@ class _Opening:
         self.__name__ = function.__name__
 
     def __call__(self, *arguments: Any) -> Any:
+        keep_freed_memory()
         return self._function(*(opened(each) if isinstance(each, _Parcel) else each for each in arguments))
 
 
