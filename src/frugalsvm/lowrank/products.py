@@ -5,6 +5,9 @@ another way than many. So that the score of a row is the same in every batch, an
 it is cut, all products here are of blocks of the same size; the last block is filled up with zeros.
 """
 
+from itertools import groupby
+from operator import itemgetter
+
 import numpy as np
 
 __all__ = ["BLOCK_ROWS", "ColumnBlocks", "steady_product"]
@@ -21,13 +24,11 @@ class ColumnBlocks:
     """
 
     def __init__(self, matrix):
-        single, (n_rows, width) = matrix.astype(np.float32), matrix.shape
+        single, width = np.asarray(matrix, np.float32), matrix.shape[1]
         step = max(_LEAST, -(-width // _BLOCKS))
         self.width, self._blocks = width, []
-        for start in range(0, width, step):
-            block = single[:, start : start + step]
-            height = n_rows - int(np.argmax(block.any(axis=1)[::-1]))
-            self._blocks.append((slice(start, start + step), block[:height]))
+        for start, stop, height in _merged(_heights(single, step)):
+            self._blocks.append((slice(start, stop), single[:height, start:stop]))
 
     def multiply(self, rows, out, *, steady=False):
         """``rows @ matrix``; ``steady``: in which a row does not depend on its neighbors."""
@@ -46,6 +47,20 @@ class ColumnBlocks:
             last = self.multiply(_filled_up(rows[n_whole:], _TALL_ROWS), np.empty((_TALL_ROWS, self.width), np.float32))
             out[n_whole:] = last[: len(rows) - n_whole]
         return out
+
+
+def _heights(matrix, step):
+    """Blocks of columns, from a first to a last one, and the number of rows down to their last number."""
+    for start in range(0, matrix.shape[1], step):
+        is_used = matrix[:, start : start + step].any(axis=1)
+        yield start, min(start + step, matrix.shape[1]), len(is_used) - int(np.argmax(is_used[::-1]))
+
+
+def _merged(blocks):
+    """Neighbors of the same height as one: a matrix without zeros is multiplied at once."""
+    for height, group in groupby(blocks, key=itemgetter(2)):
+        group = list(group)
+        yield group[0][0], group[-1][1], height
 
 
 def steady_product(rows, matrix, out=None):

@@ -9,8 +9,11 @@ landmarks; for fewer, these find eigenvectors.
 
 from typing import Any
 
+import numpy as np
+
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.lowrank.passes import ONE_AFTER_ANOTHER, Passes
+from frugalsvm.lowrank.products import ColumnBlocks
 
 __all__ = [
     "HostWhitening",
@@ -85,21 +88,31 @@ class MatrixWhitening:
 
 
 class HostWhitening(MatrixWhitening):
-    """On the CPU: products with a few vectors are passes over the rows of the matrix, on threads."""
+    """On the CPU: products with a few vectors are passes over the rows of the matrix, on threads.
+
+    Many rows in float32 are multiplied without the zeros of a triangular matrix.
+    """
 
     def __init__(self, double: Any, passes: Passes):
         super().__init__(double)
-        self._passes, self._transposed = passes, None
+        self._passes, self._transposed, self._columns = passes, None, None
 
     def raw(self, vectors: Any) -> Any:
         return self._passes.scores(self._double, vectors) if self._is_double(vectors) else super().raw(vectors)
 
     def features(self, sums: Any) -> Any:
+        if len(sums) > _FEW and sums.dtype == np.float32:
+            return self._of_many(sums)
         if len(sums) > _FEW or not self._is_double(sums):
             return super().features(sums)
         if self._transposed is None:
             self._transposed = self._passes.transposed(self._double)
         return self._passes.scores(self._transposed, sums)
+
+    def _of_many(self, rows):
+        if self._columns is None:
+            self._columns = ColumnBlocks(self._in_single())
+        return self._columns.multiply(rows, np.empty((len(rows), self.n_features), np.float32))
 
 
 def whitening_with(matrix, width: int, passes: Passes = ONE_AFTER_ANOTHER):

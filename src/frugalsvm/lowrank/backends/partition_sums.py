@@ -14,6 +14,7 @@ import threading
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.blas import ssyrk
 
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.lowrank.backends.compiled import COMPILED
@@ -24,7 +25,7 @@ from frugalsvm.lowrank.visits import visited
 
 __all__ = ["Dual", "Moments", "Place", "dual_of_part", "mean_iterates", "moments_of", "summed"]
 
-_GRAM_NUMBERS = 2**20  # features of rows that are multiplied with each other at a time
+_GRAM_NUMBERS = 2**21  # features of rows that are multiplied with each other at a time
 
 
 class Place(NamedTuple):
@@ -166,12 +167,12 @@ class _Gram:
     """The Hessian of one output, of rows near its margin and the roots of their curvatures: some rows at a time."""
 
     def __init__(self, size):
-        self._size, self._sum = size, np.zeros((size, size), np.float32)
+        # In the order of Fortran, as BLAS has it, an upper triangle is a lower one; the other one stays zero.
+        self._size, self._sum = size, np.zeros((size, size), np.float32, order="F")
 
     def add(self, block, near, weights):
-        most = max(_GRAM_NUMBERS // block.rows.width, 1)
-        for start in range(0, len(near), most):
-            part = slice(start, start + most)
+        n_parts = max(-(-len(near) * block.rows.width // _GRAM_NUMBERS), 1)
+        for part in np.array_split(np.arange(len(near)), n_parts):
             self._add_some(block, near[part], weights[part])
 
     def _add_some(self, block, near, weights):
@@ -182,11 +183,11 @@ class _Gram:
         roots = _MEMORY.array("roots", len(near), self._size)
         roots[:, -1] = weights
         roots[:, :-1] = block.whitening.features(rows)
-        self._sum += np.matmul(roots.T, roots, out=_MEMORY.array("product", self._size, self._size))
+        self._sum = ssyrk(1.0, roots.T, beta=1.0, c=self._sum, overwrite_c=True)
 
     def triangle(self):
         """Its numbers up to the diagonal, row by row."""
-        return np.concatenate([row[: i + 1] for i, row in enumerate(self._sum)])
+        return np.concatenate([row[: i + 1] for i, row in enumerate(self._sum.T)])
 
 
 def _duals_of(blocks, place):
