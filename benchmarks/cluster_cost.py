@@ -101,7 +101,7 @@ def asset_constants(X, y):
         preconditioner = whole.hessian(told, Options(), None).preconditioner(Options(), None)
         return preconditioner.solve(-whole.gradient(parameters, told))
 
-    n_sampled = options_for(S).sample * (S + 1)
+    n_sampled = options_for(S, n).sample * (S + 1)
     told = moments(n_sampled)
     each["asset_gradient"] = seconds_of(lambda: moments(0)) / n
     curvature = seconds_of(lambda: moments(n_sampled)) - n * each["asset_gradient"]
@@ -206,7 +206,7 @@ def asset_seconds(c, n_rows, n_workers):
     again = 0.0 if kept else own * c["asset_features"]  # features of a pass that were not kept
     n_passes = ASSET_ROUNDS + CERTIFYING
     passes = n_passes * c["asset_gradient"]
-    options = options_for(S)
+    options = options_for(S, n_rows)
     per_feature = options.sample * (ASSET_ROUNDS - 1 + options.careful_sample)  # the last step is a careful one
     curvature = per_feature * (S + 1) * c["asset_curvature_row"] / n_workers
     work = own * (passes + c["asset_features"]) + n_passes * again + curvature

@@ -49,6 +49,12 @@ def test_landmarks_at_the_border(client, X):
     assert objectives[0] < objectives[1] - 0.1 * abs(objectives[1])
 
 
+def test_landmarks_that_are_passed(client, X):
+    settings = {"landmarks": X[:50], "gamma": 0.5, "random_state": 0}
+    model = DaskASSETOneClassSVM(client=client, **settings).fit(divided(X)).to_local()
+    assert model.objective_ == pytest.approx(ASSETOneClassSVM(**settings).fit(X).objective_, rel=0.01)
+
+
 def test_the_objective_is_that_of_the_paper(client, X):
     """Evaluated directly, from scores and the norm of the weights."""
     model = DaskASSETOneClassSVM(0.1, client=client, **SETTINGS).fit(divided(X)).to_local()

@@ -165,7 +165,7 @@ def _end(rounds: Rounds, solution: Solution) -> None:
 def options_of(rounds: Rounds) -> Options:
     """How the solver takes its steps."""
     estimator, n_most = rounds.estimator, rounds.estimator.max_iter or _ROUNDS
-    return options_for(rounds.problem.rows.width)._replace(
+    return options_for(rounds.problem.rows.width, rounds.n_rows)._replace(
         tolerance=estimator.tol, max_iter=max(_ROUNDS, n_most), max_total=n_most, unit=rounds.unit
     )
 

@@ -12,8 +12,7 @@ from frugalsvm.dask._base import DaskClassifier, DaskEstimator, Training
 from frugalsvm.estimators._calibrated import is_calibrated
 from frugalsvm.estimators._validation import is_path, parsed_bytes, values_of_path
 from frugalsvm.estimators.asset import ASSETClassifier
-from frugalsvm.lowrank.backends.partitions import options_for, rows_to_begin_with
-from frugalsvm.lowrank.continuation import subsample_sizes
+from frugalsvm.lowrank.backends.partitions import rows_to_begin_with
 from frugalsvm.lowrank.maps import n_candidates, width_of
 
 __all__ = ["DaskASSETClassifier", "LowRankRounds"]
@@ -28,7 +27,7 @@ class LowRankRounds(DaskEstimator):
     cv: int | None = None
     alpha: Any
     feature_map: str
-    landmarks: str
+    landmarks: Any
     max_iter: int | None
     memory: str
     n_components: int
@@ -43,18 +42,27 @@ class LowRankRounds(DaskEstimator):
 
     def _n_sample(self, local, overview):
         n_rows = int(overview.n_rows.sum())
-        width = self.n_components
-        first_stages = subsample_sizes(width, n_rows, rows_to_begin_with(width), options_for(width))
-        return max(self._n_candidates(n_rows), first_stages[-1][0])
+        if not self._has_own_landmarks:
+            return max(self._n_candidates(n_rows), rows_to_begin_with(self.n_components, n_rows))
+        return rows_to_begin_with(len(self.landmarks), n_rows)
+
+    @property
+    def _has_own_landmarks(self) -> bool:
+        """Whether landmarks are rows that were passed."""
+        return not isinstance(self.landmarks, str)
 
     def _n_candidates(self, n_rows):
         return n_candidates(self.landmarks, self.n_components, n_rows)
 
     def _rounds(self, local, training: Training):
-        n_rows = int(training.overview.n_rows.sum())
         local.begin(local.kernel_, training.is_sparse, training.rng)
-        candidates = dense_rows(training.sample.X[: self._n_candidates(n_rows)])
-        self._solve(local, training, self._shared(local, training, candidates))
+        self._solve(local, training, self._shared(local, training, self._candidates(local, training)))
+
+    def _candidates(self, local, training: Training):
+        """Rows that landmarks are made of."""
+        if self._has_own_landmarks:
+            return local.given_landmarks()
+        return dense_rows(training.sample.X[: self._n_candidates(int(training.overview.n_rows.sum()))])
 
     def _shared(self, local, training: Training, candidates) -> Shared:
         """What partitions have to know, with a feature map that is made of some rows."""

@@ -134,15 +134,19 @@ class DaskASSETOneClassSVM(OutlierMixin, LowRankRounds):
         """
         return super().fit(X, None, sample_weight, callback=callback)
 
+    @property
+    def _is_at_border(self) -> bool:
+        return not self._has_own_landmarks and self.landmarks == "border"
+
     def _n_candidates(self, n_rows):
-        return n_candidates("kmeans++" if self.landmarks == "border" else self.landmarks, self.n_components, n_rows)
+        return n_candidates("kmeans++" if self._is_at_border else self.landmarks, self.n_components, n_rows)
 
     # --- rounds ---------------------------------------------------------------------------------------------
 
     def _solve(self, local, training: Training, shared: Shared) -> None:
         shared, sources = self._solve_once(local, training, shared)
         n_rows = int(training.overview.n_rows.sum())
-        if self.landmarks == "border" and self.feature_map == "nystroem" and self.n_components < n_rows:
+        if self._is_at_border and self.feature_map == "nystroem" and self.n_components < n_rows:
             n_spread = self.n_components // 2
             rows = self._rows_at_border(local, training, shared, sources, self.n_components - n_spread)
             landmarks = np.concatenate([shared.feature_map.landmarks[:n_spread], rows])

@@ -322,10 +322,10 @@ class LowRankMachine(PathOfC, KernelEstimator):
             n_drawn = n_candidates(self.landmarks, self.n_components, n_rows)
             candidates = dense_rows(X[self._rng.choice(n_rows, n_drawn, replace=False)])
         else:
-            candidates = self._given_landmarks()
+            candidates = self.given_landmarks()
         self._fit_data(Data(lambda: iter((X,)), X, targets, weights), candidates, unit)
 
-    def _given_landmarks(self):
+    def given_landmarks(self):
         """Landmarks that users pass, as the kernel sees them."""
         return self._as_seen(landmark_rows(self, self.landmarks), np.float32)
 
@@ -341,7 +341,7 @@ class LowRankMachine(PathOfC, KernelEstimator):
             index = np.sort(self._rng.choice(n_rows, n_drawn, replace=False))
             candidates = self._rng.permutation(dense_rows(HostSource(HOST, batches.rows, n_rows).take(index)))
         else:
-            candidates = self._given_landmarks()
+            candidates = self.given_landmarks()
         self._fit_data(Data(batches.rows, None, targets, weights), candidates, unit)
 
     def _fit_data(self, data, candidates, unit):
@@ -477,7 +477,7 @@ class LowRankMachine(PathOfC, KernelEstimator):
     def _stream_map(self, rows):
         """The map of a stream, from its first rows; None for a map that needs none."""
         if rows is not None and not isinstance(self.landmarks, str):
-            rows = self._given_landmarks()
+            rows = self.given_landmarks()
         return self._new_map(rows, self._is_sparse and rows is None)
 
     def _move_rows(self, shift):

@@ -12,7 +12,7 @@ import numpy as np
 from frugalsvm.lowrank.newton import minimize, newton_step
 from frugalsvm.lowrank.options import ALL_ROWS
 
-__all__ = ["Solution", "certified", "solve", "subsample_sizes"]
+__all__ = ["Solution", "certified", "solve"]
 
 
 class Solution(NamedTuple):
@@ -68,18 +68,14 @@ def _first_parameters(problem, sample):
     return parameters
 
 
-def subsample_sizes(width, n_rows, most, options):
-    """Numbers of rows and smoothing of the first stages; a sample has ``most`` rows."""
-    most = min(most, options.max_share * n_rows)
-    wanted = [(k * width, smoothing) for k, smoothing in options.subsamples]
-    least = [(min(size, n_rows), smoothing) for size, smoothing in wanted[: options.least_subsamples]]
-    return [each for each in wanted if each[0] <= most] or least
-
-
 def _subsamples(problem, sample, options):
+    """Numbers of rows and smoothing of the first stages."""
     if problem.loss.is_smooth and _is_small(problem, options):
         return []  # there is nothing to smooth less, and all rows take as long as a few
-    return subsample_sizes(problem.rows.width, problem.n_rows, sample.rows.n_rows, options)
+    most = min(sample.rows.n_rows, options.max_share * problem.n_rows)
+    wanted = [(k * problem.rows.width, smoothing) for k, smoothing in options.subsamples]
+    least = [(min(size, problem.n_rows), smoothing) for size, smoothing in wanted[: options.least_subsamples]]
+    return [each for each in wanted if each[0] <= most] or least
 
 
 def _on_all_rows(problem, parameters, smoothings, options, rng, n_iter, watch) -> Solution:

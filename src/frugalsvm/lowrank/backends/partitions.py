@@ -20,6 +20,7 @@ Who asks the partitions is not known here: ``ask(function, place)`` returns the 
 over all of them, where ``blocks`` are compiled problems on some rows each. `frugalsvm.dask` has one.
 """
 
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -47,10 +48,14 @@ OPTIONS = Options(
     longest=3.0,
 )
 _ROUNDING = 1e-6  # of objectives, relatively
+_CLEARLY, _FEW = 0.02, 4  # likewise, where smoothing or the rows that count are others; and how often it is looked at
 _FADING = 0.5  # of samples of the round before
 # Of the mean curvature, for Hessians of samples: rare rows may be missing, and steps go far where they are.
 _RIDGE = 1e-3
 _WIDE = 1024  # features: matrices of more take longer than passes over a million rows, so that samples are smaller
+_WIDE_STAGE = 16  # rows for each of so many features, to begin with
+_MANY = 2048  # rows for each feature
+_ENOUGH = 64  # rows of the sample for each feature; with fewer, steps go too far or not far enough
 _START_BYTES = 2**28  # of features where steps are made, to begin with
 
 
@@ -110,6 +115,7 @@ class _Made(NamedTuple):
 
     place: Place
     smoothed: np.ndarray  # objectives before it, of the smoothed losses
+    measured: np.ndarray  # and of the losses as they are
 
 
 class PartitionedProblem:
@@ -146,7 +152,7 @@ class PartitionedProblem:
 
     def careful(self):
         """From now on, validation rows count too, unless it was said otherwise."""
-        self._whole, self._made = self._whole or not self._is_fixed, None
+        self._whole = self._whole or not self._is_fixed
         return self
 
     def scores(self, parameters):
@@ -159,21 +165,29 @@ class PartitionedProblem:
 
     def slopes(self, point, smoothing, options) -> Moments:
         """What all partitions tell; a step before that made the objective larger went too far, and is halved first."""
-        while True:
+        for n_halved in count():
             place = self._place(point.parameters, smoothing, options)
             told = self._ask(moments_of, place)
             self.measured = told.objectives(point.parameters, self.penalty)
-            smoothed, made = self.measured + told.excess / told.n_rows, self._made
-            if made is None or made.place.smoothing != smoothing:
-                break  # another objective
-            too_far = smoothed > made.smoothed * (1 + _ROUNDING)
+            smoothed = self.measured + told.excess / told.n_rows
+            too_far = self._went_too_far(place, smoothed, n_halved)
             if not too_far.any():
                 break
-            self._take_back(point, np.where(too_far, 0.5, 1.0) * made.place.lengths)
+            self._take_back(point, np.where(too_far, 0.5, 1.0) * self._made.place.lengths)
         self._n_rounds += 1
         told = told._replace(curvatures=self._curvatures.with_new(told, smoothing, options.sample))
-        self._told, self._made = told, _Made(place, smoothed)
+        self._told, self._made = told, _Made(place, smoothed, self.measured)
         return told
+
+    def _went_too_far(self, place, smoothed, n_halved):
+        """For which outputs the last step, which was halved so many times, made all rows worse."""
+        made = self._made
+        if made is not None and (made.place.smoothing, made.place.whole) == (place.smoothing, place.whole):
+            return smoothed > made.smoothed * (1 + _ROUNDING)
+        if made is not None and n_halved < _FEW:
+            # The step was to reduce something similar; that may be smaller even where the step began.
+            return self.measured > made.measured * (1 + _CLEARLY)
+        return np.zeros(self.n_outputs, bool)
 
     def _place(self, parameters, smoothing, options):
         n_sampled = options.sample * parameters.shape[1] // (1 if len(parameters) == 1 else options.several)
@@ -246,11 +260,18 @@ class PartitionedProblem:
         return reached, np.minimum(dual.bounds(self.penalty, self.intercept), reached)
 
 
-def options_for(width):
-    """How problems with so many features are solved."""
-    return OPTIONS if width <= _WIDE else OPTIONS._replace(sample=4, subsamples=OPTIONS.subsamples[1:])
+def options_for(width, n_rows):
+    """How a problem with so many features and rows is solved."""
+    if width > _WIDE:
+        # Each stage on a sample factorizes a matrix: there is one, with as many rows as memory is for.
+        most = _START_BYTES // (4 * width * width)
+        return OPTIONS._replace(sample=4, subsamples=((max(min(_WIDE_STAGE, most), 1), 0.25),))
+    # Rounds over few rows are over sooner than the client's last stage.
+    return OPTIONS if n_rows >= _MANY * width else OPTIONS._replace(subsamples=OPTIONS.subsamples[:-1])
 
 
-def rows_to_begin_with(width):
-    """Rows of a sample that steps begin on: as far as memory should go."""
-    return _START_BYTES // (4 * width)
+def rows_to_begin_with(width, n_rows):
+    """Rows of a sample that steps begin on, and that tell later ones how far to go."""
+    first = options_for(width, n_rows).subsamples[0][0] * width
+    enough = first if width > _WIDE else min(_ENOUGH * width, _START_BYTES // (4 * width))
+    return min(max(first, min(enough, n_rows // 2)), n_rows)
