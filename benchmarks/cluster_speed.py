@@ -17,7 +17,6 @@ import platform
 import sys
 import time
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +24,7 @@ import numpy as np
 from dask import delayed
 from distributed import Client, wait
 
-from benchmarks.asset_data import CASES, split_of
+from benchmarks.asset_data import CASES, kept_split_of
 from benchmarks.many_machines import cluster_of
 from frugalsvm import ASSETClassifier, BSGDClassifier
 from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier
@@ -57,12 +56,9 @@ def forest_like(seed, n_rows):
     return X, y.astype(np.int64)
 
 
-_covertype = lru_cache(1)(lambda: split_of("covtype", 0))
-
-
 def covertype(seed, n_rows):
     """The rows of one partition, or the first test rows."""
-    X, y, X_test, y_test = _covertype()
+    X, y, X_test, y_test = kept_split_of("covtype", 0)
     if seed == TEST_SEED:
         return X_test[:n_rows], y_test[:n_rows]
     part = slice(seed * n_rows, (seed + 1) * n_rows)
