@@ -1,10 +1,12 @@
 """The model of cost against many workers with real messages: ``python -m benchmarks.cluster_simulation``.
 
-Workers are threads of one process. They speak TCP with a real scheduler, and every message waits before it is sent, as
-if there were a network. The rounds are those of `frugalsvm.dask`: tasks, trees and values of their true sizes; only the
-work on rows is replaced by sleeping for as long as it would take. So a few cores can stand for 64 machines. What they
-cannot do is to run 64 workers at a time: all share one Python interpreter, and the price of a task, which is measured
-beforehand in the same way, is higher than that of workers in processes of their own.
+Workers speak TCP with a real scheduler, and every message waits before it is sent, as if there were a network. The
+rounds are those of `frugalsvm.dask`: tasks, trees and values of their true sizes; only the work on rows is replaced by
+sleeping for as long as it would take. So a few cores can stand for 64 machines.
+
+Workers are threads of one process, unless ``--processes`` is given. What threads cannot do is to run 64 workers at a
+time: all share one Python interpreter, and the price of a task, which is measured beforehand in the same way, is higher
+than that of workers in processes of their own. Those need some more cores, and 0.2 GB of memory each.
 """
 
 import argparse
@@ -13,8 +15,7 @@ import json
 import statistics
 import sys
 import time
-from contextlib import contextmanager, nullcontext
-from unittest import mock
+from contextlib import contextmanager
 
 import numpy as np
 from distributed import Client
@@ -28,17 +29,27 @@ LATENCIES = (0.0, 0.002)  # seconds of a message: none but that of this machine,
 WORK = 0.25  # seconds of a worker in a round
 
 
-@contextmanager
-def network(latency):
-    """Messages that wait before they are sent."""
-    sent = TCP.write
+_SENT = TCP.write
+
+
+def set_latency(seconds):
+    """Messages of this process wait before they are sent."""
 
     async def late(comm, *arguments, **more):
-        await asyncio.sleep(latency)
-        return await sent(comm, *arguments, **more)
+        await asyncio.sleep(seconds)
+        return await _SENT(comm, *arguments, **more)
 
-    with mock.patch.object(TCP, "write", late) if latency else nullcontext():
-        yield
+    TCP.write = late if seconds else _SENT
+
+
+@contextmanager
+def network(latency, client):
+    """Messages of all processes wait."""
+    client.run(set_latency, latency)
+    set_latency(latency)
+    yield
+    set_latency(0.0)
+    client.run(set_latency, 0.0)
 
 
 class Working:
@@ -81,15 +92,16 @@ def cases(c):
     return {"ASSET, s=512": (c["asset_join"], c["asset_bytes"]), "BSGD, B=500": (c["bsgd_join"], c["bsgd_bytes"])}
 
 
-def compare(n_workers, latency):
+def compare(n_workers, latency, processes):
     """A line for each learner: what a round takes in the simulation, and what the model says."""
     c = json.loads(CONSTANTS.read_text())
     with (
-        cluster_of(n_workers, processes=False, protocol="tcp://", memory_limit=0) as threads,
-        Client(threads) as client,
+        cluster_of(n_workers, processes=processes, protocol="tcp://", memory_limit=0) as cluster,
+        Client(cluster) as client,
     ):
+        client.wait_for_workers(n_workers)
         c |= empty_rounds(client)
-        with network(latency):
+        with network(latency, client):
             for name, (join, told) in cases(c).items():
                 took = simulated(client, n_workers, ASSET_ROUNDS, join, told)
                 said = WORK + overhead(c, n_workers, join, told, latency)
@@ -103,9 +115,11 @@ def compare(n_workers, latency):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", nargs="+", type=int, default=[4, 16, 64])
-    for n_workers in parser.parse_args().workers:
+    parser.add_argument("--processes", action="store_true", help="workers are processes, not threads")
+    arguments = parser.parse_args()
+    for n_workers in arguments.workers:
         for latency in LATENCIES:
-            compare(n_workers, latency)
+            compare(n_workers, latency, arguments.processes)
 
 
 if __name__ == "__main__":
