@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from frugalsvm.datasets import make_checkerboard
@@ -17,8 +18,10 @@ from frugalsvm.datasets import make_checkerboard
 pytest.importorskip("distributed")
 
 import dask.array as da
+from distributed import Client, wait
 
 from frugalsvm.dask import DaskASSETClassifier, DaskASSETOneClassSVM, DaskASSETRegressor, DaskBSGDClassifier
+from frugalsvm.dask._cluster import Cluster
 
 ASSET = {"n_components": 32, "gamma": 8.0, "random_state": 0}
 
@@ -51,6 +54,25 @@ def test_nothing_is_left_in_the_memory_of_workers(client, no_collection, estimat
     while client.futures and time.monotonic() < ends:
         time.sleep(0.05)  # futures are released in the background
     assert not client.futures
+
+
+def _plus_first(rows, large):
+    return rows + large[0]
+
+
+def test_results_are_kept_beside_their_rows():
+    """Also where all need a large value that one worker has."""
+    with Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as two:
+        workers = list(two.scheduler_info()["workers"])
+        homes = [workers[i % 2] for i in range(6)]
+        rows = [two.submit(np.full, 10, i, workers=[home], pure=False) for i, home in enumerate(homes)]
+        large = two.submit(np.zeros, 2**22, workers=workers[:1], pure=False)
+        wait([*rows, large])
+        kept = Cluster(two).kept_beside(_plus_first, [(row,) for row in rows], large)
+        wait(kept)
+        holders = two.who_has(kept)
+        assert [holders[future.key][0] for future in kept] == homes
+        assert two.submit(np.max, kept[3]).result() == 3.0
 
 
 def faults_of_arrays(threshold):

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from dask import delayed
-from distributed import Client, get_client
+from distributed import Client, Future, get_client
 from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
@@ -163,10 +163,30 @@ class Cluster:
         with self._answering():
             return self.client.compute(self._leaves(function, sources, shared))
 
+    def kept_beside(self, function: Callable, sources: Sequence[tuple], *shared: Any) -> list[Any]:
+        """As `kept`, and each where the first of its source is, if that is a future.
+
+        Left to itself, Dask brings rows to the worker that has got a large value for all of them first: that one works,
+        and others wait.
+        """
+        self._n_rounds += 1
+        name, task = self._name(function), _Opening(function)
+        with self._answering():
+            holders = self.client.who_has([first for first, *_ in sources if isinstance(first, Future)])
+            return [
+                self.client.submit(
+                    task, *source, *shared, key=f"{name}-{i}", pure=False, allow_other_workers=True,
+                    workers=list(holders.get(getattr(source[0], "key", None), ())) or None,
+                )
+                for i, source in enumerate(sources)
+            ]  # fmt: skip
+
+    def _name(self, function: Callable) -> str:
+        return f"frugalsvm-{function.__name__.strip('_')}-{self._run}-{self._n_rounds}"
+
     def _leaves(self, function: Callable, sources: Sequence[tuple], shared: Sequence[Any]) -> list[Any]:
         self._n_rounds += 1
-        name = f"frugalsvm-{function.__name__.strip('_')}-{self._run}-{self._n_rounds}"
-        task = delayed(_Opening(function), pure=False)
+        name, task = self._name(function), delayed(_Opening(function), pure=False)
         return [task(*source, *shared, dask_key_name=f"{name}-{i}") for i, source in enumerate(sources)]
 
     def _gathered(self, function, sources, shared, join):
@@ -177,7 +197,7 @@ class Cluster:
         return results if join is None else results[0]
 
     def _tree(self, nodes: list[Any], join: Callable) -> Any:
-        name, level = f"frugalsvm-{join.__name__.strip('_')}-{self._run}-{self._n_rounds}", 0
+        name, level = self._name(join), 0
         task = delayed(join, pure=False)
         while len(nodes) > 1 or not level:
             groups = [nodes[i : i + _FAN_IN] for i in range(0, len(nodes), _FAN_IN)]

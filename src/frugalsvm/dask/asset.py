@@ -90,7 +90,7 @@ class LowRankRounds(DaskEstimator):
         rows = [(part,) for part in training.rows]
         if needed > min(_FEATURES_SHARE * memory, n_workers * parsed_bytes("memory", self.memory)):
             return [(part, None) for (part,) in rows]
-        kept = training.cluster.kept(features_kept, rows, training.cluster.broadcast(shared))
+        kept = training.cluster.kept_beside(features_kept, rows, training.cluster.broadcast(shared))
         return [(part, features) for (part,), features in zip(rows, kept, strict=True)]
 
 
