@@ -268,7 +268,7 @@ def memory(console, limit="1GB", times=5.0):
                 _, seconds = timed(partial(model.fit, X, y))
                 on_disk = client.run(lambda dask_worker: len(getattr(dask_worker.data, "disk", None) or ()))
                 accuracy = model.history_[-1]["accuracy"]
-                told = f"{name}: {seconds:.0f} s, held accuracy {accuracy:.4f}, most memory {most_memory(client)}"
+                told = f"{name}: {seconds:.0f} s, validation accuracy {accuracy:.4f}, most memory {most_memory(client)}"
                 console.print(f"{told}, values on disk {list(on_disk.values())}", highlight=False)
 
 

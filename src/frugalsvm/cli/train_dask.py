@@ -51,7 +51,7 @@ def train_dask(data: DataOptions, options: TrainOptions, output: Path, flags: Da
     flags = flags._replace(task=_task(options, flags))
     estimator = _estimator(options, flags)
     with _client(flags.address, flags.tls) as client:
-        if not quiet:
+        if not quiet and "dashboard" in client.scheduler_info()["services"]:  # schedulers may do without
             tell(f"Dask dashboard: {client.dashboard_link}")
         table = read_table(data, labels=_labels_of(options, flags))
         for note in () if quiet else table.notes:

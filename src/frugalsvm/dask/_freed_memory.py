@@ -14,7 +14,7 @@ __all__ = ["keep_freed_memory"]
 
 _VARIABLE, _DASKS_OWN = "MALLOC_TRIM_THRESHOLD_", "65536"
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # numbers of these settings in the GNU C library
-_KEPT_BYTES, _LARGE_BYTES = 2**26, 2**23  # for each thread; larger arrays never stay
+_KEPT_BYTES, _LARGE_BYTES = 2**24, 2**22  # for each thread; larger arrays never stay
 
 
 @cache
