@@ -21,7 +21,7 @@ import dask.array as da
 from distributed import Client, wait
 
 from frugalsvm.dask import DaskASSETClassifier, DaskASSETOneClassSVM, DaskASSETRegressor, DaskBSGDClassifier
-from frugalsvm.dask._cluster import Cluster
+from frugalsvm.dask._cluster import Cluster, shared_out
 
 ASSET = {"n_components": 32, "gamma": 8.0, "random_state": 0}
 
@@ -73,6 +73,15 @@ def test_results_are_kept_beside_their_rows():
         holders = two.who_has(kept)
         assert [holders[future.key][0] for future in kept] == homes
         assert two.submit(np.max, kept[3]).result() == 3.0
+
+
+def test_all_workers_get_a_share():
+    """Rows that are all on one worker are divided among all, and those that are well divided stay."""
+    assert shared_out([["a"], ["b"], ["a"], ["b"]], {"a": 1, "b": 1}) == ["a", "b", "a", "b"]
+    assert sorted(shared_out([["a"]] * 8, dict.fromkeys("abcd", 1))) == list("aabbccdd")
+    assert sorted(shared_out([["a"]] * 8, {"a": 1, "b": 3})) == list("aabbbbbb")
+    assert shared_out([["gone"], [], ["b"]], {"a": 1, "b": 1}) == ["a", "a", "b"]
+    assert shared_out([["a"]], {}) == [None]
 
 
 def faults_of_arrays(threshold):

@@ -5,6 +5,7 @@ broadcast, and trees follow the numbers of the partitions. So what a lost worker
 same bits.
 """
 
+import math
 import os
 import pickle
 import uuid
@@ -21,7 +22,7 @@ from distributed.scheduler import KilledWorker
 
 from frugalsvm.dask._freed_memory import keep_freed_memory
 
-__all__ = ["Cluster", "SchedulerLostError", "client_for"]
+__all__ = ["Cluster", "SchedulerLostError", "client_for", "shared_out"]
 
 _FAN_IN = 8  # results that one task puts together
 _ANSWER_SECONDS = "5s"
@@ -94,6 +95,21 @@ def _missing(modules: list[str], process: int) -> list[str]:
     return missing
 
 
+def shared_out(near: Sequence[Sequence[str]], threads: dict[str, int]) -> list[str | None]:
+    """A worker for each of some tasks: one that is near, or the one with the most room; shares are by threads."""
+    if not threads:
+        return [None] * len(near)
+    room = {worker: math.ceil(len(near) * n / sum(threads.values())) for worker, n in threads.items()}
+    homes: list[str | None] = [None] * len(near)
+    for at_hand in (True, False):
+        for i, wanted in enumerate(near):
+            chosen = [worker for worker in (wanted if at_hand else threads) if room.get(worker, 0) > 0]
+            if homes[i] is None and chosen:
+                home = homes[i] = max(chosen, key=room.__getitem__)
+                room[home] -= 1
+    return homes
+
+
 class Cluster:
     """Runs rounds of one training."""
 
@@ -164,7 +180,7 @@ class Cluster:
             return self.client.compute(self._leaves(function, sources, shared))
 
     def kept_beside(self, function: Callable, sources: Sequence[tuple], *shared: Any) -> list[Any]:
-        """As `kept`, and each where the first of its source is, if that is a future.
+        """As `kept`, and each where the first of its source is, as far as all workers get an equal share.
 
         Left to itself, Dask brings rows to the worker that has got a large value for all of them first: that one works,
         and others wait.
@@ -172,14 +188,16 @@ class Cluster:
         self._n_rounds += 1
         name, task = self._name(function), _Opening(function)
         with self._answering():
-            holders = self.client.who_has([first for first, *_ in sources if isinstance(first, Future)])
+            firsts = [first if isinstance(first, Future) else None for first, *_ in sources]
+            holders = self.client.who_has([each for each in firsts if each is not None])
+            near = [list(holders.get(each.key, ())) if each is not None else [] for each in firsts]
+            homes = shared_out(near, {address: worker["nthreads"] for address, worker in self._workers().items()})
             return [
                 self.client.submit(
-                    task, *source, *shared, key=f"{name}-{i}", pure=False, allow_other_workers=True,
-                    workers=list(holders.get(getattr(source[0], "key", None), ())) or None,
+                    task, *source, *shared, key=f"{name}-{i}", pure=False, workers=home, allow_other_workers=True
                 )
-                for i, source in enumerate(sources)
-            ]  # fmt: skip
+                for i, (source, home) in enumerate(zip(sources, homes, strict=True))
+            ]
 
     def _name(self, function: Callable) -> str:
         return f"frugalsvm-{function.__name__.strip('_')}-{self._run}-{self._n_rounds}"
