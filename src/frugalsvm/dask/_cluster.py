@@ -183,14 +183,16 @@ class Cluster:
         """As `kept`, and each where the first of its source is, as far as all workers get an equal share.
 
         Left to itself, Dask brings rows to the worker that has got a large value for all of them first: that one works,
-        and others wait.
+        and others wait. Rows that are not kept are nowhere yet, and so it is left to Dask.
         """
+        firsts = [first for first, *_ in sources]
+        if not all(isinstance(first, Future) for first in firsts):
+            return self.kept(function, sources, *shared)
         self._n_rounds += 1
         name, task = self._name(function), _Opening(function)
         with self._answering():
-            firsts = [first if isinstance(first, Future) else None for first, *_ in sources]
-            holders = self.client.who_has([each for each in firsts if each is not None])
-            near = [list(holders.get(each.key, ())) if each is not None else [] for each in firsts]
+            holders = self.client.who_has(firsts)
+            near = [list(holders.get(first.key, ())) for first in firsts]
             homes = shared_out(near, {address: worker["nthreads"] for address, worker in self._workers().items()})
             return [
                 self.client.submit(
