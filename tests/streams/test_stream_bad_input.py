@@ -255,6 +255,7 @@ GOOD = {format: encoded(*table(20, 3), format) for format in FORMATS}
     ),
     st.sampled_from(["fail", "skip"]),
 )
+@example("arrow", [(6272, "replace", b"\x80")], "fail")  # a name that is no text
 @example("npz", [(918, "replace", b"\x02")], "fail")  # a longer name in the header, which zipfile cites
 def test_mutations_never_crash(format, changes, on_bad_line):
     data = GOOD[format]

@@ -43,8 +43,9 @@ class TableReader:
         if self._layout is not None:
             return self._layout
         schema, n_rows = self._guarded(self._opened_schema)
+        names = self._guarded(lambda: schema.names)  # which are not decoded before
         kinds = [self._kind(field) for field in schema]
-        self._schema, notes = assigned(schema.names, kinds, self.roles, self.name)
+        self._schema, notes = assigned(names, kinds, self.roles, self.name)
         width = len(self._schema.numbers)
         if self._wanted_features not in (None, width):
             words = f"{self.name} has {width} columns of numbers"
