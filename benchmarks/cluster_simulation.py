@@ -47,9 +47,11 @@ def network(latency, client):
     """Messages of all processes wait."""
     client.run(set_latency, latency)
     set_latency(latency)
-    yield
-    set_latency(0.0)
-    client.run(set_latency, 0.0)
+    try:
+        yield
+    finally:
+        set_latency(0.0)
+        client.run(set_latency, 0.0)
 
 
 class Working:

@@ -87,7 +87,7 @@ def test_all_workers_get_a_share():
 def faults_of_arrays(threshold):
     """First touches of memory by twenty arrays of a megabyte, one after another, in a process of its own."""
     code = """
-import resource, sys
+import resource
 import numpy as np
 from frugalsvm.dask._freed_memory import keep_freed_memory
 keeps = keep_freed_memory()

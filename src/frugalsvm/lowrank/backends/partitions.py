@@ -53,8 +53,8 @@ _FADING = 0.5  # of samples of the round before
 # Of the mean curvature, for Hessians of samples: rare rows may be missing, and steps go far where they are.
 _RIDGE = 1e-3
 _WIDE = 1024  # features: matrices of more take longer than passes over a million rows, so that samples are smaller
-_WIDE_STAGE = 16  # rows for each of so many features, to begin with
-_MANY = 2048  # rows for each feature
+_WIDE_STAGE = 16  # rows for each feature of the one stage on a sample, where there are so many features
+_MANY = 2048  # rows for each feature: a round over more takes longer than the client's last stage
 _ENOUGH = 64  # rows of the sample for each feature; with fewer, steps go too far or not far enough
 _START_BYTES = 2**28  # of features where steps are made, to begin with
 
