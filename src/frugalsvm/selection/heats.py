@@ -1,6 +1,5 @@
 """Heats: candidates on the same rows, folds and landmarks; the best of many on few rows go on to more of them."""
 
-import time
 from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
@@ -116,14 +115,14 @@ class Heat(NamedTuple):
 
     def ridge_entry(self, candidate: Candidate, ridges: tuple[float, ...] = RIDGES) -> Entry:
         """A candidate as a ridge machine, at the best ridge."""
-        start = time.perf_counter()
+        start = self.clock.spent
         task, n_rows = self.task, len(self.index)
         problem, _ = self.problem(candidate)
         with blas_threads(None):
             scores = ridge_scores(problem, self.folds, ridges, task.machinery.threads)
         judgments = [self.judged(each) for each in scores]
         best = int(np.argmin([_key(each, classes=task.classes) for each in judgments]))
-        seconds = time.perf_counter() - start
+        seconds = self.clock.spent - start
         self.clock.measure(RIDGE, self._ridge_work(len(ridges)), seconds)
         # The penalty of half the squared norm is twice the ridge.
         return Entry(candidate, 1.0 / (2.0 * ridges[best] * n_rows), judgments[best], self, seconds)
@@ -224,13 +223,13 @@ def _uphill(heat, start, reserve, least):
 
 def solved_entries(heat: Heat, candidate: Candidate, path: list[float], rng: np.random.Generator) -> list[Entry]:
     """A candidate with the loss that the machine will have, for all values of C, with out-of-fold scores."""
-    start, task, n_rows = time.perf_counter(), heat.task, len(heat.index)
+    start, task, n_rows = heat.clock.spent, heat.task, len(heat.index)
     problem, options = heat.problem(candidate)
     options = options._replace(unit=_unit(task, heat.index), **_TO_CHOOSE)
     with blas_threads(None), task.machinery.arrays.products():
         penalties = [1.0 / (C * n_rows) for C in path]
         found = cross_validated(problem, options, heat.folds, penalties, rng, task.machinery.threads)
-    seconds = time.perf_counter() - start
+    seconds = heat.clock.spent - start
     heat.clock.measure(SOLVED, path_work(heat, len(path)), seconds)
     return [
         Entry(candidate, C, heat.judged(scores), heat, seconds / len(path), scores)
