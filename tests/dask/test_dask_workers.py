@@ -1,0 +1,46 @@
+"""Workers of a small cluster make no difference, not even one that is lost while a model is trained."""
+
+import numpy as np
+import pytest
+
+distributed = pytest.importorskip("distributed")
+
+import dask.array as da  # noqa: E402
+
+from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier  # noqa: E402
+from frugalsvm.datasets import make_checkerboard  # noqa: E402
+
+MODELS = [
+    (DaskASSETClassifier, {"n_components": 32, "C": 10.0, "gamma": 8.0, "random_state": 0, "max_iter": 3}),
+    (DaskBSGDClassifier, {"budget": 30, "gamma": 8.0, "alpha": 1e-4, "random_state": 0, "max_iter": 3}),
+]
+
+
+def trained_on(n_workers, make, settings, *, loses=False):
+    """Decision values of a model; and how many workers were taken away after its first round."""
+    X, y = make_checkerboard(2000, random_state=0)
+    lost = []
+    cluster = distributed.LocalCluster(
+        n_workers=n_workers, threads_per_worker=1, processes=False, dashboard_address=":0", silence_logs=50
+    )
+    with cluster, distributed.Client(cluster, set_as_default=False) as client:
+
+        def lose_one(figures):
+            if loses and not lost:
+                lost.append(next(iter(client.scheduler_info()["workers"])))
+                client.sync(client.scheduler.retire_workers, workers=lost, close_workers=True, remove=True)
+
+        model = make(client=client, **settings)
+        model.fit(da.from_array(X, chunks=(500, -1)), da.from_array(y, chunks=500), callback=lose_one)
+        assert len(client.scheduler_info()["workers"]) == n_workers - len(lost)
+        return model.to_local().decision_function(X), len(lost)
+
+
+@pytest.mark.parametrize(("make", "settings"), MODELS, ids=["asset", "bsgd"])
+def test_workers_make_no_difference(make, settings):
+    expected, _ = trained_on(1, make, settings)
+    values, _ = trained_on(3, make, settings)
+    np.testing.assert_array_equal(values, expected)
+    values, n_lost = trained_on(3, make, settings, loses=True)
+    assert n_lost == 1
+    np.testing.assert_array_equal(values, expected)
