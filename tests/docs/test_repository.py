@@ -53,7 +53,7 @@ def test_the_oldest_versions_are_those_that_are_allowed():
 
 
 def test_there_are_workflows():
-    assert {"canary", "docs", "packages", "tests"} <= {path.stem for path in WORKFLOWS}
+    assert {"canary", "docs", "packages", "slow", "tests"} <= {path.stem for path in WORKFLOWS}
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
