@@ -58,8 +58,13 @@ def name_of(case):
     return "-".join(filter(None, (type(estimator).__name__, kind, check_name(check))))
 
 
-@pytest.mark.slow  # each has tests of its own
-@pytest.mark.parametrize("case", cases(ESTIMATORS), ids=name_of)
+def fast_in_part(case):
+    """Sparse rows are compiled for themselves, and each estimator has tests of its own of them."""
+    marks = [pytest.mark.slow] if case[1] is checks.check_dense_equals_sparse else []
+    return pytest.param(case, marks=marks, id=name_of(case))
+
+
+@pytest.mark.parametrize("case", [fast_in_part(case) for case in cases(ESTIMATORS)])
 def test_our_estimators(case):
     estimator, check = case
     check(estimator)
