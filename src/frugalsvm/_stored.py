@@ -27,7 +27,7 @@ __all__ = [
     "NOT_NEGATIVE",
     "POSITIVE",
     "Stored",
-    "are_squared_norms",
+    "are_norms",
     "distinct",
     "is_finite",
     "is_matrix",
@@ -41,7 +41,7 @@ __all__ = [
 MANY = 2**62  # beyond every count
 POSITIVE, NOT_NEGATIVE, ANY_COUNT = (1e-300, 1e100), (0, 1e100), (0, MANY)
 BUDGET = (2, MANY)
-_SAME_NORM = {"f4": 1e-3, "f8": 1e-6}  # relative error that squared norms of rows may have
+_SAME_NORM = {"f4": 1e-3, "f8": 1e-6}  # relative error that norms of rows may have
 
 Fields = dict[str, Any]
 ArrayType = str | tuple[np.dtype, str]
@@ -130,9 +130,9 @@ def is_matrix(value: Any) -> bool:
     return type(value) is np.ndarray and value.dtype.kind == "f" and value.ndim == 2 and not np.isinf(value).any()
 
 
-def are_squared_norms(norms: np.ndarray, rows: np.ndarray) -> bool:
-    """Whether numbers are the squared norms of rows: kernels are made of both."""
+def are_norms(norms: np.ndarray, rows: np.ndarray, *, are_sums: bool = False) -> bool:
+    """Whether numbers are the squared norms of rows, or their sums: kernels are made of rows and these."""
     with np.errstate(over="ignore"):
-        expected = np.square(rows, dtype=np.float64).sum(axis=1)
+        expected = (rows.astype(np.float64) if are_sums else np.square(rows, dtype=np.float64)).sum(axis=1)
         error = np.abs(norms - expected)
     return bool((error <= _SAME_NORM[norms.dtype.str[1:]] * expected + 1e-30).all())

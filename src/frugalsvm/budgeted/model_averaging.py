@@ -23,7 +23,7 @@ import numpy as np
 from frugalsvm._compile import entry
 from frugalsvm.budgeted.maintenance import Merge, Remove, partner_of, write_merged
 from frugalsvm.budgeted.projection import Project
-from frugalsvm.core.blocks import kernel_matrix
+from frugalsvm.core.blocks import kernel_matrix, row_norms
 from frugalsvm.core.expansion import (
     coefficients,
     free_slot,
@@ -215,7 +215,7 @@ def _expansion_of(kernel, rows, coef, births, budget):
     n, n_outputs = coef.shape
     model = new_expansion(max(n, 0 if budget is None else budget + 1), rows.shape[1], n_outputs, rows.dtype)
     exact = rows.astype(np.float64)
-    norms = np.einsum("ij,ij->i", exact, exact)
+    norms = row_norms(kernel, exact)
     model.rows[:n], model.norms[:n], model.births[:n] = rows, norms, births
     model.coef[:, :n] = model.weights[:, :n] = coef.T
     model.sizes[:n] = np.square(coef).sum(axis=1) * np.array([self_value(kernel, x) for x in norms.tolist()])

@@ -3,11 +3,11 @@
 import numpy as np
 
 from frugalsvm._compile import entry
-from frugalsvm.core.feature_sums import TILE_WIDTH, rows_sums
+from frugalsvm.core.feature_sums import TILE_WIDTH, Minima, rows_sums
 from frugalsvm.core.kernels import kernel_block, pairing_of, values_in_row
 from frugalsvm.core.pairing import Products, add_feature, slot_sum, start_pairs
 
-__all__ = ["is_of_products", "kernel_matrix", "sum_rows"]
+__all__ = ["is_of_products", "kernel_matrix", "row_norms", "sum_rows"]
 
 BLOCK_ROWS = 256  # rows that stay in the cache while they meet all others
 
@@ -15,6 +15,11 @@ BLOCK_ROWS = 256  # rows that stay in the cache while they meet all others
 def is_of_products(kernel) -> bool:
     """Whether a kernel is a function of inner products and norms."""
     return isinstance(pairing_of(kernel), Products)
+
+
+def row_norms(kernel, rows):
+    """What K(x, x) is a function of, for every row: `row_norm`, for callers in Python."""
+    return rows.sum(axis=1) if isinstance(pairing_of(kernel), Minima) else np.einsum("ij,ij->i", rows, rows)
 
 
 def kernel_matrix(kernel, A, B):

@@ -12,7 +12,7 @@ import numpy as np
 
 from frugalsvm._compile import compiled
 from frugalsvm.core.expansion import whole_groups
-from frugalsvm.core.fastmath import ADJACENT, copy_row, rows_dot
+from frugalsvm.core.fastmath import ADJACENT, copy_row
 from frugalsvm.core.lookahead import (
     LONG_BLOCK_ROWS,
     SOURCE_STATE,
@@ -23,7 +23,7 @@ from frugalsvm.core.lookahead import (
     touch,
     write_example,
 )
-from frugalsvm.core.pairing import block_pairs, column_pairs, row_pairs
+from frugalsvm.core.pairing import block_pairs, column_pairs, row_norm, row_pairs
 
 __all__ = [
     "FEW_FEATURES",
@@ -45,7 +45,7 @@ class DenseBlocks(NamedTuple):
     X: np.ndarray  # (n_examples, n_features)
     order: np.ndarray  # the sequence in which examples are taken
     block: np.ndarray  # (block_rows, n_features) the examples at hand
-    norms: np.ndarray  # (block_rows,) and their squared norms
+    norms: np.ndarray  # (block_rows,) and their norms, see `row_norm`
     columns: np.ndarray  # the support vectors, transposed, ``stride`` to a feature
     products: np.ndarray  # products of the examples with the slots, ``stride`` to a row
     state: np.ndarray
@@ -93,10 +93,10 @@ def new_dense_source(pairing, X, order, expansion, block_rows):
 
 
 @compiled
-def _gather(X, order, start, count, block, norms):
+def _gather(pairing, X, order, start, count, block, norms):
     for i in range(count):
         copy_row(block, i, X, order[start + i])
-        norms[i] = rows_dot(block, i, block, i)
+        norms[i] = row_norm(pairing, block, i)
 
 
 @example_norm.implement(DenseBlocks, DenseColumns)
@@ -121,7 +121,7 @@ def _write_column(columns, stride, rows, slot):
 @load.implement(DenseBlocks, inline=False)
 def _blocks_load(source, start, count, expansion):
     n, state = expansion.counts[0]["n_slots"], source.state
-    _gather(source.X, source.order, start, count, source.block, source.norms)
+    _gather(source.pairing, source.X, source.order, start, count, source.block, source.norms)
     # Room for some new slots, if the store has it: a growing model ends its blocks early rather than multiply with
     # slots that are still empty.
     capacity, enough = expansion.rows.shape[0], whole_groups(n + 1 + n // 16)
@@ -179,7 +179,7 @@ def _columns_load(source, start, count, expansion):
         for j in range(expansion.counts[0]["n_slots"]):
             _write_column(source.columns, capacity, expansion.rows, j)
         source.state[0]["is_filled"] = 1
-    _gather(source.X, source.order, start, count, source.block, source.norms)
+    _gather(source.pairing, source.X, source.order, start, count, source.block, source.norms)
     return count
 
 

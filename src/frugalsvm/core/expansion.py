@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import compiled, inlined
-from frugalsvm._stored import are_squared_norms, stored, within
+from frugalsvm._stored import are_norms, stored, within
 from frugalsvm.core.fastmath import ADJACENT, copy_row
 from frugalsvm.core.kernels import kernel_row, kernel_value, pairing_of, self_value
 from frugalsvm.core.pairing import exact_pair, row_pairs
@@ -58,7 +58,7 @@ class Expansion(NamedTuple):
     """Arrays of the store; all are mutated in place."""
 
     rows: np.ndarray  # (capacity, n_features) support vectors, float32 or float64
-    norms: np.ndarray  # (capacity,) squared norms of the rows, same type
+    norms: np.ndarray  # (capacity,) norms of the rows, see `row_norm`, same type
     coef: np.ndarray  # (n_outputs or twice that, capacity) raw coefficients, float64
     weights: np.ndarray  # (n_outputs, capacity) copy of the coefficients in the type of the rows, for scoring
     sizes: np.ndarray  # (capacity,) ||coef_j||^2 K(x_j, x_j) over the outputs, float64
@@ -71,11 +71,13 @@ class Expansion(NamedTuple):
         return self.weights.shape[0]
 
     def is_sound(self, sizes) -> bool:
-        """Whether the counts, and the squared norms of the slots in use, are right."""
+        """Whether the counts, and the norms of the slots in use, are right."""
         n, n_slots, n_outputs = int(self.counts[0]["n_slots"]), sizes["s"], sizes["o"]
         if not within(as_numbers(self.counts)) or n > n_slots or n_slots % SLOT_MULTIPLE or n_outputs == 0:
             return False
-        return sizes["c"] in (n_outputs, 2 * n_outputs) and are_squared_norms(self.norms[:n], self.rows[:n])
+        norms, rows = self.norms[:n], self.rows[:n]  # of which kind is for the model, which knows the kernel
+        right = are_norms(norms, rows) or are_norms(norms, rows, are_sums=True)
+        return sizes["c"] in (n_outputs, 2 * n_outputs) and right
 
 
 def padded(n_slots):

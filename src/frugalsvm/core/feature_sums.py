@@ -22,7 +22,10 @@ from frugalsvm.core.pairing import (
     block_pairs,
     column_pairs,
     exact_pair,
+    norm_term,
+    own_pair,
     pair,
+    row_norm,
     row_pairs,
     slot_sum,
     start_pairs,
@@ -104,6 +107,27 @@ def _minimum(pairing, a, b):
 @_beside_zero.implement(Minima)
 def _minimum_beside_zero(pairing, a, b):
     return smaller(a, b)
+
+
+@own_pair.implement(L1Distances, Chi2Distances)
+def _no_distance(pairing, norm):
+    return 0.0
+
+
+# A value is the minimum of itself and itself, not its square.
+
+
+@norm_term.implement(Minima)
+def _itself(pairing, a):
+    return a
+
+
+@row_norm.implement(Minima)
+def _sum_of_row(pairing, rows, i):
+    total = rows.dtype.type(0)
+    for f in range(rows.shape[1]):
+        total += rows[i, f]
+    return total
 
 
 @pair.implement(*SUMS)

@@ -33,7 +33,7 @@ from frugalsvm._compile import entry, generic, inlined, larger, smaller
 from frugalsvm._stored import NOT_NEGATIVE, POSITIVE, stored
 from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive, row_weighted_sum
 from frugalsvm.core.feature_sums import Chi2Distances, L1Distances, Minima
-from frugalsvm.core.pairing import Products
+from frugalsvm.core.pairing import Products, own_pair
 
 __all__ = [
     "KERNELS",
@@ -214,7 +214,7 @@ def kernel_value(kernel, product, norm_x, norm_z):
 
 @generic
 def self_value(kernel, norm):
-    """K(x, x) in float64 from ``||x||^2``."""
+    """K(x, x) in float64 from `row_norm`, which is ``||x||^2`` or, for sums of minima, their sum."""
 
 
 @generic
@@ -265,7 +265,7 @@ def _unit_negligible_value(kernel):
 @self_value.implement()
 def _self_value(kernel, norm):
     norm = np.float64(norm)
-    return kernel_value(kernel, norm, norm, norm)
+    return kernel_value(kernel, own_pair(pairing_of(kernel), norm), norm, norm)
 
 
 @self_value.implement(*UNIT_KERNELS)

@@ -20,7 +20,10 @@ __all__ = [
     "block_pairs",
     "column_pairs",
     "exact_pair",
+    "norm_term",
+    "own_pair",
     "pair",
+    "row_norm",
     "row_pairs",
     "slot_sum",
     "start_pairs",
@@ -44,6 +47,21 @@ def pair(pairing, A, i, B, j):
 @generic
 def exact_pair(pairing, rows, i, j):
     """The number of two rows and their squared norms, with every sum in float64, whatever the type of the rows."""
+
+
+@generic
+def row_norm(pairing, rows, i):
+    """What K(x, x) is a function of, for ``rows[i]``: the squared norm, or the sum of minima of a row with itself."""
+
+
+@generic
+def own_pair(pairing, norm):
+    """The number of a row and itself, from `row_norm`."""
+
+
+@generic
+def norm_term(pairing, a):
+    """What a feature with the value ``a`` adds to it."""
 
 
 @generic
@@ -93,6 +111,21 @@ def add_two_features(pairing, a, column, b, other, out, n):
 @pair.implement(Products)
 def _product(pairing, A, i, B, j):
     return rows_dot(A, i, B, j)
+
+
+@row_norm.implement()
+def _squared_norm(pairing, rows, i):
+    return rows_dot(rows, i, rows, i)
+
+
+@own_pair.implement()
+def _norm(pairing, norm):
+    return norm
+
+
+@norm_term.implement()
+def _square(pairing, a):
+    return a * a
 
 
 @exact_pair.implement(Products)

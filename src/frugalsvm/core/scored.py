@@ -13,10 +13,9 @@ import numpy as np
 
 from frugalsvm._compile import inlined
 from frugalsvm.core.dense_sources import copy_to_slot
-from frugalsvm.core.fastmath import rows_dot
 from frugalsvm.core.kernels import kernel_value, pairing_of
 from frugalsvm.core.lookahead import SOURCE_STATE, example_norm, load, rescale, touch, write_example
-from frugalsvm.core.pairing import pair
+from frugalsvm.core.pairing import pair, row_norm
 from frugalsvm.core.predict import scored
 
 __all__ = ["ScoredBlocks", "new_scored_blocks"]
@@ -55,7 +54,7 @@ write_example.implement(ScoredBlocks)(copy_to_slot)
 
 @example_norm.implement(ScoredBlocks)
 def _scored_norm(source, i):
-    return rows_dot(source.block, i, source.block, i)
+    return row_norm(source.pairing, source.block, i)
 
 
 @touch.implement(ScoredBlocks)

@@ -15,7 +15,7 @@ from frugalsvm.core.lookahead import (
     touch,
     write_example,
 )
-from frugalsvm.core.pairing import PRODUCTS, add_feature, add_two_features, slot_sum, start_pairs
+from frugalsvm.core.pairing import PRODUCTS, add_feature, add_two_features, norm_term, slot_sum, start_pairs
 
 __all__ = ["PACKED_BYTES", "WHOLE_BYTES", "SparseColumns", "column_products", "new_sparse_source"]
 
@@ -169,7 +169,7 @@ def _sparse_example_norm(source, i):
     row = source.order[source.state[0]["start"] + i]
     total = source.data.dtype.type(0)
     for k in range(source.indptr[row], source.indptr[row + 1]):
-        total += source.data[k] * source.data[k]
+        total += norm_term(source.pairing, source.data[k])
     return total
 
 

@@ -14,7 +14,7 @@ Steps end when the duality gap is below what LASVM-G asks for (equation (8) of t
 import numpy as np
 
 from frugalsvm._compile import entry, larger, smaller
-from frugalsvm.core.blocks import is_of_products, sum_rows
+from frugalsvm.core.blocks import is_of_products, row_norms, sum_rows
 from frugalsvm.core.kernels import kernel_block, self_value
 from frugalsvm.dual.duality_gap import gap_of, gap_target, sum_up
 from frugalsvm.dual.lasvm_nc import HINGE_LOSS, LASVMNC
@@ -77,7 +77,7 @@ def _all_members(kernel, X, labels, cache_bytes):
     solver = new_solver(n_features, len(labels), X.dtype, cache_bytes, n_slots=n_rows)
     working_set = solver.state.working_set
     working_set.rows[:n_rows] = X if isinstance(X, np.ndarray) else X.toarray()
-    working_set.norms[:n_rows] = np.einsum("ij,ij->i", working_set.rows[:n_rows], working_set.rows[:n_rows])
+    working_set.norms[:n_rows] = row_norms(kernel, working_set.rows[:n_rows])
     working_set.counts[0]["n_slots"] = n_rows
     solver.state.labels[:, :n_rows] = solver.state.gradient[:, :n_rows] = labels
     solver.state.bound[:, :n_rows] = 1.0  # members: their boxes come later

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._stored import are_squared_norms, stored
+from frugalsvm._stored import are_norms, stored
 from frugalsvm.core.expansion import COUNTS, Expansion, new_expansion
 
 __all__ = ["Predictor"]
@@ -17,7 +17,7 @@ class Predictor(NamedTuple):
     """What a model that was saved for prediction has instead of its learning state."""
 
     rows: np.ndarray  # (n, n_features) support vectors
-    norms: np.ndarray  # (n,) their squared norms
+    norms: np.ndarray  # (n,) their norms, as in the expansion
     coef: np.ndarray  # (n_outputs, n)
     intercept: np.ndarray  # (n_outputs,)
     counts: np.ndarray  # those of the expansion that it was
@@ -34,4 +34,4 @@ class Predictor(NamedTuple):
 
     def is_sound(self, sizes) -> bool:
         """Whether the norms are those of the rows."""
-        return are_squared_norms(self.norms, self.rows)
+        return are_norms(self.norms, self.rows) or are_norms(self.norms, self.rows, are_sums=True)

@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from frugalsvm._stored import are_norms
 from frugalsvm._threads import thread_count
 from frugalsvm.arrays.namespace import is_device_name
 from frugalsvm.budgeted.policy import Unlimited
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.dense_scores import largest_size
 from frugalsvm.core.expansion import Expansion, coefficients, new_expansion
-from frugalsvm.core.kernels import UNIT_KERNELS
+from frugalsvm.core.kernels import UNIT_KERNELS, Intersection
 from frugalsvm.core.metric import Metric
 from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.core.records import as_numbers
@@ -20,6 +21,7 @@ from frugalsvm.estimators._predictor import Predictor
 from frugalsvm.estimators._validation import new_kernel
 from frugalsvm.lowrank.kernel_sum import KernelSum
 from frugalsvm.lowrank.own_kernel import OwnKernel
+from frugalsvm.persist.errors import ModelFileError, malformed
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
 from frugalsvm.persist.values import are_names, array, integer, is_classes, is_number, or_none, part
 
@@ -126,6 +128,18 @@ def scores_are_bounded(kernel: Any, rows: np.ndarray, coef: np.ndarray, intercep
     return bool(right and (bound <= LARGEST_SCORE[code]).all())
 
 
+def _check_norms(kernel: Any, norms: np.ndarray, rows: np.ndarray) -> None:
+    """Refuse norms of another kind than the kernel's."""
+    if isinstance(kernel, Intersection):
+        if not are_norms(norms, rows, are_sums=True):
+            raise ModelFileError(
+                "This model was trained with kernel='intersection' by an earlier version, which took K(x, x) for the "
+                "squared norm of x: what it learned is wrong. Train it again."
+            )
+    elif not are_norms(norms, rows):
+        raise malformed("the norms of its support vectors are not those of its kernel")
+
+
 def place_is_sound(model: Any) -> bool:
     """Whether rows in the metric, and relative to the origin, do not overflow."""
     dtype = np.float32 if model._in_float32 else model._dtype
@@ -159,6 +173,8 @@ def expansion_is_sound(model: Any, n_outputs: int | None = None) -> bool:
         coef, rows = model._coefficients().T, model.support_rows()
     if model._expansion.n_outputs != n_outputs or not np.isfinite(coef).all() or not place_is_sound(model):
         return False
+    n = int(model._expansion.counts[0]["n_slots"])
+    _check_norms(model._kernel, model._expansion.norms[:n], model._expansion.rows[:n])
     return scores_are_bounded(model._kernel, rows, coef, np.abs(model.intercept_).max())
 
 
@@ -192,7 +208,8 @@ def predictor_saved(n_outputs: Any = n_outputs_for) -> Saved:
     """How a model from `as_predictor` is held; ``n_outputs`` is a function of the number of classes."""
 
     def is_sound(model: Any) -> bool:
-        rows, _, coef, intercept, counts = model._predictor
+        rows, norms, coef, intercept, counts = model._predictor
+        _check_norms(model._kernel, norms, rows)
         right = len(coef) == n_outputs(len(model.classes_)) and as_numbers(counts).min() >= 0
         right = right and metric_is_sound(getattr(model, "_metric", None), rows.dtype)
         return bool(right) and scores_are_bounded(model._kernel, rows, coef, np.abs(intercept).max())

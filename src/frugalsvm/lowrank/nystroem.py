@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from frugalsvm._compile import compiled, entry, generic, matrix_product
-from frugalsvm._stored import are_squared_norms, stored
+from frugalsvm._stored import are_norms, stored
 from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.core.blocks import is_of_products, sum_rows
@@ -62,7 +62,7 @@ class Nystroem(NamedTuple):
     def is_sound(self, sizes) -> bool:
         """Whether the norms are those of the landmarks."""
         whitened = self.whitening is not None or self.eigenvalues is None
-        return whitened and are_squared_norms(self.norms, self.landmarks)
+        return whitened and are_norms(self.norms, self.landmarks)
 
 
 def new_nystroem(kernel, landmarks, threshold=_ROUNDING, rank=None, passes=ONE_AFTER_ANOTHER, *, triangular=False):
