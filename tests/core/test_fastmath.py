@@ -5,8 +5,10 @@ import pytest
 
 from frugalsvm._compile import entry
 from frugalsvm.core.fastmath import (
+    FARTHEST,
     copy_row,
     cos_turns,
+    decay,
     exp2_nonpositive,
     first_argmax,
     first_argmin,
@@ -26,6 +28,12 @@ ACCURACY = {np.float32: (2e-7, -100), np.float64: (1e-15, -500)}
 def exp2_all(t, out):
     for i in range(t.size):
         out[i] = exp2_nonpositive(t[i])
+
+
+@entry
+def decay_all(t, out):
+    for i in range(t.size):
+        out[i] = decay(t[i])
 
 
 @entry
@@ -90,6 +98,19 @@ class TestExp2:
         lowest = ACCURACY[dtype][1]
         t = np.array([lowest, lowest - 0.5, lowest - 1, -2000.0, -1e9, -1e30], dtype)
         np.testing.assert_array_equal(exp2(t), np.full(6, 2.0**lowest, dtype))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_what_decays_is_zero_from_the_same_power_on(dtype):
+    near = np.array([0.0, -1.0, -7.3, -59.5, -FARTHEST + 0.001], dtype)
+    far = np.array([-FARTHEST, -FARTHEST - 0.001, -100.0, -500.0, -1e9, -1e38], dtype)
+    out = np.empty_like(near)
+    decay_all(near, out)
+    np.testing.assert_array_equal(out, exp2(near))
+    assert (out >= 2.0**-FARTHEST).all()
+    out = np.full_like(far, np.nan)
+    decay_all(far, out)
+    np.testing.assert_array_equal(out, np.zeros(6))
 
 
 class TestCosTurns:

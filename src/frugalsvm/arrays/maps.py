@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm.arrays.decay import decayed
 from frugalsvm.core.kernels import (
     MATERN,
     RBF,
@@ -53,7 +54,7 @@ class DeviceMap(NamedTuple):
         """Features of rows on the device, in float32."""
         xp = self.arrays.xp
         if self.kind == "distances":
-            return xp.exp(self.arrays.l1_distances(self.arrays.single(X), self.columns) * -self.scale)
+            return decayed(xp, self.arrays.l1_distances(self.arrays.single(X), self.columns) * -self.scale)
         if self.kind in ("chi2", "minima"):
             return self._sums(self.arrays.single(X))
         if self.kind in ("tanimoto", "cosine"):
@@ -63,7 +64,7 @@ class DeviceMap(NamedTuple):
         with self.arrays.products(rounded=not (exact or has_kink)):
             values = self._extended(X) @ self.columns
         if self.kind == "exp":
-            return xp.exp(values)
+            return decayed(xp, values)
         if self.kind == "matern":
             return self._matern(X, -values)
         if self.kind == "cos":
@@ -78,7 +79,7 @@ class DeviceMap(NamedTuple):
         for f in range(X.shape[1]):
             a, b = X[:, f, None], self.columns[None, f]
             total += xp.minimum(a, b) if self.kind == "minima" else (a - b) ** 2 / xp.clip(a + b, min=_TINY)
-        return total if self.kind == "minima" else xp.exp(total * -self.scale)
+        return total if self.kind == "minima" else decayed(xp, total * -self.scale)
 
     def _angles(self, X, *, exact):
         """Inner products, divided by what norms make of them; nothing where rows are zeros."""
@@ -94,7 +95,7 @@ class DeviceMap(NamedTuple):
         xp, X = self.arrays.xp, self.arrays.single(X)
         noise = xp.sum(X * X, axis=1)[:, None] * (-self.norm_factor * _ROUNDING)
         s = xp.sqrt(xp.where(squares > noise, squares, xp.zeros_like(squares)))
-        decay = xp.exp(-s)
+        decay = decayed(xp, -s)
         if self.degree == 1:
             return decay
         return (1.0 + s) * decay if self.degree == 3 else (1.0 + s + s * s / 3.0) * decay

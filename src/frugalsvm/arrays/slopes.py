@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from frugalsvm.arrays.decay import decayed
 from frugalsvm.core.kernels import MATERN, RBF, Laplacian, steepness
 
 __all__ = ["radial_slope", "radial_value"]
@@ -10,12 +11,12 @@ __all__ = ["radial_slope", "radial_value"]
 def radial_value(xp: Any, kernel: Any, distances: Any) -> Any:
     """``K`` for squared Euclidean distances, or for the L1 distances of a Laplacian kernel."""
     if isinstance(kernel, (RBF, Laplacian)):
-        return xp.exp(-kernel.gamma * distances)
+        return decayed(xp, -kernel.gamma * distances)
     if not isinstance(kernel, MATERN):
         raise TypeError(f"{type(kernel).__name__} kernels are not functions of a distance.")
     c = steepness(kernel)
     s = xp.sqrt(c * kernel.gamma * distances)
-    decay = xp.exp(-s)
+    decay = decayed(xp, -s)
     if c == 1.0:
         return decay
     return (1.0 + s) * decay if c == 3.0 else (1.0 + s + s * s / 3.0) * decay
@@ -24,14 +25,14 @@ def radial_value(xp: Any, kernel: Any, distances: Any) -> Any:
 def radial_slope(xp: Any, kernel: Any, distances: Any) -> Any:
     """``P`` for squared Euclidean distances, or for the L1 distances of a Laplacian kernel."""
     if isinstance(kernel, RBF):
-        return -2.0 * kernel.gamma * xp.exp(-kernel.gamma * distances)
+        return -2.0 * kernel.gamma * decayed(xp, -kernel.gamma * distances)
     if isinstance(kernel, Laplacian):
-        return -kernel.gamma * xp.exp(-kernel.gamma * distances)
+        return -kernel.gamma * decayed(xp, -kernel.gamma * distances)
     if not isinstance(kernel, MATERN):
         raise TypeError(f"The slope of {type(kernel).__name__} kernels is not known.")
     c = steepness(kernel)
     s = xp.sqrt(c * kernel.gamma * distances)
-    slope = -c * kernel.gamma * xp.exp(-s)
+    slope = -c * kernel.gamma * decayed(xp, -s)
     if c == 1.0:
         is_top = s == 0.0
         return xp.where(is_top, xp.zeros_like(s), slope / xp.where(is_top, xp.ones_like(s), s))

@@ -21,6 +21,7 @@ Vectors are sorted first, by their bytes: the order of the parts makes no differ
 import numpy as np
 
 from frugalsvm._compile import entry
+from frugalsvm.arrays.decay import decayed
 from frugalsvm.budgeted.maintenance import Merge, Remove, partner_of, write_merged
 from frugalsvm.budgeted.projection import Project
 from frugalsvm.core.blocks import kernel_matrix, row_norms
@@ -299,7 +300,7 @@ def kernel_values(kernel, A, B):
     # The usual kernel without compiled code, which would take longer to make than to run.
     A, B = A.astype(np.float64), B.astype(np.float64)
     squares = np.einsum("ij,ij->i", A, A)[:, None] + np.einsum("ij,ij->i", B, B)
-    return np.exp(-kernel.gamma * np.maximum(squares - 2.0 * (A @ B.T), 0.0))
+    return decayed(np, -kernel.gamma * np.maximum(squares - 2.0 * (A @ B.T), 0.0))
 
 
 def _squared_norm(kernel, rows, coef):

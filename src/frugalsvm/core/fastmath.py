@@ -18,10 +18,12 @@ from frugalsvm._compile import compiled, generic, larger, separate, smaller
 __all__ = [
     "ADJACENT",
     "CHUNK",
+    "FARTHEST",
     "LOG2E",
     "below_one",
     "copy_row",
     "cos_turns",
+    "decay",
     "exp2_nonpositive",
     "first_argmax",
     "first_argmin",
@@ -42,6 +44,10 @@ __all__ = [
 ]
 
 LOG2E = 1.4426950408889634
+# Kernels that decay are zero from 2^-FARTHEST on, in every type and on every device: nothing beside their largest
+# value, 1, even in float64. So far away scores are the same in compiled code, on a GPU and in exported models; and
+# products of two values are not subnormal numbers, with which Intel and AMD processors compute many times more slowly.
+FARTHEST = 60.0
 ADJACENT = np.int64(1)  # a stride; compiled code would be made anew for a plain 1
 CHUNK = 64  # values that are looked at together: some full vectors
 
@@ -49,8 +55,10 @@ CHUNK = 64  # values that are looked at together: some full vectors
 _ONE_32 = np.float32(1.0)
 _ROUND_32 = np.float32(1.5 * 2**23)
 # Smaller results become this one: far above the smallest normal numbers, 2^-126 and 2^-1022, so that products with
-# coefficients are not subnormal numbers, with which Intel and AMD processors compute many times more slowly.
+# coefficients are not subnormal numbers
 _LOWEST_32 = np.float32(-100.0)
+_FARTHEST_32, _FARTHEST_64 = np.float32(-FARTHEST), np.float64(-FARTHEST)
+_ZERO_32, _ZERO_64 = np.float32(0.0), np.float64(0.0)
 _SHIFT_32 = np.int32(23)
 _NO_SIGN_32 = np.int32(2**31 - 1)
 _C1, _C2, _C3, _C4, _C5 = (
@@ -127,6 +135,23 @@ def _exp2_float64(t):
     p = _ONE_64 + f * (_D1 + f * (_D2 + f * (_D3 + f * (_D4 + f * (_D5 + f * high)))))
     exponent = np.int64(np.float64(rounded).view(np.int64) << _SHIFT_64)
     return np.int64(np.float64(p).view(np.int64) + exponent).view(np.float64)
+
+
+@generic
+def decay(t):
+    """``2^t`` for ``t <= 0`` as kernels have it: exactly 0 from ``2^-FARTHEST`` on."""
+
+
+@decay.implement(np.float32, ordered=True)
+def _decay_float32(t):
+    value = exp2_nonpositive(t)
+    return value if t > _FARTHEST_32 else _ZERO_32
+
+
+@decay.implement(np.float64, ordered=True)
+def _decay_float64(t):
+    value = exp2_nonpositive(t)
+    return value if t > _FARTHEST_64 else _ZERO_64
 
 
 @generic

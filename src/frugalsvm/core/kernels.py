@@ -31,7 +31,7 @@ import numpy as np
 
 from frugalsvm._compile import entry, generic, inlined, larger, smaller
 from frugalsvm._stored import NOT_NEGATIVE, POSITIVE, stored
-from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive, row_weighted_sum
+from frugalsvm.core.fastmath import FARTHEST, LOG2E, decay, row_weighted_sum
 from frugalsvm.core.feature_sums import Chi2Distances, L1Distances, Minima
 from frugalsvm.core.pairing import Products, own_pair
 
@@ -62,13 +62,11 @@ __all__ = [
     "values_in_row",
 ]
 
-_LOWEST = -500.0 / LOG2E  # of an exponent, as in `exp2_nonpositive`
-
-
+_LOWEST = -FARTHEST / LOG2E  # of an exponent, as in `decay`
 _SMALLEST = float(np.finfo(np.float32).tiny)
 # Errors of a squared distance, relative to the norms that it is made of: four units of the last place
 _ROUNDING_32, _ROUNDING_64 = np.float32(2.0**-21), np.float64(2.0**-50)
-_BESIDE_ONE = 2.0**-60  # what is nothing beside the largest value of a kernel that is 1 at most
+_BESIDE_ONE = 2.0**-FARTHEST  # what is nothing beside the largest value of a kernel that is 1 at most
 
 
 @stored("rbf", kind="kernel", ranges={"gamma": POSITIVE})
@@ -235,9 +233,18 @@ def negligible_value(kernel):
     """
 
 
-@inlined
+@generic
 def values_in_row(kernel, products, norms, norm_x, out):
     """``kernel_row`` with zeros for what is negligible."""
+
+
+@values_in_row.implement(*UNIT_KERNELS)
+def _decayed_values(kernel, products, norms, norm_x, out):
+    kernel_row(kernel, products, norms, norm_x, out, norms.size)  # which are zero from there on
+
+
+@values_in_row.implement()
+def _values_in_row(kernel, products, norms, norm_x, out):
     nothing, zero = out.dtype.type(negligible_value(kernel)), out.dtype.type(0.0)
     # Not in place: a loop that may overwrite what it reads next is not vectorized.
     kernel_row(kernel, products, norms, norm_x, out, norms.size)
@@ -257,8 +264,8 @@ def _negligible_value(kernel):
     return _SMALLEST
 
 
-@negligible_value.implement(*UNIT_KERNELS, *_ANGLES)
-def _unit_negligible_value(kernel):
+@negligible_value.implement(*_ANGLES)
+def _angle_negligible_value(kernel):
     return _BESIDE_ONE
 
 
@@ -273,10 +280,16 @@ def _unit_self_value(kernel, norm):
     return 1.0
 
 
+@inlined
+def _decayed(exponent):
+    """``exp(exponent)`` in float64, like `decay`."""
+    return np.exp(exponent) if exponent > _LOWEST else 0.0
+
+
 @kernel_value.implement(RBF)
 def _rbf_value(kernel, product, norm_x, norm_z):
     squared_distance = norm_x + norm_z - 2.0 * product
-    return np.exp(larger(-kernel.gamma * larger(squared_distance, 0.0), _LOWEST))  # not a subnormal number
+    return _decayed(-kernel.gamma * larger(squared_distance, 0.0))
 
 
 @kernel_row.implement(RBF)
@@ -286,7 +299,7 @@ def _rbf_row(kernel, products, norms, norm_x, out, n):
     zero = out.dtype.type(0.0)
     for j in range(n):
         exponent = twice * products[j] - gamma * (norms[j] + norm_x)
-        out[j] = exp2_nonpositive(smaller(exponent, zero))
+        out[j] = decay(smaller(exponent, zero))
 
 
 @scored_row.implement(RBF)
@@ -297,7 +310,7 @@ def _rbf_scored_row(kernel, products, norms, norm_x, weights, out, n):
     total = out.dtype.type(0.0)
     for j in range(n):
         exponent = twice * products[j] - gamma * (norms[j] + norm_x)
-        value = exp2_nonpositive(smaller(exponent, zero))
+        value = decay(smaller(exponent, zero))
         out[j] = value
         total += weights[0, j] * value
     return total
@@ -308,7 +321,7 @@ def _rbf_scored_row(kernel, products, norms, norm_x, weights, out, n):
 
 @kernel_value.implement(Laplacian, Chi2)
 def _decayed_value(kernel, product, norm_x, norm_z):
-    return np.exp(max(-kernel.gamma * max(np.float64(product), 0.0), _LOWEST))
+    return _decayed(-kernel.gamma * max(np.float64(product), 0.0))
 
 
 @kernel_row.implement(Laplacian, Chi2)
@@ -316,7 +329,7 @@ def _decayed_row(kernel, products, norms, norm_x, out, n):
     minus_gamma, zero = out.dtype.type(-kernel.gamma * LOG2E), out.dtype.type(0.0)
     for j in range(n):
         # Distances of sparse rows may be rounded to less than nothing.
-        out[j] = exp2_nonpositive(smaller(minus_gamma * products[j], zero))
+        out[j] = decay(smaller(minus_gamma * products[j], zero))
 
 
 @scored_row.implement(Laplacian, Chi2)
@@ -369,7 +382,7 @@ def _before_exp_52(kernel, s, one):
 def _matern_value(kernel, product, norm_x, norm_z):
     squared_distance = max(norm_x + norm_z - 2.0 * product, 0.0)
     s = np.sqrt(steepness(kernel) * kernel.gamma * np.float64(squared_distance))
-    return _before_exp(kernel, s, 1.0) * np.exp(max(-s, _LOWEST))
+    return _before_exp(kernel, s, 1.0) * _decayed(-s)
 
 
 @generic
@@ -401,7 +414,7 @@ def _matern_row(kernel, products, norms, norm_x, out, n):
     zero, one, minus = out.dtype.type(0.0), out.dtype.type(1.0), out.dtype.type(-LOG2E)
     for j in range(n):
         s = scaled_distance(square, norms[j] + norm_x, products[j], zero)
-        out[j] = _before_exp(kernel, s, one) * exp2_nonpositive(minus * s)
+        out[j] = _before_exp(kernel, s, one) * decay(minus * s)
 
 
 @scored_row.implement(*MATERN)

@@ -9,7 +9,7 @@ P is zero where matern12, which has a kink there, is at its top.
 """
 
 from frugalsvm._compile import compiled, entry, generic
-from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive
+from frugalsvm.core.fastmath import LOG2E, decay
 from frugalsvm.core.kernels import RBF, Laplacian, Matern12, Matern32, Matern52, kernel_row, scaled_distance, steepness
 
 __all__ = ["slope_block", "slope_row", "sum_weighted_differences"]
@@ -85,4 +85,4 @@ def _matern_slopes(kernel, products, norms, norm_x, out, n):
     zero, one, minus = out.dtype.type(0.0), out.dtype.type(1.0), out.dtype.type(-LOG2E)
     for j in range(n):
         s = scaled_distance(square, norms[j] + norm_x, products[j], zero)
-        out[j] = -square * _beside_exp(kernel, s, zero, one) * exp2_nonpositive(minus * s)
+        out[j] = -square * _beside_exp(kernel, s, zero, one) * decay(minus * s)
