@@ -73,8 +73,10 @@ def test_a_messy_table_and_no_other_flag(messy, folder):
     assert "How it was chosen" in page
     assert "income is missing" in page
     assert "2 of text" in page
-    said = invoke("export", output, "--to", "c", "-o", folder / "c", code=3).stderr
-    assert "--ignore constant,town" in said
+    said = invoke("export", output, "--to", "c", "-o", folder / "c").stderr
+    assert "the text of a row, in this order: constant, town" in said
+    said = " ".join(invoke("export", output, "--to", "libsvm", "-o", folder / "m.txt", code=3).stderr.split())
+    assert "LIBSVM takes rows of numbers, all of which are there" in said
     assert "cannot learn more rows" in invoke("evaluate", output, folder / "messy.csv", "--prequential", code=3).stderr
 
 

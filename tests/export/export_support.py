@@ -79,17 +79,20 @@ def assert_same_scores(scores, expected, tolerance=1e-5):
     assert np.abs(scores - expected).max() <= tolerance * np.abs(expected).max()
 
 
-def onnx_outputs(proto, X, dtype):
+def onnx_outputs(proto, X, dtype, text=None):
     """What onnxruntime makes of a model: labels (or None) and scores."""
     runtime = pytest.importorskip("onnxruntime")
     session = runtime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
-    outputs = session.run(None, {"X": np.asarray(X, dtype)})
+    inputs = {"X": np.asarray(X, dtype)} if np.shape(X)[1] else {}
+    if text is not None:
+        inputs["text"] = np.array([["(missing)" if each is None else each for each in row] for row in text], object)
+    outputs = session.run(None, inputs)
     return (None, outputs[0]) if len(outputs) == 1 else tuple(outputs)
 
 
-def exported_onnx(estimator, X, dtype):
+def exported_onnx(estimator, X, dtype, text=None):
     pytest.importorskip("onnx")
-    return onnx_outputs(to_onnx(estimator, dtype=dtype), X, dtype)
+    return onnx_outputs(to_onnx(estimator, dtype=dtype), X, dtype, text)
 
 
 class CompiledModel:
@@ -106,26 +109,37 @@ class CompiledModel:
         self.real = ctypes.c_float if dtype == "float32" else ctypes.c_double
         self.pointer = ctypes.POINTER(self.real)
 
-    def _function(self, what, arguments, result):
+    def _called(self, what, result, X, text, *more):
+        """What a function of the model returns for each row, and for its part of further arrays."""
         function = getattr(self.loaded, f"{self.name}_{what}")
-        function.argtypes, function.restype = [self.pointer] * arguments, result
-        return function
+        pointers = [self.pointer] if text is None else [self.pointer, ctypes.POINTER(ctypes.c_char_p)]
+        function.argtypes, function.restype = [*pointers, *[self.pointer] * len(more)], result
+        rows = [[each] for each in np.ascontiguousarray(X, self.dtype)]
+        for row, strings in zip(rows, [] if text is None else text, strict=False):
+            row.append(strings)
+        return [
+            function(*map(self._pointer_to, row), *(self._pointer_to(each[k]) for each in more))
+            for k, row in enumerate(rows)
+        ]
 
-    def scores(self, X):
-        single = self.model.decision in ("sign", "value")
+    def _pointer_to(self, values):
+        if isinstance(values, np.ndarray):
+            return values.ctypes.data_as(self.pointer)
+        return (ctypes.c_char_p * len(values))(*(None if each is None else each.encode() for each in values))
+
+    def scores(self, X, text=None):
+        """Scores of rows of numbers and, in a list for each row, of strings; ``codes`` are the values returned."""
+        single = self.model.decision in ("sign", "inlier", "value")
         out = np.empty((len(X), 1 if single else len(self.model.classes)), self.dtype)
-        decide = self._function("decision", 2, None)
-        X = np.ascontiguousarray(X, self.dtype)
-        for row, scores in zip(X, out, strict=True):
-            decide(row.ctypes.data_as(self.pointer), scores.ctypes.data_as(self.pointer))
+        self.codes = self._called("decision", ctypes.c_int, X, text, out)
         return out[:, 0] if single else out
 
-    def predictions(self, X):
-        regresses = self.model.decision == "value"
-        predict = self._function("predict", 1, self.real if regresses else ctypes.c_int)
-        X = np.ascontiguousarray(X, self.dtype)
-        predicted = np.array([predict(row.ctypes.data_as(self.pointer)) for row in X])
-        return predicted if regresses else self.model.classes[predicted]
+    def predictions(self, X, text=None):
+        """Predicted classes, or numbers."""
+        if self.model.classes is None:
+            kind = self.real if self.model.decision == "value" else ctypes.c_int
+            return np.array(self._called("predict", kind, X, text))
+        return self.model.classes[self._called("predict", ctypes.c_int, X, text)]
 
     def labels(self, label_type):
         return list((label_type * len(self.model.classes)).in_dll(self.loaded, f"{self.name}_labels"))
@@ -168,7 +182,7 @@ class LibsvmReader:
     def decision_values(self, X):
         """Of all pairs of classes, the first being the positive one; or of the regression."""
         kernel = self._kernel(np.asarray(X, float))
-        if self.fields["svm_type"] == ["epsilon_svr"]:
+        if self.fields["svm_type"][0] in ("epsilon_svr", "one_class"):
             return kernel @ self.coefficients.T - self.rho
         ends = np.cumsum([0, *map(int, self.fields["nr_sv"])])
         values = []

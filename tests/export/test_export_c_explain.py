@@ -23,9 +23,7 @@ class ExplainingModel(CompiledModel):
         """Base values (n_outputs,) and shares (n_rows, n_features, n_outputs)."""
         n_outputs = len(self.model.coefficients)
         shares = np.full((len(X), X.shape[1], n_outputs), np.nan, self.dtype)
-        explain = self._function("explain", 2, None)
-        for row, out in zip(np.ascontiguousarray(X, self.dtype), shares, strict=True):
-            explain(row.ctypes.data_as(self.pointer), out.ctypes.data_as(self.pointer))
+        self._called("explain", ctypes.c_int, X, None, shares)
         base = (self.real * n_outputs).in_dll(self.loaded, f"{self.name}_base_values")
         return np.array(base), shares
 

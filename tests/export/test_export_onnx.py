@@ -116,7 +116,8 @@ def test_a_fitted_estimator_goes_to_a_file(tmp_path):
     assert loaded == proto
     assert [output.name for output in loaded.graph.output] == ["label", "scores"]
     assert {node.op_type for node in loaded.graph.node} == {
-        *("ReduceSumSquare", "MatMul", "Add", "Sub", "Max", "Mul", "Exp", "ArgMax", "Gather")
+        *("ReduceSumSquare", "ReduceSum", "MatMul", "Add", "Sub", "Mul", "Neg", "Exp", "Less", "IsNaN", "Where"),
+        *("ArgMax", "Gather"),
     }
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 from pathlib import Path
-from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -34,10 +33,10 @@ def export(
     """Export a model to ONNX, C or LIBSVM."""
     _refuse_flags(to, dtype, given_flags(context))
     with reported(of_model=model):
-        told = _exported(model, to, output, name=name, dtype=dtype, explain=explain)
-        names = _columns_of(model)
-    if 0 < len(names) <= _NAMED:
-        tell(f"note: the numbers of a row, in this order: {', '.join(names)}")
+        told, columns = _exported(model, to, output, name=name, dtype=dtype, explain=explain)
+    for what, names in columns.items():
+        if 0 < len(names) <= _NAMED:
+            tell(f"note: the {what} of a row, in this order: {', '.join(names)}")
     Printer().print(told)
 
 
@@ -52,45 +51,32 @@ def _refuse_flags(to: str, dtype: str, given: Collection[str]) -> None:
         raise typer.BadParameter("LIBSVM's text has all digits of its numbers: leave it out.", param_hint="--dtype")
 
 
-def _refuse_text(model: Any) -> None:
-    """Exports take numbers, all of which are there."""
-    encoder, learned = getattr(model, "encoder_", None), {}
-    if encoder is not None:
-        learned["text"] = f"--ignore {quote(','.join(encoder.names_))}"
-    if getattr(model, "indicates", False):
-        learned["which values are missing"] = "--missing skip"
-    if learned:
-        raise ValueError(
-            f"exports take complete rows of numbers, and this model has learned {' and '.join(learned)}: "
-            f"train with {' '.join(learned.values())}."
-        )
-
-
-def _columns_of(model: Path) -> list[str]:
-    """The columns that a row has, where the model file knows them."""
+def _columns_of(model: Path, plain: Any) -> dict[str, list[str]]:
+    """The columns that a row has, as far as they are known."""
     from frugalsvm.cli.data import schema_of
     from frugalsvm.persist import describe
 
     schema = schema_of(describe(model).metadata.get("training", {}).get("data", {}).get("columns"))
-    return [] if schema is None else list(schema.numbers)
+    numbers = [] if schema is None else list(schema.numbers)
+    columns = {"numbers": numbers if len(numbers) == plain.n_numbers else []}
+    return columns if plain.encoder is None else {**columns, "text": plain.encoder.names_}
 
 
-def _exported(model: Path, to: str, output: Path, *, name: str, dtype: str, explain: bool) -> str:
-    """Write the model; returns what to tell."""
+def _exported(model: Path, to: str, output: Path, *, name: str, dtype: str, explain: bool) -> tuple[str, dict]:
+    """Write the model; returns what to tell, and the columns of its rows."""
     from frugalsvm.export import plain_model, to_c, to_libsvm, to_onnx
     from frugalsvm.export.libsvm import scaling_file_of
     from frugalsvm.persist import load
 
-    loaded = load(model)
-    _refuse_text(loaded)
-    plain = plain_model(loaded)
+    plain = plain_model(load(model))
+    told = str(output)
     if to == "c":
-        return "\n".join(map(str, to_c(plain, output, name=name, dtype=dtype, explain=explain)))
-    if to == "onnx":
+        told = "\n".join(map(str, to_c(plain, output, name=name, dtype=dtype, explain=explain)))
+    elif to == "onnx":
         to_onnx(plain, output, dtype=dtype)
-        return str(output)
-    to_libsvm(plain, output)
-    if plain.mean is None and plain.scale is None:
-        return str(output)
-    scaling = scaling_file_of(output)
-    return f"{output}\n{scaling}: scale rows with `svm-scale -r {scaling} rows > scaled` before svm-predict"
+    else:
+        to_libsvm(plain, output)
+        if plain.mean is not None or plain.scale is not None:
+            scaling = scaling_file_of(output)
+            told += f"\n{scaling}: scale rows with `svm-scale -r {scaling} rows > scaled` before svm-predict"
+    return told, _columns_of(model, plain)

@@ -97,7 +97,7 @@ class ExplainedModel:
     def output_names(self) -> list[str]:
         """What a value that is large speaks for."""
         decision, n_outputs = self._model.decision, len(self.intercepts)
-        if decision == "value":
+        if decision in ("value", "inlier"):
             return ["value"] if n_outputs == 1 else [f"output {k + 1}" for k in range(n_outputs)]
         classes = list(map(str, self._model.known_classes()))
         if decision == "sign":

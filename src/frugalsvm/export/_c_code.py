@@ -1,70 +1,45 @@
 """Pieces of C99 of which a model is made."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from frugalsvm._version import __version__
-from frugalsvm.export.models import ANGLES, MATERN, PlainModel, as_type, labels_of, matern_factor, mean_parts
+from frugalsvm.export._c_rows import row_tables
+from frugalsvm.export._c_tables import c_string, matrix, vector
+from frugalsvm.export.models import ANGLES, FARTHEST_EXPONENT, MATERN, labels_of, matern_factor
 
 __all__ = [
+    "NO_CLASS",
     "WHAT_PREDICT_RETURNS",
-    "Names",
     "comment",
     "decision_function",
     "kernel_function",
     "label_declaration",
-    "n_inputs",
     "predict_function",
-    "preparation",
     "sizes",
     "tables",
     "term_lines",
-    "vector",
     "votes_function",
+    "without_scores",
 ]
 
-NUMBERS_IN_A_LINE = 8
 # What C promises of its types: a label has the smallest that holds all of them on every machine.
 _INTEGERS = {"int": 2**15 - 1, "long": 2**31 - 1, "long long": 2**63 - 1}
-_MEANS = ("mean", "rest_of_mean")  # see `mean_parts`
-_OF_A_CLASS = "The index of the predicted class in {prefix}_labels."
+_OF_A_CLASS = "The index of the predicted class in {prefix}_labels, or {macro}_NO_CLASS if {prefix}_decision returns 1."
 WHAT_PREDICT_RETURNS = {
     "sign": _OF_A_CLASS,
     "argmax": _OF_A_CLASS,
     "votes": _OF_A_CLASS,
-    "value": "The predicted number; of several outputs, the first.",
+    "inlier": "1, or -1 for an outlier, whose score is below zero, or {macro}_NO_CLASS if {prefix}_decision returns 1.",
+    "value": "The predicted number, of several outputs the first; NaN if {prefix}_decision returns 1.",
 }
-
-
-class Names(NamedTuple):
-    """What things are called in the code."""
-
-    prefix: str
-    macro: str
-    real: str  # the type of numbers
-    suffix: str  # of literals and of functions of <math.h>
-    predicted: str  # the type of predictions
-    n_scores: int
-    dtype: np.dtype
-
-    @classmethod
-    def of(cls, model: PlainModel, name: str, dtype: np.dtype) -> "Names":
-        real, suffix = ("float", "f") if dtype == np.float32 else ("double", "")
-        predicted = real if model.decision == "value" else "int"
-        n_scores = len(model.coefficients)
-        if model.decision == "votes" and model.classes is not None:
-            n_scores = len(model.classes)
-        return cls(name, name.upper(), real, suffix, predicted, n_scores, dtype)
-
-    def literal(self, value) -> str:
-        """The shortest decimals that give the same number back."""
-        return f"{as_type(value, self.dtype)[()]}{self.suffix}"
+# What is predicted for rows without scores
+NO_CLASS = {"sign": -1, "argmax": -1, "votes": -1, "inlier": 0}
+_KINDS = {"value": "regression", "inlier": "one-class model"}
 
 
 def comment(model):
     """What a file is; nothing in it comes from the user."""
-    kind = "regression" if model.decision == "value" else "classifier"
+    kind = _KINDS.get(model.decision, "classifier")
     n, d = len(model.vectors), model.n_features
     return [f"/* Made by frugalsvm {__version__}: {kind}, kernel {model.kernel}, {n} vectors of {d} features. */"]
 
@@ -76,58 +51,18 @@ def tables(model, names):
     """Definitions of all constant arrays."""
     if model.classes is not None:
         yield f"const {label_declaration(model, names)} = {{{', '.join(_label_literals(model))}}};"
-    yield _matrix(names, "vectors", "[N_VECTORS][N_FEATURES]", model.vectors)
-    yield _matrix(names, "coefficients", "[N_VECTORS][N_OUTPUTS]", model.coefficients.T)
+    yield matrix(names, "vectors", "[N_VECTORS][N_FEATURES]", model.vectors)
+    yield matrix(names, "coefficients", "[N_VECTORS][N_OUTPUTS]", model.coefficients.T)
     yield vector(names, "intercepts", "[N_OUTPUTS]", model.intercepts)
     if model.offsets is not None:
         yield vector(names, "offsets", "[N_VECTORS]", model.offsets)
-    size = f"[{n_inputs(model)}]"
-    for what, values in zip(_MEANS, _means(model, names), strict=False):
-        yield vector(names, what, size, values)
-    if model.scale is not None:
-        yield vector(names, "scale", size, model.scale)
-    if model.filling is not None:
-        yield vector(names, "filling", size, model.filling)
-    if model.bounds is not None:
-        for what, values in zip(("least", "most"), model.bounds, strict=True):
-            yield vector(names, what, size, values)
-    if model.room is not None:
-        yield vector(names, "room", size, model.room)
-    if model.directions is not None:
-        yield _matrix(names, "directions", f"[N_FEATURES]{size}", model.directions)
+    yield from row_tables(model, names)
 
 
 def sizes(model):
-    """The constants that arrays are declared with; the kernel sees N_FEATURES numbers of a row."""
-    yield f"N_FEATURES = {model.vectors.shape[1]}"
-    if model.directions is not None:
-        yield f"N_INPUTS = {model.n_features}"
+    """The constants that these arrays are declared with; those of rows are beside them."""
     yield f"N_VECTORS = {len(model.vectors)}"
     yield f"N_OUTPUTS = {len(model.coefficients)}"
-
-
-def n_inputs(model):
-    """What the number of inputs is called."""
-    return "N_FEATURES" if model.directions is None else "N_INPUTS"
-
-
-def _means(model, names):
-    return [] if model.mean is None else mean_parts(model.mean, names.dtype)
-
-
-def vector(names, what, size, values):
-    return f"static const {names.real} {names.prefix}_{what}{size} = {_braced(values, names)};"
-
-
-def _matrix(names, what, size, values):
-    rows = ",\n".join(_braced(row, names) for row in values)
-    return f"static const {names.real} {names.prefix}_{what}{size} = {{\n{rows}\n}};"
-
-
-def _braced(values, names):
-    literals = [f"{value}{names.suffix}" for value in as_type(values, names.dtype)]
-    lines = (", ".join(literals[k : k + NUMBERS_IN_A_LINE]) for k in range(0, len(literals), NUMBERS_IN_A_LINE))
-    return "{" + ",\n".join(lines) + "}"
 
 
 def label_declaration(model, names):
@@ -148,17 +83,11 @@ def label_declaration(model, names):
 def _label_literals(model):
     kind, labels = labels_of(model)
     if kind == "str":
-        return [_string(label) for label in labels]
+        return [c_string(label) for label in labels]
     if kind == "float":
         return [repr(label) for label in labels]
     suffix = "LL" if max(abs(label) for label in labels) > _INTEGERS["long"] else ""
     return [f"{int(label)}{suffix}" for label in labels]
-
-
-def _string(text):
-    """A C string of UTF-8; all but letters, digits and the like are octal, which also keeps trigraphs out."""
-    plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-+.,:;/()[]<>=*#@!&%"
-    return '"' + "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in text.encode()) + '"'
 
 
 # --- functions ------------------------------------------------------------------------------------------------
@@ -167,18 +96,20 @@ def _string(text):
 def kernel_function(model, names):
     """The kernel value of a scaled row with vector j."""
     real, suffix, literal = names.real, names.suffix, names.literal
+    farthest = literal(FARTHEST_EXPONENT)  # also where a distance has overflowed, or is NaN for that
     term = "\n        ".join(term_lines(model, names))
     if model.kernel in ANGLES:
         term += "\n        norm_x += x[k] * x[k];\n        norm_v += vector[k] * vector[k];"
     if model.kernel in ("rbf", "laplacian", "chi2"):
-        end = f"return exp{suffix}(-{literal(model.gamma)} * sum);"
+        end = f"sum *= {literal(model.gamma)};\n    return sum < {farthest} ? exp{suffix}(-sum) : 0;"
     elif model.kernel in MATERN:
         # By Horner's rule
         *lower, polynomial = map(literal, MATERN[model.kernel])
         for factor in reversed(lower):
             polynomial = f"({polynomial} * sum + {factor})"
         end = (
-            f"sum = sqrt{suffix}({literal(matern_factor(model))} * sum);\n    return {polynomial} * exp{suffix}(-sum);"
+            f"sum = sqrt{suffix}({literal(matern_factor(model))} * sum);\n"
+            f"    return sum < {farthest} ? {polynomial} * exp{suffix}(-sum) : 0;"
         )
     elif model.kernel == "poly":
         end = (
@@ -248,84 +179,52 @@ def decision_function(model, names):
     real, prefix = names.real, names.prefix
     votes = model.decision == "votes"
     target = "values" if votes else "scores"
-    declared, prepared, seen = preparation(model, names)
-    lines = [f"void {prefix}_decision(const {real} *x, {real} *scores)", "{", *declared]
+    lines = [f"int {prefix}_decision({names.row}, {real} *scores)", "{", f"    {real} row[N_FEATURES];"]
     if votes:
         lines.append(f"    {real} values[N_OUTPUTS];")
     lines += [
         "    int j, o;",
-        *prepared,
+        *without_scores(names, "scores", f"{names.macro}_N_SCORES", "o"),
         "    for (o = 0; o < N_OUTPUTS; ++o)",
         f"        {target}[o] = {prefix}_intercepts[o];",
         "    for (j = 0; j < N_VECTORS; ++j) {",
-        f"        const {real} value = {prefix}_kernel({seen}, j);",
+        f"        const {real} value = {prefix}_kernel(row, j);",
         "        for (o = 0; o < N_OUTPUTS; ++o)",
         f"            {target}[o] += {prefix}_coefficients[j][o] * value;",
         "    }",
     ]
     if votes:
         lines.append(f"    {prefix}_votes(values, scores);")
-    return "\n".join([*lines, "}"])
+    lines += [f"    for (o = 0; o < {names.macro}_N_SCORES; ++o) {{", "        if (scores[o] != scores[o])"]
+    return "\n".join([*lines, "            return 1;", "    }", "    return 0;", "}"])
 
 
-def preparation(model, names):
-    """Declarations and statements that make of ``x`` what the kernel sees, and what that is called."""
-    real, declared, prepared, seen = names.real, [], [], "x"
-    if any(each is not None for each in (model.mean, model.scale, model.bounds, model.filling)):
-        declared.append(f"    {real} row[{n_inputs(model)}];")
-        prepared += _scaling(model, names)
-        seen = "row"
-    if model.directions is not None:
-        declared.append(f"    {real} seen[N_FEATURES];")
-        prepared += _mapping(names, seen)
-        seen = "seen"
-    return declared, prepared, seen
-
-
-def _scaling(model, names):
-    """Lines that write the scaled inputs to ``row``."""
-    real, prefix = names.real, names.prefix
-    yield f"    for (j = 0; j < {n_inputs(model)}; ++j) {{"
-    filled = f"x[j] != x[j] ? {prefix}_filling[j] : x[j]" if model.filling is not None else "x[j]"
-    yield f"        {real} value = {filled};"
-    if model.bounds is not None:
-        least, most, room = f"{prefix}_least[j]", f"{prefix}_most[j]", f"{prefix}_room[j]"
-        yield f"        const {real} clipped = value > {most} ? {most} : value < {least} ? {least} : value;"
-        if model.room is not None:
-            size = f"{names.literal(1.0)} + fabs{names.suffix}(value - clipped) / {room}"
-            yield f"        const {real} more = {room} - {room} / ({size});"
-            yield "        value = value < clipped ? clipped - more : clipped + more;"
-        else:
-            yield "        value = clipped;"
-    means = _MEANS[: len(_means(model, names))]
-    shifted = " - ".join(["value", *(f"{prefix}_{what}[j]" for what in means)])
-    shifted = f"({shifted})" if means else shifted
-    yield f"        row[j] = {shifted}{f' / {prefix}_scale[j]' if model.scale is not None else ''};"
-    yield "    }"
-
-
-def _mapping(names, row):
-    """Lines that write what the kernel sees of a row to ``seen``."""
-    yield "    for (j = 0; j < N_FEATURES; ++j) {"
-    yield "        seen[j] = 0;"
-    yield "        for (o = 0; o < N_INPUTS; ++o)"
-    yield f"            seen[j] += {names.prefix}_directions[j][o] * {row}[o];"
+def without_scores(names, what, size, index):
+    """Lines that prepare a row, and end with NaN in ``what`` if it has a number that is not finite."""
+    yield f"    if ({names.prefix}_row({names.passed}, row)) {{"
+    yield f"        for ({index} = 0; {index} < {size}; ++{index})"
+    yield f"            {what}[{index}] = NAN;"
+    yield "        return 1;"
     yield "    }"
 
 
 def predict_function(model, names):
     real, n = names.real, f"{names.macro}_N_SCORES"
+    decided = f"{names.prefix}_decision({names.passed}, scores)"
+    lines = [f"{names.predicted} {names.prefix}_predict({names.row})", "{", f"    {real} scores[{n}];"]
     if model.decision == "value":
-        rest = "    return scores[0];"
-    elif model.decision == "sign":
-        rest = "    return scores[0] >= 0;"
+        return "\n".join([*lines, f"    {decided};", "    return scores[0];", "}"])
+    by_largest = model.decision in ("argmax", "votes")
+    lines += ["    int best = 0, i;"] if by_largest else []
+    lines += [f"    if ({decided})", f"        return {names.macro}_NO_CLASS;"]
+    if by_largest:
+        lines += [
+            f"    for (i = 1; i < {n}; ++i) {{",
+            "        if (scores[i] > scores[best])",
+            "            best = i;",
+            "    }",
+            "    return best;",
+        ]
     else:
-        rest = (
-            f"    for (i = 1; i < {n}; ++i) {{\n"
-            "        if (scores[i] > scores[best])\n            best = i;\n    }\n    return best;"
-        )
-    local = "    int best = 0, i;\n" if model.decision in ("argmax", "votes") else ""
-    return (
-        f"{names.predicted} {names.prefix}_predict(const {real} *x)\n{{\n"
-        f"    {real} scores[{n}];\n{local}    {names.prefix}_decision(x, scores);\n{rest}\n}}"
-    )
+        lines += ["    return scores[0] >= 0 ? 1 : -1;" if model.decision == "inlier" else "    return scores[0] >= 0;"]
+    return "\n".join([*lines, "}"])

@@ -6,6 +6,7 @@ from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.quadrature import Rules, new_rules
 from frugalsvm.export import _c_code as code
+from frugalsvm.export._c_tables import integers, vector
 from frugalsvm.export._shares import check_shares, input_of_features
 
 __all__ = ["explain_parts", "header_lines"]
@@ -24,20 +25,26 @@ def header_lines(model, names):
     yield f"extern const {real} {prefix}_base_values[{macro}_N_VALUES];"
     yield ""
     yield f"/* The shares of the inputs of a row x in its {scores}: that of input k in score o is"
-    yield f"   shares[k * {macro}_N_VALUES + o]. With the base values they add up to the {scores}. */"
-    yield f"void {prefix}_explain(const {real} *x, {real} *shares);"
+    yield f"   shares[k * {macro}_N_VALUES + o]. With the base values they add up to the {scores}."
+    yield f"   Returns 0; or 1, with NaN for the shares, where {prefix}_decision does. */"
+    yield f"int {prefix}_explain(const {real} *x, {real} *shares);"
     yield ""
 
 
 def explain_parts(model, names):
     """Tables and functions."""
     check_shares(model)
+    if model.indicated is not None or model.encoder is not None:
+        raise ValueError(
+            "explain=True is for models of numbers, and this one has learned columns of text or which values are "
+            "missing: leave it out, and explain in Python."
+        )
     real, prefix = names.real, names.prefix
     inputs = input_of_features(model)
     values = ", ".join(map(names.literal, _base_values(model)))
     yield f"const {real} {prefix}_base_values[{names.macro}_N_VALUES] = {{{values}}};"
     if model.directions is not None:
-        yield f"static const int {prefix}_inputs[N_FEATURES] = {{{', '.join(map(str, inputs))}}};"
+        yield integers(names, "inputs", "[N_FEATURES]", inputs)
     if _is_product(model):
         yield from _rule_tables(_rules_for(model, names), names, model.vectors.shape[1])
     yield _term_function(model, names)
@@ -59,13 +66,12 @@ def _rules_for(model, names) -> Rules:
 
 def _rule_tables(rules, names, n_features):
     """Nodes and weights of all rules, where each begins, and up to which sum of gaps it is exact enough."""
-    prefix, n_rules, n_nodes = names.prefix, len(rules.limits), len(rules.nodes)
-    firsts = ", ".join(map(str, rules.first))
+    n_rules, n_nodes = len(rules.limits), len(rules.nodes)
     yield f"enum {{ N_RULES = {n_rules} }};"
-    yield f"static const int {prefix}_first_nodes[N_RULES + 1] = {{{firsts}}};"
-    yield code.vector(names, "limits", "[N_RULES]", np.minimum(rules.limits, n_features))
-    yield code.vector(names, "nodes", f"[{n_nodes}]", rules.nodes)
-    yield code.vector(names, "weights", f"[{n_nodes}]", rules.weights)
+    yield integers(names, "first_nodes", "[N_RULES + 1]", rules.first)
+    yield vector(names, "limits", "[N_RULES]", np.minimum(rules.limits, n_features))
+    yield vector(names, "nodes", f"[{n_nodes}]", rules.nodes)
+    yield vector(names, "weights", f"[{n_nodes}]", rules.weights)
 
 
 def _term_function(model, names):
@@ -84,20 +90,19 @@ def _term_function(model, names):
 
 def _explain_function(model, names):
     real, prefix = names.real, names.prefix
-    declared, prepared, seen = code.preparation(model, names)
     place = "k" if model.directions is None else f"{prefix}_inputs[k]"
     product = _is_product(model)
-    share = "-gaps[k] * integrals[k]" if product else f"{prefix}_term({seen}, j, k)"
-    lines = [f"void {prefix}_explain(const {real} *x, {real} *shares)", "{", *declared]
+    share = "-gaps[k] * integrals[k]" if product else f"{prefix}_term(row, j, k)"
+    lines = [f"int {prefix}_explain({names.row}, {real} *shares)", "{", f"    {real} row[N_FEATURES];"]
     if product:
         lines.append(f"    {real} gaps[N_FEATURES], before[N_FEATURES], integrals[N_FEATURES];")
     lines += [
         "    int j, k, o;",
-        *prepared,
+        *code.without_scores(names, "shares", f"{names.macro}_N_FEATURES * N_OUTPUTS", "k"),
         f"    for (k = 0; k < {names.macro}_N_FEATURES * N_OUTPUTS; ++k)",
         "        shares[k] = 0;",
         "    for (j = 0; j < N_VECTORS; ++j) {",
-        *(_integral_lines(model, names, seen) if product else ()),
+        *(_integral_lines(model, names) if product else ()),
         "        for (k = 0; k < N_FEATURES; ++k) {",
         f"            const {real} share = {share};",
         "            for (o = 0; o < N_OUTPUTS; ++o)",
@@ -105,13 +110,13 @@ def _explain_function(model, names):
         "        }",
         "    }",
     ]
-    return "\n".join([*lines, "}"])
+    return "\n".join([*lines, "    return 0;", "}"])
 
 
-def _integral_lines(model, names, seen):
+def _integral_lines(model, names):
     """The integrals of the products of all factors but one, between those of vector j and 1."""
     real, prefix, one = names.real, names.prefix, names.literal(1.0)
-    exponent = f"-{names.literal(model.gamma)} * {prefix}_term({seen}, j, k)"
+    exponent = f"-{names.literal(model.gamma)} * {prefix}_term(row, j, k)"
     return [
         f"        {real} sum = 0;",
         "        int rule = 0, m;",

@@ -1,4 +1,4 @@
-"""Models in C99: a header and a source file, constant arrays, no memory taken, nothing needed but <math.h>."""
+"""Models in C99: a header and a source file, constant arrays, no memory taken, nothing needed but C's own library."""
 
 import os
 import re
@@ -10,6 +10,8 @@ import numpy as np
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.export import _c_code as code
 from frugalsvm.export._c_explain import explain_parts, header_lines
+from frugalsvm.export._c_rows import needs_strings, row_function, row_sizes, row_words, text_names
+from frugalsvm.export._c_tables import Names
 from frugalsvm.export._files import write_file
 from frugalsvm.export.extraction import plain_model
 from frugalsvm.export.models import PlainModel, checked_dtype
@@ -36,10 +38,18 @@ def to_c(
     """Write the model as C99: ``<name>.h`` and ``<name>.c``.
 
     They define ``int <name>_predict(const float *x)``, the index of the predicted class in the table ``<name>_labels``,
-    and ``void <name>_decision(const float *x, float *scores)``, what `decision_function` returns. For a regressor
-    ``<name>_predict`` returns the predicted number, and ``<name>_decision`` all of them where outputs are several.
-    Probabilities are left out. The functions take no memory but a few numbers of the stack, and may be called from
-    several threads.
+    and ``int <name>_decision(const float *x, float *scores)``, which writes what `decision_function` returns. For a
+    regressor ``<name>_predict`` returns the predicted number, and ``<name>_decision`` all of them where outputs are
+    several; for an outlier detector it returns 1, or -1 for outliers. Probabilities are left out. The functions take no
+    memory but two rows on the stack, and may be called from several threads.
+
+    A model that has learned columns of text takes them after the numbers: ``const char *const *text`` has a string for
+    each, in the order of the table ``<name>_text_names``. NULL is a missing one, and a category that training did not
+    have counts as one, as it does in Python. Missing numbers are NaN, where the model fills them.
+
+    For a row with a number that is NaN, where the model does not fill it, or infinite, ``<name>_decision`` returns 1
+    instead of 0 and writes NaN, and ``<name>_predict`` returns ``<NAME>_NO_CLASS``, which is -1 (0 for an outlier
+    detector), or NaN. Rows far from all support vectors have the scores of Python, see :ref:`far-rows`.
 
     Parameters
     ----------
@@ -53,10 +63,11 @@ def to_c(
         Type of all numbers, ``float`` or ``double``. Models with large coefficients that cancel, such as those of
         `LASVMClassifier` with a large C, need float64 for the scores that Python gives.
     explain : bool, default=False
-        Also define ``void <name>_explain(const float *x, float *shares)``, what `frugalsvm.explain.shapley_values`
+        Also define ``int <name>_explain(const float *x, float *shares)``, what `frugalsvm.explain.shapley_values`
         returns without background rows: the share of each input in each score. ``<name>_base_values`` and the shares
         add up to the scores, or to the values of the pairs of classes where these vote. It takes three numbers of the
-        stack for each feature. For the kernels "rbf", "laplacian", "chi2", "linear" and "intersection".
+        stack for each feature. For the kernels "rbf", "laplacian", "chi2", "linear" and "intersection", and rows of
+        numbers.
 
     Returns
     -------
@@ -72,8 +83,8 @@ def to_c(
     >>> model = BSGDClassifier(budget=20, gamma=8.0, random_state=0).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     header, source = to_c(model, folder, name="board")
-    ...     print([line for line in header.read_text().splitlines() if "(" in line])
-    ['void board_decision(const float *x, float *scores);', 'int board_predict(const float *x);']
+    ...     print([line for line in header.read_text().splitlines() if line.startswith("int ")])
+    ['int board_decision(const float *x, float *scores);', 'int board_predict(const float *x);']
     """
     dtype = checked_dtype(dtype)
     _check_name(name)
@@ -94,36 +105,47 @@ def _check_name(name):
         raise ParameterError("name", name, "a C identifier of letters, digits and _ that begins with a letter")
     if name.lower() in _HEADERS:
         raise ValueError(f"name must not be that of a header of C, such as {name!r}.")
+    if name.lower() == "main":
+        raise ValueError("name must not be 'main': a program has its own main.c.")
 
 
 def c_texts(model: PlainModel, name: str, dtype: np.dtype, *, explain: bool = False) -> tuple[str, str]:
     """The text of the header and of the source."""
-    names = code.Names.of(model, name, dtype)
+    names = Names.of(model, name, dtype)
     source = _source(model, names, list(explain_parts(model, names)) if explain else [])
     return _header(model, names, list(header_lines(model, names)) if explain else []), source
 
 
 def _header(model, names, more):
-    prefix, real = names.prefix, names.real
+    prefix, real, macro = names.prefix, names.real, names.macro
+    not_finite = "infinite" if model.filling is not None else "NaN or infinite"
     lines = [
         *code.comment(model),
-        f"#ifndef {names.macro}_H",
-        f"#define {names.macro}_H",
+        f"#ifndef {macro}_H",
+        f"#define {macro}_H",
         "",
-        f"#define {names.macro}_N_FEATURES {model.n_features}",
-        f"#define {names.macro}_N_SCORES {names.n_scores}",
+        f"#define {macro}_N_FEATURES {model.n_numbers}",
+        f"#define {macro}_N_SCORES {names.n_scores}",
     ]
+    if model.encoder is not None:
+        lines.append(f"#define {macro}_N_TEXTS {len(model.encoder.names_)}")
     if model.classes is not None:
-        lines.append(f"#define {names.macro}_N_CLASSES {len(model.classes)}")
+        lines.append(f"#define {macro}_N_CLASSES {len(model.classes)}")
+    if model.decision in code.NO_CLASS:
+        lines.append(f"#define {macro}_NO_CLASS ({code.NO_CLASS[model.decision]})")
     lines += ["", "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
     if model.classes is not None:
         lines += [f"extern const {code.label_declaration(model, names)};", ""]
+    if model.encoder is not None:
+        lines += [f"extern const {text_names(model, names)};", ""]
     lines += [
-        f"/* The scores of a row x of {names.macro}_N_FEATURES numbers, {names.macro}_N_SCORES of them. */",
-        f"void {prefix}_decision(const {real} *x, {real} *scores);",
+        f"/* The scores of a row, {macro}_N_SCORES of them: {row_words(model, names)}.",
+        f"   Returns 0; or 1 if a score is NaN: all of them are if a number of x is {not_finite}.",
+        "   (Not so with -ffast-math, which takes every number for a finite one.) */",
+        f"int {prefix}_decision({names.row}, {real} *scores);",
         "",
-        f"/* {code.WHAT_PREDICT_RETURNS[model.decision].format(prefix=prefix)} */",
-        f"{names.predicted} {prefix}_predict(const {real} *x);",
+        f"/* {code.WHAT_PREDICT_RETURNS[model.decision].format(prefix=prefix, macro=macro)} */",
+        f"{names.predicted} {prefix}_predict({names.row});",
         "",
         *more,
         "#ifdef __cplusplus",
@@ -136,10 +158,12 @@ def _header(model, names, more):
 
 
 def _source(model, names, more):
+    includes = ["#include <math.h>", *(["#include <string.h>"] if needs_strings(model) else [])]
     parts = [
-        "\n".join([*code.comment(model), f'#include "{names.prefix}.h"', "", "#include <math.h>"]),
-        f"enum {{ {', '.join(code.sizes(model))} }};",
+        "\n".join([*code.comment(model), f'#include "{names.prefix}.h"', "", *includes]),
+        f"enum {{ {', '.join([*row_sizes(model), *code.sizes(model)])} }};",
         *code.tables(model, names),
+        row_function(model, names),
         code.kernel_function(model, names),
         *([code.votes_function(model, names)] if model.decision == "votes" else []),
         code.decision_function(model, names),

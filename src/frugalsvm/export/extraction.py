@@ -3,11 +3,12 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_outlier_detector
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm.auto import AutoSVC, AutoSVR
 from frugalsvm.core.kernels import (
     RBF,
     Chi2,
@@ -50,6 +51,7 @@ _KERNEL_NAMES: dict[type, str] = {
     Linear: "linear",
 }
 _OF_PRODUCTS = ("poly", "linear", "fourier")  # see only products of a row with vectors
+_BEYOND_ONE = 3.0  # a limit, two thirds of which (see `clipping`) are still more than 1
 _SORTED = "Sorted quantiles cannot be exported: set non_crossing=False, and sort the scores."
 FREQUENCIES_AT_A_TIME = 256  # structured frequencies that are made together
 
@@ -60,8 +62,9 @@ def plain_model(estimator: Any) -> PlainModel:
     Parameters
     ----------
     estimator : estimator, Pipeline or PlainModel
-        Any fitted classifier or regressor of this library; or a `StreamPipeline`, or a scikit-learn pipeline of
-        `StandardScaler` or `StreamingScaler` and one of them.
+        Any fitted classifier, regressor or outlier detector of this library; `AutoSVC` or `AutoSVR`; a
+        `StreamPipeline`, with its columns of text and missing values; or a scikit-learn pipeline of `StandardScaler` or
+        `StreamingScaler` and one of them.
 
     Returns
     -------
@@ -81,6 +84,9 @@ def plain_model(estimator: Any) -> PlainModel:
         return estimator
     if isinstance(estimator, Pipeline):
         return _of_pipeline(estimator)
+    if isinstance(estimator, AutoSVC | AutoSVR):
+        check_is_fitted(estimator)
+        return _of_stream_pipeline(estimator.pipeline_)
     if isinstance(estimator, StreamPipeline):
         return _of_stream_pipeline(estimator)
     if isinstance(estimator, LowRankMachine):
@@ -106,32 +112,44 @@ def _of_pipeline(pipeline):
         if isinstance(step, StreamingScaler):
             model = _behind_scaler(model, step)
         else:
-            model = model.with_scaling(step.mean_ if step.with_mean else None, step.scale_)
+            center = step.mean_ if step.with_mean else None
+            model = model.with_scaling(_for_all(model, center, 0.0), _for_all(model, step.scale_, 1.0))
     return model
 
 
 def _behind_scaler(model, scaler):
-    center = scaler.center_ if scaler.centres_ else None
-    return model.with_scaling(center, scaler.scale_, scaler.limit_, soft_clip=scaler.soft_clip)
+    center = _for_all(model, scaler.center_ if scaler.centres_ else None, 0.0)
+    scale, limit = _for_all(model, scaler.scale_, 1.0), _for_all(model, scaler.limit_, _BEYOND_ONE)
+    return model.with_scaling(center, scale, limit, soft_clip=scaler.soft_clip)
+
+
+def _for_all(model, numbers, value):
+    """Numbers for the first features, or None, with a value for each feature after them: these are 0 or 1."""
+    return None if numbers is None else np.concatenate([numbers, np.full(model.n_features - model.n_numbers, value)])
 
 
 def _of_stream_pipeline(pipeline):
     check_is_fitted(pipeline)
     if pipeline.n_held_:
         raise ValueError(f"{pipeline.n_held_} rows are held back: call flush() to learn them before the export.")
-    if pipeline.encoder_ is not None:
-        raise ValueError("A pipeline that encodes columns of text cannot be exported; export its estimator_ instead.")
-    if pipeline.indicates:
-        raise ValueError("A pipeline that indicates missing values cannot be exported; export its estimator_ instead.")
+    encoder = pipeline.encoder_
+    if encoder is not None and encoder.method == "hash":
+        raise ValueError(
+            "A pipeline with ColumnEncoder('hash') cannot be exported: encode columns of text with "
+            "ColumnEncoder('onehot'), or leave out columns with thousands of categories."
+        )
     if pipeline._map is not None:
         raise ValueError(
             f"The feature map of this pipeline, {type(pipeline._map).__name__}, cannot be exported; export its "
             "estimator_ instead, for rows that were mapped, or let ASSETClassifier make the features."
         )
     model, scaler, filler = plain_model(pipeline.estimator_), pipeline.scaler_, getattr(pipeline, "filler_", None)
+    model = model._replace(
+        encoder=encoder, indicated=None if filler is None or not pipeline.indicates else filler.indicated_
+    )
     if scaler is not None:
         model = _behind_scaler(model, scaler)
-    return model if filler is None else model._replace(filling=filler.statistics_)
+    return model if filler is None else model._replace(filling=_for_all(model, filler.statistics_, 0.0))
 
 
 def _of_expansion(estimator):
@@ -142,7 +160,7 @@ def _of_expansion(estimator):
     if isinstance(estimator, BSGDRegressor) and estimator.sorts_predictions:
         raise ValueError(_SORTED)
     vectors, coefficients = estimator.support_rows().copy(), estimator.dual_coef_
-    decision = "value" if classes is None else _decision_for(classes)
+    decision = _decision_of(estimator, classes)
     if isinstance(estimator, IncrementalSVC) and decision == "argmax":
         decision = "votes"
     intercepts, dtype = estimator.intercept_, estimator.row_dtype_
@@ -192,7 +210,9 @@ def _shifted(model, rest):
     return model._replace(vectors=model.vectors + rest)
 
 
-def _decision_for(classes):
+def _decision_of(estimator, classes):
+    if classes is None:
+        return "inlier" if is_outlier_detector(estimator) else "value"
     return "sign" if len(classes) == 2 else "argmax"
 
 
@@ -225,7 +245,7 @@ def _of_low_rank(estimator):
         raise ValueError(_SORTED)
     # Labels in columns are values, which are positive where a row has the label.
     classes = None if getattr(estimator, "multilabel_", False) else getattr(estimator, "classes_", None)
-    decision = "value" if classes is None else _decision_for(classes)
+    decision = _decision_of(estimator, classes)
     single = np.dtype(np.float32)
     if isinstance(feature_map, Nystroem):
         numbers = feature_map.landmarks.copy(), estimator.dual_coef_, estimator.intercept_

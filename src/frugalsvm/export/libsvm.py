@@ -27,6 +27,7 @@ from frugalsvm.export.models import PlainModel, labels_of, pairs_of
 __all__ = ["scaling_file_of", "to_arrays", "to_libsvm"]
 
 _KERNEL_NAMES = {"rbf": "rbf", "poly": "polynomial", "linear": "linear"}
+_TYPES = {"value": "epsilon_svr", "inlier": "one_class"}  # of models without classes
 _LARGEST_LABEL = 2**31 - 1
 _LARGEST_ERROR = 1e-6  # of a scaled feature; svm-scale writes six digits
 
@@ -46,8 +47,8 @@ def to_libsvm(estimator: Any, path: str | os.PathLike[str]) -> Path:
     Parameters
     ----------
     estimator : estimator, Pipeline or PlainModel
-        A fitted model of two classes, of pairs of classes (`IncrementalSVC`) or of a regression, see `plain_model`.
-        Labels are integers.
+        A fitted model of two classes, of pairs of classes (`IncrementalSVC`), of one class or of a regression, see
+        `plain_model`. Labels are integers. Rows are numbers, all of which are there.
     path : path-like
         A model that scales its inputs has a second file, ``path + ".range"``, for ``svm-scale -r``. A metric of factors
         goes in there, too; one with directions across features cannot be written, unless the kernel is one of products.
@@ -66,6 +67,8 @@ def to_libsvm(estimator: Any, path: str | os.PathLike[str]) -> Path:
     `IncrementalSVC` the one with the larger decision values.
 
     A budgeted model's support vector belongs to no class; it stands under the one that its coefficient speaks for.
+
+    LIBSVM computes with exponentials however small they are: see :ref:`far-rows` for what they are elsewhere.
 
     Examples
     --------
@@ -146,7 +149,7 @@ def _with_factors(model):
 
 def _header(model, shape):
     classifies = shape.sizes is not None
-    yield f"svm_type {'c_svc' if classifies else 'epsilon_svr'}"
+    yield f"svm_type {'c_svc' if classifies else _TYPES[model.decision]}"
     yield f"kernel_type {_KERNEL_NAMES[model.kernel]}"
     if model.kernel == "poly":
         yield f"degree {model.degree}"
@@ -189,13 +192,14 @@ def to_arrays(estimator: Any) -> dict[str, Any]:
     Parameters
     ----------
     estimator : estimator, Pipeline or PlainModel
-        A fitted model of two classes, of pairs of classes (`IncrementalSVC`) or of a regression, see `plain_model`.
+        A fitted model of two classes, of pairs of classes (`IncrementalSVC`), of one class or of a regression, see
+        `plain_model`.
 
     Returns
     -------
     dict
-        ``support_vectors_``, ``dual_coef_``, ``intercept_``, ``n_support_`` and ``classes_`` (both None for a
-        regression), ``kernel``, ``gamma``, ``degree``, ``coef0``.
+        ``support_vectors_``, ``dual_coef_``, ``intercept_``, ``n_support_`` and ``classes_`` (both None without
+        classes), ``kernel``, ``gamma``, ``degree``, ``coef0``.
 
     Examples
     --------
@@ -232,7 +236,12 @@ def to_arrays(estimator: Any) -> dict[str, Any]:
 def _shape_of(model: PlainModel) -> _Shape:
     if model.kernel == "fourier":
         raise ValueError("LIBSVM has no random Fourier features: use feature_map='nystroem', or export to ONNX or C.")
-    if model.decision == "value":
+    if model.encoder is not None or model.indicated is not None:
+        raise ValueError(
+            "LIBSVM takes rows of numbers, all of which are there, and this model has learned columns of text or which "
+            "values are missing: export it to ONNX or C."
+        )
+    if model.decision in _TYPES:
         if len(model.coefficients) > 1:
             n_outputs = len(model.coefficients)
             raise ValueError(

@@ -17,9 +17,11 @@ linear       <x, v_j>
 fourier      cos(2 pi (<x, v_j> + offsets_j))
 ============ =======================================================
 
-What would be 0 / 0 is 0.
+What would be 0 / 0 is 0, and so are exponentials from ``2^-60`` on: see `frugalsvm.core.fastmath.FARTHEST`.
 
-A model with directions sees ``directions @ x`` in the place of x, after x was scaled: the metric of its estimator.
+Rows are numbers and, with an encoder, columns of text. The features of a row are its numbers, one for each number whose
+absence tells something (1 where it is NaN), and those of the encoder. They are filled, clipped and scaled. A model with
+directions sees ``directions @ x`` in the place of these x: the metric of its estimator.
 
 "fourier" is a random Fourier feature: angles are in turns, and the amplitude is in the coefficients.
 """
@@ -31,12 +33,16 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
+from frugalsvm.core.fastmath import FARTHEST
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.pipelines.clipping import KNEE, softened
+from frugalsvm.pipelines.encoder import ColumnEncoder
+from frugalsvm.pipelines.rows import split_input
 
 __all__ = [
     "ANGLES",
     "DTYPES",
+    "FARTHEST_EXPONENT",
     "MATERN",
     "PlainModel",
     "as_type",
@@ -51,6 +57,7 @@ ROWS_AT_A_TIME = 1024  # rows whose kernel values are held at once
 DTYPES = ("float32", "float64")
 MATERN = {"matern12": (1.0,), "matern32": (1.0, 1.0), "matern52": (1.0, 1.0, 1.0 / 3.0)}  # factors of powers of s
 ANGLES = ("tanimoto", "cosine")
+FARTHEST_EXPONENT = float(FARTHEST * np.log(2.0))  # exponentials of minus this or less are zero
 _TINY = float(np.finfo(np.float64).tiny)
 _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "U": "str"}
 
@@ -72,7 +79,7 @@ class PlainModel(NamedTuple):
     coefficients: NDArray  # (n_outputs, n) float64
     intercepts: NDArray  # (n_outputs,) float64
     # How values become a class: "sign" (from zero upwards it is classes[1]), "argmax", "votes" (values are those of the
-    # pairs of classes); or "value", which is a regression.
+    # pairs of classes); or "inlier" (1, and -1 below zero, for outliers), or "value", which is a regression.
     decision: str
     classes: NDArray | None = None
     gamma: float = 1.0
@@ -84,14 +91,22 @@ class PlainModel(NamedTuple):
     bounds: NDArray | None = None  # (2, n_features) that inputs are clipped to before that; None clips nothing
     # (n_features,) what is left between these bounds, if they are soft ones, and the limits that inputs beyond approach
     room: NDArray | None = None
-    filling: NDArray | None = None  # (n_features,) what stands for inputs that are NaN; None leaves them
+    filling: NDArray | None = None  # (n_features,) what stands for inputs that are NaN; None refuses them
     directions: NDArray | None = None  # (n_directions, n_features) that scaled inputs are multiplied with
     dtype: Any = np.dtype(np.float64)  # in which the library itself computes the kernel values
+    indicated: NDArray | None = None  # numbers whose absence is a feature, after all numbers
+    encoder: ColumnEncoder | None = None  # of columns of text, whose features come last
 
     @property
     def n_features(self) -> int:
-        """Number of inputs."""
+        """Number of features: of inputs, if these are numbers and nothing else."""
         return (self.vectors if self.directions is None else self.directions).shape[1]
+
+    @property
+    def n_numbers(self) -> int:
+        """Number of inputs that are numbers."""
+        n_encoded = 0 if self.encoder is None else self.encoder.n_encoded_
+        return self.n_features - n_encoded - (0 if self.indicated is None else len(self.indicated))
 
     def with_scaling(self, mean, scale, limit=None, *, soft_clip: bool = False) -> "PlainModel":
         """The model for inputs that become ``(x - mean) / scale`` before all else; None is 0 and 1.
@@ -114,13 +129,26 @@ class PlainModel(NamedTuple):
         mean, scale = mean + scale * inner_mean, scale * inner_scale
         return self._replace(mean=mean, scale=scale, bounds=bounds, room=room, filling=filling)
 
+    def features(self, X) -> NDArray:
+        """The features of rows, in float64: numbers, whether they are missing, and what the encoder makes of text."""
+        X, columns = split_input(X, encodes=self.encoder is not None)
+        X = np.asarray(X.toarray() if issparse(X) else X, np.float64)
+        if X.ndim != 2 or X.shape[1] != self.n_numbers:
+            raise ValueError(f"X must have {self.n_numbers} columns, but its shape is {X.shape}.")
+        parts = [X]
+        if self.indicated is not None:
+            parts.append(np.isnan(X[:, self.indicated]).astype(np.float64))
+        if self.encoder is not None:
+            parts.append(self.encoder.transform(columns).toarray().astype(np.float64))
+        return X if len(parts) == 1 else np.hstack(parts)
+
     def scaled(self, X) -> NDArray:
         """Rows as the kernel takes them, in float64."""
-        X = np.asarray(X.toarray() if issparse(X) else X, np.float64)
-        if X.ndim != 2 or X.shape[1] != self.n_features:
-            raise ValueError(f"X must have {self.n_features} columns, but its shape is {X.shape}.")
+        X = self.features(X)
         if self.filling is not None:
             X = np.where(np.isnan(X), self.filling, X)
+        if not np.isfinite(X).all():
+            raise ValueError("X contains NaN or infinity.")
         if self.bounds is not None:
             clipped = np.clip(X, *self.bounds)
             X = clipped if self.room is None else softened(X, clipped, self.room)
@@ -133,17 +161,17 @@ class PlainModel(NamedTuple):
         """Kernel values of scaled rows with all vectors."""
         vectors = self.vectors.astype(np.float64, copy=False)
         if self.kernel == "rbf":
-            return np.exp(-self.gamma * cdist(rows, vectors, "sqeuclidean"))
+            return _decayed(self.gamma * cdist(rows, vectors, "sqeuclidean"))
         if self.kernel == "laplacian":
-            return np.exp(-self.gamma * cdist(rows, vectors, "cityblock"))
+            return _decayed(self.gamma * cdist(rows, vectors, "cityblock"))
         if self.kernel in MATERN:
             s = np.sqrt(matern_factor(self)) * cdist(rows, vectors)
-            return np.polynomial.polynomial.polyval(s, MATERN[self.kernel]) * np.exp(-s)
+            return np.polynomial.polynomial.polyval(s, MATERN[self.kernel]) * _decayed(s)
         if self.kernel == "intersection":
             return np.stack([np.minimum(rows, vector).sum(axis=1) for vector in vectors], axis=1)
         if self.kernel == "chi2":
             sums = [(np.square(rows - v) / np.maximum(rows + v, _TINY)).sum(axis=1) for v in vectors]
-            return np.exp(-self.gamma * np.stack(sums, axis=1))
+            return _decayed(self.gamma * np.stack(sums, axis=1))
         products = rows @ vectors.T
         if self.kernel in ANGLES:
             norms, own = np.square(rows).sum(axis=1)[:, None], np.square(vectors).sum(axis=1)
@@ -176,6 +204,8 @@ class PlainModel(NamedTuple):
         scores = self.decision_function(X)
         if self.decision == "value":
             return scores
+        if self.decision == "inlier":
+            return np.where(scores >= 0, 1, -1)
         indices = (scores >= 0).astype(int) if self.decision == "sign" else scores.argmax(axis=1)
         return self.known_classes()[indices]
 
@@ -183,6 +213,11 @@ class PlainModel(NamedTuple):
         if self.classes is None:
             raise ValueError(f"A model that decides by {self.decision!r} needs classes.")
         return self.classes
+
+
+def _decayed(exponents):
+    """``exp(-exponents)``, exactly 0 far away; overflows are far."""
+    return np.where(exponents < FARTHEST_EXPONENT, np.exp(-exponents), 0.0)
 
 
 def _bounds(mean, limit, is_soft):

@@ -10,6 +10,7 @@ from frugalsvm.export._files import write_file
 from frugalsvm.export.extraction import plain_model
 from frugalsvm.export.models import (
     ANGLES,
+    FARTHEST_EXPONENT,
     MATERN,
     PlainModel,
     as_type,
@@ -23,16 +24,26 @@ from frugalsvm.export.models import (
 __all__ = ["to_onnx"]
 
 # Old enough for every runtime of the last years, new enough for all operators here in both types
-OPSET, IR_VERSION = 17, 8
+OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
 _LABEL_TYPES = {"bool": "BOOL", "int": "INT64", "float": "DOUBLE", "str": "STRING"}
+_NO_LABEL = {"int": -(2**63), "float": np.nan, "str": ""}  # for rows without scores
 
 
 def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype="float32"):
     """The model as ONNX.
 
     The input ``X`` has a row per example, in any number. The outputs are ``label``, the predicted class as it was in
-    training, and ``scores``, what `decision_function` returns; a regressor has ``scores`` only, which are its
-    predictions. Probabilities are not in it: ``calibration_.probabilities`` makes them of the scores.
+    training, or 1 and -1 of an outlier detector, and ``scores``, what `decision_function` returns; a regressor has
+    ``scores`` only, which are its predictions. Probabilities are not in it: ``calibration_.probabilities`` makes them
+    of the scores.
+
+    A model that has learned columns of text has a second input, ``text``, of strings with a column for each of them,
+    sorted by their names. A category that training did not have counts as a missing one, as it does in Python: the
+    empty string is one, unless it is a category. Missing numbers are NaN, where the model fills them.
+
+    A row with a number that is NaN, where the model does not fill it, or infinite has NaN for scores. Its label is
+    empty, NaN, or -2^63 by the type of the labels, and 0 of an outlier detector; False if labels are logical values.
+    Rows far from all support vectors have the scores of Python, see :ref:`far-rows`.
 
     Parameters
     ----------
@@ -89,11 +100,16 @@ class _Graph:
         self.onnx, self.dtype = onnx, dtype
         self.number_type = onnx.helper.np_dtype_to_tensor_dtype(dtype)
         self.nodes, self.constants = [], []
+        self.unless_finite = None  # 0 for each row, or NaN where a number is not finite
 
     def number(self, name, values):
         """A constant in the type of the model."""
         self.constants.append(self.onnx.numpy_helper.from_array(as_type(values, self.dtype), name))
         return name
+
+    def integers(self, name, values):
+        """A constant of integers: places, or axes."""
+        return self.constant(self.onnx.numpy_helper.from_array(np.array(values, np.int64), name))
 
     def constant(self, tensor):
         self.constants.append(tensor)
@@ -107,40 +123,48 @@ class _Graph:
 
     def finished(self, model):
         helper = self.onnx.helper
-        inputs = [helper.make_tensor_value_info("X", self.number_type, ["n", model.n_features])]
+        inputs = []
+        if model.n_numbers:
+            inputs.append(helper.make_tensor_value_info("X", self.number_type, ["n", model.n_numbers]))
+        if model.encoder is not None:
+            strings = self.onnx.TensorProto.STRING
+            inputs.append(helper.make_tensor_value_info("text", strings, ["n", len(model.encoder.names_)]))
         columns = model.coefficients if model.classes is None else model.classes
         shape = ["n"] if _has_one_score(model) else ["n", len(columns)]
         outputs = [helper.make_tensor_value_info("scores", self.number_type, shape)]
         if model.decision != "value":
-            label_type = getattr(self.onnx.TensorProto, _LABEL_TYPES[labels_of(model)[0]])
+            label_type = getattr(self.onnx.TensorProto, _LABEL_TYPES[_labels(model)[0]])
             outputs.insert(0, helper.make_tensor_value_info("label", label_type, ["n"]))
         graph = helper.make_graph(self.nodes, "frugalsvm", inputs, outputs, self.constants)
-        opset = helper.make_opsetid("", OPSET)
+        opsets = [helper.make_opsetid("", OPSET)]
+        if any(node.domain for node in self.nodes):
+            opsets.append(helper.make_opsetid("ai.onnx.ml", ML_OPSET))
         made_by = {"producer_name": "frugalsvm", "producer_version": __version__}
-        return helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION, **made_by)
+        return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, **made_by)
 
 
 def _has_one_score(model):
-    return model.decision in ("sign", "value") and len(model.coefficients) == 1
+    return model.decision in ("sign", "inlier", "value") and len(model.coefficients) == 1
 
 
 def _write_scores(graph, model):
     in_columns = model.decision == "argmax" or (model.decision == "value" and not _has_one_score(model))
-    last = "scores" if in_columns else None
     values = _kernel_values(graph, model)
     products = graph.node("MatMul", values, graph.number("coefficients", model.coefficients.T))
-    values = graph.node("Add", products, graph.number("intercepts", model.intercepts), name=last)
+    intercepts = graph.number("intercepts", model.intercepts)
+    if graph.unless_finite is not None:
+        intercepts = graph.node("Add", intercepts, graph.unless_finite)
+    values = graph.node("Add", products, intercepts, name="scores" if in_columns else None)
     if model.decision == "votes":
         _write_votes(graph, model, values)
     elif not in_columns:
-        axis = graph.constant(graph.onnx.numpy_helper.from_array(np.array([1], np.int64), "axis"))
-        graph.node("Squeeze", values, axis, name="scores")
+        graph.node("Squeeze", values, graph.integers("axis", [1]), name="scores")
 
 
 def _kernel_values(graph, model):
     if model.kernel == "rbf":
         squares, _ = _squared_distances(graph, model)
-        return graph.node("Exp", graph.node("Mul", squares, graph.number("minus_gamma", -_without_scalar(model).gamma)))
+        return _decayed(graph, graph.node("Mul", squares, graph.number("gamma", _without_scalar(model).gamma)))
     if model.kernel in MATERN:
         return _matern(graph, model)
     if model.kernel == "laplacian":
@@ -167,11 +191,41 @@ def _kernel_values(graph, model):
     return products
 
 
+def _decayed(graph, exponents, factor=None):
+    """``exp(-exponents)``, times a factor; exactly 0 far away, which is also where exponents have become NaN."""
+    values = graph.node("Exp", graph.node("Neg", exponents))
+    values = values if factor is None else graph.node("Mul", factor, values)
+    is_near = graph.node("Less", exponents, graph.number("farthest", FARTHEST_EXPONENT))
+    return graph.node("Where", is_near, values, graph.number("nothing", 0.0))
+
+
+def _features(graph, model):
+    """The features of rows: numbers, filled, whether they are missing, and a feature for each category of text."""
+    parts = []
+    if model.n_numbers:
+        numbers = "X"
+        if model.filling is not None:
+            filling = graph.number("filling", model.filling[: model.n_numbers])
+            numbers = graph.node("Where", graph.node("IsNaN", "X"), filling, "X")
+        parts.append(numbers)
+        zeros = graph.node("Mul", numbers, graph.number("times_zero", 0.0))  # NaN where numbers are not finite
+        graph.unless_finite = graph.node("ReduceSum", zeros, graph.integers("features_axis", [1]), keepdims=1)
+    if model.indicated is not None:
+        some = graph.node("Gather", "X", graph.integers("indicated", model.indicated), axis=1)
+        parts.append(graph.node("Cast", graph.node("IsNaN", some), to=graph.number_type))
+    if model.encoder is not None:
+        for k, categories in enumerate(model.encoder.categories_):
+            if len(categories):
+                column = graph.node("Gather", "text", graph.integers(f"text_{k}", k), axis=1)
+                known = {"cats_strings": categories.tolist(), "zeros": 1, "domain": "ai.onnx.ml"}
+                hot = graph.node("OneHotEncoder", column, **known)
+                parts.append(graph.node("Cast", hot, to=graph.number_type))
+    return parts[0] if len(parts) == 1 else graph.node("Concat", *parts, axis=1)
+
+
 def _scaled(graph, model, mean, scale):
-    """``(X - mean) / scale``, of inputs that are filled and clipped as those of the model are."""
-    rows = "X"
-    if model.filling is not None:
-        rows = graph.node("Where", graph.node("IsNaN", rows), graph.number("filling", model.filling), rows)
+    """``(x - mean) / scale`` of features that are clipped as those of the model are."""
+    rows = _features(graph, model)
     if model.bounds is not None:
         rows = _clipped(graph, model, rows)
     if mean is not None:
@@ -221,7 +275,9 @@ def _squared_distances(graph, model):
     row_norms = graph.node("ReduceSumSquare", rows, axes=[1], keepdims=1)
     twice = graph.node("MatMul", rows, graph.number("twice_vectors", 2 * rounded.T))
     norms = graph.node("Add", row_norms, graph.number("norms", np.square(rounded).sum(axis=1)))
-    return graph.node("Max", graph.node("Sub", norms, twice), graph.number("zero", 0.0)), norms
+    squares, zero = graph.node("Sub", norms, twice), graph.number("zero", 0.0)
+    # No Max, which may take NaN for zero: norms that overflow are far away.
+    return graph.node("Where", graph.node("Less", squares, zero), zero, squares), norms
 
 
 def _without_scalar(model):
@@ -235,40 +291,33 @@ def _without_scalar(model):
 
 def _matern(graph, model):
     squares, norms = _squared_distances(graph, model)
-    # The root of a rounding error is a large one: what may be zero is zero.
+    # The root of a rounding error is a large one: what may be zero is zero. (Norms that overflow are not below.)
     noise = graph.node("Mul", norms, graph.number("rounding", 4 * np.finfo(graph.dtype).eps))
-    squares = graph.node("Where", graph.node("Greater", squares, noise), squares, graph.number("nothing", 0.0))
+    squares = graph.node("Where", graph.node("Less", squares, noise), graph.number("top", 0.0), squares)
     factor = graph.number("matern_factor", matern_factor(_without_scalar(model)))
     s = graph.node("Sqrt", graph.node("Mul", squares, factor))
-    decay = graph.node("Exp", graph.node("Neg", s))
     *lower, highest = MATERN[model.kernel]
     polynomial = graph.number("highest_power", highest)
     for power in reversed(range(len(lower))):
         polynomial = graph.node("Mul", polynomial, s)
         polynomial = graph.node("Add", polynomial, graph.number(f"power_{power}", lower[power]))
-    return graph.node("Mul", polynomial, decay)
+    return _decayed(graph, s, polynomial)
 
 
 def _laplacian(graph, model):
     """All differences at once, which takes memory for rows x vectors x features: there is no operator for less."""
     model = _without_scalar(model)
     rows, vectors = _rows_and_vectors(graph, model)
-    second, last = (
-        graph.constant(graph.onnx.numpy_helper.from_array(np.array([axis], np.int64), name))
-        for axis, name in ((1, "second_axis"), (2, "last_axis"))
-    )
+    second, last = graph.integers("second_axis", [1]), graph.integers("last_axis", [2])
     differences = graph.node("Sub", graph.node("Unsqueeze", rows, second), graph.number("vectors", vectors))
     distances = graph.node("ReduceSum", graph.node("Abs", differences), last, keepdims=0)
-    return graph.node("Exp", graph.node("Mul", distances, graph.number("minus_gamma", -model.gamma)))
+    return _decayed(graph, graph.node("Mul", distances, graph.number("gamma", model.gamma)))
 
 
 def _sum_over_features(graph, model):
     """Like `_laplacian`, for values that are not negative."""
     rows = _scaled(graph, model, model.mean, model.scale)
-    second, last = (
-        graph.constant(graph.onnx.numpy_helper.from_array(np.array([axis], np.int64), name))
-        for axis, name in ((1, "second_axis"), (2, "last_axis"))
-    )
+    second, last = graph.integers("second_axis", [1]), graph.integers("last_axis", [2])
     rows, vectors = graph.node("Unsqueeze", rows, second), graph.number("vectors", model.vectors)
     if model.kernel == "intersection":
         return graph.node("ReduceSum", graph.node("Min", rows, vectors), last, keepdims=0)
@@ -276,7 +325,7 @@ def _sum_over_features(graph, model):
     both = graph.node("Max", graph.node("Add", rows, vectors), graph.number("tiny", np.finfo(graph.dtype).tiny))
     terms = graph.node("Div", graph.node("Mul", differences, differences), both)
     sums = graph.node("ReduceSum", terms, last, keepdims=0)
-    return graph.node("Exp", graph.node("Mul", sums, graph.number("minus_gamma", -model.gamma)))
+    return _decayed(graph, graph.node("Mul", sums, graph.number("gamma", model.gamma)))
 
 
 def _angles(graph, model):
@@ -330,16 +379,29 @@ def _write_votes(graph, model, values):
     graph.node("Add", votes, parts, name="scores")
 
 
-def _write_label(graph, model):
+def _labels(model):
+    """The kind of the labels, and the labels; after them the one of rows without scores, if there is one."""
+    if model.decision == "inlier":
+        return "int", [-1, 1, 0]
     kind, labels = labels_of(model)
+    return kind, [*labels, *([_NO_LABEL[kind]] if kind in _NO_LABEL else [])]
+
+
+def _write_label(graph, model):
+    kind, labels = _labels(model)
     onnx = graph.onnx
     if kind == "str":
         labels = [label.encode() for label in labels]
     tensor_type = getattr(onnx.TensorProto, _LABEL_TYPES[kind])
     table = graph.constant(onnx.helper.make_tensor("labels", tensor_type, [len(labels)], labels))
-    if model.decision == "sign":
+    total = "scores"
+    if _has_one_score(model):
         positive = graph.node("GreaterOrEqual", "scores", graph.number("boundary", 0.0))
         indices = graph.node("Cast", positive, to=onnx.TensorProto.INT64)
     else:
         indices = graph.node("ArgMax", "scores", axis=1, keepdims=0)
+        total = graph.node("ReduceSum", "scores", graph.integers("classes_axis", [1]), keepdims=0)
+    if kind in _NO_LABEL:
+        none = graph.integers("no_class", len(labels) - 1)
+        indices = graph.node("Where", graph.node("IsNaN", total), none, indices)
     graph.node("Gather", table, indices, name="label", axis=0)
