@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import compute_class_weight
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils import check_array, compute_class_weight
+from sklearn.utils.validation import _check_n_features, _check_sample_weight, validate_data
 
 from frugalsvm.arrays.namespace import is_torch
 from frugalsvm.core.capabilities import offers
@@ -87,11 +87,13 @@ def _float_type_of(X: Any):
     return [np.float64, np.float32]
 
 
-def validated_rows(estimator, X, *, reset: bool, dtype=None, allow_nan: bool = False, check_finite: bool = True):
+def validated_rows(
+    estimator, X, *, reset: bool, dtype=None, allow_nan: bool = False, check_finite: bool = True, named: bool = True
+):
     """Finite rows as a C-contiguous array or a CSR matrix without duplicates, float32 or float64.
 
     With ``allow_nan``, dense rows may have NaN for missing values. Without ``check_finite``, for callers that look at
-    all values anyway, they may be anything.
+    all values anyway, they may be anything. Without ``named``, names of columns are the caller's to look at.
 
     With ``dtype=AS_IT_IS``, for devices, small integers stay what they are, and tensors stay where they are.
     """
@@ -106,15 +108,17 @@ def validated_rows(estimator, X, *, reset: bool, dtype=None, allow_nan: bool = F
     if dtype == AS_IT_IS:
         is_small = isinstance(X, np.ndarray) and X.dtype == np.uint8
         dtype = np.uint8 if is_small else None
-    X = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse="csr",
-        dtype=_float_type_of(X) if dtype is None else dtype,
-        order="C",
-        ensure_all_finite=True if issparse(X) else "allow-nan" if allow_nan else check_finite,
-    )
+    checks: dict[str, Any] = {
+        "accept_sparse": "csr",
+        "dtype": _float_type_of(X) if dtype is None else dtype,
+        "order": "C",
+        "ensure_all_finite": True if issparse(X) else "allow-nan" if allow_nan else check_finite,
+    }
+    if named:
+        X = validate_data(estimator, X, reset=reset, **checks)
+    else:
+        X = check_array(X, estimator=estimator, input_name="X", **checks)
+        _check_n_features(estimator, X, reset=reset)
     X = X if isinstance(X, np.ndarray) else without_duplicates(X)
     refuse_unsuitable(estimator, X)
     return X

@@ -21,7 +21,6 @@ from frugalsvm.estimators._validation import validated_rows
 from frugalsvm.export.models import PlainModel
 from frugalsvm.pipelines import StreamingScaler, StreamPipeline
 from frugalsvm.pipelines.frames import is_frame
-from frugalsvm.pipelines.rows import split_input
 
 __all__ = ["Columns", "columns_for"]
 
@@ -139,14 +138,14 @@ class PipelineColumns:
         return _dense(self._pipeline.estimator_rows(X))
 
     def shown(self, X: Any) -> NDArray:
-        numbers, text = split_input(X, encodes=self._pipeline.encoder_ is not None)
+        numbers, text = self._pipeline.split_columns(X)
         numbers = np.asarray(numbers) if is_frame(numbers) else _dense(numbers)
         if not text:
             return numbers
         return np.column_stack([numbers.astype(object), *(text[name] for name in self._text)])
 
     def names(self, X: Any) -> list[str]:
-        numbers = None if X is None else split_input(X, encodes=self._pipeline.encoder_ is not None)[0]
+        numbers = None if X is None else self._pipeline.split_columns(X)[0]
         known = getattr(self._pipeline, "feature_names_in_", None)
         if known is None and is_frame(X) and self._text:
             known = [str(name) for name in X.columns if name not in self._text]
@@ -172,7 +171,7 @@ class PipelineColumns:
     def permuted(self, X: Any, place: int, order: NDArray) -> Any:
         if is_frame(X):
             return _permuted(X, [str(each) for each in X.columns].index(self.names(X)[place]), order)
-        numbers, text = split_input(X, encodes=self._pipeline.encoder_ is not None)
+        numbers, text = self._pipeline.split_columns(X)
         if text is None:
             return _permuted(X, place, order)
         if place < self._pipeline.n_features_in_:

@@ -1,10 +1,22 @@
 """Tables with named columns, of pandas, polars or anything that looks like them."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["columns_of", "is_frame", "split_frame"]
+from frugalsvm.streams.number_notation import is_missing, number_in
+
+__all__ = ["FrameColumns", "as_numbers", "check_names", "columns_of", "is_frame", "kinds_of", "split_frame"]
+
+_SHOWN = 3  # names or values in a message
+
+
+class FrameColumns(NamedTuple):
+    """The columns of a table that a model has learned from, in its order."""
+
+    numbers: tuple[str, ...]
+    text: tuple[str, ...] | None  # None: all others
 
 
 def is_frame(X: Any) -> bool:
@@ -19,18 +31,91 @@ def columns_of(columns: Any) -> dict[str, Any]:
     return columns
 
 
-def split_frame(frame: Any) -> tuple[Any, dict[str, np.ndarray]]:
-    """A matrix of the columns of numbers, and the other columns by name."""
+def kinds_of(frame: Any) -> FrameColumns:
+    """Which columns are numbers by their type, and which are others."""
     if hasattr(frame, "select_dtypes"):  # pandas
         numbers = frame.select_dtypes(include=["number", "bool"]).select_dtypes(exclude=["timedelta"])
-        others = [name for name in frame.columns if name not in numbers.columns]
-        return _matrix_of(numbers), {str(name): frame[name].to_numpy() for name in others}
-    columns = columns_of(frame)
-    names = [name for name in columns if _is_numeric(frame[name], columns[name])]
-    matrix = np.empty((len(frame), len(names)), np.result_type(np.float32, *(_number_type(columns[n]) for n in names)))
-    for index, name in enumerate(names):
-        matrix[:, index] = columns[name]
-    return matrix, {name: values for name, values in columns.items() if name not in names}
+        names = tuple(map(str, numbers.columns))
+    else:
+        columns = columns_of(frame)
+        names = tuple(name for name, values in columns.items() if _is_numeric(frame[name], values))
+    return FrameColumns(names, tuple(name for name in map(str, frame.columns) if name not in names))
+
+
+def split_frame(frame: Any, columns: FrameColumns | None = None) -> tuple[Any, dict[str, np.ndarray]]:
+    """A matrix of the columns of numbers, and the columns of text by name: those that a model knows, or by type."""
+    found = kinds_of(frame)
+    numbers, text = found if columns is None else columns
+    labels = {str(name): name for name in frame.columns}
+    if text is None:
+        text = tuple(name for name in labels if name not in numbers)
+    check_names(map(str, frame.columns), (*numbers, *text))
+    others = {name: frame[labels[name]].to_numpy() for name in text}
+    if hasattr(frame, "select_dtypes") and set(numbers) <= set(found.numbers):
+        return _matrix_of(frame[[labels[name] for name in numbers]]), others
+    values = {name: _numbers_of(name, frame[labels[name]]) for name in numbers}
+    matrix = np.empty((len(frame), len(numbers)), np.result_type(np.float32, *map(_number_type, values.values())))
+    for index, name in enumerate(numbers):
+        matrix[:, index] = values[name]
+    return matrix, others
+
+
+def check_names(names: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse a table that lacks columns of a model, or has others."""
+    found, known = list(names), list(known)
+    for odd, words in (
+        ([name for name in known if name not in found], "X lacks {}, from which the model has learned."),
+        (
+            [name for name in found if name not in known],
+            "X has {}, from which the model has not learned: leave out what the model does not know.",
+        ),
+    ):
+        if odd:
+            listed = ", ".join(map(repr, odd[:_SHOWN])) + (", ..." if len(odd) > _SHOWN else "")
+            raise ValueError(words.format(f"the column{'' if len(odd) == 1 else 's'} {listed}"))
+    if len(set(found)) < len(found):
+        repeated = next(name for name in found if found.count(name) > 1)
+        raise ValueError(f"X has two columns called {repeated!r}.")
+
+
+def as_numbers(values: Any) -> np.ndarray | None:
+    """Objects and text that are numbers, where there is a value at all; None if one of them is none."""
+    made = np.full(len(values), np.nan)
+    for row, value in enumerate(values):
+        if isinstance(value, str):
+            number = number_in(value, np.float64)
+            if isinstance(number, str):
+                if not is_missing(value):
+                    return None
+                continue
+            made[row] = number
+        elif isinstance(value, int | float | np.number | np.bool_):
+            made[row] = value
+        elif not _is_nothing(value):
+            return None
+    return made
+
+
+def _is_nothing(value: Any) -> bool:
+    """Whether a value is missing: None, NaN, NaT, or pandas' NA, whose comparisons say neither yes nor no."""
+    equal = value == value
+    return value is None or not isinstance(equal, bool | np.bool_) or not equal
+
+
+def _numbers_of(name: str, column: Any) -> np.ndarray:
+    """A column in which a model has learned numbers, whatever type it has now."""
+    values = column.to_numpy()
+    if _is_numeric(column, values):
+        return values
+    made = as_numbers(values) if values.dtype.kind in "OUT" else None
+    if made is None:
+        odd = [value for value in values if as_numbers([value]) is None]
+        examples = ", ".join(repr(str(value)) for value in dict.fromkeys(odd[:_SHOWN]))
+        raise ValueError(
+            f"Column {name!r} has {len(odd):,} values that are not numbers, such as {examples}, where the model has "
+            "learned numbers."
+        )
+    return made
 
 
 def _matrix_of(numbers: Any) -> np.ndarray:

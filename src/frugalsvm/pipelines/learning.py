@@ -17,6 +17,7 @@ from frugalsvm.estimators._metric import learns_metric
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_choice, check_count, distinct_labels, encoded_labels
 from frugalsvm.pipelines.encoder import joined
+from frugalsvm.pipelines.frames import FrameColumns, is_frame, kinds_of
 from frugalsvm.pipelines.imputer import STRATEGIES, MissingValueFiller
 from frugalsvm.pipelines.mapping import check_enough_rows, check_map, fitted_map, mapped
 from frugalsvm.pipelines.rows import (
@@ -115,11 +116,30 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
             raise ValueError(f"calibrate=True is for classifiers, not for {type(self.estimator).__name__}.")
 
     def _checked(self, X, y, sample_weight, *, reset) -> LabeledRows:
-        X, columns = split_input(X, encodes=self.encoder is not None)
+        known = self._columns_of_first(X) if reset else self._known_columns()
+        X, columns = split_input(X, encodes=self.encoder is not None, known=known)
         kind = None if reset else self._is_sparse
         X = matrix_of(self, X, reset=reset, dtype=None if reset else self._dtype, sparse=kind)
         check_lengths(X, columns)
         return LabeledRows(X, columns, self._checked_labels(X, y), checked_weights(sample_weight, X))
+
+    def _columns_of_first(self, X) -> FrameColumns | None:
+        """The columns of the first rows, which are to be found by their names in all others."""
+        self.__dict__.pop("feature_names_in_", None)
+        if self.encoder is None or not is_frame(X):
+            return None
+        columns = kinds_of(X)
+        self.feature_names_in_ = np.array(columns.numbers, object)
+        return columns
+
+    def _known_columns(self) -> FrameColumns | None:
+        """The columns of the rows so far; None if they had no names, or scikit-learn looks at them."""
+        names = getattr(self, "feature_names_in_", None)
+        if self.encoder is None or names is None:
+            return None
+        encoder, held = getattr(self, "encoder_", None), self._held
+        text = tuple(encoder.names_) if encoder is not None else tuple(held[0].columns) if held else None
+        return FrameColumns(tuple(names), text)
 
     def _checked_labels(self, X, y) -> np.ndarray:
         if self._detects:

@@ -109,6 +109,9 @@ class StreamPipeline(WatchedPipeline):
         The copy that is in use.
     n_features_in_ : int
         Number of numeric features.
+    feature_names_in_ : ndarray of str
+        Their names, where the first rows had names. With an encoder, columns of a DataFrame are found by their names,
+        in any order; without, they must come in this order, as in scikit-learn.
 
     Notes
     -----
@@ -284,11 +287,15 @@ class StreamPipeline(WatchedPipeline):
     def _features(self, X):
         """The rows of ``X`` as the estimator takes them, and the pipeline that predicts."""
         check_is_fitted(self)
-        X, columns = split_input(X, encodes=self.encoder is not None)
+        X, columns = self.split_columns(X)
         X = matrix_of(self, X, reset=False, dtype=self._dtype, sparse=self._is_sparse)
         check_lengths(X, columns)
         answering = self._answering()
         return (X if answering is None else answering._prepared(X, columns)), answering
+
+    def split_columns(self, X):
+        """The numbers of the rows of ``X``, and with an encoder its columns of text; those of frames by name."""
+        return split_input(X, encodes=self.encoder is not None, known=self._known_columns())
 
     def estimator_rows(self, X):
         """The rows of ``X`` as ``estimator_`` takes them: filled, scaled, encoded and mapped."""

@@ -9,7 +9,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from frugalsvm._stored import is_finite, is_matrix, stored
 from frugalsvm.estimators._validation import validated_rows
-from frugalsvm.pipelines.frames import is_frame, split_frame
+from frugalsvm.pipelines.frames import FrameColumns, is_frame, split_frame
 
 __all__ = [
     "LabeledRows",
@@ -41,12 +41,12 @@ class LabeledRows(NamedTuple):
         return right and all(type(each) is np.ndarray and each.shape == (X.shape[0],) for each in others)
 
 
-def split_input(X, *, encodes: bool):
-    """The numbers and the columns of text of what a user passed."""
+def split_input(X, *, encodes: bool, known: FrameColumns | None = None):
+    """The numbers and the columns of text of what a user passed; those of a frame by name, where these are known."""
     if not encodes:
         return X, None
     if is_frame(X):
-        return split_frame(X)
+        return split_frame(X, known)
     if isinstance(X, tuple) and len(X) == 2 and isinstance(X[1], dict):
         columns = {str(name): np.asarray(values, dtype=object) for name, values in X[1].items()}
         if X[0] is None:
@@ -56,13 +56,18 @@ def split_input(X, *, encodes: bool):
 
 
 def matrix_of(estimator, X, *, reset: bool, dtype, sparse: bool | None):
-    """Validated numbers, sparse or dense as those of the first batch were (``sparse``; None is either)."""
+    """Validated numbers, sparse or dense as those of the first batch were (``sparse``; None is either).
+
+    Where there is an encoder, numbers without names are as `split_input` has put them, or the caller.
+    """
+    named = estimator.encoder is None or is_frame(X)
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] == 0 and X.shape[0] > 0:
         if not reset and estimator.n_features_in_ != 0:
             raise ValueError(f"X has 0 features, but {estimator.n_features_in_} are expected.")
         estimator.n_features_in_ = 0  # text alone
         return X.astype(dtype or np.float64)
-    X = validated_rows(estimator, X, reset=reset, dtype=dtype, allow_nan=estimator.impute is not None)
+    allow_nan = estimator.impute is not None
+    X = validated_rows(estimator, X, reset=reset, dtype=dtype, allow_nan=allow_nan, named=named)
     if sparse is None or sparse == issparse(X):
         return X
     return csr_matrix(X) if sparse else X.toarray()

@@ -1,0 +1,81 @@
+"""Columns of data frames are found by their names, whatever order and types they come in."""
+
+import numpy as np
+import pytest
+
+from frugalsvm import BSGDClassifier, load, save
+from frugalsvm.pipelines import ColumnEncoder, StreamPipeline
+
+pandas = pytest.importorskip("pandas")
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    n = 400
+    frame = pandas.DataFrame(
+        {"a": rng.normal(size=n), "b": 100 * rng.normal(size=n), "c": rng.choice(["red", "green"], n)}
+    )
+    return frame, (frame["a"] > 0).to_numpy()
+
+
+def new_pipeline():
+    return StreamPipeline(BSGDClassifier(budget=50, random_state=0), encoder=ColumnEncoder(), warmup_rows=100)
+
+
+@pytest.fixture(scope="module")
+def model(table):
+    return new_pipeline().fit(*table)
+
+
+def test_columns_in_another_order(table, model, tmp_path):
+    X, y = table
+    expected = model.decision_function(X)
+    turned = X[["c", "b", "a"]]
+    assert model.score(X, y) > 0.9
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    np.testing.assert_array_equal(model.decision_function(turned), expected)
+    save(model, tmp_path / "model.frugal")
+    np.testing.assert_array_equal(load(tmp_path / "model.frugal").decision_function(turned), expected)
+
+
+def test_batches_with_columns_in_another_order(table):
+    X, y = table
+    straight, turned = new_pipeline(), new_pipeline()
+    for start in range(0, 400, 50):  # the first two are held back
+        part = slice(start, start + 50)
+        straight.partial_fit(X[part], y[part])
+        turned.partial_fit(X[part] if start == 0 else X[part][["b", "c", "a"]], y[part])
+        np.testing.assert_array_equal(turned.decision_function(X), straight.decision_function(X))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X: X.rename(columns={"b": "bb"}), "lacks the column 'b'"),
+        (lambda X: X.drop(columns="c"), "lacks the column 'c'"),
+        (lambda X: X.assign(extra=1.0, more="x"), "has the columns 'extra', 'more'"),
+        (lambda X: X.assign(b="many"), "'b' has 400 values that are not numbers, such as 'many'"),
+        (lambda X: pandas.concat([X, X[["a"]]], axis=1), "two columns called 'a'"),
+    ],
+)
+def test_other_columns_are_named(table, model, change, message):
+    X, y = table
+    for use in (model.predict, lambda X: model.partial_fit(X, y)):
+        with pytest.raises(ValueError, match=message):
+            use(change(X))
+
+
+def test_numbers_of_another_type(table, model):
+    X, _ = table
+    expected = model.decision_function(X)
+    for kind in (object, "string", "Float64"):
+        changed = X.assign(a=X["a"].astype(kind))
+        np.testing.assert_allclose(model.decision_function(changed), expected, rtol=1e-6)
+
+
+def test_pairs_without_names_are_taken_as_they_are(table, model, recwarn):
+    X, _ = table
+    rows = X[["a", "b"]].to_numpy(), {"c": X["c"].to_numpy()}
+    np.testing.assert_array_equal(model.decision_function(rows), model.decision_function(X))
+    assert not recwarn.list
