@@ -28,7 +28,8 @@ class Sentence(str):
     about : str, default=""
         The end, in which ``{n_features}`` stands for the parameter of that name.
     remedies : tuple of str, default=()
-        Parameters of whoever reads the data that would make it acceptable.
+        Parameters of whoever reads the data that would make it acceptable, with values ("ignore=age") where it takes
+        others than the usual ones.
     **values
         Values of parameters that ``about`` names; of the others the name alone is meant.
 

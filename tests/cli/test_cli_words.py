@@ -106,7 +106,8 @@ def test_widths_of_models_are_no_flags(command, tmp_path):
     (tmp_path / "wide.csv").write_text("a,b,c,label\n1,2,3,0\n")
     result = invoke(command, model, tmp_path / "wide.csv")
     assert result.exit_code == Exit.DATA
-    assert "3 columns of numbers beside the label, not the 2 features of the model" in result.output
+    assert "wide.csv has a column 'c', which the model has not learned from; --ignore c leaves it out" in result.output
+    assert invoke(command, model, tmp_path / "wide.csv", "--ignore", "c").exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -182,11 +183,30 @@ class TestOtherKindsOfRows:
         assert plain.exit_code == other.exit_code == 0
         assert plain.stdout == other.stdout
 
+    def test_no_other_column_is_taken_for_the_label(self, model, tmp_path):
+        (tmp_path / "more.csv").write_text("a,b,favorite\n1,2,yes\n3,4,no\n")
+        result = invoke("evaluate", model, tmp_path / "more.csv")
+        assert result.exit_code == Exit.DATA
+        words = "more.csv has no column 'label', which held the labels in training; --label names another one"
+        assert words in " ".join(result.output.split())
+        assert invoke("evaluate", model, tmp_path / "more.csv", "--label", "favorite").exit_code == 0
+        result = invoke("predict", model, tmp_path / "more.csv")
+        assert result.exit_code == Exit.DATA
+        assert "has a column 'favorite', which the model has not learned from" in " ".join(result.output.split())
+
+    def test_columns_that_training_left_out(self, tmp_path):
+        lines = rows("csv")
+        data = tmp_path / "noted.csv"
+        data.write_text("\n".join(["note,id,a,b,label", *(f"n{k},{k},{line}" for k, line in enumerate(lines))]) + "\n")
+        assert invoke("train", data, "--ignore", "note,id", *FAST, "-o", tmp_path / "n.frugal").exit_code == 0
+        for command in ("predict", "evaluate"):
+            assert invoke(command, tmp_path / "n.frugal", data).exit_code == 0
+
     def test_text_that_was_not_learned(self, model, tmp_path):
         (tmp_path / "more.csv").write_text("a,b,town,label\n1,2,Graz,yes\n")
         result = invoke("predict", model, tmp_path / "more.csv")
         assert result.exit_code == Exit.DATA
-        assert "more.csv has a column 'town' of text, which the model has not learned from" in result.output
+        assert "more.csv has a column 'town', which the model has not learned from; --ignore town" in result.output
 
     def test_text_that_is_missing(self, tmp_path):
         data = tmp_path / "colors.csv"

@@ -230,7 +230,7 @@ def test_columns_like_those_of_another_file():
     for text, words in [
         (b"a,t,y\n1,u,0\n", "no column 'b'"),
         (b"1,2\n", "2 columns where the model"),
-        (b"a,b,t,s,y\n1,2,u,v,0\n", "'s' of text"),
+        (b"a,b,t,s,y\n1,2,u,v,0\n", "a column 's', which the model"),
     ]:
         with pytest.raises(StreamError, match=words):
             read(text, like=like)

@@ -14,6 +14,7 @@ from frugalsvm.cli.flags import (
     Device,
     Format,
     Header,
+    Ignore,
     Json,
     Label,
     ModelFile,
@@ -49,6 +50,7 @@ def evaluate(
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     thousands: Thousands = None,
+    ignore: Ignore = None,
     picture: Annotated[
         Path | None, typer.Option(help="Draw the confusion matrix to this file, such as confusion.png.")
     ] = None,

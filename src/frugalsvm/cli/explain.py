@@ -13,6 +13,7 @@ from frugalsvm.cli.flags import (
     Delimiter,
     Format,
     Header,
+    Ignore,
     Json,
     Label,
     ModelFile,
@@ -44,6 +45,7 @@ def explain(
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     thousands: Thousands = None,
+    ignore: Ignore = None,
     as_json: Json = False,
 ) -> None:
     """Show how much each column raised or lowered the prediction of each row, and which columns matter."""

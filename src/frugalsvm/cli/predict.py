@@ -16,6 +16,7 @@ from frugalsvm.cli.flags import (
     Device,
     Format,
     Header,
+    Ignore,
     Label,
     ModelFile,
     Thousands,
@@ -54,6 +55,7 @@ def predict(
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     thousands: Thousands = None,
+    ignore: Ignore = None,
 ) -> None:
     """Predict the label of every row, one line each; or a number, or -1 for anomalies and 1 for other rows."""
     options = data_options(locals())

@@ -1,5 +1,6 @@
 """Sentences of the library in the words of the command line: flags instead of parameters of Python."""
 
+from shlex import quote
 from typing import Any
 
 from frugalsvm.cli.flag_rules import TABLE, flag_named
@@ -13,7 +14,8 @@ _OF_EXPORT = ("name", "dtype")
 _ADVICE = {
     "missing": "--missing median fills them",
     "on_bad_line": "--on-bad-line skip leaves out such lines",
-    "ignore": "--ignore the column",
+    "categorical": "--categorical {} takes the column as text",
+    "ignore": "--ignore {} leaves it out",
 }
 
 
@@ -28,7 +30,7 @@ def flag_for(parameter: str, value: Any = None) -> str | None:
     name = _FLAGS.get(parameter, parameter)
     if name not in TABLE and name not in _OF_EXPORT:
         return None
-    return flag_named(name) if value is None else f"{flag_named(name)} {value}"
+    return flag_named(name) if value is None else f"{flag_named(name)} {quote(str(value))}"
 
 
 def _of_a_model(parameter: str, value: Any = None) -> str | None:
@@ -62,7 +64,10 @@ def advised(sentence: Sentence, *, of_model: bool = False) -> str:
     'rows.csv, line 3: 2 fields where 4 are expected (--on-bad-line skip leaves out such lines).'
     """
     words = in_flags(sentence, of_model=of_model)
-    advice = [_ADVICE[name] for name in sentence.remedies if name in _ADVICE]
+    remedies = [remedy.partition("=") for remedy in sentence.remedies]
+    if of_model:  # whose columns are what they are
+        remedies = [each for each in remedies if not each[2]]
+    advice = [_ADVICE[name].format(quote(value)) for name, _, value in remedies if name in _ADVICE]
     if not advice or "--" in words.removeprefix(sentence.words):
         return words
     return f"{words.rstrip('.')} ({', '.join(advice)})."

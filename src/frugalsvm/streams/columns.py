@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import NamedTuple
 
+from frugalsvm.exceptions import Sentence
 from frugalsvm.streams.bad_lines import StreamError, shown
 
 __all__ = ["Column", "Layout", "Roles", "Schema", "assigned"]
 
 LABEL_NAMES = ("label", "target", "class", "y")
+_LISTED = 50  # names of columns in a message
 
 
 class Column(NamedTuple):
@@ -106,11 +109,19 @@ def _position(wanted: str | int, names: Sequence[str], source: str) -> int:
     if isinstance(wanted, str):
         if wanted in names:
             return list(names).index(wanted)
-        listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-        raise StreamError(f"{source} has no column {shown(wanted)}; its columns are {listed}.")
+        raise StreamError(f"{source} has no column {shown(wanted)}{_suggested(wanted, names)}.")
     if not -len(names) <= wanted < len(names):
         raise StreamError(f"{source} has no column with index {wanted}; it has {len(names)} columns, indexed from 0.")
     return wanted % len(names)
+
+
+def _suggested(wanted: str, names: Sequence[str]) -> str:
+    """The names that may be meant, and all others as far as a message can hold them."""
+    lowered = {name.lower(): name for name in names}
+    close = [lowered[name] for name in get_close_matches(wanted.lower(), lowered, n=3)]
+    meant = f": did you mean {' or '.join(map(shown, close))}?" if close else ";"
+    listed = ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
+    return f"{meant} {'Its' if close else 'its'} columns are {listed}"
 
 
 def _check_names(names: Sequence[str], source: str) -> None:
@@ -180,36 +191,48 @@ def _assigned_like(names: Sequence[str], kinds: Sequence[str], roles: Roles, lik
     if not by_name:
         known = _by_order(names, roles, like, source)
     there = set(names)
-    lacking = [name for name in (*like.numbers, *like.strings) if by_name and name not in there]
-    if lacking:
+    left_out = {wanted for wanted in roles.ignore if wanted in there}
+    lacking = [name for name in (*like.numbers, *like.strings) if name not in there or name in left_out]
+    if by_name and lacking:
         raise StreamError(f"{source} has no column {shown(lacking[0])}, which the model has learned from.")
-    label = None
-    if roles.label is not None:
-        label = names[_position(roles.label, names, source)]
-    elif roles.has_labels:
-        found = next((name for name in names if name in known and known[name].role == "label"), None)
-        label = found or names[_label_among(names, [i for i, n in enumerate(names) if n not in known] or [-1])[0]]
-        if roles.reads_labels and label in known and known[label].role == "feature":
-            raise StreamError(f"{source} has no column of labels beside the features of the model.")
-        label = None if label in known and known[label].role == "feature" else label
+    label = _label_like(names, roles, like, known, source, by_name=by_name)
     columns = []
     for name, kind in zip(names, kinds, strict=True):
         column = known.get(name, Column(name, kind)) if by_name else known[name]._replace(name=name)
         if name == label:
             column = Column(name, column.kind if kind != "ignored" else "string", "label")
             column = column if roles.reads_labels else Column(name, "string", "ignored")
-        elif column.role not in ("feature", "ignored"):
+        elif column.role not in ("feature", "ignored") or name in left_out:
             column = Column(name, "string", "ignored")
         columns.append(_column(column.name, column.kind, column.role))
-    unknown = [
-        c.name for c in columns if by_name and c.role == "feature" and c.kind == "string" and c.name not in known
-    ]
+    unknown = [c.name for c in columns if by_name and c.role == "feature" and c.name not in known]
     if unknown:
-        raise StreamError(f"{source} has a column {shown(unknown[0])} of text, which the model has not learned from.")
-    order = (*like.numbers, *like.strings) if by_name else ()
-    ordered = set(order)
-    extra = [c.name for c in columns if c.role == "feature" and c.name not in ordered] if by_name else []
-    return Schema(tuple(columns), (*order, *extra)), ()
+        words = f"{source} has a column {shown(unknown[0])}, which the model has not learned from"
+        raise StreamError(Sentence(words, "; {ignore} leaves it out.", ignore=unknown[0]))
+    return Schema(tuple(columns), (*like.numbers, *like.strings) if by_name else ()), ()
+
+
+def _label_like(
+    names: Sequence[str], roles: Roles, like: Schema, known: dict[str, Column], source: str, *, by_name: bool
+) -> str | None:
+    """The column with the labels of a table for a model; None if there is none, and none is read."""
+    if roles.label is not None:
+        return names[_position(roles.label, names, source)]
+    if not roles.has_labels:
+        return None
+    found = next((name for name in names if name in known and known[name].role == "label"), None)
+    if found is None and by_name and like.label is not None:
+        if not roles.reads_labels:
+            return None
+        # Any other column could be taken for it, and scores would mean nothing.
+        words = f"{source} has no column {shown(like.label)}, which held the labels in training"
+        raise StreamError(Sentence(words, "; {label} names another one."))
+    label = found or names[_label_among(names, [i for i, n in enumerate(names) if n not in known] or [-1])[0]]
+    if label in known and known[label].role == "feature":
+        if roles.reads_labels:
+            raise StreamError(f"{source} has no column of labels beside the features of the model.")
+        return None
+    return label
 
 
 def _by_order(names: Sequence[str], roles: Roles, like: Schema, source: str) -> dict[str, Column]:

@@ -204,9 +204,10 @@ class DelimitedReader(TextReader):
             value = number_in(field, np.float64 if kind else self.dtype, self._notation)
             if isinstance(value, str):
                 if not (is_missing(field) and self._may_be_missing(kind, target, bad)):
-                    remedies = ("missing",) if is_missing(field) else ("on_bad_line", "ignore")
-                    words = f"column {column + 1} ({shown(plan.names[column])}): {value}"
-                    return Sentence(words, remedies=() if kind else remedies)
+                    name = plan.names[column]
+                    words = f"column {column + 1} ({shown(name)}): {value}"
+                    as_text = (f"categorical={name}", f"ignore={name}", "on_bad_line")
+                    return Sentence(words, remedies=() if kind else ("missing",) if is_missing(field) else as_text)
                 value = np.nan
             (buffers.extras if kind else buffers.numbers)[row, target] = value
         buffers.read.update(texts)
