@@ -205,12 +205,24 @@ def test_missing_values_in_arrays(tmp_path, format):
     assert stream.n_incomplete == 1
 
 
+@pytest.mark.parametrize(("share", "kind"), [(4, "string"), (9, "string"), (20, "number")])
+def test_columns_of_codes_that_are_mostly_numbers(share, kind):
+    """One field of so many has letters: with a quarter of them it is text, and few are typing errors."""
+    body = "".join(f"{i % 7},{'A/5 ' if i % share == 1 else ''}{1000 + 7 * i},{i % 2}\n" for i in range(200)).encode()
+    stream = open_stream(io.BytesIO(b"n,ticket,y\n" + body), format="csv", label="y", on_bad_line="skip")
+    assert joined(stream)[1].size == (200 if kind == "string" else 190)
+    assert {column.name: column.kind for column in stream.schema.columns}["ticket"] == kind
+
+
 def test_numbers_that_are_taken_for_text():
     body = "".join(f"{i % 7},${i}.50,{i % 2}\n" for i in range(100)).encode()
     with pytest.raises(StreamError, match=r"line 2: column 2 \('price'\): '\$0.50' looks like a number"):
         read(b"n,price,y\n" + body)
     assert read(b"n,price,y\n" + body, categorical=["price"])[0].schema.strings == ("price",)
     assert read(b"n,price,y\n" + body, ignore=["price"])[0].schema.strings == ()
+    mixed = "".join(f"{i % 7},{'$' if i % 3 == 0 else ''}{i}.50,{i % 2}\n" for i in range(100)).encode()
+    with pytest.raises(StreamError, match=r"'\$0.50' looks like a number"):
+        read(b"n,price,y\n" + mixed)
     dates = "".join(f"{i % 7},{1 + i % 28:02d}.{1 + i // 28:02d}.2020,{i % 2}\n" for i in range(100)).encode()
     assert read(b"n,day,y\n" + dates)[0].schema.strings == ("day",)
 

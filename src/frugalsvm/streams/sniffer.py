@@ -30,7 +30,8 @@ _LEAST_LINES = 20
 _COUNTED_LINE = 1 << 16
 _LONG_LINE = 1 << 20  # longer ones do not say how many fields the others have, unless all are
 _MOST_JOINED = 1000  # lines of one row, whose fields have line ends
-_LEAST_VALUES = 50  # of a column, before it is said to have too many different ones
+_LEAST_VALUES = 50  # of a column, before it is said to have too many different ones, or too many that are no numbers
+_MOST_ERRORS = 0.1  # share of fields that are no numbers in a column of numbers
 
 
 class Sniffed(NamedTuple):
@@ -229,13 +230,23 @@ def _are_row_names(values: Sequence[str]) -> bool:
 
 
 def _kinds(rows: Sequence[list[str]], width: int, notation: Notation) -> list[str]:
-    """A column is of numbers if at least half of its fields in the first lines are; missing ones say nothing."""
-    votes = np.zeros(width, dtype=np.int64)
+    """A column is of numbers if nearly all of its fields in the first lines are; missing ones say nothing.
+
+    A few others are typing errors, which are told when they are read; many are codes, some of which have letters. Where
+    there are few lines to judge by, half of them decide.
+    """
+    n_numbers, n_others = np.zeros((2, width), dtype=np.int64)
     for fields in rows:
         for column, field in enumerate(fields):
             if not is_missing(field):
-                votes[column] += -1 if isinstance(number_in(field, np.float64, notation), str) else 1
-    return ["number" if vote >= 0 else "string" for vote in votes]
+                (n_numbers if _is_number(field, notation) else n_others)[column] += 1
+    n_values = n_numbers + n_others
+    n_allowed = np.where(n_values < _LEAST_VALUES, n_values / 2, _MOST_ERRORS * n_values)
+    return ["number" if few else "string" for few in n_others <= n_allowed]
+
+
+def _is_number(field: str, notation: Notation) -> bool:
+    return not isinstance(number_in(field, np.float64, notation), str)
 
 
 def _leave_out(names: list[str], kinds: list[str], rows: Sequence[list[str]], *, has_header: bool) -> list[str]:
@@ -278,12 +289,13 @@ def check_text_columns(sniffed: Sniffed, schema: Schema, roles: Roles, block: Bl
         if name not in texts:
             continue
         values = [(number, fields[index]) for number, fields in sniffed.sample if not is_missing(fields[index])]
-        odd = [(number, value) for number, value in values if looks_numeric(value)]
+        numeric = [pair for pair in values if looks_numeric(pair[1])]
+        odd = [pair for pair in numeric if not _is_number(pair[1], sniffed.notation)]
         many = len({value for _, value in values}) > max(len(values) / 2, _LEAST_VALUES / 2)
-        if len(values) >= _LEAST_VALUES and many and len(odd) > len(values) / 2:
-            number, value = next(
-                (pair for pair in odd if isinstance(number_in(pair[1], np.float64, sniffed.notation), str)), odd[0]
-            )
+        # Codes look like numbers now and then, and those that do can be read.
+        are_numbers = len(odd) > len(values) / 2 or len(numeric) > (1 - _MOST_ERRORS) * len(values)
+        if len(values) >= _LEAST_VALUES and many and odd and are_numbers:
+            number, value = odd[0]
             where = f"{block.where(number)}: column {index + 1} ({shown(name)})"
             raise StreamError(
                 Sentence(
