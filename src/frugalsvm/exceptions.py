@@ -8,7 +8,7 @@ from collections.abc import Callable
 from string import Formatter
 from typing import Any
 
-__all__ = ["Naming", "ParameterError", "PoorFitWarning", "Sentence"]
+__all__ = ["ManyClassesWarning", "Naming", "ParameterError", "PoorFitWarning", "Sentence"]
 
 # How an interface writes a parameter and its value (None: the name alone); None if it has no such parameter.
 Naming = Callable[[str, Any], str | None]
@@ -101,6 +101,10 @@ class ParameterError(ValueError):
             return str(self) if name is None else f"{name} must be {self.expected}, not {self.value!r}."
         given = names(self.parameter, self.value)
         return str(self) if given is None else f"{given} {self.problem}."
+
+
+class ManyClassesWarning(UserWarning):
+    """A classifier is given very many different numbers, each of which it takes for a class."""
 
 
 class PoorFitWarning(UserWarning):

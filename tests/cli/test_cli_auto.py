@@ -143,6 +143,7 @@ def test_a_time_that_is_none(folder, tmp_path):
     [
         ("rows.csv", ["data", "output", "label", "seed", "time_budget", "calibrate"], "auto"),
         ("rows.csv", ["device"], "auto"),
+        ("rows.csv", ["kernel"], "auto"),
         ("rows.csv", ["budget"], "bsgd"),
         ("rows.csv", ["checkpoint_every"], "bsgd"),
         ("rows.csv", ["dask"], "bsgd"),
@@ -150,7 +151,7 @@ def test_a_time_that_is_none(folder, tmp_path):
     ],
 )
 def test_what_is_trained_if_nobody_says(data, given, algorithm):
-    values = {"data": data, "missing": "median", "task": "auto"}
+    values = {"data": data, "missing": "median", "task": "auto", "kernel": "rbf"}
     assert _default_algorithm(values, given) == algorithm
     of_numbers = "auto" if algorithm == "auto" else "asset" if "dask" in given else "bsgd-regressor"
     assert _default_algorithm({**values, "task": "regression"}, given) == of_numbers

@@ -135,10 +135,13 @@ def test_one_quantile_is_one_column(folder, tmp_path):
         (["-a", "bsgd-regressor", "--loss", "absolute"], "--loss: 'absolute' is not one of epsilon_insensitive,"),
         (["-a", "bsgd-regressor", "--calibrate"], "--calibrate: it is for classes, and bsgd-regressor learns numbers"),
         (
-            ["-a", "bsgd", "--task", "regression"],
-            "--task: bsgd learns classes: leave it out, or leave --algorithm out.",
+            ["-a", "lasvm", "--task", "regression"],
+            "--task: lasvm learns classes: leave it out, or leave --algorithm out.",
         ),
-        (["-a", "bsgd", "--loss", "huber"], "--loss: bsgd does not use it: it is for bsgd-regressor."),
+        (
+            ["-a", "bsgd", "--loss", "huber"],
+            "--loss: bsgd does not use it: it is for bsgd-regressor and asset-regressor.",
+        ),
     ],
 )
 def test_wrong_flags(folder, tmp_path, flags, told):
@@ -154,7 +157,7 @@ def test_text_is_no_number(folder, tmp_path):
 
 def test_numbers_without_a_task_are_told_who_learns_them(folder, tmp_path):
     said = invoke("train", folder / "train.csv", "-a", "bsgd", "-o", tmp_path / "m.frugal", code=3).stderr
-    assert "-a bsgd-regressor learns numbers" in said
+    assert "--task regression learns numbers" in said
 
 
 def test_what_cannot_be_is_told(model, folder):

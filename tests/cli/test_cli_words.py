@@ -80,7 +80,8 @@ def test_a_label_with_a_fraction_is_an_error_otherwise(form, tmp_path):
 
 def test_a_column_without_classes_leaves_no_rows(tmp_path):
     data = written(tmp_path / "rows.csv", "csv")
-    result = invoke("train", data, "--label", "a", "--on-bad-line", "skip", *FAST, "-o", tmp_path / "m.frugal")
+    flags = ["-a", "bsgd", "--label", "a", "--on-bad-line", "skip"]
+    result = invoke("train", data, *flags, *FAST, "-o", tmp_path / "m.frugal")
     assert result.exit_code == Exit.DATA
     assert "rows.csv has no rows" in result.output
     assert "is not a class" in result.output

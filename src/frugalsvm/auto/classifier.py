@@ -1,5 +1,6 @@
 """`AutoSVC`: a kernel classifier that chooses everything itself."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,9 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.auto._machine import AutoMachine
 from frugalsvm.auto._saved import AUTO
+from frugalsvm.auto.targets import looks_continuous
 from frugalsvm.calibration import PlattCalibration
 from frugalsvm.estimators._validation import example_weights
 from frugalsvm.estimators.asset import ASSETClassifier
+from frugalsvm.exceptions import ManyClassesWarning
 from frugalsvm.lowrank.losses import SquaredHinge
 from frugalsvm.lowrank.targets import class_targets
 
@@ -134,6 +137,13 @@ class AutoSVC(ClassifierMixin, AutoMachine):
         if len(classes) < 2:
             raise ValueError(
                 f"Training needs at least two classes, but all labels are {classes[:1].tolist()[0]!r}: one class."
+            )
+        if looks_continuous(rows.y):
+            warnings.warn(
+                f"y has {len(classes):,} different numbers in {len(labels):,} rows, from {classes[0]:g} to "
+                f"{classes[-1]:g}, and AutoSVC takes each for a class: AutoSVR predicts numbers.",
+                ManyClassesWarning,
+                stacklevel=5,
             )
         weights = example_weights(rows.weights, self.class_weight, rows.X, classes, labels)
         weights = np.ones(len(labels)) if weights is None else weights

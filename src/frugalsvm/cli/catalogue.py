@@ -8,12 +8,14 @@ __all__ = [
     "AUTO",
     "CATALOGUE",
     "CLASSES",
+    "FOR_NUMBERS",
     "KERNELS",
     "L1_KERNELS",
     "LOSSES",
     "METRICS",
     "NOVELTIES",
     "NUMBERS",
+    "OF_DISTANCES",
     "WITHOUT_GAMMA",
     "Algorithm",
     "maintenance_for",
@@ -24,7 +26,8 @@ __all__ = [
 
 # Those of `frugalsvm.core.kernels`, whose import takes a while
 _OF_COUNTS = ("chi2", "intersection", "tanimoto", "cosine")  # for rows as they are: a mean is not to be subtracted
-KERNELS = ("rbf", "laplacian", "matern12", "matern32", "matern52", *_OF_COUNTS, "poly", "linear")
+OF_DISTANCES = ("rbf", "laplacian", "matern12", "matern32", "matern52")  # those that auto compares
+KERNELS = (*OF_DISTANCES, *_OF_COUNTS, "poly", "linear")
 L1_KERNELS = ("laplacian",)  # of which no matrix changes the distances
 WITHOUT_GAMMA = ("intersection", "tanimoto", "cosine", "linear")
 _ALARM_RATE = 0.01
@@ -120,6 +123,18 @@ def _asset(**settings):
     return ASSETClassifier("nystroem", **({} if budget is None else {"n_components": budget}), **settings)
 
 
+def _asset_regressor(quantile=(), **settings):
+    from frugalsvm import ASSETRegressor
+
+    budget = settings.pop("budget", None)
+    if quantile:
+        settings |= {
+            "quantile": list(quantile) if len(quantile) > 1 else quantile[0],
+            "non_crossing": len(quantile) > 1,
+        }
+    return ASSETRegressor("nystroem", **({} if budget is None else {"n_components": budget}), **settings)
+
+
 CATALOGUE = {
     "bsgd": Algorithm(
         "pipes, small and fast models, many classes",
@@ -203,6 +218,18 @@ CATALOGUE = {
         NUMBERS,
         ("loss", "quantile"),
     ),
+    "asset-regressor": Algorithm(
+        "numbers from many features, or their quantiles",
+        "any number (--device: in memory)",
+        "budget^2",
+        "fixed",
+        _asset_regressor,
+        "alpha",
+        True,
+        True,
+        NUMBERS,
+        ("loss", "quantile"),
+    ),
     "one-class": Algorithm(
         "novelties: rows without labels",
         "any number",
@@ -219,6 +246,7 @@ CATALOGUE = {
     "bpa": Algorithm("to compare with: budgeted passive-aggressive", "any number", "budget", "fixed", _bpa, "C", True),
 }
 
+FOR_NUMBERS = {"bsgd": "bsgd-regressor", "asset": "asset-regressor"}  # the twins of these, with --task regression
 AUTO = "auto"  # compares models, see `train_auto`
 ALGORITHMS = (AUTO, *CATALOGUE)  # what --algorithm may be
 

@@ -12,7 +12,17 @@ from frugalsvm.streams import open_stream, prefetched, shuffled
 from frugalsvm.streams.batch import Batch, rows_after
 from frugalsvm.streams.label_order import Watched
 
-__all__ = ["BATCH_ROWS", "FIRST_ROWS", "Opened", "labels_of", "open_data", "reading_for", "rows_of", "schema_of"]
+__all__ = [
+    "BATCH_ROWS",
+    "FIRST_ROWS",
+    "Opened",
+    "labels_of",
+    "of_classes_only",
+    "open_data",
+    "reading_for",
+    "rows_of",
+    "schema_of",
+]
 
 FIRST_ROWS = 6000  # from which parameters are chosen
 BATCH_ROWS = 4096
@@ -72,7 +82,7 @@ def open_data(
         header=_HEADERS[options.header],
         has_labels=has_labels is not False,
         delimiter=options.delimiter,
-        # Where bad lines are errors, the first one gets a sentence with advice: see `_of_classes`.
+        # Where bad lines are errors, the first one gets a sentence with advice: see `of_classes_only`.
         class_labels=of_classes and has_labels is None and options.on_bad_line == "skip",
         decimal=options.decimal,
         thousands=options.thousands,
@@ -91,18 +101,23 @@ def open_data(
         buffer_rows = None if options.shuffle == "yes" else options.shuffle_buffer
         batches = rows_after(shuffled(batches, buffer_rows, options.seed), start)
     if has_labels is None and of_classes:
-        batches = _of_classes(batches, stream, numbered=not from_the_start)
+        batches = of_classes_only(batches, stream, numbered=not from_the_start)
     return Opened(stream, batches, order)
 
 
-def reading_for(task: str, options: DataOptions) -> dict[str, bool]:
-    """What `open_data` is told of labels for a task; where none are needed, a column that is named is left out."""
+def reading_for(task: str | None, options: DataOptions) -> dict[str, bool]:
+    """What `open_data` is told of labels for a task; where none are needed, a column that is named is left out.
+
+    None is a task that the labels are to decide.
+    """
+    if task is None:
+        return {"of_classes": False}
     if task == NOVELTIES:
         return {"has_labels": options.label is not None}
     return {"of_numbers": task == NUMBERS}
 
 
-def _of_classes(batches: Iterable, stream: Any, *, numbered: bool) -> Iterator:
+def of_classes_only(batches: Iterable, stream: Any, *, numbered: bool) -> Iterator:
     """The batches, with a sentence about the first label that is no class: most often another column was meant."""
     for batch in batches:
         if batch.y is not None and batch.y.dtype.kind == "f":
@@ -114,7 +129,7 @@ def _of_classes(batches: Iterable, stream: Any, *, numbered: bool) -> Iterator:
                 what = f"{stream.name}{row}: the label{column} is {batch.y[wrong[0]]:g}"
                 raise ValueError(
                     f"{what}, and classes are whole numbers or text; --label says where they are, and "
-                    "-a bsgd-regressor learns numbers."
+                    "--task regression learns numbers."
                 )
         yield batch
 

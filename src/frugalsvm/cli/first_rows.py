@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.cli.catalogue import CATALOGUE
+from frugalsvm.cli.catalogue import CATALOGUE, CLASSES
 from frugalsvm.cli.console import tell
 from frugalsvm.cli.data import FIRST_ROWS, Opened, labels_of, open_data
 from frugalsvm.cli.data_report import tell_notes
 from frugalsvm.cli.flags import YES_OR_NO
 from frugalsvm.cli.options import DataOptions
 from frugalsvm.cli.parameter_search import can_choose, needs_scaling
+from frugalsvm.cli.task import many_classes, task_of, task_words
 from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller
 from frugalsvm.pipelines.encoder import joined
 from frugalsvm.pipelines.scaling import new_scaler
@@ -33,6 +34,7 @@ __all__ = [
     "many_texts",
     "prepared",
     "tell_labels",
+    "tell_task",
     "with_label_column",
 ]
 
@@ -50,6 +52,17 @@ class Examined(NamedTuple):
     batches: Iterator  # all of them, with the first
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
+
+    @property
+    def label(self) -> str | None:
+        """The column that labels come from, if it has a name."""
+        schema = getattr(self.opened.stream, "schema", None)
+        return None if schema is None else schema.label
+
+    @property
+    def labels(self) -> np.ndarray:
+        """Labels of the first rows."""
+        return np.concatenate([batch.y for batch in self.first])
 
     def tell(self, *, quiet: bool) -> None:
         """Tell what was decided, and what may be wrong."""
@@ -188,6 +201,20 @@ def chosen_scale(scale: str, X: Any) -> bool | str:
     if scale == "auto":
         return needs_scaling(X)
     return scale == "yes" if scale in YES_OR_NO else scale
+
+
+def tell_task(examined: Examined, algorithm: str, *, is_guess: bool = False, quiet: bool) -> None:
+    """Tell what an algorithm for classes or for numbers is to predict, and warn of classes that look like numbers.
+
+    With ``is_guess`` the labels have decided which of these it is.
+    """
+    y, classifies = examined.labels, CATALOGUE[algorithm].task == CLASSES
+    if not quiet and len(y):
+        where = "" if len(y) < FIRST_ROWS else f" in the first {len(y):,} rows"
+        task = task_of(y, "auto" if is_guess else "classification" if classifies else "regression")
+        tell(f"note: {task_words(task, examined.label, where)}")
+    if classifies and (doubt := many_classes(y, examined.label, algorithm)):
+        tell(f"warning: {doubt}")
 
 
 def check_classes(examined: Examined, algorithm: str, classes: Any) -> None:

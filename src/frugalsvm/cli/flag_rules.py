@@ -21,7 +21,11 @@ _WITH_C = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.stren
 _WITH_METRIC = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.has_metric)
 _OF_CLASSES = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.task == CLASSES)
 _OF_NUMBERS = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.task == NUMBERS)
-_DEVICE, _DASK, _AUTO = ("asset",), ("asset", "bsgd", "one-class"), (AUTO,)  # the algorithms that these drivers have
+_DEVICE, _DASK, _AUTO = (
+    ("asset", "asset-regressor"),
+    ("asset", "bsgd", "one-class"),
+    (AUTO,),
+)  # the algorithms that these drivers have
 _SUPERVISED = ("asset", "bsgd")  # of those on a cluster
 
 _EVERYWHERE = {"stream": _ALL, "device": _DEVICE, "dask": _DASK, "auto": _AUTO}
@@ -34,14 +38,15 @@ _OF_CLUSTERS: dict[str, tuple[str, ...]] = {"dask": _DASK}
 # Name of the parameter: for each driver, the algorithms with which it has an effect.
 TABLE: dict[str, dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("data", "output", "algorithm", "label", "delimiter", "seed"), _EVERYWHERE),
-    **dict.fromkeys(("kernel", "gamma"), _OF_MODELS),
+    "kernel": _EVERYWHERE,
+    "gamma": _OF_MODELS,
     **dict.fromkeys(("config", "as_json", "quiet"), _EVERYWHERE),
     "budget": {"stream": _BUDGETED, "device": _DEVICE, "dask": _DASK},
     "alpha": {"stream": _WITH_ALPHA, "device": _DEVICE, "dask": _SUPERVISED},
     "c": {"stream": _WITH_C, "device": _DEVICE, "dask": ("asset",)},
     "metric": {"stream": _WITH_METRIC, "device": _DEVICE, "dask": _SUPERVISED},
     "scale": _OF_MODELS,
-    "calibrate": {**_FROM_FILES, "stream": _OF_CLASSES, "dask": _SUPERVISED},
+    "calibrate": {"stream": _OF_CLASSES, "device": ("asset",), "dask": _SUPERVISED, "auto": _AUTO},
     **{flag: {"stream": (name,)} for name, algorithm in CATALOGUE.items() for flag in algorithm.own},
     **{flag: {"stream": _OF_NUMBERS, "dask": ("asset",)} for flag in ("loss", "quantile")},
     "nu": {"stream": ("one-class",), "dask": ("one-class",)},

@@ -1,13 +1,14 @@
-"""What there is to predict: classes or numbers, by the labels."""
+"""What there is to predict: classes or numbers, by the labels; and how that is told."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Task", "task_of"]
+from frugalsvm.auto.targets import looks_continuous
 
-_MANY_VALUES = 100  # different whole numbers, beyond which they are no classes
-_SEVERAL_VALUES, _ROWS_OF_EACH = 20, 4  # nor if there are several, with fewer rows of each
+__all__ = ["Task", "many_classes", "task_of", "task_words"]
+
+_SEVERAL = 20  # classes, beyond which whole numbers may be meant as numbers
 
 
 class Task(NamedTuple):
@@ -32,15 +33,33 @@ def task_of(y: np.ndarray, wanted: str = "auto") -> Task:
     is_whole = bool((y == np.floor(y)).all())
     if wanted == "regression":
         return Task(False, y.astype(np.float64), False)
+    if wanted == "auto" and looks_continuous(y):
+        return Task(False, y.astype(np.float64), is_whole)
     if not is_whole:
-        if wanted == "classification":
-            wrong = y[y != np.floor(y)][0]
-            raise ValueError(
-                f"The label {wrong:g} is not a class: classes are whole numbers or text; see --label and --task."
-            )
-        return Task(False, y.astype(np.float64), False)
-    n_values = len(np.unique(y))
-    many = n_values > _MANY_VALUES or (n_values > _SEVERAL_VALUES and _ROWS_OF_EACH * n_values > len(y))
-    if many and wanted == "auto":
-        return Task(False, y.astype(np.float64), True)
-    return Task(True, y.astype(np.int64), wanted == "auto" and n_values > _SEVERAL_VALUES)
+        wrong = y[y != np.floor(y)][0]
+        raise ValueError(
+            f"The label {wrong:g} is not a class: classes are whole numbers or text; see --label and --task."
+        )
+    return Task(True, y.astype(np.int64), wanted == "auto" and len(np.unique(y)) > _SEVERAL)
+
+
+def task_words(task: Task, label: str | None, where: str = "") -> str:
+    """What is predicted, ``where`` that is known from, and how to have the other thing if it is a guess."""
+    what = "the labels" if label is None else repr(label)
+    if task.classifies:
+        words, other = f"{len(np.unique(task.y)):,} classes{where}", "--task regression takes them as numbers"
+    else:
+        words = f"numbers from {task.y.min():g} to {task.y.max():g}{where}"
+        other = "--task classification takes them as classes"
+    return f"predicting {what}: {words}" + (f" ({other})" if task.is_guess else "")
+
+
+def many_classes(y: np.ndarray, label: str | None, algorithm: str) -> str | None:
+    """What to say where an algorithm for classes was asked for, and labels look like numbers; None if they do not."""
+    if not looks_continuous(y):
+        return None
+    what = "the labels are" if label is None else f"{label!r} has"
+    return (
+        f"{what} {len(np.unique(y)):,} different numbers in {len(y):,} rows, and {algorithm} takes each for a class: "
+        "--task regression predicts numbers"
+    )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, CATALOGUE, KERNELS, LOSSES, scale_for
-from frugalsvm.cli.console import compiling_shown
+from frugalsvm.cli.catalogue import ALGORITHMS, AUTO, CATALOGUE, FOR_NUMBERS, KERNELS, LOSSES, OF_DISTANCES, scale_for
+from frugalsvm.cli.console import compiling_shown, tell
 from frugalsvm.cli.errors import check_folder, reported
 from frugalsvm.cli.flag_rules import applies, driver_of, flag_named, refusal
 from frugalsvm.cli.flags import (
@@ -72,13 +72,13 @@ def train(
     loss: Annotated[
         str | None,
         typer.Option(
-            help=f"Loss of bsgd-regressor, or of asset with --dask: {', '.join(LOSSES)}.",
+            help=f"Loss of bsgd-regressor and asset-regressor, or of asset with --dask: {', '.join(LOSSES)}.",
             autocompletion=completing(LOSSES),
         ),
     ] = None,
     quantile: Annotated[
         str | None,
-        typer.Option(help="Quantiles to predict (bsgd-regressor, asset with --dask), comma-separated: 0.05,0.5,0.95."),
+        typer.Option(help="Quantiles to predict (regressors, asset with --dask), comma-separated: 0.05,0.5,0.95."),
     ] = None,
     nu: Annotated[
         float | None,
@@ -164,10 +164,16 @@ def _train(values: dict[str, Any], given: Collection[str]) -> None:
 
     values = {**values, "data": source_of(values["data"])}
     checked_choice("--task", values["task"], TASKS)
+    values["decides"] = False
     if values["algorithm"] is None:
         values["algorithm"] = _default_algorithm(values, given)
+        values["decides"] = _labels_decide(values, given)
+        _tell_algorithm(values, given)
         if values["algorithm"] != AUTO:
             given = [name for name in given if name != "task"]  # it has had its effect
+    elif values["task"] == "regression" and values["dask"] is None and values["algorithm"] in FOR_NUMBERS:
+        values["algorithm"] = FOR_NUMBERS[values["algorithm"]]
+        given = [name for name in given if name != "task"]
     checked_choice("--algorithm", values["algorithm"], ALGORITHMS)
     if values["loss"] is not None:
         checked_choice("--loss", values["loss"], LOSSES)
@@ -198,12 +204,40 @@ def _default_algorithm(values: dict[str, Any], given: Collection[str]) -> str:
     """What is trained without --algorithm: models are compared, unless rows come once or flags are about one model."""
     from frugalsvm.cli.interruptible_pipe import is_read_once
 
-    says_more = any(not applies(name, "auto", AUTO) for name in given) or values["missing"] == "mean"
-    if not says_more and not is_read_once(values["data"]):
+    if not _beyond_auto(values, given) and not is_read_once(values["data"]):
         return AUTO
-    if values["task"] != "regression":
+    of_numbers = values["task"] == "regression" or not {"loss", "quantile"}.isdisjoint(given)
+    if not of_numbers:
         return "bsgd"
     return "asset" if "dask" in given else "bsgd-regressor"
+
+
+def _beyond_auto(values: dict[str, Any], given: Collection[str]) -> list[str]:
+    """Flags that say more about one model than a comparison of models can take."""
+    names = [name for name in given if not applies(name, "auto", AUTO)]
+    odd_values = {"missing": values["missing"] == "mean", "kernel": values["kernel"] not in OF_DISTANCES}
+    return names + [name for name, is_odd in odd_values.items() if is_odd]
+
+
+def _labels_decide(values: dict[str, Any], given: Collection[str]) -> bool:
+    """Whether the labels of a stream are to say if classes or numbers are learned: no flag has said it."""
+    if values["algorithm"] not in FOR_NUMBERS or values["dask"] is not None or values["task"] != "auto":
+        return False
+    return all(applies(name, "stream", FOR_NUMBERS[values["algorithm"]]) for name in given if name != "task")
+
+
+def _tell_algorithm(values: dict[str, Any], given: Collection[str]) -> None:
+    """Say which flags have led away from the usual comparison of models."""
+    from frugalsvm.cli.interruptible_pipe import is_read_once
+
+    names = [flag_named(name) for name in _beyond_auto(values, given)]
+    if values["algorithm"] == AUTO or values["quiet"] or values["as_json"] or values["resume"]:
+        return
+    if names and not is_read_once(values["data"]) and values["dask"] is None:
+        what = f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} for one algorithm"
+        trained = values["algorithm"]
+        trained = f"{trained}, or {FOR_NUMBERS[trained]} for numbers," if values["decides"] else trained
+        tell(f"note: {what}: {trained} is trained; without, models are compared (-a auto)")
 
 
 def _refuse(given: Collection[str], driver: str, values: dict[str, Any]) -> None:
@@ -316,6 +350,7 @@ def _as_stream(
         quiet=quiet,
         given=given,
         changed_data=values["changed_data"],
+        decides=values["decides"],
     )
 
 
@@ -326,7 +361,8 @@ def _by_comparison(
     from frugalsvm.cli.train_auto import AutoFlags, train_auto
     from frugalsvm.durations import parsed_seconds
 
-    flags = AutoFlags(parsed_seconds("time_budget", values["time_budget"]), values["task"], values["device"])
+    kernel = values["kernel"] if "kernel" in given else None
+    flags = AutoFlags(parsed_seconds("time_budget", values["time_budget"]), values["task"], values["device"], kernel)
 
     def as_stream(algorithm: str) -> "Outcome":
         return _as_stream(values, given, options._replace(algorithm=algorithm), target, quiet=quiet)

@@ -5,6 +5,7 @@ command takes as it takes the models of streams.
 """
 
 import time
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from scipy.sparse import issparse
 
 from frugalsvm.auto import AutoSVC, AutoSVR
 from frugalsvm.cli.auto_words import chosen_words, notes_of, quality_words, tried_rows
+from frugalsvm.cli.catalogue import AUTO
 from frugalsvm.cli.console import tell
 from frugalsvm.cli.data import open_data
 from frugalsvm.cli.data_report import SHOWN_BAD_LINES, counts_of
@@ -27,7 +29,8 @@ from frugalsvm.cli.progress import Progress
 from frugalsvm.cli.rows_in_memory import joined_rows, read_rows
 from frugalsvm.cli.saved_run import save_run
 from frugalsvm.cli.search_progress import SearchProgress
-from frugalsvm.cli.task import Task, task_of
+from frugalsvm.cli.task import Task, many_classes, task_of, task_words
+from frugalsvm.exceptions import ManyClassesWarning
 
 __all__ = ["AutoFlags", "as_table", "fit_auto", "train_auto"]
 
@@ -42,6 +45,7 @@ class AutoFlags(NamedTuple):
     time_budget: float | None = None
     task: str = "auto"
     device: str | None = None
+    kernel: str | None = None  # None: the usual ones are compared
 
 
 def train_auto(
@@ -75,12 +79,14 @@ def train_auto(
         tell(_too_large(examined, read.n_bytes, kept))
     _check_labels(examined, task)
     if not quiet:
-        tell(f"note: {_task_words(examined, task)}")
+        tell(f"note: {task_words(task, examined.label)}")
+    if task.classifies and (doubt := many_classes(task.y, examined.label, AUTO)):
+        tell(f"warning: {doubt}")
     left = flags.time_budget
     if left is not None:
         left = max(left - (time.perf_counter() - started), _LEAST_SECONDS)
     with leaving_as_it_was(output, " `--time-budget 30s` ends sooner, with the best model by then."):
-        model = fit_auto(X, task, weights, options.seed, left, flags.device, quiet=quiet)
+        model = fit_auto(X, task, weights, options.seed, left, flags.device, flags.kernel, quiet=quiet)
     return _saved(model, task, examined, options, output, time.perf_counter() - started, quiet=quiet)
 
 
@@ -91,14 +97,16 @@ def fit_auto(
     seed: int,
     time_budget: float | None,
     device: str | None = None,
+    kernel: str | None = None,
     *,
     quiet: bool,
 ) -> Any:
     """A fitted `AutoSVC` or `AutoSVR`; a bar shows how far it is."""
     kind = AutoSVC if task.classifies else AutoSVR
-    where = {} if device is None else {"device": device}
-    model = kind(time_budget=time_budget, n_jobs=-1, verbose=1, random_state=seed, **where)
-    with SearchProgress(time_budget).shown(quiet=quiet):
+    given = {name: value for name, value in (("device", device), ("kernel", kernel)) if value is not None}
+    model = kind(time_budget=time_budget, n_jobs=-1, verbose=1, random_state=seed, **given)
+    with SearchProgress(time_budget).shown(quiet=quiet), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ManyClassesWarning)  # in the words of Python
         return model.fit(as_table(X), task.y, weights)
 
 
@@ -154,18 +162,6 @@ def _check_labels(examined: Examined, task: Task) -> None:
     if len(values) == 1:
         what = f"{examined.opened.stream.name} has one label only, {values[0].item()!r}"
         raise ValueError(f"{what}: there is nothing to classify. Is --label the right column?")
-
-
-def _task_words(examined: Examined, task: Task) -> str:
-    schema = getattr(examined.opened.stream, "schema", None)
-    label = "the labels" if schema is None or schema.label is None else repr(schema.label)
-    n_values = len(np.unique(task.y))
-    if task.classifies:
-        words, other = f"predicting {label}: {n_values:,} classes", "--task regression takes them as numbers"
-    else:
-        words = f"predicting {label}: numbers from {task.y.min():g} to {task.y.max():g}"
-        other = "--task classification takes them as classes"
-    return f"{words} ({other})" if task.is_guess else words
 
 
 # --- the end ------------------------------------------------------------------------------------------------

@@ -5,16 +5,18 @@ memory, from a file or a pipe, and there is nothing to save, or to resume from, 
 """
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from frugalsvm.arrays.namespace import arrays_on
+from frugalsvm.cli.catalogue import NUMBERS, task_for
 from frugalsvm.cli.console import Status, tell
-from frugalsvm.cli.data import labels_of
+from frugalsvm.cli.data import labels_of, open_data
 from frugalsvm.cli.data_report import SHOWN_BAD_LINES, counts_of, tell_end
-from frugalsvm.cli.first_rows import Prepared, examine, prepared
+from frugalsvm.cli.first_rows import Prepared, examine, prepared, tell_task
 from frugalsvm.cli.options import DataOptions, TrainOptions
 from frugalsvm.cli.outcome import Outcome
 from frugalsvm.cli.parameter_search import grid_for, usual_gamma
@@ -35,11 +37,13 @@ def train_in_memory(
 ) -> Outcome:
     """Read all rows, solve, and write the model, which predicts on any machine."""
     arrays_on(device)  # says what is missing before anything is read
-    examined = examine(data)
+    task = task_for(options.algorithm)
+    examined = examine(data, opening=partial(open_data, of_numbers=task == NUMBERS))
     data, opened = examined.data, examined.opened
     examined.tell(quiet=quiet)
+    tell_task(examined, options.algorithm, quiet=quiet)
     batches = _read(examined.batches, opened.stream.name)
-    progress = Progress()
+    progress = Progress(task=task)
     progress.rows = progress.learned = sum(batch.n_rows for batch in batches)
     started = time.perf_counter()
     model, chosen = fit_in_memory(batches, options, device, C, data.imputes, quiet=quiet)
@@ -94,10 +98,11 @@ def _read(batches, source: str) -> list:
 
 
 def _estimator(options: TrainOptions, device: str, gamma: Any, strength: dict[str, Any], metric: Any):
-    from frugalsvm import ASSETClassifier
+    from frugalsvm import ASSETClassifier, ASSETRegressor
 
     budget: dict[str, Any] = {} if options.budget is None else {"n_components": options.budget}
-    return ASSETClassifier(
+    kind: Any = ASSETRegressor if task_for(options.algorithm) == NUMBERS else ASSETClassifier
+    return kind(
         kernel=options.kernel,
         gamma=gamma,
         device=device,
@@ -128,7 +133,7 @@ def _best_gamma(first: Prepared, options: TrainOptions, device: str, strength: d
 
 
 def _chosen(estimator, options, gamma, scale, device) -> dict[str, Any]:
-    chosen = {"algorithm": "asset", "kernel": options.kernel, "gamma": gamma}
+    chosen = {"algorithm": options.algorithm, "kernel": options.kernel, "gamma": gamma}
     chosen |= {"strength": options.strength, "budget": options.budget}
     if options.metric is not None:
         chosen["metric"] = options.metric
@@ -136,12 +141,16 @@ def _chosen(estimator, options, gamma, scale, device) -> dict[str, Any]:
         chosen["C"] = getattr(estimator, "C_", estimator.C)
     path = getattr(estimator, "path_", None)
     if path is not None:
-        chosen["validation_accuracy"] = float(path["validation_score"].max())
-    return {**chosen, "scale": scale, "labels": estimator.classes_.tolist(), "device": device}
+        found = "validation_accuracy" if hasattr(estimator, "classes_") else "validation_r2"
+        chosen[found] = float(path["validation_score"].max())
+    classes = getattr(estimator, "classes_", None)
+    return {**chosen, "scale": scale, "labels": None if classes is None else classes.tolist(), "device": device}
 
 
 def _sentence(progress: Progress, estimator, chosen: dict[str, Any]) -> str:
     parts = [f"{progress.rows:,} examples in {progress.seconds:.1f} s on {chosen['device']}"]
     if "validation_accuracy" in chosen:
         parts.append(f"accuracy on validation rows {100 * chosen['validation_accuracy']:.2f} %")
+    if "validation_r2" in chosen:
+        parts.append(f"R^2 on validation rows {chosen['validation_r2']:.4f}")
     return ", ".join([*parts, f"objective {estimator.objective_:.4g}"])

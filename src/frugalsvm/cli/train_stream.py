@@ -7,12 +7,21 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from frugalsvm.cli.catalogue import CLASSES, NUMBERS, task_for
+from frugalsvm.cli.catalogue import CLASSES, FOR_NUMBERS, NUMBERS, task_for
 from frugalsvm.cli.console import Status
-from frugalsvm.cli.data import BATCH_ROWS, Opened, open_data, reading_for
+from frugalsvm.cli.data import BATCH_ROWS, Opened, of_classes_only, open_data, reading_for
 from frugalsvm.cli.data_report import SHOWN_BAD_LINES, counts_of, tell_end
 from frugalsvm.cli.fingerprint import ChangedDataError, Fingerprint, rows_that_are
-from frugalsvm.cli.first_rows import check_classes, check_numbers, check_size, examine, tell_labels, with_label_column
+from frugalsvm.cli.first_rows import (
+    Examined,
+    check_classes,
+    check_numbers,
+    check_size,
+    examine,
+    tell_labels,
+    tell_task,
+    with_label_column,
+)
 from frugalsvm.cli.interruptible_pipe import grouped, pipe_for
 from frugalsvm.cli.interruption import Interruption
 from frugalsvm.cli.new_model import classes_for, new_model, with_own_choices
@@ -20,6 +29,7 @@ from frugalsvm.cli.options import DataOptions, TrainOptions
 from frugalsvm.cli.outcome import Outcome
 from frugalsvm.cli.progress import Progress, ProgressLine
 from frugalsvm.cli.saved_run import SavedRun, check_same_flags, load_run, save_run
+from frugalsvm.cli.task import task_of
 from frugalsvm.cli.training_loop import CheckpointSchedule, learn_stream
 from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.streams import StreamError
@@ -38,11 +48,13 @@ def train_stream(
     quiet: bool,
     given: Collection[str] = (),
     changed_data: bool = False,
+    decides: bool = False,
 ) -> Outcome:
     """Learn a stream and write the model; between batches nothing that was learned can be lost.
 
     ``given`` are the flags that somebody gave: a run that is resumed must not have been begun with others. With
-    ``changed_data`` it goes on although its rows are not those that were learned.
+    ``changed_data`` it goes on although its rows are not those that were learned. With ``decides``, nobody has said
+    what is to be learned: the first labels decide between the algorithm, for classes, and its twin for numbers.
     """
     run = load_run(output) if resume else None
     if run is not None:
@@ -52,7 +64,7 @@ def train_stream(
         if run.is_finished:
             progress = Progress(run.counts, task_for(options.algorithm))
             return Outcome(output, progress.rows, run.chosen, progress.figures(), was_finished=True)
-    running = _Run(data, options, output, run, quiet=quiet)
+    running = _Run(data, options, output, run, decides=decides, quiet=quiet)
     with ExitStack() as stack:
         if running.pipe is not None:  # what it has brought when it is asked to end cannot be read again
             stack.enter_context(running.interruption.watched())
@@ -62,11 +74,20 @@ def train_stream(
 class _Run:
     """A run in progress; ``saved`` is what it resumes."""
 
-    def __init__(self, data: DataOptions, options: TrainOptions, output: Path, saved: SavedRun | None, *, quiet: bool):
+    def __init__(
+        self,
+        data: DataOptions,
+        options: TrainOptions,
+        output: Path,
+        saved: SavedRun | None,
+        *,
+        decides: bool = False,
+        quiet: bool,
+    ):
         self.data, self.options, self.output, self.quiet = data, options, output, quiet
         self.saved = saved
-        self.task = task_for(options.algorithm)
-        self.progress = Progress(saved.counts if saved else None, self.task)
+        self.task = None if decides and saved is None else task_for(options.algorithm)
+        self.progress = Progress(saved.counts if saved else None, self.task or CLASSES)
         self.first_pass = saved.passes_done if saved else 0
         self.model: Any = saved.model if saved else None
         self.chosen: dict[str, Any] = saved.chosen if saved else {}
@@ -142,16 +163,32 @@ class _Run:
             examined = examine(self.data, opening=self._open_interruptibly)
         self.data = examined.data
         examined.tell(quiet=self.quiet)
+        is_guess = self.task is None
+        batches = self._decided(examined) if is_guess else examined.batches
         check_size(examined, self.options.algorithm, self.options.budget)
         if self.task == CLASSES:
             check_classes(examined, self.options.algorithm, self.options.classes)
         elif self.task == NUMBERS:
             check_numbers(examined)
+        if self.task in (CLASSES, NUMBERS):
+            tell_task(examined, self.options.algorithm, is_guess=is_guess, quiet=self.quiet)
         else:
             tell_labels(examined)
             self.data = with_label_column(self.data)
         self.model, self.chosen = new_model(examined.first, self.options, self.data.imputes, quiet=self.quiet)
-        return examined.opened, examined.batches
+        return examined.opened, batches
+
+    def _decided(self, examined: Examined) -> Iterator:
+        """Decide by the first labels what is learned; returns the batches, in which it must stay so."""
+        opened = examined.opened
+        self.task = CLASSES if task_of(examined.labels).classifies else NUMBERS
+        if self.task == CLASSES:
+            numbered = self.data.shuffle != "yes" and not self.data.shuffle_buffer
+            return of_classes_only(examined.batches, opened.stream, numbered=numbered)
+        self.options = self.options._replace(algorithm=FOR_NUMBERS[self.options.algorithm])
+        self.progress = Progress(None, NUMBERS)
+        opened.order.looks = False  # all different numbers of a long stream would fill the memory
+        return examined.batches
 
     def _open_interruptibly(self, data: DataOptions) -> Opened:
         self.data = data

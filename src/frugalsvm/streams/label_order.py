@@ -76,13 +76,13 @@ class Watched(StreamWrapper):
 
     def __init__(self, stream: Any, *, looks: bool = True) -> None:
         super().__init__(stream)
-        self._looks = looks
+        self.looks = looks
         self.order = LabelOrder()
         self.was_told = False  # of an order, by whoever looks at it
 
     def from_row(self, start: int) -> Watched:
         """The same stream, read from another row on."""
-        return Watched(self.stream.from_row(start), looks=self._looks)
+        return Watched(self.stream.from_row(start), looks=self.looks)
 
     def __iter__(self) -> Iterator[Batch]:
         self.order = LabelOrder()
@@ -90,6 +90,6 @@ class Watched(StreamWrapper):
 
     def _looked_at(self, order: LabelOrder) -> Iterator[Batch]:
         for batch in self.stream:
-            if self._looks and batch.y is not None:
+            if self.looks and batch.y is not None:
                 order.add(batch.y)
             yield batch
