@@ -117,7 +117,7 @@ def exactness(console):
     made.add_row("all subsets", "up to 10", f"{worst:.1e}")
     for d in (22, 123, 500):
         model, X = machine(200, d, 1 / d)
-        found = shapley_values(model, X[:20])
+        found = shapley_values(model, X[:20], background=None)
         error = np.abs(found.predictions - model.values(X[:20])[:, 0]).max()
         made.add_row("sums (absolute)", f"{d}", f"{error:.1e}")
     for d in (10, 30, 60):
@@ -138,7 +138,7 @@ def shapiq_error(d):
     X = rng.normal(size=(120, d))
     model = SVR(kernel="rbf", gamma=1 / d, C=10.0).fit(X, np.sin(X[:, 0]) + X[:, 1])
     plain = PlainModel("rbf", model.support_vectors_, model.dual_coef_, model.intercept_, "value", gamma=1 / d)
-    found = shapley_values(plain, X[:5]).values
+    found = shapley_values(plain, X[:5], background=None).values
     explainer = ProductKernelExplainer(model=model, max_order=1, index="SV")
     expected = np.array([[each[(j,)] for j in range(d)] for each in map(explainer.explain, X[:5])])
     return np.abs(found - expected).max() / np.abs(expected).max()

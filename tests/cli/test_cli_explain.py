@@ -38,10 +38,10 @@ def model(data):
     return path
 
 
-@pytest.mark.parametrize("form", ["left out", "usual rows"])
+@pytest.mark.parametrize("form", ["left out", "usual rows", "rows of the model"])
 def test_shares_add_up_to_decision_values(model, data, form):
-    more = ["--background", data, "--background-rows", 30] if form == "usual rows" else []
-    told = json.loads(run("explain", model, data, "--rows", 50, "--json", *more))
+    more = {"left out": ["--background", "none"], "usual rows": ["--background", data, "--background-rows", 30]}
+    told = json.loads(run("explain", model, data, "--rows", 50, "--json", *more.get(form, [])))
     assert told["columns"] == ["noise", "age", "color"]
     assert told["outputs"] == ["yes"]
     numbers = np.array([[row[0], row[1]] for row in told["data"]], float)
@@ -52,7 +52,7 @@ def test_shares_add_up_to_decision_values(model, data, form):
     np.testing.assert_allclose(sums, told["predictions"], atol=1e-9)
     sizes = np.abs(told["values"]).mean(axis=0)
     assert len(told["values"]) == 50
-    if form == "usual rows":  # without, whatever is left out makes all rows more similar, noise too
+    if form != "left out":  # without, whatever is left out makes all rows more similar, noise too
         assert sizes[0] < min(sizes[1:])
 
 
@@ -64,11 +64,28 @@ def test_text_and_page_name_the_columns(model, data, tmp_path):
     assert "Row 2:" not in told
     assert "color = " in told
     assert "color = " in page.read_text()
+    for text in (told.replace("\n", " "), page.read_text()):
+        assert "mean over background rows: 40 support vectors of the model" in text
+    told = run("explain", model, data, "--rows", 20, "--show", 0, "--background", data, "--html", page)
+    for text in (told.replace("\n", " "), page.read_text()):
+        assert "100 of the 2,000 rows of" in text
+
+
+def test_background_rows_are_drawn_from_the_whole_file(model, data, tmp_path):
+    ordered = tmp_path / "ordered.csv"
+    head, *lines = data.read_text().splitlines()
+    ordered.write_text("\n".join([head, *sorted(lines, key=lambda line: float(line.split(",")[1]))]) + "\n")
+    scores = json.loads(run("explain", model, ordered, "--rows", 2000, "--json", "--background", "none"))["predictions"]
+    base = json.loads(run("explain", model, data, "--rows", 5, "--json", "--background", ordered))["base values"][0]
+    # Its first rows have the lowest ages: their mean score is not that of all rows.
+    assert abs(base - np.mean(scores)) < 0.5 * abs(np.mean(scores[:100]) - np.mean(scores))
 
 
 def test_refuses_in_a_sentence(model, data, tmp_path):
     poly = tmp_path / "poly.frugal"
     run("train", data, "-o", poly, "-a", "lasvm", "--kernel", "poly", "--C", "1", "--quiet")
-    assert "'poly' is neither a product nor a sum" in run("explain", poly, data, code=3).replace("\n", " ")
+    told = run("explain", poly, data, "--background", "none", code=3).replace("\n", " ")
+    assert "'poly' is neither a product nor a sum" in told
+    assert "Shares were sampled" in run("explain", poly, data, "--rows", 3).replace("\n", " ")
     assert "no folder" in run("explain", model, data, "--html", tmp_path / "none" / "x.html", code=5).replace("\n", " ")
     assert "error" in run("explain", model, tmp_path / "nowhere.csv", code=3)

@@ -298,4 +298,6 @@ def test_exports_and_explanations_refuse_them(rows, tmp_path):
         with pytest.raises(ValueError, match=r"A model with a KernelSum .* cannot be exported"):
             write(model, tmp_path / "model")
     with pytest.raises(ValueError, match=r"A model with a KernelSum .* cannot be explained"):
-        explain.shapley_values(model, rows[0][:2])
+        explain.shapley_values(model, rows[0][:2], background=None)
+    sampled = explain.shapley_values(model, rows[0][:2])
+    np.testing.assert_allclose(sampled.predictions, model.decision_function(rows[0][:2]), atol=1e-6)

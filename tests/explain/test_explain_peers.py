@@ -32,7 +32,7 @@ def test_equals_the_exact_explainer_of_shapiq(n_features, gamma):
     X = rng.normal(size=(80, n_features))
     model = SVR(kernel="rbf", gamma=gamma, C=10.0).fit(X, np.sin(X[:, 0]) + X[:, 1])
     plain = PlainModel("rbf", model.support_vectors_, model.dual_coef_, model.intercept_, "value", gamma=gamma)
-    found = shapley_values(plain, X[:3])
+    found = shapley_values(plain, X[:3], background=None)
     expected = values_of(explainer_of(model=model, max_order=1, index="SV"), X[:3])
     np.testing.assert_allclose(found.values, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 
@@ -42,7 +42,7 @@ def test_equals_the_exact_explainer_of_shapiq_for_two_classes():
     X = rng.normal(size=(80, 12))
     model = SVC(kernel="rbf", gamma=0.1).fit(X, X[:, 0] * X[:, 1] > 0)
     parts = model.support_vectors_, model.dual_coef_, model.intercept_
-    found = shapley_values(PlainModel("rbf", *parts, "sign", model.classes_, gamma=0.1), X[:3]).values
+    found = shapley_values(PlainModel("rbf", *parts, "sign", model.classes_, gamma=0.1), X[:3], None).values
     expected = values_of(explainer_of(model=model, max_order=1, index="SV"), X[:3])
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 

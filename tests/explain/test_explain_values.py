@@ -15,6 +15,7 @@ from frugalsvm import (
     ASSETOneClassSVM,
     ASSETRegressor,
     AutoSVC,
+    AutoSVR,
     BSGDClassifier,
     BSGDOneClassSVM,
     IncrementalSVC,
@@ -22,7 +23,10 @@ from frugalsvm import (
     TrackingSVC,
     TVMClassifier,
 )
-from frugalsvm.explain import shapley_values
+from frugalsvm._threads import Threads
+from frugalsvm.explain import has_exact_shares, partial_dependence, shapley_values
+from frugalsvm.explain.columns import columns_for
+from frugalsvm.explain.sampling import SampledModel
 from frugalsvm.export import plain_model
 from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller, StreamPipeline
 
@@ -148,21 +152,106 @@ def test_threads_change_nothing():
     np.testing.assert_array_equal(shapley_values(model, X, n_jobs=2).values, shapley_values(model, X).values)
 
 
-@pytest.mark.parametrize(
+INSEPARABLE = pytest.mark.parametrize(
     ("model", "words"),
     [
         (LASVMClassifier(kernel="poly", gamma=0.2, degree=2), "'poly' is neither a product nor a sum over features"),
         (ASSETClassifier(kernel="matern32", gamma=0.2), "'matern32' is neither a product"),
         (ASSETClassifier(feature_map="fourier", gamma=0.2), "Random Fourier features mix all columns"),
         (ASSETClassifier(gamma=0.2, metric=np.eye(N_FEATURES)[:2] + 0.1), "mixes columns into directions"),
-        (make_pipeline(PCA(2), LASVMClassifier(gamma=0.2)), "Step 'pca' of the pipeline is a PCA"),
     ],
 )
-def test_refuses_what_has_no_factors(model, words):
+
+
+@INSEPARABLE
+def test_refuses_what_has_no_factors_without_background_rows(model, words):
     model.fit(X, BINARY)
-    with pytest.raises((ValueError, TypeError), match=words) as caught:
-        shapley_values(model, X[:2])
+    with pytest.raises(ValueError, match=words) as caught:
+        shapley_values(model, X[:2], background=None)
     assert str(caught.value).count(". ") == 0
+
+
+@INSEPARABLE
+def test_samples_what_has_no_factors(model, words):
+    model.fit(X, BINARY)
+    assert not has_exact_shares(model)
+    found = shapley_values(model, X[:3], X[:20])
+    assert found.standard_errors.shape == found.values.shape
+    assert "Shares were sampled" in found.origin
+    np.testing.assert_allclose(found.predictions, model.decision_function(X[:3]), atol=1e-5)
+    np.testing.assert_allclose(found.base_values, model.decision_function(X[:20]).mean(), atol=1e-5)
+
+
+def test_samples_sorted_quantiles_and_several_classes():
+    quantiles = ASSETRegressor(quantile=[0.1, 0.5, 0.9], loss="pinball", gamma=0.2, non_crossing=True).fit(X, X[:, 0])
+    found = shapley_values(quantiles, X[:3])
+    np.testing.assert_allclose(found.predictions, quantiles.predict(X[:3]), atol=1e-4)
+    several = ASSETClassifier(kernel="matern12", gamma=0.2, random_state=0).fit(X, SEVERAL)
+    found = shapley_values(several, X[:3])
+    assert found.output_names == ["0", "1", "2"]
+    np.testing.assert_allclose(found.predictions, several.decision_function(X[:3]), atol=1e-5)
+
+
+def test_sampled_shares_are_as_far_from_exact_ones_as_they_say():
+    model = BSGDClassifier(budget=40, gamma=0.3, random_state=0).fit(X, BINARY)
+    rows, background = X[:40], X[100:130]
+    exact = shapley_values(model, rows, background).values
+    columns = columns_for(model)
+    _, values, errors = SampledModel(columns).shapley_values(rows, background, 4, 0, Threads(1))
+    deviations = (values[:, :, 0] - exact) / errors[:, :, 0]
+    assert 0.7 < np.sqrt(np.mean(np.square(deviations))) < 1.4
+    assert np.abs(values[:, :, 0] - exact).max() < 0.1 * np.abs(exact).max()
+
+
+def test_columns_that_a_pipeline_encodes_are_sampled_together():
+    frame, y = table()
+    model = AutoSVC(kernel="matern32", metric=None, n_components=64, random_state=0).fit(frame, y)
+    found = shapley_values(model, frame[:5], frame[50:80])
+    np.testing.assert_allclose(found.predictions, model.decision_function(frame[:5]), atol=1e-4)
+    assert set(found.feature_names) == set(frame.columns)
+    curve = partial_dependence(model, frame[:7], "color", grid=["red", "blue"])
+    np.testing.assert_allclose(
+        curve.individual[:, 0], model.decision_function(frame[:7].assign(color="red")), atol=1e-4
+    )
+
+
+def test_models_have_background_rows_of_their_own():
+    frame, y = table()
+    auto = AutoSVC(kernel="rbf", metric=None, n_components=300, random_state=0).fit(frame, y)
+    found = shapley_values(auto, frame[:10])
+    assert found.background == "100 training rows that the model keeps"
+    typical = auto.pipeline_.typical_rows_
+    assert typical.shape[0] == 100
+    np.testing.assert_allclose(found.base_values, auto.model_.decision_function(typical).mean(), atol=0.02)
+    assert {str(row) for row in typical} <= {str(row) for row in auto.pipeline_.estimator_rows(
+        auto.pipeline_input(frame)).astype(np.float32)}  # fmt: skip
+    scaled = make_pipeline(StandardScaler(), LASVMClassifier(gamma=0.2, C=1.0)).fit(10 + 3 * X, BINARY)
+    found = shapley_values(scaled, 10 + 3 * X[:5])
+    assert found.background.endswith("support vectors of the model")
+    vectors = scaled[0].inverse_transform(scaled[-1].support_vectors_)
+    chosen = np.unique(np.linspace(0, len(vectors) - 1, 100).astype(int))
+    np.testing.assert_allclose(found.values, shapley_values(scaled, 10 + 3 * X[:5], vectors[chosen]).values, atol=1e-9)
+    assert "no amounts in the unit of the target" in shapley_values(scaled, X[:5], background=None).origin
+
+
+def test_amounts_are_those_of_the_target():
+    target = 2e5 + 1e5 * np.tanh(X[:, 0]) + 1e4 * X[:, 1]
+    model = AutoSVR(kernel="rbf", metric=None, random_state=0).fit(X, target)
+    found = shapley_values(model, X)
+    assert abs(found.base_values[0] - target.mean()) < 0.2 * target.std()
+    assert np.abs(found.values).max() < np.ptp(target)
+    assert found.importances.argsort()[::-1][:2].tolist() == [0, 1]
+
+
+def test_refuses_steps_that_mix_columns_and_unknown_words():
+    model = make_pipeline(PCA(2), LASVMClassifier(gamma=0.2)).fit(X, BINARY)
+    with pytest.raises(TypeError, match="Step 'pca' of the pipeline is a PCA"):
+        shapley_values(model, X[:2])
+    with pytest.raises(ValueError, match="background must be rows, 'auto' or None"):
+        shapley_values(MODELS["lasvm"].fit(X, BINARY), X[:2], "usual")
+    fourier = ASSETClassifier(feature_map="fourier", gamma=0.2).fit(X, BINARY)
+    with pytest.raises(ValueError, match="keeps no rows that could be background rows: give some"):
+        shapley_values(fourier, X[:2])
 
 
 def test_refuses_bad_input_in_a_sentence():

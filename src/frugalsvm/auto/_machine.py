@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -36,6 +37,7 @@ _ALIKE, _UNLIKE = 1.2, 100.0  # largest ratio of scales that scaling does not ch
 _LEAST_ROWS = 4
 _GPU = 20.0  # usual cores
 _FEW_ROWS = 1000
+_TYPICAL_ROWS, _TYPICAL_BYTES = 100, 2**18  # that are kept for explanations
 
 
 class _Way(NamedTuple):
@@ -133,7 +135,8 @@ class AutoMachine(BaseEstimator):
         way = ways[view.base or view.name]
         model = self._learner(found, view.metric, random_state.randint(2**31))
         model.fit(way.rows.X, way.rows.y, way.rows.weights)
-        self.pipeline_ = way.pipeline.adopt(model, self._calibration(task, found))
+        typical = _typical_rows(way.rows, np.random.default_rng(random_state.randint(2**31)))
+        self.pipeline_ = way.pipeline.adopt(model, self._calibration(task, found), typical)
         self._publish(task, found, entries, notes, clock.spent - start, clock)
 
     def _told(self, entry):
@@ -321,3 +324,13 @@ class AutoMachine(BaseEstimator):
         """Predicted class, or value, of each row of ``X``, computed on a device if one is given."""
         X = self.pipeline_input(X)
         return self.pipeline_.predict(X, device=device)
+
+
+def _typical_rows(rows: LabeledRows, rng: np.random.Generator) -> Any:
+    """Some rows, drawn at random by their weights, in float32."""
+    n_rows, width = rows.X.shape
+    bytes_each = 4 * width if not issparse(rows.X) else 8 * rows.X.nnz / n_rows
+    weights = np.ones(n_rows) if rows.weights is None else rows.weights
+    n_kept = min(_TYPICAL_ROWS, int(np.count_nonzero(weights)), max(1, int(_TYPICAL_BYTES / max(bytes_each, 1))))
+    chosen = rng.choice(n_rows, n_kept, replace=False, p=weights / weights.sum())
+    return rows.X[np.sort(chosen)].astype(np.float32)

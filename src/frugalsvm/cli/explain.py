@@ -23,17 +23,28 @@ from frugalsvm.cli.flags import (
 
 __all__ = ["explain"]
 
+_EXACT_ROWS, _SAMPLED_ROWS, _PERMUTATIONS = 1000, 50, 4
+
 
 def explain(
     model: ModelFile,
     data: DataFiles,
     background: Annotated[
-        str | None, typer.Option(help="File with background rows: attributions are relative to them, as in shap.")
-    ] = None,
+        str,
+        typer.Option(
+            help="File with background rows: shares are relative to them, as in shap. auto: training rows, landmarks "
+            "or support vectors that the model keeps; none: no background rows, columns are left out of all distances."
+        ),
+    ] = "auto",
     background_rows: Annotated[
-        int, typer.Option(min=1, help="Number of background rows, from the start of the file.")
+        int, typer.Option(min=1, help="Number of background rows, drawn at random from the file.")
     ] = 100,
-    rows: Annotated[int, typer.Option(min=1, help="Number of rows to explain, from the start of the data.")] = 1000,
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Number of rows to explain, from the start of the data. Default: 1000, or 50 by sampling."
+        ),
+    ] = None,
     show: Annotated[int, typer.Option(min=0, help="Number of rows to show one by one.")] = 3,
     columns: Annotated[int, typer.Option(min=1, help="Number of columns to show.")] = 10,
     html: Annotated[Path | None, typer.Option(help="Write an HTML page to this file.")] = None,
@@ -56,13 +67,17 @@ def explain(
     with reported(of_model=model):
         if html is not None:
             check_folder(html)
+        from frugalsvm.explain import has_exact_shares
         from frugalsvm.persist import load
 
         fitted = load(model)
-        usual = None
-        if background is not None:
-            usual = _first_rows(fitted, model, options._replace(source=background), background_rows, labeled)
-        found = _explained(fitted, model, _first_rows(fitted, model, options, rows, labeled), usual)
+        n_rows = rows or (_EXACT_ROWS if has_exact_shares(fitted) else _SAMPLED_ROWS)
+        usual, words = (None if background == "none" else background), ""
+        if usual not in (None, "auto"):
+            usual, words = _sampled_rows(fitted, model, options._replace(source=background), background_rows, labeled)
+        found = _explained(fitted, model, _first_rows(fitted, model, options, n_rows, labeled), usual)
+        if words:
+            found.background = words
         if html is not None:
             title = f"{model.name} on {options.name}"
             html.write_text(found.to_html(title=title, n_rows=max(show, 1), n_features=columns), encoding="utf-8")
@@ -72,6 +87,7 @@ def explain(
     page = Page()
     page.heading(f"{model.name} on {options.name}")
     page.sentence(found.importances_text(n_features=columns))
+    page.sentence(found.origin)
     for row in range(min(show, len(found))):
         page.sentence("")
         page.sentence(found.text(row, n_features=columns))
@@ -82,28 +98,33 @@ def explain(
 def _first_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bool) -> Any:
     """The first rows of the data, as the model takes them."""
     import numpy as np
-    from scipy.sparse import issparse, vstack
 
     from frugalsvm.cli.data import rows_of
     from frugalsvm.cli.model_input import open_for
+    from frugalsvm.streams.batch import rows_taken, stacked
 
     opened, parts, left = open_for(fitted, model, options, has_labels=labeled), [], n_rows
     for batch in opened.batches:
-        parts.append(batch if batch.X.shape[0] <= left else batch._replace(X=batch.X[:left], columns=_cut(batch, left)))
-        left -= batch.X.shape[0]
+        parts.append(batch if batch.n_rows <= left else rows_taken(batch, np.arange(left)))
+        left -= batch.n_rows
         if left <= 0:
             break
     if not parts:
         raise ValueError(f"{opened.stream.name} has no rows.")
-    matrices = [part.X for part in parts]
-    X = vstack(matrices, format="csr") if issparse(matrices[0]) else np.concatenate(matrices)
-    names = parts[0].columns
-    text = None if names is None else {name: np.concatenate([part.columns[name] for part in parts]) for name in names}
-    return rows_of(parts[0]._replace(X=X, columns=text))
+    return rows_of(stacked(parts))
 
 
-def _cut(batch: Any, n_rows: int) -> dict[str, Any] | None:
-    return None if batch.columns is None else {name: values[:n_rows] for name, values in batch.columns.items()}
+def _sampled_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bool) -> tuple[Any, str]:
+    """Background rows, drawn at random from all rows of a file, since many files are sorted; and what they are."""
+    from frugalsvm.cli.data import rows_of
+    from frugalsvm.cli.model_input import open_for
+    from frugalsvm.cli.sampled_rows import sample_rows
+
+    opened = open_for(fitted, model, options, has_labels=labeled)
+    sample = sample_rows(opened.batches, n_rows, seed=0)
+    if not sample.n_rows:
+        raise ValueError(f"{opened.stream.name} has no rows.")
+    return rows_of(sample.rows), f"{sample.rows.n_rows:,} of the {sample.n_rows:,} rows of {options.name}"
 
 
 def _explained(fitted: Any, model: Path, X: Any, usual: Any) -> Any:
@@ -111,7 +132,7 @@ def _explained(fitted: Any, model: Path, X: Any, usual: Any) -> Any:
     from frugalsvm.explain import shapley_values
     from frugalsvm.persist import describe
 
-    found = shapley_values(fitted, X, usual)
+    found = shapley_values(fitted, X, usual, n_permutations=_PERMUTATIONS, n_jobs=-1)
     columns = describe(model).metadata.get("training", {}).get("data", {}).get("columns") or []
     known = [name for name, kind, role in columns if kind == "number" and role == "feature"]
     if all(name == f"Feature {k + 1}" for k, name in enumerate(found.feature_names[: len(known)])):

@@ -1,6 +1,7 @@
-"""Why a model says what it says: exact Shapley values, importances, curves and prototypes.
+"""Why a model says what it says: Shapley values, importances, curves and prototypes.
 
-`shapley_values` shares a decision value out among the columns of a row, exactly and about as fast as predictions.
+`shapley_values` shares a decision value out among the columns of a row: exactly and about as fast as predictions where
+kernels are products or sums over features, by sampling for all other models.
 `Explanation` is what it returns: for tables, for text in terminals, for HTML, and for shap.
 """
 
@@ -8,12 +9,13 @@ from frugalsvm.explain.curves import Dependence, partial_dependence
 from frugalsvm.explain.explanation import Explanation
 from frugalsvm.explain.importances import permutation_importance, side_by_side
 from frugalsvm.explain.prototypes import Prototype, prototypes
-from frugalsvm.explain.shapley import shapley_values, vector_importances
+from frugalsvm.explain.shapley import has_exact_shares, shapley_values, vector_importances
 
 __all__ = [
     "Dependence",
     "Explanation",
     "Prototype",
+    "has_exact_shares",
     "partial_dependence",
     "permutation_importance",
     "prototypes",

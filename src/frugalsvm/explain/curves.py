@@ -2,7 +2,8 @@
 
 With a kernel that is a product, ``f`` with column p at g is ``sum_i a_i r_i k_p(g, v_i)``, where ``r_i`` are the
 products of all other factors. They do not depend on g: many rows share one matrix product over the support vectors, and
-no prediction is made for any pair of a row and a point of the grid.
+no prediction is made for any pair of a row and a point of the grid. Models whose kernels are neither products nor sums
+make these predictions.
 """
 
 from typing import Any, NamedTuple
@@ -11,7 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from frugalsvm.estimators._validation import check_count
-from frugalsvm.explain.models import ExplainedModel, explained
+from frugalsvm.explain.columns import columns_for
+from frugalsvm.explain.models import ExplainedModel, any_explained
+from frugalsvm.explain.sampling import SampledModel
 
 __all__ = ["Dependence", "partial_dependence"]
 
@@ -62,16 +65,20 @@ def partial_dependence(
     (True, (500, 3))
     """
     check_count("n_points", n_points)
-    source = explained(model)
+    source = any_explained(columns_for(model))
     names = source.columns.names(X)
     place = _place_of(column, names)
     shown = source.columns.shown(X)[:, place]
     points = _grid(shown, n_points) if grid is None else np.asarray(grid)
-    along = source.seen(source.columns.along(X, place, points))
-    individual = _curves(source, source.rows(X), along, source.members[place])
-    if individual.shape[2] == 1:
+    along, members = source.columns.along(X, place, points), source.members[place]
+    if isinstance(source, SampledModel):
+        individual = source.curves(source.columns.prepared(X), along, members)
+    else:
+        individual = _curves(source, source.rows(X), source.seen(along), members)
+    n_outputs = individual.shape[2]
+    if n_outputs == 1:
         individual = individual[:, :, 0]
-    return Dependence(names[place], points, individual.mean(axis=0), individual, source.output_names)
+    return Dependence(names[place], points, individual.mean(axis=0), individual, source.output_names(n_outputs))
 
 
 def _place_of(column: str | int, names: list[str]) -> int:

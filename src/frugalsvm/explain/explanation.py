@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from frugalsvm.explain.page import explanation_page
-from frugalsvm.explain.text import bars_text, number_text, row_title, waterfall_text
+from frugalsvm.explain.text import bars_text, number_text, origin_text, row_title, waterfall_text
 
 __all__ = ["Explanation"]
 
@@ -27,10 +27,16 @@ class Explanation:
         Names of the columns.
     output_names : sequence of str, default=("value",)
         What large values speak for.
+    standard_errors : array-like of the shape of values, default=None
+        Of shares that were sampled; None for exact ones.
+    background : str, default=None
+        What the background rows are, that columns take their values from when they are not there; None without.
 
     Attributes
     ----------
     values, data : ndarray
+    standard_errors : ndarray or None
+    background : str or None
     base_values : ndarray of shape (n_outputs,)
     feature_names, output_names : list of str
 
@@ -54,11 +60,16 @@ class Explanation:
         data: ArrayLike,
         feature_names: Sequence[str],
         output_names: Sequence[str] = ("value",),
+        *,
+        standard_errors: ArrayLike | None = None,
+        background: str | None = None,
     ):
         self.values = np.asarray(values, np.float64)
         self.base_values = np.atleast_1d(np.asarray(base_values, np.float64))
         self.data = np.asarray(data)
         self.feature_names, self.output_names = list(map(str, feature_names)), list(map(str, output_names))
+        self.standard_errors = None if standard_errors is None else np.asarray(standard_errors, np.float64)
+        self.background = background
         n_outputs = self.values.shape[2] if self.values.ndim == 3 else 1
         if self.values.ndim not in (2, 3) or self.values.shape[:2] != self.data.shape[:2]:
             raise ValueError(f"values has the shape {self.values.shape}, but data {self.data.shape}.")
@@ -71,6 +82,10 @@ class Explanation:
                 f"values are for {n_outputs} outputs, base_values for {len(self.base_values)} and output_names for "
                 f"{len(self.output_names)}."
             )
+        if self.standard_errors is not None and self.standard_errors.shape != self.values.shape:
+            raise ValueError(
+                f"values has the shape {self.values.shape}, but standard_errors {self.standard_errors.shape}."
+            )
 
     def __len__(self) -> int:
         return len(self.values)
@@ -82,7 +97,15 @@ class Explanation:
     def __getitem__(self, rows: Any) -> "Explanation":
         """Some of the rows: by a slice, a mask or a list of numbers, or one by its number."""
         rows = [rows] if isinstance(rows, int | np.integer) else rows
-        return Explanation(self.values[rows], self.base_values, self.data[rows], self.feature_names, self.output_names)
+        return Explanation(
+            self.values[rows],
+            self.base_values,
+            self.data[rows],
+            self.feature_names,
+            self.output_names,
+            standard_errors=None if self.standard_errors is None else self.standard_errors[rows],
+            background=self.background,
+        )
 
     @property
     def predictions(self) -> NDArray:
@@ -109,6 +132,8 @@ class Explanation:
             self.data,
             self.feature_names,
             [self.output_names[place]],
+            standard_errors=None if self.standard_errors is None else self.standard_errors[:, :, place],
+            background=self.background,
         )
 
     def _place_of(self, output: Any) -> int:
@@ -121,6 +146,20 @@ class Explanation:
     def leading_output(self, row: int) -> int:
         """The output with the largest value for a row: the predicted class, where values are those of classes."""
         return 0 if self.values.ndim == 2 else int(self.predictions[row].argmax())
+
+    @property
+    def origin(self) -> str:
+        """Where the numbers come from, in one or two sentences: background rows, and standard errors of shares."""
+        if self.standard_errors is None:
+            return origin_text(self.background)
+        # The largest standard error of a row, relative to its largest share: that of a typical row
+        errors, sizes = (
+            np.abs(each).reshape(len(self), -1).max(axis=1) for each in (self.standard_errors, self.values)
+        )
+        is_moved = sizes > 0
+        return origin_text(
+            self.background, float(np.median(errors[is_moved] / sizes[is_moved])) if is_moved.any() else 0.0
+        )
 
     # --- forms ---------------------------------------------------------------------------------------------------
 
@@ -145,7 +184,9 @@ class Explanation:
         """
         chosen = self.of_output(self.leading_output(row) if output is None else output)
         title = row_title(row, chosen.output_names[0], chosen.predictions[row])
-        return waterfall_text(title, float(chosen.base_values[0]), chosen.values[row], self.labels(row), n_features)
+        errors = None if chosen.standard_errors is None else chosen.standard_errors[row]
+        base = float(chosen.base_values[0])
+        return waterfall_text(title, base, chosen.values[row], self.labels(row), n_features, errors)
 
     def importances_text(self, *, n_features: int = 20) -> str:
         """Mean absolute shares for terminals, the largest first; with several outputs, their sums."""
@@ -177,6 +218,8 @@ class Explanation:
             "base values": self.base_values.tolist(),
             "predictions": self.predictions.tolist(),
             "values": self.values.tolist(),
+            "standard errors": None if self.standard_errors is None else self.standard_errors.tolist(),
+            "background": self.background,
             "data": self.data.tolist(),
         }
 

@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.explain.columns import Columns, columns_for
+from frugalsvm.explain.sampling import SampledModel
 from frugalsvm.export import plain_model
-from frugalsvm.export._shares import able_kernels, can_share, check_shares, input_of_features, refusal
+from frugalsvm.export._shares import InseparableError, able_kernels, can_share, check_shares, input_of_features, refusal
 from frugalsvm.export.models import PlainModel, pairs_of
 from frugalsvm.lowrank.fourier import DenseFourier, StructuredFourier
 from frugalsvm.lowrank.own_kernel import OwnKernel
 
-__all__ = ["ExplainedModel", "explained"]
+__all__ = ["ExplainedModel", "any_explained", "explained"]
 
 
 class ExplainedModel:
@@ -93,10 +94,9 @@ class ExplainedModel:
         own = self.vectors[:, feature]
         return np.minimum.outer(values, own) if offers(self.kernel, "by_feature") else np.multiply.outer(values, own)
 
-    @property
-    def output_names(self) -> list[str]:
+    def output_names(self, n_outputs: int) -> list[str]:
         """What a value that is large speaks for."""
-        decision, n_outputs = self._model.decision, len(self.intercepts)
+        decision = self._model.decision
         if decision in ("value", "inlier"):
             return ["value"] if n_outputs == 1 else [f"output {k + 1}" for k in range(n_outputs)]
         classes = list(map(str, self._model.known_classes()))
@@ -108,8 +108,16 @@ class ExplainedModel:
 
 
 def explained(estimator: Any) -> ExplainedModel:
-    """What can be explained of a fitted estimator."""
+    """What can be explained of a fitted estimator, exactly."""
     return ExplainedModel(columns_for(estimator))
+
+
+def any_explained(columns: Columns) -> ExplainedModel | SampledModel:
+    """The same, or a model of which only values are known."""
+    try:
+        return ExplainedModel(columns)
+    except InseparableError:
+        return SampledModel(columns)
 
 
 def _plain(estimator: Any) -> PlainModel:
@@ -124,19 +132,21 @@ def _plain(estimator: Any) -> PlainModel:
 def _check(estimator: Any) -> None:
     """Refuse what has no factors, in words that are about explanations."""
     if getattr(estimator, "sorts_predictions", False):
-        raise ValueError("Sorted quantiles are not sums of kernels: set non_crossing=False to explain them.")
+        raise InseparableError("Sorted quantiles are not sums of kernels: set non_crossing=False to explain them.")
     feature_map = getattr(estimator, "_map", None)
     if isinstance(feature_map, DenseFourier | StructuredFourier):
-        raise ValueError("Random Fourier features mix all columns: fit with feature_map='nystroem' to explain a model.")
+        raise InseparableError(
+            "Random Fourier features mix all columns: fit with feature_map='nystroem' to explain a model."
+        )
     kernel = getattr(feature_map, "kernel", None) or getattr(estimator, "kernel_", None)
     if isinstance(kernel, OwnKernel):
-        raise ValueError(
+        raise InseparableError(
             f"A model with a KernelSum or a kernel function of your own cannot be explained: fit with one of "
             f"{able_kernels()}."
         )
     if kernel is not None and not can_share(type(kernel)):
         names = {part: name for name, part in KERNELS.items()}
-        raise ValueError(refusal(names.get(type(kernel), type(kernel).__name__)))
+        raise InseparableError(refusal(names.get(type(kernel), type(kernel).__name__)))
 
 
 def _seen(members: list[NDArray], model: PlainModel) -> list[NDArray]:

@@ -48,17 +48,19 @@ def explanation_page(found: Any, title: str, n_rows: int, n_features: int) -> st
         f"<h2>What matters</h2><p>How far each column moves {moved}, up or down, on average over "
         f"{len(found):,} rows (mean absolute Shapley values).</p>",
         bars_table(sizes, found.feature_names, n_features),
-        "<h2>Rows</h2><p>The score of a row is a base value, without any column, and the shares of all columns. "
-        "Blue columns raise it, orange ones lower it.</p>",
+        "<h2>Rows</h2><p>The score of a row is a base value and the shares of all columns. Blue columns raise it, "
+        f"orange ones lower it; bars of all rows have one scale. {escape(found.origin)}</p>",
     ]
-    for row in range(min(n_rows, len(found))):
-        chosen = found.of_output(found.leading_output(row))
+    shown = [found.of_output(found.leading_output(row)) for row in range(min(n_rows, len(found)))]
+    longest = max((longest_bar(chosen.values[row], n_features) for row, chosen in enumerate(shown)), default=1.0)
+    for row, chosen in enumerate(shown):
+        errors = None if chosen.standard_errors is None else chosen.standard_errors[row]
         heading = row_title(row, chosen.output_names[0], chosen.predictions[row])
         base = number_text(chosen.base_values[0])
         parts.append(
             f"<h3>{escape(heading)}</h3>"
             f'<p class="quiet">From the base value {base}:</p>'
-            + shares_table(chosen.values[row], found.labels(row), n_features)
+            + shares_table(chosen.values[row], found.labels(row), n_features, longest, errors)
         )
     if len(found) > n_rows:
         parts.append(f'<p class="quiet">{len(found) - n_rows:,} more rows are not shown.</p>')
@@ -81,20 +83,33 @@ def bars_table(sizes: NDArray, names: list[str], most: int, text: Any = number_t
     return f'<table class="bars">{"".join(rows)}</table>'
 
 
-def shares_table(values: NDArray, labels: list[str], most: int) -> str:
-    """A bar to the right for each share above zero, and to the left for each below."""
+def longest_bar(values: NDArray, most: int) -> float:
+    """The largest size among the lines of `shares_table`."""
+    return max(abs(value) for value in _lines(values, most)[1]) or 1.0
+
+
+def _lines(values: NDArray, most: int) -> tuple[NDArray, list[float]]:
+    """Places of the largest shares, and the shares of all lines: the last may be for all others."""
     order, n_others = largest_first(values, most)
-    lines = [(labels[p], float(values[p])) for p in order]
-    if n_others:
-        lines.append((others_label(n_others), float(values.sum() - values[order].sum())))
-    longest = max(abs(value) for _, value in lines) or 1.0
+    rest = [float(values.sum() - values[order].sum())] if n_others else []
+    return order, [*values[order].tolist(), *rest]
+
+
+def shares_table(
+    values: NDArray, labels: list[str], most: int, longest: float | None = None, errors: NDArray | None = None
+) -> str:
+    """A bar to the right for each share above zero, and to the left for each below; ``longest`` is a whole bar."""
+    order, shares = _lines(values, most)
+    longest = longest or longest_bar(values, most)
+    names = [labels[p] for p in order] + [others_label(len(values) - len(order))]
+    spread = [""] * len(shares) if errors is None else [f" &plusmn; {errors[p]:.2g}" for p in order] + [""]
     rows = []
-    for label, value in lines:
+    for label, value, error in zip(names, shares, spread, strict=False):
         kind = "plus" if value > 0 else "minus"
         bar = f'<span class="bar {kind}" style="width:{_percent(abs(value), longest)}"></span>'
         halves = ("", bar) if value > 0 else (bar, "")
         rows.append(
-            f'<tr><td class="name">{escape(label)}</td><td class="number">{value:+.4g}</td><td class="bars">'
+            f'<tr><td class="name">{escape(label)}</td><td class="number">{value:+.4g}{error}</td><td class="bars">'
             f'<span class="half left">{halves[0]}</span><span class="half">{halves[1]}</span></td></tr>'
         )
     return f'<table class="bars">{"".join(rows)}</table>'

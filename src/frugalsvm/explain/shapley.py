@@ -1,4 +1,4 @@
-"""Exact Shapley values of kernel expansions."""
+"""Shapley values of models: exact for kernel expansions whose kernels are products or sums, sampled for all others."""
 
 from typing import Any
 
@@ -10,11 +10,15 @@ from frugalsvm.arrays.namespace import HOST, arrays_on, on_host
 from frugalsvm.arrays.shapley import array_shapley_values
 from frugalsvm.core.quadrature import new_rules
 from frugalsvm.core.shapley import add_shapley_values, new_game, new_room
+from frugalsvm.estimators._validation import check_count
 from frugalsvm.exceptions import ParameterError
+from frugalsvm.explain.background import AUTO, background_for, own_rows
+from frugalsvm.explain.columns import columns_for
 from frugalsvm.explain.explanation import Explanation
-from frugalsvm.explain.models import ExplainedModel, explained
+from frugalsvm.explain.models import ExplainedModel, any_explained
+from frugalsvm.explain.sampling import SampledModel
 
-__all__ = ["shapley_values", "vector_importances"]
+__all__ = ["has_exact_shares", "shapley_values", "vector_importances"]
 
 _LEAST_ROWS = 16  # for a thread
 
@@ -22,32 +26,43 @@ _LEAST_ROWS = 16  # for a thread
 def shapley_values(
     model: Any,
     X: Any,
-    background: Any = None,
+    background: Any = AUTO,
     *,
     tolerance: float = 1e-12,
+    n_permutations: int = 2,
+    random_state: int = 0,
     n_jobs: int | None = None,
     device: str = "cpu",
 ) -> Explanation:
-    """Share the values of a model out among the columns of each row, exactly.
+    """Share the values of a model out among the columns of each row.
 
     The share of a column is its Shapley value: what the value of the model gains when the column is added to others,
-    averaged over all orders in which columns can be added. There are 2^d sets of columns, but the kernels here are
-    products (or sums) over features, which makes the mean over all of them one integral (see :doc:`/theory/shapley`).
+    averaged over all orders in which columns can be added. There are 2^d sets of columns, but where a kernel is a
+    product or a sum over features, the mean over all of them is one integral (see :doc:`/theory/shapley`), and shares
+    are exact. For all other models orders are sampled, and ``standard_errors`` tells how far shares may be off.
 
     Parameters
     ----------
     model : estimator
-        Fitted, of this library, with the kernel "rbf", "laplacian", "chi2", "linear" or "intersection", without a
-        metric or with one that has a factor for each feature: a classifier, regressor or novelty detector, `AutoSVC`,
-        `AutoSVR`, a `StreamPipeline`, a search, or a scikit-learn pipeline of scalers and one of them.
+        Fitted, of this library: a classifier, regressor or novelty detector, `AutoSVC`, `AutoSVR`, a `StreamPipeline`,
+        a search, or a scikit-learn pipeline of scalers and one of them. Shares are exact with the kernel "rbf",
+        "laplacian", "chi2", "linear" or "intersection", without a metric or with one that has a factor for each
+        feature.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         Rows to explain, as the model takes them.
-    background : same as X, default=None
+    background : same as X, "auto" or None, default="auto"
         Typical rows, a few hundred at most: columns that are left out take the values of these
-        (the interventional form, which shap computes). The time is proportional to their number. Without, columns that
-        are not there are left out of all distances: as if they were the same as those of each support vector.
+        (the interventional form, which shap computes). The time is proportional to their number. "auto" is up to 100
+        rows that the model has of its own: training rows that `AutoSVC` and `AutoSVR` keep, or else landmarks or
+        support vectors. With None, columns that are not there are left out of all distances, as if they were the same
+        as those of each support vector: shares are then no amounts in the unit of the target, and this is for models
+        with exact shares only.
     tolerance : float, default=1e-12
         Largest error of the integrals, relative to the coefficients of the model. It decides the number of nodes.
+    n_permutations : int, default=2
+        Pairs of random permutations for each background row, where shares are sampled. Standard errors need two.
+    random_state : int, default=0
+        For these permutations.
     n_jobs : int, default=None
         Number of threads: None is one, -1 all cores.
     device : str, default="cpu"
@@ -76,40 +91,74 @@ def shapley_values(
     """
     if not 0.0 < tolerance < 1.0:
         raise ParameterError("tolerance", tolerance, "a number between 0 and 1")
-    threads, arrays, source = Threads(thread_count(n_jobs)), arrays_on(device), explained(model)
-    X, background = on_host(X), on_host(background)
-    rows = source.rows(X)
-    others = np.zeros((0, rows.shape[1])) if background is None else source.rows(background)
-    if background is not None and not len(others):
-        raise ValueError("background has no rows.")
-    compute = _of_products if source.is_multiplicative else _of_sums
-    values = compute(source, rows, others, tolerance, threads, arrays)
+    check_count("n_permutations", n_permutations)
+    threads, arrays, columns = Threads(thread_count(n_jobs)), arrays_on(device), columns_for(model)
+    X = on_host(X)
+    source = ExplainedModel(columns) if background is None else any_explained(columns)
+    rows, usual = columns.prepared(X), background_for(model, columns, on_host(background))
+    others = np.zeros((0, rows.shape[1])) if usual is None else usual.rows
+    if isinstance(source, SampledModel):
+        base, values, errors = source.shapley_values(rows, others, n_permutations, random_state, threads)
+    else:
+        base, values = _exact(source, rows, others, tolerance, threads, arrays)
+        errors = None
     return Explanation(
-        values[:, :, 0] if values.shape[2] == 1 else values,
-        _base_values(source, others),
-        source.columns.shown(X),
-        source.columns.names(X),
-        source.output_names,
+        _by_output(values),
+        base,
+        columns.shown(X),
+        columns.names(X),
+        source.output_names(values.shape[2]),
+        standard_errors=None if errors is None else _by_output(errors),
+        background=None if usual is None else usual.words,
     )
 
 
-def vector_importances(model: Any, *, n_vectors: int = 200, n_background: int = 30) -> dict[str, float]:
-    """Mean absolute shares of columns in the values of a model at its own vectors, relative to each other.
+def _exact(source, rows, others, tolerance, threads, arrays) -> tuple[NDArray, NDArray]:
+    """Base values and shares (n_rows, n_columns, n_outputs) for rows of the estimator inside."""
+    rows, others = source.seen(rows), source.seen(others)
+    compute = _of_products if source.is_multiplicative else _of_sums
+    return _base_values(source, others), compute(source, rows, others, tolerance, threads, arrays)
 
-    For those who have a model and no rows. Vectors are not drawn as rows are: near the boundary there are more of them.
+
+def _by_output(values: NDArray) -> NDArray:
+    return values[:, :, 0] if values.shape[2] == 1 else values
+
+
+def has_exact_shares(model: Any) -> bool:
+    """Whether `shapley_values` is exact for a fitted model; otherwise it samples.
+
+    Examples
+    --------
+    >>> from frugalsvm import LASVMClassifier
+    >>> from frugalsvm.explain import has_exact_shares
+    >>> X, y = [[0.0, 0.0], [3.0, 1.0]], ["low", "high"]
+    >>> [has_exact_shares(LASVMClassifier(kernel=kernel).fit(X, y)) for kernel in ("rbf", "matern32")]
+    [True, False]
+    """
+    return isinstance(any_explained(columns_for(model)), ExplainedModel)
+
+
+def vector_importances(model: Any, *, n_vectors: int = 200, n_background: int = 30) -> dict[str, float]:
+    """Mean absolute shares of columns in the values of a model at its own rows, relative to each other.
+
+    For those who have a model and no rows: these are training rows that it keeps, or else its landmarks or support
+    vectors. Support vectors are not drawn as rows are: near the boundary there are more of them.
 
     Returns
     -------
     dict of str to float
         Shares that sum up to 1, by the names of the columns.
     """
-    source = explained(model)
-    chosen = np.unique(np.linspace(0, len(source.vectors) - 1, n_vectors).astype(int))
-    rows = source.vectors[chosen]
-    background = rows[np.unique(np.linspace(0, len(rows) - 1, n_background).astype(int))]
-    compute = _of_products if source.is_multiplicative else _of_sums
-    sizes = np.abs(compute(source, rows, background, 1e-6, Threads(1), HOST)).mean(axis=0).sum(axis=1)
-    names = source.columns.names(None)
+    columns = columns_for(model)
+    source = any_explained(columns)
+    rows = own_rows(model, columns, n_vectors).rows
+    others = rows[np.unique(np.linspace(0, len(rows) - 1, n_background).astype(int))]
+    if isinstance(source, SampledModel):
+        _, values, _ = source.shapley_values(rows, others, 1, 0, Threads(1))
+    else:
+        _, values = _exact(source, rows, others, 1e-6, Threads(1), HOST)
+    sizes = np.abs(values).mean(axis=0).sum(axis=1)
+    names = columns.names(None)
     total = float(sizes.sum())
     return {name: float(size) / total if total > 0 else 0.0 for name, size in zip(names, sizes, strict=True)}
 

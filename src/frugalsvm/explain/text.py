@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["bars_text", "largest_first", "number_text", "others_label", "row_title", "waterfall_text"]
+__all__ = ["bars_text", "largest_first", "number_text", "origin_text", "others_label", "row_title", "waterfall_text"]
 
 _BAR = 20  # characters of the longest bar
 _NAME = 40  # characters of a name, at most
@@ -21,6 +21,28 @@ def row_title(row: int, output: str, value: float) -> str:
     """
     what = number_text(value)
     return f"Row {row + 1}: value {what}" if output == "value" else f"Row {row + 1}: score {what} for {output}"
+
+
+def origin_text(background: str | None, error: float | None = None) -> str:
+    """What shares are relative to, and how exact they are.
+
+    Examples
+    --------
+    >>> origin_text("100 training rows that the model keeps")
+    'The base value is the mean over background rows: 100 training rows that the model keeps.'
+    """
+    if background is None:
+        words = (
+            "There are no background rows: a column that is left out counts as if it were the same as in each support "
+            "vector, and shares are no amounts in the unit of the target."
+        )
+    else:
+        words = f"The base value is the mean over background rows: {background}."
+    if error is None:
+        return words
+    if not np.isfinite(error):
+        return f"{words} Shares were sampled; standard errors need n_permutations of 2 or more."
+    return f"{words} Shares were sampled: standard errors are about {100 * error:.2g} % of the largest share of a row."
 
 
 def number_text(value: Any) -> str:
@@ -43,8 +65,10 @@ def largest_first(sizes: NDArray, most: int) -> tuple[NDArray, int]:
     return order, len(sizes) - len(order)
 
 
-def waterfall_text(title: str, base: float, values: NDArray, labels: list[str], most: int) -> str:
-    """A line for each column: its name, its share, and a bar of pluses or minuses."""
+def waterfall_text(
+    title: str, base: float, values: NDArray, labels: list[str], most: int, errors: NDArray | None = None
+) -> str:
+    """A line for each column: its name, its share (with its standard error), and a bar of pluses or minuses."""
     order, n_others = largest_first(values, most)
     lines = [(labels[p], float(values[p])) for p in order]
     if n_others:
@@ -52,6 +76,8 @@ def waterfall_text(title: str, base: float, values: NDArray, labels: list[str], 
     longest = max(abs(value) for _, value in lines) or 1.0
     width = max(len("base value"), *(len(_short(label)) for label, _ in lines))
     numbers = [number_text(base), *(f"{value:+.4g}" for _, value in lines)]
+    if errors is not None:
+        numbers[1 : 1 + len(order)] = [f"{values[p]:+.4g} +- {errors[p]:.2g}" for p in order]
     right = max(map(len, numbers)) + 1
     out = [title, f"  {'base value':<{width}}  {numbers[0]:>{right}}"]
     for (label, value), number in zip(lines, numbers[1:], strict=True):

@@ -7,7 +7,11 @@ from frugalsvm.core.capabilities import kernels_that_offer, offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.export.models import PlainModel
 
-__all__ = ["able_kernels", "can_share", "check_shares", "input_of_features", "refusal"]
+__all__ = ["InseparableError", "able_kernels", "can_share", "check_shares", "input_of_features", "refusal"]
+
+
+class InseparableError(ValueError):
+    """A model whose features cannot be told apart: there are no exact shares."""
 
 
 def can_share(kernel: type) -> bool:
@@ -31,9 +35,11 @@ def refusal(name: str) -> str:
 def check_shares(model: PlainModel) -> None:
     """Refuse a kernel that is neither a product nor a sum over features."""
     if model.kernel == "fourier":
-        raise ValueError("Random Fourier features mix all columns: fit with feature_map='nystroem' to explain a model.")
+        raise InseparableError(
+            "Random Fourier features mix all columns: fit with feature_map='nystroem' to explain a model."
+        )
     if model.kernel not in KERNELS or not can_share(KERNELS[model.kernel]):
-        raise ValueError(refusal(model.kernel))
+        raise InseparableError(refusal(model.kernel))
 
 
 def input_of_features(model: PlainModel) -> NDArray:
@@ -42,7 +48,7 @@ def input_of_features(model: PlainModel) -> NDArray:
         return np.arange(model.n_features)
     used = model.directions != 0.0
     if (used.sum(axis=1) > 1).any() or (used.sum(axis=0) > 1).any():
-        raise ValueError(
+        raise InseparableError(
             "metric='full' mixes columns into directions, so that none has a share of its own: fit with metric='diag' "
             "to explain a model."
         )

@@ -155,7 +155,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
 
     def _begin(self, rows):
         """A pipeline that has seen nothing."""
-        for name in ("estimator_", "filler_", "scaler_", "encoder_", "feature_map_", "calibration_"):
+        for name in ("estimator_", "filler_", "scaler_", "encoder_", "feature_map_", "calibration_", "typical_rows_"):
             self.__dict__.pop(name, None)
         self._held, self._announced = (), None
         self._dtype, self._is_sparse = rows.X.dtype, issparse(rows.X)
@@ -290,8 +290,10 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
             self._take_statistics(rows)
         return rows._replace(X=self._prepared(rows.X, rows.columns), columns=None)
 
-    def adopt(self, estimator, calibration=None):
+    def adopt(self, estimator, calibration=None, typical_rows=None):
         """Predict with an estimator that has learned the rows of `prepare`, and with a calibration of its scores.
+
+        ``typical_rows`` are some of these rows, which explanations are relative to.
 
         Returns
         -------
@@ -300,6 +302,8 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         self.estimator, self.estimator_, self._held = clone(estimator), estimator, None
         if calibration is not None:
             self.calibration_ = calibration
+        if typical_rows is not None:
+            self.typical_rows_ = typical_rows
         return self
 
     def flush(self):

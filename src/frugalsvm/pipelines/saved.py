@@ -3,10 +3,12 @@
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 
 from frugalsvm._homes import ESTIMATORS, SEARCHES
+from frugalsvm._stored import is_matrix
 from frugalsvm.persist.savable import Saved, check_parameters
 from frugalsvm.persist.sklearn_steps import check_mapped, probe_rows
 from frugalsvm.persist.values import (
@@ -31,6 +33,10 @@ _LARGEST_LIMIT, _LEAST_SCALE = 1e9, 1e-30  # of scaled values, and of what they 
 def _are_batches(value: Any) -> bool:
     """Batches of rows that wait for the statistics of a pipeline."""
     return type(value) is tuple and all(map(part("rows"), value))
+
+
+def _are_finite_rows(value: Any) -> bool:
+    return is_matrix(value) and value.shape[0] > 0 and bool(np.isfinite(value.data if issparse(value) else value).all())
 
 
 def _is_detector(value: Any) -> bool:
@@ -134,6 +140,9 @@ def _pipeline(pipeline: Any) -> bool:
     width += 0 if filler is None else len(filler.indicated_)
     if state.get("feature_map_") is not None:
         width = check_mapped(state["feature_map_"], probe_rows(width)).shape[1]
+    typical = state.get("typical_rows_")
+    if typical is not None and typical.shape[1] != width:
+        return False
     return not hasattr(fitted, "_saved") or getattr(fitted, "n_features_in_", None) == width
 
 
@@ -199,7 +208,7 @@ PIPELINE = Saved(
         "filler_": or_none(object_of("MissingValueFiller")), "scaler_": or_none(object_of("StreamingScaler")),
         "feature_map_": or_none(object_of()), "estimator_": object_of(*ESTIMATORS, *SEARCHES),
         "calibration_": part("calibration"), "detector_": _is_detector, "drifts_": _are_counts,
-        "_n_seen": integer(), "_n_boosted": integer(),
+        "_n_seen": integer(), "_n_boosted": integer(), "typical_rows_": _are_finite_rows,
     },
     _pipeline, _check_pipeline_parameters, not_ready=_why_not_ready,
 )  # fmt: skip

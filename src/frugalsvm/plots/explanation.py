@@ -57,7 +57,7 @@ class ExplanationDisplay:
         cls,
         estimator: Any,
         X: Any,
-        background: Any = None,
+        background: Any = "auto",
         *,
         kind: str | None = None,
         row: int = 0,
@@ -102,7 +102,7 @@ class ExplanationDisplay:
         ax : matplotlib Axes, default=None
             None is a new figure.
         kind : {"waterfall", "bars", "beeswarm"}, default=None
-            "waterfall" leads from the value without any column to that of one row, a bar for each column; "bars" are
+            "waterfall" leads from the base value to that of one row, a bar for each column; "bars" are
             mean absolute shares over rows; "beeswarm" has a point for each row and column, whose color tells whether
             the value in the column is a high one. None is "waterfall" for one row, and "beeswarm" for several.
         row : int, default=0
