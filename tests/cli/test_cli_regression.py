@@ -113,10 +113,27 @@ def test_several_quantiles(folder, tmp_path):
     np.testing.assert_allclose([row["pinball"] for row in told["quantiles"]], losses, rtol=1e-6)
     np.testing.assert_allclose(told["pinball"], np.mean(losses), rtol=1e-6)
     assert [row["below"] for row in told["quantiles"]] == [np.mean(y <= each) for each in found.T]
-    assert told["quantiles"][0]["below"] < 0.3 < 0.7 < told["quantiles"][2]["below"]
+    np.testing.assert_allclose([row["below"] for row in told["quantiles"]], (0.1, 0.5, 0.9), atol=0.04)
+    assert told["coverage"] == np.mean((found[:, 0] <= y) & (y <= found[:, 2]))
     assert "quantile 0.9" in invoke("evaluate", output, folder / "test.csv").stdout
     assert "pinball loss" in invoke("evaluate", output, folder / "test.csv", "--prequential").stdout
     assert "quantile" in invoke("train", folder / "train.csv", "-o", output, "--resume").stdout
+
+
+@pytest.mark.parametrize("order", ["as they come", "by label"])
+def test_quantiles_of_one_pass_hold_and_training_tells_it(order, tmp_path):
+    X, y = table(2, 6000)
+    rows, output = np.argsort(y) if order == "by label" else np.arange(len(y)), tmp_path / "m.frugal"
+    (tmp_path / "rows.csv").write_text(text(X[rows], y[rows]))
+    flags = ("--quantile", "0.05,0.95", "--gamma", 1, "-o", output)
+    told = invoke("train", tmp_path / "rows.csv", *REGRESSOR, *flags).stdout.replace("\n", " ")
+    assert "of the labels are between the quantiles 0.05 and 0.95, of 90.00 % wanted (3,000 rows that did not" in told
+    X, y = table(3, 3000)
+    (tmp_path / "test.csv").write_text(text(X, y))
+    low, high = predicted(output, tmp_path / "test.csv").T
+    assert 0.87 < np.mean((low <= y) & (y <= high)) < 0.93
+    assert "coverage" in invoke("evaluate", output, tmp_path / "test.csv").stdout
+    assert "of the labels are between the quantiles" in invoke("inspect", output).stdout.replace("\n", " ")
 
 
 def test_one_quantile_is_one_column(folder, tmp_path):

@@ -250,6 +250,14 @@ class TestFlags:
         assert "has not saved it, or did so with --dask" in told
 
 
+def test_quantiles_of_a_resumed_run_are_those_of_one_without_a_break(data):
+    flags = ("-a", "bsgd-regressor", "--quantile", "0.1,0.9", "--label", "a", "--checkpoint-every", 1000)
+    interrupted(data, "broken.frugal", *flags, after=2)
+    invoke("train", data, "-o", "broken.frugal", "--resume", "-q")
+    invoke("train", data, "-o", "whole.frugal", *FAST, *flags)
+    assert Path("broken.frugal").read_bytes() == Path("whole.frugal").read_bytes()
+
+
 @pytest.mark.filterwarnings("default:The checkpoint:RuntimeWarning")
 def test_a_damaged_checkpoint_is_told(data):
     interrupted(data, "m.frugal", "--checkpoint-every", 1000, after=2)

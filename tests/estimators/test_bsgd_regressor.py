@@ -228,6 +228,37 @@ def test_refused_parameters(parameters, message):
         BSGDRegressor(**parameters).fit(np.zeros((10, 1)), np.arange(10.0))
 
 
+QUANTILES = [0.05, 0.5, 0.95]
+
+
+def shares_below(model, X, y):
+    return (y[:, None] <= model.predict(X)).mean(axis=0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_quantiles_hold_after_one_pass(seed, waves):
+    X, y = waves
+    n = len(y) // 2
+    model = BSGDRegressor("pinball", quantile=QUANTILES, budget=50, gamma=0.5, random_state=seed).fit(X[:n], y[:n])
+    np.testing.assert_allclose(shares_below(model, X[:n], y[:n]), QUANTILES, atol=0.01)
+    np.testing.assert_allclose(shares_below(model, X[n:], y[n:]), QUANTILES, atol=0.03)
+
+
+def test_quantiles_are_adjusted_on_rows_that_were_not_learned(waves):
+    X, y = waves
+    n = len(y) // 2
+    model = BSGDRegressor("pinball", quantile=QUANTILES, budget=50, gamma=0.5, random_state=0)
+    model.partial_fit(X[:n], y[:n]).adjust_quantiles(X[n:], y[n:])
+    np.testing.assert_allclose(shares_below(model, X[n:], y[n:]), QUANTILES, atol=0.005)
+    weights = (np.arange(len(y) - n) % 3 == 0).astype(float)
+    model.adjust_quantiles(X[n:], y[n:], weights)
+    some = np.flatnonzero(weights) + n
+    np.testing.assert_allclose(shares_below(model, X[some], y[some]), QUANTILES, atol=0.005)
+    model.partial_fit(X[:n], y[:n])  # it learns on
+    with pytest.raises(ValueError, match="adjust_quantiles is for loss='pinball'"):
+        BSGDRegressor(budget=50, gamma=0.5).fit(X, y).adjust_quantiles(X, y)
+
+
 def test_refused_targets(waves):
     X, y = waves
     model = BSGDRegressor(**MACHINE).fit(X[:300], y[:300])

@@ -64,6 +64,10 @@ def _quantiles(results: dict[str, Any]) -> list[tuple[str, str]]:
     for each in results["quantiles"]:
         words = f"{percent(each['below'])} of the labels are below, pinball loss {each['pinball']:.4g}"
         facts.append((f"quantile {each['quantile']:g}", words))
+    if "coverage" in results:
+        known = [each["quantile"] for each in results["quantiles"]]
+        words = f"{percent(results['coverage'])} of the labels are between {min(known):g} and {max(known):g}"
+        facts.append(("coverage", f"{words}, of {percent(max(known) - min(known))} wanted"))
     return facts
 
 

@@ -1,6 +1,6 @@
 """Whether rows are those that were learned: a digest of all that a run has read, kept in its checkpoints."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from hashlib import sha256
 from typing import Any
@@ -30,8 +30,9 @@ class Fingerprint:
     It is computed on a thread of its own while the next rows are learned: neither holds Python's lock for long.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, also: Callable[[Any], None] | None = None) -> None:
         self.n_rows = 0
+        self._also = also  # takes the same rows in
         self._digests: dict[str, Any] = {}
         self._thread = ThreadPoolExecutor(1)
         self._pending: Future | None = None
@@ -39,6 +40,8 @@ class Fingerprint:
     def add(self, batch: Any) -> None:
         """Take the next rows in; they must stay as they are."""
         self.n_rows += batch.n_rows
+        if self._also is not None:
+            self._also(batch)
         self._wait()
         self._pending = self._thread.submit(self._take, batch)
 

@@ -51,7 +51,7 @@ def _apart(facts: Facts) -> tuple[Facts, Facts]:
     measures: Facts = []
     is_measure = False
     for name, value in facts:
-        is_measure = is_measure if name == "" else name in ("accuracy", "error", "alarms")
+        is_measure = is_measure if name == "" else name in ("accuracy", "error", "alarms", "coverage")
         (measures if is_measure else about).append((name, value))
     return about, measures
 

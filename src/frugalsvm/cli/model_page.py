@@ -4,6 +4,7 @@ from typing import Any
 
 from frugalsvm.cli.catalogue import NOVELTIES, NUMBERS, WITHOUT_GAMMA
 from frugalsvm.cli.page import Page, counted, listed, percent, size_of
+from frugalsvm.cli.quantiles import coverage_words
 
 __all__ = ["data_facts", "file_facts", "kind_of", "model_facts", "print_model"]
 
@@ -75,6 +76,8 @@ def data_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
         recent = training.get(f"recent_{figure.removesuffix('_before_learning')}")
         if recent is not None and training["recent_rows"] < counts.get("tested", 0):
             facts.append(("", f"{show(recent)} of the last {training['recent_rows']:,} rows"))
+    if "quantiles" in training:
+        facts.append(("coverage", coverage_words(training)))
     if not training.get("finished", True):
         facts.append(("unfinished", "interrupted; `frugalsvm train --resume` continues at the next row"))
     return facts

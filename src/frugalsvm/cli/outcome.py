@@ -9,6 +9,7 @@ from frugalsvm.cli.catalogue import AUTO, CATALOGUE, WITHOUT_GAMMA
 from frugalsvm.cli.console import Printer, print_json, tell
 from frugalsvm.cli.data_report import skipped_words
 from frugalsvm.cli.page import Page
+from frugalsvm.cli.quantiles import coverage_words
 
 __all__ = ["Outcome", "tell_outcome"]
 
@@ -59,6 +60,8 @@ def tell_outcome(outcome: Outcome, *, as_json: bool) -> None:
         printer = Printer()
         if outcome.sentences:
             _print_choice(outcome)
+        if "quantiles" in outcome.figures:
+            printer.print(coverage_words(outcome.figures))
         printer.print(f"{outcome.output}: {outcome.output.stat().st_size:,} bytes; {_parameters(outcome)}")
         if outcome.was_finished:
             tell(f"{outcome.output} is already finished; to learn from more data, use another output file.")

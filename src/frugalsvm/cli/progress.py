@@ -32,6 +32,7 @@ class Progress:
         self.alarms: int = counts.get("alarms", 0)  # rows that were unusual before they were learned
         self.squares: float = counts.get("squares", 0.0)  # of errors of predicted numbers
         self._recent = RecentMean(counts.get("recent", ()))  # of what is counted of each row
+        self.quantiles: dict[str, Any] = {}  # of a finished run: which shares of rows are below them
         self.saved: int = self.total  # examples in the last checkpoint
         self.seconds: float = 0.0  # of learning, since this process began
         self.learned: int = 0  # examples, since this process began
@@ -76,10 +77,10 @@ class Progress:
         """The same of the last rows."""
         return math.sqrt(self._recent.mean) if self._task == NUMBERS else self._recent.mean
 
-    def figures(self) -> dict[str, float | None]:
+    def figures(self) -> dict[str, Any]:
         """What a stream tells about the model before it is done: since the beginning, and of the last rows."""
         name, value = self._figure
-        figures: dict[str, float | None] = {f"{name}_before_learning": value if self.tested else None}
+        figures: dict[str, Any] = {f"{name}_before_learning": value if self.tested else None, **self.quantiles}
         if self._recent.n_rows:
             figures |= {f"recent_{name}": self._recent_figure, "recent_rows": self._recent.n_rows}
         return figures

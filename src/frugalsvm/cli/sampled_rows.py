@@ -7,7 +7,7 @@ import numpy as np
 
 from frugalsvm.streams.batch import Batch, rows_taken, stacked
 
-__all__ = ["Sample", "sample_rows"]
+__all__ = ["RowSampler", "Sample", "sample_rows"]
 
 
 class Sample(NamedTuple):
@@ -29,23 +29,40 @@ def sample_rows(batches: Iterable[Batch], n_wanted: int, seed: int) -> Sample:
     >>> sample.rows.n_rows, sample.n_rows
     (8, 50)
     """
-    rng = np.random.default_rng(seed)
-    kept: list[Batch] = []
-    drawn: list[np.ndarray] = []
-    n_rows, n_kept, limit = 0, 0, np.inf
+    sampler = RowSampler(n_wanted, seed)
     for batch in batches:
-        numbers = rng.random(batch.n_rows)
-        n_rows += batch.n_rows
-        chosen = np.flatnonzero(numbers < limit)
-        kept.append(rows_taken(batch, chosen))
-        drawn.append(numbers[chosen])
-        n_kept += len(chosen)
-        if n_kept > 2 * n_wanted:
-            kept, drawn, limit = _thinned(kept, drawn, n_wanted)
-            n_kept = n_wanted
-    if n_kept > n_wanted:
-        kept, drawn, _ = _thinned(kept, drawn, n_wanted)
-    return Sample(stacked(kept), n_rows)
+        sampler.add(batch)
+    return sampler.sample()
+
+
+class RowSampler:
+    """Takes batches in, one after the other, and keeps a random sample of their rows."""
+
+    def __init__(self, n_wanted: int, seed: int):
+        self._n_wanted, self._rng = n_wanted, np.random.default_rng(seed)
+        self._kept: list[Batch] = []
+        self._drawn: list[np.ndarray] = []
+        self._limit = np.inf
+        self.n_rows = 0
+
+    def add(self, batch: Batch) -> None:
+        """Take the next rows in."""
+        numbers = self._rng.random(batch.n_rows)
+        self.n_rows += batch.n_rows
+        chosen = np.flatnonzero(numbers < self._limit)
+        self._kept.append(rows_taken(batch, chosen))
+        self._drawn.append(numbers[chosen])
+        if sum(map(len, self._drawn)) > 2 * self._n_wanted:
+            self._thin()
+
+    def sample(self) -> Sample:
+        """The sample of all rows so far."""
+        if sum(map(len, self._drawn)) > self._n_wanted:
+            self._thin()
+        return Sample(stacked(self._kept), self.n_rows)
+
+    def _thin(self) -> None:
+        self._kept, self._drawn, self._limit = _thinned(self._kept, self._drawn, self._n_wanted)
 
 
 def _thinned(kept: list[Batch], drawn: list[np.ndarray], n_wanted: int) -> tuple[list[Batch], list[np.ndarray], float]:

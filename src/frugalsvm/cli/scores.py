@@ -122,6 +122,7 @@ class QuantileScores:
         self.n_examples = 0
         self._quantiles = quantiles
         self._losses, self._below = np.zeros(len(quantiles)), np.zeros(len(quantiles))
+        self._inside = 0  # labels between the lowest and the highest quantile
 
     def _losses_of(self, labels: np.ndarray, predicted: np.ndarray) -> np.ndarray:
         errors = labels[:, None] - predicted.reshape(len(labels), -1)
@@ -129,7 +130,10 @@ class QuantileScores:
 
     def add(self, labels: np.ndarray, predicted: np.ndarray, _: np.ndarray | None = None) -> None:
         self._losses += self._losses_of(labels, predicted)
-        self._below += (labels[:, None] <= predicted.reshape(len(labels), -1)).sum(axis=0)
+        columns = predicted.reshape(len(labels), -1)
+        self._below += (labels[:, None] <= columns).sum(axis=0)
+        low, high = columns[:, self._quantiles.argmin()], columns[:, self._quantiles.argmax()]
+        self._inside += int(np.count_nonzero((low <= labels) & (labels <= high)))
         self.n_examples += len(labels)
 
     def of_batch(self, labels: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
@@ -139,11 +143,13 @@ class QuantileScores:
     def results(self) -> dict[str, Any]:
         """The mean pinball loss, and for each quantile its loss and the share of labels that are not above it."""
         losses, below = self._losses / self.n_examples, self._below / self.n_examples
+        coverage = {"coverage": self._inside / self.n_examples} if len(self._quantiles) > 1 else {}
         rows = zip(self._quantiles.tolist(), losses.tolist(), below.tolist(), strict=True)
         return {
             "examples": self.n_examples,
             "pinball": float(losses.mean()),
             "quantiles": [{"quantile": q, "pinball": loss, "below": share} for q, loss, share in rows],
+            **coverage,
         }
 
 

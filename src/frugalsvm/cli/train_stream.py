@@ -28,6 +28,7 @@ from frugalsvm.cli.new_model import classes_for, new_model, with_own_choices
 from frugalsvm.cli.options import DataOptions, TrainOptions
 from frugalsvm.cli.outcome import Outcome
 from frugalsvm.cli.progress import Progress, ProgressLine
+from frugalsvm.cli.quantiles import held_quantiles, sampler_for
 from frugalsvm.cli.saved_run import SavedRun, check_same_flags, load_run, save_run
 from frugalsvm.cli.task import task_of
 from frugalsvm.cli.training_loop import CheckpointSchedule, learn_stream
@@ -93,7 +94,9 @@ class _Run:
         self.chosen: dict[str, Any] = saved.chosen if saved else {}
         self.pipe = pipe_for(data.source)
         self.interruption = Interruption(self.pipe)
-        self._read: Fingerprint | None = Fingerprint()  # of the first pass; None if it is not known
+        self._sampler = sampler_for(options)
+        # Of the first pass; None if it is not known
+        self._read: Fingerprint | None = Fingerprint(None if self._sampler is None else self._sampler.add)
         self._has_saved = saved is not None
 
     def learn(self, every: CheckpointSchedule, stack: ExitStack, *, checks: bool) -> Outcome:
@@ -123,6 +126,8 @@ class _Run:
                     self._save(number, False)
                     return self._outcome(self.interruption.signal_number, n_bad, bad_lines)
             self.model.flush()
+            if self._sampler is not None and self._sampler.n_rows:
+                self.progress.quantiles = held_quantiles(self.model, self._sampler)
             self._save(self.options.passes, True)
         tell_end(self.data, opened, self.model, quiet=self.quiet)
         return self._outcome(None, n_bad, bad_lines)._replace(counts=counts_of(opened.stream))

@@ -8,7 +8,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_co
 from frugalsvm._stored import stored
 from frugalsvm.arrays.namespace import on_host
 
-__all__ = ["TargetScale", "checked_targets", "checked_weights", "scale_of"]
+__all__ = ["TargetScale", "checked_targets", "checked_weights", "scale_of", "weighted_quantiles"]
 
 
 @stored("target-scale", arrays={"center": "d o", "spread": "d o"})
@@ -25,6 +25,10 @@ class TargetScale(NamedTuple):
     def standardized(self, targets: np.ndarray) -> np.ndarray:
         """Targets (n, 1) or (n, n_outputs) in units of the model, (n, n_outputs)."""
         return np.ascontiguousarray((targets - self.center) / self.spread)
+
+    def moved(self, shifts: np.ndarray) -> "TargetScale":
+        """The scale of outputs that are moved by so much, in units of the targets."""
+        return self._replace(center=self.center + shifts)
 
     @property
     def without_spread(self) -> "TargetScale":
@@ -59,11 +63,12 @@ def scale_of(targets: np.ndarray, weights: np.ndarray | None, quantiles: np.ndar
     spread = np.where(spread > tiny, spread, 1.0)
     if quantiles is None:
         return TargetScale(mean, spread)
-    center = _weighted_quantiles(targets[:, 0], weights, quantiles)
+    center = weighted_quantiles(targets[:, 0], weights, quantiles)
     return TargetScale(center, np.repeat(spread, len(quantiles)))
 
 
-def _weighted_quantiles(values: np.ndarray, weights: np.ndarray, quantiles: np.ndarray) -> np.ndarray:
+def weighted_quantiles(values: np.ndarray, weights: np.ndarray, quantiles: np.ndarray) -> np.ndarray:
+    """For each quantile the smallest value that its share of the weights is not above."""
     order = np.argsort(values, kind="stable")
     below = np.cumsum(weights[order])
     return values[order[np.minimum(np.searchsorted(below, quantiles * below[-1]), len(values) - 1)]]

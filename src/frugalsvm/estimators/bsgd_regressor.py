@@ -17,7 +17,7 @@ from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, predictio
 from frugalsvm.estimators._progress import begin_callbacks, check_verbose, end_callbacks, following, with_callbacks
 from frugalsvm.estimators._quantiles import PINBALL, PredictsQuantiles
 from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
-from frugalsvm.estimators._targets import TargetScale, checked_targets, checked_weights, scale_of
+from frugalsvm.estimators._targets import TargetScale, checked_targets, checked_weights, scale_of, weighted_quantiles
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_choice, check_positive
 from frugalsvm.estimators._writable import forget_learned, prepare_to_learn
@@ -29,6 +29,7 @@ __all__ = ["BSGDRegressor"]
 
 _LEARNERS = ("norma", "pegasos")
 _PINBALL_PASSES = 4
+_ADJUSTING_ROWS = 20_000  # that tell `fit` how far quantiles are off
 # epsilon="auto", in standard deviations of the noise: half of one is about the best for normal noise (Smola et al.
 # 1998); Huber's constant costs 5 % where there are no outliers (Huber 1964).
 _EPSILON_OF_NOISE, _HUBER_OF_NOISE = 0.5, 1.345
@@ -127,7 +128,7 @@ default="epsilon_insensitive"
     dual_coef_ : ndarray of shape (n_outputs, n_support_vectors)
         In units of the target.
     intercept_ : ndarray of shape (n_outputs,)
-        Means, or quantiles, of the first targets.
+        Means of the first targets; or their quantiles, moved so that their shares of rows are below (`fit`).
     gamma_ : float
         The kernel's gamma as a number.
     epsilon_ : ndarray of shape (n_outputs,)
@@ -319,11 +320,16 @@ default="epsilon_insensitive"
         else:
             forget_learned(self)
             X = self._begin(X, targets, weights, random_state, whole=True)
-        targets = self._targets.standardized(targets)
-        self._passes(X, targets, weights, random_state)
+        standardized = self._targets.standardized(targets)
+        self._passes(X, standardized, weights, random_state)
         self.n_iter_ = self.max_iter
         if self.average == "post":
-            self._post_pass(X, targets, weights, random_state)
+            self._post_pass(X, standardized, weights, random_state)
+        if self.loss == PINBALL and self.half_life is None:
+            some = np.arange(X.shape[0])
+            if len(some) > _ADJUSTING_ROWS:
+                some = np.sort(random_state.permutation(some)[:_ADJUSTING_ROWS])
+            self._adjust(self._seen_scores(X[some]), targets[some], None if weights is None else weights[some])
 
     def _passes(self, X, targets, weights, random_state):
         with following(self, X.shape[0] * self.max_iter, "rows", has_model=True) as progress:
@@ -341,6 +347,39 @@ default="epsilon_insensitive"
             found = refitted(self._kernel, self._loss(), self._expansion, X, targets, weights, rng, n_passes)
         self._expansion = with_coefficients(self._expansion, found)
         self.n_iter_ += 1
+
+    def adjust_quantiles(self, X, y, sample_weight=None):
+        """Move each predicted quantile by a constant, so that its share of these rows is below it.
+
+        Steps of the last rows show in quantiles that were learned by `partial_fit`; `fit` does this by itself, with its
+        own rows. Rows that were not learned are better: the quantiles then hold for others like them (conformalized
+        quantile regression). For a stream that changes, see `frugalsvm.conformal.ConformalRegressor`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Some hundred rows at least.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if self.loss != PINBALL:
+            raise ValueError(f"adjust_quantiles is for loss='pinball', not for loss={self.loss!r}.")
+        scores = self._scores(X)
+        targets, _ = checked_targets(type(self).__name__, y, scores)
+        self._adjust(scores, targets, checked_weights(sample_weight, scores))
+        return self
+
+    def _adjust(self, scores, targets, weights):
+        """Quantiles of the errors become zero."""
+        weights = np.ones(len(scores)) if weights is None or not weights.any() else weights
+        errors = targets - scores
+        shifts = [weighted_quantiles(e, weights, q)[0] for e, q in zip(errors.T, self._quantiles[:, None], strict=True)]
+        self._targets = self._targets.moved(np.array(shifts))
 
     def partial_fit(self, X, y, sample_weight=None):
         """Learn from a batch of rows, in the given order, once.
@@ -428,7 +467,7 @@ default="epsilon_insensitive"
 
     @property
     def intercept_(self):
-        """What is added to the kernel expansion, for each output: where the first targets were."""
+        """What is added to the kernel expansion, for each output: where the first targets were, or quantiles hold."""
         check_is_fitted(self)
         return self._targets.center.copy()
 

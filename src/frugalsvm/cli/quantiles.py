@@ -1,0 +1,58 @@
+"""Quantiles that hold: after training they are adjusted on some rows, and measured on others."""
+
+from typing import Any
+
+import numpy as np
+
+from frugalsvm.cli.data import labels_of, rows_of
+from frugalsvm.cli.options import TrainOptions
+from frugalsvm.cli.page import percent
+from frugalsvm.cli.sampled_rows import RowSampler
+from frugalsvm.streams.batch import rows_taken
+
+__all__ = ["coverage_words", "held_quantiles", "sampler_for"]
+
+_ROWS = 16_384  # half of them to adjust quantiles, the others to measure them
+_LEAST_ROWS = 40
+
+
+def sampler_for(options: TrainOptions) -> RowSampler | None:
+    """What keeps rows of a stream of which quantiles are learned, until its end."""
+    learns_quantiles = options.quantile is not None or options.loss == "pinball"
+    return RowSampler(_ROWS, options.seed) if learns_quantiles else None
+
+
+def held_quantiles(model: Any, sampler: RowSampler) -> dict[str, Any]:
+    """Adjust the quantiles of a pipeline, and tell which shares of other rows are below each of them."""
+    rows = sampler.sample().rows
+    if rows.n_rows < _LEAST_ROWS:
+        return {}
+    is_first = np.random.default_rng(0).permutation(rows.n_rows) < rows.n_rows // 2
+    adjusting, others = rows_taken(rows, is_first), rows_taken(rows, ~is_first)
+    X = model.estimator_rows(rows_of(adjusting))
+    model.estimator_.adjust_quantiles(X, labels_of(adjusting), adjusting.weights)
+    predicted, labels = np.asarray(model.predict(rows_of(others))), labels_of(others)
+    quantiles = np.atleast_1d(np.asarray(model.estimator_.quantile, np.float64))
+    predicted = predicted.reshape(len(labels), -1)
+    below = (labels[:, None] <= predicted).mean(axis=0)
+    measured: dict[str, Any] = {
+        "quantiles": quantiles.tolist(),
+        "below_quantiles": below.tolist(),
+        "quantile_rows": len(labels),
+    }
+    if len(quantiles) > 1:
+        low, high = predicted[:, quantiles.argmin()], predicted[:, quantiles.argmax()]
+        measured["coverage"] = float(np.mean((low <= labels) & (labels <= high)))
+    return measured
+
+
+def coverage_words(figures: dict[str, Any]) -> str:
+    """How often quantiles hold, in a sentence, of what `held_quantiles` has measured."""
+    quantiles, rows = figures["quantiles"], f"{figures['quantile_rows']:,} rows that did not adjust them"
+    if "coverage" in figures:
+        low, high = min(quantiles), max(quantiles)
+        return (
+            f"{percent(figures['coverage'])} of the labels are between the quantiles {low:g} and {high:g}, of "
+            f"{percent(high - low)} wanted ({rows})"
+        )
+    return f"{percent(figures['below_quantiles'][0])} of the labels are below the quantile {quantiles[0]:g} ({rows})"
