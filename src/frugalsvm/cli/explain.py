@@ -61,7 +61,7 @@ def explain(
 ) -> None:
     """Show how much each column raised or lowered the prediction of each row, and which columns matter."""
     from frugalsvm.cli.console import print_json
-    from frugalsvm.cli.page import Page
+    from frugalsvm.cli.page import Page, print_written
 
     options = data_options(locals())
     with reported(of_model=model):
@@ -92,7 +92,7 @@ def explain(
         page.sentence("")
         page.sentence(found.text(row, n_features=columns))
     if html is not None:
-        page.sentence(f"\nA page is in {html}.")
+        print_written(html)
 
 
 def _first_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bool) -> Any:

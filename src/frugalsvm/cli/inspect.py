@@ -33,6 +33,7 @@ def inspect(
     """Show what is in a model file."""
     from frugalsvm.cli.console import print_json
     from frugalsvm.cli.model_page import print_model
+    from frugalsvm.cli.page import print_written
 
     with reported(of_model=model):
         contents = _contents_of(model)
@@ -45,10 +46,13 @@ def inspect(
         print_json(contents)
         return
     print_model(contents, str(model))
+    if html is not None:
+        print_written(html)
 
 
 def _contents_of(path: Path) -> dict[str, Any]:
     """Algorithm, parameters, sizes, certificates and training history of a model file."""
+    from frugalsvm.cli.catalogue import CLASSES
     from frugalsvm.cli.model_input import task_of_model
     from frugalsvm.persist import describe, digest_of, load
 
@@ -69,6 +73,9 @@ def _contents_of(path: Path) -> dict[str, Any]:
     for name in ("classes_", "n_features_in_"):
         if hasattr(model, name):
             contents[name.rstrip("_")] = _as_list(getattr(model, name))
+    contents["as numbers"] = _as_numbers(estimator, contents["parameters"])
+    if task == CLASSES:
+        contents["probabilities"] = hasattr(model, "predict_proba")
     contents["features"] = _feature_names(model, estimator, info.metadata.get("training", {}))
     if getattr(model, "encoder_", None) is not None:
         contents["text columns"] = model.encoder_.names_
@@ -84,6 +91,12 @@ def _contents_of(path: Path) -> dict[str, Any]:
     contents["training"] = _shortened(info.metadata.get("training", {}))
     contents["versions"] = info.versions
     return contents
+
+
+def _as_numbers(estimator: Any, parameters: dict[str, Any]) -> dict[str, float]:
+    """What parameters such as "auto" have become in training."""
+    found = {name: getattr(estimator, f"{name}_", None) for name, value in parameters.items() if isinstance(value, str)}
+    return {name: float(value) for name, value in found.items() if isinstance(value, int | float)}
 
 
 def _not_default(estimator: Any, parameters: dict[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from frugalsvm.cli.model_page import data_facts, file_facts, kind_of, model_facts
-from frugalsvm.cli.page import percent
+from frugalsvm.cli.page import listed, percent
 
 __all__ = ["write_model_card"]
 
@@ -51,7 +51,7 @@ def _apart(facts: Facts) -> tuple[Facts, Facts]:
     measures: Facts = []
     is_measure = False
     for name, value in facts:
-        is_measure = is_measure if name == "" else name in ("accuracy", "error", "alarms", "coverage")
+        is_measure = is_measure if name == "" else name in ("accuracy", "error", "alarms", "coverage", "R^2")
         (measures if is_measure else about).append((name, value))
     return about, measures
 
@@ -68,7 +68,8 @@ def _ranges(model: Any, contents: dict[str, Any]) -> str:
         return ""
     names, center = contents["features"], scaler.center_ if scaler.centres_ else 0.0 * scaler.scale_
     rows = "".join(
-        f'<tr><td>{escape(names[k])}</td><td class="number">{middle:.4g}</td><td class="number">{spread:.4g}</td></tr>'
+        f'<tr><td class="name">{escape(names[k])}</td>'
+        f'<td class="number">{middle:.4g}</td><td class="number">{spread:.4g}</td></tr>'
         for k, (middle, spread) in enumerate(zip(center, scaler.scale_, strict=True))
         if k < _SHOWN
     )
@@ -103,7 +104,7 @@ def _importances(model: Any, contents: dict[str, Any]) -> str:
     else:
         names = _named(list(shares), contents["features"])
         parts.append(
-            "<p>Mean absolute Shapley values at the vectors of the model, relative to each other. "
+            "<p>Mean absolute Shapley values at rows that the model keeps, relative to each other. "
             "<code>frugalsvm explain</code> has those of rows.</p>"
             + bars_table(np.array(list(shares.values())), names, _SHOWN, percent)
         )
@@ -126,7 +127,7 @@ def _refusals(model: Any, contents: dict[str, Any]) -> str:
     else:
         refused.append("Numbers that are not finite; missing ones are filled.")
     if contents.get("text columns"):
-        names = ", ".join(contents["text columns"])
+        names = listed(contents["text columns"])
         refused.append(f"Rows without the columns of text {names}. A category that it does not know counts as none.")
     if "classes" in contents:
         refused.append("It knows the classes above only: every row gets one of them, however unusual it is.")

@@ -21,6 +21,7 @@ _FIGURES = {
     "model bytes": ("memory", "{:,} bytes"),
 }
 _STRENGTHS = ("C", "alpha")
+_NO_PROBABILITIES = "none: train with --calibrate, or with nothing but the file, to have them"
 _BEFORE_LEARNING = {
     "accuracy_before_learning": ("accuracy", percent, "of the rows were predicted right before they were learned"),
     "rmse_before_learning": ("error", "{:.4g}".format, "in the root mean square, before rows were learned"),
@@ -76,6 +77,15 @@ def data_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
         recent = training.get(f"recent_{figure.removesuffix('_before_learning')}")
         if recent is not None and training["recent_rows"] < counts.get("tested", 0):
             facts.append(("", f"{show(recent)} of the last {training['recent_rows']:,} rows"))
+    if (score := training.get("chosen", {}).get("score")) is not None:
+        is_accuracy = "classes" in contents
+        facts.append(
+            ("accuracy", f"{percent(score)} of rows left out in training were predicted right")
+            if is_accuracy
+            else ("R^2", f"{score:.4f} on rows left out in training: share of the variance that is explained")
+        )
+    if (score := training.get("chosen", {}).get("validation_accuracy")) is not None:
+        facts.append(("accuracy", f"{percent(score)} of validation rows were predicted right"))
     if "quantiles" in training:
         facts.append(("coverage", coverage_words(training)))
     if not training.get("finished", True):
@@ -86,12 +96,15 @@ def data_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
 def model_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
     """Its parameters, sizes and certificates."""
     chosen = contents["training"].get("chosen", {})
-    parameters = _as_chosen(contents["parameters"], chosen)
+    parameters = _as_chosen(contents["parameters"], contents["as numbers"], chosen)
     facts = [("kernel", _kernel(parameters.get("kernel", "rbf"), parameters.get("gamma")))]
     facts += [(name, _short(parameters[name])) for name in _STRENGTHS if name in parameters]
     facts += [
         (name, words.format(contents[key])) for key, (name, words) in _FIGURES.items() if contents.get(key) is not None
     ]
+    if "probabilities" in contents:
+        how = "yes, calibrated on rows that were not learned before" if contents["probabilities"] else _NO_PROBABILITIES
+        facts.append(("probabilities", how))
     if "scale" in chosen:
         facts.append(("scaling", _scaling(chosen["scale"])))
     shown = {"kernel", "gamma", *_STRENGTHS}
@@ -107,12 +120,14 @@ def _kernel(kernel: Any, gamma: Any) -> str:
     return str(kernel) if gamma is None or kernel in WITHOUT_GAMMA else f"{kernel}, gamma {_short(gamma)}"
 
 
-def _as_chosen(parameters: dict[str, Any], chosen: dict[str, Any]) -> dict[str, Any]:
+def _as_chosen(parameters: dict[str, Any], as_numbers: dict[str, float], chosen: dict[str, Any]) -> dict[str, Any]:
     """Parameters, with the numbers that "auto" has become in training, as far as they are known."""
     found = {"gamma": chosen.get("gamma"), "alpha": chosen.get("strength")}
-    return parameters | {
-        name: value for name, value in found.items() if value is not None and parameters.get(name) == "auto"
-    }
+    return (
+        parameters
+        | as_numbers
+        | {name: value for name, value in found.items() if value is not None and parameters.get(name) == "auto"}
+    )
 
 
 def _scaling(scale: Any) -> str:

@@ -1,13 +1,14 @@
 """Pages for people: headings, sentences, and short tables without frames."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.text import Text
 
 from frugalsvm.cli.console import Printer
 
-__all__ = ["Page", "counted", "listed", "percent", "seconds_words", "size_of"]
+__all__ = ["Page", "counted", "listed", "percent", "print_written", "seconds_words", "size_of"]
 
 _MANY = 12  # names in a list
 
@@ -35,14 +36,15 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 
 def listed(names: Sequence[Any], most: int = _MANY) -> str:
-    """Names separated by commas, as many as can be read.
+    """Names separated by commas, as many as can be read; in quotes where a name has a comma itself.
 
     Examples
     --------
-    >>> listed(["a", "b", "c"], most=2)
-    'a, b and 1 more'
+    >>> listed(["a", "b", "c"], most=2), listed(["no", "yes, very"])
+    ('a, b and 1 more', "'no', 'yes, very'")
     """
-    shown = ", ".join(map(str, names[:most]))
+    texts = list(map(str, names[:most]))
+    shown = ", ".join(map(repr, texts) if any("," in text for text in texts) else texts)
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
 
@@ -73,6 +75,11 @@ def seconds_words(seconds: float) -> str:
     if seconds >= 100:
         return f"{seconds / 60:.0f} min"
     return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+def print_written(path: Path) -> None:
+    """Say that a page was written."""
+    Printer().print(f"\nA page is in {path}.")
 
 
 class Page:
