@@ -100,7 +100,10 @@ def evaluate(
                 predicted = fitted.predict(rows, **where)
                 if hasattr(fitted, "decision_function"):
                     values = fitted.decision_function(rows, **where)
-            scores.add(labels, predicted, values)
+            if task == CLASSES and not in_turn and hasattr(fitted, "predict_proba"):
+                scores.add(labels, predicted, values, fitted.predict_proba(rows))
+            else:
+                scores.add(labels, predicted, values)
             if prequential:
                 windows.add(labels, predicted)
             if prequential and not in_turn:

@@ -19,6 +19,9 @@ _MEANINGS = {
     "g_means": ("g-means", "geometric mean of the recalls of the classes"),
     "auc": ("AUC", "how often a row of the last class has the higher score"),
     "precision_recall_breakeven": ("break-even", "precision where it equals recall"),
+    "log_loss": ("log loss", "of the probabilities; 0 is best"),
+    "brier": ("Brier score", "mean squared error of the probabilities; 0 is best"),
+    "calibration_error": ("calibration", "mean difference between probabilities and how often they are right"),
 }
 
 

@@ -103,7 +103,7 @@ def model_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
         (name, words.format(contents[key])) for key, (name, words) in _FIGURES.items() if contents.get(key) is not None
     ]
     if "probabilities" in contents:
-        how = "yes, calibrated on rows that were not learned before" if contents["probabilities"] else _NO_PROBABILITIES
+        how = "yes, calibrated on rows left out" if contents["probabilities"] else _NO_PROBABILITIES
         facts.append(("probabilities", how))
     if "scale" in chosen:
         facts.append(("scaling", _scaling(chosen["scale"])))

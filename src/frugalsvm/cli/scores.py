@@ -13,6 +13,9 @@ from frugalsvm.metrics import geometric_mean_score, precision_recall_breakeven
 __all__ = ["ErrorScores", "NoveltyScores", "QuantileScores", "Scores", "scores_for", "tell_doubts"]
 
 
+_CALIBRATION_GROUPS = 10
+
+
 def scores_for(task: str, model: Any, anomaly: str | None = None) -> Any:
     """What collects predictions for a task of the catalogue; ``anomaly`` is the label of unusual rows."""
     if task == NOVELTIES:
@@ -33,10 +36,19 @@ class Scores:
         self._labels: list[np.ndarray] = []
         self._predicted: list[np.ndarray] = []
         self._scores: list[np.ndarray] = []
+        self._probabilities: list[np.ndarray] = []
 
-    def add(self, labels: np.ndarray, predicted: np.ndarray, scores: np.ndarray | None = None) -> None:
+    def add(
+        self,
+        labels: np.ndarray,
+        predicted: np.ndarray,
+        scores: np.ndarray | None = None,
+        probabilities: np.ndarray | None = None,
+    ) -> None:
         self._labels.append(labels)
         self._predicted.append(predicted)
+        if probabilities is not None:
+            self._probabilities.append(probabilities)
         if scores is not None and scores.ndim == 1:
             self._scores.append(scores)
 
@@ -68,6 +80,8 @@ class Scores:
             scores = np.concatenate(self._scores)
             results["auc"] = float(roc_auc_score(positive, scores))
             results["precision_recall_breakeven"] = float(precision_recall_breakeven(positive, scores))
+        if self._probabilities:
+            results |= probability_scores(labels, np.concatenate(self._probabilities), self._classes)
         names = np.union1d(np.unique(labels), self._classes)
         results["classes"] = names.tolist()
         alone = len(names) == 1  # scikit-learn warns of a matrix that is right
@@ -75,6 +89,26 @@ class Scores:
         results["per_class"] = per_class(results["classes"], results["confusion"])
         results["worst_confusions"] = confusions(results["classes"], results["confusion"])
         return results
+
+
+def probability_scores(labels: np.ndarray, probabilities: np.ndarray, classes: np.ndarray) -> dict[str, float]:
+    """Log loss, Brier score and calibration error of the probabilities (n_rows, n_classes) of classes.
+
+    The Brier score of two classes is the mean of ``(p - y)^2``; of several, squares are added up over classes. The
+    calibration error is the mean difference between the probability of the predicted class and how often it is right,
+    in groups of equal size by that probability.
+    """
+    is_label = labels[:, None] == classes
+    of_label = np.where(is_label, probabilities, 0.0).sum(axis=1)  # 0 for labels that the model does not know
+    squares = np.square(probabilities - is_label).sum(axis=1).mean()
+    confidence, right = probabilities.max(axis=1), classes[probabilities.argmax(axis=1)] == labels
+    groups = np.array_split(np.argsort(confidence, kind="stable"), min(_CALIBRATION_GROUPS, len(labels)))
+    gaps = [len(group) * abs(confidence[group].mean() - right[group].mean()) for group in groups]
+    return {
+        "log_loss": float(-np.log(np.maximum(of_label, np.finfo(np.float64).eps)).mean()),
+        "brier": float(squares / 2 if len(classes) == 2 else squares),
+        "calibration_error": float(sum(gaps) / len(labels)),
+    }
 
 
 class ErrorScores:
