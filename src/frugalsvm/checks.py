@@ -2,8 +2,8 @@
 
 `sklearn.utils.estimator_checks` tests what scikit-learn asks of an estimator. These test what a learner on a budget
 owes besides: that the budget holds at every moment, that the size of batches does not matter, that a sparse matrix is
-learned like a dense one, that a saved model resumes where it stopped, that bad input changes nothing, and that an
-example which is unlearned is forgotten.
+learned like a dense one, that a saved model resumes where it stopped, that bad input changes nothing, that several
+threads may use a model at once, and that an example which is unlearned is forgotten.
 
 With pytest::
 
@@ -17,8 +17,11 @@ with a parameter ``random_state`` need it to be set, and what would be taken fro
 """
 
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -33,7 +36,9 @@ __all__ = [
     "check_budget",
     "check_dense_equals_sparse",
     "check_estimator",
+    "check_learning_in_threads",
     "check_name",
+    "check_predicting_in_threads",
     "check_same_seed_same_model",
     "check_save_and_load",
     "check_unlearn",
@@ -43,6 +48,11 @@ __all__ = [
 N_ROWS, N_FEATURES, N_CLASSES = 192, 4, 3
 BLOCK_ROWS = 64  # learners look ahead over so many rows: batches that end there give the same model bit for bit
 TOLERANCE = 1e-6  # of scores, relative to the largest
+N_THREADS, N_ROUNDS, N_BATCHES = 8, 3, 24
+SWITCH_SECONDS = 1e-6  # after which another thread has its turn: what can go wrong does so sooner
+# What is asked of a model in threads, where it has such a method
+BATCH_METHODS = ("predict", "decision_function", "predict_proba", "score_samples", "predict_set", "predict_interval")
+ROW_METHODS = tuple(f"{name}_one_row" for name in BATCH_METHODS)
 
 
 def check_estimator(estimator: Any) -> None:
@@ -80,6 +90,8 @@ def checks_of(estimator: Any) -> list[Callable[[Any], None]]:
         check_same_seed_same_model: True,
         check_dense_equals_sparse: True,
         check_save_and_load: True,
+        check_predicting_in_threads: True,
+        check_learning_in_threads: streams,
         check_batches_equal_one_by_one: streams,
         check_bad_input_changes_nothing: streams,
         check_budget: streams and getattr(estimator, "budget", None) is not None,
@@ -212,3 +224,47 @@ def check_unlearn(estimator: Any) -> None:
     model.partial_fit(X[96:128], y[96:128])
     model.unlearn(np.arange(96, 128))
     _assert_same(_scores(model, X), _scores(without, X), "After unlearning")
+
+
+@contextmanager
+def _many_turns() -> Iterator[None]:
+    """Context in which threads take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def _in_threads(function: Callable[[int], Any], n_times: int) -> list[Any]:
+    """What a function returns for 0, 1, 2, ..., called in several threads."""
+    with _many_turns(), ThreadPoolExecutor(N_THREADS) as pool:
+        return list(pool.map(function, range(n_times)))
+
+
+def check_predicting_in_threads(estimator: Any) -> None:
+    """Any number of threads that predict with a model, whole batches or single rows, get what one thread gets."""
+    X, y = _data(estimator)
+    model = _learn(clone(estimator), X, y)
+
+    def answers(method: str) -> np.ndarray:
+        ask = getattr(model, method)
+        return np.asarray(ask(X) if method in BATCH_METHODS else [ask(x) for x in X])
+
+    for method in (name for name in (*BATCH_METHODS, *ROW_METHODS) if hasattr(model, name)):
+        expected = answers(method)
+        found = _in_threads(lambda _, method=method: answers(method), N_ROUNDS * N_THREADS)  # type: ignore[misc]
+        n_wrong = sum(int((each != expected).sum()) for each in found)
+        assert not n_wrong, f"{n_wrong} answers of {method} from {N_THREADS} threads differ from those of one thread."
+
+
+def check_learning_in_threads(estimator: Any) -> None:
+    """Batches that come from several threads are learned one after the other, and none is lost."""
+    X, y = _data(estimator)
+    batch = slice(0, 16)  # the same one every time, so that the order does not matter
+    alone, together = (_learn(clone(estimator), X, y) for _ in range(2))
+    for _ in range(N_BATCHES):
+        _learn(alone, X[batch], y[batch])
+    _in_threads(lambda _: _learn(together, X[batch], y[batch]), N_BATCHES)
+    _assert_same(_scores(together, X), _scores(alone, X), "A model that learned in several threads")

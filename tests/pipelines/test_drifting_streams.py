@@ -233,6 +233,15 @@ def test_what_is_said_of_features_that_left_their_range(size):
     np.testing.assert_array_equal(kept.scaler_.center_, StreamingScaler().fit(X[:1000]).center_)
 
 
+def test_what_is_said_names_columns():
+    pandas = pytest.importorskip("pandas")
+    Z, y = clean()
+    Z[1500:, 1] += 50
+    frame = pandas.DataFrame(Z, columns=[f"sensor {k}" for k in range(Z.shape[1])])
+    (found,) = warnings_of(StreamPipeline(bsgd(budget=30)), frame, y, 400)
+    assert found.startswith("Feature 'sensor 1' has left the range")
+
+
 def test_nothing_is_said_or_renewed_while_features_stay():
     Z, y = clean()
     X = wild_rows(Z)

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm._locks import ThreadSafe, shared
 from frugalsvm._threads import Threads, thread_count
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
 from frugalsvm.auto._report import Report, as_html, as_text
@@ -47,7 +48,7 @@ class _Way(NamedTuple):
     rows: LabeledRows
 
 
-class AutoMachine(BaseEstimator):
+class AutoMachine(ThreadSafe, BaseEstimator):
     """Base of estimators that choose everything themselves.
 
     Subclasses define ``_classifies``, ``_loss``, ``_learner`` (an estimator for a choice), ``_targets`` and ``_score``.
@@ -320,6 +321,7 @@ class AutoMachine(BaseEstimator):
         check_is_fitted(self)
         return as_input(X, self._layout)
 
+    @shared
     def predict(self, X, *, device=None):
         """Predicted class, or value, of each row of ``X``, computed on a device if one is given."""
         X = self.pipeline_input(X)

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.auto._machine import AutoMachine
 from frugalsvm.auto._saved import AUTO
@@ -176,11 +177,13 @@ class AutoSVC(ClassifierMixin, AutoMachine):
         check_is_fitted(self)
         return self.pipeline_.classes_
 
+    @shared
     def decision_function(self, X, *, device=None):
         """Decision values of the rows of ``X``, computed on a device if one is given."""
         X = self.pipeline_input(X)
         return self.pipeline_.decision_function(X, device=device)
 
+    @shared
     def predict_proba(self, X) -> Any:
         """Probabilities of the classes, calibrated on rows left out; the predicted class has the highest."""
         X = self.pipeline_input(X)

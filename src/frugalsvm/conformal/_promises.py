@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
+from frugalsvm._locks import ThreadSafe
 from frugalsvm.conformal._models import copied, has_learned, is_river
 from frugalsvm.conformal._one_score import OneScore, Prepared, bounded
 from frugalsvm.core.score_reservoir import (
@@ -48,7 +49,7 @@ def checked_outputs(outputs: Any, n_rows: int) -> np.ndarray:
     return outputs
 
 
-class _Shortcuts:
+class _Shortcuts(ThreadSafe):
     """What is prepared for single rows: in a slot, where no copy and no model file sees it."""
 
     __slots__ = ("_fast",)
@@ -67,9 +68,6 @@ class KeepsPromise(_Shortcuts, BaseEstimator):
     _extrapolates = False
     _asks_row: str  # the method of models that scores a single row, where they have one
     _settings_of: Any  # from an estimator to its parameters that matter here
-
-    def __getstate__(self) -> dict[str, Any]:
-        return dict(vars(self))
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -5,6 +5,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
+from frugalsvm._locks import exclusive, shared
 from frugalsvm.conformal._label_scores import (
     label_score,
     label_scores,
@@ -117,6 +118,7 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
 
     # --- learning -----------------------------------------------------------------------------------------
 
+    @exclusive
     def fit(self, X, y, sample_weight=None):
         """Learn from most rows, and take the scores of the others: a quarter of them, and at most ``window``.
 
@@ -138,6 +140,7 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
         self._calibrate(self._places(y), true_scores(scores, self._labels, y))
         return self
 
+    @exclusive
     def partial_fit(self, X, y, classes=None, sample_weight=None, *, outputs=None):
         """Score rows, and then learn them in the given order, once.
 
@@ -159,6 +162,7 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
         self._learn(X, y, classes, sample_weight, outputs)
         return self
 
+    @exclusive
     def test_then_train(self, X, y, classes=None, sample_weight=None):
         """Predict the sets of rows, each with the threshold that the rows before it left, and learn the rows.
 
@@ -245,6 +249,7 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
         """The share of sets so far that had the true label."""
         return 1.0 - self._missed
 
+    @shared
     def outputs(self, X):
         """How strange each label of each row would be: for `partial_fit`, when the labels have come.
 
@@ -257,6 +262,7 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
             return np.array([river_label_scores(self.estimator_, x, self._labels.tolist()) for x in rows_of(X)])
         return label_scores(self.estimator_, X)
 
+    @shared
     def predict_set(self, X):
         """The sets of labels of rows.
 
@@ -271,6 +277,7 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
         """
         return self.outputs(X) <= self.thresholds_
 
+    @shared
     def p_values(self, X):
         """The share of the latest scores that are at least as strange as that of each label of each row.
 
@@ -287,6 +294,7 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
         columns = [self._p_values(*pair) for pair in zip(reservoirs, scores.T, strict=True)]
         return np.stack(columns, axis=1)
 
+    @shared
     def predict(self, X):
         """The predicted label of each row, that of the estimator."""
         self._check_learned()
@@ -296,6 +304,7 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
 
     # --- one row ------------------------------------------------------------------------------------------
 
+    @exclusive
     def learn_one_row(self, x, y):
         """Score a row and learn it: the same as `partial_fit`, with a few microseconds more than the model takes.
 
@@ -322,6 +331,7 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
         made.takers[index if self.by_class else 0].take(score)
         return self
 
+    @shared
     def predict_set_one_row(self, x):
         """The set of labels of a row, as `predict_set` has it, fast where `learn_one_row` is.
 
@@ -343,6 +353,7 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
         return np.array([score <= limit for score in scores])
 
     @available_if(wraps_river)
+    @exclusive
     def learn_one(self, x, y):
         """Score a row, and learn it: as in river."""
         made = self._prepared()
@@ -355,6 +366,7 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
         made.takers[index if self.by_class else 0].take(score)
 
     @available_if(wraps_river)
+    @shared
     def predict_set_one(self, x):
         """The set of labels of a row: as in river."""
         made = self._prepared()

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from frugalsvm._locks import ThreadSafe, exclusive
 from frugalsvm.conformal._models import is_river
 from frugalsvm.conformal._saved import BUFFER
 from frugalsvm.estimators._validation import check_count
@@ -14,7 +15,7 @@ from frugalsvm.exceptions import ParameterError
 __all__ = ["DelayBuffer"]
 
 
-class DelayBuffer:
+class DelayBuffer(ThreadSafe):
     """Rows that were predicted and wait for their labels, and the model that learns them when these come.
 
     A row is learned when its label comes, in the order of the labels. A conformal model judges it by what was said when
@@ -78,6 +79,7 @@ class DelayBuffer:
         """Number of rows that wait."""
         return len(self._waiting)
 
+    @exclusive
     def predict(self, X: Any, keys: Iterable[Hashable] | None = None) -> Any:
         """Answer, and keep the rows until their labels come.
 
@@ -112,6 +114,7 @@ class DelayBuffer:
             which = "one of the keys" if twice is None else f"the key {twice!r}"
             raise ValueError(f"Two rows that wait would have {which}: keys must be different.")
 
+    @exclusive
     def learn(self, y: Any, keys: Iterable[Hashable] | None = None) -> int:
         """Learn rows whose labels have come.
 

@@ -5,6 +5,7 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples
 
+from frugalsvm._locks import exclusive, shared
 from frugalsvm.conformal._models import batch_of, check_model, has_learned, is_river, rows_of, teach
 from frugalsvm.conformal._promises import KeepsPromise, checked_outputs, wraps_river
 from frugalsvm.conformal._saved import DETECTOR
@@ -88,6 +89,7 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
 
     # --- learning -----------------------------------------------------------------------------------------
 
+    @exclusive
     def fit(self, X, y=None):
         """Learn from most rows, and take the scores of the others: a quarter of them, and at most ``window``.
 
@@ -108,6 +110,7 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
         self._calibrate(None, strange)
         return self
 
+    @exclusive
     def partial_fit(self, X, y=None, sample_weight=None, *, outputs=None):
         """Score rows, and then learn them in the given order, once.
 
@@ -128,6 +131,7 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
         self._learn(X, sample_weight, outputs)
         return self
 
+    @exclusive
     def test_then_train(self, X, y=None, sample_weight=None):
         """Judge rows, each with the threshold that the rows before it left, and learn them.
 
@@ -168,6 +172,7 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
         """The share of alarms so far."""
         return self._missed
 
+    @shared
     def outputs(self, X):
         """How strange rows are: for `partial_fit`, if they are learned later.
 
@@ -189,14 +194,17 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
         """Scores of rows: the lower, the stranger."""
         return -self.outputs(X)
 
+    @shared
     def decision_function(self, X):
         """Scores less those at which alarms begin: below zero for alarms, and 1e300 as long as there can be none."""
         return self.score_samples(X) - self.offset_
 
+    @shared
     def predict(self, X):
         """-1 for alarms among the rows of ``X``, +1 for the others."""
         return np.where(self.outputs(X) > self.thresholds_[0], -1, 1)
 
+    @shared
     def p_values(self, X):
         """How usual rows are: the share of the latest scores that are at least as strange as theirs.
 
@@ -212,6 +220,7 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
 
     # --- one row ------------------------------------------------------------------------------------------
 
+    @exclusive
     def learn_one_row(self, x, y=None):
         """Score a row and learn it: the same as `partial_fit`, with a few microseconds more than the model takes.
 
@@ -238,6 +247,7 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
         made.takers[0].take(strange)
         return self
 
+    @shared
     def predict_one_row(self, x):
         """-1 if a row is an alarm, +1 otherwise, as `predict` has it, fast where `learn_one_row` is."""
         made = self._fast_model()
@@ -246,6 +256,7 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
         return -1 if -made.asks_row(x) > made.takers[0].threshold else 1
 
     @available_if(wraps_river)
+    @exclusive
     def learn_one(self, x):
         """Score a row, and learn it: as in river."""
         made = self._prepared()
@@ -257,6 +268,7 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
         made.takers[0].take(strange)
 
     @available_if(wraps_river)
+    @shared
     def score_one(self, x):
         """1 less the p-value of a row: near 1 for strange ones, and 0 before the first row."""
         return 1.0 - float(self.p_values([x])[0]) if hasattr(self, "estimator_") else 0.0

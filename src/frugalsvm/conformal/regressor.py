@@ -7,6 +7,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
+from frugalsvm._locks import exclusive, shared
 from frugalsvm.conformal._models import batch_of, check_model, has_learned, is_river, rows_of, teach
 from frugalsvm.conformal._promises import KeepsPromise, checked_outputs, checked_targets, wraps_river
 from frugalsvm.conformal._saved import REGRESSOR
@@ -103,6 +104,7 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
 
     # --- learning -----------------------------------------------------------------------------------------
 
+    @exclusive
     def fit(self, X, y, sample_weight=None):
         """Learn from most rows, and take the errors on the others: a quarter of them, and at most ``window``.
 
@@ -123,6 +125,7 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
         self._calibrate(None, errors)
         return self
 
+    @exclusive
     def partial_fit(self, X, y, sample_weight=None, *, outputs=None):
         """Predict rows, and then learn them in the given order, once.
 
@@ -142,6 +145,7 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
         self._learn(X, y, sample_weight, outputs)
         return self
 
+    @exclusive
     def test_then_train(self, X, y, sample_weight=None):
         """Predict the intervals of rows, each with the threshold that the rows before it left, and learn the rows.
 
@@ -183,6 +187,7 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
         """The share of intervals so far that had the true number."""
         return 1.0 - self._missed
 
+    @shared
     def outputs(self, X):
         """What the estimator predicts: for `partial_fit`, when the true numbers have come.
 
@@ -196,6 +201,7 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
             return _bounds([self.estimator_.predict_one(x) for x in rows_of(X)])
         return _bounds(self.estimator_.predict(X))
 
+    @shared
     def predict_interval(self, X):
         """The intervals of rows.
 
@@ -211,12 +217,14 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
         """
         return _widened(self.outputs(X), self.thresholds_)
 
+    @shared
     def predict(self, X):
         """The prediction of the estimator for each row, or the middle between its quantiles."""
         return self.outputs(X).mean(axis=1)
 
     # --- one row ------------------------------------------------------------------------------------------
 
+    @exclusive
     def learn_one_row(self, x, y):
         """Predict a row and learn it: the same as `partial_fit`, with a few microseconds more than the model takes.
 
@@ -242,6 +250,7 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
         made.takers[0].take(max(low - y, y - high))
         return self
 
+    @shared
     def predict_interval_one_row(self, x):
         """The interval of a row, as `predict_interval` has it, fast where `learn_one_row` is.
 
@@ -262,6 +271,7 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
         return low - far, high + far
 
     @available_if(wraps_river)
+    @exclusive
     def learn_one(self, x, y):
         """Predict a row, and learn it: as in river."""
         made = self._prepared()
@@ -273,6 +283,7 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
         made.takers[0].take(error)
 
     @available_if(wraps_river)
+    @shared
     def predict_interval_one(self, x):
         """The interval of a row: as in river."""
         made = self._prepared()

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import column_or_1d
 
+from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import arrays_on, on_host
 from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.core.predict import confidence
@@ -63,6 +64,7 @@ class StreamClassifier(CalibratedClassifier, KernelEstimator):
     def _device_scores(self, X, arrays) -> np.ndarray:
         raise NotImplementedError
 
+    @shared
     def decision_function(self, X, *, device=None):
         """Decision values of the rows of ``X``.
 
@@ -80,6 +82,7 @@ class StreamClassifier(CalibratedClassifier, KernelEstimator):
         scores = self._scores_on(X, device)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
+    @shared
     def predict(self, X, *, device=None):
         """Predicted class of each row of ``X``; ``device`` as in `decision_function`."""
         scores = self._scores_on(X, device)
@@ -175,6 +178,7 @@ class StreamClassifier(CalibratedClassifier, KernelEstimator):
         own = example_weights(sample_weight, None, X, classes, labels)
         return weights if own is None else weights * own
 
+    @shared
     def query(self, X, n=1):
         """Which rows of an unlabeled pool to label next: those that the model is least sure of.
 

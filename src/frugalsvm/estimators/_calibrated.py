@@ -20,6 +20,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
+from frugalsvm._locks import exclusive, shared
 from frugalsvm.calibration import METHODS, MOST_ROWS, calibration_for
 from frugalsvm.core.lookahead import BLOCK_ROWS
 from frugalsvm.estimators._unchanged import LONG_BATCH
@@ -90,6 +91,7 @@ class CalibratedClassifier(ClassifierMixin):
         raise NotImplementedError
 
     @available_if(_has_probabilities)
+    @shared
     def predict_proba(self, X, *, device=None):
         """Probabilities of the classes, if ``calibrate`` is set; the highest is that of the predicted class.
 
@@ -120,6 +122,7 @@ class CalibratedClassifier(ClassifierMixin):
 
     # --- calibration --------------------------------------------------------------------------------------
 
+    @exclusive
     def calibrate_on(self, values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> None:
         """Calibrate again, with decision values (n, n_outputs) of rows that were not learned."""
         self._forget_calibration()

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm._locks import ThreadSafe
 from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.expansion import expansion_values
 from frugalsvm.arrays.maps import kernel_map
@@ -31,7 +32,7 @@ from frugalsvm.estimators._warn import warn_caller
 __all__ = ["FIRST_SLOTS", "ExpansionModel", "KernelEstimator", "bytes_per_slot", "expansion_bytes"]
 
 
-class KernelEstimator(CallbackSupport, BaseEstimator):
+class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
     """Base of all estimators: a kernel, and rows in a metric, and relative to an origin, if it is one of differences.
 
     Subclasses define ``_check_params`` and, where the origin may move, ``_move_rows``.

@@ -88,7 +88,8 @@ def _warn_of_lost_digits(rows, dtype, has_origin, names):
 
 def for_known_rows(estimator):
     """A copy of an estimator for rows as it has them: arrays, in its metric, relative to its origin."""
-    same: Any = object.__new__(type(estimator))  # not by `copy`, which leaves caches out and makes new ones
+    cls: Any = type(estimator)
+    same = cls.__new__(cls)  # not by `copy`, which leaves caches out and makes new ones
     vars(same).update(vars(estimator))
     same._origin, same._metric, same.n_features_in_ = None, None, estimator._width
     vars(same).pop("feature_names_in_", None)

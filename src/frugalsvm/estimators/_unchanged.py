@@ -22,9 +22,10 @@ from typing import Any
 
 import numpy as np
 
+from frugalsvm._locks import exclusively
 from frugalsvm.core.cache import KernelRows
 
-__all__ = ["LONG_BATCH", "Attempt", "learn_on_copies", "unchanged_on_error"]
+__all__ = ["LONG_BATCH", "Attempt", "learn_on_copies", "unchanged_on_error", "undone_on_error"]
 
 # The longest block of any learner. To learn a row is to multiply it with all support vectors, to copy these takes as
 # long as a few rows: a small part of so many.
@@ -53,7 +54,17 @@ class Attempt:
 
 @contextmanager
 def unchanged_on_error(estimator: Any) -> Iterator[Attempt]:
-    """Context in which an estimator learns; if that fails, it is as before (see above for arrays of short batches)."""
+    """Context in which an estimator learns, and other threads wait.
+
+    If that fails, it is as before (see above for arrays of short batches).
+    """
+    with exclusively(estimator), undone_on_error(estimator) as attempt:
+        yield attempt
+
+
+@contextmanager
+def undone_on_error(estimator: Any) -> Iterator[Attempt]:
+    """The same for an estimator that no other thread knows, or that other threads teach."""
     attempt = Attempt(estimator)
     try:
         yield attempt

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from frugalsvm._locks import shared
 from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.namespace import HOST, on_host
 from frugalsvm.core.outputs import n_outputs_for
@@ -397,6 +398,7 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         check_is_fitted(self)
         return self._multilabel
 
+    @shared
     def predict(self, X, *, device=None):
         """Predicted class of each row of ``X``, or labels 0 and 1 in columns; ``device`` as in `decision_function`."""
         check_is_fitted(self)
@@ -404,6 +406,7 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
             return (self._scores_on(X, device) >= 0).astype(np.int64)
         return super().predict(X, device=device)
 
+    @shared
     def query(self, X, n=1):
         """Which rows of an unlabeled pool to label next, see `StreamClassifier.query`; not for labels in columns."""
         if self._multilabel:

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm._locks import shared
 from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._maps import LANDMARKS
@@ -240,14 +241,17 @@ class ASSETOneClassSVM(OutlierMixin, LowRankMachine):
         check_is_fitted(self)
         return -float(self._weights[0, -1])
 
+    @shared
     def decision_function(self, X):
         """Scores less the offset: below zero for outliers."""
         return self._output(X)[:, 0]
 
+    @shared
     def score_samples(self, X):
         """Scores of the rows of ``X``: the lower, the more unusual."""
         return self.decision_function(X) + self.offset_
 
+    @shared
     def predict(self, X):
         """-1 for outliers among the rows of ``X``, +1 for the others."""
         return np.where(self.decision_function(X) >= 0.0, 1, -1)

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._asset_saved import LOW_RANK
@@ -361,6 +362,7 @@ default="epsilon_insensitive"
             self._learn_next(attempt, X, targets, weights, first=first)
         return self
 
+    @shared
     def predict(self, X, *, device=None):
         """Predicted values of the rows of ``X``: one column for each target or quantile, where they are several.
 

@@ -5,6 +5,7 @@ from sklearn.base import OutlierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm._locks import shared
 from frugalsvm.budgeted.one_class import (
     factor_of,
     learn_watching,
@@ -310,18 +311,22 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
         check_is_fitted(self)
         return threshold_of(self._window)
 
+    @shared
     def score_samples(self, X):
         """Scores of the rows of ``X``: the lower, the more unusual."""
         return self._scores(X)[:, 0]
 
+    @shared
     def decision_function(self, X):
         """Scores less the offset: below zero for outliers."""
         return self.score_samples(X) - self.offset_
 
+    @shared
     def predict(self, X):
         """-1 for outliers among the rows of ``X``, +1 for the others."""
         return np.where(self.decision_function(X) >= 0.0, 1, -1)
 
+    @shared
     def p_values(self, X):
         """How usual the rows of ``X`` are: the share of the latest scores that are as low as theirs.
 

@@ -8,6 +8,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm._locks import shared
 from frugalsvm.budgeted.model_averaging import with_coefficients
 from frugalsvm.budgeted.post_pass import refitted
 from frugalsvm.core.residuals import LOSSES, loss_of_residuals
@@ -477,6 +478,7 @@ default="epsilon_insensitive"
         check_is_fitted(self)
         return self._epsilons * self._targets.spread
 
+    @shared
     def predict(self, X):
         """Predicted values of the rows of ``X``: one column for each target or quantile, where they are several."""
         return self._predictions(self._scores(X))

@@ -10,6 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm._locks import shared
 from frugalsvm._threads import Threads, blas_threads, thread_count
 from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.estimators._kernel_model import KernelEstimator
@@ -78,6 +79,7 @@ class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstim
         n_drawn = n_candidates(options["landmarks"], options["n_components"], X.shape[0])
         return dense_rows(X[rng.choice(X.shape[0], n_drawn, replace=False)]), options
 
+    @shared
     def transform(self, X):
         """Features of rows.
 

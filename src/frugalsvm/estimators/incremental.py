@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
+from frugalsvm._locks import exclusive
 from frugalsvm._threads import ONE_THREAD, Threads, blas_threads, thread_count
 from frugalsvm.estimators._base import OnlineClassifier
 from frugalsvm.estimators._calibrated import check_calibrate
@@ -367,6 +368,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
             self.C = C
         return self
 
+    @exclusive
     def unlearn(self, X, y=None):
         """Take examples out, as if they had never been learned.
 
@@ -412,6 +414,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
             labels = encoded_labels(y, distinct_labels(y), self.classes_, may_grow=False)
         return indices_of_rows(self._examples, self._solvers, X, labels)
 
+    @exclusive
     def loo_predict(self):
         """The class that is predicted for each example by a model that has learned all but this one.
 

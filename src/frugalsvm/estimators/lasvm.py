@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm._locks import shared
 from frugalsvm._threads import blas_threads
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.capabilities import offers
@@ -240,6 +241,7 @@ class DualClassifier(PrecomputedKernel, OnlineClassifier):
             )
         return gap
 
+    @shared
     def duality_gap(self, X, y, sample_weight=None):
         """Primal minus dual objective of the whole training problem, summed over the outputs: a bound.
 

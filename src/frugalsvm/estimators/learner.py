@@ -166,7 +166,7 @@ class OneVsRestLearners(BudgetedClassifier):
         OPTIONAL, _is_sound, check_loaded_parameters, _prediction_state,
     )  # fmt: skip
     _changed_in_place = ("_machines",)
-    _machines: list[Learner]  # the list stays the same while a model learns row by row
+    _machines: list[Learner]  # the list stays the same while a model learns row by row, unless a store has to grow
 
     @property
     def _is_native(self):
@@ -186,7 +186,7 @@ class OneVsRestLearners(BudgetedClassifier):
         return list(self._machines)
 
     def set_learner(self, k, learner):
-        self._machines[k] = learner
+        self._machines = [*self._machines[:k], learner, *self._machines[k + 1 :]]  # another list: see `state`
 
     def _move_rows(self, shift):
         self._machines = [own._replace(expansion=moved_rows(own.expansion, shift)) for own in self._machines]

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm._locks import sharing
 from frugalsvm._version import __version__
 from frugalsvm.persist.archive import MAX_JSON, Archive, Buffer, write_archive
 from frugalsvm.persist.arrays import description_of, npy_pieces, read_array
@@ -95,6 +96,18 @@ def save(
         raise ModelFileError(f"metadata must be a dict, not a {type(metadata).__name__}.")
     if for_prediction and caches:
         raise ModelFileError("caches=True is for further training: it cannot be combined with for_prediction=True.")
+    with sharing(model):  # nobody learns until all is written
+        _save(model, path, metadata, for_prediction, caches, keep_previous)
+
+
+def _save(
+    model: Any,
+    path: str | os.PathLike,
+    metadata: dict[str, Any] | None,
+    for_prediction: bool,
+    caches: bool,
+    keep_previous: bool,
+) -> None:
     encoder = Encoder(caches=caches, for_prediction=for_prediction)
     root = encoder.encode(model)
     if not isinstance(root, dict) or "object" not in root:

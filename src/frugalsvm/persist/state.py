@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from frugalsvm._locks import ThreadSafe
 from frugalsvm.persist.errors import ModelFileError, file_errors, malformed
 from frugalsvm.persist.registry import Adapter
 from frugalsvm.persist.savable import Saved, check_object, check_parts, with_new_names
@@ -84,7 +85,7 @@ def _saved_of(adapter: Adapter) -> Saved | None:
 
 def _defines_state(cls: type) -> bool:
     """Whether a class itself says what its state is."""
-    known = (object, BaseEstimator, *BaseEstimator.__mro__)
+    known = (object, ThreadSafe, *BaseEstimator.__mro__)
     return any("__getstate__" in vars(base) for base in cls.__mro__ if base not in known)
 
 

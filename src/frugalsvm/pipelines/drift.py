@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from sklearn.base import clone
 
+from frugalsvm._locks import ThreadSafe, exclusive, shared
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive
 
 __all__ = ["ACTIONS", "Boost", "DriftDetector", "DriftWatch", "check_on_drift", "finds_drift"]
@@ -60,7 +61,7 @@ class Boost(NamedTuple):
         return self._replace(n_left=max(0, self.n_left - n_rows)) if self.n_left else self
 
 
-class DriftWatch:
+class DriftWatch(ThreadSafe):
     """A classifier whose mistakes are shown to a detector of drift, and what is done when it finds one.
 
     Rows are predicted before they are learned, and the detector gets 1 for each mistake and 0 for each other row.
@@ -136,6 +137,7 @@ class DriftWatch:
         self._boost = Boost(boost_weight)
         self._classes: Any = None
 
+    @exclusive
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Show the mistakes of a batch to the detector, learn it, and act if there was a drift.
 
@@ -179,14 +181,17 @@ class DriftWatch:
         else:
             self._boost = Boost(self.boost_weight, self.boost_rows)
 
+    @shared
     def predict(self, X):
         """Predicted class of each row."""
         return self.model.predict(X)
 
+    @shared
     def decision_function(self, X):
         """Decision values of the rows."""
         return self.model.decision_function(X)
 
+    @shared
     def score(self, X, y):
         """Accuracy."""
         return float(np.mean(self.predict(X) == np.asarray(y)))

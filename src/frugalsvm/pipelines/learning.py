@@ -1,8 +1,8 @@
 """How a pipeline learns: rows are held back until there are enough of them to take statistics from."""
 
 import copy
-import warnings
 from contextlib import ExitStack
+from threading import RLock, local
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,11 +11,13 @@ from sklearn.base import BaseEstimator, clone, is_classifier, is_outlier_detecto
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import unique_labels
 
+from frugalsvm._locks import ThreadSafe, exclusive
 from frugalsvm.calibration import PlattCalibration
 from frugalsvm.estimators._in_order import chooses_in_order
 from frugalsvm.estimators._metric import learns_metric
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_choice, check_count, distinct_labels, encoded_labels
+from frugalsvm.estimators._warn import warn_caller
 from frugalsvm.pipelines.encoder import joined
 from frugalsvm.pipelines.frames import FrameColumns, is_frame, kinds_of
 from frugalsvm.pipelines.imputer import STRATEGIES, MissingValueFiller
@@ -39,10 +41,18 @@ METRIC_ROWS = 2000  # that a metric, or gamma in the order of rows, is from at l
 HELD_OUT = 5  # one row of so many is held out to calibrate rows that come all at once
 
 
-class _Shortcuts:
+class _Shortcuts(ThreadSafe):
     """Attributes that are made anew when they are needed: in slots, where no copy and no model file sees them."""
 
-    __slots__ = ("_fast", "_preview")
+    __slots__ = ("_preview", "_preview_turn", "_row_paths", "names_in_messages")
+    _row_paths: Any
+
+    def __new__(cls, *args, **kwargs):
+        self = super().__new__(cls)
+        self._row_paths = local()  # each thread has work arrays of its own
+        self._preview_turn = RLock()  # of the thread that makes the preview
+        self.names_in_messages = None  # of features, for rows that come without names
+        return self
 
 
 class _Preview(NamedTuple):
@@ -68,9 +78,6 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
     scaler_: Any  # StreamingScaler or None
     _held: Any  # tuple of LabeledRows, or None
 
-    def __getstate__(self):
-        return dict(vars(self))
-
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_held")
 
@@ -79,6 +86,11 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
     @property
     def _classifies(self) -> bool:
         return is_classifier(self.estimator)
+
+    @property
+    def _names(self) -> Any:
+        """The names of the features; None if they have none."""
+        return getattr(self, "feature_names_in_", self.names_in_messages)
 
     @property
     def _detects(self) -> bool:
@@ -249,7 +261,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
     def _tell_left(self, features):
         """Warn of features that have left their range for long."""
         if features.size:
-            warnings.warn(left_range(features, self.scaler_), UserWarning, stacklevel=3)
+            warn_caller(left_range(features, self.scaler_, self._names), UserWarning)
 
     def _teach(self, estimator, X, rows, method, classes):
         weights = {} if rows.weights is None else {"sample_weight": rows.weights}
@@ -266,6 +278,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         self._teach(self.estimator_, X, rows, "fit", None)
         self._held = None
 
+    @exclusive
     def prepare(self, X, y, sample_weight=None) -> LabeledRows:
         """Take the statistics from all rows; returns what an estimator is to learn, which `adopt` then takes in.
 
@@ -290,6 +303,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
             self._take_statistics(rows)
         return rows._replace(X=self._prepared(rows.X, rows.columns), columns=None)
 
+    @exclusive
     def adopt(self, estimator, calibration=None, typical_rows=None):
         """Predict with an estimator that has learned the rows of `prepare`, and with a calibration of its scores.
 
@@ -306,6 +320,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
             self.typical_rows_ = typical_rows
         return self
 
+    @exclusive
     def flush(self):
         """Learn the rows that are held back, with statistics from them alone; the warm-up is over then.
 
@@ -410,6 +425,10 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         """
         if self._held is None:
             return self
+        with self._preview_turn:
+            return self._previewing()
+
+    def _previewing(self):
         n_held = self.n_held_
         n_rows = 1 << (n_held.bit_length() - 1)
         made = getattr(self, "_preview", None)
@@ -422,6 +441,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         self._preview = made
         return made.pipeline
 
+    @exclusive
     def _learn_last(self, held, n_rows):
         """Learn the last rows of batches that are held back, unless there are labels that are not known yet."""
         last: list[LabeledRows] = []

@@ -4,16 +4,21 @@ A validated call costs 0.2 to 0.9 ms, of which the learning itself is 2 %, and f
 choose the machine code is another 3 %. Here everything that does not change from row to row is prepared once, the
 machine code included: it is called with the same arrays again and again. A `RowPath` answers False or None where it
 does not know what to do (a new label, a wrong length, NaN): then the validated way does it, or says what is wrong.
+
+The row, and all that is computed from it, is in arrays of the path, so that each thread needs one of its own. The model
+itself is that of the estimator, and whoever asks or teaches it holds the lock of the pipeline.
 """
 
 from contextlib import nullcontext
 from math import isfinite
 from operator import attrgetter
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from frugalsvm._compile import machine_code_for
+from frugalsvm._locks import exclusively
 from frugalsvm._threads import blas_threads
 from frugalsvm.budgeted.learner import Learner
 from frugalsvm.budgeted.sgd import ask, run
@@ -36,6 +41,7 @@ __all__ = ["RowPath", "row_path_for"]
 ONE_THREAD = 9000  # products so small are made by one thread anyway: no need to tell BLAS (which takes longer)
 NO_WEIGHTS = np.empty(0)
 FIRST = np.arange(1)
+_PREPARING = Lock()  # arrays of a model that are read-only are exchanged once
 
 
 class _Prepared(NamedTuple):
@@ -77,8 +83,9 @@ def row_path_for(estimator, scaler):
     if estimator.origin_ is not None and estimator.origin_.n_far > 0:  # it may move: that takes all checks
         return None
     estimator.check_parameters()
-    prepare_to_learn(estimator)
-    return kind(estimator, scaler)
+    with _PREPARING:
+        prepare_to_learn(estimator)
+        return kind(estimator, scaler)
 
 
 class RowPath:
@@ -246,7 +253,7 @@ class RowPath:
         if not self._takes(y) or not self._load(x):
             return False
         self._renew_columns()
-        with self._threads():
+        with exclusively(self._estimator), self._threads():
             for k, learner in enumerate(self._learners):
                 self._write_label(k)
                 code, parts, source, block_rows, expansion, work = learner
@@ -313,12 +320,14 @@ class RowPath:
         arguments.expansion.counts[:] = self._counts
         with self._threads():
             code(*arguments)
-        return self._experts.values
+        return arguments.experts.values
 
     def _to_vote(self):
         _, parts, source, _, expansion, work = self._learners[0]
         expansion = expansion._replace(counts=self._counts.copy())  # those of training stay as they are
-        arguments = _Question(self._experts, parts.kernel, source, expansion, work)
+        experts = self._experts  # which have scratch arrays as well
+        experts = experts._replace(parts=experts.parts.copy(), values=experts.values.copy())
+        arguments = _Question(experts, parts.kernel, source, expansion, work)
         return machine_code_for(ask, *arguments), arguments
 
     def _to_score(self):

@@ -7,6 +7,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm._locks import exclusive, shared
 from frugalsvm.calibration import PlattCalibration
 from frugalsvm.estimators._calibrated import is_calibrated
 from frugalsvm.estimators._unchanged import unchanged_on_error
@@ -121,6 +122,8 @@ class StreamPipeline(WatchedPipeline):
 
     The first batch decides whether rows are float32 or float64, and sparse or dense; later ones are converted.
 
+    Several threads may predict and learn at once, see :ref:`threads`.
+
     Examples
     --------
     >>> from frugalsvm import BSGDClassifier
@@ -174,6 +177,7 @@ class StreamPipeline(WatchedPipeline):
 
     # --- learning ------------------------------------------------------------------------------------------
 
+    @exclusive
     def fit(self, X, y=None, sample_weight=None):
         """Learn from all rows, with statistics from all of them.
 
@@ -194,6 +198,7 @@ class StreamPipeline(WatchedPipeline):
             self._fit_all(self._checked(X, y, sample_weight, reset=True))
         return self
 
+    @exclusive
     def partial_fit(self, X, y=None, classes=None, sample_weight=None):
         """Learn from a batch of rows, in the given order, once; the first rows are held back.
 
@@ -222,6 +227,7 @@ class StreamPipeline(WatchedPipeline):
         self._tell_left(left)
         return self
 
+    @exclusive
     def learn_one_row(self, x, y=None):
         """Learn one row: the same as `partial_fit`, some fifty times as fast for budgeted estimators.
 
@@ -264,14 +270,14 @@ class StreamPipeline(WatchedPipeline):
         return None if numbers is None else np.asarray(numbers)[None], {name: [text] for name, text in columns.items()}
 
     def _row_path(self):
-        """The fast way for single rows, or None."""
+        """The fast way of this thread for single rows, or None."""
         if getattr(self, "_held", ()) is not None or self._is_sparse:
             return None
         if self.encoder_ is not None or self._map is not None or self.indicates:
             return None
-        path = getattr(self, "_fast", None)
+        path = getattr(self._row_paths, "path", None)
         if path is None or not path.is_current(self.estimator_, self.scaler_):
-            path = self._fast = row_path_for(self.estimator_, self.scaler_)
+            path = self._row_paths.path = row_path_for(self.estimator_, self.scaler_)
         return path
 
     # --- predicting ----------------------------------------------------------------------------------------
@@ -297,10 +303,12 @@ class StreamPipeline(WatchedPipeline):
         """The numbers of the rows of ``X``, and with an encoder its columns of text; those of frames by name."""
         return split_input(X, encodes=self.encoder is not None, known=self._known_columns())
 
+    @shared
     def estimator_rows(self, X):
         """The rows of ``X`` as ``estimator_`` takes them: filled, scaled, encoded and mapped."""
         return self._features(X)[0]
 
+    @shared
     def predict(self, X, *, device=None):
         """Predicted class or value of each row of ``X``, or whether it is an outlier (-1).
 
@@ -323,18 +331,21 @@ class StreamPipeline(WatchedPipeline):
         return self._answering().estimator_.offset_
 
     @available_if(_detects)
+    @shared
     def score_samples(self, X):
         """Scores of the rows of ``X``: the lower, the more unusual."""
         X, answering = self._features(X)
         return answering.estimator_.score_samples(X)
 
     @available_if(_has_p_values)
+    @shared
     def p_values(self, X):
         """How usual the rows of ``X`` are: the share of the latest scores that are as low as theirs."""
         X, answering = self._features(X)
         return answering.estimator_.p_values(X)
 
     @available_if(_has_decision_values)
+    @shared
     def decision_function(self, X, *, device=None):
         """Decision values of the rows of ``X``, as those of the estimator; zeros while there is one class.
 
@@ -348,6 +359,7 @@ class StreamPipeline(WatchedPipeline):
         return getattr(self.estimator_, method)(X, **({} if device is None else {"device": device}))
 
     @available_if(_has_probabilities)
+    @shared
     def predict_proba(self, X):
         """Probabilities of the classes, a row for each row of ``X``; the highest is that of the predicted class."""
         X, answering = self._features(X)
@@ -358,6 +370,7 @@ class StreamPipeline(WatchedPipeline):
         return answering.calibration_.probabilities(decision_values(answering.estimator_, X))
 
     @available_if(_has_targets)
+    @shared
     def score(self, X, y, sample_weight=None):
         """Accuracy of a classifier; R^2 of a regressor, or its own score for quantiles."""
         if not self._classifies:
@@ -372,34 +385,36 @@ class StreamPipeline(WatchedPipeline):
         path = self._row_path()
         return None if path is None else path.scores(x)
 
+    @shared
     def predict_one_row(self, x):
         """Predicted class, or value, of one row: the same as `predict`, many times faster for budgeted ones."""
-        scores = self._row_scores(x)
+        path = self._row_path()
+        scores = None if path is None else path.scores(x)
         if scores is None:
             answering = self._answering() if getattr(self, "_held", None) else self
             if answering is not self and answering is not None:
                 return answering.predict_one_row(x)
             return self.predict(self._batch_of(x))[0]
-        return self._row_path().predicted(scores)
+        return path.predicted(scores)
 
     @available_if(_has_decision_values)
+    @shared
     def decision_function_one_row(self, x):
-        """Decision values of one row, one for each output: the same as `decision_function`.
-
-        The array may be used again for the next row.
-        """
+        """Decision values of one row, one for each output: the same as `decision_function`."""
         scores = self._row_scores(x)
         if scores is None:
             return np.atleast_1d(self.decision_function(self._batch_of(x))[0])
-        return scores - self.offset_ if self._detects else scores
+        return scores - self.offset_ if self._detects else scores.copy()
 
     @available_if(_detects)
+    @shared
     def score_samples_one_row(self, x):
         """The score of one row: the lower, the more unusual."""
         scores = self._row_scores(x)
         return float(self.score_samples(self._batch_of(x))[0] if scores is None else scores[0])
 
     @available_if(_has_probabilities)
+    @shared
     def predict_proba_one_row(self, x):
         """Probabilities of the classes for one row, in the order of ``classes_``."""
         scores = self._row_scores(x)

@@ -9,6 +9,7 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm._locks import ThreadSafe, exclusive
 from frugalsvm.core.moments import Moments, joined_moments, moments_of
 from frugalsvm.estimators._validation import check_choice, check_positive, validated_rows
 from frugalsvm.pipelines.clipping import clip
@@ -27,7 +28,7 @@ _ROBUST = ("median_", "scale_", "limit_", "constant_")
 _FITTED = (*_ROBUST, "mean_", "var_", "n_seen_", "centres_", "frozen_")
 
 
-class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, ThreadSafe, BaseEstimator):
     """Scale features to center 0 and spread 1, and clip what is far outside.
 
     Sparse rows keep their zeros: they are divided by the scale, and not centered. Whether features are centered is
@@ -193,6 +194,7 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if self.half_life is not None:
             check_positive("half_life", self.half_life)
 
+    @exclusive
     def fit(self, X, y=None):
         """Take the statistics from all rows of ``X``.
 
@@ -216,6 +218,7 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             self._take_moments(X)
         return self
 
+    @exclusive
     def partial_fit(self, X, y=None):
         """Take the rows of a batch into the statistics.
 
@@ -275,6 +278,7 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         setattr(self, "median_" if self.method == "robust" else "mean_", statistics.center)
         self.scale_, self.limit_, self.constant_ = statistics[1:]
 
+    @exclusive
     def freeze(self):
         """Allow no further `partial_fit`.
 
@@ -298,6 +302,7 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     # --- scaling -------------------------------------------------------------------------------------------
 
+    @exclusive
     def transform(self, X):
         """Scale rows.
 

@@ -35,14 +35,15 @@ def new_scaler(scale: bool | str | StreamingScaler) -> StreamingScaler:
     return clone(scale) if isinstance(scale, StreamingScaler) else StreamingScaler()
 
 
-def left_range(features: np.ndarray, scaler: StreamingScaler) -> str:
-    """What to say of features that have left their range for long."""
-    names = ", ".join(map(str, features[:NAMED].tolist())) + (", ..." if features.size > NAMED else "")
+def left_range(features: np.ndarray, scaler: StreamingScaler, names: Any = None) -> str:
+    """What to say of features that have left their range for long, by their names or else their numbers."""
+    first = [str(k) if names is None else repr(names[k]) for k in features[:NAMED].tolist()]
+    listed = ", ".join(first) + (", ..." if features.size > NAMED else "")
     what, whose, them = ("Feature", "its", "it") if features.size == 1 else ("Features", "their", "them")
     has = "has" if features.size == 1 else "have"
     n_rows = 2 * scaler._watch.block_rows  # type: ignore[union-attr]
     what = (
-        f"{what} {names} {has} left the range of the rows that the scaler took its statistics from, for {n_rows} rows"
+        f"{what} {listed} {has} left the range of the rows that the scaler took its statistics from, for {n_rows} rows"
     )
     if scaler.renew:
         return (

@@ -10,8 +10,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d
 
+from frugalsvm._locks import ThreadSafe, shared
 from frugalsvm._threads import Threads, blas_threads, thread_count
-from frugalsvm.estimators._unchanged import LONG_BATCH, unchanged_on_error
+from frugalsvm.estimators._unchanged import LONG_BATCH, unchanged_on_error, undone_on_error
 from frugalsvm.estimators._validation import check_count, distinct_labels, validated_rows
 from frugalsvm.stream_search.candidates import candidates_for, check_candidates
 from frugalsvm.stream_search.race import Race, accuracies, begun, judged, leader, learned, thinned
@@ -31,7 +32,7 @@ def _has_probabilities(tuner) -> bool:
     return all(hasattr(each, "predict_proba") for each in given)
 
 
-class StreamTuner(ClassifierMixin, BaseEstimator):
+class StreamTuner(ClassifierMixin, ThreadSafe, BaseEstimator):
     """The best of several classifiers, found in one pass: all learn the stream side by side until one is left.
 
     Rows are predicted before they are learned, every second one by every candidate. Whenever the number of rows has
@@ -203,7 +204,7 @@ class StreamTuner(ClassifierMixin, BaseEstimator):
         """Judge and learn rows, and drop candidates when it is time; if anything fails, all are as before."""
         with ExitStack() as stack:
             for racer in self._racers:
-                attempt = stack.enter_context(unchanged_on_error(racer))
+                attempt = stack.enter_context(undone_on_error(racer))
                 if len(self._racers) > 1:  # a single one takes care of itself
                     attempt.begin(len(y))
             start = 0
@@ -272,6 +273,7 @@ class StreamTuner(ClassifierMixin, BaseEstimator):
 
     # --- predicting ----------------------------------------------------------------------------------------
 
+    @shared
     def _ask(self, method, X):
         check_is_fitted(self)
         return getattr(self.best_estimator_, method)(validated_rows(self, X, reset=False))
