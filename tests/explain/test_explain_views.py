@@ -153,4 +153,4 @@ def test_vectors_alone_tell_what_matters(model, pipeline):
     vectors = model.landmarks_
     expected = shapley_values(model, vectors, vectors[np.unique(np.linspace(0, 39, 30).astype(int))]).importances
     np.testing.assert_allclose(list(found.values()), expected / expected.sum(), rtol=1e-3)
-    assert min(vector_importances(pipeline), key=vector_importances(pipeline).get) == "Feature 1"  # size
+    assert min(vector_importances(pipeline), key=vector_importances(pipeline).get) == "size"
