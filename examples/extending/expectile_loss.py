@@ -19,6 +19,7 @@ class Expectile(NamedTuple):
 
     is_smooth = True  # it has slopes everywhere as it is: nothing needs to be smoothed
     for_classes = False  # any targets, not only -1 and +1
+    degree = 2  # errors k times as large cost k^2 times as much: targets are standardized, whatever their unit is
     radius_share = 0.5  # minus slope times score is at most this share of the loss at score 0; 1 for all convex losses
 
     # --- whole arrays of NumPy or PyTorch, whose functions are in xp: on devices, and for bounds

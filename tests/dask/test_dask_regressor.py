@@ -134,3 +134,20 @@ def test_what_cannot_be_is_refused(client, rows):
         model.fit([delayed(X), delayed(X)], [delayed(Y), delayed(Y[:, 0])])
     with pytest.raises(ValueError, match="rows, but"):
         model.fit([delayed(X)], [delayed(Y[:10])])
+
+
+@pytest.mark.parametrize(("k", "offset"), [(1.0, 1.7e9), (1e-7, 0.0)])
+@pytest.mark.parametrize("settings", [{"loss": "squared"}, {"loss": "pinball", "quantile": [0.1, 0.9]}])
+def test_the_unit_and_the_origin_of_the_target_do_not_matter(client, rows, k, offset, settings):
+    X, y = rows[0], rows[1][:, 0]
+    models = [
+        DaskASSETRegressor(client=client, **SETTINGS | settings).fit(*divided(X, target)).to_local()
+        for target in (y, k * y + offset)
+    ]
+    plain, found = (each.predict(X) for each in models)
+    spread = y.std()
+    assert np.abs((found - offset) / k - plain).max() < 0.1 * spread
+    unit = k if settings["loss"] == "pinball" else k**2
+    assert models[1].objective_ == pytest.approx(unit * models[0].objective_, rel=1e-2)
+    most = 1.0 if settings["loss"] == "pinball" else 0.05  # bounds of kinks are loose
+    assert 0 <= models[1].suboptimality_bound_ < most * models[1].objective_

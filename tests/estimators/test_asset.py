@@ -369,15 +369,17 @@ class TestSelection:
     def test_early_stopping(self, binary, smooth, kind, solver, memory, trainings):
         X, y = task_of(kind, binary, smooth)
         model = kind(
-            solver=solver, C=100, early_stopping=True, n_iter_no_change=2, max_iter=50, memory=memory, **SETTINGS
+            solver=solver, C=100, early_stopping=True, n_iter_no_change=2, max_iter=100, memory=memory, **SETTINGS
         )
         model.fit(X, y)
         (training,) = trainings
-        assert model.best_validation_score_ == model.quality(*validation_scores(training, model._weights))
+        weights = model._in_units_of_solver(model._weights)
+        found = model.quality(*validation_scores(training, weights))
+        assert model.best_validation_score_ == pytest.approx(found, rel=1e-6)
         if solver != "asset*":  # whose first steps are as long as the penalty is small
             assert model.best_validation_score_ > 0.8
         # ASSET* takes ever smaller steps, which may gain a little for ever
-        assert model.n_iter_ < 50 or solver == "asset*"
+        assert model.n_iter_ < 100 or solver == "asset*"
 
     def test_early_stopping_tells_the_objective_of_the_best(self, binary, trainings):
         for solver in SOLVERS:

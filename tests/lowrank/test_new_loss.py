@@ -15,7 +15,7 @@ from frugalsvm.lowrank.losses.compiled import loss_of, slope_and_curvature, slop
 class SquaredError(NamedTuple):
     """``(t - f)^2``"""
 
-    is_smooth, for_classes, radius_share = True, False, 0.5
+    is_smooth, for_classes, radius_share, degree = True, False, 0.5, 2
 
     def values(self, xp, targets, scores):
         return xp.square(targets - scores)

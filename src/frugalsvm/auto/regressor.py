@@ -7,6 +7,7 @@ from sklearn.base import RegressorMixin
 
 from frugalsvm.auto._machine import AutoMachine
 from frugalsvm.auto._saved import AUTO
+from frugalsvm.estimators._targets import checked_targets, scale_of
 from frugalsvm.estimators.asset_regressor import ASSETRegressor
 from frugalsvm.lowrank.losses import SquaredEpsilonInsensitive
 
@@ -75,7 +76,7 @@ class AutoSVR(RegressorMixin, AutoMachine):
     """
 
     _classifies = False
-    _score_name, _loss_name = "R^2", "squared error"
+    _score_name, _loss_name = "R^2", "squared error over the variance of the target"
     _saved = AUTO
 
     def __init__(
@@ -115,13 +116,14 @@ class AutoSVR(RegressorMixin, AutoMachine):
         weights = np.ones(len(rows.y)) if rows.weights is None else rows.weights
         if not weights.any():
             raise ValueError("All weights are zero: there is nothing to learn.")
-        # For machines with an intercept that is the same, and float32 has more digits of it.
-        centered = rows.y - np.average(rows.y, weights=weights)
-        self._variance = float(np.average(np.square(centered), weights=weights)) or 1.0
-        return centered.astype(np.float32)[None], None, weights
+        # In float64: neither an offset nor the unit of the targets makes a difference.
+        targets, _ = checked_targets(type(self).__name__, rows.y, rows.X)
+        standardized = scale_of(targets, weights, None).standardized(targets)
+        return np.ascontiguousarray(standardized.T, np.float32), None, weights
 
-    def _score(self, error):
-        return 1.0 - error / self._variance
+    @staticmethod
+    def _score(error):
+        return 1.0 - error
 
     def _learner(self, found, metric, seed):
         candidate = found.best.candidate

@@ -48,8 +48,10 @@ def path_rounds(rounds: Rounds) -> None:
     results: dict[str, np.ndarray] = {}
     if cv is None:
         judged = _on_validation_rows(rounds, solutions)
-        results["objective"] = np.array([each.objectives.sum() for each in solutions])
-        results["suboptimality_bound"] = np.array([(each.objectives - each.bounds).sum() for each in solutions])
+        results["objective"] = np.array([local.objective_of(each.objectives) for each in solutions])
+        results["suboptimality_bound"] = np.array(
+            [local.objective_of(each.objectives - each.bounds) for each in solutions]
+        )
     else:
         judged = _out_of_folds(rounds, solutions, cv)
     qualities = [local.quality(scores, judged.targets, judged.weights) for scores in judged.scores]

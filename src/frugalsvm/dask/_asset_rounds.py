@@ -72,8 +72,8 @@ class Rounds:
 
     def __call__(self, parameters, step) -> bool:
         """The end of a Newton step, as `end`."""
-        self.local.objective_ = float(self.problem.measured.sum())  # before the step: it is a little less after
-        promised = float(0.5 * step.decrements.sum())
+        self.local.objective_ = self.local.objective_of(self.problem.measured)  # before the step: it is less after
+        promised = self.local.objective_of(0.5 * step.decrements)
         return self.end(parameters, objective=self.local.objective_, promised=promised, smoothing=step.smoothing)
 
     def tell_step(self, problem, point, step) -> None:
@@ -133,8 +133,8 @@ class Rounds:
 
     def publish(self, solution: Solution) -> None:
         self.local.adopt(self.shared.feature_map, self.shared.whole(solution.parameters), self.n_rows)
-        self.local.objective_ = float(solution.objectives.sum())
-        self.local.suboptimality_bound_ = float((solution.objectives - solution.bounds).sum())
+        self.local.objective_ = self.local.objective_of(solution.objectives)
+        self.local.suboptimality_bound_ = self.local.objective_of(solution.objectives - solution.bounds)
 
 
 def newton_rounds(rounds: Rounds) -> None:

@@ -9,6 +9,7 @@ from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.dask._preparing import Rows, own
+from frugalsvm.estimators._targets import TargetScale
 from frugalsvm.lowrank.backends.compiled import StoredRows
 from frugalsvm.lowrank.backends.partition_sums import Place, mean_iterates, summed
 from frugalsvm.lowrank.epochs import SCALE_ROWS, Steps, features_of, new_rule, parameters_of, started_at, take_steps
@@ -51,12 +52,15 @@ class Shared(NamedTuple):
     intercept: bool
     n_classes: int  # 0 in regression
     n_outputs: int = 1  # of regression
+    scale: TargetScale | None = None  # that targets are relative to
     # Of one class, see `frugalsvm.lowrank.one_class`: the mean of all features, and what weights are multiplied by
     center: np.ndarray | None = None
     weight_factor: float = 1.0
 
     def whole(self, parameters: np.ndarray) -> np.ndarray:
         """The parameters of the model for those of the problem that is solved."""
+        if self.scale is not None:
+            return self.scale.of_targets(parameters)
         if self.center is None:
             return parameters
         return np.hstack([parameters[:, :-1] + self.center, parameters[:, -1:]])
@@ -69,9 +73,9 @@ def _examples(rows: Rows, shared: Shared, first: int = 0) -> tuple[Any, np.ndarr
     weights *= np.float32(shared.weight_factor)
     if shared.n_classes:
         return X, class_targets(HOST, labels, shared.n_classes), weights
-    targets = labels.T.astype(np.float32)
-    # Several quantiles are of one target.
-    return X, np.ascontiguousarray(np.repeat(targets, shared.n_outputs // len(targets), axis=0)), weights
+    if shared.scale is not None:
+        labels = shared.scale.standardized(labels)  # of one target, where it has several quantiles
+    return X, np.ascontiguousarray(labels.T, np.float32), weights
 
 
 def targets_of(rows: Rows, shared: Shared) -> tuple[np.ndarray, np.ndarray]:

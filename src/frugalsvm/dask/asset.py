@@ -66,10 +66,11 @@ class LowRankRounds(DaskEstimator):
 
     def _shared(self, local, training: Training, candidates) -> Shared:
         """What partitions have to know, with a feature map that is made of some rows."""
+        scale = local.take_scale(training.sample.labels, training.sample.weights)
         feature_map = local.map_plan().new(candidates, training.rng, sparse=training.is_sparse)
         loss, n_classes = local.new_loss(), len(getattr(local, "classes_", ()))
         n_outputs = len(getattr(loss, "quantile", ())) or int(np.prod(training.overview.target_shape or ()))
-        return Shared(feature_map, loss, local.fit_intercept, n_classes, n_outputs)
+        return Shared(feature_map, loss, local.fit_intercept, n_classes, n_outputs, scale)
 
     def _solve(self, local, training: Training, shared: Shared) -> None:
         self._solve_with(local, training, shared, self._sources(training, shared))

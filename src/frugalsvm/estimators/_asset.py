@@ -61,10 +61,10 @@ _RESULTS = (
 )  # fmt: skip
 
 
-def _tell(progress, problem, point, step):
+def _tell(machine, progress, problem, point, step):
     """Tell how far a solver has come, after a step."""
-    objective = float(problem.objectives(point).sum())
-    promised = 0.5 * float(step.decrements.sum()) / max(objective, np.finfo(float).tiny)
+    objective = machine.objective_of(problem.objectives(point))
+    promised = 0.5 * machine.objective_of(step.decrements) / max(objective, np.finfo(float).tiny)
     progress.advance(1, f"objective {objective:.4g} on {problem.n_rows:,} rows, {promised:.2g} of it in reach")
 
 
@@ -186,6 +186,35 @@ class LowRankMachine(PathOfC, KernelEstimator):
         """The loss; its fields get the parameters of the same names, others have defaults."""
         part: Any = losses_for(classes=self._for_classes)[self.loss]
         return part(**{name: float(getattr(self, name)) for name in part._fields if hasattr(self, name)})
+
+    # Solvers learn targets that the machine may have standardized; what it publishes is in units of the targets.
+
+    def take_scale(self, targets, weights):
+        """Take the scale of some targets (n, n_outputs), if this machine standardizes them; returns it, or None."""
+
+    def objective_of(self, objectives) -> float:
+        """The objective from what the solver has for each output."""
+        return float(objectives.sum())
+
+    def _in_units_of_targets(self, parameters):
+        """Weights and intercepts from those of the solver."""
+        return parameters
+
+    def _in_units_of_solver(self, parameters):
+        """The other way round."""
+        return parameters
+
+    def _begin_steps(self, n_rows, targets, weights):
+        """The loss and the penalty of a stream that begins with some targets, as if it had so many rows."""
+        return self.new_loss(), self.penalty_for(getattr(self, "C_", self._all_C()[-1]), n_rows)
+
+    def _standardized(self, targets):
+        """Targets (n_outputs, n_rows) as the solver takes them."""
+        return targets
+
+    def _on_own_scale(self, targets, weights):
+        """Targets (n_outputs, n_rows) for choices from some rows, before there is a scale for all."""
+        return targets
 
     def _unit(self, targets, weights):
         """In units of which losses are smoothed."""
@@ -377,7 +406,7 @@ class LowRankMachine(PathOfC, KernelEstimator):
         training = new_training(storage, data, self.new_loss(), self.fit_intercept, share, self._rng)
         options = training.options._replace(tolerance=self.tol, max_iter=self.max_iter or _NEWTON_STEPS, unit=unit)
         if progress.is_watched:
-            options = options._replace(tell=partial(_tell, progress))
+            options = options._replace(tell=partial(_tell, self, progress))
         training = training._replace(options=options)
         calibrates_first = self._calibrates and not self.early_stopping
         if self._is_path() or (calibrates_first and self.solver == "newton"):
@@ -417,9 +446,9 @@ class LowRankMachine(PathOfC, KernelEstimator):
 
     def _publish(self, storage, solution):
         """Keep a solution; tell its objective, and how far above the optimum it may be at most."""
-        self._weights = storage.published(solution.parameters)
-        self.objective_ = float(solution.objectives.sum())
-        self.suboptimality_bound_ = float((solution.objectives - solution.bounds).sum())
+        self._weights = self._in_units_of_targets(storage.published(solution.parameters))
+        self.objective_ = self.objective_of(solution.objectives)
+        self.suboptimality_bound_ = self.objective_of(solution.objectives - solution.bounds)
         warn_if_above(self, solution.converged, self.max_iter or _NEWTON_STEPS)
 
     # --- streams --------------------------------------------------------------------------------------------
@@ -428,7 +457,7 @@ class LowRankMachine(PathOfC, KernelEstimator):
         """Learn a batch of `partial_fit`: the first one, or one more."""
         if first:
             random_state = check_random_state(self.random_state)
-            X = self._with_metric(X, lambda: targets, weights, random_state, whole=False)
+            X = self._with_metric(X, lambda: self._on_own_scale(targets, weights), weights, random_state, whole=False)
             self._begin_with(X)
             X = self._with_origin(X, whole=False)
         else:
@@ -447,7 +476,7 @@ class LowRankMachine(PathOfC, KernelEstimator):
             )
             self._map, self._steps, self._first = stream
         if self._steps is not None:
-            self._weights = parameters_of(self._steps)
+            self._weights = self._in_units_of_targets(parameters_of(self._steps))
 
     def _learned(self):
         """What `fit` found, in terms of features; None where there was none."""
@@ -456,16 +485,16 @@ class LowRankMachine(PathOfC, KernelEstimator):
         self._first = None  # the map is that of `fit`
         if isinstance(self._map, Nystroem) and self._map.whitening is None:  # which was on a device
             self._map, self._weights = with_whitening(self._map, self._weights, self.eigenvalue_threshold, self.rank)
-        return Learned(self._weights, self._n_fitted)
+        return Learned(self._in_units_of_solver(self._weights), self._n_fitted)
 
     def _method(self, learned):
         """How the stream learns."""
-        C, n_rows = getattr(self, "C_", self._all_C()[-1]), LENGTH if learned is None else learned.n_rows
+        n_rows = LENGTH if learned is None else learned.n_rows
         return Method(
             solver="asset" if self.solver == "newton" else self.solver,
             average=self.average,
-            loss=self.new_loss(),
-            penalty=self.penalty_for(C, n_rows),
+            begin=partial(self._begin_steps, n_rows),
+            standardized=self._standardized,
             intercept=self.fit_intercept,
             # Landmarks that are given need not wait for rows.
             n_components=self.n_components if isinstance(self.landmarks, str) else 1,

@@ -67,8 +67,8 @@ class PathOfC:
         solutions = solve_path(training, penalties, self._rng)
         scores = [validation_scores(training, each.parameters) for each in solutions]
         results = {
-            "objective": np.array([each.objectives.sum() for each in solutions]),
-            "suboptimality_bound": np.array([(each.objectives - each.bounds).sum() for each in solutions]),
+            "objective": np.array([self.objective_of(each.objectives) for each in solutions]),
+            "suboptimality_bound": np.array([self.objective_of(each.objectives - each.bounds) for each in solutions]),
         }
         n_iter = sum(each.n_iter for each in solutions)
         return _Comparison(scores, [each.parameters for each in solutions], results, n_iter)

@@ -30,7 +30,8 @@ def _are_first_rows(value: Any) -> bool:
         return False
     rows, targets, weights = value
     floats = array("f", 2)(rows) and array("f", 2)(targets) and array("f", 1)(weights)
-    return floats and {each.dtype.str[1:] for each in value} == {"f4"} and bool((weights >= 0).all())
+    # Targets of regression are kept in float64 until they are standardized.
+    return floats and {each.dtype.str[1:] for each in (rows, weights)} == {"f4"} and bool((weights >= 0).all())
 
 
 def _is_sound(model: Any) -> bool:

@@ -7,11 +7,14 @@ from frugalsvm.estimators._origin import for_known_rows
 from frugalsvm.estimators._warn import warn_caller
 from frugalsvm.exceptions import PoorFitWarning
 
-__all__ = ["warn_after_fit", "warn_at_limit", "warn_if_above", "warn_if_poor"]
+__all__ = ["warn_after_fit", "warn_at_limit", "warn_if_above", "warn_if_poor", "warn_if_units_differ"]
 
 SAMPLE = 500  # rows on which a model is looked at
 _NEARLY_ALL = 1 - 1e-6
 FEW = 50  # with fewer rows than this, chance decides
+_WITH_TUBE, _C_IN_UNITS = ("epsilon_insensitive", "squared_epsilon_insensitive"), ("epsilon_insensitive", "huber")
+_SMALL_C = 0.1  # in spreads of the target
+_MOST_LEFT = 0.9  # of the variance: a model that leaves more is hardly one
 VIOLATED = 1e-3  # as in `SVC`, whose default `tol` this is
 
 
@@ -58,6 +61,30 @@ def warn_if_poor(estimator, X, labels, weights) -> None:
             f"{type(estimator).__name__} is no better than always predicting {largest!r}: right on "
             f"{accuracy:.1%} of {len(known)} training rows{weighted}, where that class is {majority:.1%}. "
             f"Scale the features (StandardScaler), or try other values of {_worth_trying(estimator)}.",
+            PoorFitWarning,
+        )
+
+
+def warn_if_units_differ(estimator, X, targets, weights, spread) -> None:
+    """Warn of a regressor that predicts a constant, because epsilon or C are for targets in another unit.
+
+    Targets are (n_outputs, n_rows); ``spread`` is how far apart they are, in the unit of epsilon and C.
+    """
+    epsilon, C = estimator.epsilon, getattr(estimator, "C_", estimator.C)
+    wide = estimator.loss in _WITH_TUBE and epsilon > spread
+    small_C = estimator.loss in _C_IN_UNITS and estimator.alpha is None and _SMALL_C * spread > C
+    known = np.arange(targets.shape[1]) if weights is None else np.flatnonzero(weights)
+    if len(known) < FEW or not (wide or small_C):
+        return
+    if len(known) > SAMPLE:
+        known = np.sort(np.random.default_rng(0).choice(known, SAMPLE, replace=False))
+    predicted = for_known_rows(estimator).predict(X[known]).reshape(len(known), -1)
+    left, all_of_it = (each.var(axis=0).sum() for each in (targets.T[known] - predicted, targets.T[known]))
+    if left >= _MOST_LEFT * all_of_it > 0:
+        warn_caller(
+            f"{type(estimator).__name__} predicts little more than a constant: epsilon={epsilon:g} and C={C:g} are in "
+            f"the unit of the target, whose spread is {spread:.3g}. Try epsilon={0.1 * spread:.1g} and C={spread:.1g} "
+            "or more, or standardize the target (TransformedTargetRegressor).",
             PoorFitWarning,
         )
 

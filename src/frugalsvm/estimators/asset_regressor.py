@@ -12,13 +12,14 @@ from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._quantiles import PINBALL, PredictsQuantiles
-from frugalsvm.estimators._targets import checked_targets, checked_weights
+from frugalsvm.estimators._targets import TargetScale, checked_targets, checked_weights, robust_scale_of
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_positive
+from frugalsvm.estimators._warnings import warn_if_units_differ
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.losses import Pinball, Squared
 from frugalsvm.lowrank.targets import explained, spread
-from frugalsvm.persist.values import IS_BOOL, integer
+from frugalsvm.persist.values import IS_BOOL, integer, or_none, part
 
 __all__ = ["ASSETRegressor"]
 
@@ -26,7 +27,8 @@ __all__ = ["ASSETRegressor"]
 def _is_sound(model):
     """Whether outputs are what the parameters say: losses of quantiles have as many."""
     n_outputs = len(model._quantiles) if model.loss == PINBALL else model._n_targets
-    return len(model._weights) == n_outputs and (n_outputs == 1 or model._in_columns)
+    right = len(model._weights) == n_outputs and (n_outputs == 1 or model._in_columns)
+    return right and (model._target_scale is None or len(model._target_scale.center) == n_outputs)
 
 
 class ASSETRegressor(PredictsQuantiles, RegressorMixin, LowRankMachine):
@@ -48,10 +50,13 @@ class ASSETRegressor(PredictsQuantiles, RegressorMixin, LowRankMachine):
         As in `sklearn.svm.SVR`: the regularization strength is ``lambda = 1 / (C n)``. A list is a path: all values
         are solved for, each from the one before, on the same kernel values; the one that does best on validation rows
         (``validation_fraction`` of them) is solved for again with all rows. Ten values cost two or three single fits.
+        As in SVR, C of "epsilon_insensitive" and "huber" goes with the unit of the target: ten times as large targets
+        need ten times as large a C and ``epsilon`` for the same model. That of other losses does not; for "pinball",
+        targets count in units of their spread, the distance of their quartiles over 1.35.
         Streams take ``n = 10 000`` unless ``alpha`` is given.
     epsilon : float, default=0.1
-        Errors up to this cost nothing; for "huber", larger ones cost in proportion, and not their square. The other
-        losses take no notice.
+        Errors up to this, in the unit of the target, cost nothing; for "huber", larger ones cost in proportion, and not
+        their square. The other losses take no notice.
     kernel : str, KernelSum or callable, default="rbf"
         Kernel, see :ref:`kernels`; a `KernelSum` of several; or a function ``kernel(A, B)`` of your own that returns
         the values of all pairs of rows.
@@ -268,8 +273,14 @@ default="epsilon_insensitive"
     _for_classes = False
     _in_columns = False  # whether predictions have columns, as the targets or quantiles had
     _n_targets = 1  # or quantiles
+    _target_scale: TargetScale | None = None
     _saved = LOW_RANK._replace(
-        optional={**LOW_RANK.optional, "_in_columns": IS_BOOL, "_n_targets": integer(1)},
+        optional={
+            **LOW_RANK.optional,
+            "_in_columns": IS_BOOL,
+            "_n_targets": integer(1),
+            "_target_scale": or_none(part("target-scale")),
+        },
         is_sound=lambda model: _is_sound(model) and LOW_RANK.is_sound(model),
     )
 
@@ -285,13 +296,76 @@ default="epsilon_insensitive"
             raise ParameterError("quantile", self.quantile, "between 0 and 1, or a sequence of such numbers")
 
     def new_loss(self):
-        """The loss of all outputs."""
+        """The loss of all outputs, in units of the solver."""
+        loss = self._loss_of_targets()
+        if getattr(loss, "epsilon", 0.0) == 0.0:
+            return loss
+        return loss._replace(epsilon=loss.epsilon / float(self._scale.spread[0]))
+
+    def _loss_of_targets(self):
         return Pinball(self._quantiles) if self.loss == PINBALL else super().new_loss()
+
+    # --- the scale of the targets ---------------------------------------------------------------------------
+
+    @property
+    def _scale(self) -> TargetScale:
+        """What the solver learns is relative to it; without one (in older files, too), targets are as they come."""
+        if self._target_scale is not None:
+            return self._target_scale
+        return TargetScale(np.zeros(self._n_targets), np.ones(self._n_targets))
+
+    def take_scale(self, targets, weights):
+        """Take the scale of some targets (n, n_outputs), or of the one that all quantiles are of; returns it."""
+        loss = self._loss_of_targets()
+        self._target_scale = None
+        if getattr(loss, "degree", None) is None:  # a loss of somebody's own that may not depend on differences only
+            return self._scale
+        scale = robust_scale_of(targets, weights)
+        center, spread = (np.repeat(each, self._n_targets // len(each)) for each in scale)
+        center = center if self.fit_intercept else np.zeros_like(center)
+        if getattr(loss, "epsilon", 0.0) > 0 or self._unit_power:  # outputs share epsilon and C, in one unit
+            spread = np.full_like(spread, np.median(spread))
+        self._target_scale = TargetScale(center, spread)
+        return self._target_scale
+
+    @property
+    def _degree(self):
+        return getattr(self._loss_of_targets(), "degree", 1)
+
+    @property
+    def _unit_power(self):
+        """C goes with this power of the targets' unit: as in `SVR` where there is an epsilon in it as well, else 0."""
+        return 2 - self._degree if hasattr(self._loss_of_targets(), "epsilon") else 0
+
+    def penalty_for(self, C, n_rows):
+        """The penalty for a value of C and so many rows, in units of the solver.
+
+        Its objective, ``penalty / 2 ||w||^2`` and a loss, is that of the targets over a power of their spread.
+        """
+        return super().penalty_for(C, n_rows) * float(self._scale.spread[0]) ** self._unit_power
+
+    def objective_of(self, objectives):
+        """The objective, in units of the targets, from what the solver has for each output."""
+        return float((objectives * self._scale.spread**self._degree).sum())
+
+    def _in_units_of_targets(self, parameters):
+        return self._scale.of_targets(parameters)
+
+    def _in_units_of_solver(self, parameters):
+        return self._scale.of_model(parameters)
+
+    def _begin_steps(self, n_rows, targets, weights):
+        if not hasattr(self, "_n_fitted"):  # otherwise it is that of `fit`
+            self.take_scale(targets.T, weights)
+        return super()._begin_steps(n_rows, targets, weights)
+
+    def _standardized(self, targets):
+        return np.ascontiguousarray(self._scale.standardized(targets.T).T, np.float32)
 
     # --- targets --------------------------------------------------------------------------------------------
 
     def _checked(self, X, y, sample_weight, *, reset):
-        """Rows, targets (n_outputs, n_rows), and weights or None."""
+        """Rows, targets (n_outputs, n_rows) in float64, and weights or None."""
         if y is None:
             checked_targets(type(self).__name__, y, X)  # which says so
         X = self._new_rows(X, self._dtype) if reset else self._known_rows(X, self._dtype)
@@ -299,7 +373,7 @@ default="epsilon_insensitive"
 
     def _outputs(self, y, sample_weight, X, *, reset):
         targets, in_columns = checked_targets(type(self).__name__, y, X)
-        targets = np.ascontiguousarray(targets.T, np.float32)
+        targets = targets.T
         if self.loss == PINBALL:
             if len(targets) > 1:
                 raise ValueError(f"loss='pinball' is for one target, but y has {len(targets)} columns.")
@@ -314,10 +388,14 @@ default="epsilon_insensitive"
         return targets, checked_weights(sample_weight, X)
 
     def _examples(self, X, y, sample_weight):
-        return self._checked(X, y, sample_weight, reset=True)
+        X, targets, weights = self._checked(X, y, sample_weight, reset=True)
+        self.take_scale(targets.T, weights)
+        return X, targets, weights
 
     def _surveyed(self, survey):
-        return self._outputs(survey.y, survey.sample_weight, survey.y[:, None], reset=True)
+        targets, weights = self._outputs(survey.y, survey.sample_weight, survey.y[:, None], reset=True)
+        self.take_scale(targets.T, weights)
+        return targets, weights
 
     def expect(self, target_shape):
         """Be ready to learn targets of a shape: () for one, (3,) for three in columns."""
@@ -330,15 +408,22 @@ default="epsilon_insensitive"
         return self._n_targets
 
     def _targets(self, y, arrays):
-        return y
+        return self._standardized(y)
 
     def _unit(self, targets, weights):
         return spread(targets, weights)
+
+    def _look_back(self, X, y, weights):
+        warn_if_units_differ(self, X, y, weights, self._scale.spread[0])
 
     def quality(self, scores, targets, weights):
         """R^2 of scores (n_outputs, n_rows), or with quantiles D^2, as `score` has it."""
         loss = self.new_loss() if self.loss == PINBALL else Squared()
         return explained(loss, scores, targets, weights)
+
+    def _on_own_scale(self, targets, weights):
+        """Targets (n_outputs, n_rows) for choices from some rows, before there is a scale for all."""
+        return np.ascontiguousarray(robust_scale_of(targets.T, weights).standardized(targets.T).T, np.float32)
 
     # --- learning and predictions ---------------------------------------------------------------------------
 

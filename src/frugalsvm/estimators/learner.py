@@ -42,6 +42,7 @@ from frugalsvm.estimators._saved import (
     kept_for_prediction,
     trimmed_learner,
 )
+from frugalsvm.estimators._targets import robust_scale_of
 from frugalsvm.estimators._validation import slots_for_budget
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import parts
@@ -101,8 +102,10 @@ def begin(estimator: Any, survey: Survey, sample: SomeRows | None = None) -> Non
 
 
 def _targets_of(labels: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
-    """A row for each output."""
-    return labels.T if classes is None else signs(labels, n_outputs_for(len(classes)))
+    """A row for each output; targets that are numbers are standardized."""
+    if classes is None:
+        return np.ascontiguousarray(robust_scale_of(labels, None).standardized(labels).T)
+    return signs(labels, n_outputs_for(len(classes)))
 
 
 class BudgetedClassifier(OnlineClassifier):

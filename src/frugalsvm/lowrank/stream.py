@@ -21,7 +21,7 @@ from frugalsvm.lowrank.epochs import (
     started_at,
     take_steps,
 )
-from frugalsvm.lowrank.subgradient import new_state
+from frugalsvm.lowrank.subgradient import enclosing_radius, new_state
 
 __all__ = ["LENGTH", "Learned", "Method", "Stream", "learn_batch", "nothing_yet", "with_weight"]
 
@@ -48,8 +48,8 @@ class Method(NamedTuple):
 
     solver: str
     average: Any
-    loss: Any
-    penalty: float
+    begin: Callable  # the loss and the penalty of steps that begin with given targets and weights
+    standardized: Callable  # targets as steps take them, once these have begun
     intercept: bool
     n_components: int
     new_map: Callable  # from dense rows, or None for a map that needs no rows
@@ -63,7 +63,7 @@ def nothing_yet(n_outputs, n_features):
 
 
 def with_weight(X, targets, weights):
-    """Rows, targets and weights in float32, without the rows of weight 0; None stands for weights of 1."""
+    """Rows, targets and weights, these in float32, without the rows of weight 0; None stands for weights of 1."""
     weights = np.ones(X.shape[0], np.float32) if weights is None else weights.astype(np.float32)
     if weights.all():
         return X, targets, weights
@@ -112,19 +112,23 @@ def _learn(stream, method, examples):
         return stream
     if stream.steps is None:
         stream = stream._replace(steps=_new_steps(stream.feature_map, method, *examples))
-    take_steps(stream.steps, stream.feature_map, *examples, method.threads)
+    X, targets, weights = examples
+    take_steps(stream.steps, stream.feature_map, X, method.standardized(targets), weights, method.threads)
     return stream
 
 
 def _new_steps(feature_map, method, X, targets, weights):
     """A run from nothing, or from what a fit found."""
-    penalty, learned = method.penalty, method.learned
+    (loss, penalty), learned = method.begin(targets, weights), method.learned
+    targets = method.standardized(targets)
     features = features_of(feature_map, X[:SCALE_ROWS])
-    # The first examples of a stream may be few: no smaller ball than the paper's, or than the model needs.
+    # The first examples of a stream may be few: no smaller ball than the paper's, which is that of targets of size 1,
+    # or than the model needs.
     norm = 0.0 if learned is None else float(np.linalg.norm(learned.parameters, axis=1).max())
-    least = max(penalty**-0.5, 2 * norm)
-    rule = new_rule(method.solver, method.loss, penalty, method.intercept, features, targets, weights, least)
+    usual = penalty**-0.5 if loss.for_classes else enclosing_radius(loss, penalty, np.ones((len(targets), 1)))
+    least = max(usual, 2 * norm)
+    rule = new_rule(method.solver, loss, penalty, method.intercept, features, targets, weights, least)
     state = new_state(len(targets), features.shape[1], averaging_of_stream(method.average))
     if learned is not None:
         started_at(state, learned.parameters, learned.n_rows, rule)
-    return Steps(method.loss, rule, state)
+    return Steps(loss, rule, state)

@@ -8,7 +8,8 @@ stage: with a large one Newton steps go far, with a small one it is as good as t
 A file of this folder defines one loss or a few that are alike, and ``__init__`` has a line for each:
 
 * class attributes ``is_smooth``, ``for_classes`` (targets are -1 and +1) and ``radius_share`` (see
-  `frugalsvm.lowrank.subgradient.enclosing_radius`);
+  `frugalsvm.lowrank.subgradient.enclosing_radius`); for regression ``degree``, where a loss depends on ``t - f`` only:
+  errors, and a field ``epsilon``, k times as large make it k^degree times as large. Targets are standardized then;
 * methods on arrays of NumPy or PyTorch, whose namespace is ``xp``: ``values``, ``derivatives``, ``smoothing_excess``,
   and for the bound by duality ``feasible`` and ``conjugates``. Shapes are (n_outputs, n_rows); weights broadcast;
 * compiled bodies for one example, see ``compiled``: `slope_and_curvature`, `loss_of`, and `slope_of` for subgradient

@@ -17,7 +17,7 @@ class EpsilonInsensitive(NamedTuple):
 
     epsilon: float
 
-    is_smooth, for_classes, radius_share = False, False, 1.0
+    is_smooth, for_classes, radius_share, degree = False, False, 1.0, 1
 
     def values(self, xp, targets, scores):
         return xp.clip(xp.abs(targets - scores) - self.epsilon, 0.0, None)
@@ -44,7 +44,7 @@ class SquaredEpsilonInsensitive(NamedTuple):
 
     epsilon: float
 
-    is_smooth, for_classes, radius_share = True, False, 0.5
+    is_smooth, for_classes, radius_share, degree = True, False, 0.5, 2
 
     def values(self, xp, targets, scores):
         return xp.square(xp.clip(xp.abs(targets - scores) - self.epsilon, 0.0, None))

@@ -21,7 +21,7 @@ class Pinball(NamedTuple):
 
     quantile: np.ndarray  # (n_outputs,) float64
 
-    is_smooth, for_classes, radius_share = False, False, 1.0
+    is_smooth, for_classes, radius_share, degree = False, False, 1.0, 1
 
     def is_sound(self, sizes) -> bool:
         """Whether there are such quantiles."""

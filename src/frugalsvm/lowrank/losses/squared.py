@@ -15,7 +15,7 @@ __all__ = ["Huber", "Squared"]
 class Squared(NamedTuple):
     """``(t - f)^2``"""
 
-    is_smooth, for_classes, radius_share = True, False, 0.5
+    is_smooth, for_classes, radius_share, degree = True, False, 0.5, 2
 
     def values(self, xp, targets, scores):
         return xp.square(targets - scores)
@@ -43,7 +43,7 @@ class Huber(NamedTuple):
 
     epsilon: float
 
-    is_smooth, for_classes, radius_share = False, False, 1.0
+    is_smooth, for_classes, radius_share, degree = False, False, 1.0, 1
 
     def values(self, xp, targets, scores):
         return _square_then_line(xp, targets, scores, self.epsilon)
