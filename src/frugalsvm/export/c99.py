@@ -14,7 +14,7 @@ from frugalsvm.export._c_rows import needs_strings, row_function, row_sizes, row
 from frugalsvm.export._c_tables import Names
 from frugalsvm.export._files import write_file
 from frugalsvm.export.extraction import plain_model
-from frugalsvm.export.models import PlainModel, checked_dtype
+from frugalsvm.export.models import PlainModel, checked_dtype, warn_of_rounding
 
 __all__ = ["to_c"]
 
@@ -60,8 +60,9 @@ def to_c(
     name : str, default="model"
         Name of the files, and how all that they define begins.
     dtype : {"float32", "float64"}, default="float32"
-        Type of all numbers, ``float`` or ``double``. Models with large coefficients that cancel, such as those of
-        `LASVMClassifier` with a large C, need float64 for the scores that Python gives.
+        Type of all numbers, ``float`` or ``double``, rows included: a warning tells where that rounds too much. Models
+        with large coefficients that cancel, such as those of `LASVMClassifier` with a large C, need float64 for the
+        scores that Python gives.
     explain : bool, default=False
         Also define ``int <name>_explain(const float *x, float *shares)``, what `frugalsvm.explain.shapley_values`
         returns without background rows: the share of each input in each score. ``<name>_base_values`` and the shares
@@ -89,6 +90,7 @@ def to_c(
     dtype = checked_dtype(dtype)
     _check_name(name)
     model = plain_model(estimator)
+    warn_of_rounding(model, dtype)
     header, source = c_texts(model, name, dtype, explain=explain)
     folder = Path(folder)
     try:

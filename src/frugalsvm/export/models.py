@@ -26,6 +26,7 @@ directions sees ``directions @ x`` in the place of these x: the metric of its es
 "fourier" is a random Fourier feature: angles are in turns, and the amplitude is in the coefficients.
 """
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
 from frugalsvm.core.fastmath import FARTHEST
+from frugalsvm.core.origin import COARSE
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.pipelines.clipping import KNEE, softened
 from frugalsvm.pipelines.encoder import ColumnEncoder
@@ -51,6 +53,7 @@ __all__ = [
     "matern_factor",
     "mean_parts",
     "pairs_of",
+    "warn_of_rounding",
 ]
 
 ROWS_AT_A_TIME = 1024  # rows whose kernel values are held at once
@@ -287,3 +290,27 @@ def as_type(values, dtype: np.dtype) -> NDArray:
     if not np.isfinite(converted).all():
         raise ValueError(f"The model has numbers that {dtype.name} cannot hold.")
     return converted
+
+
+def warn_of_rounding(model: PlainModel, dtype: np.dtype) -> None:
+    """Tell of numbers that are large and differ little, of which float32 has too few digits."""
+    if dtype != np.float32:
+        return
+    scale = np.ones(model.n_features) if model.scale is None else model.scale
+    middle = np.zeros(model.n_features) if model.mean is None else model.mean
+    vectors = model.vectors.astype(np.float64)
+    if model.directions is None:
+        middle, spread = middle + scale * vectors.mean(axis=0), scale * vectors.std(axis=0)
+    else:  # how far an input moves for the rows to move as far as the vectors are from each other
+        steepness = np.maximum(np.linalg.norm(model.directions, axis=0), _TINY)
+        spread = scale * np.sqrt(vectors.var(axis=0).mean()) / steepness
+    errors = 0.5 * np.finfo(dtype).eps * np.abs(middle) / np.where(spread > 0.0, spread, np.inf)
+    errors = errors[: model.n_numbers]
+    if errors.size and errors.max() > COARSE:
+        worst = int(errors.argmax())
+        warnings.warn(
+            f"Feature {worst} is rounded to float32 in the exported model: its values are large and differ little, so "
+            f"that rounding errors are {errors[worst]:.1g} of its standard deviation. Export with dtype='float64'.",
+            UserWarning,
+            stacklevel=3,
+        )

@@ -19,6 +19,7 @@ from frugalsvm.export.models import (
     matern_factor,
     mean_parts,
     pairs_of,
+    warn_of_rounding,
 )
 
 __all__ = ["to_onnx"]
@@ -52,8 +53,9 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype
     path : path-like, default=None
         Where to write it; None writes nothing.
     dtype : {"float32", "float64"}, default="float32"
-        Type of the input and of all numbers. Models with large coefficients that cancel, such as those of
-        `LASVMClassifier` with a large C, need float64 for the scores that Python gives.
+        Type of the input and of all numbers: a warning tells where that rounds rows too much. Models with large
+        coefficients that cancel, such as those of `LASVMClassifier` with a large C, need float64 for the scores that
+        Python gives.
 
     Returns
     -------
@@ -73,6 +75,7 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype
     onnx = _onnx()
     dtype = checked_dtype(dtype)
     model = plain_model(estimator)
+    warn_of_rounding(model, dtype)
     graph = _Graph(onnx, dtype)
     _write_scores(graph, model)
     if model.decision != "value":
