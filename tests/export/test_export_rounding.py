@@ -14,6 +14,7 @@ ESTIMATOR = BSGDClassifier(budget=50, gamma=50.0, random_state=0)
 MODELS = {
     "alone": ESTIMATOR,
     "scaled": StreamPipeline(BSGDClassifier(budget=50, random_state=0)),
+    "fourier": ASSETClassifier("fourier", n_components=40, gamma=50.0, structured=False, random_state=0),
     "directed": ASSETClassifier(n_components=40, gamma=50.0, metric="full", random_state=0),
 }
 

@@ -299,12 +299,16 @@ def warn_of_rounding(model: PlainModel, dtype: np.dtype) -> None:
     scale = np.ones(model.n_features) if model.scale is None else model.scale
     middle = np.zeros(model.n_features) if model.mean is None else model.mean
     vectors = model.vectors.astype(np.float64)
-    if model.directions is None:
+    if model.directions is None and model.kernel != "fourier":
         middle, spread = middle + scale * vectors.mean(axis=0), scale * vectors.std(axis=0)
-    else:  # how far an input moves for the rows to move as far as the vectors are from each other
-        steepness = np.maximum(np.linalg.norm(model.directions, axis=0), _TINY)
-        spread = scale * np.sqrt(vectors.var(axis=0).mean()) / steepness
-    errors = 0.5 * np.finfo(dtype).eps * np.abs(middle) / np.where(spread > 0.0, spread, np.inf)
+    else:  # by how much an input changes where what the kernel sees changes as much as vectors, or angles, differ
+        steepness = np.sqrt(np.square(vectors).mean(axis=0))
+        typical = 0.5 / np.pi
+        if model.directions is not None:
+            steepness, typical = np.linalg.norm(model.directions, axis=0), np.sqrt(vectors.var(axis=0).mean())
+        spread = scale * np.divide(typical, steepness, out=np.zeros_like(steepness), where=steepness > 0.0)
+    rounding = 0.5 * np.finfo(dtype).eps * np.abs(middle)
+    errors = np.divide(rounding, spread, out=np.zeros_like(spread), where=spread > 0.0)
     errors = errors[: model.n_numbers]
     if errors.size and errors.max() > COARSE:
         worst = int(errors.argmax())
