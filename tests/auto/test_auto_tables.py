@@ -176,9 +176,76 @@ def test_new_categories_and_missing_text_are_no_error(frame, model):
     assert len(model.predict(X)) == 10
 
 
+def test_columns_are_found_by_name(frame, model):
+    X = frame[0]
+    turned = X[["color", "size", "day", "count", "shape"]]  # the name was left out in training
+    np.testing.assert_array_equal(model.predict_proba(turned), model.predict_proba(X))
+
+
 def test_other_columns_are_refused(frame, model):
-    with pytest.raises(ValueError, match="columns of `fit`, in the same order"):
-        model.predict(frame[0][["color", "size", "count", "shape", "name", "day"]])
+    with pytest.raises(ValueError, match="lacks the column 'size'"):
+        model.predict(frame[0].rename(columns={"size": "sizes"}))
+    with pytest.raises(ValueError, match="has the column 'sizes'"):
+        model.predict(frame[0].assign(sizes=1.0))
+    with pytest.raises(ValueError, match="must be a data frame"):
+        model.predict(np.zeros((3, 6)))
+    with pytest.raises(ValueError, match="'size' has 500 values that are not numbers, such as 'large'"):
+        model.predict(frame[0].assign(size="large"))
+    with pytest.raises(ValueError, match="'day' has 500 values that are not dates, such as 'someday'"):
+        model.predict(frame[0].assign(day="someday"))
+
+
+def test_numbers_as_text_are_numbers(frame, model):
+    X = frame[0]
+    text = X.assign(size=X["size"].astype("string"), day=X["day"].dt.strftime("%Y-%m-%d"))
+    np.testing.assert_allclose(model.predict_proba(text), model.predict_proba(X), rtol=1e-6)
+
+
+def test_numbers_with_blanks_are_numbers():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    charges = rng.normal(size=300).round(3)
+    text = [" " if k % 50 == 0 else f"{value}" for k, value in enumerate(charges)]
+    for kind in (object, "string"):
+        X = pandas.DataFrame({"charges": pandas.Series(text, dtype=kind), "noise": rng.normal(size=300)})
+        model = AutoSVC(**QUICK).fit(X[:200], charges[:200] > 0)
+        assert model.layout_.numbers == ("noise", "charges")
+        assert model.score(X[200:], charges[200:] > 0) > 0.9
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d %H:%M", "%d.%m.%Y %H:%M", "%m/%d/%Y %I:%M %p", "%d %b %Y %H:%M:%S", None])
+def test_dates_are_numbers(form, tmp_path):
+    """Only the weekday, or only the hour, says what the class is."""
+    pandas = pytest.importorskip("pandas")
+    when = pandas.Series(pandas.date_range("2021-01-01", periods=600, freq="7h"))
+    X = pandas.DataFrame({"when": when if form is None else when.dt.strftime(form)})
+    weekend, morning = (when.dt.day_of_week >= 5).to_numpy(), (when.dt.hour < 12).to_numpy()
+    is_test = np.arange(600) % 4 == 0
+    for y in (weekend, morning):
+        model = AutoSVC(**QUICK).fit(X[~is_test], y[~is_test])
+        assert model.score(X[is_test], y[is_test]) > 0.85
+    assert model.layout_.number_names == ["when", "when (month)", "when (weekday)", "when (hour)"]
+    assert "Dates became days" in model.report()
+    save(model, tmp_path / "model.frugal")
+    assert np.array_equal(load(tmp_path / "model.frugal").predict_proba(X), model.predict_proba(X))
+
+
+def test_text_of_pandas_with_missing_values():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    color = rng.choice(["red", "blue"], 200)
+    X = pandas.DataFrame({"color": pandas.Series(color, dtype="string"), "noise": rng.normal(size=200)})
+    X.loc[::20, "color"] = pandas.NA
+    assert AutoSVC(**QUICK).fit(X, color == "red").score(X, color == "red") > 0.9
+
+
+def test_what_is_left_out_is_told_once_by_name(frame):
+    X, y = frame
+    with pytest.warns(UserWarning, match=r"almost every row: name\..*astype\('category'\)") as told:
+        AutoSVC(**QUICK).fit(X, y)
+    assert sum("Left out" in str(each.message) for each in told) == 1
+    kept = AutoSVC(**QUICK).fit(X.assign(name=X["name"].astype("category")), y)
+    assert kept.layout_.ignored == ()
 
 
 def test_models_of_frames_can_be_saved(frame, model, tmp_path):
@@ -209,3 +276,16 @@ def test_regression_of_frames(frame):
     y = np.where(X["color"] == "red", 3.0, 1.0) + X["count"].fillna(0).to_numpy(float)
     model = AutoSVR(**QUICK).fit(X[:400], y[:400])
     assert model.score(X[400:], y[400:]) > 0.9
+
+
+def test_dates_can_be_explained():
+    pandas = pytest.importorskip("pandas")
+    from frugalsvm.explain import permutation_importance, shapley_values
+
+    when = pandas.Series(pandas.date_range("2021-01-01", periods=200, freq="7h"))
+    X = pandas.DataFrame({"when": when, "noise": np.random.default_rng(0).normal(size=200)})
+    y = (when.dt.hour < 12).to_numpy()
+    model = AutoSVC(**QUICK).fit(X, y)
+    assert sorted(shapley_values(model, X[:3]).feature_names) == ["noise", "when"]
+    found = permutation_importance(model, [(X, y)], random_state=0)
+    assert dict(zip(found.feature_names, found.drops, strict=True))["when"] > 0.1

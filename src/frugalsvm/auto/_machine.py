@@ -1,5 +1,6 @@
 """What `AutoSVC` and `AutoSVR` share: from a table to rows, a search, a fit on all rows, and predictions."""
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -156,6 +157,12 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         X = as_input(X, self._layout)
         if self._layout is not None and self._layout.ignored:
             notes.append(f"Left out, with another text in almost every row: {', '.join(self._layout.ignored)}.")
+            warnings.warn(
+                f"{notes[-1]} To keep a column, convert it with astype('category').", UserWarning, stacklevel=4
+            )
+        if self._layout is not None and self._layout.dates:
+            names = ", ".join(name for name, _ in self._layout.dates)
+            notes.append(f"Dates became days, and months, weekdays and hours where these vary: {names}.")
         encoder = None if self._layout is None else self._layout.encoder(X)
         scaler = StreamingScaler(clip=CLIP)
         ways = {SCALED: self._way(scaler, encoder, X, y, sample_weight)}
@@ -176,7 +183,10 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         pipeline = StreamPipeline(
             self._plain(), scale=scale, encoder=encoder, impute=impute, calibrate=self._classifies
         )
-        return _Way(pipeline, pipeline.prepare(X, y, sample_weight))
+        rows = pipeline.prepare(X, y, sample_weight)
+        if self._layout is not None:
+            pipeline.number_names_ = np.array(self._layout.number_names, object)
+        return _Way(pipeline, rows)
 
     @staticmethod
     def _may_stay(pipeline):

@@ -50,7 +50,8 @@ def _is_sound(model: Any) -> bool:
     if (encoder is None) != (not layout.text) or (encoder is not None and encoder.names_ != sorted(layout.text)):
         return False
     n_text = len(layout.text) + len(layout.ignored)
-    return model.n_features_in_ == len(layout.names) == model.pipeline_.n_features_in_ + n_text
+    n_numbers = len(layout.names) - n_text if layout.n_numbers is None else layout.n_numbers
+    return model.n_features_in_ == len(layout.names) and n_numbers == model.pipeline_.n_features_in_
 
 
 AUTO = Saved(

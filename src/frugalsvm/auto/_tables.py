@@ -6,27 +6,73 @@ import numpy as np
 
 from frugalsvm._stored import stored
 from frugalsvm.pipelines.encoder import ColumnEncoder
-from frugalsvm.pipelines.frames import is_frame, split_frame
+from frugalsvm.pipelines.frames import (
+    FrameColumns,
+    as_numbers,
+    check_names,
+    is_frame,
+    is_nothing,
+    kinds_of,
+    split_frame,
+)
+from frugalsvm.streams.dates import DateColumn, date_column, days_in, days_of
 
 __all__ = ["Layout", "as_input", "layout_of", "number_names"]
 
 _MOST_CATEGORIES = 2048  # one-hot features of all columns together; beyond, categories are hashed
 _HASHED = 512  # features
 _MOST_DISTINCT, _FEW = 0.5, 20  # share of distinct texts in a column, beyond which it tells rows apart and nothing else
+_SHOWN = 3  # values in a message
 
 
-@stored("table-layout", checked_within=("names", "text", "ignored"))
+def _without_kinds(fields: dict[str, Any]) -> dict[str, Any]:
+    """Layouts of older files: which columns are numbers, and which dates, is as the types of a frame say."""
+    return {"numbers": None, "dates": (), **fields}
+
+
+@stored("table-layout", checked_within=("names", "text", "ignored", "numbers", "dates"), earlier=_without_kinds)
 class Layout(NamedTuple):
     """What the columns of a data frame are; None for arrays and for frames of numbers."""
 
     names: tuple[str, ...]  # of all columns
     text: tuple[str, ...]  # those that are encoded
     ignored: tuple[str, ...]  # text that is different in almost every row
+    numbers: tuple[str, ...] | None  # those that are numbers, in the order of the matrix; None: by their types
+    dates: tuple[tuple[str, str], ...]  # names and kinds of those whose features come after the numbers
 
     def is_sound(self, sizes) -> bool:
-        """Whether columns that are encoded or ignored are there."""
-        right = all(type(each) is tuple and all(type(name) is str for name in each) for each in self)
-        return right and set(self.text) | set(self.ignored) <= set(self.names)
+        """Whether columns are of one kind each, and there."""
+        lists = (self.names, self.text, self.ignored, *(() if self.numbers is None else (self.numbers,)))
+        right = all(type(each) is tuple and all(type(name) is str for name in each) for each in lists)
+        right = right and type(self.dates) is tuple and all(map(_is_date, self.dates))
+        kinds = [*self.text, *self.ignored, *(self.numbers or ()), *(name for name, _ in self.dates)] if right else []
+        return right and set(kinds) <= set(self.names) and (self.numbers is None or sorted(kinds) == sorted(self.names))
+
+    @property
+    def n_numbers(self) -> int | None:
+        """Number of columns of the matrix; None where types of a frame decide."""
+        return None if self.numbers is None else len(self.number_names)
+
+    @property
+    def number_names(self) -> list[str]:
+        """Names of the columns of the matrix."""
+        dates = zip(self.dates, self._date_columns, strict=True)
+        return [*(self.numbers or ()), *(each for (name, _), date in dates for each in date.names(name))]
+
+    @property
+    def places(self) -> list[list[int]]:
+        """For each column of numbers, and then each of dates, the columns of the matrix that are made of it."""
+        widths = [1] * len(self.numbers or ()) + [1 + len(date.parts) for date in self._date_columns]
+        ends = np.cumsum(widths).tolist()
+        return [list(range(end - width, end)) for end, width in zip(ends, widths, strict=True)]
+
+    def date_features(self, index: int, days: np.ndarray) -> np.ndarray:
+        """What becomes of days of one of the dates."""
+        return self._date_columns[index].features(days)
+
+    @property
+    def _date_columns(self) -> list[DateColumn]:
+        return [DateColumn.of_kind(kind) for _, kind in self.dates]  # type: ignore[misc]
 
     def encoder(self, X: Any) -> ColumnEncoder | None:
         """How text is encoded."""
@@ -36,68 +82,107 @@ class Layout(NamedTuple):
         return ColumnEncoder() if n_categories <= _MOST_CATEGORIES else ColumnEncoder("hash", n_features=_HASHED)
 
 
+def _is_date(value: Any) -> bool:
+    try:
+        return type(value) is tuple and len(value) == 2 and DateColumn.of_kind(value[1]) is not None
+    except (ValueError, AttributeError, TypeError):
+        return False
+
+
 def layout_of(X: Any) -> Layout | None:
     """The layout of a frame that has more than numbers."""
     if not is_frame(X):
         return None
-    numbers, others = _split(X)
-    if not others and numbers.shape[1] == len(X.columns) and not _has_dates(X):
+    numbers, others = kinds_of(X)
+    if not others:
         return None
-    names = tuple(map(str, X.columns))
-    ignored = tuple(name for name, values in others.items() if _tells_nothing(values))
-    text = tuple(name for name in others if name not in ignored)
-    if not text and not numbers.shape[1]:
+    check_names(map(str, X.columns), map(str, X.columns))
+    found: dict[str, list] = {"numbers": list(numbers), "dates": [], "text": [], "ignored": []}
+    columns = {str(name): X[name] for name in X.columns}
+    for name in others or ():
+        values, is_category = np.asarray(columns[name].to_numpy()), str(columns[name].dtype) == "category"
+        kind, what = ("text", name) if is_category else _kind_of(name, values)
+        found[kind].append(what)
+    if not (found["numbers"] or found["dates"] or found["text"]):
         raise ValueError(
-            f"Every column has a different text in almost every row, such as {ignored[0]!r}: there are no features to "
-            "learn from."
+            f"Every column has a different text in almost every row, such as {found['ignored'][0]!r}: there are no "
+            "features to learn from."
         )
-    return Layout(names, text, ignored)
+    return Layout(tuple(columns), *(tuple(found[kind]) for kind in ("text", "ignored", "numbers", "dates")))
+
+
+def _kind_of(name: str, values: np.ndarray) -> tuple[str, Any]:
+    """What a column is that has no numbers by its type: those of text may be numbers, or dates."""
+    if values.dtype.kind == "m":
+        return "numbers", name
+    if values.dtype.kind == "M":
+        return "dates", (name, date_column(days_of(values)).kind)
+    made = as_numbers(values)
+    if made is not None and not np.isnan(made).all():
+        return "numbers", name
+    dates = days_in(_texts(values)) if made is None else None
+    if dates is not None:
+        order, days = dates
+        return "dates", (name, date_column(days, order).kind)
+    return ("ignored" if _tells_nothing(values) else "text"), name
 
 
 def as_input(X: Any, layout: Layout | None) -> Any:
     """Rows as a `StreamPipeline` takes them: as they are, numbers alone, or a pair of numbers and columns of text."""
     if layout is None:
         return X
-    if not is_frame(X) or tuple(map(str, X.columns)) != layout.names:
+    if not is_frame(X):
         expected = ", ".join(layout.names[:5]) + (", ..." if len(layout.names) > 5 else "")
-        raise ValueError(f"X must be a data frame with the columns of `fit`, in the same order: {expected}")
-    numbers, others = _split(X, layout.text)
-    return (numbers, {name: others[name] for name in layout.text}) if layout.text else numbers
+        raise ValueError(f"X must be a data frame with the columns of `fit`: {expected}")
+    used = [name for name in layout.names if name not in layout.ignored]
+    check_names((name for name in map(str, X.columns) if name not in layout.ignored), used)
+    layout = _with_kinds(layout, X)
+    numbers, text = split_frame(X, FrameColumns(layout.numbers or (), layout.text))
+    columns = {str(name): X[name] for name in X.columns}
+    made = [_date_features(name, kind, np.asarray(columns[name].to_numpy())) for name, kind in layout.dates]
+    if made:
+        numbers = np.column_stack([np.asarray(numbers, np.float64), *made])
+    return (numbers, text) if layout.text else numbers
+
+
+def _with_kinds(layout: Layout, X: Any) -> Layout:
+    """The layout itself; one of an older file with numbers first, and then dates, of which the days are known."""
+    if layout.numbers is not None:
+        return layout
+    numbers, others = kinds_of(X)
+    made = [name for name in others or () if name not in layout.text and name not in layout.ignored]
+    columns = {str(name): X[name] for name in X.columns}
+    dates = [name for name in made if np.asarray(columns[name].to_numpy()).dtype.kind == "M"]
+    if dates and dates != made[len(made) - len(dates) :]:
+        raise ValueError("This model was saved by an older version: put columns of dates after all others.")
+    numbers = (*(name for name in numbers if name not in layout.text), *made[: len(made) - len(dates)])
+    return layout._replace(numbers=numbers, dates=tuple((name, DateColumn("ymd", ()).kind) for name in dates))
+
+
+def _date_features(name: str, kind: str, values: np.ndarray) -> np.ndarray:
+    column: Any = DateColumn.of_kind(kind)
+    if values.dtype.kind == "M":
+        return column.features(days_of(values))
+    texts = _texts(values)
+    days = days_in(texts, column.order)[1]  # type: ignore[index]
+    odd = [text for text, day in zip(texts, days, strict=True) if text and np.isnan(day)]
+    if odd:
+        examples = ", ".join(map(repr, dict.fromkeys(odd[:_SHOWN])))
+        raise ValueError(
+            f"Column {name!r} has {len(odd):,} values that are not dates, such as {examples}, where the model has "
+            "learned dates."
+        )
+    return column.features(days)
+
+
+def _texts(values: np.ndarray) -> list[str]:
+    return ["" if is_nothing(value) else str(value) for value in values]
 
 
 def number_names(X: Any, layout: Layout) -> list[str]:
     """Names of the columns that `as_input` makes numbers of, in their order: dates come last."""
-    others = split_frame(X)[1]
-    made = [name for name in others if name not in layout.text and name not in layout.ignored]
-    return [name for name in layout.names if name not in others] + made
-
-
-def _split(frame, text=()):
-    """A matrix of numbers, dates in days among them, and the columns of text; those in ``text`` are text anyway."""
-    numbers, others = split_frame(frame)
-    found = {name: None if name in text else _as_numbers(values) for name, values in others.items()}
-    made = [values for values in found.values() if values is not None]
-    if made:
-        numbers = np.column_stack([np.asarray(numbers, np.float64), *made])
-    return numbers, {name: values for name, values in others.items() if found[name] is None}
-
-
-def _as_numbers(values):
-    """Dates and durations in days, and objects that are all numbers, as numbers; None for text."""
-    values = np.asarray(values)
-    if values.dtype.kind in "Mm":
-        days = values.astype(f"{values.dtype.kind}8[ns]").astype(np.int64) / 86_400e9
-        return np.where(np.isnat(values), np.nan, days)
-    if values.dtype.kind != "O":
-        return None
-    is_missing = np.array([value is None or value != value for value in values], bool)
-    if is_missing.all() or not all(isinstance(value, int | float | np.number) for value in values[~is_missing]):
-        return None
-    return np.array([np.nan if missing else float(value) for value, missing in zip(values, is_missing, strict=True)])
-
-
-def _has_dates(frame):
-    return any(np.asarray(values).dtype.kind in "MmO" for values in split_frame(frame)[1].values())
+    layout = _with_kinds(layout, X)
+    return [*(layout.numbers or ()), *(name for name, _ in layout.dates)]
 
 
 def _tells_nothing(values):

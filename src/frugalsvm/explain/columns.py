@@ -140,6 +140,7 @@ class PipelineColumns:
     def shown(self, X: Any) -> NDArray:
         numbers, text = self._pipeline.split_columns(X)
         numbers = np.asarray(numbers) if is_frame(numbers) else _dense(numbers)
+        numbers = numbers[:, [own[0] for own in self._numbers()]]
         if not text:
             return numbers
         return np.column_stack([numbers.astype(object), *(text[name] for name in self._text)])
@@ -155,13 +156,20 @@ class PipelineColumns:
     def _text(self) -> list[str]:
         return [] if self._pipeline.encoder_ is None else list(self._pipeline.encoder_.names_)
 
+    def _numbers(self) -> list[list[int]]:
+        """For each column of numbers those of the pipeline that are made of it."""
+        return [[k] for k in range(self._pipeline.n_features_in_)]
+
+    def _numbers_for(self, place: int, values: NDArray) -> NDArray:
+        """What values of one column of numbers become, a column for each of these."""
+        return np.asarray(values, np.float64)[:, None]
+
     def members(self) -> list[NDArray]:
-        n_numbers, encoder = self._pipeline.n_features_in_, self._pipeline.encoder_
-        members = [[k] for k in range(n_numbers)]
-        end = n_numbers
+        end, encoder = self._pipeline.n_features_in_, self._pipeline.encoder_
+        members = self._numbers()
         if self._pipeline.indicates:
             for k in self._pipeline.filler_.indicated_:
-                members[k].append(end)
+                next(own for own in members if k in own).append(end)
                 end += 1
         for categories in () if encoder is None else encoder.categories_:
             members.append(list(range(end, end + len(categories))))
@@ -180,23 +188,30 @@ class PipelineColumns:
         return numbers, {**text, name: text[name][order]}
 
     def along(self, X: Any, place: int, values: NDArray) -> NDArray:
-        rows = _with_values(PipelineColumns.shown(self, X)[:1], place, values)
-        n_numbers = self._pipeline.n_features_in_
+        numbers, text = self._pipeline.split_columns(X)
+        numbers = np.asarray(numbers) if is_frame(numbers) else _dense(numbers)
+        rows, groups = np.repeat(numbers[:1].astype(np.float64), len(values), axis=0), self._numbers()
+        if place < len(groups):
+            rows[:, groups[place]] = self._numbers_for(place, values)
         if self._pipeline.encoder_ is None:
             return PipelineColumns.prepared(self, rows)
-        text = {name: rows[:, n_numbers + k] for k, name in enumerate(self._text)}
-        return PipelineColumns.prepared(self, (rows[:, :n_numbers].astype(np.float64), text))
+        columns = {name: np.repeat(text[name][:1], len(values)) for name in self._text}
+        if place >= len(groups):
+            columns[self._text[place - len(groups)]] = values
+        return PipelineColumns.prepared(self, (rows, columns))
 
     def restored(self, rows: NDArray) -> NDArray:
         scaler, members, encoder = self._pipeline.scaler_, self.members(), self._pipeline.encoder_
-        n_numbers = self._pipeline.n_features_in_
-        numbers = rows[:, :n_numbers]
+        groups = self._numbers()
+        numbers = rows[:, : self._pipeline.n_features_in_]
         if scaler is not None:
             numbers = numbers * scaler.scale_ + (scaler.center_ if scaler.centres_ else 0.0)
+        numbers = numbers[:, [own[0] for own in groups]]
         if encoder is None:
             return numbers
         text = [
-            _leading(rows[:, own], known) for own, known in zip(members[n_numbers:], encoder.categories_, strict=True)
+            _leading(rows[:, own], known)
+            for own, known in zip(members[len(groups) :], encoder.categories_, strict=True)
         ]
         return np.column_stack([numbers.astype(object), *text])
 
@@ -216,6 +231,19 @@ class TableColumns(PipelineColumns):
 
     def along(self, X: Any, place: int, values: NDArray) -> NDArray:
         return super().along(self._machine.pipeline_input(X), place, values)
+
+    def _numbers(self) -> list[list[int]]:
+        layout = self._machine.layout_
+        if layout is None or layout.numbers is None:
+            return super()._numbers()
+        return layout.places
+
+    def _numbers_for(self, place: int, values: NDArray) -> NDArray:
+        layout = self._machine.layout_
+        n_plain = 0 if layout is None else len(layout.numbers or ())
+        if layout is None or place < n_plain or place >= n_plain + len(layout.dates):
+            return super()._numbers_for(place, values)
+        return layout.date_features(place - n_plain, np.asarray(values, np.float64))
 
     def names(self, X: Any) -> list[str]:
         if self._machine.layout_ is None or X is None:

@@ -5,9 +5,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm.streams.dates import days_of
 from frugalsvm.streams.number_notation import is_missing, number_in
 
-__all__ = ["FrameColumns", "as_numbers", "check_names", "columns_of", "is_frame", "kinds_of", "split_frame"]
+__all__ = [
+    "FrameColumns",
+    "as_numbers",
+    "check_names",
+    "columns_of",
+    "is_frame",
+    "is_nothing",
+    "kinds_of",
+    "split_frame",
+]
 
 _SHOWN = 3  # names or values in a message
 
@@ -49,7 +59,6 @@ def split_frame(frame: Any, columns: FrameColumns | None = None) -> tuple[Any, d
     labels = {str(name): name for name in frame.columns}
     if text is None:
         text = tuple(name for name in labels if name not in numbers)
-    check_names(map(str, frame.columns), (*numbers, *text))
     others = {name: frame[labels[name]].to_numpy() for name in text}
     if hasattr(frame, "select_dtypes") and set(numbers) <= set(found.numbers):
         return _matrix_of(frame[[labels[name] for name in numbers]]), others
@@ -80,6 +89,8 @@ def check_names(names: Iterable[str], known: Iterable[str]) -> None:
 
 def as_numbers(values: Any) -> np.ndarray | None:
     """Objects and text that are numbers, where there is a value at all; None if one of them is none."""
+    if getattr(values, "dtype", np.dtype(object)).kind in "Mm":
+        return None
     made = np.full(len(values), np.nan)
     for row, value in enumerate(values):
         if isinstance(value, str):
@@ -91,12 +102,12 @@ def as_numbers(values: Any) -> np.ndarray | None:
             made[row] = number
         elif isinstance(value, int | float | np.number | np.bool_):
             made[row] = value
-        elif not _is_nothing(value):
+        elif not is_nothing(value):
             return None
     return made
 
 
-def _is_nothing(value: Any) -> bool:
+def is_nothing(value: Any) -> bool:
     """Whether a value is missing: None, NaN, NaT, or pandas' NA, whose comparisons say neither yes nor no."""
     equal = value == value
     return value is None or not isinstance(equal, bool | np.bool_) or not equal
@@ -107,6 +118,8 @@ def _numbers_of(name: str, column: Any) -> np.ndarray:
     values = column.to_numpy()
     if _is_numeric(column, values):
         return values
+    if values.dtype.kind == "m":
+        return days_of(values)
     made = as_numbers(values) if values.dtype.kind in "OUT" else None
     if made is None:
         odd = [value for value in values if as_numbers([value]) is None]

@@ -1,0 +1,158 @@
+"""Dates as numbers: days since 1970, and month, weekday and hour where these vary.
+
+Dates in text come in the forms of ISO 8601 (2021-03-04, 2021-03-04T05:06:07.8+01:00), with points or slashes instead of
+hyphens, with the day or the month first (04.03.2021, 3/4/21), or with the name of the month (4 Mar 2021). Which of day
+and month comes first is that of all dates of a column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from frugalsvm.streams.number_notation import is_missing
+
+__all__ = ["DateColumn", "date_column", "days_in", "days_of"]
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_TIME = r"(?:[T ,]+(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d*)?))?\s*([AaPp][Mm])?\s*(Z|[+-]\d{2}:?\d{2})?)?"
+_NAME = r"([A-Za-z]{3,9})\.?"
+_FORMS = {
+    "ymd": re.compile(rf"(\d{{4}})([-/.])(\d{{1,2}})\2(\d{{1,2}}){_TIME}", re.ASCII),
+    "dmy": re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})\2(\d{{4}}|\d{{2}}){_TIME}", re.ASCII),
+    "d name y": re.compile(rf"(\d{{1,2}})([- ]){_NAME}[- ](\d{{4}}){_TIME}", re.ASCII),
+    "name d y": re.compile(rf"{_NAME}( )(\d{{1,2}}),? (\d{{4}}){_TIME}", re.ASCII),
+}
+# The orders to try, the likelier first where a column fits several: 03.04.2021 is of April, 03/04/2021 of March.
+_ORDERS = ("ymd", "dmy", "mdy", "d name y", "name d y")
+_AMERICAN = "/"
+_CENTURY = 69  # two digits below it are years of this century
+_PARTS = ("month", "weekday", "hour")
+_DAY = 86_400.0  # seconds
+
+
+class DateColumn(NamedTuple):
+    """How dates of a column become numbers: in which order they are written, and what is told beside the day."""
+
+    order: str
+    parts: tuple[str, ...]
+
+    @property
+    def kind(self) -> str:
+        """As model files have it."""
+        return "date " + "/".join([self.order, *self.parts])
+
+    @classmethod
+    def of_kind(cls, kind: str) -> DateColumn | None:
+        """The column that a kind describes; None if it is no date."""
+        if not kind.startswith("date "):
+            return None
+        order, *parts = kind.removeprefix("date ").split("/")
+        if order not in _ORDERS or not set(parts) <= set(_PARTS):
+            raise ValueError(f"{kind!r} is not a kind of dates.")
+        return cls(order, tuple(parts))
+
+    def names(self, column: str) -> list[str]:
+        """Names of the features."""
+        return [column, *(f"{column} ({part})" for part in self.parts)]
+
+    def features(self, days: NDArray) -> NDArray:
+        """The features of some days, a column for each; NaN where the day is missing."""
+        return np.column_stack([days, *(_part(name, days) for name in self.parts)])
+
+
+def date_column(days: NDArray, order: str = "ymd") -> DateColumn:
+    """How to make features of such days: those parts count that are not the same everywhere."""
+    known = days[~np.isnan(days)]
+    return DateColumn(order, tuple(name for name in _PARTS if len(np.unique(_part(name, known))) > 1))
+
+
+def days_in(values: Iterable[str], order: str | None = None) -> tuple[str, NDArray] | None:
+    """In which order dates are written, and their days, with NaN for missing ones; None if they are no dates.
+
+    With an ``order`` that is known, NaN stands for other texts as well.
+
+    Examples
+    --------
+    >>> days_in(["2021-03-04", "", "2021-03-05T12:00"])
+    ('ymd', array([18690. ,     nan, 18691.5]))
+    """
+    texts = [value.strip() for value in values]
+    distinct = {text for text in texts if not is_missing(text)}
+    if not distinct:
+        return None if order is None else (order, np.full(len(texts), np.nan))
+    for each in _orders(distinct) if order is None else (order,):
+        found = {text: _day(text, each) for text in distinct}
+        if order is not None or None not in found.values():
+            return each, np.array([np.nan if found.get(text) is None else found[text] for text in texts], np.float64)
+    return None
+
+
+def days_of(values: NDArray) -> NDArray:
+    """Days of NumPy's dates and durations."""
+    days = values.astype(f"{values.dtype.kind}8[us]").astype(np.int64) / (_DAY * 1e6)
+    return np.where(np.isnat(values), np.nan, days)
+
+
+def _orders(texts: set[str]) -> Sequence[str]:
+    american = any(_AMERICAN in text for text in texts)
+    return ("ymd", "mdy", "dmy", *_ORDERS[3:]) if american else _ORDERS
+
+
+def _day(text: str, order: str) -> float | None:
+    match = _FORMS["dmy" if order == "mdy" else order].fullmatch(text)
+    if match is None:
+        return None
+    if order == "name d y":
+        month, _, day, year, *clock = match.groups()
+    elif order == "ymd":
+        year, _, month, day, *clock = match.groups()
+    else:
+        day, _, month, year, *clock = match.groups()
+        day, month = (month, day) if order == "mdy" else (day, month)
+    try:
+        moment = datetime(_year(year), _month(month), int(day), tzinfo=UTC) + _clock(*clock)
+    except ValueError:  # the 30th of February
+        return None
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(days=1)
+
+
+def _year(text: str) -> int:
+    year = int(text)
+    return year if len(text) == 4 else year + (2000 if year < _CENTURY else 1900)
+
+
+def _month(text: str) -> int:
+    return int(text) if text.isdigit() else _MONTHS.index(text[:3].lower()) + 1
+
+
+def _clock(hour: str | None, minute: str, second: str | None, half: str | None, zone: str | None) -> timedelta:
+    if hour is None:
+        return timedelta(0)
+    hours = int(hour) % 12 + (12 if half.lower() == "pm" else 0) if half else int(hour)
+    if hours > 23 or int(minute) > 59 or float(second or 0) > 60:
+        raise ValueError("no time of a day")
+    moment = timedelta(hours=hours, minutes=int(minute), seconds=float(second or 0))
+    if zone in (None, "Z"):
+        return moment
+    assert zone is not None
+    offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
+    return moment - offset if zone[0] == "+" else moment + offset
+
+
+def _part(name: str, days: NDArray) -> NDArray:
+    made = np.full(len(days), np.nan)
+    there = ~np.isnan(days)
+    whole = np.floor(days[there])
+    if name == "month":
+        made[there] = whole.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12 + 1
+    elif name == "weekday":  # Monday is 0; the first of January 1970 was a Thursday
+        made[there] = (whole + 3) % 7
+    else:
+        made[there] = np.floor((days[there] - whole) * 24 + 1e-6)
+    return made
