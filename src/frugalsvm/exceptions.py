@@ -8,7 +8,7 @@ from collections.abc import Callable
 from string import Formatter
 from typing import Any
 
-__all__ = ["ManyClassesWarning", "Naming", "ParameterError", "PoorFitWarning", "Sentence"]
+__all__ = ["ManyClassesWarning", "Naming", "ParameterError", "PoorFitWarning", "Sentence", "UnknownValuesWarning"]
 
 # How an interface writes a parameter and its value (None: the name alone); None if it has no such parameter.
 Naming = Callable[[str, Any], str | None]
@@ -109,3 +109,7 @@ class ManyClassesWarning(UserWarning):
 
 class PoorFitWarning(UserWarning):
     """A classifier is no better on the rows that it has just learned than one that always says the largest class."""
+
+
+class UnknownValuesWarning(UserWarning):
+    """Rows to predict have categories that training has not seen, or lack values of which training had all."""

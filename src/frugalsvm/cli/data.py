@@ -49,6 +49,7 @@ class Opened(NamedTuple):
     stream: Any  # as it was opened: it knows its length and its bad lines
     batches: Iterable  # what to read
     order: Any = None  # a stream that knows the order of its labels, if they are read as they come
+    surprises: Any = None  # what the rows so far have that the training data of a model had not
 
 
 def open_data(
@@ -118,7 +119,7 @@ def reading_for(task: str | None, options: DataOptions) -> dict[str, bool]:
 
 
 def of_classes_only(batches: Iterable, stream: Any, *, numbered: bool) -> Iterator:
-    """The batches, with a sentence about the first label that is no class: most often another column was meant."""
+    """The batches, with a sentence about the first label that is not a class: most often another column was meant."""
     for batch in batches:
         if batch.y is not None and batch.y.dtype.kind == "f":
             wrong = np.flatnonzero(batch.y != np.floor(batch.y))

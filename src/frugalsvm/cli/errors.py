@@ -34,6 +34,7 @@ def _sentence_of(error: OSError) -> str:
 @contextmanager
 def _warnings_in_lines():
     """Show warnings as a line each, without the place in our code that they come from."""
+    from frugalsvm.exceptions import UnknownValuesWarning
 
     def show(message, category, filename, lineno, file=None, line=None) -> None:
         with suppress(OSError):  # nobody reads standard error any more
@@ -43,6 +44,8 @@ def _warnings_in_lines():
         warnings.showwarning = show
         # scikit-learn's guess about small batches; what the labels are was decided for all rows.
         warnings.filterwarnings("ignore", message="The number of unique classes is greater than 50%")
+        # Counted over all rows, and told once: see `model_input`.
+        warnings.simplefilter("ignore", UnknownValuesWarning)
         yield
 
 

@@ -70,7 +70,7 @@ def evaluate(
         from frugalsvm.cli.data import labels_of, rows_of
         from frugalsvm.cli.data_report import tell_skipped
         from frugalsvm.cli.in_turn import learned_in_turn
-        from frugalsvm.cli.model_input import device_arguments, open_for, task_of_model
+        from frugalsvm.cli.model_input import device_arguments, open_for, task_of_model, tell_surprises
         from frugalsvm.cli.scores import Scores, scores_for, tell_doubts
         from frugalsvm.persist import load
         from frugalsvm.persist.savable import FOR_PREDICTION
@@ -112,6 +112,7 @@ def evaluate(
             raise ValueError(f"{opened.stream.name} has no rows.")
         results, n_bad = scores.results(), getattr(opened.stream, "n_bad", 0)
         tell_skipped(opened.stream, of_model=True)
+        tell_surprises(opened.surprises)
         if isinstance(scores, Scores):
             tell_doubts(scores.labels, fitted.classes_, opened.stream)
     if picture is not None:
@@ -121,6 +122,7 @@ def evaluate(
         with reported():
             write_curve(windows.rows(), curve)
     if as_json:
-        print_json({**results, "bad_lines": n_bad, **({"curve": windows.rows()} if prequential else {})})
+        counts = {"bad_lines": n_bad, **opened.surprises.counts()}
+        print_json({**results, **counts, **({"curve": windows.rows()} if prequential else {})})
     else:
         print_evaluation(results, windows.rows(), f"{model.name} on {options.name}")

@@ -100,7 +100,7 @@ def _first_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bo
     import numpy as np
 
     from frugalsvm.cli.data import rows_of
-    from frugalsvm.cli.model_input import open_for
+    from frugalsvm.cli.model_input import open_for, surprises_in, tell_surprises
     from frugalsvm.streams.batch import rows_taken, stacked
 
     opened, parts, left = open_for(fitted, model, options, has_labels=labeled), [], n_rows
@@ -111,7 +111,9 @@ def _first_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bo
             break
     if not parts:
         raise ValueError(f"{opened.stream.name} has no rows.")
-    return rows_of(stacked(parts))
+    found = rows_of(stacked(parts))
+    tell_surprises(surprises_in(fitted, found, opened.stream))
+    return found
 
 
 def _sampled_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bool) -> tuple[Any, str]:

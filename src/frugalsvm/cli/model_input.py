@@ -1,6 +1,6 @@
 """Rows for a model that is trained: read as those that it has learned, and refused if they are of another kind."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -9,10 +9,13 @@ import numpy as np
 from sklearn.base import is_outlier_detector
 
 from frugalsvm.cli.catalogue import CLASSES, NOVELTIES, NUMBERS
-from frugalsvm.cli.data import Opened, labels_of, open_data
+from frugalsvm.cli.console import tell
+from frugalsvm.cli.data import Opened, labels_of, open_data, rows_of
 from frugalsvm.cli.options import DataOptions
+from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.pipelines.surprises import Surprises
 
-__all__ = ["device_arguments", "open_for", "task_of_model"]
+__all__ = ["device_arguments", "open_for", "surprises_in", "task_of_model", "tell_surprises"]
 
 
 def task_of_model(model: Any) -> str:
@@ -39,7 +42,15 @@ def open_for(model: Any, model_file: Path, options: DataOptions, *, has_labels: 
     """Data that a model is to predict; with labels that matter, by default (see `open_data`)."""
     of_classes = hasattr(model, "classes_")
     opened = open_data(_as_learned(options, model_file, model), has_labels=has_labels, of_classes=of_classes)
-    return opened._replace(batches=_checked(model, opened.batches, opened.stream.name, labeled=has_labels is None))
+    surprises = Surprises()
+    batches = _checked(model, opened, surprises, labeled=has_labels is None)
+    return opened._replace(batches=batches, surprises=surprises)
+
+
+def tell_surprises(surprises: Surprises) -> None:
+    """Warn of unknown categories and missing values, a line for each column."""
+    for sentence in surprises.sentences():
+        tell(f"warning: {sentence}")
 
 
 def _as_learned(options: DataOptions, model_file: Path, model: Any) -> DataOptions:
@@ -61,13 +72,23 @@ def _missing(impute: Any) -> str:
     return "fail" if impute is None else impute if isinstance(impute, str) else "median"
 
 
-def _checked(model: Any, batches: Iterable, source: str, *, labeled: bool) -> Iterator:
+def _checked(model: Any, opened: Opened, surprises: Surprises, *, labeled: bool) -> Iterator:
     """The batches, unless they have other columns of text than a model, or other labels (if these matter)."""
-    for batch in batches:
+    source = opened.stream.name
+    for batch in opened.batches:
         _check_columns(model, batch, source)
         if labeled and batch.y is not None:
             _check_labels(model, labels_of(batch), source)
+        surprises.add(surprises_in(model, rows_of(batch), opened.stream))
         yield batch
+
+
+def surprises_in(model: Any, rows: Any, stream: Any) -> Surprises:
+    """What rows of a stream have that the training data of a model had not."""
+    schema = getattr(stream, "schema", None)
+    if not isinstance(model, StreamPipeline):
+        return Surprises()
+    return model.surprises(rows, None if schema is None else schema.numbers)
 
 
 def _check_columns(model: Any, batch: Any, source: str) -> None:

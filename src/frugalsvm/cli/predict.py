@@ -63,7 +63,7 @@ def predict(
         from sklearn.base import is_outlier_detector
 
         from frugalsvm.cli.data_report import tell_skipped
-        from frugalsvm.cli.model_input import device_arguments, open_for
+        from frugalsvm.cli.model_input import device_arguments, open_for, tell_surprises
         from frugalsvm.persist import load
 
         fitted = load(model)
@@ -77,6 +77,7 @@ def predict(
             lines = _lines(fitted, opened.batches, where, scores=scores, probabilities=probabilities)
         _write(lines, output)
         tell_skipped(opened.stream, of_model=True)
+        tell_surprises(opened.surprises)
 
 
 def _refuse_columns(fitted: Any, model: Path, *, scores: bool, probabilities: bool) -> None:

@@ -1,6 +1,6 @@
 """Columns of text as features: hashed, or one feature for each category of the first rows."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack, issparse
@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm.estimators._validation import check_choice, check_count
 from frugalsvm.pipelines.frames import columns_of
 from frugalsvm.pipelines.saved import ENCODER
+from frugalsvm.pipelines.surprises import Surprises
 
 __all__ = ["ColumnEncoder", "joined", "joined_encoder"]
 
@@ -34,6 +35,8 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         Names of the columns, sorted.
     categories_ : list of ndarray
         For each column the categories seen, sorted; empty with "hash".
+    complete_ : list of str
+        Names of the columns in which no value was missing.
     n_encoded_ : int
         Number of features.
 
@@ -52,6 +55,7 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
 
     names_: list[str]
     categories_: list[np.ndarray]
+    complete_: list[str]
 
     _saved = ENCODER
 
@@ -85,11 +89,13 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         if not columns:
             raise ValueError("There are no columns of text to encode.")
         self.names_ = sorted(columns)
-        self.categories_ = []
-        if self.method == "onehot":
-            for name in self.names_:
-                text, present = _as_text(columns[name])
-                self.categories_.append(np.unique(text[present]))
+        self.categories_, self.complete_ = [], []
+        for name in self.names_:
+            column = _coded(columns[name])
+            if column.present.all():
+                self.complete_.append(name)
+            if self.method == "onehot":
+                self.categories_.append(np.unique(column.text[column.present]))
         return self
 
     @property
@@ -118,29 +124,55 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         parts = [_one_hot(columns[n], known) for n, known in zip(self.names_, self.categories_, strict=True)]
         return hstack(parts, format="csr", dtype=np.float32)
 
+    def note_surprises(self, columns: dict[str, Any], surprises: Surprises) -> None:
+        """Count what `fit` has not seen: other categories, and values that are missing where there were none."""
+        for index, name in enumerate(self.names_):
+            column = _coded(columns[name])
+            counts = np.bincount(column.codes, minlength=len(column.text))
+            if self.method == "onehot":
+                unknown = column.present & ~np.isin(column.text, self.categories_[index])
+                found = {str(column.text[k]): int(counts[k]) for k in np.flatnonzero(unknown)}
+                surprises.note_unknown(name, found)
+            if name in getattr(self, "complete_", ()):  # encoders that were saved before do not know
+                surprises.note_missing(name, int(counts[~column.present].sum()))
+
     def _hashed(self, columns):
         from sklearn.feature_extraction import FeatureHasher  # takes a while
 
         hasher = FeatureHasher(self.n_features, input_type="string", dtype=np.float32)
         total: Any = None
         for name in self.names_:
-            text, present = _as_text(columns[name])
-            values, inverse = np.unique(text, return_inverse=True)  # each value is hashed once
-            features = hasher.transform([[f"{name}={value}"] for value in values]).tocsr()[inverse]
-            features = features.multiply(present[:, None]).tocsr()
+            column = _coded(columns[name])  # each value is hashed once
+            features = hasher.transform([[f"{name}={value}"] for value in column.text]).tocsr()
+            features = features.multiply(column.present[:, None]).tocsr()[column.codes]
             total = features if total is None else total + features
         total.eliminate_zeros()
         total.sum_duplicates()
         return total.astype(np.float32)
 
 
-def _as_text(values):
-    """An array of str, and which of its values are not missing."""
+class _Coded(NamedTuple):
+    """A column of text by its distinct values, of which there are few."""
+
+    text: np.ndarray  # the values as text
+    present: np.ndarray  # whether each is one: others stand for what is missing
+    codes: np.ndarray  # the place of each row's value among them
+
+
+def _coded(values) -> _Coded:
     values = np.asarray(values, dtype=object)
     if values.ndim != 1:
         raise ValueError(f"A column of text must have one dimension, not {values.ndim}.")
-    present = np.array([value is not None and _equals_itself(value) for value in values], dtype=bool)
-    return np.array([str(value) if there else "" for value, there in zip(values, present, strict=True)], "U"), present
+    places: dict[Any, int] = {}
+    # 1, 1.0 and True are equal, and have different texts.
+    keys = (value if type(value) is str else (type(value), str(value)) for value in values)
+    codes = np.array([places.setdefault(key, len(places)) for key in keys], dtype=np.int64)
+    first = np.zeros(len(places), np.int64)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    distinct = values[first]
+    present = np.array([value is not None and _equals_itself(value) for value in distinct], dtype=bool)
+    text = [str(value) if there else "" for value, there in zip(distinct, present, strict=True)]
+    return _Coded(np.array(text, "U"), present, codes)
 
 
 def _equals_itself(value) -> bool:
@@ -150,13 +182,15 @@ def _equals_itself(value) -> bool:
 
 
 def _one_hot(values, categories):
-    text, present = _as_text(values)
+    column = _coded(values)
+    n_rows = len(column.codes)
     if len(categories) == 0:
-        return csr_matrix((len(text), 0), dtype=np.float32)
-    indices = np.minimum(np.searchsorted(categories, text), len(categories) - 1)
-    known = present & (categories[indices] == text)
-    indptr = np.concatenate([[0], np.cumsum(known)])
-    return csr_matrix((np.ones(indptr[-1], np.float32), indices[known], indptr), (len(text), len(categories)))
+        return csr_matrix((n_rows, 0), dtype=np.float32)
+    places = np.minimum(np.searchsorted(categories, column.text), len(categories) - 1)
+    is_known = (column.present & (categories[places] == column.text))[column.codes]
+    indptr = np.concatenate([[0], np.cumsum(is_known)])
+    indices = places[column.codes][is_known]
+    return csr_matrix((np.ones(indptr[-1], np.float32), indices, indptr), (n_rows, len(categories)))
 
 
 def joined_encoder(encoders: list[ColumnEncoder]) -> ColumnEncoder:
@@ -170,6 +204,7 @@ def joined_encoder(encoders: list[ColumnEncoder]) -> ColumnEncoder:
     whole.categories_ = [
         np.unique(np.concatenate(parts)) for parts in zip(*(each.categories_ for each in encoders), strict=True)
     ]
+    whole.complete_ = [name for name in first.names_ if all(name in each.complete_ for each in encoders)]
     return whole
 
 

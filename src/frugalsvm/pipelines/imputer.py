@@ -1,5 +1,7 @@
 """Missing numbers of a stream, filled with a statistic of the first rows."""
 
+import copy
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.estimators._validation import check_choice, validated_rows
 from frugalsvm.pipelines.saved import FILLER
+from frugalsvm.pipelines.surprises import Surprises
 
 __all__ = ["STRATEGIES", "MissingValueFiller"]
 
@@ -32,6 +35,8 @@ class MissingValueFiller(TransformerMixin, BaseEstimator):
         What each feature is filled with, in float64; 0 for one that had no value.
     indicated_ : ndarray of int
         Features that have an indicator.
+    complete_ : ndarray of bool of shape (n_features,)
+        Features of which no value was missing.
     n_features_in_ : int
 
     Examples
@@ -45,6 +50,7 @@ class MissingValueFiller(TransformerMixin, BaseEstimator):
     """
 
     statistics_: np.ndarray
+    complete_: np.ndarray
     indicated_: np.ndarray = np.zeros(0, np.int64)  # fillers that were saved before there were indicators have none
 
     _saved = FILLER
@@ -76,11 +82,12 @@ class MissingValueFiller(TransformerMixin, BaseEstimator):
         check_choice("strategy", self.strategy, STRATEGIES)
         X = validated_rows(self, X, reset=True, allow_nan=True)
         self.statistics_, self.indicated_ = np.zeros(X.shape[1]), np.zeros(0, np.int64)
+        self.complete_ = np.ones(X.shape[1], bool)
         if not issparse(X):
             is_missing = np.isnan(X)
-            has_values = ~is_missing.all(axis=0)
+            has_values, self.complete_ = ~is_missing.all(axis=0), ~is_missing.any(axis=0)
             if self.indicator:
-                self.indicated_ = np.flatnonzero(is_missing.any(axis=0))
+                self.indicated_ = np.flatnonzero(~self.complete_)
             statistic = np.nanmean if self.strategy == "mean" else np.nanmedian
             self.statistics_[has_values] = statistic(X[:, has_values].astype(np.float64), axis=0)
         return self
@@ -100,6 +107,27 @@ class MissingValueFiller(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         X = validated_rows(self, X, reset=False, allow_nan=True)
         return self.filled(X) if not self.indicated_.size else np.hstack([self.filled(X), self.indicators(X)])
+
+    def after(self, X: Any) -> "MissingValueFiller":
+        """This filler, or one that knows that values of these rows are missing, too."""
+        complete = getattr(self, "complete_", None)  # fillers that were saved before do not know
+        if complete is None or issparse(X) or not complete.any():
+            return self
+        still = complete & ~np.isnan(X).any(axis=0)
+        if np.array_equal(still, complete):
+            return self
+        later = copy.copy(self)
+        later.complete_ = still
+        return later
+
+    def note_surprises(self, X: Any, names: Sequence[str], surprises: Surprises) -> None:
+        """Count values that are missing in dense rows, of features that had all their values."""
+        complete = getattr(self, "complete_", None)
+        if complete is None or issparse(X):
+            return
+        counts = np.isnan(X[:, complete]).sum(axis=0)
+        for place, count in zip(np.flatnonzero(complete).tolist(), counts.tolist(), strict=True):
+            surprises.note_missing(names[place], count)
 
     def indicators(self, X: Any) -> np.ndarray:
         """The further columns, for dense rows that were validated and not filled yet."""

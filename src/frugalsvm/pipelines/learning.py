@@ -1,6 +1,7 @@
 """How a pipeline learns: rows are held back until there are enough of them to take statistics from."""
 
 import copy
+from collections.abc import Sequence
 from contextlib import ExitStack
 from threading import RLock, local
 from typing import Any, NamedTuple
@@ -33,6 +34,7 @@ from frugalsvm.pipelines.rows import (
     stacked,
 )
 from frugalsvm.pipelines.scaling import check_scale, left_range, new_scaler
+from frugalsvm.pipelines.surprises import Surprises
 
 __all__ = ["METRIC_ROWS", "LearningPipeline"]
 
@@ -247,6 +249,8 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
 
     def _learn_part(self, rows, classes):
         X = self._prepared(rows.X, rows.columns)
+        if getattr(self, "filler_", None) is not None:
+            self.filler_ = self.filler_.after(rows.X)
         calibration = self._calibrated(X, rows) if self.calibrate else None
         self._teach(self.estimator_, X, rows, "partial_fit", classes)
         if calibration is not None:
@@ -362,6 +366,22 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         if self.encoder_ is not None:
             X = joined(X, self.encoder_.transform(columns))
         return X if self._map is None else mapped(self._map, X)
+
+    def _surprises(self, X, columns, names=None) -> Surprises:
+        """What validated rows have that training had not."""
+        found, filler = Surprises(), getattr(self, "filler_", None)
+        found.n_rows = X.shape[0]
+        if filler is not None:
+            filler.note_surprises(X, names or self._names_of_numbers(), found)
+        if self.encoder_ is not None:
+            self.encoder_.note_surprises(columns, found)
+        return found
+
+    def _names_of_numbers(self) -> Sequence[str]:
+        for attribute in ("feature_names_in_", "number_names_"):
+            if hasattr(self, attribute):
+                return getattr(self, attribute).tolist()
+        return [f"feature {k}" for k in range(self.n_features_in_)]
 
     def _filled(self, X):
         """The rows with values for those that are missing; pipelines that were saved before cannot fill them."""

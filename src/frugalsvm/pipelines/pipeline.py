@@ -1,5 +1,6 @@
 """Encoder, scaler, feature map, estimator and calibration as one estimator that learns from a stream."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,13 @@ from frugalsvm._locks import exclusive, shared
 from frugalsvm.calibration import PlattCalibration
 from frugalsvm.estimators._calibrated import is_calibrated
 from frugalsvm.estimators._unchanged import unchanged_on_error
+from frugalsvm.exceptions import UnknownValuesWarning
 from frugalsvm.pipelines.drift_in_pipelines import WatchedPipeline
 from frugalsvm.pipelines.learning import decision_values
 from frugalsvm.pipelines.one_row import row_path_for
 from frugalsvm.pipelines.rows import check_lengths, matrix_of, split_input
 from frugalsvm.pipelines.saved import PIPELINE
+from frugalsvm.pipelines.surprises import Surprises
 
 __all__ = ["StreamPipeline"]
 
@@ -290,14 +293,23 @@ class StreamPipeline(WatchedPipeline):
         answering = self._answering()
         return self._held[0].y[:1] if answering is None else answering.estimator_.classes_
 
-    def _features(self, X):
-        """The rows of ``X`` as the estimator takes them, and the pipeline that predicts."""
+    def _checked_input(self, X):
         check_is_fitted(self)
         X, columns = self.split_columns(X)
         X = matrix_of(self, X, reset=False, dtype=self._dtype, sparse=self._is_sparse)
         check_lengths(X, columns)
+        return X, columns
+
+    def _features(self, X):
+        """The rows of ``X`` as the estimator takes them, and the pipeline that predicts; warns of unknown values."""
+        X, columns = self._checked_input(X)
         answering = self._answering()
-        return (X if answering is None else answering._prepared(X, columns)), answering
+        if answering is None:
+            return X, None
+        told = answering._surprises(X, columns).sentences()
+        if told:
+            warnings.warn("; ".join(told) + ".", UnknownValuesWarning, stacklevel=3)
+        return answering._prepared(X, columns), answering
 
     def split_columns(self, X):
         """The numbers of the rows of ``X``, and with an encoder its columns of text; those of frames by name."""
@@ -306,7 +318,18 @@ class StreamPipeline(WatchedPipeline):
     @shared
     def estimator_rows(self, X):
         """The rows of ``X`` as ``estimator_`` takes them: filled, scaled, encoded and mapped."""
-        return self._features(X)[0]
+        X, columns = self._checked_input(X)
+        answering = self._answering()
+        return X if answering is None else answering._prepared(X, columns)
+
+    def surprises(self, X, names=None) -> Surprises:
+        """What rows have that training had not: unknown categories, and values missing where there were none.
+
+        Predictions warn of it; unknown categories count as none of the known ones, and missing values are filled.
+        ``names`` are those of the numbers, where ``X`` has none.
+        """
+        answering = self._answering()
+        return Surprises() if answering is None else answering._surprises(*self._checked_input(X), names)
 
     @shared
     def predict(self, X, *, device=None):

@@ -94,7 +94,8 @@ def _filler(filler: Any) -> bool:
     indicated = filler.indicated_
     right = bool((indicated[:-1] < indicated[1:]).all()) and (not indicated.size or indicated[0] >= 0)
     right = right and (not indicated.size or bool(indicated[-1] < filler.n_features_in_))
-    return right and filler.statistics_.shape == (filler.n_features_in_,)
+    shapes = {getattr(filler, name, filler.statistics_).shape for name in ("statistics_", "complete_")}
+    return right and shapes == {(filler.n_features_in_,)}
 
 
 def _encoder(encoder: Any) -> bool:
@@ -195,9 +196,9 @@ SCALER = Saved(
 )  # fmt: skip
 FILLER = Saved(
     {"n_features_in_": integer(1), "statistics_": IS_FLOATS},
-    {"feature_names_in_": are_names, "indicated_": array("i", 1)}, _filler,
+    {"feature_names_in_": are_names, "indicated_": array("i", 1), "complete_": array("b", 1)}, _filler,
 )  # fmt: skip
-ENCODER = Saved({"names_": _is_list_of_text, "categories_": _are_categories}, {}, _encoder)
+ENCODER = Saved({"names_": _is_list_of_text, "categories_": _are_categories}, {"complete_": _is_list_of_text}, _encoder)
 PIPELINE = Saved(
     {
         "n_features_in_": integer(), "_held": or_none(_are_batches), "_dtype": _is_row_dtype, "_is_sparse": IS_BOOL,
@@ -209,6 +210,7 @@ PIPELINE = Saved(
         "feature_map_": or_none(object_of()), "estimator_": object_of(*ESTIMATORS, *SEARCHES),
         "calibration_": part("calibration"), "detector_": _is_detector, "drifts_": _are_counts,
         "_n_seen": integer(), "_n_boosted": integer(), "typical_rows_": _are_finite_rows,
+        "number_names_": are_names,
     },
     _pipeline, _check_pipeline_parameters, not_ready=_why_not_ready,
 )  # fmt: skip
