@@ -16,7 +16,7 @@ from frugalsvm.core.kernels import kernel_block
 from frugalsvm.core.moments import moments_of, scale_gamma
 from frugalsvm.metric_learning.machine import Rows, kernel_values, solver, squares
 
-__all__ = ["LEAST_ROWS", "Choice", "choice_for", "has_width", "most_rows"]
+__all__ = ["LEAST_ROWS", "Choice", "choice_for", "has_width", "last_rows_first", "most_rows"]
 
 LEAST_ROWS = 200
 _N_FITTED, _MOST_JUDGES, _JUDGE_SHARE = 2048, 1024, 0.25
@@ -51,11 +51,12 @@ def most_rows(n_features: int) -> int:
 
 
 def choice_for(kernel: Any, rows: Rows, gamma: float | None = None, *, widest: float = 2.0**-5) -> Choice:
-    """Gamma and C for rows in random order, for a kernel of differences (its class).
+    """Gamma and C for rows of which the first ones judge the others: see `last_rows_first` for those of a stream.
 
     Parameters
     ----------
     kernel : type
+        That of a kernel of differences.
     rows : Rows
         `LEAST_ROWS` of them at least; targets are signs of classes, or standardized values.
     gamma : float or None, default=None
@@ -67,7 +68,7 @@ def choice_for(kernel: Any, rows: Rows, gamma: float | None = None, *, widest: f
     -------
     Choice
     """
-    n_judges = min(_MOST_JUDGES, int(_JUDGE_SHARE * len(rows.X)))
+    n_judges = _n_judges(len(rows.X))
     judges, fitted = rows[:n_judges], rows[n_judges : n_judges + _N_FITTED]
     usual = scale_gamma(moments_of(fitted.X), kernel) if gamma is None else gamma
     landmarks = fitted.X[:_N_LANDMARKS]
@@ -91,6 +92,20 @@ def choice_for(kernel: Any, rows: Rows, gamma: float | None = None, *, widest: f
         least / fitted.targets.shape[1],
         min(errors).rate,
     )
+
+
+def _n_judges(n_rows: int) -> int:
+    return min(_MOST_JUDGES, int(_JUDGE_SHARE * n_rows))
+
+
+def last_rows_first(n_rows: int, rng: np.random.Generator) -> np.ndarray:
+    """An order in which the last rows of a stream judge machines of those before them, as later ones will.
+
+    Rows of a stream are often like those just before them. Judges from among the others would be near to rows that were
+    fitted, and find narrow kernels best, which know nothing of the rows to come.
+    """
+    n_before = n_rows - _n_judges(n_rows)
+    return np.concatenate([n_before + rng.permutation(n_rows - n_before), rng.permutation(n_before)])
 
 
 def _descended(error: Any, smallest: float) -> float:

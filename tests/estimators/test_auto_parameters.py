@@ -232,3 +232,13 @@ def test_other_words_are_refused(name, parameter):
     X, y = blobs(50, 3, 2, seed=3)
     with pytest.raises(ValueError, match=f"{parameter} must be a positive number"):
         clone(AUTO[name]).set_params(**{parameter: "scale"}).fit(X, y)
+
+
+def test_rows_of_a_stream_are_judged_in_their_order():
+    """A walk: each row is near the last one, and among rows in random order the narrowest kernel knows its neighbors."""
+    rng = np.random.default_rng(0)
+    X = np.cumsum(rng.normal(size=(1200, 3)), axis=0)
+    y = (np.cumsum(rng.normal(size=1200)) > 0).astype(int)  # as slow, and of its own
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    stream, table = LASVMClassifier(random_state=0).partial_fit(X, y), LASVMClassifier(random_state=0).fit(X, y)
+    assert stream.gamma_ < table.gamma_ / 2

@@ -121,7 +121,7 @@ def test_predictions_before_the_first_rows_are_learned(two):
     with pytest.raises(NotFittedError):
         model.predict(X)
     model.partial_fit(X[:45], y[:45])
-    copy = StreamPipeline(bsgd(), warmup_rows=1000).partial_fit(X[:32], y[:32]).flush()
+    copy = StreamPipeline(bsgd(), warmup_rows=1000).partial_fit(X[:32], y[:32]).flush().partial_fit(X[32:45], y[32:45])
     np.testing.assert_array_equal(model.decision_function(X), copy.decision_function(X))
     assert model.predict_one_row(X[3]) == copy.predict(X[3:4])[0]
     assert model.n_held_ == 45
@@ -340,3 +340,33 @@ def test_bad_parameters(two):
         StreamPipeline(bsgd(), warmup_rows=0).partial_fit(*two)
     model = StreamPipeline(bsgd(), scale=False, warmup_rows=0).partial_fit(two[0][:5], two[1][:5], classes=[0, 1])
     assert model.estimator_.t_ == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, "auto"),
+        ({"half_life": np.inf}, np.inf),
+        ({"half_life": 100, "gamma": 0.5}, 100),
+        ({"gamma": 0.5}, None),
+        ({"alpha": 1e-3}, None),
+        ({"average": True}, None),
+        ({"learner": "norma"}, None),
+        ({"kernel": "linear", "maintenance": "remove"}, None),
+    ],
+)
+def test_streams_are_followed_unless_something_was_chosen(two, options, expected):
+    X, y = two
+    estimator = BSGDClassifier(budget=10, random_state=0, **options)
+    model = StreamPipeline(estimator, warmup_rows=100).partial_fit(X[:120], y[:120])
+    assert model.estimator_.half_life == expected
+    assert model.get_params()["estimator"] is estimator
+    assert estimator.half_life == options.get("half_life")
+    assert StreamPipeline(estimator).fit(X[:120], y[:120]).estimator_.half_life == options.get("half_life")
+
+
+def test_a_half_life_without_end_is_none(two):
+    X, y = two
+    plain, endless = (bsgd(half_life=each).partial_fit(X, y).decision_function(X) for each in (None, np.inf))
+    np.testing.assert_array_equal(endless, plain)
+    assert not np.array_equal(bsgd(half_life=50).partial_fit(X, y).decision_function(X), plain)

@@ -9,7 +9,7 @@ from frugalsvm._threads import blas_threads
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators._metric import some_rows
 from frugalsvm.estimators._validation import gamma_value
-from frugalsvm.kernel_width import LEAST_ROWS, Choice, choice_for, has_width, most_rows
+from frugalsvm.kernel_width import LEAST_ROWS, Choice, choice_for, has_width, last_rows_first, most_rows
 
 __all__ = ["AUTO", "choice_of", "chooses", "is_auto"]
 
@@ -48,7 +48,8 @@ def choice_of(estimator: Any, X, targets, weights, *, whole: bool) -> Choice | N
         rows = rows._replace(X=rows.X - rows.X.mean(axis=0))  # rounding: only differences count
     given = _given_gamma(estimator, rows.X, kernel)
     with blas_threads(estimator.n_jobs):
-        choice = choice_for(kernel, rows[rng.permutation(len(rows.X))], given, widest=estimator._widest)
+        order = rng.permutation(len(rows.X)) if whole else last_rows_first(len(rows.X), rng)
+        choice = choice_for(kernel, rows[order], given, widest=estimator._widest)
     gamma = choice.gamma
     if given is None:
         gamma = max(estimator._narrowing * gamma, estimator._least_gamma * choice.usual_gamma)

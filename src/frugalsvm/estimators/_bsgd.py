@@ -71,7 +71,7 @@ class BudgetedSGD(ExpansionModel):
         check_choice("maintenance", self.maintenance, POLICIES)
         check_choice("kernel", self.kernel, KERNELS)
         check_metric(self.metric, self.kernel)
-        if self.half_life is not None:
+        if self.forgets:
             self._check_half_life()
         self._check_schedule()
         if self.budget is not None:
@@ -84,6 +84,11 @@ class BudgetedSGD(ExpansionModel):
         check_count("max_iter", self.max_iter)
         if not (self.average == "post" or (isinstance(self.average, int | np.integer) and self.average >= 0)):
             raise ParameterError("average", self.average, "True, False, a number of examples or 'post'")
+
+    @property
+    def forgets(self) -> bool:
+        """Whether what was learned counts less and less; a half-life without end is none."""
+        return self.half_life is not None and self.half_life != np.inf
 
     @property
     def _alpha(self):
@@ -167,7 +172,7 @@ class BudgetedSGD(ExpansionModel):
     def _schedule(self):
         if self._experts is not None:
             return Perceptron(1.0, MARGIN)  # they have steps of their own
-        if self.half_life is not None:
+        if self.forgets:
             return Forgetting(float(self._alpha), float(clock_of(self.half_life)))
         values = {"lam": self._alpha, "eta0": self.eta0, "free": self.radius is None, "margin": MARGIN}
         return new_schedule(LEARNERS[self.learner], **values)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 
 from frugalsvm.arrays.namespace import is_torch, on_host
 from frugalsvm.budgeted.maintenance import new_policy
@@ -22,14 +22,15 @@ from frugalsvm.core.experts import new_experts
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.losses import MARGIN
 from frugalsvm.core.schedules import Perceptron
-from frugalsvm.estimators._auto import is_auto
+from frugalsvm.estimators._auto import AUTO, is_auto
 from frugalsvm.estimators._kernel_model import FIRST_SLOTS, bytes_per_slot
 from frugalsvm.estimators._validation import gamma_value, slots_for_budget
 from frugalsvm.kernel_width import Choice, has_width
 
-__all__ = ["LEAST_ROWS", "choice_in_order", "chooses_in_order"]
+__all__ = ["ENOUGH_ROWS", "LEAST_ROWS", "choice_in_order", "chooses_in_order", "for_stream", "may_follow"]
 
 LEAST_ROWS = 500
+ENOUGH_ROWS = 1500  # of fewer, ridge machines tell more (letter: 84.1 % right with 1000 rows, where this has 78.0 %)
 _MOST_ROWS = 2000
 _NOT_JUDGED = 0.2  # of the rows
 _STANDARD_ERRORS = 0.5
@@ -38,8 +39,19 @@ _FACTORS = 2.0 ** np.arange(-6, 7)  # of what is usual
 
 def chooses_in_order(estimator: Any) -> bool:
     """Whether an estimator chooses gamma on rows in their order."""
-    forgets = getattr(estimator, "half_life", None) is not None and is_auto(getattr(estimator, "gamma", None))
+    forgets = getattr(estimator, "forgets", False) and is_auto(getattr(estimator, "gamma", None))
     return forgets and is_classifier(estimator)
+
+
+def for_stream(estimator: Any) -> Any:
+    """A copy of an estimator that is to learn a stream: with all half-lives, unless something was said about that."""
+    new = clone(estimator)
+    return new.set_params(half_life=AUTO) if may_follow(estimator) else new
+
+
+def may_follow(estimator: Any) -> bool:
+    """Whether an estimator can learn with all half-lives, and nobody has said how fast it is to forget."""
+    return getattr(estimator, "may_follow", False)
 
 
 def choice_in_order(estimator: Any, X, targets, alpha: float) -> Choice | None:

@@ -7,13 +7,14 @@ from frugalsvm.core.expansion import (
     restart_average,
 )
 from frugalsvm.core.experts import HALF_LIVES, TRACKING_STEP, experts_with_classes, new_experts
+from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.losses import hinge_for
 from frugalsvm.core.outputs import n_outputs_for, with_classes
 from frugalsvm.core.schedules import LEARNERS, clock_of
 from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, prediction_state
 from frugalsvm.estimators._calibrated import check_calibrate
-from frugalsvm.estimators._in_order import choice_in_order, chooses_in_order
+from frugalsvm.estimators._in_order import ENOUGH_ROWS, choice_in_order, chooses_in_order
 from frugalsvm.estimators._saved import (
     CLASSIFIER,
     HAS_BUDGET,
@@ -23,6 +24,7 @@ from frugalsvm.estimators._saved import (
 )
 from frugalsvm.estimators._validation import check_choice
 from frugalsvm.estimators.learner import BudgetedClassifier
+from frugalsvm.kernel_width import has_width
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
 from frugalsvm.persist.values import array, is_positive, or_none, part
 
@@ -84,7 +86,9 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         For streams that change: the weight of what was learned is halved after this many examples, and steps stay as
         long as they are then. "auto" learns with several half-lives at once, from 700 examples to no end, on the same
         support vectors, and lets those vote that were right of late: it needs to know nothing of the stream, and
-        takes about twice the time. See :doc:`/howto/drift`. For ``learner="pegasos"``, without ``average``.
+        takes about twice the time. See :doc:`/howto/drift`. For ``learner="pegasos"``, without ``average``. None
+        forgets nothing, except in a `StreamPipeline` that learns a stream: if gamma and alpha are "auto", it is
+        ``half_life="auto"`` there. ``half_life=np.inf`` forgets nothing there either.
     kernel : str, default="rbf"
         Kernel, see :ref:`kernels`.
     gamma : {"auto", "scale"} or float, default="auto"
@@ -265,14 +269,17 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
             super()._choose(X, targets, weights, whole=whole)
             return
         alpha = _USUAL_ALPHA if is_auto(self.alpha) else float(self.alpha)
-        self._chosen = choice_in_order(self, X, targets, alpha)
+        if X.shape[0] < ENOUGH_ROWS:
+            super()._choose(X, targets, weights, whole=whole)
+        if X.shape[0] >= ENOUGH_ROWS or self._chosen is None:
+            self._chosen = choice_in_order(self, X, targets, alpha)
         self._take_strength(self._chosen, X.shape[0] if whole else None)
 
     def _take_strength(self, choice, n_rows):
         self.__dict__.pop("alpha_", None)
         if not is_auto(self.alpha):
             return
-        if self.half_life is not None and not is_auto(self.half_life):
+        if self.forgets and not is_auto(self.half_life):
             self.alpha_ = 1.0 / (TRACKING_STEP * float(clock_of(self.half_life)))
             return
         steps_of_alpha = "eta0" not in LEARNERS[self.learner]._fields
@@ -296,8 +303,15 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
     _has_experts = True
 
     @property
+    def may_follow(self) -> bool:
+        """Whether nobody has said how fast it is to forget, nor chosen anything for a machine that does not."""
+        plain = self.metric is None and self.radius is None and self.average is False and self.device == "cpu"
+        chooses = is_auto(self.gamma) and is_auto(self.alpha) and has_width(KERNELS.get(self.kernel))
+        return plain and chooses and self.half_life is None and self.learner == "pegasos"
+
+    @property
     def _kept_of_counts(self):
-        if self.half_life is None:
+        if not self.forgets:
             return 1.0
         return 0.5 ** (1.0 / (HALF_LIVES[len(HALF_LIVES) // 2] if is_auto(self.half_life) else self.half_life))
 

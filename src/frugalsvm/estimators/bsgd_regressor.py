@@ -255,7 +255,7 @@ default="epsilon_insensitive"
 
     @property
     def _alpha(self):
-        return self.alpha if self.half_life is None else 1.0 / float(clock_of(self.half_life))
+        return 1.0 / float(clock_of(self.half_life)) if self.forgets else self.alpha
 
     def _check_standardize(self):
         if isinstance(self.standardize, bool | np.bool_):

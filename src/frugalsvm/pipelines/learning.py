@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import unique_labels
 
 from frugalsvm._locks import ThreadSafe, exclusive
 from frugalsvm.calibration import PlattCalibration
-from frugalsvm.estimators._in_order import chooses_in_order
+from frugalsvm.estimators._in_order import chooses_in_order, for_stream, may_follow
 from frugalsvm.estimators._metric import learns_metric
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_choice, check_count, distinct_labels, encoded_labels
@@ -39,6 +39,7 @@ from frugalsvm.pipelines.surprises import Surprises
 __all__ = ["METRIC_ROWS", "LearningPipeline"]
 
 NO_FEATURES = np.zeros(0, np.int64)
+USUAL_ROWS = 1000
 METRIC_ROWS = 2000  # that a metric, or gamma in the order of rows, is from at least: it is that of the first for ever
 HELD_OUT = 5  # one row of so many is held out to calibrate rows that come all at once
 
@@ -118,6 +119,8 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
     def n_warmup(self) -> int:
         """Number of rows that are held back at first: ``warmup_rows``, or more to learn a metric from, or gamma."""
         needs_more = learns_metric(self.estimator) or chooses_in_order(self.estimator)
+        # Where nothing was said of forgetting, few rows are few: gamma is what they tell.
+        needs_more |= may_follow(self.estimator) and self.warmup_rows >= USUAL_ROWS
         return max(self.warmup_rows, METRIC_ROWS) if needs_more else self.warmup_rows
 
     def _check_params(self):
@@ -222,7 +225,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         """Take the statistics from the rows, freeze them, and learn the rows."""
         self._take_statistics(rows, is_preview)
         X = self._prepared(rows.X, rows.columns)
-        self.estimator_ = clone(self.estimator)
+        self.estimator_ = for_stream(self.estimator)
         if is_preview and learns_metric(self.estimator):  # of fewer rows than a metric can be learned from
             self.estimator_.set_params(metric=None)
         self._calibrate_held_out(X, rows, "partial_fit")
@@ -440,8 +443,8 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         """The pipeline that predicts: this one, or while rows are held back a copy that has learned the first of them.
 
         Their number is the largest power of two, so that asking after every row stays cheap, and the answers do not
-        depend on batch sizes. A copy of an estimator that forgets learns the rows since then, too: on a stream that
-        changes, the last ones tell the most. None if there is one class only, and the estimator cannot learn that.
+        depend on batch sizes. The copy learns the rows since then, too: on a stream that changes, the last ones tell
+        the most. None if there is one class only, and the estimator cannot learn that.
         """
         if self._held is None:
             return self
@@ -455,7 +458,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         if made is None or made.first is not self._held[0] or made.n_made_of != n_rows:
             pipeline = self._flushed_copy(part_of(stacked(self._held), 0, n_rows))
             made = _Preview(self._held[0], n_rows, pipeline, n_rows)
-        if made.pipeline is not None and getattr(self.estimator, "half_life", None) is not None:
+        if made.pipeline is not None:
             made.pipeline._learn_last(self._held, n_held - made.n_learned)
             made = made._replace(n_learned=n_held)
         self._preview = made
@@ -470,7 +473,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         if last:
             rows = stacked(tuple(last))
             rows = part_of(rows, len(rows.y) - n_rows, len(rows.y))
-            if not self._grows and not np.isin(rows.y, self.estimator_.classes_).all():
+            if self._classifies and not self._grows and not np.isin(rows.y, self.estimator_.classes_).all():
                 return
             if n_rows == 1 and rows.columns is None and rows.weights is None and not self._is_sparse:
                 self.learn_one_row(rows.X[0], rows.y[0])

@@ -70,7 +70,8 @@ class StreamPipeline(WatchedPipeline):
     warmup_rows : int, default=1000
         Number of rows that the statistics, the feature map and ``gamma="scale"`` are taken from; without a scaler it
         can be 0, which is the first batch. If the estimator learns its metric (``metric="auto"``, "diag" or "full"), or
-        has a ``half_life`` and ``gamma="auto"``, at least 2000 rows are held back for it.
+        has a ``half_life`` and ``gamma="auto"``, at least 2000 rows are held back for it; so they are for a
+        `BSGDClassifier` of which nothing was chosen (see Notes), unless ``warmup_rows`` is below 1000.
     calibrate : bool, default=False
         Whether to have `predict_proba`: before a batch is learned, its decision values ``f`` update the slopes ``a``,
         one on each side of zero, of ``sigmoid(a f)``, or of ``softmax(a f)`` with several outputs. Rows that come at
@@ -119,9 +120,13 @@ class StreamPipeline(WatchedPipeline):
 
     Notes
     -----
-    While rows are held back, predictions come from a copy that has learned the first 1, 2, 4, 8, ... of them (the
-    largest power of two there is), and no metric; if those have one class, it is predicted. `flush` ends the warm-up
-    early.
+    While rows are held back, predictions come from a copy whose statistics are from the first 1, 2, 4, 8, ... of them
+    (the largest power of two there is), and which has learned all of them, but no metric; if those have one class, it
+    is predicted. `flush` ends the warm-up early.
+
+    A stream may change. A `BSGDClassifier` whose half_life, gamma and alpha were not given therefore learns it with
+    ``half_life="auto"``, which is as good where nothing changes, and takes about twice the time. `fit` takes it as it
+    is.
 
     The first batch decides whether rows are float32 or float64, and sparse or dense; later ones are converted.
 
