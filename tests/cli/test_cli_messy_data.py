@@ -289,3 +289,19 @@ def test_rows_too_wide_for_a_model(tmp_path):
     invoke("train", data, "--hash-features", "64", "--features", "70", code=2)
     told = invoke("tune", data, "--budget", "20", code=Exit.DATA).output
     assert "--hash-features" in told
+
+
+def test_a_table_with_dates_trains_predicts_and_is_explained(tmp_path):
+    """Only the weekday says what the class is."""
+    days = np.arange("2020-01-01", "2021-06-01", dtype="datetime64[D]")
+    weekend = (days.astype(np.int64) + 3) % 7 >= 5
+    lines = [
+        f"{day},{k % 5},{'off' if free else 'on'}" for k, (day, free) in enumerate(zip(days, weekend, strict=True))
+    ]
+    (tmp_path / "rows.csv").write_text("\n".join(["day,a,shop", *lines]) + "\n")
+    model = tmp_path / "m.frugal"
+    said = invoke("train", tmp_path / "rows.csv", "--label", "shop", *FAST, "--passes", "5", "-o", model).output
+    assert "column 'day' has dates: days, months, weekdays are learned" in said
+    told = json.loads(invoke("evaluate", model, tmp_path / "rows.csv", "--json").stdout)
+    assert told["accuracy"] > 0.9
+    assert "day (weekday)" in invoke("explain", model, tmp_path / "rows.csv", "--show", "1").output

@@ -224,7 +224,7 @@ def test_numbers_that_are_taken_for_text():
     with pytest.raises(StreamError, match=r"'\$0.50' looks like a number"):
         read(b"n,price,y\n" + mixed)
     dates = "".join(f"{i % 7},{1 + i % 28:02d}.{1 + i // 28:02d}.2020,{i % 2}\n" for i in range(100)).encode()
-    assert read(b"n,day,y\n" + dates)[0].schema.strings == ("day",)
+    assert read(b"n,day,y\n" + dates)[0].schema.strings == ()
 
 
 def test_columns_like_those_of_another_file():
@@ -254,10 +254,10 @@ def test_columns_of_parquet_tables(tmp_path):
 
     from pyarrow import parquet
 
-    days = pa.array([datetime.date(2020, 1, day) for day in (1, 2, 3)])
+    days = pa.array([datetime.time(hour) for hour in (1, 2, 3)])
     path = tmp_path / "t.parquet"
     parquet.write_table(pa.table({"b": [1.0, 2.0, 3.0], "day": days, "a": [4, 5, None], "y": ["u", None, "v"]}), path)
-    with pytest.raises(StreamError, match=r"column 'day' is date32.*ignore= leaves it out"):
+    with pytest.raises(StreamError, match=r"column 'day' is time64.*ignore= leaves it out"):
         list(open_stream(path))
     stream = open_stream(path, ignore=["day"], missing="nan", unlabeled="skip")
     X, y = joined(stream)
@@ -366,3 +366,40 @@ def test_changed_tables_never_crash_and_resume(monkeypatch, data, changes, on_ba
     rows, labels = joined(stream.from_row(start))
     np.testing.assert_array_equal(rows, X[start:])
     assert labels.tolist() == y[start:].tolist()
+
+
+DATES = "day,a,y\n" + "".join(f"{1 + i % 28:02d}.{1 + i // 28 % 12:02d}.2020,{i % 7},{i % 2}\n" for i in range(400))
+
+
+def test_dates_become_numbers():
+    stream, X, _ = read(DATES.encode())
+    assert stream.schema.numbers == ("a", "day", "day (month)", "day (weekday)")
+    assert any("column 'day' has dates: days, months, weekdays are learned" in note for note in stream.notes)
+    assert X[0].tolist() == [0, 18262, 1, 2]  # a Wednesday
+    assert X[28].tolist() == [0, 18293, 2, 5]
+    turned = b"y,a,day\n1,5,03.01.2020\n0,6,\n"  # in any order, and missing
+    rows = joined(open_stream(io.BytesIO(turned), format="csv", like=Schema(stream.schema.columns), missing="nan"))[0]
+    np.testing.assert_array_equal(rows, [[5, 18264, 1, 4], [6, np.nan, np.nan, np.nan]])
+    assert read(DATES.encode(), categorical=["day"])[0].schema.strings == ("day",)
+
+
+def test_what_is_not_a_date_is_a_bad_line():
+    text = (DATES + "soon,1,0\n").encode()
+    with pytest.raises(StreamError, match="line 402: column 'day': 'soon' is not a date"):
+        read(text)
+    stream = open_stream(io.BytesIO(text), format="csv", on_bad_line="skip")
+    assert len(joined(stream)[0]) == 400
+    assert stream.n_bad == 1
+
+
+def test_dates_in_tables(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    when = np.array(["2020-01-01T05:30", "NaT", "2020-02-01T06:00"], "datetime64[us]")
+    parquet.write_table(pyarrow.table({"when": when, "a": [1.0, 2.0, 3.0], "y": [0, 1, 0]}), tmp_path / "rows.parquet")
+    stream = open_stream(tmp_path / "rows.parquet", missing="nan")
+    nothing = [np.nan] * 4
+    np.testing.assert_allclose(
+        joined(stream)[0], [[1, 18262 + 5.5 / 24, 1, 2, 5], [2, *nothing], [3, 18293.25, 2, 5, 6]], rtol=1e-6
+    )

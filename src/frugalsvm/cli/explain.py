@@ -131,12 +131,13 @@ def _sampled_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: 
 
 def _explained(fitted: Any, model: Path, X: Any, usual: Any) -> Any:
     """The explanation, with the names that the columns of the training data have."""
+    from frugalsvm.cli.data import schema_of
     from frugalsvm.explain import shapley_values
     from frugalsvm.persist import describe
 
     found = shapley_values(fitted, X, usual, n_permutations=_PERMUTATIONS, n_jobs=-1)
     columns = describe(model).metadata.get("training", {}).get("data", {}).get("columns") or []
-    known = [name for name, kind, role in columns if kind == "number" and role == "feature"]
+    known = list(schema_of(columns).numbers)
     if all(name == f"Feature {k + 1}" for k, name in enumerate(found.feature_names[: len(known)])):
         found.feature_names[: len(known)] = known
     return found

@@ -127,8 +127,10 @@ def _feature_names(model: Any, estimator: Any, training: dict[str, Any]) -> list
     """Names of features: columns of numbers, where these are missing, then values of columns of text; or numbers."""
     known = getattr(model, "feature_names_in_", None)
     if known is None:
+        from frugalsvm.cli.data import schema_of
+
         columns = training.get("data", {}).get("columns") or []
-        known = [name for name, kind, role in columns if kind == "number" and role == "feature"]
+        known = list(schema_of(columns).numbers)
     names, encoder = list(map(str, known)), getattr(model, "encoder_", None)
     if names and getattr(model, "indicates", False):
         names += [f"{names[k]} is missing" for k in model.filler_.indicated_]

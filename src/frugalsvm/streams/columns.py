@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from frugalsvm.exceptions import Sentence
 from frugalsvm.streams.bad_lines import StreamError, shown
+from frugalsvm.streams.dates import DateColumn
 
 __all__ = ["Column", "Layout", "Roles", "Schema", "assigned"]
 
@@ -17,7 +18,7 @@ _LISTED = 50  # names of columns in a message
 
 
 class Column(NamedTuple):
-    """One column of a table: name, ``"number"`` or ``"string"``, and what it is for.
+    """One column of a table: name, ``"number"``, ``"string"`` or a kind of dates (`DateColumn`), and what it is for.
 
     That is ``"feature"``, ``"label"``, ``"weight"`` or ``"ignored"``.
     """
@@ -51,8 +52,18 @@ class Schema(NamedTuple):
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """Names of the columns of `Batch.X`."""
-        return self._named("number")
+        """Names of the columns of `Batch.X`: numbers, and then what is made of dates."""
+        made = (name for column, date in self.dates for name in date.names(column))
+        return (*self._named("number"), *made)
+
+    @property
+    def dates(self) -> list[tuple[str, DateColumn]]:
+        """Columns of dates, and what is made of them."""
+        kinds = {c.name: c.kind for c in self.columns if c.role == "feature"}
+        found = [(name, DateColumn.of_kind(kind)) for name, kind in kinds.items()]
+        place = {name: index for index, name in enumerate(self.order)}
+        dates = [(name, date) for name, date in found if date is not None]
+        return sorted(dates, key=lambda each: place[each[0]]) if self.order else dates
 
     @property
     def strings(self) -> tuple[str, ...]:
@@ -160,6 +171,8 @@ def assigned(names: Sequence[str], kinds: Sequence[str], roles: Roles, source: s
         usable = [index for index, kind in enumerate(kinds) if kind != "ignored"] or [len(names) - 1]
         label, why = _label_among(names, usable)
         notes.append(f"labels come from column {shown(names[label])} ({why})")
+    if label is not None and kinds[label] not in ("number", "ignored"):
+        kinds[label] = "string"  # dates are classes there
     if label is not None and label == weight:
         raise StreamError(f"{source}: column {shown(names[label])} cannot be label and weight at once.")
     if weight is not None and kinds[weight] != "number":
@@ -173,6 +186,10 @@ def assigned(names: Sequence[str], kinds: Sequence[str], roles: Roles, source: s
         notes.append("no labels are read")
     if not schema.numbers and not schema.strings:
         raise StreamError(f"{source} has no column left for features beside {' and '.join(map(shown, names))}.")
+    notes += [
+        f"column {shown(name)} has dates: {', '.join(['days', *(f'{part}s' for part in date.parts)])} are learned"
+        for name, date in schema.dates
+    ]
     if schema.strings:
         notes.append(f"columns of text: {', '.join(schema.strings)}")
     return schema, tuple(notes)
@@ -192,7 +209,8 @@ def _assigned_like(names: Sequence[str], kinds: Sequence[str], roles: Roles, lik
         known = _by_order(names, roles, like, source)
     there = set(names)
     left_out = {wanted for wanted in roles.ignore if wanted in there}
-    lacking = [name for name in (*like.numbers, *like.strings) if name not in there or name in left_out]
+    wanted = [column.name for column in like.columns if column.role == "feature"]
+    lacking = [name for name in wanted if name not in there or name in left_out]
     if by_name and lacking:
         raise StreamError(f"{source} has no column {shown(lacking[0])}, which the model has learned from.")
     label = _label_like(names, roles, like, known, source, by_name=by_name)

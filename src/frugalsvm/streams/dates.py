@@ -72,10 +72,10 @@ def date_column(days: NDArray, order: str = "ymd") -> DateColumn:
     return DateColumn(order, tuple(name for name in _PARTS if len(np.unique(_part(name, known))) > 1))
 
 
-def days_in(values: Iterable[str], order: str | None = None) -> tuple[str, NDArray] | None:
+def days_in(values: Iterable[str], order: str | None = None, most_errors: float = 0.0) -> tuple[str, NDArray] | None:
     """In which order dates are written, and their days, with NaN for missing ones; None if they are no dates.
 
-    With an ``order`` that is known, NaN stands for other texts as well.
+    With an ``order`` that is known, NaN stands for other texts as well; or for a share of them up to ``most_errors``.
 
     Examples
     --------
@@ -86,11 +86,20 @@ def days_in(values: Iterable[str], order: str | None = None) -> tuple[str, NDArr
     distinct = {text for text in texts if not is_missing(text)}
     if not distinct:
         return None if order is None else (order, np.full(len(texts), np.nan))
+    tried = {}
     for each in _orders(distinct) if order is None else (order,):
-        found = {text: _day(text, each) for text in distinct}
-        if order is not None or None not in found.values():
-            return each, np.array([np.nan if found.get(text) is None else found[text] for text in texts], np.float64)
-    return None
+        days = {text: day for text in distinct if (day := _day(text, each)) is not None}
+        if len(days) == len(distinct):
+            return each, _in_rows(texts, days)
+        tried[each] = days
+    best = max(tried, key=lambda each: len(tried[each]))
+    if order is None and len(tried[best]) < (1.0 - most_errors) * len(distinct):
+        return None
+    return best, _in_rows(texts, tried[best])
+
+
+def _in_rows(texts: list[str], days: dict[str, float]) -> NDArray:
+    return np.array([days.get(text, np.nan) for text in texts], np.float64)
 
 
 def days_of(values: NDArray) -> NDArray:

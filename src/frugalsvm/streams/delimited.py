@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from frugalsvm.exceptions import ParameterError, Sentence
 from frugalsvm.streams.bad_lines import BadLines, StreamError, shown
-from frugalsvm.streams.batch import Batch
+from frugalsvm.streams.batch import Batch, rows_taken
 from frugalsvm.streams.columns import Layout, Roles, assigned
+from frugalsvm.streams.dates import DateColumn, days_in
 from frugalsvm.streams.dialect import OPEN_QUOTE, declared_delimiter
 from frugalsvm.streams.fields import Plan, RowBuffers, is_utf8, planned
 from frugalsvm.streams.lines import Block, TextSources
@@ -68,6 +69,7 @@ class DelimitedReader(TextReader):
         self._plan: Plan
         self._ignored: frozenset[str] = frozenset()
         self._numbers: tuple[str, ...] = ()
+        self._dates: list[tuple[str, DateColumn]] = []
         self._strings: dict[bytes, str] = {}
 
     def prepare(self) -> Layout:
@@ -86,6 +88,7 @@ class DelimitedReader(TextReader):
             words = f"{self.name} has {len(schema.numbers)} columns of numbers beside the label"
             raise StreamError(Sentence(words, ", not {n_features}.", n_features=self._wanted_features))
         self._sniffed, self._plan, self._numbers = sniffed, planned(schema), schema.numbers
+        self._dates = schema.dates
         self._ignored = frozenset(column.name for column in schema.columns if column.role == "ignored")
         self._layout = Layout(len(schema.numbers), None, schema, sniffed.notes + notes)
         return self._layout
@@ -161,9 +164,9 @@ class DelimitedReader(TextReader):
                 failure = error
                 break
         buffers.hard.settle(state, buffers.numbers.reshape(-1), buffers.extras.reshape(-1))
-        batch = self._batch(block, buffers, int(state[ROW]))
+        batch, lines = self._with_dates(self._batch(block, buffers, int(state[ROW])), block, buffers.lines, bad)
         # The numbers are finite or missing; labels may be missing as well, and weights negative.
-        return without_bad_rows(batch, self._numbers, lambda row: block.where(int(buffers.lines[row])), bad), failure
+        return without_bad_rows(batch, self._numbers, lambda row: block.where(int(lines[row])), bad), failure
 
     def _take_line(self, block: Block, state: NDArray, buffers: RowBuffers, bad: BadLines) -> None:
         """Read the line that the parser stopped at; with those after it, if a field has line ends in quotes."""
@@ -232,6 +235,24 @@ class DelimitedReader(TextReader):
             y = texts.pop(plan.strings[plan.label])
         weights = buffers.extras[:n, plan.weight].copy() if plan.weight >= 0 else None
         return Batch(buffers.numbers[:n], y, weights, 0, texts or None)
+
+    def _with_dates(self, batch: Batch, block: Block, lines: NDArray, bad: BadLines) -> tuple[Batch, NDArray]:
+        """The batch with what is made of dates behind its numbers, and its lines, without those that have none."""
+        if not self._dates:
+            return batch, lines
+        texts, made, good = dict(batch.columns or {}), [batch.X], np.ones(batch.n_rows, bool)
+        for name, date in self._dates:
+            column = texts.pop(name)
+            days = days_in(column, date.order)[1]  # type: ignore[index]
+            for row in np.flatnonzero(np.isnan(days)):
+                if good[row] and not is_missing(column[row]):
+                    remedies = (f"categorical={name}", f"ignore={name}", "on_bad_line")
+                    words = f"column {shown(name)}: {shown(column[row])} is not a date as those before it"
+                    bad.refuse(block.where(int(lines[row])), Sentence(words, remedies=remedies))
+                    good[row] = False
+            made.append(date.features(days).astype(self.dtype))
+        batch = batch._replace(X=np.column_stack(made), columns=texts or None)
+        return (batch, lines) if good.all() else (rows_taken(batch, good), lines[: len(good)][good])
 
     def _column(self, text: bytes, buffers: RowBuffers, n: int, index: int) -> NDArray:
         """One column of text; equal texts are one object, as there are few in a column of categories."""

@@ -30,9 +30,11 @@ def planned(schema: Schema) -> Plan:
     kinds, targets, counts = [], [], [0, 0, 0]
     strings: list[str] = []
     index_of = {name: index for index, name in enumerate(schema.numbers)}
+    dates = dict(schema.dates)
     label_kind = label = weight = -1
     for column in schema.columns:
-        kind = 2 if column.kind == "string" else 0 if column.role == "feature" else 1
+        is_text = column.kind == "string" or column.name in dates
+        kind = 2 if is_text else 0 if column.role == "feature" else 1
         if column.role == "label":
             label_kind, label = kind, counts[kind]
         elif column.role == "weight":

@@ -11,6 +11,7 @@ import numpy as np
 from frugalsvm.exceptions import Sentence
 from frugalsvm.streams.bad_lines import StreamError, shown
 from frugalsvm.streams.columns import Roles, Schema, unnamed
+from frugalsvm.streams.dates import date_column, days_in
 from frugalsvm.streams.dialect import (
     cut_into_fields,
     declared_delimiter,
@@ -128,7 +129,8 @@ def sniff(
     columns = [unnamed(index) for index in range(width)] if names is None else names
     if len(columns) < width:
         columns = [*columns, ""] if _is_empty(rows, width - 1) else ["", *columns]
-    kinds = _kinds(rows, width, notation)
+    kinds = [_kind_of_text([row[k] for row in rows]) if kind == "string" else kind
+             for k, kind in enumerate(_kinds(rows, width, notation))]  # fmt: skip
     notes += _leave_out(columns, kinds, rows, has_header=names is not None)
     unique = _unique(columns)
     notes += [f"a second column {shown(old)} is called {shown(new)}" for old, new in unique if old and old != new]
@@ -243,6 +245,13 @@ def _kinds(rows: Sequence[list[str]], width: int, notation: Notation) -> list[st
     n_values = n_numbers + n_others
     n_allowed = np.where(n_values < _LEAST_VALUES, n_values / 2, _MOST_ERRORS * n_values)
     return ["number" if few else "string" for few in n_others <= n_allowed]
+
+
+def _kind_of_text(fields: list[str]) -> str:
+    """Dates, if nearly all fields are, as with numbers."""
+    errors = _MOST_ERRORS if len(fields) >= _LEAST_VALUES else 0.0
+    found = days_in(fields, most_errors=errors) if len(set(fields)) > 1 else None
+    return "string" if found is None else date_column(found[1], found[0]).kind
 
 
 def _is_number(field: str, notation: Notation) -> bool:

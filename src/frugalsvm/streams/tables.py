@@ -13,6 +13,7 @@ from frugalsvm.exceptions import Sentence
 from frugalsvm.streams.bad_lines import BadLines, StreamError, first_line_of, shown
 from frugalsvm.streams.batch import Batch, dropped, rows_taken
 from frugalsvm.streams.columns import Layout, Roles, Schema, assigned
+from frugalsvm.streams.dates import DateColumn, days_in, days_of
 from frugalsvm.streams.row_checks import without_bad_rows
 from frugalsvm.streams.source import Source, imported_pyarrow
 
@@ -97,6 +98,8 @@ class TableReader:
             return "number"
         if types.is_string(kind) or types.is_large_string(kind):
             return "string"
+        if types.is_date(kind) or types.is_timestamp(kind):
+            return DateColumn("ymd", ("month", "weekday", "hour")[: 2 if types.is_date(kind) else 3]).kind
         known = {} if self.roles.like is None else {column.name: column.role for column in self.roles.like.columns}
         if field.name in self.roles.ignore or known.get(field.name) == "ignored":
             return "ignored"
@@ -183,6 +186,8 @@ class TableReader:
                 y = self._label_values(values, column.kind)
             elif column.role == "weight":
                 weights = self._numbers(values).astype(np.float64)
+            elif (date := DateColumn.of_kind(column.kind)) is not None:
+                X[:, [index_of[name] for name in date.names(column.name)]] = date.features(self._days(values, date))
             elif column.kind == "string":
                 texts[column.name] = self._texts(values)
             else:
@@ -198,6 +203,12 @@ class TableReader:
         if not self.pyarrow.types.is_floating(values.type):
             values = values.cast(self.pyarrow.float64(), safe=False)
         return values.to_numpy(zero_copy_only=False)
+
+    def _days(self, values: Any, date: DateColumn) -> NDArray:
+        values = self._plain(values)
+        if self.pyarrow.types.is_string(values.type) or self.pyarrow.types.is_large_string(values.type):
+            return days_in(self._texts(values), date.order)[1]  # type: ignore[index]
+        return days_of(values.cast(self.pyarrow.timestamp("us")).to_numpy(zero_copy_only=False))
 
     def _label_values(self, values: Any, kind: str) -> NDArray:
         if kind == "string":
