@@ -267,3 +267,15 @@ class TestSample:
 
     def test_fewer_rows_are_all_taken(self):
         assert sample_rows(self.batches(100), 2000, seed=0).rows.n_rows == 1000
+
+
+def test_commands_work_as_they_are_printed(tmp_path):
+    """The label is no last column, and its name has a blank; nine rows in ten would say otherwise."""
+    lines = ["is red,a,b", *(f"{'yes' if k % 3 else 'no'},{k % 3},{k % 7}" for k in range(120))]
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
+    flags = ("-a", "bsgd", "--label", "is red", "--budget", 20, "--time-budget", "20s")
+    said = " ".join(invoke("tune", tmp_path / "rows.csv", *flags).output.split())
+    assert f"frugalsvm train {tmp_path / 'rows.csv'} --algorithm bsgd --label 'is red'`" in said
+    assert "All 120 rows were predicted, a quarter at a time" in said
+    assert "best: --algorithm bsgd" in said
+    assert "--label 'is red'" in said.split("best: ")[1]

@@ -279,10 +279,11 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         return []
 
     def _difference(self, best, other):
-        gain, error = better_by(best.judgment, other.judgment)
+        # In the unit of the scores that are told, which are linear in errors.
+        gain, error = (self._score(0.0) - self._score(each) for each in better_by(best.judgment, other.judgment))
         return (
             f"Next best: {other.candidate.kernel} on {other.candidate.view}. In heat {best.heat.number}, the "
-            f"{self._loss_name} of the winner is smaller by {gain:.4f} +- {error:.4f} (standard error)."
+            f"{self._score_name} of the winner is larger by {gain:.4f} +- {error:.4f} (standard error)."
         )
 
     @property

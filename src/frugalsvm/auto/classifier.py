@@ -95,7 +95,7 @@ class AutoSVC(ClassifierMixin, AutoMachine):
     """
 
     _classifies = True
-    _score_name, _loss_name = "accuracy", "error rate"
+    _score_name = "accuracy"
     _saved = AUTO
 
     def __init__(

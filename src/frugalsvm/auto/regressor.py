@@ -76,7 +76,7 @@ class AutoSVR(RegressorMixin, AutoMachine):
     """
 
     _classifies = False
-    _score_name, _loss_name = "R^2", "squared error over the variance of the target"
+    _score_name = "R^2"
     _saved = AUTO
 
     def __init__(

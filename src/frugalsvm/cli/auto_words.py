@@ -71,10 +71,10 @@ def tried_rows(model: Any, *, classifies: bool) -> list[dict[str, Any]]:
         best, score = members[0], float(results["mean_test_score"][members[0]])
         rows.append(
             {
+                "round": str(int(results["iter"][best])),
                 "kernel": _kernel(kernel),
                 "rows seen as": _rows(view),
                 "accuracy" if classifies else "R^2": percent(score) if classifies else f"{score:.4f}",
-                "round": str(int(results["iter"][best])),
                 "of rows": f"{int(results['n_resources'][best]):,}",
                 "candidates": str(len(members)),
                 "seconds": f"{float(seconds[members].sum()):.1f}",

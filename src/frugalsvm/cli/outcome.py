@@ -77,7 +77,9 @@ def _print_choice(outcome: Outcome) -> None:
     page = Page()
     page.heading("What was tried")
     page.table(outcome.figures["tried"])
-    page.sentence("  A round has its own rows and sizes: compare figures of the same round.")
+    page.sentence(
+        "  The last round decides, as its models are the largest; figures of other rounds are of other rows and sizes."
+    )
     page.heading("What was chosen")
     for sentence in outcome.sentences:
         page.sentence(sentence)

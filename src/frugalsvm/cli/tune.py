@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -105,7 +106,7 @@ def tune(
 
 def _tune(values: dict[str, Any], given: Collection[str]) -> None:
     from frugalsvm.cli.interruptible_pipe import is_read_once
-    from frugalsvm.cli.tune_outcome import print_tuned
+    from frugalsvm.cli.tune_outcome import flag_words, print_tuned
 
     source = source_of(values["data"])
     read_once = values["once"] or is_read_once(source)
@@ -137,7 +138,11 @@ def _tune(values: dict[str, Any], given: Collection[str]) -> None:
         from frugalsvm.durations import parsed_seconds
 
         limit = parsed_seconds("time_budget", values["time_budget"])
-        told = tune_file(data, options, budgets, values["rows"], limit, quiet=values["as_json"])
+        plain = {} if algorithm == AUTO else {"algorithm": algorithm}
+        plain |= _reading_flags(values, given, {"algorithm": algorithm})
+        files = " ".join(quote(each) for each in ([source] if isinstance(source, str) else source))
+        command = f"frugalsvm train {files} {flag_words(plain)}".rstrip()
+        told = tune_file(data, options, budgets, values["rows"], limit, command, quiet=values["as_json"])
     flags = {**told.best, **_reading_flags(values, given, told.best)}
     if values["output"] is not None:
         lines = [f"{name} = {json.dumps(value)}\n" for name, value in flags.items()]

@@ -31,10 +31,14 @@ def tune_file(
     budgets: tuple[int, ...],
     n_wanted: int,
     limit: float | None,
+    command: str,
     *,
     quiet: bool,
 ) -> TuneOutcome:
-    """Compare algorithms (``auto``), or an algorithm as `train` sets it with what a search finds."""
+    """Compare algorithms (``auto``), or an algorithm as `train` sets it with what a search finds.
+
+    ``command`` trains what would be trained without a comparison.
+    """
     among_all = options.algorithm == AUTO
     opening = partial(open_data, of_classes=not among_all)
     examined = examine(data._replace(shuffle="no"), opening=opening)
@@ -52,7 +56,7 @@ def tune_file(
         first = options._replace(budget=budgets[0])
         contestants = [own_choice(first, impute), tuned(first, impute, budgets)]
     compared = _compared(contestants, sample, limit, options.seed, quiet=quiet)
-    return _told(compared, sample, options.algorithm, data.name)
+    return _told(compared, sample, command, data.name)
 
 
 def _sample(examined: Examined, n_wanted: int, data: DataOptions) -> Sample:
@@ -107,14 +111,22 @@ def _limit(contestant: Contestant, n_contestants: int, limit: float | None) -> f
     return limit / n_contestants if n_contestants == 2 else (1.0 - _SHARE_OF_AUTO) * limit / (n_contestants - 1)
 
 
-def _told(compared: Compared, sample: Sample, algorithm: str, source: str) -> TuneOutcome:
+def _told(compared: Compared, sample: Sample, command: str, source: str) -> TuneOutcome:
     best = recommended(compared.results)
-    plain = f"frugalsvm train {source}" + ("" if algorithm == AUTO else f" -a {algorithm}")
+    if compared.n_judges == sample.rows.n_rows:
+        how = (
+            f"All {compared.n_judges:,} rows were predicted, a quarter at a time, by models that had learned the other "
+            "three quarters."
+        )
+    else:
+        how = (
+            f"Each learned {compared.n_learned:,} rows; accuracy is that on {compared.n_judges:,} others, which none "
+            "of them learned."
+        )
     sentences = [
-        f"Each learned {compared.n_learned:,} rows; accuracy is that on {compared.n_judges:,} rows that none of them "
-        f"learned from. Seconds are those of this machine, for all {sample.n_rows:,} rows.",
+        f"{how} Seconds are those of this machine, for all {sample.n_rows:,} rows.",
         *compared.notes,
-        *verdict(compared, plain),
+        *verdict(compared, command),
     ]
     figures = {
         "accuracy": best.accuracy,

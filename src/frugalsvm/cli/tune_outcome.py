@@ -1,12 +1,13 @@
 """What `frugalsvm tune` has found, and how it tells people and scripts."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 from frugalsvm.cli.console import print_json
 from frugalsvm.cli.page import Page
 
-__all__ = ["TuneOutcome", "print_tuned"]
+__all__ = ["TuneOutcome", "flag_words", "print_tuned"]
 
 
 class TuneOutcome(NamedTuple):
@@ -31,6 +32,12 @@ def print_tuned(
     page.sentence("")
     for sentence in outcome.sentences:
         page.sentence(sentence)
-    page.sentence("best: " + " ".join(f"--{name} {value}" for name, value in flags.items()))
+    page.sentence(f"best: {flag_words(flags)}")
     if output is not None and isinstance(source, str) and source != "-":
-        page.sentence(f"`frugalsvm train {source} --config {output}` makes the model.")
+        page.sentence(f"`frugalsvm train {quote(source)} --config {quote(str(output))}` makes the model.")
+
+
+def flag_words(flags: dict[str, Any]) -> str:
+    """Flags as they are typed."""
+    values = {name: ",".join(value) if isinstance(value, list) else str(value) for name, value in flags.items()}
+    return " ".join(f"--{name} {quote(value)}" for name, value in values.items())
