@@ -94,3 +94,14 @@ def test_prices_as_classes_in_python():
     size, price = rows(200)
     with pytest.warns(ManyClassesWarning, match="different numbers in 200 rows.* AutoSVR predicts numbers"):
         AutoSVC(kernel="rbf", metric=None, n_components=16, random_state=0).fit(size[:, None], price // 8)
+
+
+def test_prices_as_classes_on_a_cluster(tmp_path):
+    pytest.importorskip("dask.dataframe")
+    from frugalsvm.cli.dask_table import read_table
+    from frugalsvm.cli.options import DataOptions
+
+    (tmp_path / "rows.csv").write_text(text())
+    data = DataOptions(str(tmp_path / "rows.csv"), label="price")
+    assert "a classifier takes each for a class" in str(read_table(data, labels="classes").doubt)
+    assert read_table(data, labels="numbers").doubt is None

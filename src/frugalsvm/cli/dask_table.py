@@ -8,6 +8,7 @@ import numpy as np
 from frugalsvm.cli.data import FIRST_ROWS
 from frugalsvm.cli.first_rows import many_texts
 from frugalsvm.cli.options import DataOptions
+from frugalsvm.cli.task import many_classes
 from frugalsvm.streams.columns import unnamed
 from frugalsvm.streams.lines import Block
 from frugalsvm.streams.sniffer import sniff
@@ -27,6 +28,7 @@ class Table(NamedTuple):
     first: Any  # the first rows of X
     columns: list[list[str]]  # name, kind and role of each, as model files have them
     notes: list[str]
+    doubt: str | None = None  # about the labels
 
     @property
     def has_text(self) -> bool:
@@ -56,9 +58,9 @@ def read_table(data: DataOptions, *, labels: str | None) -> Table:
     roles = dict.fromkeys((*unused, *ignored), "ignored") | ({} if label is None else {label: "label"})
     kinds = {name: "number" if _is_number(frame.dtypes[name]) else "string" for name in names}
     y = None if labels is None else _labels(frame[label], labels)
-    return Table(
-        frame[features], y, first[features], [[name, kinds[name], roles.get(name, "feature")] for name in names], notes
-    )
+    columns = [[name, kinds[name], roles.get(name, "feature")] for name in names]
+    doubt = many_classes(first[label].to_numpy(), label, "a classifier") if labels == "classes" else None
+    return Table(frame[features], y, first[features], columns, notes, doubt)
 
 
 def _frame(data: DataOptions) -> Any:

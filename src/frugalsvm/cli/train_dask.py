@@ -56,6 +56,8 @@ def train_dask(data: DataOptions, options: TrainOptions, output: Path, flags: Da
         table = read_table(data, labels=_labels_of(options, flags))
         for note in () if quiet else table.notes:
             tell(f"note: {note}")
+        if table.doubt is not None:
+            tell(f"warning: {table.doubt}")
         model = DaskPipeline(
             estimator.set_params(client=client),
             scale=_scale(options, data, table),

@@ -141,6 +141,8 @@ class DaskPipeline(BaseEstimator):
         drawn = cluster.each(some_rows, chosen)
         y = None if sources[0].y is None else np.concatenate([labels for _, labels in drawn])
         pipeline.prepare(_stacked([rows for rows, _ in drawn]), y)
+        if pipeline.filler_ is not None and n_wanted.sum() < n_rows.sum():
+            del pipeline.filler_.complete_  # that of a sample does not say that no value is missing
         if self.encoder is not None:
             pipeline.encoder_ = joined_encoder([survey.encoder for survey in surveys])
         return pipeline.adopt(local)
