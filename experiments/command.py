@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -120,10 +121,20 @@ def _run(options, console) -> int:
     for paper in choices:
         if n_recorded := choices[paper].record(store):
             console.print(f"{paper}: {n_recorded} choices of hyper-parameters recorded in {choices[paper].path}")
+    for line in _without_data(failures):
+        console.print(escape(line))
+    failures = [failure for failure in failures if failure.missing is None]
     for failure in failures:
         words = f"{failure.task.names or failure.task.work}\n{failure.error}"
         console.print(f"[red]failed:[/red] {escape(words)}")
     return 1 if failures else 0
+
+
+def _without_data(failures) -> list[str]:
+    """A line for each data set that is not there; the report shows what is kept in the repository instead."""
+    counts = Counter(failure.missing for failure in failures if failure.missing is not None)
+    why = {failure.missing: failure.error for failure in reversed(failures)}
+    return [f"No data: {name}, for {count} results: {why[name]}" for name, count in counts.items()]
 
 
 def _store_of(options) -> Store:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from experiments.screen import Console, advancing, escape
 from experiments.store import Store
 from experiments.tasks import Task
+from frugalsvm.datasets import DatasetUnavailableError
 
 __all__ = ["Failure", "run_tasks"]
 
@@ -22,6 +23,7 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA
 class Failure(NamedTuple):
     task: Task
     error: str
+    missing: str | None = None  # the data set that is not there
 
 
 def run_tasks(
@@ -67,12 +69,13 @@ def run_tasks(
     deadline = _Deadline(minutes)
     how = {"store": store, "jobs": jobs, "console": console, "short_first": short_first, "deadline": deadline}
     failures = _run_stage("choosing", needs, **how, after_each=on_chosen) if needs else []
+    missing = {failure.task.key: failure.missing for failure in failures}
     ready, orphans = [], []
     for task in tasks:
         chosen = store.get(task.needs) if task.needs is not None else {"chosen": {}}
         if chosen is None:
             if time.monotonic() < deadline.end:
-                orphans.append(Failure(task, "the task it needs has failed"))
+                orphans.append(Failure(task, "the task it needs has failed", missing.get(task.needs.key)))
         else:
             ready.append(task.resolved(chosen))
     return failures + orphans + _run_stage("measuring", _distinct(ready), **how)
@@ -96,6 +99,10 @@ def _run_stage(title, tasks, *, store, jobs, console, short_first, deadline, aft
                 store.put(task, result, seconds)
                 if after_each is not None:
                     after_each()
+            elif isinstance(error, _Missing):
+                failures.append(Failure(task, error.why, error.name))
+                advance(f"{_words(task)} (no data)")
+                continue
             else:
                 failures.append(Failure(task, error))
                 words = f"{_words(task)}: {error.splitlines()[-1]}"
@@ -111,6 +118,13 @@ def _run_stage(title, tasks, *, store, jobs, console, short_first, deadline, aft
 
 def _words(task: Task) -> str:
     return " ".join(str(value) for value in task.names.values()) or task.work
+
+
+class _Missing(NamedTuple):
+    """A data set that is not there, in the place of an error."""
+
+    name: str
+    why: str
 
 
 class _Deadline:
@@ -159,6 +173,8 @@ def _timed(task: Task):
     start = time.process_time()  # what it takes, whoever else is at work
     try:
         result, error = task.run(), None
+    except DatasetUnavailableError as missing:
+        result, error = None, _Missing(missing.dataset or task.work, str(missing))
     except Exception:
         result, error = None, traceback.format_exc()
     return result, time.process_time() - start, error

@@ -66,7 +66,11 @@ class Store:
             return json.loads(self.path(task).read_text())
         except FileNotFoundError:
             kept = self.kept.get(task)
-            return None if kept is None else {"result": kept.result, "seconds": kept.seconds}
+            if kept is None:
+                return None
+            versions = {name: version for name, version in kept.environment.items() if name != "machine"}
+            machine = kept.environment.get("machine", "an unknown machine")
+            return {"result": kept.result, "seconds": kept.seconds, "machine": machine, "versions": versions}
 
     def everything(self) -> dict[tuple[str, int], KeptResult]:
         """Results by digest and seed of their tasks, whatever the versions; of several in the folder the latest."""

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from experiments.data import load
 from experiments.protocol import protocol_of
-from frugalsvm.datasets import load
 
 __all__ = ["Case", "cases", "digit_groups", "split_of"]
 

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.model_selection import train_test_split
 
-from frugalsvm.datasets import load
+from experiments.data import load
 
 __all__ = ["TITLES", "sparse_if_worth_it", "split_of"]
 

@@ -2,11 +2,10 @@
 
 import datetime
 import os
-import platform
 from pathlib import Path
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from experiments.report.confirmation import confirmations, pairs_of
 from experiments.report.counting import Counts, Findings, counted_cells, worse_cells
@@ -15,7 +14,6 @@ from experiments.report.gathering import gather
 from experiments.report.tables import FINDINGS, WORDS, laid_out
 from experiments.results import Figure
 from experiments.store import Store
-from experiments.tasks import versions
 
 __all__ = ["write_report"]
 
@@ -56,8 +54,9 @@ def write_report(store: Store, profile: str, output: str | Path) -> list[str]:
         confirmed=confirmations(pairs_of(first, again), first),
         worse=worse_cells(papers),
         date=datetime.datetime.now(datetime.UTC).strftime("%d %B %Y"),
-        machine=_machine(),
-        versions={"Python": platform.python_version(), **versions()},
+        machines=sorted(
+            {words.split(" (")[0] for paper in papers for e in paper.experiments for words in e.computed_by}
+        ),
     )
     _write_whole(Path(output), page)
     return problems
@@ -98,16 +97,20 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["with_code"] = _with_code
     environment.globals["signs"] = WORDS
     environment.globals["findings"] = FINDINGS
     environment.globals["style"] = Markup((_FOLDER / "style.css").read_text())
     return environment.get_template("page.html.j2")
 
 
-def _machine() -> str:
-    """What a reader needs to judge timings; nothing that names the machine."""
-    cores = os.cpu_count() or 1
-    return f"{platform.machine()} processor with {cores} core{'s' * (cores > 1)}, {platform.system()}"
+def _with_code(text: str) -> Markup:
+    """Text in which what stands between backticks is code."""
+    parts = str(text).split("`")
+    if len(parts) % 2 == 0:  # one of them has no other end
+        return escape(text)
+    made = [Markup("<code>{}</code>").format(part) if k % 2 else escape(part) for k, part in enumerate(parts)]
+    return Markup("").join(made)
 
 
 def _write_whole(path: Path, page: str) -> None:

@@ -1,6 +1,7 @@
 """All that the page says of each paper and experiment, read from protocols and the store."""
 
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +28,8 @@ class ShownExperiment:
     n_tasks: int
     n_done: int
     seconds: float  # that computing took, in all
+    profile: str  # whose results these are
+    computed_by: list[str]  # machines and versions
     settings: list[tuple[str, str]]
     chosen: list[tuple[str, str]]
     items: list[Table | Figure] = field(default_factory=list)
@@ -85,6 +88,10 @@ def gather(store: Store, profile: str) -> list[ShownPaper]:
     papers: dict[str, ShownPaper] = {}
     for paper, experiment in protocol.all_experiments().values():
         shown = _experiment(paper, experiment, store, profile)
+        if (
+            profile == "quick" and shown.n_tasks and not shown.n_done
+        ):  # no data, say: what is kept is better than nothing
+            shown = _experiment(paper, experiment, store, "full")
         if shown.n_tasks or profile != "confirm":  # figures are not confirmed
             papers.setdefault(paper, _paper(paper)).experiments.append(shown)
     judge(counted_cells(papers.values()))
@@ -108,7 +115,9 @@ def _experiment(paper: str, experiment: Experiment, store: Store, profile: str) 
         title=experiment.title,
         n_tasks=len(tasks),
         n_done=sum(result is not None for _, result in outcome),
-        seconds=sum(_seconds(task, store) for task, result in outcome if result is not None),
+        seconds=sum(_record(task, store)["seconds"] for task, result in outcome if result is not None),
+        profile=profile,
+        computed_by=_computed_by([_record(task, store) for task, result in outcome if result is not None]),
         settings=_flat(settings),
         chosen=choices.lines(store),
     )
@@ -131,9 +140,18 @@ def _mark_as_parts(items: list[Table | Figure]) -> None:
                     cell.note = ""
 
 
-def _seconds(task: Task, store: Store) -> float:
+def _record(task: Task, store: Store) -> dict[str, Any]:
     done = task if task.needs is None else task.resolved(store.get(task.needs))
-    return store.record(done)["seconds"]
+    return store.record(done)
+
+
+def _computed_by(records: list[dict[str, Any]]) -> list[str]:
+    """Machines and versions that results were computed with, the most frequent first; nothing that names a machine."""
+    found = Counter(
+        f"{record['machine']} ({', '.join(f'{name} {version}' for name, version in record['versions'].items())})"
+        for record in records
+    )
+    return [words for words, _ in found.most_common()]
 
 
 def _flat(settings: dict[str, Any], above: str = "") -> list[tuple[str, str]]:

@@ -59,13 +59,16 @@ def _texts(cell: Cell, digits: int) -> dict[str, Any]:
     state = state_of(cell)
     sign, word = WORDS[state]
     printed = cell.printed
+    difference = "" if cell.verdict is None else _signed(cell.verdict.difference, digits)
+    if state == "better" and float(difference.replace(MINUS, "-")) == 0.0:
+        word = "equal"  # no less than what is printed, and not more by any digit that is shown
     return {
         "state": state,
         "sign": sign,
         "word": word,
         "ours": NOTHING if cell.mean is None else _number(cell.mean, cell.spread, digits),
         "paper": NOTHING if printed is None else _number(printed.mean, printed.spread, digits),
-        "difference": "" if cell.verdict is None else _signed(cell.verdict.difference, digits),
+        "difference": difference,
         "finding": cell.finding,
         "p_value": "" if cell.p_value is None else f"{cell.p_value:.2g}",
     }

@@ -3,6 +3,8 @@
 import time
 from pathlib import Path
 
+from frugalsvm.datasets import DatasetUnavailableError
+
 
 def square(settings, seed):
     """A result that depends on all it is given; a line in a log for each time it is computed."""
@@ -18,6 +20,10 @@ def choice(settings, seed):
 
 def refusal(settings, seed):
     raise ValueError("no rows [/of] this [kind]")
+
+
+def no_data(settings, seed):
+    raise DatasetUnavailableError(f"could not download {settings['data']}: no network").of(settings["data"])
 
 
 def interruption(settings, seed):

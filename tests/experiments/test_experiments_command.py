@@ -96,6 +96,21 @@ def test_report_of_something_broken_is_written_and_says_so(monkeypatch, tmp_path
     assert (tmp_path / "report.html").exists()
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_each_missing_data_set_is_named_once(monkeypatch, tmp_path, capsys, jobs):
+    def plan(profile, choices):
+        sets = [Task("core_support:no_data", {"data": name}, seed) for name in ("usps", "a9a") for seed in range(3)]
+        choosing = Task("core_support:no_data", {"data": "usps", "what": "choice"})
+        return [*sets, Task("core_support:no_data", {"data": "usps"}, 9, needs=choosing)]
+
+    install(monkeypatch, tmp_path, [Experiment("invented-table", "Table 1", plan, lambda outcome: [])])
+    assert call("run", "--store", tmp_path / "store", "--jobs", jobs) == 0  # the report is made of what there is
+    told = " ".join(capsys.readouterr().out.split())
+    assert told.count("No data: usps, for 5 results: could not download usps: no network") == 1
+    assert told.count("usps: no network") == told.count("a9a: no network") == 1
+    assert "Traceback" not in told
+
+
 def test_cost_is_told_before_anything_is_run(store, capsys):
     assert call("cost", "invented-table", "--store", store.folder) == 0
     assert "2 of 4 results are to be computed: about" in capsys.readouterr().out  # one, and the search that it needs

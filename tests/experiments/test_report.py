@@ -1,18 +1,22 @@
 """The page, read as HTML."""
 
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 from report_support import BROKEN, EXPERIMENTS, WORSE, install
 
 import experiments.report
+from experiments.printed import Printed
 from experiments.report import write_report
 from experiments.report.counting import Counts
 from experiments.report.words import rendered, title_and_body
 from experiments.results import Cell, Experiment, Figure, Table
 from experiments.store import Store
+from experiments.tasks import Task
 
 VOID = {"meta", "link", "br", "img", "hr", "input"}
 
@@ -106,7 +110,7 @@ def test_the_top_counts_accuracies_of_data_we_hold(page):
     assert words == "1 ✓ better 1 ≈ within the spread 2 ✗ worse 1 … not computed 1 ∅ no data, not counted"
     assert "full" in page.one("top")
     assert "processor" in page.one("top")
-    assert "numpy" in page.one("top")
+    assert "results were computed on" in page.one("top")
 
 
 def test_the_quick_profile_does_not_judge(monkeypatch, tmp_path):
@@ -123,6 +127,46 @@ def test_the_quick_profile_does_not_judge(monkeypatch, tmp_path):
     (headline,) = page.all("p", **{"class": "headline"})
     assert " ".join(headline["text"].split()).startswith("50.0 % of 4 accuracies")
     assert "These counts are those of the full profile" in " ".join(page.all("section")[0]["text"].split())
+
+
+def test_results_name_the_machine_that_computed_them(monkeypatch, tmp_path):
+    store = install(monkeypatch, tmp_path, EXPERIMENTS[:1])
+    for path in store.folder.glob("results/*/*.json"):
+        record = json.loads(path.read_text())
+        path.write_text(json.dumps({**record, "machine": "abacus", "versions": {"numpy": "0.1"}}))
+    write_report(store, "full", tmp_path / "report.html")
+    page = Page((tmp_path / "report.html").read_text())
+    assert "results were computed on abacus processors" in page.one("top")
+    (article,) = page.all("article", **{"aria-labelledby": "invented-table"})
+    assert "on abacus (numpy 0.1)" in article["text"]
+
+
+def test_experiments_without_a_quick_result_show_what_is_kept(monkeypatch, tmp_path):
+    def plan(profile, choices):
+        return [Task("report_support:nothing", {"value": 5 if profile["profile"] == "full" else 7})]
+
+    store = install(monkeypatch, tmp_path, [Experiment("invented-table", "Table 1", plan, EXPERIMENTS[0].show)])
+    write_report(store, "quick", tmp_path / "report.html")
+    page = Page((tmp_path / "report.html").read_text())
+    (article,) = page.all("article", **{"aria-labelledby": "invented-table"})
+    words = " ".join(article["text"].split())
+    assert "They are those of the profile full, which the repository keeps: the profile quick has none." in words
+    assert "✓ better" in page.one("invented-table-1-cell-1-1")
+
+
+def test_what_stands_between_backticks_is_code_and_nothing_is_better_by_zero(monkeypatch, tmp_path):
+    cells = {
+        ("A", "x"): Cell([90.001], Printed(90.0, 0.1)),
+        ("A", "y"): Cell([80.0], Printed(90.0, 0.1), "Try `vary <this>`."),
+    }
+    experiment = Experiment(
+        "invented-table", "Table 1", EXPERIMENTS[0].plan, lambda outcome: [Table("T", ["A"], ["x", "y"], cells)]
+    )
+    write_report(install(monkeypatch, tmp_path, [experiment]), "full", tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "Try <code>vary &lt;this&gt;</code>." in text
+    assert "`" not in text
+    assert Page(text).one("invented-table-1-cell-1-1") == "ours 90.00 paper 90.00 ± 0.10 difference 0.00 ✓ equal"
 
 
 def test_worse_cells_are_listed_with_their_explanations(page):
@@ -170,7 +214,10 @@ def test_each_experiment_has_its_protocol_parameters_and_command(page):
     assert "repetitions 5" in shown
     assert "banana 100 not chosen yet" in shown
     (article,) = page.all("article", **{"aria-labelledby": "invented-table"})
-    assert "2 of 3 results are there, 1 missing; computing them took 5 minutes." in " ".join(article["text"].split())
+    assert "2 of 3 results are there, 1 missing; computing them took 5 minutes, on " in " ".join(
+        article["text"].split()
+    )
+    assert f"numpy {np.__version__}" in article["text"]
 
 
 def test_recorded_and_computed_choices_are_shown(monkeypatch, tmp_path):

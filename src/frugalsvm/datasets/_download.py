@@ -16,6 +16,13 @@ _CHUNK_BYTES = 2**20
 class DatasetUnavailableError(OSError):
     """The data set is neither on this machine nor could it be downloaded."""
 
+    dataset: str | None = None  # its name
+
+    def of(self, dataset: str) -> DatasetUnavailableError:
+        """The same error with the name of the data set."""
+        self.dataset = dataset
+        return self
+
 
 class DatasetMismatchError(ValueError):
     """The contents of a data set are not the expected ones."""

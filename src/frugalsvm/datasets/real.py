@@ -167,7 +167,7 @@ def fetch(
     elif download:
         arrays = _download_to(path, source)
     else:
-        raise DatasetUnavailableError(f"{path} does not exist, and download=False. {_advice(path, source)}")
+        raise DatasetUnavailableError(f"{path} does not exist, and download=False. {_advice(path, source)}").of(name)
     parts: dict[str, Any] = {}
     for split in _splits_of(arrays):
         parts[f"X_{split}"] = _features(arrays, split, dtype)
@@ -260,7 +260,8 @@ def _download_to(path: Path, source: Source) -> Arrays:
             name: _download(urls, source.max_bytes, source.file_sha256.get(name)) for name, urls in source.urls.items()
         }
     except DatasetUnavailableError as error:
-        raise DatasetUnavailableError(f"could not download {path.stem}: {error}. {_advice(path, source)}") from error
+        words = f"could not download {path.stem}: {error}. {_advice(path, source)}"
+        raise DatasetUnavailableError(words).of(path.stem) from error
     origin = " and ".join(urls[0] for urls in source.urls.values())
     # Any exception: a server may answer with anything, such as a page saying that the file has moved.
     try:
