@@ -28,12 +28,12 @@ class ShownExperiment:
     n_tasks: int
     n_done: int
     seconds: float  # that computing took, in all
-    profile: str  # whose results these are
-    computed_by: list[str]  # machines and versions
     settings: list[tuple[str, str]]
     chosen: list[tuple[str, str]]
     items: list[Table | Figure] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    profile: str = "full"  # whose results these are
+    computed_by: list[str] = field(default_factory=list)  # machines and versions
     views: list[dict[str, Any]] = field(default_factory=list)  # the items as the template places them
 
     @property
