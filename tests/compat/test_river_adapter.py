@@ -4,6 +4,8 @@ import builtins
 import importlib
 import pickle
 import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -15,7 +17,14 @@ from river import datasets, evaluate, metrics, preprocessing  # noqa: E402
 from river.checks import yield_checks  # noqa: E402
 from sklearn.feature_extraction import FeatureHasher  # noqa: E402
 
-from frugalsvm import ASSETClassifier, ASSETRegressor, BSGDClassifier, BSGDOneClassSVM, BSGDRegressor  # noqa: E402
+from frugalsvm import (  # noqa: E402
+    ASSETClassifier,
+    ASSETRegressor,
+    BPAClassifier,
+    BSGDClassifier,
+    BSGDOneClassSVM,
+    BSGDRegressor,
+)
 from frugalsvm.compat._features import HashedFeatures  # noqa: E402
 from frugalsvm.compat.river import RiverAnomalyDetector, RiverClassifier, RiverRegressor  # noqa: E402
 from frugalsvm.pipelines import StreamPipeline  # noqa: E402
@@ -123,12 +132,13 @@ def test_announced_classes(examples):
         model.learn_one(dicts[0], "third")
 
 
-def test_features_that_lack_are_zero_and_new_ones_are_ignored(examples):
+def test_features_that_lack_are_zero(examples):
     dicts, labels = examples
     model = taught(RiverClassifier(bsgd()), dicts, labels)
     features = model._features
     assert features.names == ["a", "b", "c"]
     np.testing.assert_array_equal(features.row({"c": 3.0, "new": 9.0, "a": 1}), [1.0, 0.0, 3.0])
+    np.testing.assert_array_equal(features.row({"c": None}), [0.0, 0.0, np.nan])
     frame = pandas.DataFrame({"new": [1.0], "c": [3.0]})
     np.testing.assert_array_equal(features.matrix(frame), [[0.0, 0.0, 3.0]])
 
@@ -208,3 +218,102 @@ def test_anomalies_have_high_scores():
     assert model.clone().score_one({"a": 8.0, "b": -8.0}) == 0.0
     with pytest.raises(ValueError, match="takes a BSGDOneClassSVM, not BSGDClassifier"):
         RiverAnomalyDetector(BSGDClassifier())
+
+
+# --- keys that lack, and keys that come late -------------------------------------------------------------------------
+
+
+def signals(n_rows=600, known_from=0):
+    """Examples whose class is told by one key, which is there from some row on."""
+    rng = np.random.default_rng(3)
+    dicts = [{"noise": rng.normal(), "signal": rng.choice([-1.0, 1.0])} for _ in range(n_rows)]
+    labels = [x["signal"] > 0 for x in dicts]
+    return [x if k >= known_from else {"noise": x["noise"]} for k, x in enumerate(dicts)], labels
+
+
+LATE = {
+    "classifier": lambda **options: RiverClassifier(
+        StreamPipeline(bsgd(gamma=0.5, budget=30), warmup_rows=100, **options)
+    ),
+    "three machines": lambda **options: RiverClassifier(
+        StreamPipeline(BPAClassifier("nn", budget=30, gamma=0.5), warmup_rows=100, **options), classes=(False, True, 2)
+    ),
+    "regressor": lambda **options: RiverRegressor(
+        StreamPipeline(BSGDRegressor(budget=30, gamma=0.5, random_state=0), warmup_rows=100, **options)
+    ),
+}
+
+
+@pytest.mark.parametrize("impute", [None, "median"])
+@pytest.mark.parametrize("known_from", [1, 50, 300])
+@pytest.mark.parametrize("kind", LATE)
+def test_features_that_come_late_are_taken_up(kind, known_from, impute, caplog):
+    dicts, labels = signals(1200, known_from)
+    model = LATE[kind](impute=impute)
+    with caplog.at_level("INFO", "frugalsvm"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the scaler says that the new feature has left its range
+        taught(model, dicts[:-200], labels[:-200])
+    assert [record.getMessage() for record in caplog.records] == ["New features: 'signal'."]
+    right = [(model.predict_one(x) > 0.5) == label for x, label in zip(dicts[-200:], labels[-200:], strict=True)]
+    assert np.mean(right) > 0.9
+
+
+def test_what_was_learned_stays_when_a_feature_comes():
+    dicts, labels = signals(300, known_from=300)
+    model = taught(RiverClassifier(StreamPipeline(bsgd(gamma=0.5), warmup_rows=100)), dicts, labels)
+    before = [model._pipeline.decision_function_one_row(model._features.row(x)) for x in dicts]
+    model._take_up(["late", "noise"])
+    assert model._features.names == ["noise", "late"]
+    after = [model._pipeline.decision_function_one_row(model._features.row(x)) for x in dicts]
+    np.testing.assert_allclose(after, before, rtol=1e-9)
+    assert model._pipeline.n_features_in_ == 2
+
+
+def test_features_that_come_too_late_are_told_once(caplog):
+    dicts, labels = signals(200, known_from=100)
+    model = RiverClassifier(StreamPipeline(ASSETClassifier(n_components=8, random_state=0), warmup_rows=50))
+    taught(model, dicts, labels)
+    (record,) = caplog.records
+    assert record.getMessage().startswith("New features are ignored: 'signal'. A pipeline with this ASSETClassifier")
+    assert model._features.names == ["noise"]
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+def test_an_absent_key_is_imputed_where_that_was_asked_for(kind):
+    rng = np.random.default_rng(0)
+    dicts = [{"temperature": 50 + rng.normal(), "b": rng.normal()} for _ in range(200)]
+    model = taught(LATE[kind](impute="median"), dicts, [x["b"] > 0 for x in dicts])
+    nan, none, absent = ({"b": 0.3, "temperature": float("nan")}, {"b": 0.3, "temperature": None}, {"b": 0.3})
+    rows = [model._pipeline.estimator_rows(model._features.row(x)[None]) for x in (nan, none, absent)]
+    np.testing.assert_array_equal(rows[0], rows[1])
+    np.testing.assert_array_equal(rows[0], rows[2])
+    assert model.predict_one(absent) == model.predict_one(nan)
+    many = model.predict_many(pandas.DataFrame([absent]))
+    assert many[0] == model.predict_one(absent)
+
+
+def test_warnings_name_the_key():
+    rng = np.random.default_rng(0)
+    dicts = [{"b": rng.normal(), "pressure": rng.normal() + 90 * (k > 200)} for k in range(500)]
+    model = LATE["classifier"]()
+    with pytest.warns(UserWarning, match="Feature 'pressure' has left the range"):
+        taught(model, dicts, [x["b"] > 0 for x in dicts])
+
+
+def test_a_default_regressor_learns_a_short_stream():
+    """Of 1001 rows, 1000 are held back: what predicts meanwhile learns all of them."""
+    model = RiverRegressor(StreamPipeline(BSGDRegressor(random_state=0)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        error = evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    assert error.get() < 0.45  # 1.5 when it had learned the first 1, 2, 4, ... rows alone
+
+
+def test_several_threads(examples):
+    dicts, labels = examples
+    model = taught(RiverClassifier(StreamPipeline(bsgd(), warmup_rows=50)), dicts, labels)
+    expected = [model.predict_one(x) for x in dicts]
+    with ThreadPoolExecutor(8) as pool:
+        assert all(found == expected for found in pool.map(lambda _: [model.predict_one(x) for x in dicts], range(16)))
+        list(pool.map(lambda pair: model.learn_one(*pair), zip(dicts, labels, strict=True)))
+    assert model._pipeline.estimator_.t_ == 2 * len(dicts)

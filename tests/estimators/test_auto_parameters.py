@@ -235,7 +235,7 @@ def test_other_words_are_refused(name, parameter):
 
 
 def test_rows_of_a_stream_are_judged_in_their_order():
-    """A walk: each row is near the last one, and among rows in random order the narrowest kernel knows its neighbors."""
+    """A walk: each row is near the last one, so that in random order the narrowest kernel knows the neighbors."""
     rng = np.random.default_rng(0)
     X = np.cumsum(rng.normal(size=(1200, 3)), axis=0)
     y = (np.cumsum(rng.normal(size=1200)) > 0).astype(int)  # as slow, and of its own

@@ -13,34 +13,41 @@ REMEMBERED = 100_000  # hashed names that are remembered at most
 
 
 class NamedFeatures:
-    """One feature for each key of the first example, sorted; keys that lack are 0, keys that come later are ignored."""
+    """One feature for each key: sorted ones of the first example, then new ones; keys that lack are ``absent``."""
 
-    def __init__(self, names: Iterable[Hashable]):
-        self.names = sorted(names, key=str)
+    def __init__(self, names: Iterable[Hashable], absent: float = 0.0):
+        self.names: list[Hashable] = []
+        self.absent = absent
+        self.add(names)
         if not self.names:
             raise ValueError("The first example has no features.")
-        self._row = np.zeros(len(self.names))
+
+    def new_in(self, names: Iterable[Hashable]) -> list[Hashable]:
+        """Those of the names that have no feature yet."""
+        return [] if self._known.issuperset(names) else [name for name in names if name not in self._known]
+
+    def add(self, names: Iterable[Hashable]) -> None:
+        """Features for new names, after those that are there."""
+        self.names = [*self.names, *sorted(names, key=str)]
+        self._known = frozenset(self.names)
         self._values = itemgetter(*self.names) if len(self.names) > 1 else None
 
     def row(self, x: dict) -> np.ndarray:
-        """The features of an example, in an array that is used again."""
-        row = self._row
+        """The features of an example."""
         try:
-            if self._values is None:
-                row[0] = x.get(self.names[0], 0.0)
-            else:
-                row[:] = self._values(x)
+            if self._values is not None:
+                return np.array(self._values(x), np.float64)
         except KeyError:
-            row[:] = [_number(name, x.get(name, 0.0)) for name in self.names]
+            pass
         except (TypeError, ValueError):
             for name in self.names:
-                _number(name, x.get(name, 0.0))
+                _number(name, x.get(name, self.absent))
             raise
-        return row
+        return np.array([_number(name, x.get(name, self.absent)) for name in self.names])
 
     def matrix(self, frame: Any) -> np.ndarray:
-        """The features of a data frame; columns that lack are 0."""
-        whole = np.zeros((len(frame), len(self.names)))
+        """The features of a data frame."""
+        whole = np.full((len(frame), len(self.names)), self.absent)
         for index, name in enumerate(self.names):
             if name in frame.columns:
                 try:
@@ -55,7 +62,6 @@ class HashedFeatures:
 
     def __init__(self, n_features: int):
         self.n_features = n_features
-        self._row = np.zeros(n_features)
         self._indices: dict[str, tuple[int, float]] = {}
 
     def _index(self, name: str) -> tuple[int, float]:
@@ -68,9 +74,8 @@ class HashedFeatures:
         return index
 
     def row(self, x: dict) -> np.ndarray:
-        """The features of an example, in an array that is used again."""
-        row = self._row
-        row[:] = 0.0
+        """The features of an example."""
+        row = np.zeros(self.n_features)
         for key, value in sorted(x.items(), key=lambda item: str(item[0])):  # sums are rounded in the same order
             if isinstance(value, str):
                 index, sign = self._index(f"{key}={value}")
@@ -82,14 +87,14 @@ class HashedFeatures:
 
     def matrix(self, frame: Any) -> np.ndarray:
         """The features of a data frame."""
-        rows = [self.row(x).copy() for x in frame.to_dict(orient="records")]
+        rows = [self.row(x) for x in frame.to_dict(orient="records")]
         return np.array(rows).reshape(len(rows), self.n_features)
 
 
 def _number(name, value) -> float:
-    """A value as a number, or one clear sentence."""
+    """A value as a number, or one clear sentence; None is one that is missing."""
     try:
-        return float(value)
+        return np.nan if value is None else float(value)
     except (TypeError, ValueError):
         hint = "; n_features= hashes text" if isinstance(value, str) else ""
         raise ValueError(f"Feature {name!r} has the value {value!r}, which is not a number{hint}.") from None

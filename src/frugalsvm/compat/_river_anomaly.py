@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import numpy as np
-from sklearn.base import clone
-
 from frugalsvm import BSGDOneClassSVM
-from frugalsvm.compat._river_adapter import FIRST_ROWS, Adapter
+from frugalsvm._locks import exclusive, shared
+from frugalsvm.compat._river_adapter import Adapter
 
 try:
     from river.base import AnomalyDetector
@@ -24,13 +22,13 @@ class RiverAnomalyDetector(Adapter, AnomalyDetector):
     model
         `BSGDOneClassSVM`. The first 100 examples are held back, and nothing is scaled: put a scaler of river before it.
     n_features
-        None makes one feature of each key of the first example: keys that lack later are 0, new ones are ignored. A
-        number hashes keys (and text, as ``key=value``) to that many features, so that new keys count.
+        None makes one feature of each key. Keys that lack are 0; those that come later are features as well, told in
+        the log. A number hashes keys (and text, as ``key=value``) to that many features.
 
     Notes
     -----
     Scores are 1 less the p-value: of usual examples, one in a hundred has a score above 0.99. They are 0 while examples
-    are held back. Every example takes about a millisecond.
+    are held back.
 
     Examples
     --------
@@ -50,28 +48,23 @@ class RiverAnomalyDetector(Adapter, AnomalyDetector):
         self.model = model
         self.n_features = n_features
         self._check_n_features()
-        self._detector: BSGDOneClassSVM | None = None
-        self._held: list[np.ndarray] = []
 
     @classmethod
     def _unit_test_params(cls):
         yield {"model": BSGDOneClassSVM(budget=20)}
 
+    @exclusive
     def learn_one(self, x: dict) -> None:
         """Learn an example."""
-        if self._features is None:
-            self._features = self._features_for(x)
-        row = self._features.row(x)
-        if self._detector is not None:
-            self._detector.partial_fit(row[None])
-            return
-        self._held.append(np.array(row))
-        if len(self._held) == FIRST_ROWS:
-            self._detector = clone(self.model).partial_fit(np.stack(self._held))
-            self._held = []
+        if self._pipeline is None or self._features is None:
+            pipeline = self._new_pipeline()
+            self._features, self._pipeline = self._features_for(x, pipeline), pipeline
+        self._take_up(x)
+        self._pipeline.learn_one_row(self._features.row(x))
 
+    @shared
     def score_one(self, x: dict) -> float:
         """1 less the p-value of an example: near 1 for anomalies."""
-        if self._detector is None or self._features is None:
+        if self._pipeline is None or self._features is None or self._pipeline.n_held_:
             return 0.0
-        return 1.0 - float(self._detector.p_values(self._features.row(x)[None])[0])
+        return 1.0 - float(self._pipeline.p_values(self._features.row(x)[None])[0])

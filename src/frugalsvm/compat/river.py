@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from frugalsvm import BSGDClassifier
+from frugalsvm._locks import exclusive, shared
 from frugalsvm.compat._river_adapter import Adapter, base
 from frugalsvm.compat._river_anomaly import RiverAnomalyDetector
 from frugalsvm.compat._river_regressor import RiverRegressor
@@ -28,8 +29,9 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
         All labels that will ever come. Not needed for `BSGDClassifier`, which learns new classes when they come; for
         others, needed if the first examples do not have all of them.
     n_features
-        None makes one feature of each key of the first example: keys that lack later are 0, new ones are ignored. A
-        number hashes keys (and text, as ``key=value``) to that many features, so that new keys count.
+        None makes one feature of each key. Keys that lack are 0, or missing if the pipeline has ``impute``. Those that
+        come later are features as well, told in the log: at any time for budgeted models (BSGD, BPA, perceptrons), for
+        others while examples are held back. A number hashes keys (and text, as ``key=value``) to that many features.
 
     Notes
     -----
@@ -76,7 +78,8 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
     def _begin(self, names) -> StreamPipeline:
         """The pipeline, made for the keys of the first example."""
         if self._pipeline is None or self._features is None:
-            features, pipeline = self._features_for(names), self._new_pipeline()
+            pipeline = self._new_pipeline()
+            features = self._features_for(names, pipeline)
             if self.classes is not None:
                 self._labels = [_plain(label) for label in dict.fromkeys(self.classes)]
                 self._codes = {label: code for code, label in enumerate(self._labels)}
@@ -101,6 +104,7 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
         pipeline = self._pipeline
         return pipeline._grows or getattr(pipeline, "_held", ()) is not None  # type: ignore[union-attr]
 
+    @exclusive
     def learn_one(self, x: dict, y: Any) -> None:
         """Learn an example.
 
@@ -112,6 +116,7 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
             The label.
         """
         pipeline = self._pipeline or self._begin(x)
+        self._take_up(x)
         row = self._features.row(x)  # type: ignore[union-attr]
         code = self._codes.get(y)
         if code is not None and hasattr(pipeline, "_held"):
@@ -131,6 +136,7 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
             self._codes[label] = len(self._labels)
             self._labels.append(label)
 
+    @exclusive
     def learn_many(self, X: Any, y: Any) -> None:
         """Learn the rows of a data frame in order: the same as one after the other.
 
@@ -149,6 +155,7 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
                 self.learn_one(x, label)
             return
         pipeline = self._begin(X.columns)
+        self._take_up(X.columns)
         new = [label for label in dict.fromkeys(labels) if label not in self._codes]
         if new and not self._may_add():
             self._refuse_new(new[0])
@@ -163,12 +170,14 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
     def _has_learned(self) -> bool:
         return self._pipeline is not None and hasattr(self._pipeline, "_held")
 
+    @shared
     def predict_one(self, x: dict, **kwargs: Any) -> Any:
         """The predicted label; None before the first example."""
         if not self._has_learned:
             return None
         return self._labels[self._pipeline.predict_one_row(self._features.row(x))]  # type: ignore[union-attr]
 
+    @shared
     def predict_proba_one(self, x: dict, **kwargs: Any) -> dict[Any, float]:
         """Probabilities by label; empty before the first example."""
         self._check_calibrated()
@@ -189,6 +198,7 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
                 "Probabilities need a model that is StreamPipeline(..., calibrate=True) or has calibrate='platt'."
             )
 
+    @shared
     def predict_many(self, X: Any) -> Any:
         """The predicted labels of the rows of a data frame, as a series."""
         from pandas import Series
@@ -198,6 +208,7 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
         codes = self._pipeline.predict(self._features.matrix(X)) if len(X) else []  # type: ignore[union-attr]
         return Series([self._labels[code] for code in codes], index=X.index)
 
+    @shared
     def predict_proba_many(self, X: Any) -> Any:
         """Probabilities of the labels, a column for each, as a data frame."""
         from pandas import DataFrame

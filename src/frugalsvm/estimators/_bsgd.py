@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm._locks import exclusive
 from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.budgeted.device_blocks import learn_by_blocks
 from frugalsvm.budgeted.learner import Learner
@@ -20,7 +21,7 @@ from frugalsvm.core.losses import MARGIN
 from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.core.schedules import LEARNERS, Forgetting, Perceptron, clock_of, new_schedule
 from frugalsvm.estimators._auto import is_auto
-from frugalsvm.estimators._kernel_model import FIRST_SLOTS, ExpansionModel, bytes_per_slot
+from frugalsvm.estimators._kernel_model import FIRST_SLOTS, ExpansionModel, bytes_per_slot, with_features
 from frugalsvm.estimators._metric import check_metric
 from frugalsvm.estimators._saved import kept_for_prediction, trimmed
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
@@ -165,6 +166,12 @@ class BudgetedSGD(ExpansionModel):
 
     def set_learner(self, k, learner):
         self._policy, self._expansion = learner.parts.policy, learner.expansion
+
+    @exclusive
+    def add_features(self, n_new: int) -> None:
+        """Take up features that were zero in all rows so far."""
+        self._widen_origin(n_new)
+        self._expansion = with_features(self._expansion, n_new)
 
     def _move_rows(self, shift):
         self._expansion = moved_rows(self._expansion, shift)

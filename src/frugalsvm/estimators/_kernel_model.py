@@ -29,7 +29,7 @@ from frugalsvm.estimators._unchanged import learn_on_copies
 from frugalsvm.estimators._validation import AS_IT_IS, new_kernel, validated_rows
 from frugalsvm.estimators._warn import warn_caller
 
-__all__ = ["FIRST_SLOTS", "ExpansionModel", "KernelEstimator", "bytes_per_slot", "expansion_bytes"]
+__all__ = ["FIRST_SLOTS", "ExpansionModel", "KernelEstimator", "bytes_per_slot", "expansion_bytes", "with_features"]
 
 
 class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
@@ -199,6 +199,15 @@ class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
         """Subtract a vector from all rows that the model has, in new arrays."""
         raise NotImplementedError
 
+    def _widen_origin(self, n_new):
+        """Take up features that were zero in all rows so far."""
+        if self._metric is not None:
+            raise ValueError(f"A {type(self).__name__} with a metric cannot take up new features.")
+        if self._origin is not None:
+            self._origin = origin_at(np.concatenate([self._origin.point, np.zeros(n_new)]))
+        self.n_features_in_ += n_new
+        self.__dict__.pop("feature_names_in_", None)
+
     def _empty_caches(self):
         """Forget kernel values that are kept, because they may not be those of the model any more."""
 
@@ -357,3 +366,9 @@ def expansion_bytes(expansion: Expansion) -> int:
     """Bytes that prediction needs for a model."""
     rows, n_slots = expansion.rows, int(expansion.counts[0]["n_slots"])
     return n_slots * bytes_per_slot(rows.shape[1], expansion.n_outputs, rows.dtype)
+
+
+def with_features(expansion: Expansion, n_new: int) -> Expansion:
+    """The same model with further features, which are zero in all its rows."""
+    rows = expansion.rows
+    return expansion._replace(rows=np.concatenate([rows, np.zeros((len(rows), n_new), rows.dtype)], axis=1))

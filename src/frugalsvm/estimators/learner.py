@@ -23,6 +23,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm._locks import exclusive
 from frugalsvm._threads import Threads, blas_threads, thread_count
 from frugalsvm.budgeted.learner import Learner
 from frugalsvm.core.capabilities import offers
@@ -32,7 +33,7 @@ from frugalsvm.core.moments import Moments, moments_of
 from frugalsvm.core.origin import origin_of_moments
 from frugalsvm.core.outputs import binary_labels, joined, n_outputs_for, signs
 from frugalsvm.estimators._base import OnlineClassifier
-from frugalsvm.estimators._kernel_model import FIRST_SLOTS, bytes_per_slot, expansion_bytes
+from frugalsvm.estimators._kernel_model import FIRST_SLOTS, bytes_per_slot, expansion_bytes, with_features
 from frugalsvm.estimators._saved import (
     CLASSIFIER,
     HAS_BUDGET,
@@ -190,6 +191,12 @@ class OneVsRestLearners(BudgetedClassifier):
 
     def set_learner(self, k, learner):
         self._machines = [*self._machines[:k], learner, *self._machines[k + 1 :]]  # another list: see `state`
+
+    @exclusive
+    def add_features(self, n_new: int) -> None:
+        """Take up features that were zero in all rows so far."""
+        self._widen_origin(n_new)
+        self._machines = [own._replace(expansion=with_features(own.expansion, n_new)) for own in self._machines]
 
     def _move_rows(self, shift):
         self._machines = [own._replace(expansion=moved_rows(own.expansion, shift)) for own in self._machines]

@@ -35,6 +35,7 @@ from frugalsvm.pipelines.rows import (
 )
 from frugalsvm.pipelines.scaling import check_scale, left_range, new_scaler
 from frugalsvm.pipelines.surprises import Surprises
+from frugalsvm.pipelines.widening import widen_filler, widen_scaler, wider_rows
 
 __all__ = ["METRIC_ROWS", "LearningPipeline"]
 
@@ -341,6 +342,50 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         return self
 
     # --- features ------------------------------------------------------------------------------------------
+
+    @exclusive
+    def add_features(self, n_new: int):
+        """Take up further features, as if they had been there from the beginning: zero, or missing if that is filled.
+
+        Parameters
+        ----------
+        n_new : int
+            How many. They come after those that are known.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the model cannot: the estimator has begun to learn and is not a budgeted one, or there is an encoder, a
+            feature map, a metric or an indicator of missing values; or if rows are sparse.
+        """
+        check_count("n_new", n_new)
+        if hasattr(self, "_held"):
+            with unchanged_on_error(self):
+                self._widen(n_new)
+        return self
+
+    def _widen(self, n_new):
+        if self._is_sparse or self.encoder is not None:
+            raise ValueError("Sparse rows, and those with columns of text, cannot have further features.")
+        if self._held is not None:
+            value = 0.0 if self.impute is None else np.nan
+            self._held = tuple(wider_rows(rows, n_new, value) for rows in self._held)
+        else:
+            if not hasattr(self.estimator_, "add_features") or self._map is not None or self.indicates:
+                name = type(self.estimator_).__name__
+                raise ValueError(f"A pipeline with this {name} cannot take up new features once it has begun to learn.")
+            for name, widen in (("filler_", widen_filler), ("scaler_", widen_scaler)):
+                if getattr(self, name, None) is not None:
+                    setattr(self, name, copy.copy(getattr(self, name)))  # so that a failure leaves no trace
+                    widen(getattr(self, name), n_new)
+            self.estimator_ = copy.copy(self.estimator_)
+            self.estimator_.add_features(n_new)
+        self.n_features_in_ += n_new
+        self.__dict__.pop("feature_names_in_", None)
 
     def _take_statistics(self, rows, is_preview=False):
         fills = self.impute is not None and rows.X.shape[1]
