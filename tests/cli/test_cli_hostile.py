@@ -216,7 +216,10 @@ WRONG_LABELS = {
     "unknown name": (["--label", "colour"], "has no column 'colour'; its columns are a, b, c, label"),
     "name in capitals": (["--label", "Label"], "has no column 'Label': did you mean 'label'? Its columns are a, b, c,"),
     "unknown number": (["--label", "9"], "has no column with index 9; it has 4 columns"),
-    "a feature": (["--label", "a"], "row 1: the label in column 'a' is 0.126, and classes are whole numbers"),
+    "a feature": (
+        ["--label", "a", "--task", "classification"],
+        "row 1: the label in column 'a' is 0.126, and classes are whole numbers",
+    ),
 }
 
 

@@ -16,6 +16,7 @@ from frugalsvm.cli.wording import in_flags
 from frugalsvm.streams import StreamError, open_stream
 
 FAST = ["--gamma", "8", "--alpha", "1e-3", "--budget", "20", "--quiet"]
+CLASSES = ["--task", "classification"]
 N_ROWS = 200
 
 
@@ -52,7 +53,7 @@ def test_labels_with_fractions_are_skipped_and_counted(form, tmp_path, monkeypat
         (tmp_path / folder).mkdir()
         monkeypatch.chdir(tmp_path / folder)
         written(tmp_path / folder / f"rows.{form}", form, bad)
-        flags = [*FAST, "--on-bad-line", "skip", "--passes", "2", "-o", tmp_path / f"{folder}.frugal"]
+        flags = [*FAST, *CLASSES, "--on-bad-line", "skip", "--passes", "2", "-o", tmp_path / f"{folder}.frugal"]
         told = json.loads(invoke("train", f"rows.{form}", *flags, "--json").stdout)
         assert (told["examples"], told["bad_lines"]) == (N_ROWS, 2 * len(bad))  # in each of two passes
         models.append((tmp_path / f"{folder}.frugal").read_bytes())
@@ -72,7 +73,7 @@ def test_labels_with_fractions_are_skipped_and_counted(form, tmp_path, monkeypat
 @pytest.mark.parametrize("form", BAD_LABELS)
 def test_a_label_with_a_fraction_is_an_error_otherwise(form, tmp_path):
     data = written(tmp_path / f"rows.{form}", form, BAD_LABELS[form][:1])
-    result = invoke("train", data, *FAST, "-o", tmp_path / "m.frugal")
+    result = invoke("train", data, *FAST, *CLASSES, "-o", tmp_path / "m.frugal")
     assert result.exit_code == Exit.DATA
     assert "is 0.5, and classes are whole numbers or text" in result.output
     assert not list(tmp_path.glob("*.frugal*"))
