@@ -116,3 +116,14 @@ def test_commands_tell_once_for_all_rows(tmp_path):
     told = json.loads(invoke("evaluate", model, tmp_path / "later.csv", "--json").stdout)
     assert told["unknown_categories"] == {"plan": 3000}
     assert told["unexpected_missing"] == {"age": 1000}
+
+
+def test_categories_that_come_late_in_a_stream_are_told(tmp_path):
+    lines = [
+        f"{i % 7},{'late' if i > 7000 else 'red' if i % 2 else 'blue'},{'yes' if i % 2 else 'no'}" for i in range(9000)
+    ]
+    (tmp_path / "rows.csv").write_text("\n".join(["a,color,y", *lines]) + "\n")
+    flags = ("--label", "y", "--gamma", 1, "--alpha", 1e-3, "--budget", 20, "-q", "-o", tmp_path / "m.frugal")
+    said = " ".join(invoke("train", tmp_path / "rows.csv", *flags).stderr.split())
+    assert "warning: column 'color': " in said
+    assert "have a category that was not in the first rows, from which categories are taken ('late')" in said

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from frugalsvm.cli.catalogue import CLASSES, FOR_NUMBERS, NUMBERS, task_for
-from frugalsvm.cli.console import Status
+from frugalsvm.cli.console import Status, tell
 from frugalsvm.cli.data import BATCH_ROWS, Opened, of_classes_only, open_data, reading_for
 from frugalsvm.cli.data_report import SHOWN_BAD_LINES, counts_of, tell_end
 from frugalsvm.cli.fingerprint import ChangedDataError, Fingerprint, rows_that_are
@@ -33,6 +33,7 @@ from frugalsvm.cli.saved_run import SavedRun, check_same_flags, load_run, save_r
 from frugalsvm.cli.task import task_of
 from frugalsvm.cli.training_loop import CheckpointSchedule, learn_stream
 from frugalsvm.core.lookahead import BLOCK_ROWS
+from frugalsvm.pipelines.surprises import Surprises
 from frugalsvm.streams import StreamError
 from frugalsvm.streams.batch import rows_after
 
@@ -98,6 +99,7 @@ class _Run:
         # Of the first pass; None if it is not known
         self._read: Fingerprint | None = Fingerprint(None if self._sampler is None else self._sampler.add)
         self._has_saved = saved is not None
+        self._surprises = Surprises()  # categories that came too late to be learned
 
     def learn(self, every: CheckpointSchedule, stack: ExitStack, *, checks: bool) -> Outcome:
         """Learn all passes, or what is left of them, and save."""
@@ -130,10 +132,14 @@ class _Run:
                 self.progress.quantiles = held_quantiles(self.model, self._sampler)
             self._save(self.options.passes, True)
         tell_end(self.data, opened, self.model, quiet=self.quiet)
+        for sentence in self._surprises.sentences("the first rows, from which categories are taken"):
+            tell(f"warning: {sentence}: it counts as none of the known ones")
         return self._outcome(None, n_bad, bad_lines)._replace(counts=counts_of(opened.stream))
 
     def _learn_pass(self, batches: Iterator, number: int, every: CheckpointSchedule, line: ProgressLine) -> None:
         in_turn = self.options.prequential and number == 0
+        if number == 0:
+            batches = self._noted(batches)
         learn_stream(
             self.model,
             batches,
@@ -149,6 +155,17 @@ class _Run:
             learned=self._read.add if number == 0 and self._read is not None else None,
             interruption=self.interruption,
         )
+
+    def _noted(self, batches: Iterator) -> Iterator:
+        """The batches, with a count of the categories that the encoder of the model does not know."""
+        for batch in batches:
+            encoder, found = getattr(self.model, "encoder_", None), Surprises()
+            if encoder is not None:
+                found.n_rows = batch.n_rows
+                encoder.note_surprises(batch.columns, found)
+                found.missing.clear()
+                self._surprises.add(found)
+            yield batch
 
     # --- the first batches ---------------------------------------------------------------------------------
 

@@ -43,20 +43,20 @@ class Surprises:
             self.note_unknown(column, found)
         self.missing.update(other.missing)
 
-    def sentences(self) -> list[str]:
-        """One for each column and kind."""
+    def sentences(self, known: str = "the training data") -> list[str]:
+        """One for each column and kind; ``known`` is where all values should have been seen."""
         told = []
         for column, found in self.unknown.items():
             shown = ", ".join(repr(text) for text, _ in found.most_common(_SHOWN))
             more = ", ..." if len(found) > _SHOWN else ""
             told.append(
-                f"column {column!r}: {found.total():,} of {self.n_rows:,} rows have a category that was not in the "
-                f"training data ({shown}{more})"
+                f"column {column!r}: {found.total():,} of {self.n_rows:,} rows have a category that was not in "
+                f"{known} ({shown}{more})"
             )
         for column, count in self.missing.items():
             told.append(
                 f"column {column!r}: the value is missing in {count:,} of {self.n_rows:,} rows, and was missing in "
-                "none of the training data"
+                f"none of {known}"
             )
         return told
 
