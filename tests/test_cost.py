@@ -34,6 +34,15 @@ def test_bytes_of_a_low_rank_model(n_classes):
     assert model.model_bytes_ == pytest.approx(expected.model_bytes, rel=0.05)
 
 
+# CPU seconds of `frugalsvm train` with nothing chosen, and rows and columns, of five tables
+@pytest.mark.parametrize(
+    ("n_rows", "n_features", "seconds"),
+    [(258, 6, 5.3), (668, 10, 10.6), (5_282, 19, 64), (15_480, 9, 81), (40_455, 9, 122)],
+)
+def test_a_search_takes_about_what_was_measured(n_rows, n_features, seconds):
+    assert 0.5 < training_cost("auto", n_rows, n_features).seconds / seconds < 2.0
+
+
 def test_the_formula_is_within_a_factor_of_two_of_what_was_measured():
     compared = 0
     for case in json.loads(MEASURED.read_text())["cases"]:

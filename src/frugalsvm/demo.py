@@ -52,7 +52,7 @@ def main(arguments=None):
         f"{model.gradient_error_:.3f} of a gradient step per example. Peak memory: {peak_megabytes():.0f} MB."
     )
     _picture(console, model, X_test, options.output / "demo.png")
-    console.print("Next, on a table of yours (CSV, LIBSVM text, Parquet), in about a minute:")
+    console.print("Next, on a table of yours (CSV, LIBSVM text, Parquet), in one or two minutes:")
     console.print(f"  {_command()} train table.csv -o model.frugal", soft_wrap=True, highlight=False)
 
 

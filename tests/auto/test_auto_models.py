@@ -145,7 +145,11 @@ def test_a_limit_of_time_leaves_candidates_out():
 def test_verbose_tells_each_candidate(capsys):
     X, y = three_classes(200)
     model = AutoSVC(verbose=1, **QUICK).fit(X, y)
-    assert len(capsys.readouterr().out.splitlines()) == len(model.cv_results_["params"])
+    lines = capsys.readouterr().out.splitlines()
+    announced = [line for line in lines if line.endswith(" ...")]
+    assert len(lines) - len(announced) == len(model.cv_results_["params"])
+    assert announced[-1].startswith("[AutoSVC] fitting the best to all 200 rows, which takes about")
+    assert lines[-1] == announced[-1]
 
 
 @pytest.mark.parametrize(

@@ -181,6 +181,11 @@ def test_progress_counts_candidates_and_knows_the_best():
     assert "of 60 s" in progress.words()
     assert "best accuracy so far 90.00 %" in progress.words()
     assert "last: scaled, laplacian, gamma=1, C=1" in progress.words()
+    progress.write("[AutoSVC] learning a metric, which takes about 12 s ...\n")
+    assert "2 candidates" in progress.words()
+    assert "now learning a metric, which takes about 12 s (0 s so far)" in progress.words()
+    progress.write("[AutoSVC] scaled, laplacian, gamma=1, C=1: accuracy 0.8000 (0.1 s)\n")
+    assert "now" not in progress.words()
     assert progress.bar().total == 60.0
     assert SearchProgress().bar().pulse
 

@@ -30,6 +30,14 @@ def board(n, seed=0, header="a,b,label"):
     return "\n".join([header, *lines]) + "\n"
 
 
+@pytest.fixture
+def heard():
+    """Ctrl-C is heard, also in tests that a shell has told to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("tune")
@@ -137,7 +145,7 @@ class TestStreams:
         assert "best: --algorithm bsgd" in shown
         assert shown.count("%") == 9
 
-    def test_ctrl_c_ends_the_rows(self, folder, tmp_path, monkeypatch):
+    def test_ctrl_c_ends_the_rows(self, folder, tmp_path, monkeypatch, heard):
         def interrupted(*arguments, **flags):
             signal.raise_signal(signal.SIGINT)
             learn_stream(*arguments, **flags)

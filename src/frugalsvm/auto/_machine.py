@@ -131,7 +131,11 @@ class AutoMachine(ThreadSafe, BaseEstimator):
             if self.verbose:
                 print(self._told(entry))
 
-        found = search(task, self._plan(task), clock, tell)
+        def announce(words):
+            if self.verbose:
+                print(f"[{type(self).__name__}] {words} ...")
+
+        found = search(task, self._plan(task), clock, tell, announce)
         start = clock.spent
         view = task.views[found.best.candidate.view]
         way = ways[view.base or view.name]

@@ -24,7 +24,7 @@ class AutoSVR(RegressorMixin, AutoMachine):
     ----------
     time_budget : float or str, default=None
         Limit for `fit`, in seconds or as "90s", "5min" or "1h". A candidate that would not leave enough time for the
-        fit on all rows is left out; `report` tells. None takes about a minute on one core for ten thousand rows.
+        fit on all rows is left out; `report` tells. None takes one or two minutes of a core for 5,000 to 40,000 rows.
     memory : str, default="4GB"
         Limit for kernel values in training.
     kernel : "auto", str or list of str, default="auto"

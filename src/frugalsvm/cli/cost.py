@@ -13,10 +13,12 @@ __all__ = ["cost"]
 def cost(
     rows: Annotated[int, typer.Option(min=1, help="Number of training rows.")],
     features: Annotated[int, typer.Option(min=1, help="Number of features.")],
-    budget: Annotated[int, typer.Option(min=2, help="Number of support vectors, or of landmarks (asset).")] = 500,
+    budget: Annotated[
+        int, typer.Option(min=2, help="Number of support vectors, or of landmarks (asset); auto chooses by itself.")
+    ] = 500,
     classes: Annotated[int, typer.Option(min=2, help="Number of classes.")] = 2,
     passes: Annotated[int, typer.Option(min=1, help="Number of passes over the data (bsgd).")] = 1,
-    algorithm: Annotated[str, typer.Option("--algorithm", "-a", help="Algorithm: bsgd or asset.")] = "bsgd",
+    algorithm: Annotated[str, typer.Option("--algorithm", "-a", help="Algorithm: auto, bsgd or asset.")] = "bsgd",
     speed: Annotated[
         float, typer.Option(help="How many times faster this machine is than one thread of the reference.")
     ] = 1.0,

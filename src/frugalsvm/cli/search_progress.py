@@ -21,12 +21,17 @@ class SearchProgress(io.TextIOBase):
     def __init__(self, limit: float | None = None):
         self._limit, self._start = limit, time.monotonic()
         self._n_tried, self._best, self._name, self._now = 0, float("-inf"), "", ""
+        self._stage, self._stage_start = "", self._start  # what goes on without candidates, and since when
 
     def write(self, text: str) -> int:
         """Take a line in."""
         for line in text.splitlines():
             if not line.strip():
                 continue
+            if line.endswith(" ..."):
+                self._stage, self._stage_start = line.partition("] ")[2].removesuffix(" ..."), time.monotonic()
+                continue
+            self._stage = ""
             self._n_tried += 1
             self._now = line.partition("] ")[2].partition(":")[0] or line
             match = _SCORE.search(line)
@@ -45,6 +50,8 @@ class SearchProgress(io.TextIOBase):
         if self._name:
             best = f"{100 * self._best:.2f} %" if self._name == "accuracy" else f"{self._best:.4f}"
             parts.append(f"best {self._name} so far {best}")
+        if self._stage:
+            return ", ".join([*parts, f"now {self._stage} ({time.monotonic() - self._stage_start:.0f} s so far)"])
         return ", ".join([*parts, *([f"last: {self._now}"] if self._now else [])])
 
     def bar(self) -> Any:

@@ -91,14 +91,19 @@ class Found(NamedTuple):
     notes: tuple[str, ...]  # what a limit of time left out
 
 
-def search(task: Task, plan: Plan, clock: Clock, tell: Callable[[Entry], None]) -> Found:
-    """The best candidate, and how to fit it to all rows."""
-    return _Search(task, plan, clock, tell).run()
+def search(
+    task: Task, plan: Plan, clock: Clock, tell: Callable[[Entry], None], announce: Callable[[str], None] | None = None
+) -> Found:
+    """The best candidate, and how to fit it to all rows.
+
+    ``tell`` is called with each candidate that was judged, ``announce`` before work that takes a while without one.
+    """
+    return _Search(task, plan, clock, tell, announce or (lambda words: None)).run()
 
 
 class _Search:
-    def __init__(self, task, plan, clock, tell):
-        self.task, self.plan, self.clock, self.tell = task, plan, clock, tell
+    def __init__(self, task, plan, clock, tell, announce):
+        self.task, self.plan, self.clock, self.tell, self.announce = task, plan, clock, tell, announce
         self.notes: list[str] = []
         self.order = random_order(task.labels, task.n_rows, task.rng)
         growth = max(1.0, task.n_rows / _USUAL_ROWS) ** 0.5 if clock.limit is None else 1.0
@@ -112,6 +117,8 @@ class _Search:
         self._fill_time()
         ratio = self.n_components / best.heat.n_landmarks
         gamma = best.candidate.narrower(np.sqrt(max(ratio, 1.0))).gamma
+        seconds = self.clock.seconds_for(SOLVED, fit_work(self.task.n_rows, self.n_components, self.task.n_outputs))
+        self.announce(f"fitting the best to all {self.task.n_rows} rows, which takes about {seconds:.0f} s")
         learned_from = self.learned_from if best.candidate.view.startswith(METRIC) else None
         return Found(best, self.n_components, gamma, learned_from, tuple(self.notes))
 
@@ -195,6 +202,8 @@ class _Search:
         heat = Heat(task, index, folds, min(n_landmarks, len(index) - n_judges), 3, self.clock, self.tell)
         turning = [kernel for kernel in self.plan.kernels if is_of_products(KERNELS[kernel](gamma=1.0))]
         own = "rbf" if turning else self.plan.kernels[0]
+        seconds = self.clock.seconds_for(RIDGE, _RACE_WORK)
+        self.announce(f"learning a metric, which takes about {seconds:.0f} s")
         try:
             learned = learned_view(task, view, others, own)
         except np.linalg.LinAlgError:
@@ -218,6 +227,8 @@ class _Search:
     def _final(self, entries) -> Entry:
         """The best of the finalists along a path of C: of two, unless there is no doubt which is better."""
         heat, self.reserved = self._final_heat(), _FOR_FIT
+        seconds = self.clock.seconds_for(SOLVED, path_work(heat, len(_FACTORS)))
+        self.announce(f"comparing values of C on {len(heat.index)} rows, which takes about {seconds:.0f} s each time")
         first, *others = entries
         rivals = [entry for entry in others if entry.heat is first.heat and not is_better(first, entry, _NO_DOUBT)]
         finalists = [first, *rivals[: self.plan.n_finalists - 1]]
