@@ -451,3 +451,27 @@ class TestMachine:
         arrays += [array for array in solver.cache if array is not solver.cache.buffer]
         total = sum(array.nbytes for array in arrays)
         assert total == pytest.approx(solver_bytes(n_slots, 50, 7, cache), rel=0.1)
+
+
+def test_ctrl_c_is_heard_between_some_rows(monkeypatch):
+    """Compiled code hears nothing: it learns no more rows at a time than take a moment."""
+    from frugalsvm import IncrementalSVC
+    from frugalsvm.exact import incremental
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 12))
+    y = X[:, 0] > 0
+    model = IncrementalSVC().fit(X[:100], y[:100])
+    before, run, positions = model.decision_function(X), incremental._run, []
+
+    def interrupted(kernel, source, labels, boxes, slots, start, *others):
+        positions.append(start)
+        if len(positions) == 4:
+            raise KeyboardInterrupt
+        return run(kernel, source, labels, boxes, slots, start, *others)
+
+    monkeypatch.setattr(incremental, "_run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert np.diff(positions).max() <= 32
+    np.testing.assert_array_equal(model.decision_function(X), before)

@@ -38,15 +38,17 @@ def learn(kernel, solver, X, labels, boxes, slots, next_room=doubled):
     room, ``next_room`` says how much it gets next.
     """
     order = np.arange(X.shape[0])
-    position = 0
+    position, source = 0, None
     while position < order.size:
         if not _has_room(solver.state):
-            solver = enlarged(solver, 2 * capacity_of(solver))
+            solver, source = enlarged(solver, 2 * capacity_of(solver)), None
         state, cache = solver
-        source = new_source(kernel, X, order, state.points, SHORT_BLOCK_ROWS, stays=True)
-        work = np.zeros(capacity_of(solver))
-        block_rows = rows_at_a_time(source)
-        position = _run(kernel, source, labels, boxes, slots, position, block_rows, state, cache, work)
+        if source is None:
+            source = new_source(kernel, X, order, state.points, SHORT_BLOCK_ROWS, stays=True)
+            work, block_rows = np.zeros(capacity_of(solver)), rows_at_a_time(source)
+        # Some rows at a time: in between, Ctrl-C is heard.
+        some = labels[: position + SHORT_BLOCK_ROWS - position % SHORT_BLOCK_ROWS]
+        position = _run(kernel, source, some, boxes, slots, position, block_rows, state, cache, work)
         solver = _completed(kernel, solver, next_room)
     return solver
 
@@ -100,6 +102,9 @@ def _completed(kernel, solver, next_room):
         elif solver.state.counts[0]["status"] == STUCK and solver.state.counts[0]["n_since_refresh"] == 0:
             raise ArithmeticError("The solver makes no progress: the kernel matrix may not be positive definite.")
         _resume(kernel, *solver)
+    n = solver.state.points.counts[0]["n_slots"]
+    if not np.isfinite(solver.state.scores[:n].sum() + solver.state.scalars[0]["bias"]):
+        raise ArithmeticError("The solver broke down: the kernel matrix is not positive semidefinite.")
     return solver
 
 
