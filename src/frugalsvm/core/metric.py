@@ -25,12 +25,12 @@ class Factors(NamedTuple):
     """A factor for each feature."""
 
     center: np.ndarray  # (n_features,)
-    scales: np.ndarray  # (n_features,) how far values of a feature are apart: importances are relative to it
+    scales: np.ndarray  # (n_features,) how far values of a feature are apart, 0 for constants: for importances
     factors: np.ndarray  # (n_features,)
     gamma: float  # what the kernel should have; 0 if it was not learned
 
     def is_sound(self, sizes) -> bool:
-        return bool((self.scales > 0).all())
+        return bool((self.scales >= 0).all())
 
     @property
     def width(self) -> int:
@@ -52,7 +52,7 @@ class Directions(NamedTuple):
     gamma: float
 
     def is_sound(self, sizes) -> bool:
-        return bool((self.scales > 0).all())
+        return bool((self.scales >= 0).all())
 
     @property
     def width(self) -> int:

@@ -66,9 +66,10 @@ def metric_for(estimator: Any, X, targets, weights, random_state: Any, *, whole:
     rng = np.random.default_rng([random_state.randint(np.iinfo(np.int32).max) if is_learned else 0, _STREAM])
     rows = some_rows(X, targets, weights, rng, most_rows(X.shape[1]))
     center = np.zeros(X.shape[1]) if issparse(X) else np.median(rows.X, axis=0)
-    scales = _scales(rows.X)
+    spreads = _spreads(rows.X)
     if not is_learned:
-        return _given(estimator, center, scales)
+        return _given(estimator, center, spreads)
+    scales = np.where(spreads > 0, spreads, 1.0)
     if estimator.metric == "full" and issparse(X):
         raise ValueError("metric='full' would make sparse rows dense: use metric='diag', or pass dense rows.")
     kinds = _kinds(estimator, issparse(X)) if len(rows.X) >= _LEAST_ROWS else _too_few(estimator, len(rows.X), whole)
@@ -76,7 +77,7 @@ def metric_for(estimator: Any, X, targets, weights, random_state: Any, *, whole:
     scaled = rows._replace(X=np.clip((rows.X - center) / scales, -_LARGEST, _LARGEST))
     A = _winner(estimator, scaled, scales, kinds, rng)
     narrowing = _narrowing(estimator, len(scaled.X))
-    return _as_usual(A, KERNELS[estimator.kernel], scaled.X * scales, center, scales, narrowing)
+    return _as_usual(A, KERNELS[estimator.kernel], scaled.X * scales, center, spreads, narrowing)
 
 
 def _kinds(estimator, sparse) -> list[str]:
@@ -139,14 +140,14 @@ def some_rows(X, targets, weights, rng, n_most: int) -> Rows:
     return Rows(values, standardized(np.asarray(on_host(targets), np.float64)[:, index].T), of_rows)
 
 
-def _scales(X) -> np.ndarray:
+def _spreads(X) -> np.ndarray:
     """How far apart the values of each feature are: half the range of the middle 68 %, whatever outliers there are.
 
-    The standard deviation where most values are equal, and 1 where all are.
+    The standard deviation where most values are equal, and 0 where all are.
     """
     low, high = np.percentile(X, (16, 84), axis=0)
-    half, deviation = (high - low) / 2.0, X.std(axis=0)
-    return np.where(half > 0, half, np.where(deviation > 0, deviation, 1.0))
+    half, deviation = (high - low) / 2.0, (X - X[:1]).std(axis=0)  # differences: those of a constant are exactly 0
+    return np.where(half > 0, half, deviation)
 
 
 def _narrowing(estimator, n_rows) -> float:
