@@ -22,7 +22,7 @@ from frugalsvm.export.models import PlainModel
 from frugalsvm.pipelines import StreamingScaler, StreamPipeline
 from frugalsvm.pipelines.frames import is_frame
 
-__all__ = ["Columns", "columns_for"]
+__all__ = ["Columns", "as_in_table", "columns_for"]
 
 
 class Columns(Protocol):
@@ -79,6 +79,12 @@ def _check_steps(pipeline: Pipeline) -> None:
                 f"Step {name!r} of the pipeline is a {type(step).__name__}, and explanations see through "
                 "StandardScaler and StreamingScaler only: explain the last step, for rows that were transformed."
             )
+
+
+def as_in_table(names: list[str], X: Any) -> NDArray:
+    """The places of columns in the order that a table has them; models have numbers first, and text after them."""
+    places = {str(name): k for k, name in enumerate(X.columns)} if is_frame(X) else {}
+    return np.argsort([places.get(name, len(places)) for name in names], kind="stable")
 
 
 class MatrixColumns:

@@ -90,6 +90,13 @@ class Explanation:
     def __len__(self) -> int:
         return len(self.values)
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
+        """The shares, for ``np.asarray``."""
+        found = self.values if dtype is None else self.values.astype(dtype, copy=False)
+        if copy is False and found is not self.values:
+            raise ValueError(f"The shares are float64: as {np.dtype(dtype)} they have to be copied.")
+        return found.copy() if copy else found
+
     def __repr__(self) -> str:
         n_rows, n_columns = self.values.shape[:2]
         return f"Explanation({n_rows} rows, {n_columns} columns, outputs {', '.join(self.output_names)})"

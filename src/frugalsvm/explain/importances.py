@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_regressor
 
 from frugalsvm.estimators._validation import check_count
-from frugalsvm.explain.columns import columns_for
+from frugalsvm.explain.columns import as_in_table, columns_for
 from frugalsvm.explain.explanation import Explanation
 
 __all__ = ["PermutationImportance", "permutation_importance", "side_by_side"]
@@ -68,11 +68,14 @@ def permutation_importance(
     moments, n_rows = np.zeros(3), 0
     for X, y in map(_pair, batches):
         y = np.asarray(y)
-        names = names or columns.names(X)
+        if not names:
+            names, origin = columns.names(X), float(y[0]) if of_numbers and len(y) else 0.0
+            order = as_in_table(names, X)
         own = _losses(model, X, y, of_numbers)
         losses, n_rows = losses + own.sum(), n_rows + len(y)
         if of_numbers:
-            moments += len(y), y.sum(), np.square(y).sum()
+            far = y - origin  # squares of an offset would leave no digits for what varies
+            moments += len(y), far.sum(), np.square(far).sum()
         gained = np.array([_gains(model, columns, X, y, own, p, n_repeats, rng, of_numbers) for p in range(len(names))])
         differences, squares = differences + gained.sum(axis=1), squares + np.square(gained).sum(axis=1)
     if not n_rows:
@@ -81,7 +84,8 @@ def permutation_importance(
     scale = n_rows / spread if spread > 0 else 1.0
     means = differences / n_rows
     errors = np.sqrt(np.maximum(squares / n_rows - np.square(means), 0.0) / n_rows)
-    return PermutationImportance(names, scale * means, scale * errors, float(1.0 - losses / spread), n_rows)
+    names, drops, errors = [names[place] for place in order], scale * means[order], scale * errors[order]
+    return PermutationImportance(names, drops, errors, float(1.0 - losses / spread), n_rows)
 
 
 def _pair(batch: Any) -> tuple[Any, Any]:

@@ -13,7 +13,7 @@ from frugalsvm.core.shapley import add_shapley_values, new_game, new_room
 from frugalsvm.estimators._validation import check_count
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.explain.background import AUTO, background_for, own_rows
-from frugalsvm.explain.columns import columns_for
+from frugalsvm.explain.columns import as_in_table, columns_for
 from frugalsvm.explain.explanation import Explanation
 from frugalsvm.explain.models import ExplainedModel, any_explained
 from frugalsvm.explain.sampling import SampledModel
@@ -74,6 +74,7 @@ def shapley_values(
         For each row and column the share of the decision value of a classifier or novelty detector, or of the value
         that a regressor predicts; with several outputs, for each of them. ``base_values`` and the shares of a row add
         up to its value. Columns that a pipeline encodes, or of which it tells that values are missing, have one share.
+        Columns of a table come in its order; those that the model leaves out are not among them.
 
     Examples
     --------
@@ -102,13 +103,15 @@ def shapley_values(
     else:
         base, values = _exact(source, rows, others, tolerance, threads, arrays)
         errors = None
+    names = columns.names(X)
+    order = as_in_table(names, X)
     return Explanation(
-        _by_output(values),
+        _by_output(values[:, order]),
         base,
-        columns.shown(X),
-        columns.names(X),
+        columns.shown(X)[:, order],
+        [names[place] for place in order],
         source.output_names(values.shape[2]),
-        standard_errors=None if errors is None else _by_output(errors),
+        standard_errors=None if errors is None else _by_output(errors[:, order]),
         background=None if usual is None else usual.words,
     )
 
