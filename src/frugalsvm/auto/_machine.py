@@ -12,12 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm._locks import ThreadSafe, shared
 from frugalsvm._threads import Threads, thread_count
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
+from frugalsvm.auto._last_fit import MORE_STEPS, fitted_in_turn
 from frugalsvm.auto._report import Report, as_html, as_text
 from frugalsvm.auto._results import cv_results, row_of
 from frugalsvm.auto._tables import Layout, as_input, layout_of
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.durations import parsed_seconds
+from frugalsvm.estimators._asset import NEWTON_STEPS
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_choice, check_count, parsed_bytes
 from frugalsvm.exceptions import ParameterError
@@ -36,6 +38,7 @@ KERNELS_TRIED = ("rbf", "laplacian", "matern12", "matern32")
 CLIP = 6.0  # in scales: what is farther from the median counts as if it were there
 SCALED, IN_PROPORTION = "scaled", "in proportion"
 _ALIKE, _UNLIKE = 1.2, 100.0  # largest ratio of scales that scaling does not change; that may be left as it is
+_FAR = 1e15  # from 1, as scales of rows that are left as they are
 _LEAST_ROWS = 4
 _GPU = 20.0  # usual cores
 _FEW_ROWS = 1000
@@ -135,15 +138,33 @@ class AutoMachine(ThreadSafe, BaseEstimator):
             if self.verbose:
                 print(f"[{type(self).__name__}] {words} ...")
 
-        found = search(task, self._plan(task), clock, tell, announce)
+        try:
+            found = search(task, self._plan(task), clock, tell, announce)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                f"{type(self).__name__} found no kernel machine for these rows: numbers in X may be too large or too "
+                "small for squares of them (1e-150 to 1e150). Choose other units for them."
+            ) from None
         start = clock.spent
         view = task.views[found.best.candidate.view]
         way = ways[view.base or view.name]
-        model = self._learner(found, view.metric, random_state.randint(2**31))
-        model.fit(way.rows.X, way.rows.y, way.rows.weights)
+        learners = self._learners(found, view.metric, random_state.randint(2**31), entries)
+        model, found = fitted_in_turn(self, learners, way.rows, clock)
         typical = _typical_rows(way.rows, np.random.default_rng(random_state.randint(2**31)))
         self.pipeline_ = way.pipeline.adopt(model, self._calibration(task, found), typical)
         self._publish(task, found, entries, notes, clock.spent - start, clock)
+
+    def _learners(self, found, metric, seed, entries):
+        """The machine for what was found; the same with more steps; and with the next smaller values of C."""
+        model = self._learner(found, metric, seed)
+        yield model, found
+        for factor in MORE_STEPS:
+            yield self._learner(found, metric, seed).set_params(max_iter=factor * NEWTON_STEPS), found
+        best = found.best
+        smaller = [each for each in entries if each.candidate == best.candidate and each.heat is best.heat]
+        for entry in sorted((each for each in smaller if each.C < best.C), key=lambda each: -each.C):
+            other = found._replace(best=entry)
+            yield self._learner(other, metric, seed).set_params(max_iter=MORE_STEPS[0] * NEWTON_STEPS), other
 
     def _told(self, entry):
         candidate = entry.candidate
@@ -200,6 +221,8 @@ class AutoMachine(ThreadSafe, BaseEstimator):
             return False
         scales = scaler.scale_[~scaler.constant_]
         if not len(scales):
+            return False
+        if not 1.0 / _FAR < scales.min() <= scales.max() < _FAR:  # float32 has no room for their squares
             return False
         return not scaler.centres_ or _ALIKE < scales.max() / scales.min() < _UNLIKE
 

@@ -14,7 +14,7 @@ from frugalsvm.auto._machine import AutoMachine
 from frugalsvm.auto._saved import AUTO
 from frugalsvm.auto.targets import looks_continuous
 from frugalsvm.calibration import PlattCalibration
-from frugalsvm.estimators._validation import example_weights
+from frugalsvm.estimators._validation import check_classes_have_weight, example_weights
 from frugalsvm.estimators.asset import ASSETClassifier
 from frugalsvm.exceptions import ManyClassesWarning
 from frugalsvm.lowrank.losses import SquaredHinge
@@ -147,7 +147,13 @@ class AutoSVC(ClassifierMixin, AutoMachine):
                 stacklevel=5,
             )
         weights = example_weights(rows.weights, self.class_weight, rows.X, classes, labels)
+        check_classes_have_weight(weights, classes, labels)
         weights = np.ones(len(labels)) if weights is None else weights
+        if weights.any() and np.bincount(labels[weights > 0]).max() == 1:
+            raise ValueError(
+                f"Every class has one row only: {type(self).__name__} compares machines by rows left out, and needs "
+                "two rows or more of some classes. Is y a number to predict (AutoSVR), or a name?"
+            )
         return class_targets(HOST, labels, len(classes)), labels, weights
 
     @staticmethod

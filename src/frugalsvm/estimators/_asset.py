@@ -49,10 +49,10 @@ from frugalsvm.lowrank.stream import LENGTH, Learned, Method, Stream, learn_batc
 from frugalsvm.lowrank.subgradient import STEP
 from frugalsvm.lowrank.training import Data, Watcher, new_training, validation_scores
 
-__all__ = ["SOLVERS", "LowRankMachine"]
+__all__ = ["NEWTON_STEPS", "SOLVERS", "LowRankMachine"]
 
 SOLVERS = ("newton", "asset", "asset*")
-_NEWTON_STEPS, _EPOCHS = 30, 20  # unless max_iter says otherwise
+NEWTON_STEPS, _EPOCHS = 30, 20  # unless max_iter says otherwise
 
 # What the last `fit` left behind
 _RESULTS = (
@@ -404,7 +404,7 @@ class LowRankMachine(PathOfC, KernelEstimator):
         """Learn rows in batch; returns the number of Newton steps or epochs."""
         share = self._validation_share(data.n_rows)
         training = new_training(storage, data, self.new_loss(), self.fit_intercept, share, self._rng)
-        options = training.options._replace(tolerance=self.tol, max_iter=self.max_iter or _NEWTON_STEPS, unit=unit)
+        options = training.options._replace(tolerance=self.tol, max_iter=self.max_iter or NEWTON_STEPS, unit=unit)
         if progress.is_watched:
             options = options._replace(tell=partial(_tell, self, progress))
         training = training._replace(options=options)
@@ -449,7 +449,7 @@ class LowRankMachine(PathOfC, KernelEstimator):
         self._weights = self._in_units_of_targets(storage.published(solution.parameters))
         self.objective_ = self.objective_of(solution.objectives)
         self.suboptimality_bound_ = self.objective_of(solution.objectives - solution.bounds)
-        warn_if_above(self, solution.converged, self.max_iter or _NEWTON_STEPS)
+        warn_if_above(self, solution.converged, self.max_iter or NEWTON_STEPS)
 
     # --- streams --------------------------------------------------------------------------------------------
 

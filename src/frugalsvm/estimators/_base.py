@@ -27,6 +27,7 @@ from frugalsvm.estimators._scoring import predicted_labels
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import (
     check_choice,
+    check_classes_have_weight,
     check_count,
     distinct_labels,
     encoded_labels,
@@ -319,6 +320,7 @@ class OnlineClassifier(ExpansionModel, StreamClassifier):
             if self._judges_on_its_way:
                 self._forget_calibration()
         else:
+            check_classes_have_weight(weights, classes, labels)
             forget_learned(self)
             self.__dict__.pop("_class_counts", None)
             self._forget_calibration()

@@ -22,6 +22,7 @@ from frugalsvm.lowrank.own_kernel import OwnKernel
 __all__ = [
     "AS_IT_IS",
     "check_choice",
+    "check_classes_have_weight",
     "check_count",
     "check_positive",
     "distinct_labels",
@@ -207,6 +208,18 @@ def example_weights(sample_weight, class_weight, X, classes, labels):
             raise ParameterError("class_weight", class_weight, "non-negative numbers")
         weights = weights * per_class[labels]
     return np.ascontiguousarray(weights)
+
+
+def check_classes_have_weight(weights, classes, labels):
+    """Refuse weights that leave a class of a whole training without any row, as if it were not there."""
+    if weights is None or not weights.any():  # which is refused, or not, elsewhere
+        return
+    empty = np.bincount(labels, weights, minlength=len(classes)) == 0
+    if empty.any():
+        raise ValueError(
+            f"All rows of class {classes[empty].tolist()[0]!r} have weight 0 (sample_weight, class_weight): there is "
+            "nothing to learn of it. Leave these rows out, or give them a weight."
+        )
 
 
 def new_kernel(name, gamma, degree, coef0, X):

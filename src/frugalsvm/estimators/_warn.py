@@ -4,9 +4,17 @@ import sys
 import warnings
 from pathlib import Path
 
-__all__ = ["warn_caller"]
+__all__ = ["is_compared", "warn_caller"]
 
 _PACKAGE = str(Path(__file__).parents[1])
+
+
+def is_compared() -> bool:
+    """Whether a search or cross-validation of scikit-learn is fitting one of its candidates."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name != "_fit_and_score":
+        frame = frame.f_back  # type: ignore[assignment]
+    return frame is not None
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

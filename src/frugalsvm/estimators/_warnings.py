@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from frugalsvm.estimators._origin import for_known_rows
-from frugalsvm.estimators._warn import warn_caller
+from frugalsvm.estimators._warn import is_compared, warn_caller
 from frugalsvm.exceptions import PoorFitWarning
 
 __all__ = ["warn_after_fit", "warn_at_limit", "warn_if_above", "warn_if_poor", "warn_if_units_differ"]
@@ -44,7 +44,12 @@ def warn_after_fit(estimator, X, labels, weights) -> None:
 
 
 def warn_if_poor(estimator, X, labels, weights) -> None:
-    """Warn of a model that is right on no more of a sample of its rows, by weight, than the largest class is."""
+    """Warn of a model that is right on no more of a sample of its rows, by weight, than the largest class is.
+
+    Not of candidates that a search of scikit-learn compares: poor ones do not win, and the last fit is looked at.
+    """
+    if is_compared():
+        return
     known = np.arange(len(labels)) if weights is None else np.flatnonzero(weights)
     if len(known) < FEW:
         return

@@ -18,7 +18,12 @@ from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._multilabel import check_for_labels, label_matrix
 from frugalsvm.estimators._targets import checked_weights
 from frugalsvm.estimators._unchanged import unchanged_on_error
-from frugalsvm.estimators._validation import distinct_labels, encoded_labels, example_weights
+from frugalsvm.estimators._validation import (
+    check_classes_have_weight,
+    distinct_labels,
+    encoded_labels,
+    example_weights,
+)
 from frugalsvm.estimators._warnings import warn_after_fit
 from frugalsvm.lowrank.targets import accuracy, class_indices, class_targets, label_accuracy
 from frugalsvm.persist.values import IS_BOOL, is_classes
@@ -296,6 +301,7 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
             )
         labels = encoded_labels(y, classes, classes, may_grow=False)
         weights = example_weights(sample_weight, self.class_weight, X, classes, labels)
+        check_classes_have_weight(weights, classes, labels)
         self.classes_, self._multilabel = classes, False
         return labels, weights
 

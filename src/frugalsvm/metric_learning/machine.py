@@ -97,5 +97,7 @@ def solver(H: Any, jitter: float):
     arrays.add_to_diagonal(H, jitter * float(arrays.xp.linalg.trace(H)) / len(H))
     factor = arrays.cholesky(H)
     if factor is None:
-        raise np.linalg.LinAlgError("No kernel machine can be fitted to the rows: their values may be too large.")
+        raise np.linalg.LinAlgError(
+            "No kernel machine can be fitted to the rows: their values may be too large, or too small."
+        )
     return lambda right: arrays.solve_factored(factor, right)

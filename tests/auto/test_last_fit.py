@@ -1,0 +1,83 @@
+"""The last fit of a search: it converges, or says that it did not; and what it warns of."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from frugalsvm import AutoSVC, AutoSVR
+from frugalsvm.auto import _machine
+from frugalsvm.estimators import _asset
+from frugalsvm.exceptions import PoorFitWarning
+
+
+@pytest.fixture(scope="module")
+def waves():
+    X = np.random.default_rng(0).uniform(-3, 3, size=(600, 2))
+    return X, (np.sin(2 * X[:, 0]) * X[:, 1] > 0).astype(int)
+
+
+def few_steps(monkeypatch, n_steps, tol):
+    """Let the last fit begin with so few steps, and end at a tolerance that needs more; returns what C it had."""
+    monkeypatch.setattr(_asset, "NEWTON_STEPS", n_steps)
+    monkeypatch.setattr(_machine, "NEWTON_STEPS", n_steps)
+    values, plain = [], AutoSVC._learner
+
+    def noted(self, found, metric, seed):
+        values.append(found.best.C)
+        return plain(self, found, metric, seed).set_params(tol=tol)
+
+    monkeypatch.setattr(AutoSVC, "_learner", noted)
+    return values
+
+
+def is_optimal(model):
+    return model.suboptimality_bound_ <= 2 * model.tol * model.objective_
+
+
+def test_more_steps_where_these_were_not_enough(waves, monkeypatch):
+    values = few_steps(monkeypatch, 1, tol=1e-6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        model = AutoSVC(kernel="rbf", metric=None, random_state=0).fit(*waves)
+    assert is_optimal(model.model_)
+    assert model.model_.max_iter in (4, 16)
+    assert len(set(values)) == 1 < len(values)
+
+
+def test_another_value_of_C_where_no_steps_are_enough(waves, monkeypatch):
+    values = few_steps(monkeypatch, 1, tol=1e-12)
+    monkeypatch.setattr(_machine, "MORE_STEPS", (1,))
+    X, y = waves
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model = AutoSVC(kernel="rbf", metric=None, random_state=0).fit(X, y)
+    assert values[0] == values[1] > values[-1]  # the best again, then smaller ones
+    assert model.best_params_["C"] in values
+    assert model.best_params_["C"] == model.model_.C
+    told = [str(each.message) for each in told if each.category is ConvergenceWarning]
+    assert is_optimal(model.model_) or (len(told) == 1 and told[0].startswith("AutoSVC stopped at max_iter="))
+
+
+def test_warnings_name_the_estimator_that_was_called():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(120, 2)), (rng.random(120) < 0.05).astype(int)
+    with pytest.warns(PoorFitWarning, match="^AutoSVC is no better than always predicting") as told:
+        AutoSVC(kernel="rbf", metric=None, random_state=0).fit(X, y)
+    assert len([each for each in told if each.category is PoorFitWarning]) == 1
+
+
+def test_one_row_of_each_class():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.raises(ValueError, match="Every class has one row only: AutoSVC compares machines by rows left out"):
+        AutoSVC().fit(X, np.arange(20))
+
+
+@pytest.mark.parametrize("kind", [AutoSVC, AutoSVR])
+def test_rows_that_are_very_small(waves, kind):
+    X, y = waves
+    X = X[:300] * [1e-160, 5e-160]  # of which the unit may matter: they are not tried as they are
+    model = kind(kernel="rbf", metric=None, random_state=0).fit(X, y[:300])
+    assert model.score(X, y[:300]) > 0.8
+    assert model.best_params_["rows"] == "scaled"
