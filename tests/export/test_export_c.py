@@ -129,6 +129,12 @@ def test_the_name_of_a_header_of_c_is_refused(tmp_path):
         to_c(random_model("linear", "sign"), tmp_path, name="math")
 
 
+def test_the_name_of_a_program_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="name must not be 'main'"):
+        to_c(random_model("linear", "sign"), tmp_path, name="main")
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_unknown_type_is_refused(tmp_path):
     with pytest.raises(ValueError, match="dtype='int8' is not one of"):
         to_c(random_model("linear", "sign"), tmp_path, dtype="int8")

@@ -105,6 +105,9 @@ class TestAuto:
         frame, rows, y = self.frame()
         model = AutoSVC(kernel="rbf", metric=None, random_state=0).fit(frame, y > 0.5)
         assert_exported(model, rows, tmp_path, model.decision_function(frame), model.predict(frame))
+        numbers, columns = model.pipeline_input(frame)
+        np.testing.assert_array_equal(numbers, rows[0])
+        assert sorted(columns) == plain_model(model).encoder.names_
 
     def test_a_regressor(self, tmp_path):
         frame, rows, y = self.frame()
