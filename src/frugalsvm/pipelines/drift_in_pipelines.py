@@ -1,13 +1,15 @@
 """Pipelines that show their mistakes to a detector of drift, and act: as a `DriftWatch` of themselves."""
 
 import copy
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.pipelines.drift import BOOST_ROWS, Boost, check_on_drift, finds_drift
-from frugalsvm.pipelines.learning import LearningPipeline
+from frugalsvm.pipelines.learning import NO_FEATURES, LearningPipeline
+from frugalsvm.pipelines.rows import part_of
 from frugalsvm.pipelines.saved import WATCHED
 
 __all__ = ["WatchedPipeline"]
@@ -20,7 +22,8 @@ class WatchedPipeline(LearningPipeline):
     on_drift: Any
     detector_: Any
     drifts_: list[int]
-    predict: Any  # of `StreamPipeline`
+    classes_: Any  # of `StreamPipeline`
+    _row_path: Any
     _n_seen: int
     _n_boosted: int  # rows that are still to count more
 
@@ -45,19 +48,48 @@ class WatchedPipeline(LearningPipeline):
             self.drifts_, self._n_seen, self._n_boosted = [], 0, 0
 
     def _learn_watched(self, X, y, classes, sample_weight):
-        """Predict rows, learn them, show the mistakes to the detector, and act if there was a drift."""
-        self._check_params()
-        predicted = self.predict(X) if hasattr(self, "_held") else None
-        boost = Boost(n_left=getattr(self, "_n_boosted", 0))
-        with unchanged_on_error(self):
-            left = self._take(X, y, classes, boost.weights(len(y), sample_weight))
-            self._n_boosted, self._n_seen = boost.after(len(y)).n_left, self._n_seen + len(y)
-        # The detector is shown what the pipeline has learned: rows that were refused would stay in it.
-        if predicted is not None:
-            self._show(predicted != np.asarray(y), X, y, sample_weight)
+        """Learn rows one after the other, each predicted before; the detector sees every mistake at its time.
+
+        In larger parts, what is found would depend on the sizes of batches, and a long one would hide a drift.
+        """
+        with ExitStack() as stack:
+            stack.enter_context(unchanged_on_error(self))
+            rows, left = self._begun_with(X, y, sample_weight), NO_FEATURES
+            if len(rows.y) > 1:  # if a row is refused, those before are taken back
+                self.detector_ = copy.deepcopy(self.detector_)
+                if self._held is None:
+                    self._check_known(rows.y)
+                    stack.enter_context(unchanged_on_error(self.estimator_)).begin()
+            while len(rows.y):
+                # Without a warm-up, the first batch is what statistics are from.
+                n_rows = 1 if self._held is None or self.warmup_rows else len(rows.y)
+                left = np.union1d(left, self._watch(part_of(rows, 0, n_rows), classes))
+                rows = part_of(rows, n_rows, len(rows.y))
         return left
 
-    def _show(self, is_wrong, X, y, sample_weight):
+    def _watch(self, rows, classes):
+        """Predict a row, learn it, and act if the detector finds a drift; several rows only if they are the first."""
+        if self._n_seen and rows.weights is None and not self._n_boosted and self._row_path() is not None:
+            self.learn_one_row(rows.X[0], rows.y[0])
+            return NO_FEATURES  # which were told
+        is_wrong = self._predicted(rows) != rows.y if self._n_seen else None
+        boost = Boost(n_left=self._n_boosted)
+        weights = boost.weights(len(rows.y), rows.weights)
+        left = self._take_rows(rows._replace(weights=weights), classes)
+        self._n_boosted, self._n_seen = boost.after(len(rows.y)).n_left, self._n_seen + len(rows.y)
+        if is_wrong is not None:
+            self._show(is_wrong, rows)
+        return left
+
+    def _predicted(self, rows):
+        """The classes of rows that were checked."""
+        answering = self._answering() if self._held != () else None
+        if answering is None:
+            return self.classes_[:1]
+        return answering.estimator_.predict(answering._prepared(rows.X, rows.columns))
+
+    def _show(self, is_wrong, rows):
+        """Show the detector what was predicted, and act if there was a drift; rows of one are the first afterwards."""
         if not finds_drift(self.detector_, is_wrong):
             return
         self.drifts_ = [*self.drifts_, self._n_seen]
@@ -66,14 +98,14 @@ class WatchedPipeline(LearningPipeline):
         elif self.on_drift == "boost":
             self._n_boosted = BOOST_ROWS
         else:
-            self._begin_anew(X, y, sample_weight)
+            self._begin_anew(rows)
 
-    def _begin_anew(self, X, y, sample_weight):
+    def _begin_anew(self, rows):
         """Forget all but the classes and the detector, and take the rows of the drift as the first ones."""
         known = self.estimator_.classes_ if self._held is None else self._announced
         kept = {name: vars(self)[name] for name in WATCHED}
         with unchanged_on_error(self):
-            self._begin(self._checked(X, y, sample_weight, reset=False))
+            self._begin(rows)
             self.__dict__.update(kept)
             self._announced = known
-            self._take(X, y, None, sample_weight)
+            self._take_rows(rows, None)

@@ -37,7 +37,7 @@ from frugalsvm.pipelines.scaling import check_scale, left_range, new_scaler
 from frugalsvm.pipelines.surprises import Surprises
 from frugalsvm.pipelines.widening import widen_filler, widen_scaler, wider_rows
 
-__all__ = ["METRIC_ROWS", "LearningPipeline"]
+__all__ = ["METRIC_ROWS", "NO_FEATURES", "LearningPipeline"]
 
 NO_FEATURES = np.zeros(0, np.int64)
 USUAL_ROWS = 1000
@@ -77,6 +77,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
     """
 
     estimator: Any
+    detector: Any
     learn_one_row: Any  # of `StreamPipeline`
     filler_: Any  # MissingValueFiller or None
     scaler_: Any  # StreamingScaler or None
@@ -180,12 +181,19 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
 
     def _take(self, X, y, classes, sample_weight):
         """Hold rows back or learn them; returns features that left their range."""
+        return self._take_rows(self._begun_with(X, y, sample_weight), classes)
+
+    def _begun_with(self, X, y, sample_weight):
+        """Checked rows; if they are the first ones, the pipeline begins with them."""
         self._check_params()
         first = not hasattr(self, "_held")
         rows = self._checked(X, y, sample_weight, reset=first)
         if first:
             check_enough_rows(self.feature_map, self.n_warmup or len(rows.y))
             self._begin(rows)
+        return rows
+
+    def _take_rows(self, rows, classes):
         if self._held is None:
             return self._learn(rows, classes)
         self._note_classes(rows.y, classes)
@@ -529,6 +537,7 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         if self._classifies and self._announced is None and not self._grows and len(distinct_labels(rows.y)) < 2:
             return None
         preview = copy.copy(self)
+        preview.detector = None  # it has seen these rows
         preview._start(rows, is_preview=True)
         return preview
 

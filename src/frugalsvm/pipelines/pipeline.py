@@ -16,7 +16,7 @@ from frugalsvm.exceptions import UnknownValuesWarning
 from frugalsvm.pipelines.drift_in_pipelines import WatchedPipeline
 from frugalsvm.pipelines.learning import decision_values
 from frugalsvm.pipelines.one_row import row_path_for
-from frugalsvm.pipelines.rows import check_lengths, matrix_of, split_input
+from frugalsvm.pipelines.rows import LabeledRows, check_lengths, matrix_of, split_input
 from frugalsvm.pipelines.saved import PIPELINE
 from frugalsvm.pipelines.surprises import Surprises
 
@@ -88,9 +88,11 @@ class StreamPipeline(WatchedPipeline):
         ``MissingValueFiller(indicator=True)`` also adds columns that tell which values were missing.
     detector : DriftDetector, default=None
         What finds drifts, such as ``river.drift.ADWIN()``: for classifiers. Every row is predicted before it is
-        learned, and a copy of the detector gets 1 for each mistake and 0 for each other row.
+        learned, also within batches, and a copy of the detector gets 1 for each mistake and 0 for each other row. What
+        is found does not depend on the sizes of batches. A row takes some 30 microseconds with budgeted estimators, and
+        about a millisecond with others.
     on_drift : {"reset", "boost"} or callable, default="reset"
-        What is done then. "reset" starts over, with the batch in which the drift was found: a new warm-up for scaler,
+        What is done then. "reset" starts over, with the row at which the drift was found: a new warm-up for scaler,
         encoder, feature map and estimator, which keeps the classes. "boost" lets the next 1000 rows count three times,
         and leaves scaler and encoder as they are, because support vectors are stored scaled; ``scale="following"``
         goes with it. A function gets the pipeline.
@@ -266,7 +268,8 @@ class StreamPipeline(WatchedPipeline):
                     self._tell_left(left)
                 if is_watched:
                     self._n_seen += 1
-                    self._show(np.array([is_wrong]), self._batch_of(x), np.asarray([y]), None)
+                    rows = LabeledRows(np.array(x, self._dtype)[None], None, np.asarray([y]), None)
+                    self._show(np.array([is_wrong]), rows)
                 return self
         return self.partial_fit(self._batch_of(x), np.asarray([y]))
 
