@@ -20,7 +20,8 @@ from frugalsvm.persist.errors import ModelFileError, file_errors
 from frugalsvm.persist.random import generator_from, state_of_generator
 from frugalsvm.persist.records import plain_fields, todays_fields
 from frugalsvm.persist.registry import adapter_of, class_named, name_of_part, part_named
-from frugalsvm.persist.state import restored, state_of
+from frugalsvm.persist.savable import without_undeclared
+from frugalsvm.persist.state import parameter_names, restored, saved_of, state_of
 
 __all__ = ["MAX_DEPTH", "Decoder", "Encoder"]
 
@@ -32,6 +33,13 @@ _CSR = {"csr_array": sparse.csr_array, "csr_matrix": sparse.csr_matrix}
 def _is_code(kernel: Any) -> bool:
     """Whether a kernel is a function; a sum of kernels can be called, but is a part."""
     return callable(kernel) and stored_as(type(kernel)) is None
+
+
+def _refuse_more(node: dict, known: set[str]) -> None:
+    """Refuse what a reader would leave out without a word."""
+    unknown = sorted(set(node) - known)
+    if unknown:
+        raise ModelFileError(f"The model file is malformed: a value has {unknown[0][:40]!r}, which is not known.")
 
 
 class Encoder:
@@ -104,6 +112,8 @@ class Encoder:
                 "Take a kernel that has a name, or use joblib.dump, which needs the function in a module of yours."
             )
         state, complete = state_of(value, adapter, caches=self._caches, for_prediction=self._for_prediction)
+        if saved_of(adapter) is not None:
+            state = without_undeclared(adapter.name, value, state, parameter_names(adapter.cls))
         # In one order, whatever the order in which attributes were set: equal models give equal files.
         encoded = {name: self.encode(state[name], depth + 1) for name in sorted(state)}
         return {"object": adapter.name, "complete": complete, "state": encoded}
@@ -163,6 +173,7 @@ class Decoder:
 
     def _part(self, node: dict, depth: int) -> Any:
         cls: Any = part_named(node["part"])
+        _refuse_more(node, {"part", "fields"})
         fields = todays_fields(cls, self._dict_of(node["fields"], depth))
         if set(fields) != set(cls._fields):
             raise ModelFileError(
@@ -172,6 +183,7 @@ class Decoder:
 
     def _object(self, node: dict, depth: int) -> Any:
         adapter = class_named(node["object"])
+        _refuse_more(node, {"object", "complete", "state"})
         if issubclass(adapter.cls, tuple):
             raise ModelFileError(f"The model file is malformed: {adapter.name} is not an object with attributes.")
         return restored(adapter, self._dict_of(node["state"], depth), node["complete"] is True)

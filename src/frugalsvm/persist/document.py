@@ -14,6 +14,7 @@ from frugalsvm.persist.errors import ModelFileError, file_errors
 __all__ = ["FORMAT_NAME", "FORMAT_VERSION", "metadata_of", "one_of", "read_document"]
 
 FORMAT_NAME = "frugalsvm model"
+_ENTRIES = {"libraries", "metadata", "arrays", "model"}
 FORMAT_VERSION = 2  # 1: parts had the names of their modules and classes
 
 
@@ -52,7 +53,12 @@ def read_document(archive: Archive, *, check_arrays: bool = False) -> dict[str, 
             f"The model file has version {document['version']}, and this frugalsvm ({__version__}) reads versions up "
             f"to {FORMAT_VERSION}: it was written by a newer one."
         )
-    missing = {"libraries", "metadata", "arrays", "model"} - set(document)
+    unknown = sorted(set(document) - {"format", "version", *_ENTRIES})
+    if unknown:
+        raise ModelFileError(
+            f"The model file has {unknown[0][:40]!r}, which this frugalsvm ({__version__}) cannot read."
+        )
+    missing = _ENTRIES - set(document)
     if missing or not isinstance(document["arrays"], list):
         raise ModelFileError(f"The model file is malformed: model.json lacks {sorted(missing) or 'its arrays'}.")
     return document

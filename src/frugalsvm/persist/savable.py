@@ -1,20 +1,30 @@
 """What a class says about its objects in model files: a class attribute ``_saved``.
 
 Loading checks all of it: files may be damaged or hostile, and compiled code checks nothing. An object that has none of
-its attributes has not learned. Attributes that are not declared are kept if nothing of the class has their name;
-nothing depends on them.
+its attributes has not learned. Attributes that are not declared are not saved, and a file that has some is refused: it
+is of a version that had other attributes, and what they meant would be lost without a word.
 """
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm._version import __version__
 from frugalsvm.persist.errors import ModelFileError, malformed
 from frugalsvm.persist.parts import check_part
 from frugalsvm.persist.values import Check
 
-__all__ = ["FOR_PREDICTION", "Saved", "check_object", "check_parameters", "check_parts", "with_new_names"]
+__all__ = [
+    "FOR_PREDICTION",
+    "Saved",
+    "check_object",
+    "check_parameters",
+    "check_parts",
+    "with_new_names",
+    "without_undeclared",
+]
 
 FOR_PREDICTION = "_for_prediction"  # the attribute of models that were saved for prediction and cannot learn on
 
@@ -84,8 +94,14 @@ def check_object(name: str, value: Any, parameters: list[str]) -> None:
     if only_predicts and saved.predictor is not None:
         saved = saved.predictor
     for key in learned:
-        if key not in saved.required and key not in saved.optional and hasattr(type(value), key):
+        if key in saved.required or key in saved.optional:
+            continue
+        if hasattr(type(value), key):
             raise malformed(f"{name} cannot have an attribute {key!r}")
+        raise ModelFileError(
+            f"The model file has an attribute {key[:80]!r} of {name}, which this frugalsvm ({__version__}) does not "
+            "know. Load it with the version that wrote it, or train the model again."
+        )
     if not learned:
         return
     for checks, required in ((saved.required, True), (saved.optional, False)):
@@ -98,6 +114,22 @@ def check_object(name: str, value: Any, parameters: list[str]) -> None:
     check_parts(name, learned)
     if not saved.is_sound(value):
         raise malformed(f"the attributes of {name} do not fit together")
+
+
+def without_undeclared(name: str, value: Any, state: dict[str, Any], parameters: list[str]) -> dict[str, Any]:
+    """What files hold of the state of an object, with a warning for attributes that are left out."""
+    saved: Saved = type(value)._saved
+    known = {*saved.required, *saved.optional, *parameters, FOR_PREDICTION}
+    if saved.predictor is not None:
+        known |= {*saved.predictor.required, *saved.predictor.optional}
+    unknown = [key for key in sorted(state) if key in vars(value) and key not in known]
+    if unknown:
+        warnings.warn(
+            f"Attributes of {name} that it does not know are not saved: {', '.join(unknown)}. Pass them as metadata.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return {key: each for key, each in state.items() if key not in unknown}
 
 
 def check_parameters(name: str, value: Any, parameters: list[str]) -> None:

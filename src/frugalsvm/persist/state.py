@@ -12,7 +12,7 @@ from frugalsvm.persist.registry import Adapter
 from frugalsvm.persist.savable import Saved, check_object, check_parts, with_new_names
 from frugalsvm.persist.sklearn_steps import PIPELINE, check_pipeline, check_transformer
 
-__all__ = ["parameter_names", "restored", "state_of"]
+__all__ = ["parameter_names", "restored", "saved_of", "state_of"]
 
 
 def parameter_names(cls: Any) -> list[str]:
@@ -27,7 +27,7 @@ def state_of(
 
     Without ``caches``, or for classes other than the estimators here, it is what ``__getstate__`` tells.
     """
-    saved = _saved_of(adapter)
+    saved = saved_of(adapter)
     if for_prediction and saved is not None:
         why = saved.not_ready(value)
         if why is not None:
@@ -72,13 +72,13 @@ def _check(adapter: Adapter, value: Any) -> None:
         check_pipeline(value)
     elif module.startswith("sklearn."):
         check_transformer(adapter.name, value, names)
-    elif _saved_of(adapter) is not None:
+    elif saved_of(adapter) is not None:
         check_object(adapter.name, value, names)
     else:
         check_parts(adapter.name, vars(value))
 
 
-def _saved_of(adapter: Adapter) -> Saved | None:
+def saved_of(adapter: Adapter) -> Saved | None:
     """What a class of this package says about its objects in files; subclasses of others have their own rules."""
     return getattr(adapter.cls, "_saved", None) if adapter.cls.__module__.startswith("frugalsvm.") else None
 

@@ -137,6 +137,8 @@ def _pipeline(pipeline: Any) -> bool:
     if scaler is not None and bool(scaler.centres_) == bool(state["_is_sparse"]):
         return False
     filler = state.get("filler_")
+    if (filler is None) != (pipeline.impute is None or state["n_features_in_"] == 0):
+        return False
     width = state["n_features_in_"] + (0 if encoder is None else encoder.n_encoded_)
     width += 0 if filler is None else len(filler.indicated_)
     if state.get("feature_map_") is not None:
