@@ -1,5 +1,7 @@
 """Colors, numbers on axes and figures, the same in all displays."""
 
+import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +14,14 @@ __all__ = [
     "bytes_text",
     "class_colors",
     "compact",
+    "height_of",
     "label_axis",
     "legend_below",
+    "legend_columns",
     "line_styles",
     "matplotlib_part",
     "tinted",
+    "wrapped",
 ]
 
 # The palette of Okabe and Ito (2008), told apart in every kind of color vision; yellow is too pale for lines.
@@ -115,6 +120,23 @@ def label_axis(axis: Any, *, log: bool = False, text: Any = compact) -> None:
         return
     subs = (1.0,) if decades > 2.5 else (1.0, 2.0, 5.0) if decades > 0.7 else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
     axis.set_major_locator(ticker.LogLocator(subs=subs, numticks=8))
+
+
+def wrapped(name: Any, width: int = 28) -> str:
+    """A name in lines that leave room beside them; those of pictures are whole."""
+    return "\n".join(textwrap.wrap(str(name), width)) or str(name)
+
+
+def height_of(names: Sequence[str], line: float) -> float:
+    """Inches for a line of a picture for each name, where some may have several lines."""
+    return line * len(names) * (1.0 + 0.6 * max((name.count("\n") for name in names), default=0))
+
+
+def legend_columns(labels: Sequence[str], width: float) -> int:
+    """Columns of a legend that is not wider than so many inches: four at most, in rows about as long as each other."""
+    longest = max((len(line) for label in labels for line in label.split("\n")), default=1)
+    most = max(1, min(4, int(width / (0.085 * longest + 0.4))))
+    return -(-len(labels) // -(-len(labels) // most))
 
 
 def legend_below(ax: Any, **options: Any) -> Any:

@@ -15,7 +15,16 @@ from frugalsvm.plots._grid import (
     response_on,
     vectors_or_note,
 )
-from frugalsvm.plots._style import MARKERS, axes_for, class_colors, legend_below, matplotlib_part, tinted
+from frugalsvm.plots._style import (
+    MARKERS,
+    axes_for,
+    class_colors,
+    legend_below,
+    legend_columns,
+    matplotlib_part,
+    tinted,
+    wrapped,
+)
 from frugalsvm.plots._vectors import ModelVectors
 
 __all__ = ["DecisionBoundaryDisplay"]
@@ -197,7 +206,7 @@ class DecisionBoundaryDisplay:
         self.ax_.set(xlabel=self.feature_names[0], ylabel=self.feature_names[1])
         self.ax_.set(xlim=(self.xx0.min(), self.xx0.max()), ylim=(self.xx1.min(), self.xx1.max()))
         if legend:
-            n_columns = -(-len(handles) // -(-len(handles) // 4))  # rows of at most four, about as long as each other
+            n_columns = legend_columns([handle.get_label() for handle in handles], self.figure_.get_figwidth())
             legend_below(self.ax_, handles=handles, ncols=n_columns, columnspacing=1.2, handletextpad=0.4)
         return self
 
@@ -242,7 +251,7 @@ class DecisionBoundaryDisplay:
         entries = []
         for index, (name, color) in enumerate(zip(self.classes.tolist(), colors, strict=True)):
             marker = MARKERS[index % len(MARKERS)]
-            entries.append(line([], [], linestyle="", marker=marker, color=color, label=f"class {name}"))
+            entries.append(line([], [], linestyle="", marker=marker, color=color, label=_class_label(name)))
             if self.X is not None and self.y is not None:
                 x0, x1 = self.X[self.y == name].T
                 style = {"s": 9, "color": color, "marker": marker, "alpha": 0.55, "linewidths": 0, **options}
@@ -255,7 +264,7 @@ class DecisionBoundaryDisplay:
         """Vectors; returns their entry in the legend."""
         line = matplotlib_part("lines").Line2D
         if self.vectors is None:
-            return [line([], [], linestyle="", label=self.vectors_note)] if self.vectors_note else []
+            return [line([], [], linestyle="", label=wrapped(self.vectors_note, 60))] if self.vectors_note else []
         label = f"{len(self.vectors.points):,} {self.vectors.name}"
         if not self.vectors.are_examples:
             self.ax_.scatter(*self.vectors.points.T, **{"s": 26, "c": "0.15", "marker": "x", "lw": 1.1, **options})
@@ -267,6 +276,11 @@ class DecisionBoundaryDisplay:
             style = {"s": 28 * shrink, "color": color, "marker": marker, "edgecolors": "k", **options}
             self.ax_.scatter(x0, x1, zorder=3, **{"linewidths": 0.9 * shrink, **style})
         return [line([], [], linestyle="", marker="o", markerfacecolor="w", markeredgecolor="k", label=label)]
+
+
+def _class_label(name: Any) -> str:
+    """Names of classes speak for themselves, numbers do not."""
+    return wrapped(name) if isinstance(name, str) else f"class {name}"
 
 
 def _shade_limit(response):

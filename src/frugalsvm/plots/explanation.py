@@ -6,7 +6,7 @@ import numpy as np
 
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.plots._curves import choose
-from frugalsvm.plots._style import BLUE, VERMILLION, axes_for, label_axis, matplotlib_part
+from frugalsvm.plots._style import BLUE, VERMILLION, axes_for, height_of, label_axis, matplotlib_part, wrapped
 
 if TYPE_CHECKING:
     from frugalsvm.explain import Explanation
@@ -153,7 +153,8 @@ class ExplanationDisplay:
         # The largest share is on top, next to the value of the row; the base value is at the bottom.
         ends = base + np.cumsum(sizes[::-1])
         starts = np.concatenate([[base], ends[:-1]])
-        self.ax_ = axes_for(ax, (6.4, LINE * len(sizes) + 1.1))
+        labels = [wrapped(label) for label in labels]
+        self.ax_ = axes_for(ax, (6.4, height_of(labels, LINE) + 1.1))
         places = np.arange(len(sizes))[::-1]
         colors = [BLUE if size > 0 else VERMILLION for size in sizes[::-1]]
         chosen_style = {"color": colors, "height": 0.68, **options}
@@ -184,7 +185,8 @@ class ExplanationDisplay:
             names.append(others_label(n_others))
             values.append(max(0.0, float(sizes.sum() - sum(values))))
             colors.append("0.72")
-        self.ax_ = axes_for(ax, (5.4, LINE * len(names) + 0.8))
+        names = [wrapped(name) for name in names]
+        self.ax_ = axes_for(ax, (5.4, height_of(names, LINE) + 0.8))
         places = np.arange(len(names))
         self.artist_ = self.ax_.barh(places, values, **{"color": colors, "height": 0.72, **options})
         self.ax_.bar_label(self.artist_, [number_text(v) for v in values], padding=3, fontsize="small", color="0.3")
@@ -196,7 +198,8 @@ class ExplanationDisplay:
         from frugalsvm.explain.text import largest_first
 
         order, _ = largest_first(chosen.importances, n_features)
-        self.ax_ = axes_for(ax, (6.4, LINE * 1.25 * len(order) + 1.1))
+        names = [wrapped(chosen.feature_names[p]) for p in order]
+        self.ax_ = axes_for(ax, (6.4, height_of(names, 1.25 * LINE) + 1.1))
         ends = [VERMILLION, (0.85, 0.85, 0.85), BLUE]
         shades = matplotlib_part("colors").LinearSegmentedColormap.from_list("low to high", ends)
         style = {"s": 9, "linewidths": 0, "cmap": shades, "vmin": 0.0, "vmax": 1.0, **options}
@@ -209,7 +212,7 @@ class ExplanationDisplay:
             kept = style if ranks is not None else {k: v for k, v in style.items() if k not in ("cmap", "vmin", "vmax")}
             self.artist_.append(self.ax_.scatter(shares, heights, **colored, **kept))
         self.ax_.axvline(0.0, color="0.6", linewidth=0.8)
-        self.ax_.set_yticks(np.arange(len(order)), [chosen.feature_names[p] for p in order])
+        self.ax_.set_yticks(np.arange(len(order)), names)
         self.ax_.set(ylim=(len(order) - 0.4, -0.6), xlabel=f"Share in the value for {chosen.output_names[0]}")
         mappable = matplotlib_part("cm").ScalarMappable(cmap=shades)
         bar = self.ax_.figure.colorbar(mappable, ax=self.ax_, ticks=(0, 1), aspect=30)

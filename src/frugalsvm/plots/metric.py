@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.plots._curves import choose, percent
-from frugalsvm.plots._style import BLUE, VERMILLION, axes_for, label_axis, matplotlib_part
+from frugalsvm.plots._style import BLUE, VERMILLION, axes_for, height_of, label_axis, matplotlib_part, wrapped
 from frugalsvm.plots._vectors import model_inside
 
 __all__ = ["MetricDisplay"]
@@ -166,7 +166,8 @@ class MetricDisplay:
             names.append(f"{n_others} other{'s' if n_others > 1 else ''}")
             values.append(max(0.0, 1.0 - sum(values)))
         colors = [BLUE] * len(largest) + ["0.72"] * bool(n_others)
-        self.ax_ = axes_for(ax, (5.2, LINE * len(names) + 0.8))
+        names = [wrapped(name) for name in names]
+        self.ax_ = axes_for(ax, (5.2, height_of(names, LINE) + 0.8))
         places = np.arange(len(names))
         self.artist_ = self.ax_.barh(places, values, **{"color": colors, "height": 0.72, **options})
         texts = [_share_text(value) for value in values]
@@ -182,14 +183,15 @@ class MetricDisplay:
     def _draw_directions(self, ax, largest, n_directions, options):
         shares = self.shares[:n_directions]
         values = self.directions[:n_directions, largest].T
-        self.ax_ = axes_for(ax, (max(4.4, 0.62 * len(shares) + 2.9), LINE * len(largest) + 1.3))
+        names = [wrapped(name) for name in self.feature_names[largest]]
+        self.ax_ = axes_for(ax, (max(4.4, 0.62 * len(shares) + 2.9), height_of(names, LINE) + 1.3))
         ends = [VERMILLION, (1.0, 1.0, 1.0), BLUE]
         shades = matplotlib_part("colors").LinearSegmentedColormap.from_list("signs", ends)
         chosen = {"cmap": shades, "vmin": -1.0, "vmax": 1.0, "aspect": "auto", **options}
         self.artist_ = self.ax_.imshow(values, **chosen)
         self.ax_.set_xticks(np.arange(len(shares)), [f"{i + 1}\n{_share_text(s)}" for i, s in enumerate(shares)])
-        self.ax_.set_yticks(np.arange(len(largest)), self.feature_names[largest])
-        self.ax_.set_xlabel("Direction, and its share of squared distances")
+        self.ax_.set_yticks(np.arange(len(largest)), names)
+        self.ax_.set_xlabel("Direction, and its share\nof squared distances")
         self.ax_.tick_params(length=0)
         self.ax_.spines[:].set(color="0.8", linewidth=0.8)
         for edges, line in (
