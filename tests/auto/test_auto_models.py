@@ -142,6 +142,22 @@ def test_a_limit_of_time_leaves_candidates_out():
     assert model.score(X, y) > 0.8
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e4])
+def test_intervals_hold_for_new_rows_and_in_files(unit, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, size=(3000, 2))
+    y = unit * (np.sin(X[:, 0]) * X[:, 1] + 0.3 * rng.normal(size=len(X)))
+    model = AutoSVR(kernel="rbf", metric=None, n_components=64, random_state=0).fit(X[:1000], y[:1000])
+    for coverage in (0.5, 0.9):
+        low, high = model.predict_interval(X[1000:], coverage).T
+        assert abs(np.mean((low <= y[1000:]) & (y[1000:] <= high)) - coverage) < 0.04
+    save(model, tmp_path / "m.frugal")
+    loaded = load(tmp_path / "m.frugal")
+    np.testing.assert_array_equal(loaded.predict_interval(X[:5]), model.predict_interval(X[:5]))
+    with pytest.raises(ValueError, match="coverage must be a number between 0 and 1"):
+        model.predict_interval(X[:5], 1.0)
+
+
 def test_verbose_tells_each_candidate(capsys):
     X, y = three_classes(200)
     model = AutoSVC(verbose=1, **QUICK).fit(X, y)

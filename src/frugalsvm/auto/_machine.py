@@ -151,7 +151,8 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         learners = self._learners(found, view.metric, random_state.randint(2**31), entries)
         model, found = fitted_in_turn(self, learners, way.rows, clock)
         typical = _typical_rows(way.rows, np.random.default_rng(random_state.randint(2**31)))
-        self.pipeline_ = way.pipeline.adopt(model, self._calibration(task, found), typical)
+        errors = self._errors(task, found, way.rows)
+        self.pipeline_ = way.pipeline.adopt(model, self._calibration(task, found), typical, errors)
         self._publish(task, found, entries, notes, clock.spent - start, clock)
 
     def _learners(self, found, metric, seed, entries):
@@ -266,6 +267,18 @@ class AutoMachine(ThreadSafe, BaseEstimator):
 
     def _calibration(self, task: Task, found: Found) -> Any:
         return None
+
+    def _errors(self, task: Task, found: Found, rows: LabeledRows) -> Any:
+        return None
+
+    @staticmethod
+    def _is_fair(found: Found) -> np.ndarray:
+        """Rows of the last heat that were left out when they were scored, and out of the learning of the metric."""
+        best: Any = found.best  # one that was solved for, and has scores
+        is_fair = ~np.isnan(best.scores[0])
+        if found.learned_from is not None:  # scores of rows that the metric has seen look too good
+            is_fair &= ~np.isin(best.heat.index, found.learned_from)
+        return is_fair
 
     def _publish(self, task, found, entries, notes, fit_seconds, clock):
         best = found.best

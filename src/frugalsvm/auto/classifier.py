@@ -170,10 +170,7 @@ class AutoSVC(ClassifierMixin, AutoMachine):
 
     def _calibration(self, task, found):
         best = found.best
-        index = best.heat.index
-        is_fair = ~np.isnan(best.scores[0])
-        if found.learned_from is not None:  # scores of rows that the metric has seen look too good
-            is_fair &= ~np.isin(index, found.learned_from)
+        index, is_fair = best.heat.index, self._is_fair(found)
         labels, weights = task.labels[index[is_fair]], task.weights[index[is_fair]].astype(np.float64)
         return PlattCalibration.settled(best.scores[:, is_fair].T, labels, weights)
 

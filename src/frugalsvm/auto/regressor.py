@@ -9,9 +9,12 @@ from frugalsvm.auto._machine import AutoMachine
 from frugalsvm.auto._saved import AUTO
 from frugalsvm.estimators._targets import checked_targets, scale_of
 from frugalsvm.estimators.asset_regressor import ASSETRegressor
+from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.losses import SquaredEpsilonInsensitive
 
 __all__ = ["AutoSVR"]
+
+_LEAST_ERRORS, _MOST_ERRORS = 20, 2000
 
 
 class AutoSVR(RegressorMixin, AutoMachine):
@@ -116,10 +119,56 @@ class AutoSVR(RegressorMixin, AutoMachine):
         weights = np.ones(len(rows.y)) if rows.weights is None else rows.weights
         if not weights.any():
             raise ValueError("All weights are zero: there is nothing to learn.")
-        # In float64: neither an offset nor the unit of the targets makes a difference.
-        targets, _ = checked_targets(type(self).__name__, rows.y, rows.X)
-        standardized = scale_of(targets, weights, None).standardized(targets)
+        standardized, _ = self._standardized(rows)
         return np.ascontiguousarray(standardized.T, np.float32), None, weights
+
+    def _standardized(self, rows):
+        """Targets in standard deviations, and their scale: neither an offset nor a unit makes a difference then."""
+        targets, _ = checked_targets(type(self).__name__, rows.y, rows.X)
+        scale = scale_of(targets, rows.weights, None)
+        return scale.standardized(targets), scale
+
+    def _errors(self, task, found, rows):
+        """Sizes of the errors of rows left out, in the unit of y, in increasing order: some thousand of them."""
+        best, is_fair = found.best, self._is_fair(found)
+        errors = np.sort(np.abs(task.targets[0][best.heat.index] - best.scores[0])[is_fair]).astype(np.float64)
+        if len(errors) < _LEAST_ERRORS:
+            return None
+        some = np.unique(np.linspace(0, len(errors) - 1, min(len(errors), _MOST_ERRORS)).astype(int))
+        _, scale = self._standardized(rows)
+        return errors[some] * scale.spread[0]
+
+    def predict_interval(self, X, coverage=0.9):
+        """Intervals around the predictions of the rows of ``X``, for numbers that come as those of `fit` came.
+
+        Their half width is a quantile of the errors on rows left out in the search, the same for all rows. They hold
+        at least as often as promised where rows are like those of `fit`: the model has learned all rows since. For
+        widths that differ from row to row, and streams, see :doc:`/howto/conformal`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        coverage : float, default=0.9
+            The share of intervals that shall have the true number, between 0 and 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Lower and upper ends.
+        """
+        if not 0.0 < coverage < 1.0:
+            raise ParameterError("coverage", coverage, "a number between 0 and 1")
+        predicted = self.predict(X)
+        errors = getattr(self.pipeline_, "out_of_fold_errors_", None)
+        if errors is None:
+            raise ValueError(
+                f"There were fewer than {_LEAST_ERRORS} rows left out to take errors from: wrap a regressor in "
+                "frugalsvm.conformal.ConformalRegressor."
+            )
+        place = int(np.ceil(coverage * (len(errors) + 1))) - 1
+        if place >= len(errors):
+            raise ParameterError("coverage", coverage, f"{len(errors) / (len(errors) + 1):.4f} at most for so few rows")
+        return np.column_stack([predicted - errors[place], predicted + errors[place]])
 
     @staticmethod
     def _score(error):

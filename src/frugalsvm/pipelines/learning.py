@@ -174,7 +174,8 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
 
     def _begin(self, rows):
         """A pipeline that has seen nothing."""
-        for name in ("estimator_", "filler_", "scaler_", "encoder_", "feature_map_", "calibration_", "typical_rows_"):
+        for name in ("estimator_", "filler_", "scaler_", "encoder_", "feature_map_", "calibration_", "typical_rows_",
+            "out_of_fold_errors_"):  # fmt: skip
             self.__dict__.pop(name, None)
         self._held, self._announced = (), None
         self._dtype, self._is_sparse = rows.X.dtype, issparse(rows.X)
@@ -320,10 +321,11 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         return rows._replace(X=self._prepared(rows.X, rows.columns), columns=None)
 
     @exclusive
-    def adopt(self, estimator, calibration=None, typical_rows=None):
+    def adopt(self, estimator, calibration=None, typical_rows=None, out_of_fold_errors=None):
         """Predict with an estimator that has learned the rows of `prepare`, and with a calibration of its scores.
 
-        ``typical_rows`` are some of these rows, which explanations are relative to.
+        ``typical_rows`` are some of these rows, which explanations are relative to; ``out_of_fold_errors`` are sizes of
+        errors on rows left out, in increasing order, which intervals are made of.
 
         Returns
         -------
@@ -334,6 +336,8 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
             self.calibration_ = calibration
         if typical_rows is not None:
             self.typical_rows_ = typical_rows
+        if out_of_fold_errors is not None:
+            self.out_of_fold_errors_ = out_of_fold_errors
         return self
 
     @exclusive

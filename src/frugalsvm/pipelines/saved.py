@@ -39,6 +39,12 @@ def _are_finite_rows(value: Any) -> bool:
     return is_matrix(value) and value.shape[0] > 0 and bool(np.isfinite(value.data if issparse(value) else value).all())
 
 
+def _are_errors(value: Any) -> bool:
+    """Sizes of errors, in increasing order."""
+    right = array("f", 1)(value) and len(value) > 0
+    return right and bool(value[0] >= 0.0 and (value[:-1] <= value[1:]).all())
+
+
 def _is_detector(value: Any) -> bool:
     return callable(getattr(value, "update", None)) and hasattr(value, "drift_detected")
 
@@ -212,7 +218,7 @@ PIPELINE = Saved(
         "feature_map_": or_none(object_of()), "estimator_": object_of(*ESTIMATORS, *SEARCHES),
         "calibration_": part("calibration"), "detector_": _is_detector, "drifts_": _are_counts,
         "_n_seen": integer(), "_n_boosted": integer(), "typical_rows_": _are_finite_rows,
-        "number_names_": are_names,
+        "number_names_": are_names, "out_of_fold_errors_": _are_errors,
     },
     _pipeline, _check_pipeline_parameters, not_ready=_why_not_ready,
 )  # fmt: skip
