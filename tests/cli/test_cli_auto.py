@@ -91,6 +91,11 @@ def test_numbers_to_predict(folder):
     np.testing.assert_allclose(results["rmse"], np.sqrt(np.mean((predicted - price) ** 2)))
     np.testing.assert_allclose(results["r2"], 1 - np.mean((predicted - price) ** 2) / price.var())
     assert "root mean square error" in invoke("evaluate", output, folder / "price.csv").stdout
+    lines = invoke("predict", output, folder / "price.csv", "--interval", 0.9).stdout.splitlines()
+    predicted, low, high = np.array([line.split("\t") for line in lines], float).T
+    assert (low < predicted).all()
+    assert (predicted < high).all()
+    assert "--interval" in invoke("predict", output, folder / "price.csv", "--interval", 2, code=2).stderr
     assert "predicts a number" in invoke("inspect", output).stdout
     assert "--scores is for classes" in invoke("predict", output, folder / "price.csv", "--scores", code=3).stderr
     invoke("evaluate", output, folder / "price.csv", "--picture", folder / "x.png", code=3)

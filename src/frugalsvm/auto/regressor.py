@@ -11,10 +11,27 @@ from frugalsvm.estimators._targets import checked_targets, scale_of
 from frugalsvm.estimators.asset_regressor import ASSETRegressor
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.losses import SquaredEpsilonInsensitive
+from frugalsvm.pipelines import StreamPipeline
 
-__all__ = ["AutoSVR"]
+__all__ = ["AutoSVR", "half_width"]
 
 _LEAST_ERRORS, _MOST_ERRORS = 20, 2000
+
+
+def half_width(pipeline: StreamPipeline, coverage: float) -> float:
+    """Half of the width of intervals, from the errors that the pipeline of a fitted `AutoSVR` keeps."""
+    if not 0.0 < coverage < 1.0:
+        raise ParameterError("coverage", coverage, "a number between 0 and 1")
+    errors = getattr(pipeline, "out_of_fold_errors_", None)
+    if errors is None:
+        raise ValueError(
+            "The model keeps no errors on rows left out, which intervals are made of: fit AutoSVR to more rows, or "
+            "wrap a regressor in frugalsvm.conformal.ConformalRegressor."
+        )
+    place = int(np.ceil(coverage * (len(errors) + 1))) - 1
+    if place >= len(errors):
+        raise ParameterError("coverage", coverage, f"{len(errors) / (len(errors) + 1):.4f} at most for so few rows")
+    return float(errors[place])
 
 
 class AutoSVR(RegressorMixin, AutoMachine):
@@ -156,19 +173,8 @@ class AutoSVR(RegressorMixin, AutoMachine):
         ndarray of shape (n_samples, 2)
             Lower and upper ends.
         """
-        if not 0.0 < coverage < 1.0:
-            raise ParameterError("coverage", coverage, "a number between 0 and 1")
-        predicted = self.predict(X)
-        errors = getattr(self.pipeline_, "out_of_fold_errors_", None)
-        if errors is None:
-            raise ValueError(
-                f"There were fewer than {_LEAST_ERRORS} rows left out to take errors from: wrap a regressor in "
-                "frugalsvm.conformal.ConformalRegressor."
-            )
-        place = int(np.ceil(coverage * (len(errors) + 1))) - 1
-        if place >= len(errors):
-            raise ParameterError("coverage", coverage, f"{len(errors) / (len(errors) + 1):.4f} at most for so few rows")
-        return np.column_stack([predicted - errors[place], predicted + errors[place]])
+        predicted, width = self.predict(X), half_width(self.pipeline_, coverage)
+        return np.column_stack([predicted - width, predicted + width])
 
     @staticmethod
     def _score(error):

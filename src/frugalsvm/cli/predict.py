@@ -46,6 +46,12 @@ def predict(
         float | None,
         typer.Option(help="Share of normal rows to flag as anomalies (one-class). Default: that of training."),
     ] = None,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            help="Numbers (auto): the ends of an interval after each prediction, which hold so often, such as 0.9."
+        ),
+    ] = None,
     device: Device = None,
     labeled: Annotated[bool, typer.Option(help="Whether the data has a label column, which is ignored.")] = True,
     format: Format = None,
@@ -70,8 +76,11 @@ def predict(
         where = device_arguments(fitted, device)
         _refuse_columns(fitted, model, scores=scores, probabilities=probabilities)
         _refuse_rate(fitted, model, alarm_rate)
+        width = None if interval is None else _half_width(fitted, model, interval)
         opened = open_for(fitted, model, options, has_labels=labeled)
-        if is_outlier_detector(fitted):
+        if width is not None:
+            lines = _intervals(fitted, opened.batches, where, width)
+        elif is_outlier_detector(fitted):
             lines = _novelties(fitted, opened.batches, alarm_rate, scores=scores)
         else:
             lines = _lines(fitted, opened.batches, where, scores=scores, probabilities=probabilities)
@@ -93,6 +102,26 @@ def _refuse_columns(fitted: Any, model: Path, *, scores: bool, probabilities: bo
         raise ValueError(f"{model} predicts {task}: {flag} is for classes{'' if probabilities else ' and novelties'}.")
     if probabilities and not hasattr(fitted, "predict_proba"):
         raise ValueError(f"{model} has no probabilities: train it with --calibrate, or with -a auto.")
+
+
+def _half_width(fitted: Any, model: Path, coverage: float) -> float:
+    """Half of the width of intervals."""
+    from frugalsvm.auto.regressor import half_width
+
+    if not 0 < coverage < 1:
+        raise typer.BadParameter(f"{coverage:g} is not between 0 and 1.", param_hint="--interval")
+    if not hasattr(fitted, "out_of_fold_errors_"):
+        raise ValueError(f"{model} has no intervals: --interval is for numbers, and models of `train` without -a.")
+    return half_width(fitted, coverage)
+
+
+def _intervals(fitted: Any, batches: Iterable, where: dict[str, str], width: float) -> Iterator[str]:
+    """The predicted number of each row, and the ends of its interval."""
+    from frugalsvm.cli.data import rows_of
+
+    for batch in batches:
+        for value in fitted.predict(rows_of(batch), **where).tolist():
+            yield f"{value}\t{value - width:.9g}\t{value + width:.9g}\n"
 
 
 def _refuse_rate(fitted: Any, model: Path, rate: float | None) -> None:
