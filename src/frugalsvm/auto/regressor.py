@@ -158,9 +158,9 @@ class AutoSVR(RegressorMixin, AutoMachine):
     def predict_interval(self, X, coverage=0.9):
         """Intervals around the predictions of the rows of ``X``, for numbers that come as those of `fit` came.
 
-        Their half width is a quantile of the errors on rows left out in the search, the same for all rows. They hold
-        at least as often as promised where rows are like those of `fit`: the model has learned all rows since. For
-        widths that differ from row to row, and streams, see :doc:`/howto/conformal`.
+        Their half width is a quantile of the errors on rows left out in the search, the same for all rows. The winner
+        was chosen by the same errors: with few rows, some hundred, intervals hold somewhat less often than promised.
+        For a promise that holds, widths that differ from row to row, and streams, see :doc:`/howto/conformal`.
 
         Parameters
         ----------
