@@ -289,3 +289,13 @@ def test_dates_can_be_explained():
     assert sorted(shapley_values(model, X[:3]).feature_names) == ["noise", "when"]
     found = permutation_importance(model, [(X, y)], random_state=0)
     assert dict(zip(found.feature_names, found.drops, strict=True))["when"] > 0.1
+
+
+def test_warnings_point_at_the_line_of_the_user(frame):
+    with pytest.warns(UserWarning, match="Left out") as told:
+        model = AutoSVC(**QUICK).fit(frame[0][:200], frame[1][:200])
+    assert [each.filename for each in told] == [__file__]
+    changed = frame[0][:5].assign(color="violet")
+    with pytest.warns(UserWarning, match="violet") as told:
+        model.predict(changed)
+    assert [each.filename for each in told] == [__file__]

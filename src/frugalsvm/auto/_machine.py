@@ -1,6 +1,5 @@
 """What `AutoSVC` and `AutoSVR` share: from a table to rows, a search, a fit on all rows, and predictions."""
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from frugalsvm.durations import parsed_seconds
 from frugalsvm.estimators._asset import NEWTON_STEPS
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_choice, check_count, parsed_bytes
+from frugalsvm.estimators._warn import warn_caller
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.pipelines import MissingValueFiller, StreamingScaler, StreamPipeline
 from frugalsvm.pipelines.rows import LabeledRows
@@ -183,9 +183,7 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         X = as_input(X, self._layout)
         if self._layout is not None and self._layout.ignored:
             notes.append(f"Left out, with another text in almost every row: {', '.join(self._layout.ignored)}.")
-            warnings.warn(
-                f"{notes[-1]} To keep a column, convert it with astype('category').", UserWarning, stacklevel=4
-            )
+            warn_caller(f"{notes[-1]} To keep a column, convert it with astype('category').", UserWarning)
         if self._layout is not None and self._layout.dates:
             names = ", ".join(name for name, _ in self._layout.dates)
             notes.append(f"Dates became days, and months, weekdays and hours where these vary: {names}.")

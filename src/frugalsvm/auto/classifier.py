@@ -1,6 +1,5 @@
 """`AutoSVC`: a kernel classifier that chooses everything itself."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from frugalsvm.auto._saved import AUTO
 from frugalsvm.auto.targets import looks_continuous
 from frugalsvm.calibration import PlattCalibration
 from frugalsvm.estimators._validation import check_classes_have_weight, example_weights
+from frugalsvm.estimators._warn import warn_caller
 from frugalsvm.estimators.asset import ASSETClassifier
 from frugalsvm.exceptions import ManyClassesWarning
 from frugalsvm.lowrank.losses import SquaredHinge
@@ -140,11 +140,10 @@ class AutoSVC(ClassifierMixin, AutoMachine):
                 f"Training needs at least two classes, but all labels are {classes[:1].tolist()[0]!r}: one class."
             )
         if looks_continuous(rows.y):
-            warnings.warn(
+            warn_caller(
                 f"y has {len(classes):,} different numbers in {len(labels):,} rows, from {classes[0]:g} to "
                 f"{classes[-1]:g}, and AutoSVC takes each for a class: AutoSVR predicts numbers.",
                 ManyClassesWarning,
-                stacklevel=5,
             )
         weights = example_weights(rows.weights, self.class_weight, rows.X, classes, labels)
         check_classes_have_weight(weights, classes, labels)

@@ -1,6 +1,5 @@
 """Encoder, scaler, feature map, estimator and calibration as one estimator that learns from a stream."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from frugalsvm._locks import exclusive, shared
 from frugalsvm.calibration import PlattCalibration
 from frugalsvm.estimators._calibrated import is_calibrated
 from frugalsvm.estimators._unchanged import unchanged_on_error
+from frugalsvm.estimators._warn import warn_caller
 from frugalsvm.exceptions import UnknownValuesWarning
 from frugalsvm.pipelines.drift_in_pipelines import WatchedPipeline
 from frugalsvm.pipelines.learning import decision_values
@@ -316,7 +316,7 @@ class StreamPipeline(WatchedPipeline):
             return X, None
         told = answering._surprises(X, columns).sentences()
         if told:
-            warnings.warn("; ".join(told) + ".", UnknownValuesWarning, stacklevel=3)
+            warn_caller("; ".join(told) + ".", UnknownValuesWarning)
         return answering._prepared(X, columns), answering
 
     def split_columns(self, X):
