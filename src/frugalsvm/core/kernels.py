@@ -66,7 +66,7 @@ _LOWEST = -FARTHEST / LOG2E  # of an exponent, as in `decay`
 _SMALLEST = float(np.finfo(np.float32).tiny)
 # Errors of a squared distance, relative to the norms that it is made of: four units of the last place
 _ROUNDING_32, _ROUNDING_64 = np.float32(2.0**-21), np.float64(2.0**-50)
-_BESIDE_ONE = 2.0**-FARTHEST  # what is nothing beside the largest value of a kernel that is 1 at most
+_BESIDE_ONE = 2.0**-60  # what is nothing beside the largest value of a kernel that is 1 at most
 
 
 @stored("rbf", kind="kernel", ranges={"gamma": POSITIVE})
@@ -233,18 +233,9 @@ def negligible_value(kernel):
     """
 
 
-@generic
+@inlined
 def values_in_row(kernel, products, norms, norm_x, out):
     """``kernel_row`` with zeros for what is negligible."""
-
-
-@values_in_row.implement(*UNIT_KERNELS)
-def _decayed_values(kernel, products, norms, norm_x, out):
-    kernel_row(kernel, products, norms, norm_x, out, norms.size)  # which are zero from there on
-
-
-@values_in_row.implement()
-def _values_in_row(kernel, products, norms, norm_x, out):
     nothing, zero = out.dtype.type(negligible_value(kernel)), out.dtype.type(0.0)
     # Not in place: a loop that may overwrite what it reads next is not vectorized.
     kernel_row(kernel, products, norms, norm_x, out, norms.size)
@@ -264,8 +255,8 @@ def _negligible_value(kernel):
     return _SMALLEST
 
 
-@negligible_value.implement(*_ANGLES)
-def _angle_negligible_value(kernel):
+@negligible_value.implement(*UNIT_KERNELS, *_ANGLES)
+def _unit_negligible_value(kernel):
     return _BESIDE_ONE
 
 

@@ -17,7 +17,7 @@ linear       <x, v_j>
 fourier      cos(2 pi (<x, v_j> + offsets_j))
 ============ =======================================================
 
-What would be 0 / 0 is 0, and so are exponentials from ``2^-60`` on: see `frugalsvm.core.fastmath.FARTHEST`.
+What would be 0 / 0 is 0, and so are exponentials from ``2^-100`` on: see `frugalsvm.core.fastmath.FARTHEST`.
 
 Rows are numbers and, with an encoder, columns of text. The features of a row are its numbers, one for each number whose
 absence tells something (1 where it is NaN), and those of the encoder. They are filled, clipped and scaled. A model with
