@@ -280,6 +280,11 @@ class TestOtherCommands:
         shown = subprocess.run(command, env={**os.environ, **asked}, capture_output=True, text=True, check=False)
         assert shown.stdout.split() == completed
 
+    @pytest.mark.parametrize("module", ["frugalsvm", "frugalsvm.cli"])
+    def test_python_runs_the_package(self, module):
+        command = [sys.executable, "-m", module, "--version"]
+        assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == run("--version")
+
     def test_version_and_help(self):
         assert "frugalsvm" in run("--version")
         for command in ("train", "predict", "evaluate", "tune", "inspect", "export", "algorithms", "demo"):
