@@ -383,9 +383,24 @@ def test_dates_become_numbers():
     assert read(DATES.encode(), categorical=["day"])[0].schema.strings == ("day",)
 
 
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+@pytest.mark.parametrize("clock", ["{:02d}:30", "{:02d}:30:15", "{:02d}:30:15.5", "{:02d}:30 PM"])
+def test_blanks_between_dates_and_times_cut_no_lines(mark, clock):
+    rows = [f"{1 + i % 28:02d}.03.2020 {clock.format(1 + i % 9)},red,blue,1.5,{i % 2}" for i in range(60)]
+    text = "\n".join(["when,a,b,c,y", *rows]).replace(",", mark).encode()
+    stream, X, _ = read(text)
+    assert stream.schema.numbers == ("c", "when", "when (weekday)", "when (hour)")
+    assert X[0, 1] == pytest.approx(18322.06 if "PM" not in clock else 18322.56, abs=0.01)
+
+
+def test_blanks_between_dates_times_and_numbers_do():
+    text = "\n".join(f"{1 + i % 28:02d}.03.2020 {i % 9:02d}:30 {i % 7} {i % 2}" for i in range(60))
+    assert len(read(text.encode())[0].schema.columns) == 4
+
+
 def test_what_is_not_a_date_is_a_bad_line():
     text = (DATES + "soon,1,0\n").encode()
-    with pytest.raises(StreamError, match="line 402: column 'day': 'soon' is not a date"):
+    with pytest.raises(StreamError, match=r"line 402: column 'day': 'soon' is not a date like 31\.12\.2021"):
         read(text)
     stream = open_stream(io.BytesIO(text), format="csv", on_bad_line="skip")
     assert len(joined(stream)[0]) == 400

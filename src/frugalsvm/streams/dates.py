@@ -30,6 +30,7 @@ _FORMS = {
 }
 # The orders to try, the likelier first where a column fits several: 03.04.2021 is of April, 03/04/2021 of March.
 _ORDERS = ("ymd", "dmy", "mdy", "d name y", "name d y")
+_EXAMPLES = dict(zip(_ORDERS, ("2021-12-31", "31.12.2021", "12/31/2021", "31 Dec 2021", "Dec 31, 2021"), strict=True))
 _AMERICAN = "/"
 _CENTURY = 69  # two digits below it are years of this century
 _PARTS = ("month", "weekday", "hour")
@@ -56,6 +57,11 @@ class DateColumn(NamedTuple):
         if order not in _ORDERS or not set(parts) <= set(_PARTS):
             raise ValueError(f"{kind!r} is not a kind of dates.")
         return cls(order, tuple(parts))
+
+    @property
+    def example(self) -> str:
+        """A date in this order."""
+        return _EXAMPLES[self.order]
 
     def names(self, column: str) -> list[str]:
         """Names of the features."""

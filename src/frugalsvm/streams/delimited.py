@@ -247,7 +247,7 @@ class DelimitedReader(TextReader):
             for row in np.flatnonzero(np.isnan(days)):
                 if good[row] and not is_missing(column[row]):
                     remedies = (f"categorical={name}", f"ignore={name}", "on_bad_line")
-                    words = f"column {shown(name)}: {shown(column[row])} is not a date as those before it"
+                    words = f"column {shown(name)}: {shown(column[row])} is not a date like {date.example}"
                     bad.refuse(block.where(int(lines[row])), Sentence(words, remedies=remedies))
                     good[row] = False
             made.append(date.features(days).astype(self.dtype))

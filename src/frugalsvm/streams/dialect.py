@@ -29,6 +29,7 @@ _LONG_LINE = 1 << 16  # longer ones tell nothing about delimiters that others do
 _LIKE_A_NUMBER = re.compile(r"[+-]?\d[\d.,' \xa0\u202f]*([eE][+-]?\d+)?", re.ASCII)
 _NUMERIC = re.compile(r"[^\w\s]?\s?[+-]?\d[\d.,' \xa0\u202f]*\s?[^\w\s]?", re.ASCII)
 _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?", re.ASCII)
+_TIME_AND_MORE = re.compile(r"\d{1,2}:\d{2}(:\d{2})?[^ ,\t;|]*[,\t;|].*", re.ASCII)
 _SEP = re.compile(rb'"?sep=(.)"?\r?\n', re.IGNORECASE)
 
 
@@ -60,7 +61,7 @@ def guessed_delimiter(lines: Sequence[bytes]) -> str:
     for mark in _DELIMITERS:
         found = [fields for fields in (cut_into_fields(text, mark) for text in texts) if isinstance(fields, list)]
         width, count = Counter(map(len, found)).most_common(1)[0] if found else (0, 0)
-        if width < 2 or count < 0.5 * len(texts):
+        if width < 2 or count < 0.5 * len(texts) or (mark == " " and _cuts_dates(found)):
             continue
         cells = [field.strip() for fields in found if len(fields) == width for field in fields]
         numbers = sum(bool(_LIKE_A_NUMBER.fullmatch(cell)) or is_missing(cell) for cell in cells)
@@ -71,6 +72,11 @@ def guessed_delimiter(lines: Sequence[bytes]) -> str:
             best, best_score = mark, score
     first = lines[0][:_LONG_LINE] if lines else b""
     return best or next((mark for mark in ",\t;|" if mark.encode() in first), ",")
+
+
+def _cuts_dates(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether blanks are between dates and their times, in most rows: another mark comes after the time."""
+    return sum(any(map(_TIME_AND_MORE.fullmatch, row[1:])) for row in rows) > 0.5 * len(rows)
 
 
 def guessed_notation(cells: Sequence[str], delimiter: str) -> Notation:
