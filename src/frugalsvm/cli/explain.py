@@ -137,7 +137,9 @@ def _explained(fitted: Any, model: Path, X: Any, usual: Any) -> Any:
 
     found = shapley_values(fitted, X, usual, n_permutations=_PERMUTATIONS, n_jobs=-1)
     columns = describe(model).metadata.get("training", {}).get("data", {}).get("columns") or []
-    known = list(schema_of(columns).numbers)
+    schema = schema_of(columns)
+    known = list(schema.numbers)
     if all(name == f"Feature {k + 1}" for k, name in enumerate(found.feature_names[: len(known)])):
         found.feature_names[: len(known)] = known
+        found.dates = {name: part for column, date in schema.dates for name, part in date.named_parts(column).items()}
     return found

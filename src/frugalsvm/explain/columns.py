@@ -5,6 +5,7 @@ and whether it is missing, or one feature for each category. They come and go to
 the columns that users know.
 """
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -31,6 +32,10 @@ class Columns(Protocol):
     @property
     def estimator(self) -> Any:
         """What is explained, for rows that were prepared."""
+
+    @property
+    def dates(self) -> Mapping[str, str]:
+        """Names of the columns of dates, and what they show: the "day"."""
 
     def prepared(self, X: Any) -> NDArray:
         """Rows as the estimator takes them, dense."""
@@ -90,6 +95,8 @@ def as_in_table(names: list[str], X: Any) -> NDArray:
 class MatrixColumns:
     """A feature for each column."""
 
+    dates: Mapping[str, str] = {}
+
     def __init__(self, estimator: Any, n_features: int):
         self.estimator, self._n_features = estimator, n_features
 
@@ -123,6 +130,8 @@ class MatrixColumns:
 
 class PipelineColumns:
     """The columns of a `StreamPipeline`: numbers, and text."""
+
+    dates: Mapping[str, str] = {}
 
     def __init__(self, pipeline: StreamPipeline):
         if pipeline.n_held_:
@@ -228,6 +237,7 @@ class TableColumns(PipelineColumns):
     def __init__(self, machine: AutoSVC | AutoSVR):
         super().__init__(machine.pipeline_)
         self._machine = machine
+        self.dates = {} if machine.layout_ is None else {name: "day" for name, _ in machine.layout_.dates}
 
     def prepared(self, X: Any) -> NDArray:
         return super().prepared(self._machine.pipeline_input(X))

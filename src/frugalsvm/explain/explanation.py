@@ -1,6 +1,6 @@
 """What an explanation holds, and the forms that it takes: tables, text, HTML, shap's."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from frugalsvm.explain.page import explanation_page
 from frugalsvm.explain.text import bars_text, number_text, origin_text, row_title, waterfall_text
+from frugalsvm.streams.dates import part_text
 
 __all__ = ["Explanation"]
 
@@ -31,12 +32,16 @@ class Explanation:
         Of shares that were sampled; None for exact ones.
     background : str, default=None
         What the background rows are, that columns take their values from when they are not there; None without.
+    dates : mapping of str to str, default=None
+        Names of columns that were made of dates, and what they hold: "day" (since 1970), "month", "weekday" or "hour".
+        They are shown as dates.
 
     Attributes
     ----------
     values, data : ndarray
     standard_errors : ndarray or None
     background : str or None
+    dates : dict of str to str
     base_values : ndarray of shape (n_outputs,)
     feature_names, output_names : list of str
 
@@ -63,13 +68,14 @@ class Explanation:
         *,
         standard_errors: ArrayLike | None = None,
         background: str | None = None,
+        dates: Mapping[str, str] | None = None,
     ):
         self.values = np.asarray(values, np.float64)
         self.base_values = np.atleast_1d(np.asarray(base_values, np.float64))
         self.data = np.asarray(data)
         self.feature_names, self.output_names = list(map(str, feature_names)), list(map(str, output_names))
         self.standard_errors = None if standard_errors is None else np.asarray(standard_errors, np.float64)
-        self.background = background
+        self.background, self.dates = background, dict(dates or {})
         n_outputs = self.values.shape[2] if self.values.ndim == 3 else 1
         if self.values.ndim not in (2, 3) or self.values.shape[:2] != self.data.shape[:2]:
             raise ValueError(f"values has the shape {self.values.shape}, but data {self.data.shape}.")
@@ -112,6 +118,7 @@ class Explanation:
             self.output_names,
             standard_errors=None if self.standard_errors is None else self.standard_errors[rows],
             background=self.background,
+            dates=self.dates,
         )
 
     @property
@@ -141,6 +148,7 @@ class Explanation:
             [self.output_names[place]],
             standard_errors=None if self.standard_errors is None else self.standard_errors[:, :, place],
             background=self.background,
+            dates=self.dates,
         )
 
     def _place_of(self, output: Any) -> int:
@@ -172,7 +180,12 @@ class Explanation:
 
     def labels(self, row: int) -> list[str]:
         """Names of the columns with what a row has in them."""
-        return [f"{name} = {number_text(x)}" for name, x in zip(self.feature_names, self.data[row], strict=True)]
+        return [f"{name} = {self._shown(name, x)}" for name, x in zip(self.feature_names, self.data[row], strict=True)]
+
+    def _shown(self, name: str, value: Any) -> str:
+        if value is None or (isinstance(value, float | np.floating) and np.isnan(value)):
+            return "missing"
+        return part_text(self.dates[name], float(value)) if name in self.dates else number_text(value)
 
     def text(self, row: int = 0, *, output: str | int | None = None, n_features: int = 10) -> str:
         """The shares of one row for terminals, the largest first.
@@ -198,7 +211,8 @@ class Explanation:
     def importances_text(self, *, n_features: int = 20) -> str:
         """Mean absolute shares for terminals, the largest first; with several outputs, their sums."""
         sizes = self.importances if self.values.ndim == 2 else self.importances.sum(axis=1)
-        return bars_text(f"Mean absolute shares of {len(self):,} rows", sizes, self.feature_names, n_features)
+        rows = f"{len(self):,} row{'' if len(self) == 1 else 's'}"
+        return bars_text(f"Mean absolute shares of {rows}", sizes, self.feature_names, n_features)
 
     def to_html(self, *, title: str = "Explanation", n_rows: int = 20, n_features: int = 12) -> str:
         """A page with the importances and the shares of the first rows, which needs nothing else to be shown.

@@ -14,7 +14,7 @@ STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; } h3 { font-size: 1rem; margin-bottom: .3rem; }
 table { border-collapse: collapse; } td, th { padding: .1rem .6rem; text-align: left; vertical-align: middle; }
-.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; } td.number { min-width: 4.5rem; }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; } td.number { min-width: 6rem; }
 td.name { width: 16rem; overflow-wrap: anywhere; } td.bars { width: 22rem; }
 .bar { height: .8rem; display: block; border-radius: 2px; }
 .half { display: inline-block; width: 50%; vertical-align: middle; } .half.left .bar { margin-left: auto; }

@@ -113,6 +113,7 @@ def shapley_values(
         source.output_names(values.shape[2]),
         standard_errors=None if errors is None else _by_output(errors[:, order]),
         background=None if usual is None else usual.words,
+        dates=columns.dates,
     )
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from frugalsvm.streams.number_notation import is_missing
 
-__all__ = ["DateColumn", "date_column", "days_in", "days_of"]
+__all__ = ["DateColumn", "date_column", "days_in", "days_of", "part_text"]
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _TIME = r"(?:[T ,]+(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d*)?))?\s*([AaPp][Mm])?\s*(Z|[+-]\d{2}:?\d{2})?)?"
@@ -35,6 +35,7 @@ _AMERICAN = "/"
 _CENTURY = 69  # two digits below it are years of this century
 _PARTS = ("month", "weekday", "hour")
 _DAY = 86_400.0  # seconds
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 class DateColumn(NamedTuple):
@@ -66,6 +67,10 @@ class DateColumn(NamedTuple):
     def names(self, column: str) -> list[str]:
         """Names of the features."""
         return [column, *(f"{column} ({part})" for part in self.parts)]
+
+    def named_parts(self, column: str) -> dict[str, str]:
+        """What the features are, by their names: "day", or a part of the date."""
+        return dict(zip(self.names(column), ("day", *self.parts), strict=True))
 
     def features(self, days: NDArray) -> NDArray:
         """The features of some days, a column for each; NaN where the day is missing."""
@@ -106,6 +111,20 @@ def days_in(values: Iterable[str], order: str | None = None, most_errors: float 
 
 def _in_rows(texts: list[str], days: dict[str, float]) -> NDArray:
     return np.array([days.get(text, np.nan) for text in texts], np.float64)
+
+
+def part_text(part: str, number: float) -> str:
+    """A feature of a date as people write it.
+
+    Examples
+    --------
+    >>> part_text("day", 18690.0), part_text("day", 18690.25), part_text("weekday", 3.0), part_text("hour", 6.0)
+    ('2021-03-04', '2021-03-04 06:00', 'Thursday', '6')
+    """
+    if part == "day":
+        moment = datetime(1970, 1, 1) + timedelta(minutes=round(24 * 60 * number))
+        return f"{moment:%Y-%m-%d}" if number == int(number) else f"{moment:%Y-%m-%d %H:%M}"
+    return _WEEKDAYS[int(number)] if part == "weekday" else f"{number:g}"
 
 
 def days_of(values: NDArray) -> NDArray:
