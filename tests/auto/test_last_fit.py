@@ -1,13 +1,15 @@
 """The last fit of a search: it converges, or says that it did not; and what it warns of."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from frugalsvm import AutoSVC, AutoSVR
+from frugalsvm import ASSETClassifier, AutoSVC, AutoSVR
 from frugalsvm.auto import _machine
+from frugalsvm.auto._last_fit import fitted_in_turn
 from frugalsvm.estimators import _asset
 from frugalsvm.exceptions import PoorFitWarning
 
@@ -57,7 +59,19 @@ def test_another_value_of_C_where_no_steps_are_enough(waves, monkeypatch):
     assert model.best_params_["C"] in values
     assert model.best_params_["C"] == model.model_.C
     told = [str(each.message) for each in told if each.category is ConvergenceWarning]
-    assert is_optimal(model.model_) or (len(told) == 1 and told[0].startswith("AutoSVC stopped at max_iter="))
+    assert is_optimal(model.model_) or (len(told) == 1 and told[0].startswith("AutoSVC stopped before its last fit"))
+
+
+def test_a_fit_that_ran_out_of_time_says_what_helps(waves):
+    X, y = waves
+    rows, clock = SimpleNamespace(X=X, y=y, weights=None), SimpleNamespace(spent=0.0, fits=lambda seconds: False)
+    machine = ASSETClassifier(n_components=64, gamma=1.0, C=1e4, max_iter=1, tol=1e-12, random_state=0)
+    for budget, end in (("1h", "; with a longer time budget it takes more steps."), (None, " above the optimum.")):
+        with pytest.warns(ConvergenceWarning) as told:
+            fitted_in_turn(AutoSVC(time_budget=budget), [(machine, None)], rows, clock)
+        words = str(told[0].message)
+        assert words.startswith("AutoSVC stopped before its last fit converged: the objective may be")
+        assert words.endswith(end)  # no word of max_iter, which AutoSVC has not
 
 
 def test_warnings_name_the_estimator_that_was_called():

@@ -29,7 +29,18 @@ def fitted_in_turn(owner: Any, learners: Iterable[tuple[Any, Any]], rows: Any, c
         tried.append((share, model, found, told))
         if converged or not clock.fits(2 * (clock.spent - start)):
             break
-    _, model, found, told = min(tried, key=lambda each: each[0])
+    share, model, found, told = min(tried, key=lambda each: each[0])
     for each in told:
-        warn_caller(str(each.message).replace(type(model).__name__, type(owner).__name__), each.category)
+        warn_caller(_words(owner, model, each, share), each.category)
     return model, found
+
+
+def _words(owner: Any, model: Any, warning: warnings.WarningMessage, share: float) -> str:
+    """A warning of the machine inside, for users who have not chosen its parameters."""
+    if not issubclass(warning.category, ConvergenceWarning):
+        return str(warning.message).replace(type(model).__name__, type(owner).__name__)
+    advice = "" if owner.time_budget is None else "; with a longer time budget it takes more steps"
+    return (
+        f"{type(owner).__name__} stopped before its last fit converged: the objective may be {share:.1%} above the "
+        f"optimum{advice}."
+    )

@@ -321,7 +321,8 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         gain, error = (self._score(0.0) - self._score(each) for each in better_by(best.judgment, other.judgment))
         return (
             f"Next best: {other.candidate.kernel} on {other.candidate.view}. In heat {best.heat.number}, the "
-            f"{self._score_name} of the winner is larger by {gain:.4f} +- {error:.4f} (standard error)."
+            f"{self._score_name} of the winner is {'larger' if gain >= 0 else 'smaller'} by {abs(gain):.4f} +- "
+            f"{error:.4f} (standard error)."
         )
 
     @property
