@@ -1,6 +1,7 @@
 """`frugalsvm train` with nothing else: models are compared, and every other command takes the result."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -96,6 +97,10 @@ def test_numbers_to_predict(folder):
     assert (low < predicted).all()
     assert (predicted < high).all()
     assert "--interval" in invoke("predict", output, folder / "price.csv", "--interval", 2, code=2).stderr
+    told = invoke("predict", output, folder / "price.csv", "--interval", 0.999999, code=3).stderr
+    most = re.search(r"--interval must be (0\.\d+) at most for so few rows", told)[1]
+    invoke("predict", output, folder / "price.csv", "--interval", most)  # which is one that works
+    assert re.search(r"optimality .* %   how far the objective is above its optimum", invoke("inspect", output).stdout)
     assert "predicts a number" in invoke("inspect", output).stdout
     assert "--scores is for classes" in invoke("predict", output, folder / "price.csv", "--scores", code=3).stderr
     invoke("evaluate", output, folder / "price.csv", "--picture", folder / "x.png", code=3)

@@ -30,7 +30,8 @@ def half_width(pipeline: StreamPipeline, coverage: float) -> float:
         )
     place = int(np.ceil(coverage * (len(errors) + 1))) - 1
     if place >= len(errors):
-        raise ParameterError("coverage", coverage, f"{len(errors) / (len(errors) + 1):.4f} at most for so few rows")
+        most = np.floor(1e4 * len(errors) / (len(errors) + 1)) / 1e4
+        raise ParameterError("coverage", coverage, f"{most:.4f} at most for so few rows")
     return float(errors[place])
 
 

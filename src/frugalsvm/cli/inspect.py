@@ -16,6 +16,7 @@ _NAMED = 10  # features, at most
 _FACTS = (
     "gradient_error_",
     "member_gap_",
+    "objective_",
     "suboptimality_bound_",
     "offset_",
     "t_",

@@ -13,7 +13,6 @@ _FIGURES = {
     "support vectors": ("vectors", "{:,}"),
     "gradient error": ("gradient error", "{:.3g}   lost on average by keeping the budget; 0 is a machine without one"),
     "member gap": ("gap", "{:.3g}   how far the objective is from its optimum on the examples kept, at most"),
-    "suboptimality bound": ("optimality", "{:.3g}   how far the objective is from its optimum, at most"),
     "offset": ("offset", "{:.4g}   rows with scores below are unusual"),
     "t": ("steps", "{:,}"),
     "n updates": ("updates", "{:,}   steps that changed the model"),
@@ -93,6 +92,14 @@ def data_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
     return facts
 
 
+def _optimality(objective: float | None, bound: float | None) -> list[tuple[str, str]]:
+    """A certificate, as a share: objectives are in the squared unit of the target, or more."""
+    if objective is None or bound is None:
+        return []
+    above = f"{100 * bound / objective:.2g} %" if objective > 0 else f"{bound:.3g}"
+    return [("optimality", f"{above}   how far the objective is above its optimum, at most")]
+
+
 def model_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
     """Its parameters, sizes and certificates."""
     chosen = contents["training"].get("chosen", {})
@@ -102,6 +109,7 @@ def model_facts(contents: dict[str, Any]) -> list[tuple[str, str]]:
     facts += [
         (name, words.format(contents[key])) for key, (name, words) in _FIGURES.items() if contents.get(key) is not None
     ]
+    facts += _optimality(contents.get("objective"), contents.get("suboptimality bound"))
     if "probabilities" in contents:
         how = "yes, calibrated on rows left out" if contents["probabilities"] else _NO_PROBABILITIES
         facts.append(("probabilities", how))

@@ -9,8 +9,8 @@ from frugalsvm.exceptions import Naming, Sentence
 __all__ = ["advised", "flag_for", "in_flags"]
 
 # Parameters that the library calls otherwise than the commands do.
-_FLAGS = {"n_features": "features", "C": "c", "random_state": "seed", "n_components": "budget"}
-_OF_EXPORT = ("name", "dtype")
+_FLAGS = {"n_features": "features", "C": "c", "random_state": "seed", "n_components": "budget", "coverage": "interval"}
+_NOT_OF_TRAIN = ("name", "dtype", "interval")
 _ADVICE = {
     "missing": "--missing median fills them",
     "on_bad_line": "--on-bad-line skip leaves out such lines",
@@ -28,7 +28,7 @@ def flag_for(parameter: str, value: Any = None) -> str | None:
     ('--features 3', '--ignore', None)
     """
     name = _FLAGS.get(parameter, parameter)
-    if name not in TABLE and name not in _OF_EXPORT:
+    if name not in TABLE and name not in _NOT_OF_TRAIN:
         return None
     return flag_named(name) if value is None else f"{flag_named(name)} {quote(str(value))}"
 
