@@ -113,9 +113,10 @@ def test_commands_tell_once_for_all_rows(tmp_path):
         assert "('Five years')" in said
         assert ("column 'age': the value is missing in 1,000 of 6,000 rows" in said) == (command != "explain")
         assert "warning" not in invoke(command, model, tmp_path / "train.csv").stderr
-    told = json.loads(invoke("evaluate", model, tmp_path / "later.csv", "--json").stdout)
-    assert told["unknown_categories"] == {"plan": 3000}
-    assert told["unexpected_missing"] == {"age": 1000}
+    for command, more, n_unknown in (("evaluate", (), 3000), ("explain", ("--rows", 5010), 2505)):
+        told = json.loads(invoke(command, model, tmp_path / "later.csv", "--json", *more).stdout)
+        assert told["unknown_categories"] == {"plan": n_unknown}
+        assert told["unexpected_missing"] == {"age": 1000 if command == "evaluate" else 10}
 
 
 def test_categories_that_come_late_in_a_stream_are_told(tmp_path):

@@ -67,6 +67,7 @@ def explain(
     with reported(of_model=model):
         if html is not None:
             check_folder(html)
+        from frugalsvm.cli.model_input import tell_surprises
         from frugalsvm.explain import has_exact_shares
         from frugalsvm.persist import load
 
@@ -75,14 +76,16 @@ def explain(
         usual, words = (None if background == "none" else background), ""
         if usual not in (None, "auto"):
             usual, words = _sampled_rows(fitted, model, options._replace(source=background), background_rows, labeled)
-        found = _explained(fitted, model, _first_rows(fitted, model, options, n_rows, labeled), usual)
+        X, surprises = _first_rows(fitted, model, options, n_rows, labeled)
+        tell_surprises(surprises)
+        found = _explained(fitted, model, X, usual)
         if words:
             found.background = words
         if html is not None:
             title = f"{model.name} on {options.name}"
             html.write_text(found.to_html(title=title, n_rows=max(show, 1), n_features=columns), encoding="utf-8")
     if as_json:
-        print_json(found.as_dict())
+        print_json({**found.as_dict(), **surprises.counts()})
         return
     page = Page()
     page.heading(f"{model.name} on {options.name}")
@@ -95,12 +98,12 @@ def explain(
         print_written(html)
 
 
-def _first_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bool) -> Any:
-    """The first rows of the data, as the model takes them."""
+def _first_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bool) -> tuple[Any, Any]:
+    """The first rows of the data, as the model takes them, and what they have that its training data had not."""
     import numpy as np
 
     from frugalsvm.cli.data import rows_of
-    from frugalsvm.cli.model_input import open_for, surprises_in, tell_surprises
+    from frugalsvm.cli.model_input import open_for, surprises_in
     from frugalsvm.streams.batch import rows_taken, stacked
 
     opened, parts, left = open_for(fitted, model, options, has_labels=labeled), [], n_rows
@@ -112,8 +115,7 @@ def _first_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bo
     if not parts:
         raise ValueError(f"{opened.stream.name} has no rows.")
     found = rows_of(stacked(parts))
-    tell_surprises(surprises_in(fitted, found, opened.stream))
-    return found
+    return found, surprises_in(fitted, found, opened.stream)
 
 
 def _sampled_rows(fitted: Any, model: Path, options: Any, n_rows: int, labeled: bool) -> tuple[Any, str]:
