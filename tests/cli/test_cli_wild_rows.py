@@ -39,3 +39,19 @@ def test_training_with_defaults(table, tmp_path):
 def write(path, X, y):
     np.savetxt(path, np.column_stack([X, y]), delimiter=",", header="a,b,c,d,label", comments="", fmt="%.6g")
     return path
+
+
+def test_columns_that_leave_their_range_are_named_once(tmp_path):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(16_000, 4))
+    y = (X[:, 0] > 0).astype(int)
+    X[:, [1, 3]] += 100.0 * np.searchsorted([5000, 11_000], np.arange(16_000))[:, None]  # twice
+    data, model = write(tmp_path / "jumps.csv", X, y), tmp_path / "m.frugal"
+    flags = ("--label", "label", "--budget", 10, "--gamma", 1, "--alpha", 1e-3, "-q")
+    X[:, [1, 3]] += 1000.0
+    later = write(tmp_path / "later.csv", X, y)
+    for arguments in (("train", data, *flags, "-o", model), ("evaluate", model, later, "--prequential")):
+        result = CliRunner().invoke(app, [str(a) for a in arguments])
+        assert result.exit_code == 0, result.output
+        assert " ".join(result.stderr.split()).count("Features 'b', 'd' have left the range") == 1
+        assert result.stderr.count("left the range") == 1

@@ -17,6 +17,7 @@ __all__ = [
     "FIRST_ROWS",
     "Opened",
     "labels_of",
+    "name_features",
     "of_classes_only",
     "open_data",
     "reading_for",
@@ -50,6 +51,13 @@ class Opened(NamedTuple):
     batches: Iterable  # what to read
     order: Any = None  # a stream that knows the order of its labels, if they are read as they come
     surprises: Any = None  # what the rows so far have that the training data of a model had not
+
+
+def name_features(model: Any, stream: Any) -> None:
+    """Let what a pipeline says of features name the columns of a table."""
+    schema = getattr(stream, "schema", None)
+    if schema is not None:
+        model.names_in_messages = schema.numbers
 
 
 def open_data(

@@ -33,12 +33,17 @@ def _sentence_of(error: OSError) -> str:
 
 @contextmanager
 def _warnings_in_lines():
-    """Show warnings as a line each, without the place in our code that they come from."""
+    """Show warnings as a line each, once, without the place in our code that they come from."""
     from frugalsvm.exceptions import UnknownValuesWarning
 
+    shown = set()
+
     def show(message, category, filename, lineno, file=None, line=None) -> None:
-        with suppress(OSError):  # nobody reads standard error any more
-            tell_wrong("warning", "bold yellow", str(message))
+        text = str(message)
+        if text not in shown:
+            shown.add(text)
+            with suppress(OSError):  # nobody reads standard error any more
+                tell_wrong("warning", "bold yellow", text)
 
     with warnings.catch_warnings():
         warnings.showwarning = show

@@ -10,7 +10,7 @@ from sklearn.base import is_outlier_detector
 
 from frugalsvm.cli.catalogue import CLASSES, NOVELTIES, NUMBERS
 from frugalsvm.cli.console import tell
-from frugalsvm.cli.data import Opened, labels_of, open_data, rows_of
+from frugalsvm.cli.data import Opened, labels_of, name_features, open_data, rows_of
 from frugalsvm.cli.options import DataOptions
 from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.pipelines.surprises import Surprises
@@ -42,6 +42,8 @@ def open_for(model: Any, model_file: Path, options: DataOptions, *, has_labels: 
     """Data that a model is to predict; with labels that matter, by default (see `open_data`)."""
     of_classes = hasattr(model, "classes_")
     opened = open_data(_as_learned(options, model_file, model), has_labels=has_labels, of_classes=of_classes)
+    if isinstance(model, StreamPipeline):
+        name_features(model, opened.stream)
     surprises = Surprises()
     batches = _checked(model, opened, surprises, labeled=has_labels is None)
     return opened._replace(batches=batches, surprises=surprises)

@@ -9,7 +9,7 @@ from typing import Any
 
 from frugalsvm.cli.catalogue import CLASSES, FOR_NUMBERS, NUMBERS, task_for
 from frugalsvm.cli.console import Status, tell
-from frugalsvm.cli.data import BATCH_ROWS, Opened, of_classes_only, open_data, reading_for
+from frugalsvm.cli.data import BATCH_ROWS, Opened, name_features, of_classes_only, open_data, reading_for
 from frugalsvm.cli.data_report import SHOWN_BAD_LINES, counts_of, tell_end
 from frugalsvm.cli.fingerprint import ChangedDataError, Fingerprint, rows_that_are
 from frugalsvm.cli.first_rows import (
@@ -111,6 +111,7 @@ class _Run:
             return self._outcome(self.interruption.signal_number)  # the pipe was told to end before it came so far
         if self.pipe is None:
             stack.enter_context(self.interruption.watched())
+        name_features(self.model, opened.stream)
         n_rows = getattr(opened.stream, "n_rows", None)
         line = ProgressLine(self.progress, self.model, n_rows, self.options.passes, quiet=self.quiet)
         n_bad, bad_lines = 0, ()

@@ -5,7 +5,7 @@ from typing import Any
 
 from frugalsvm.cli.catalogue import CATALOGUE, WITHOUT_GAMMA, new_estimator
 from frugalsvm.cli.console import Status, tell
-from frugalsvm.cli.data import BATCH_ROWS, Opened, open_data
+from frugalsvm.cli.data import BATCH_ROWS, Opened, name_features, open_data
 from frugalsvm.cli.data_report import tell_end
 from frugalsvm.cli.first_rows import Examined, check_classes, check_enough, check_size, examine, prepared
 from frugalsvm.cli.interruptible_pipe import grouped, pipe_for
@@ -61,6 +61,7 @@ class _Search:
         self.data = examined.data
         examined.tell(quiet=self.quiet)
         self.model, labels = self._begun(examined)
+        name_features(self.model, examined.opened.stream)
         classes = classes_for(self.model, self.options, {"labels": labels})
         n_rows = getattr(examined.opened.stream, "n_rows", None)
         with ProgressLine(self.progress, self.model, n_rows, quiet=self.quiet) as line:
