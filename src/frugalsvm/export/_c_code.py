@@ -186,12 +186,14 @@ def decision_function(model, names):
         "    int j, o;",
         *without_scores(names, "scores", f"{names.macro}_N_SCORES", "o"),
         "    for (o = 0; o < N_OUTPUTS; ++o)",
-        f"        {target}[o] = {prefix}_intercepts[o];",
+        f"        {target}[o] = 0;",
         "    for (j = 0; j < N_VECTORS; ++j) {",
         f"        const {real} value = {prefix}_kernel(row, j);",
         "        for (o = 0; o < N_OUTPUTS; ++o)",
         f"            {target}[o] += {prefix}_coefficients[j][o] * value;",
         "    }",
+        "    for (o = 0; o < N_OUTPUTS; ++o)",  # last: a large one would take the digits of all that is added to it
+        f"        {target}[o] += {prefix}_intercepts[o];",
     ]
     if votes:
         lines.append(f"    {prefix}_votes(values, scores);")

@@ -296,25 +296,48 @@ def warn_of_rounding(model: PlainModel, dtype: np.dtype) -> None:
     """Tell of numbers that are large and differ little, of which float32 has too few digits."""
     if dtype != np.float32:
         return
+    inputs = _rounding(*_inputs(model))[: model.n_numbers]
+    _warn_if_coarse(inputs, f"Feature {inputs.argmax() if inputs.size else 0} is", "its")
+    if model.decision == "value":
+        outputs = _rounding(*_outputs(model))
+        which = "Predictions" if outputs.size == 1 else f"Predictions of output {outputs.argmax()}"
+        _warn_if_coarse(outputs, f"{which} are", "their")
+
+
+def _rounding(middle, spread):
+    """Rounding errors of float32 around some numbers, in units of how far values are apart there."""
+    rounding = 0.5 * np.finfo(np.float32).eps * np.abs(middle)
+    return np.divide(rounding, spread, out=np.zeros_like(spread), where=spread > 0.0)
+
+
+def _warn_if_coarse(errors, which_are, whose):
+    if errors.size and errors.max() > COARSE:
+        warnings.warn(
+            f"{which_are} rounded to float32 in the exported model: {whose} values are large and differ little, so "
+            f"that rounding errors are {errors.max():.1g} of {whose} standard deviation. Export with dtype='float64'.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _inputs(model):
+    """Where features are, and how far apart, as far as the vectors of a model tell."""
     scale = np.ones(model.n_features) if model.scale is None else model.scale
     middle = np.zeros(model.n_features) if model.mean is None else model.mean
     vectors = model.vectors.astype(np.float64)
     if model.directions is None and model.kernel != "fourier":
-        middle, spread = middle + scale * vectors.mean(axis=0), scale * vectors.std(axis=0)
-    else:  # by how much an input changes where what the kernel sees changes as much as vectors, or angles, differ
-        steepness = np.sqrt(np.square(vectors).mean(axis=0))
-        typical = 0.5 / np.pi
-        if model.directions is not None:
-            steepness, typical = np.linalg.norm(model.directions, axis=0), np.sqrt(vectors.var(axis=0).mean())
-        spread = scale * np.divide(typical, steepness, out=np.zeros_like(steepness), where=steepness > 0.0)
-    rounding = 0.5 * np.finfo(dtype).eps * np.abs(middle)
-    errors = np.divide(rounding, spread, out=np.zeros_like(spread), where=spread > 0.0)
-    errors = errors[: model.n_numbers]
-    if errors.size and errors.max() > COARSE:
-        worst = int(errors.argmax())
-        warnings.warn(
-            f"Feature {worst} is rounded to float32 in the exported model: its values are large and differ little, so "
-            f"that rounding errors are {errors[worst]:.1g} of its standard deviation. Export with dtype='float64'.",
-            UserWarning,
-            stacklevel=3,
-        )
+        return middle + scale * vectors.mean(axis=0), scale * vectors.std(axis=0)
+    # By how much an input changes where what the kernel sees changes as much as vectors, or angles, differ
+    steepness = np.sqrt(np.square(vectors).mean(axis=0))
+    typical = 0.5 / np.pi
+    if model.directions is not None:
+        steepness, typical = np.linalg.norm(model.directions, axis=0), np.sqrt(vectors.var(axis=0).mean())
+    return middle, scale * np.divide(typical, steepness, out=np.zeros_like(steepness), where=steepness > 0.0)
+
+
+def _outputs(model):
+    """Where predictions are, and how far apart: those of vectors, or of angles that are anything."""
+    if model.kernel == "fourier":
+        return model.intercepts, np.sqrt(0.5 * np.square(model.coefficients).sum(axis=1))
+    found = model.kernel_values(model.vectors[:ROWS_AT_A_TIME].astype(np.float64)) @ model.coefficients.T
+    return model.intercepts + found.mean(axis=0), found.std(axis=0)
