@@ -12,6 +12,7 @@ from frugalsvm import ASSETClassifier, AutoSVC, AutoSVR, load, save
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.export import plain_model
 from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.selection.search import Plan
 
 QUICK = {"kernel": "rbf", "metric": None, "random_state": 0}
 
@@ -156,6 +157,26 @@ def test_intervals_hold_for_new_rows_and_in_files(unit, tmp_path):
     np.testing.assert_array_equal(loaded.predict_interval(X[:5]), model.predict_interval(X[:5]))
     with pytest.raises(ValueError, match="coverage must be a number between 0 and 1"):
         model.predict_interval(X[:5], 1.0)
+
+
+def test_intervals_are_those_of_the_machine_that_was_fitted(monkeypatch):
+    """Without noise, errors are much larger where a third of the rows and most landmarks are absent."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, size=(4000, 2))
+    y = np.sin(3 * X[:, 0]) * np.cos(3 * X[:, 1])
+    small = Plan(("rbf",), path_work=0.01, n_components=400, learns_metric=False)
+    monkeypatch.setattr(AutoSVR, "_plan", lambda self, task: small)
+    model = AutoSVR(**QUICK).fit(X[:1200], y[:1200])
+    low, high = model.predict_interval(X[1200:], 0.8).T
+    assert abs(np.mean((low <= y[1200:]) & (y[1200:] <= high)) - 0.8) < 0.05
+
+
+def test_intervals_without_time_are_those_of_the_machines_that_were_compared():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = X[:, 0] + 0.1 * rng.normal(size=300)
+    low, high = AutoSVR(time_budget=1e-6, random_state=0).fit(X[:200], y[:200]).predict_interval(X[200:]).T
+    assert np.mean((low <= y[200:]) & (y[200:] <= high)) > 0.85
 
 
 def test_verbose_tells_each_candidate(capsys):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from frugalsvm.selection.judging import better_by, judged, row_losses
+from frugalsvm.selection.judging import better_by, judged, optimism, row_losses
 
 FOLDS = np.array([0, 0, 1, 1])
 WEIGHTS = np.array([1.0, 1.0, 1.0, 3.0])
@@ -40,3 +40,20 @@ def test_differences_are_paired_and_leave_out_rows_without_a_score():
     gain, error = better_by(one, other)
     assert gain == pytest.approx(1 / 3)
     assert error == pytest.approx(np.std([0, 1, 0]) / np.sqrt(3))
+
+
+def test_the_best_of_many_is_not_as_good_elsewhere():
+    """Candidates that differ by chance only: the best of them has smaller losses where it was chosen."""
+    rng = np.random.default_rng(0)
+    n_rows, n_tries, targets = 100, 40, np.zeros((1, 100))
+    folds, weights = np.arange(n_rows) % 5, np.ones(n_rows)
+    best, elsewhere = np.empty((2, n_tries))
+    for k, scores in enumerate(rng.normal(size=(n_tries, 30, 1, n_rows))):
+        many = [judged(each, targets, weights, folds, classes=False) for each in scores]
+        best[k] = min(each.error for each in many)
+        elsewhere[k] = best[k] * optimism(many)
+    assert best.mean() < 0.8
+    assert abs(elsewhere.mean() - 1.0) < 0.1
+    assert optimism(many[:1]) == 1.0
+    clear = judged(np.full((1, n_rows), 0.1), targets, weights, folds, classes=False)
+    assert optimism([*many, clear]) == 1.0

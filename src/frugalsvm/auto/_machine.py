@@ -150,10 +150,11 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         way = ways[view.base or view.name]
         learners = self._learners(found, view.metric, random_state.randint(2**31), entries)
         model, found = fitted_in_turn(self, learners, way.rows, clock)
+        fit_seconds = clock.spent - start
         typical = _typical_rows(way.rows, np.random.default_rng(random_state.randint(2**31)))
-        errors = self._errors(task, found, way.rows)
+        errors = self._errors(task, found, entries, way.rows, clock)
         self.pipeline_ = way.pipeline.adopt(model, self._calibration(task, found), typical, errors)
-        self._publish(task, found, entries, notes, clock.spent - start, clock)
+        self._publish(task, found, entries, notes, fit_seconds, clock)
 
     def _learners(self, found, metric, seed, entries):
         """The machine for what was found; the same with more steps; and with the next smaller values of C."""
@@ -266,17 +267,8 @@ class AutoMachine(ThreadSafe, BaseEstimator):
     def _calibration(self, task: Task, found: Found) -> Any:
         return None
 
-    def _errors(self, task: Task, found: Found, rows: LabeledRows) -> Any:
+    def _errors(self, task: Task, found: Found, entries: list[Entry], rows: LabeledRows, clock: Clock) -> Any:
         return None
-
-    @staticmethod
-    def _is_fair(found: Found) -> np.ndarray:
-        """Rows of the last heat that were left out when they were scored, and out of the learning of the metric."""
-        best: Any = found.best  # one that was solved for, and has scores
-        is_fair = ~np.isnan(best.scores[0])
-        if found.learned_from is not None:  # scores of rows that the metric has seen look too good
-            is_fair &= ~np.isin(best.heat.index, found.learned_from)
-        return is_fair
 
     def _publish(self, task, found, entries, notes, fit_seconds, clock):
         best = found.best

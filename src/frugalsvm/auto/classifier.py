@@ -19,6 +19,7 @@ from frugalsvm.estimators.asset import ASSETClassifier
 from frugalsvm.exceptions import ManyClassesWarning
 from frugalsvm.lowrank.losses import SquaredHinge
 from frugalsvm.lowrank.targets import class_targets
+from frugalsvm.selection.errors import is_fair
 
 __all__ = ["AutoSVC"]
 
@@ -169,9 +170,9 @@ class AutoSVC(ClassifierMixin, AutoMachine):
 
     def _calibration(self, task, found):
         best = found.best
-        index, is_fair = best.heat.index, self._is_fair(found)
-        labels, weights = task.labels[index[is_fair]], task.weights[index[is_fair]].astype(np.float64)
-        return PlattCalibration.settled(best.scores[:, is_fair].T, labels, weights)
+        index, fair = best.heat.index, is_fair(best, found)
+        labels, weights = task.labels[index[fair]], task.weights[index[fair]].astype(np.float64)
+        return PlattCalibration.settled(best.scores[:, fair].T, labels, weights)
 
     @property
     def classes_(self):

@@ -12,6 +12,7 @@ from frugalsvm.estimators.asset_regressor import ASSETRegressor
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.losses import SquaredEpsilonInsensitive
 from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.selection.errors import errors_left_out
 
 __all__ = ["AutoSVR", "half_width"]
 
@@ -146,10 +147,9 @@ class AutoSVR(RegressorMixin, AutoMachine):
         scale = scale_of(targets, rows.weights, None)
         return scale.standardized(targets), scale
 
-    def _errors(self, task, found, rows):
+    def _errors(self, task, found, entries, rows, clock):
         """Sizes of the errors of rows left out, in the unit of y, in increasing order: some thousand of them."""
-        best, is_fair = found.best, self._is_fair(found)
-        errors = np.sort(np.abs(task.targets[0][best.heat.index] - best.scores[0])[is_fair]).astype(np.float64)
+        errors = errors_left_out(task, found, entries, clock)
         if len(errors) < _LEAST_ERRORS:
             return None
         some = np.unique(np.linspace(0, len(errors) - 1, min(len(errors), _MOST_ERRORS)).astype(int))
@@ -159,9 +159,10 @@ class AutoSVR(RegressorMixin, AutoMachine):
     def predict_interval(self, X, coverage=0.9):
         """Intervals around the predictions of the rows of ``X``, for numbers that come as those of `fit` came.
 
-        Their half width is a quantile of the errors on rows left out in the search, the same for all rows. The winner
-        was chosen by the same errors: with few rows, some hundred, intervals hold somewhat less often than promised.
-        For a promise that holds, widths that differ from row to row, and streams, see :doc:`/howto/conformal`.
+        Their half width is a quantile of the errors on rows left out, the same for all rows: of the machine as it was
+        fitted last, if there is time for that, else of those that chose it, which were less accurate. They are a
+        little wider than that where rows are few, since the winner was chosen by such errors. For a promise that
+        holds whatever comes, widths that differ from row to row, and streams, see :doc:`/howto/conformal`.
 
         Parameters
         ----------

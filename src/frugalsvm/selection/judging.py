@@ -1,10 +1,11 @@
 """What out-of-fold scores are worth: losses of rows, their means in folds, and differences with a standard error."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Judgment", "better_by", "judged", "row_losses"]
+__all__ = ["Judgment", "better_by", "judged", "optimism", "row_losses"]
 
 
 class Judgment(NamedTuple):
@@ -62,3 +63,18 @@ def better_by(one: Judgment, other: Judgment) -> tuple[float, float]:
     mean = np.average(gains, weights=weights)
     spread = np.average(np.square(gains - mean), weights=weights)
     return float(mean), float(np.sqrt(spread * np.square(weights).sum()) / weights.sum())
+
+
+def optimism(judgments: Sequence[Judgment]) -> float:
+    """How many times as large the losses of the best of some candidates are on rows that it was not chosen by.
+
+    In each fold, the losses of the one that is best in the others, over those of the one that is best in all
+    (Tibshirani and Tibshirani 2009); at least 1.
+    """
+    errors = np.array([judgment.fold_errors() for judgment in judgments])
+    n_folds = errors.shape[1]
+    if len(errors) < 2 or n_folds < 2:
+        return 1.0
+    elsewhere = (errors.sum(axis=1, keepdims=True) - errors).argmin(axis=0)
+    best = errors.mean(axis=1).min()
+    return max(1.0, float(errors[elsewhere, np.arange(n_folds)].mean() / best)) if best > 0 else 1.0
