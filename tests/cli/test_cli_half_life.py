@@ -7,22 +7,24 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from frugalsvm import BSGDClassifier
 from frugalsvm.cli import saved_run, train_stream
 from frugalsvm.cli.app import app
 from frugalsvm.persist import describe, load
+from frugalsvm.pipelines import StreamPipeline
 
 N_ROWS, CHANGE = 9000, 3000
 FAST = ("--gamma", 1.0, "--budget", 40, "-q")
 
 
-def invoke(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+def invoke(*arguments, code=0, data=None):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], input=data)
     assert result.exit_code == code, (result.output, result.exception)
     return result
 
 
-def told(*arguments):
-    return json.loads(invoke(*arguments, "--json").stdout)
+def told(*arguments, data=None):
+    return json.loads(invoke(*arguments, "--json", data=data).stdout)
 
 
 def lines(form):
@@ -64,6 +66,44 @@ def test_the_model_forgets_and_its_scale_follows(inside):
     assert "half_life auto" in page
 
 
+@pytest.mark.parametrize("source", ["pipe", "file in turn"])
+def test_a_stream_is_followed_as_in_python_if_nothing_was_said(inside, source):
+    rows, flags = inside / "rows.csv", ("--label", "y", "--budget", 40, "-o", "m.frugal")
+    if source == "pipe":
+        found = told("train", "-", *flags, data=rows.read_text())
+    else:
+        found = told("train", rows, "--prequential", *flags)
+    model, table = load("m.frugal"), np.loadtxt(rows, delimiter=",", skiprows=1)
+    python = StreamPipeline(BSGDClassifier(budget=40, new_classes="grow", random_state=0), impute="median")
+    for start in range(0, N_ROWS, 4096):
+        python.partial_fit(
+            table[start : start + 4096, :3].astype(np.float32), table[start : start + 4096, 3].astype(int)
+        )
+    assert found["recent_accuracy"] > 0.95
+    assert found["chosen"]["half_life"] == model.estimator_.half_life == python.estimator_.half_life == "auto"
+    assert found["chosen"]["gamma"] == pytest.approx(python.estimator_.gamma_, rel=1e-4)
+    assert (model.scale, model.n_warmup) == (python.scale, python.n_warmup)
+    C, onnx = Path("model.c"), Path("model.onnx")
+    for output in (C, onnx):
+        invoke("export", "m.frugal", "--to", output.suffix[1:], "-o", output)
+        assert output.stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    "flags", [["--half-life", "inf"], ["--gamma", 0.5], ["--alpha", 1e-3], ["--shuffle", "yes"], ["--metric", "diag"]]
+)
+def test_a_pipe_is_not_followed_where_something_speaks_against_it(inside, flags):
+    common = ("train", "-", "--label", "y", "--budget", 40, "-o", "m.frugal")
+    found = told(*common, *flags, data=(inside / "rows.csv").read_text())
+    assert found["chosen"]["gamma"] > 0
+    assert load("m.frugal").estimator_.forgets is False
+
+
+def test_a_table_in_a_file_is_not_followed(inside):
+    found = told("train", inside / "rows.csv", "-a", "bsgd", "--budget", 40, "-o", "m.frugal")
+    assert "half_life" not in found["chosen"]
+
+
 def test_what_is_given_stays(inside):
     flags = ("--half-life", 700, "--gamma", 0.5, "--alpha", 1e-3, "--scale", "robust", "--budget", 40)
     found = told("train", inside / "rows.csv", *flags, "-o", "m.frugal")  # it is about bsgd, which needs no name
@@ -100,10 +140,21 @@ def test_refusals(inside, flags, words):
     assert words in said
 
 
-@pytest.mark.parametrize("flags", [[], ["--prequential"], ["--prequential", "--calibrate", "--passes", 2]])
+GIVEN = (*FAST, "--half-life", "auto")
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        [*GIVEN],
+        [*GIVEN, "--prequential"],
+        [*GIVEN, "--prequential", "--calibrate", "--passes", 2],
+        ["--prequential", "--budget", 40, "-q"],
+    ],
+)
 @pytest.mark.parametrize("form", ["csv", "libsvm"])
 def test_an_interrupted_run_ends_with_the_same_file(inside, form, flags):
-    common = ("train", inside / f"rows.{form}", *FAST, "--half-life", "auto", *flags)
+    common = ("train", inside / f"rows.{form}", *flags)
     invoke(*common, "-o", "whole.frugal")
     write, written = saved_run.save_run, []
 

@@ -169,7 +169,7 @@ def _learned(rows: Batch, options: TrainOptions, impute: str | None, deadline: f
     """A model as `frugalsvm train` makes it."""
     batches = [rows_between(rows, start, start + BATCH_ROWS) for start in range(0, rows.n_rows, BATCH_ROWS)]
     with _Watch() as choosing:
-        model, chosen = new_model([rows_between(rows, 0, _CHOOSING_ROWS)], options, impute, quiet=True)
+        model, chosen = new_model([rows_between(rows, 0, _CHOOSING_ROWS)], options, impute, is_stream=False, quiet=True)
     chosen["labels"] = np.unique(labels_of(rows)).tolist()
     classes, n_learned, halfway = classes_for(model, options, chosen), 0, 0.0
     with _Watch() as watch:

@@ -78,7 +78,7 @@ def open_data(
     """
     of_classes = of_classes and not of_numbers
     # A shuffled stream is the same every time, but only from its beginning.
-    from_the_start = options.shuffle_buffer > 0 or options.shuffle == "yes"
+    from_the_start = options.is_shuffled
     batch_rows = BATCH_ROWS if pipe is None or from_the_start else PIPE_ROWS
     stream = open_stream(
         options.source if pipe is None else pipe,

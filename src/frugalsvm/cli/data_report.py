@@ -58,7 +58,7 @@ def tell_end(data: DataOptions, opened: Opened, model: Any, *, quiet: bool) -> N
             f"warning: all rows have the label {classes.tolist()[0]!r}: the model knows no other and always predicts it"
         )
     order = opened.order.order
-    is_mixed = data.shuffle == "yes" or data.shuffle_buffer > 0 or opened.order.was_told
+    is_mixed = data.is_shuffled or opened.order.was_told
     if not is_mixed and order.is_sorted and order.n_rows > FIRST_ROWS:
         changes = f"{order.n_changes:,} changes of the label in {order.n_rows:,} rows"
         tell(

@@ -173,27 +173,26 @@ class Prepared(NamedTuple):
     encoder: Any  # not fitted; None without columns of text
 
 
-def prepared(batches: list, scale: str = "auto", impute: str | None = None, *, follows: bool = False) -> Prepared:
+def prepared(
+    batches: list, scale: str = "auto", impute: str | None = None, *, dense_scale: str | None = None
+) -> Prepared:
     """Rows and labels of some batches; scaled if that was asked for, or if their values ask for it.
 
-    With ``follows`` the scale of dense rows is to follow the stream, unless another one was asked for.
+    ``dense_scale`` is what "auto" is for dense rows, of which the values are not to decide.
     """
     rows = stacked(batches)
     X, columns = rows.X, rows.columns
     if impute is not None and X.shape[1]:
         X = MissingValueFiller(impute).fit(X).transform(X)
-    chosen = bool(X.shape[1]) and chosen_scale("following" if follows and _can_follow(scale, X) else scale, X)
+    if scale == "auto" and dense_scale is not None and isinstance(X, np.ndarray):
+        scale = dense_scale
+    chosen = bool(X.shape[1]) and chosen_scale(scale, X)
     if chosen:
         X = new_scaler(chosen).fit(X).transform(X)
     if columns is not None:
         X = joined(X, ColumnEncoder().fit(columns).transform(columns))
     y = np.concatenate([labels_of(batch) for batch in batches])
     return Prepared(X, y, chosen, None if columns is None else ColumnEncoder())
-
-
-def _can_follow(scale: str, X: Any) -> bool:
-    """Whether statistics may change on the way: sparse rows have no center that could move."""
-    return scale == "auto" and isinstance(X, np.ndarray)
 
 
 def chosen_scale(scale: str, X: Any) -> bool | str:

@@ -25,12 +25,17 @@ _METRIC_ROWS = 10_000  # that a metric is learned from, if there are so many
 
 
 def new_model(
-    batches: list, options: TrainOptions, impute: str | None, *, quiet: bool
+    batches: list, options: TrainOptions, impute: str | None, *, is_stream: bool, quiet: bool
 ) -> tuple[StreamPipeline, dict[str, Any]]:
-    """An empty model with parameters chosen on the first batches, unless they were given."""
-    forgets = options.half_life is not None
-    first = prepared(batches, options.scale, impute, follows=forgets)
-    best = _given_settings(options) if forgets else _chosen_settings(first, options, quiet=quiet)
+    """An empty model with parameters chosen on the first batches, unless they were given.
+
+    Rows of a stream may change on the way: if nothing was said of that, they are learned as a `StreamPipeline` of
+    Python learns them.
+    """
+    follows = options.forgets or (is_stream and _may_follow(options))
+    dense_scale = "following" if options.forgets else "yes" if follows else None
+    first = prepared(batches, options.scale, impute, dense_scale=dense_scale)
+    best = _given_settings(options) if follows else _chosen_settings(first, options, quiet=quiet)
     classifies = CATALOGUE[options.algorithm].task == CLASSES
     labels = np.unique(first.y).tolist() if classifies else None
     chosen = {"algorithm": options.algorithm, **best, "scale": first.scale, "labels": labels}
@@ -44,6 +49,12 @@ def new_model(
     return model, chosen
 
 
+def _may_follow(options: TrainOptions) -> bool:
+    """Whether a pipeline would follow the stream, as nothing was chosen that speaks against it."""
+    estimator = new_estimator(options.algorithm, metric=options.metric, **_given_settings(options))
+    return getattr(estimator, "may_follow", False)
+
+
 def _given_settings(options: TrainOptions) -> dict[str, Any]:
     """What was given; the rest is left to an estimator that forgets, which chooses it on rows in their order."""
     given = {"gamma": options.gamma, "strength": options.strength, "budget": options.budget}
@@ -52,11 +63,12 @@ def _given_settings(options: TrainOptions) -> dict[str, Any]:
 
 def with_own_choices(chosen: dict[str, Any], model: StreamPipeline) -> dict[str, Any]:
     """What was chosen, with what an estimator that forgets has chosen by itself, once it has."""
-    estimator = getattr(model, "estimator_", None)
-    if chosen.get("half_life") is None or estimator is None:
+    estimator: Any = getattr(model, "estimator_", None)
+    half_life = getattr(estimator, "half_life", None)
+    if half_life is None:
         return chosen
-    own = {"gamma": estimator.gamma_, "strength": getattr(estimator, "alpha_", None)}
-    return {**chosen, **{name: value for name, value in own.items() if chosen[name] is None}}
+    own = {"gamma": estimator.gamma_, "strength": getattr(estimator, "alpha_", None), "half_life": half_life}
+    return {**chosen, **{name: value for name, value in own.items() if chosen.get(name) is None}}
 
 
 def _chosen_settings(first: Prepared, options: TrainOptions, *, quiet: bool) -> dict[str, Any]:

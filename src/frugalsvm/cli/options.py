@@ -1,5 +1,6 @@
 """What a run was asked for. Model files hold it, so that a run can be resumed as it was begun."""
 
+from math import inf
 from typing import NamedTuple
 
 __all__ = ["DataOptions", "TrainOptions", "scale_flag"]
@@ -34,6 +35,11 @@ class DataOptions(NamedTuple):
         return f"{self.source[0]} and {len(self.source) - 1} more"
 
     @property
+    def is_shuffled(self) -> bool:
+        """Whether rows are learned in another order than they come in."""
+        return self.shuffle == "yes" or self.shuffle_buffer > 0
+
+    @property
     def imputes(self) -> str | None:
         """What missing numbers are filled with, if they are."""
         return self.missing if self.missing in ("mean", "median") else None
@@ -59,6 +65,11 @@ class TrainOptions(NamedTuple):
     alarm_rate: float | None = None
     half_life: float | str | None = None
     prequential: bool = False
+
+    @property
+    def forgets(self) -> bool:
+        """Whether somebody has asked for a model that forgets; a half-life without end is none."""
+        return self.half_life is not None and self.half_life != inf
 
 
 def scale_flag(scale: bool | str) -> str:

@@ -89,7 +89,10 @@ def train(
     ] = None,
     half_life: Annotated[
         str | None,
-        typer.Option(help="For drifting streams (bsgd): halve the weight of the past every N examples, or auto."),
+        typer.Option(
+            help="For drifting streams (bsgd): halve the weight of the past every N examples, or auto (without --gamma "
+            "and --alpha the default of pipes and of --prequential); inf forgets nothing."
+        ),
     ] = None,
     scale: Annotated[
         str,
@@ -304,9 +307,10 @@ def _half_life(text: str) -> float | str:
         found = float(text)
     except ValueError:
         found = math.nan
-    if not 1 <= found < math.inf:
+    if not found >= 1:
         raise typer.BadParameter(
-            f"{text.strip()!r} is neither auto nor a number of examples of at least 1.", param_hint="--half-life"
+            f"{text.strip()!r} is neither auto nor a number of examples of at least 1 (inf forgets nothing).",
+            param_hint="--half-life",
         )
     return found
 
@@ -339,7 +343,7 @@ def _as_stream(
     from frugalsvm.cli.training_loop import CheckpointSchedule
 
     data = data_options(values)
-    if options.half_life is not None and data.shuffle == "auto":
+    if options.forgets and data.shuffle == "auto":
         data = data._replace(shuffle="no")  # the order of rows is what a model that forgets learns from
     return train_stream(
         data,

@@ -173,7 +173,7 @@ class _Run:
     def _open(self, start: int = 0) -> Opened:
         """A stream in batches of the usual sizes; a slow pipe gives smaller ones, once parameters are chosen."""
         opened = open_data(self.data, start=start, pipe=self.pipe, **reading_for(self.task, self.data))
-        if self.pipe is None or self.data.shuffle_buffer or self.data.shuffle == "yes":
+        if self.pipe is None or self.data.is_shuffled:
             return opened
         patient = self.options.calibrate  # see `_learn_pass`
         return opened._replace(batches=grouped(opened.batches, BATCH_ROWS, hasty_after=None if patient else 2))
@@ -198,16 +198,22 @@ class _Run:
         else:
             tell_labels(examined)
             self.data = with_label_column(self.data)
-        self.model, self.chosen = new_model(examined.first, self.options, self.data.imputes, quiet=self.quiet)
+        self.model, self.chosen = new_model(
+            examined.first, self.options, self.data.imputes, is_stream=self._is_stream(examined), quiet=self.quiet
+        )
         return examined.opened, batches
+
+    def _is_stream(self, examined: Examined) -> bool:
+        """Whether rows come once, in an order that may tell something: from a pipe, or to be predicted in turn."""
+        once = self.options.prequential or not examined.opened.stream.reopenable
+        return once and not self.data.is_shuffled and self.options.passes == 1
 
     def _decided(self, examined: Examined) -> Iterator:
         """Decide by the first labels what is learned; returns the batches, in which it must stay so."""
         opened = examined.opened
         self.task = CLASSES if task_of(examined.labels).classifies else NUMBERS
         if self.task == CLASSES:
-            numbered = self.data.shuffle != "yes" and not self.data.shuffle_buffer
-            return of_classes_only(examined.batches, opened.stream, numbered=numbered)
+            return of_classes_only(examined.batches, opened.stream, numbered=not self.data.is_shuffled)
         self.options = self.options._replace(algorithm=FOR_NUMBERS[self.options.algorithm])
         self.progress = Progress(None, NUMBERS)
         opened.order.looks = False  # all different numbers of a long stream would fill the memory

@@ -82,7 +82,7 @@ class _Search:
     def _open(self, data: DataOptions) -> Opened:
         opened = open_data(data, pipe=self.pipe)
         batches: Any = opened.batches
-        if self.pipe is not None and not data.shuffle_buffer and data.shuffle != "yes":
+        if self.pipe is not None and not data.is_shuffled:
             batches = grouped(batches, BATCH_ROWS, hasty_after=2)
         return opened._replace(batches=self.interruption.each(batches))
 
