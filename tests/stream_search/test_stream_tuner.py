@@ -102,8 +102,27 @@ def test_usual_candidates_lie_around_what_the_first_rows_suggest():
     model = StreamTuner(BSGDClassifier(budget=50), random_state=0).partial_fit(X[:1_000], Y[:1_000])
     suggested = BSGDClassifier(budget=50, gamma="auto").partial_fit(X[:1_000], Y[:1_000]).gamma_
     assert model.best_params_ == {"gamma": suggested, "alpha": 1e-4}
+    *others, following = [result["params"] for result in model.results_]
+    assert len(others) == 9
+    assert others[-1]["gamma"] == 4 * suggested
+    assert following == {"half_life": "auto"}
+
+
+@pytest.mark.parametrize("said", [{"half_life": np.inf}, {"alpha": 1e-4}, {"gamma": 5.0}])
+def test_no_usual_candidate_follows_where_something_was_said(said):
+    model = StreamTuner(BSGDClassifier(budget=50, **said)).partial_fit(X[:1_000], Y[:1_000])
     assert len(model.results_) == 9
-    assert model.results_[-1]["params"]["gamma"] == 4 * suggested
+    assert not any("half_life" in result["params"] for result in model.results_)
+
+
+def test_a_stream_that_changes_is_won_by_the_candidate_that_follows():
+    """Labels turn around: candidates that weigh all rows alike are slow to notice."""
+    labels = np.where(np.arange(len(Y)) < 2_500, Y, Y.max() + Y.min() - Y)
+    model = StreamPipeline(StreamTuner(BSGDClassifier(budget=50), min_rows=3_000))
+    assert model.n_warmup == StreamPipeline(BSGDClassifier()).n_warmup
+    for start in range(0, 4_000, 50):
+        model.partial_fit(X[start : start + 50], labels[start : start + 50])
+    assert model.estimator_.best_params_ == {"half_life": "auto"}
 
 
 def test_candidates_may_be_estimators_of_any_kind():

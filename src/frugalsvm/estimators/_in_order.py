@@ -44,9 +44,12 @@ def chooses_in_order(estimator: Any) -> bool:
 
 
 def for_stream(estimator: Any) -> Any:
-    """A copy of an estimator that is to learn a stream: with all half-lives, unless something was said about that."""
+    """A copy of an estimator that is to learn a stream: with all half-lives, unless something was said about that.
+
+    A search has no half-life: one of its candidates follows.
+    """
     new = clone(estimator)
-    return new.set_params(half_life=AUTO) if may_follow(estimator) else new
+    return new.set_params(half_life=AUTO) if may_follow(estimator) and hasattr(new, "half_life") else new
 
 
 def may_follow(estimator: Any) -> bool:

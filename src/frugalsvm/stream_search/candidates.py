@@ -4,6 +4,8 @@ from typing import Any
 
 from sklearn.base import clone, is_classifier
 
+from frugalsvm.estimators._auto import AUTO
+from frugalsvm.estimators._in_order import may_follow
 from frugalsvm.estimators.bsgd import BSGDClassifier
 from frugalsvm.exceptions import ParameterError
 
@@ -56,4 +58,6 @@ def _usual_grid(estimator: Any, X, y, classes) -> list[dict[str, Any]]:
     gamma = clone(estimator).set_params(gamma="auto").partial_fit(X, y, classes=classes).gamma_
     if gamma is None:  # a kernel without one
         return [{strength: value} for value in _STRENGTHS[strength]]
-    return [{"gamma": factor * gamma, strength: value} for factor in _GAMMA_FACTORS for value in _STRENGTHS[strength]]
+    grid = [{"gamma": factor * gamma, strength: value} for factor in _GAMMA_FACTORS for value in _STRENGTHS[strength]]
+    # One that follows streams that change, as a pipeline does by default, unless something was said about that.
+    return [*grid, {"half_life": AUTO}] if may_follow(estimator) else grid

@@ -12,8 +12,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 
 from frugalsvm._locks import ThreadSafe, shared
 from frugalsvm._threads import Threads, blas_threads, thread_count
+from frugalsvm.estimators._in_order import may_follow
 from frugalsvm.estimators._unchanged import LONG_BATCH, unchanged_on_error, undone_on_error
 from frugalsvm.estimators._validation import check_count, distinct_labels, validated_rows
+from frugalsvm.estimators.bsgd import BSGDClassifier
 from frugalsvm.stream_search.candidates import candidates_for, check_candidates
 from frugalsvm.stream_search.race import Race, accuracies, begun, judged, leader, learned, thinned
 from frugalsvm.stream_search.saved import TUNER
@@ -49,7 +51,8 @@ class StreamTuner(ClassifierMixin, ThreadSafe, BaseEstimator):
     param_grid : dict or list of dict, default=None
         Parameters and lists of their values, as for scikit-learn's `ParameterGrid`. None takes nine candidates: gamma
         is what the first rows suggest (``gamma="auto"``, see :ref:`first-rows`), or twice or four times as much; alpha
-        is 1e-4, 1e-3 or 1e-5 (or C is 1, 10 or 100).
+        is 1e-4, 1e-3 or 1e-5 (or C is 1, 10 or 100). For a `BSGDClassifier` of which nothing was chosen there is a
+        tenth, with ``half_life="auto"``, which follows streams that change.
     min_rows : int, default=4000
         Number of rows after which candidates are dropped for the first time. Smaller numbers cost less, and more often
         drop what would have been the best in the end: learning curves cross.
@@ -77,7 +80,7 @@ class StreamTuner(ClassifierMixin, ThreadSafe, BaseEstimator):
 
     Notes
     -----
-    The first batch of `partial_fit` is learned without being judged; with the default grid it should have 1000 rows. In
+    The first batch of `partial_fit` is learned without being judged; with the default grid it should have 2000 rows. In
     a `StreamPipeline`, which holds rows back at first, it has.
 
     Examples
@@ -116,6 +119,11 @@ class StreamTuner(ClassifierMixin, ThreadSafe, BaseEstimator):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_race")
+
+    @property
+    def may_follow(self) -> bool:
+        """Whether one of the candidates follows the stream: a pipeline then holds more of the first rows back."""
+        return self.param_grid is None and may_follow(BSGDClassifier() if self.estimator is None else self.estimator)
 
     @property
     def new_classes(self) -> str:
