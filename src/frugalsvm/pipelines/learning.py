@@ -1,40 +1,25 @@
 """How a pipeline learns: rows are held back until there are enough of them to take statistics from."""
 
 import copy
-from collections.abc import Sequence
 from contextlib import ExitStack
-from threading import RLock, local
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, clone, is_classifier, is_outlier_detector
-from sklearn.utils import get_tags
+from sklearn.base import clone
 from sklearn.utils.multiclass import unique_labels
 
-from frugalsvm._locks import ThreadSafe, exclusive
+from frugalsvm._locks import exclusive
 from frugalsvm.calibration import PlattCalibration
 from frugalsvm.estimators._in_order import chooses_in_order, for_stream, may_follow
 from frugalsvm.estimators._metric import learns_metric
 from frugalsvm.estimators._unchanged import unchanged_on_error
-from frugalsvm.estimators._validation import check_choice, check_count, distinct_labels, encoded_labels
+from frugalsvm.estimators._validation import check_count, distinct_labels, encoded_labels
 from frugalsvm.estimators._warn import warn_caller
-from frugalsvm.pipelines.encoder import joined
-from frugalsvm.pipelines.frames import FrameColumns, is_frame, kinds_of
-from frugalsvm.pipelines.imputer import STRATEGIES, MissingValueFiller
-from frugalsvm.pipelines.mapping import check_enough_rows, check_map, fitted_map, mapped
-from frugalsvm.pipelines.rows import (
-    LabeledRows,
-    check_lengths,
-    checked_labels,
-    checked_weights,
-    matrix_of,
-    part_of,
-    split_input,
-    stacked,
-)
-from frugalsvm.pipelines.scaling import check_scale, left_range, new_scaler
-from frugalsvm.pipelines.surprises import Surprises
+from frugalsvm.pipelines.mapping import check_enough_rows
+from frugalsvm.pipelines.preparing import PreparingPipeline
+from frugalsvm.pipelines.rows import LabeledRows, part_of, stacked
+from frugalsvm.pipelines.scaling import left_range
 from frugalsvm.pipelines.widening import widen_filler, widen_scaler, wider_rows
 
 __all__ = ["METRIC_ROWS", "NO_FEATURES", "LearningPipeline"]
@@ -43,20 +28,6 @@ NO_FEATURES = np.zeros(0, np.int64)
 USUAL_ROWS = 1000
 METRIC_ROWS = 2000  # that a metric, or gamma in the order of rows, is from at least: it is that of the first for ever
 HELD_OUT = 5  # one row of so many is held out to calibrate rows that come all at once
-
-
-class _Shortcuts(ThreadSafe):
-    """Attributes that are made anew when they are needed: in slots, where no copy and no model file sees them."""
-
-    __slots__ = ("_preview", "_preview_turn", "_row_paths", "names_in_messages")
-    _row_paths: Any
-
-    def __new__(cls, *args, **kwargs):
-        self = super().__new__(cls)
-        self._row_paths = local()  # each thread has work arrays of its own
-        self._preview_turn = RLock()  # of the thread that makes the preview
-        self.names_in_messages = None  # of features, for rows that come without names
-        return self
 
 
 class _Preview(NamedTuple):
@@ -68,7 +39,7 @@ class _Preview(NamedTuple):
     n_learned: int
 
 
-class LearningPipeline(_Shortcuts, BaseEstimator):
+class LearningPipeline(PreparingPipeline):
     """The learning half of `StreamPipeline`.
 
     ``_held`` are the batches that were held back, None once the estimator has begun to learn; ``_announced`` the
@@ -76,36 +47,13 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
     trace.
     """
 
-    estimator: Any
     detector: Any
     learn_one_row: Any  # of `StreamPipeline`
-    filler_: Any  # MissingValueFiller or None
-    scaler_: Any  # StreamingScaler or None
-    _held: Any  # tuple of LabeledRows, or None
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_held")
 
     # --- what is known -------------------------------------------------------------------------------------
-
-    @property
-    def _classifies(self) -> bool:
-        return is_classifier(self.estimator)
-
-    @property
-    def _names(self) -> Any:
-        """The names of the features; None if they have none."""
-        return getattr(self, "feature_names_in_", self.names_in_messages)
-
-    @property
-    def _detects(self) -> bool:
-        """Whether rows are learned without labels."""
-        return is_outlier_detector(self.estimator)
-
-    @property
-    def _several_targets(self) -> bool:
-        """Whether targets may have columns."""
-        return not self._classifies and get_tags(self.estimator).target_tags.multi_output
 
     @property
     def _grows(self) -> bool:
@@ -124,51 +72,6 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
         # Where nothing was said of forgetting, few rows are few: gamma is what they tell.
         needs_more |= may_follow(self.estimator) and self.warmup_rows >= USUAL_ROWS
         return max(self.warmup_rows, METRIC_ROWS) if needs_more else self.warmup_rows
-
-    def _check_params(self):
-        check_scale(self.scale)
-        check_count("warmup_rows", self.warmup_rows, least=1 if self.scale else 0)
-        check_map(self.feature_map)
-        if not isinstance(self.impute, MissingValueFiller):
-            check_choice("impute", self.impute, (None, *STRATEGIES))
-        if self.calibrate and not self._classifies:
-            raise ValueError(f"calibrate=True is for classifiers, not for {type(self.estimator).__name__}.")
-
-    def _checked(self, X, y, sample_weight, *, reset) -> LabeledRows:
-        known = self._columns_of_first(X) if reset else self._known_columns()
-        X, columns = split_input(X, encodes=self.encoder is not None, known=known)
-        kind = None if reset else self._is_sparse
-        X = matrix_of(self, X, reset=reset, dtype=None if reset else self._dtype, sparse=kind)
-        check_lengths(X, columns)
-        return LabeledRows(X, columns, self._checked_labels(X, y), checked_weights(sample_weight, X))
-
-    def _columns_of_first(self, X) -> FrameColumns | None:
-        """The columns of the first rows, which are to be found by their names in all others."""
-        self.__dict__.pop("feature_names_in_", None)
-        if self.encoder is None or not is_frame(X):
-            return None
-        columns = kinds_of(X)
-        self.feature_names_in_ = np.array(columns.numbers, object)
-        return columns
-
-    def _known_columns(self) -> FrameColumns | None:
-        """The columns of the rows so far; None if they had no names, or scikit-learn looks at them."""
-        names = getattr(self, "feature_names_in_", None)
-        if self.encoder is None or names is None:
-            return None
-        encoder, held = getattr(self, "encoder_", None), self._held
-        text = tuple(encoder.names_) if encoder is not None else tuple(held[0].columns) if held else None
-        return FrameColumns(tuple(names), text)
-
-    def _checked_labels(self, X, y) -> np.ndarray:
-        if self._detects:
-            return np.zeros(X.shape[0])
-        several = self._several_targets
-        y = checked_labels(type(self).__name__, y, X, classifies=self._classifies, several=several)
-        held = getattr(self, "_held", None) or ()
-        if held and held[0].y.shape[1:] != y.shape[1:]:  # the estimator would refuse all of them later
-            raise ValueError(f"y has the shape {y.shape}, but that of the first rows was {held[0].y.shape}.")
-        return y
 
     # --- learning ------------------------------------------------------------------------------------------
 
@@ -398,66 +301,6 @@ class LearningPipeline(_Shortcuts, BaseEstimator):
             self.estimator_.add_features(n_new)
         self.n_features_in_ += n_new
         self.__dict__.pop("feature_names_in_", None)
-
-    def _take_statistics(self, rows, is_preview=False):
-        fills = self.impute is not None and rows.X.shape[1]
-        self.filler_ = self._new_filler().fit(rows.X) if fills else None
-        rows = rows._replace(X=self._filled(rows.X))
-        self.encoder_ = None if self.encoder is None else clone(self.encoder).fit(rows.columns)
-        self.scaler_ = None
-        if self.scale and rows.X.shape[1]:
-            self.scaler_ = new_scaler(self.scale).fit(rows.X).freeze()
-        self.feature_map_ = None
-        if self.feature_map is not None:
-            X = self._prepared(rows.X, rows.columns)
-            self.feature_map_ = fitted_map(self.feature_map, X, rows.y, may_shrink=is_preview)
-
-    def _new_filler(self):
-        return clone(self.impute) if isinstance(self.impute, MissingValueFiller) else MissingValueFiller(self.impute)
-
-    def _prepared(self, X, columns):
-        """What the estimator learns from: scaled numbers, with encoded columns beside them, as the map sees them."""
-        missing = self.filler_.indicators(X) if self.indicates else None
-        X = self._filled(X)
-        if self.scaler_ is not None:
-            X = self.scaler_.scaled(X)
-        if missing is not None:
-            X = np.hstack([X, missing])
-        if self.encoder_ is not None:
-            X = joined(X, self.encoder_.transform(columns))
-        return X if self._map is None else mapped(self._map, X)
-
-    def _surprises(self, X, columns, names=None) -> Surprises:
-        """What validated rows have that training had not."""
-        found, filler = Surprises(), getattr(self, "filler_", None)
-        found.n_rows = X.shape[0]
-        if filler is not None:
-            filler.note_surprises(X, names or self._names_of_numbers(), found)
-        if self.encoder_ is not None:
-            self.encoder_.note_surprises(columns, found)
-        return found
-
-    def _names_of_numbers(self) -> Sequence[str]:
-        for attribute in ("feature_names_in_", "number_names_"):
-            if hasattr(self, attribute):
-                return getattr(self, attribute).tolist()
-        return [f"feature {k}" for k in range(self.n_features_in_)]
-
-    def _filled(self, X):
-        """The rows with values for those that are missing; pipelines that were saved before cannot fill them."""
-        filler = getattr(self, "filler_", None)
-        return X if filler is None else filler.filled(X)
-
-    @property
-    def indicates(self) -> bool:
-        """Whether there are columns that tell which values are missing."""
-        filler = getattr(self, "filler_", None)
-        return filler is not None and filler.indicated_.size > 0
-
-    @property
-    def _map(self):
-        """The map that was fitted, or None; pipelines that were saved before there were maps have no such attribute."""
-        return getattr(self, "feature_map_", None)
 
     # --- calibration ---------------------------------------------------------------------------------------
 

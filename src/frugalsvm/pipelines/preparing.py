@@ -1,0 +1,181 @@
+"""How a pipeline checks rows, and turns them into what its estimator learns: columns, missing values, scales, maps."""
+
+from collections.abc import Sequence
+from threading import RLock, local
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone, is_classifier, is_outlier_detector
+from sklearn.utils import get_tags
+
+from frugalsvm._locks import ThreadSafe
+from frugalsvm.estimators._validation import check_choice, check_count
+from frugalsvm.pipelines.encoder import joined
+from frugalsvm.pipelines.frames import FrameColumns, is_frame, kinds_of
+from frugalsvm.pipelines.imputer import STRATEGIES, MissingValueFiller
+from frugalsvm.pipelines.mapping import check_map, fitted_map, mapped
+from frugalsvm.pipelines.rows import (
+    LabeledRows,
+    check_lengths,
+    checked_labels,
+    checked_weights,
+    matrix_of,
+    split_input,
+)
+from frugalsvm.pipelines.scaling import check_scale, new_scaler
+from frugalsvm.pipelines.surprises import Surprises
+
+__all__ = ["PreparingPipeline"]
+
+
+class _Shortcuts(ThreadSafe):
+    """Attributes that are made anew when they are needed: in slots, where no copy and no model file sees them."""
+
+    __slots__ = ("_preview", "_preview_turn", "_row_paths", "names_in_messages")
+    _row_paths: Any
+
+    def __new__(cls, *args, **kwargs):
+        self = super().__new__(cls)
+        self._row_paths = local()  # each thread has work arrays of its own
+        self._preview_turn = RLock()  # of the thread that makes the preview
+        self.names_in_messages = None  # of features, for rows that come without names
+        return self
+
+
+class PreparingPipeline(_Shortcuts, BaseEstimator):
+    """What comes before the estimator of a `StreamPipeline`: rows are checked, and prepared with fitted statistics."""
+
+    estimator: Any
+    filler_: Any  # MissingValueFiller or None
+    scaler_: Any  # StreamingScaler or None
+    _held: Any  # tuple of LabeledRows, or None
+
+    # --- what is known -------------------------------------------------------------------------------------
+
+    @property
+    def _classifies(self) -> bool:
+        return is_classifier(self.estimator)
+
+    @property
+    def _names(self) -> Any:
+        """The names of the features; None if they have none."""
+        return getattr(self, "feature_names_in_", self.names_in_messages)
+
+    @property
+    def _detects(self) -> bool:
+        """Whether rows are learned without labels."""
+        return is_outlier_detector(self.estimator)
+
+    @property
+    def _several_targets(self) -> bool:
+        """Whether targets may have columns."""
+        return not self._classifies and get_tags(self.estimator).target_tags.multi_output
+
+    # --- checking ------------------------------------------------------------------------------------------
+
+    def _check_params(self):
+        check_scale(self.scale)
+        check_count("warmup_rows", self.warmup_rows, least=1 if self.scale else 0)
+        check_map(self.feature_map)
+        if not isinstance(self.impute, MissingValueFiller):
+            check_choice("impute", self.impute, (None, *STRATEGIES))
+        if self.calibrate and not self._classifies:
+            raise ValueError(f"calibrate=True is for classifiers, not for {type(self.estimator).__name__}.")
+
+    def _checked(self, X, y, sample_weight, *, reset) -> LabeledRows:
+        known = self._columns_of_first(X) if reset else self._known_columns()
+        X, columns = split_input(X, encodes=self.encoder is not None, known=known)
+        kind = None if reset else self._is_sparse
+        X = matrix_of(self, X, reset=reset, dtype=None if reset else self._dtype, sparse=kind)
+        check_lengths(X, columns)
+        return LabeledRows(X, columns, self._checked_labels(X, y), checked_weights(sample_weight, X))
+
+    def _columns_of_first(self, X) -> FrameColumns | None:
+        """The columns of the first rows, which are to be found by their names in all others."""
+        self.__dict__.pop("feature_names_in_", None)
+        if self.encoder is None or not is_frame(X):
+            return None
+        columns = kinds_of(X)
+        self.feature_names_in_ = np.array(columns.numbers, object)
+        return columns
+
+    def _known_columns(self) -> FrameColumns | None:
+        """The columns of the rows so far; None if they had no names, or scikit-learn looks at them."""
+        names = getattr(self, "feature_names_in_", None)
+        if self.encoder is None or names is None:
+            return None
+        encoder, held = getattr(self, "encoder_", None), self._held
+        text = tuple(encoder.names_) if encoder is not None else tuple(held[0].columns) if held else None
+        return FrameColumns(tuple(names), text)
+
+    def _checked_labels(self, X, y) -> np.ndarray:
+        if self._detects:
+            return np.zeros(X.shape[0])
+        several = self._several_targets
+        y = checked_labels(type(self).__name__, y, X, classifies=self._classifies, several=several)
+        held = getattr(self, "_held", None) or ()
+        if held and held[0].y.shape[1:] != y.shape[1:]:  # the estimator would refuse all of them later
+            raise ValueError(f"y has the shape {y.shape}, but that of the first rows was {held[0].y.shape}.")
+        return y
+
+    # --- preparing -----------------------------------------------------------------------------------------
+
+    def _take_statistics(self, rows, is_preview=False):
+        fills = self.impute is not None and rows.X.shape[1]
+        self.filler_ = self._new_filler().fit(rows.X) if fills else None
+        rows = rows._replace(X=self._filled(rows.X))
+        self.encoder_ = None if self.encoder is None else clone(self.encoder).fit(rows.columns)
+        self.scaler_ = None
+        if self.scale and rows.X.shape[1]:
+            self.scaler_ = new_scaler(self.scale).fit(rows.X).freeze()
+        self.feature_map_ = None
+        if self.feature_map is not None:
+            X = self._prepared(rows.X, rows.columns)
+            self.feature_map_ = fitted_map(self.feature_map, X, rows.y, may_shrink=is_preview)
+
+    def _new_filler(self):
+        return clone(self.impute) if isinstance(self.impute, MissingValueFiller) else MissingValueFiller(self.impute)
+
+    def _prepared(self, X, columns):
+        """What the estimator learns from: scaled numbers, with encoded columns beside them, as the map sees them."""
+        missing = self.filler_.indicators(X) if self.indicates else None
+        X = self._filled(X)
+        if self.scaler_ is not None:
+            X = self.scaler_.scaled(X)
+        if missing is not None:
+            X = np.hstack([X, missing])
+        if self.encoder_ is not None:
+            X = joined(X, self.encoder_.transform(columns))
+        return X if self._map is None else mapped(self._map, X)
+
+    def _surprises(self, X, columns, names=None) -> Surprises:
+        """What validated rows have that training had not."""
+        found, filler = Surprises(), getattr(self, "filler_", None)
+        found.n_rows = X.shape[0]
+        if filler is not None:
+            filler.note_surprises(X, names or self._names_of_numbers(), found)
+        if self.encoder_ is not None:
+            self.encoder_.note_surprises(columns, found)
+        return found
+
+    def _names_of_numbers(self) -> Sequence[str]:
+        for attribute in ("feature_names_in_", "number_names_"):
+            if hasattr(self, attribute):
+                return getattr(self, attribute).tolist()
+        return [f"feature {k}" for k in range(self.n_features_in_)]
+
+    def _filled(self, X):
+        """The rows with values for those that are missing; pipelines that were saved before cannot fill them."""
+        filler = getattr(self, "filler_", None)
+        return X if filler is None else filler.filled(X)
+
+    @property
+    def indicates(self) -> bool:
+        """Whether there are columns that tell which values are missing."""
+        filler = getattr(self, "filler_", None)
+        return filler is not None and filler.indicated_.size > 0
+
+    @property
+    def _map(self):
+        """The map that was fitted, or None; pipelines that were saved before there were maps have no such attribute."""
+        return getattr(self, "feature_map_", None)
