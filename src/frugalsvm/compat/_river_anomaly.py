@@ -22,8 +22,8 @@ class RiverAnomalyDetector(Adapter, AnomalyDetector):
     model
         `BSGDOneClassSVM`. The first 100 examples are held back, and nothing is scaled: put a scaler of river before it.
     n_features
-        None makes one feature of each key. Keys that lack are 0; those that come later are features as well, told in
-        the log. A number hashes keys (and text, as ``key=value``) to that many features.
+        None makes one feature of each key. Absent keys are 0; new keys become features, with a line in the
+        log. A number hashes keys (and text, as ``key=value``) to that many features.
 
     Notes
     -----
