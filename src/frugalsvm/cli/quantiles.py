@@ -27,7 +27,8 @@ def held_quantiles(model: Any, sampler: RowSampler) -> dict[str, Any]:
     rows = sampler.sample().rows
     if rows.n_rows < _LEAST_ROWS:
         return {}
-    is_first = np.random.default_rng(0).permutation(rows.n_rows) < rows.n_rows // 2
+    # Not the numbers of --seed, which may have shuffled these rows: they would put a sorted file in order again.
+    is_first = np.random.default_rng([0, 1]).permutation(rows.n_rows) < rows.n_rows // 2
     adjusting, others = rows_taken(rows, is_first), rows_taken(rows, ~is_first)
     X = model.estimator_rows(rows_of(adjusting))
     model.estimator_.adjust_quantiles(X, labels_of(adjusting), adjusting.weights)
