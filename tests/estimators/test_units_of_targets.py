@@ -108,7 +108,8 @@ def test_quantiles_and_several_outputs(waves):
 
 @pytest.mark.parametrize("loss", ["squared", "epsilon_insensitive", "squared_epsilon_insensitive", "huber", "pinball"])
 @pytest.mark.parametrize(("k", "offset"), [(1.0, 1.7e9), (1e-7, 0.0), (1e6, 0.0)])
-def test_certificates_are_in_the_unit_of_the_target(waves, loss, k, offset):
+def test_certificates_are_in_the_unit_of_the_target(waves, loss, k, offset, monkeypatch):
+    monkeypatch.setattr(ASSETRegressor, "_look_at_folds", lambda *given: None)  # objectives are before that
     X, t = waves
     C = 10.0 * k if loss in ("epsilon_insensitive", "huber") else 10.0
     model = ASSETRegressor(loss=loss, epsilon=0.1 * k, C=C, tol=1e-4, **SETTINGS).fit(X, k * t + offset)

@@ -412,6 +412,7 @@ class LowRankMachine(PathOfC, KernelEstimator):
         if self._is_path() or (calibrates_first and self.solver == "newton"):
             solution, n_iter = self._best_of_path(training)
             self._publish(storage, solution)
+            self._look_at_folds(storage, data, training)
             return n_iter
         C = self._all_C()[0]
         problem = training.problem._replace(penalty=self.penalty_for(C, training.problem.n_rows))
@@ -435,7 +436,11 @@ class LowRankMachine(PathOfC, KernelEstimator):
             self._calibrate_with(*validation_scores(training, watcher.best_parameters))
             solution = certified(problem, watcher.best_parameters, options, self._rng)
         self._publish(storage, solution)
+        self._look_at_folds(storage, data, training)
         return n_iter
+
+    def _look_at_folds(self, storage, data, training):
+        """Learn what rows left out tell of a model that was found."""
 
     def _warn_if_watched_in_vain(self, watcher, ended, n_most):
         """Tell if early stopping did not come to stop."""

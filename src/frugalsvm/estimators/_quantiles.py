@@ -1,25 +1,35 @@
-"""Quantiles of regressors: the parameter ``quantile``, predictions that do not cross, and how good they are."""
+"""Quantiles of regressors: the parameter ``quantile``, predictions that hold and do not cross, and their score."""
 
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm.estimators._targets import checked_targets, checked_weights
+from frugalsvm.estimators._targets import checked_targets, checked_weights, weighted_quantiles
+from frugalsvm.lowrank.cross_validation import cross_validated
 from frugalsvm.lowrank.losses import Pinball
 from frugalsvm.lowrank.targets import explained
 
-__all__ = ["PINBALL", "PredictsQuantiles"]
+__all__ = ["PINBALL", "PredictsQuantiles", "are_few", "errors_left_out"]
 
 PINBALL = "pinball"  # the loss of quantiles
+# Rows tell how far quantiles are off if they are so many; with so many for each feature, quantiles hold by themselves.
+_LEAST_ROWS, _ROWS_FOR_FEATURE = 100, 100
+_MOST_LEFT_OUT, _FOLDS = 4000, 5
 
 
 class PredictsQuantiles:
-    """For regressors with the parameters ``loss``, ``quantile`` and ``non_crossing``."""
+    """For regressors with the parameters ``loss``, ``quantile`` and ``non_crossing``.
+
+    They define ``_unsorted`` (the outputs of rows, in units of the target) and ``_move_outputs`` (by so much).
+    """
 
     loss: str
     quantile: Any
     non_crossing: bool
     _in_columns: bool
+    _unsorted: Any
+    _move_outputs: Any
 
     @property
     def _quantiles(self) -> np.ndarray:
@@ -47,6 +57,38 @@ class PredictsQuantiles:
             values[:, np.argsort(self._quantiles, kind="stable")] = np.sort(values, axis=1)
         return values if self._in_columns else values[:, 0]
 
+    def adjust_quantiles(self, X, y, sample_weight=None):
+        """Move each predicted quantile by a constant, so that its share of these rows is below it.
+
+        With rows that were not learned, the quantiles then hold for others like them (conformalized quantile
+        regression). `fit` does this by itself; after `partial_fit`, steps of the last rows show in quantiles. For a
+        stream that changes, see `frugalsvm.conformal.ConformalRegressor`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Some hundred rows at least.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if self.loss != PINBALL:
+            raise ValueError(f"adjust_quantiles is for loss='pinball', not for loss={self.loss!r}.")
+        outputs = self._unsorted(X)
+        targets, _ = checked_targets(type(self).__name__, y, outputs)
+        self._move_outputs(self._shifts(targets - outputs, checked_weights(sample_weight, outputs)))
+        return self
+
+    def _shifts(self, errors: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        """By how much outputs are too low, for errors (n, n_outputs): their quantiles become zero then."""
+        weights = np.ones(len(errors)) if weights is None or not weights.any() else weights
+        each = zip(errors.T, self._quantiles[:, None], strict=True)
+        return np.array([weighted_quantiles(error, weights, quantile)[0] for error, quantile in each])
+
     def score(self, X, y, sample_weight=None):
         """R^2, in the mean over targets; with quantiles D^2, the share of the pinball loss that the model saves.
 
@@ -62,3 +104,21 @@ class PredictsQuantiles:
         return explained(
             Pinball(self._quantiles), predicted.T, np.repeat(targets.T, predicted.shape[1], axis=0), weights
         )
+
+
+def are_few(problem: Any) -> bool:
+    """Whether the rows of a problem are so few that quantiles hold less often for new rows, but enough to tell."""
+    return bool(_LEAST_ROWS <= problem.n_rows <= _ROWS_FOR_FEATURE * problem.n_features)
+
+
+def errors_left_out(
+    problem: Any, options: Any, rng: np.random.Generator, threads: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Errors (n, n_outputs) of rows, each of a machine without its fold, in units of the solver; and their weights."""
+    n_rows = problem.n_rows
+    some = min(n_rows, _MOST_LEFT_OUT)
+    folds = np.full(n_rows, -1)
+    folds[:some] = np.arange(some) % -(-_FOLDS * some // n_rows)
+    (scores,) = cross_validated(problem, options._replace(tell=None), folds, [problem.penalty], rng, threads)
+    targets, weights = (problem.arrays.host(each)[..., :some] for each in (problem.targets, problem.weights))
+    return (targets - scores[:, :some]).T.astype(np.float64), weights.astype(np.float64)

@@ -11,7 +11,7 @@ from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._asset_saved import LOW_RANK
-from frugalsvm.estimators._quantiles import PINBALL, PredictsQuantiles
+from frugalsvm.estimators._quantiles import PINBALL, PredictsQuantiles, are_few, errors_left_out
 from frugalsvm.estimators._targets import TargetScale, checked_targets, checked_weights, robust_scale_of
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_positive
@@ -77,7 +77,7 @@ class ASSETRegressor(PredictsQuantiles, RegressorMixin, LowRankMachine):
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "huber", "squared", "pinball"}, \
 default="epsilon_insensitive"
         What errors cost. "squared" is kernel ridge regression. With "pinball", predictions are the ``quantile`` of the
-        target. See :ref:`several-outputs`.
+        target, adjusted by errors on rows left out so that they hold for new rows. See :ref:`several-outputs`.
     quantile : float or sequence of float, default=0.5
         For ``loss="pinball"``: one, or several at once; then predictions have a column for each.
     non_crossing : bool, default=False
@@ -146,7 +146,8 @@ default="epsilon_insensitive"
     ----------
     objective_ : float
         ``lambda / 2 ||w||^2 + mean loss`` of the last `fit`, summed over outputs. The mean is that of weight times loss
-        over the rows with a weight; with early stopping, over those that are not for validation.
+        over the rows with a weight; with early stopping, over those that are not for validation. Of quantiles: before
+        they were adjusted.
     suboptimality_bound_ : float
         How far it may be above the optimum of the same features, by duality: the truth is often a tenth of that. A
         smaller ``tol`` makes both smaller.
@@ -424,6 +425,29 @@ default="epsilon_insensitive"
     def _on_own_scale(self, targets, weights):
         """Targets (n_outputs, n_rows) for choices from some rows, before there is a scale for all."""
         return np.ascontiguousarray(robust_scale_of(targets.T, weights).standardized(targets.T).T, np.float32)
+
+    # --- quantiles that hold --------------------------------------------------------------------------------
+
+    def _look_at_folds(self, storage, data, training):
+        """Adjust quantiles by errors on rows left out: with few rows, they fit those that were learned too well."""
+        solved = self.solver == "newton" and not self.early_stopping and storage.fits(data)
+        if self.loss == PINBALL and self.fit_intercept and solved and are_few(training.whole):
+            C = getattr(self, "C_", self._all_C()[0])
+            problem = training.whole._replace(penalty=self.penalty_for(C, training.whole.n_rows))
+            errors, weights = errors_left_out(problem, training.options, self._rng, self._threads())
+            self._move_outputs(self._shifts(errors, weights) * self._scale.spread)
+
+    def _move_outputs(self, shifts):
+        if not self.fit_intercept:
+            raise ValueError("adjust_quantiles moves intercepts: it needs fit_intercept=True.")
+        if self._target_scale is None:  # that of a model file from before there were scales
+            self._target_scale = self._scale
+        self._target_scale = self._target_scale.moved(shifts)
+        self._weights = self._weights.copy()
+        self._weights[:, -1] += shifts
+
+    def _unsorted(self, X):
+        return self._output(X)
 
     # --- learning and predictions ---------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from frugalsvm.estimators._bsgd import BudgetedSGD, has_room_to_learn, predictio
 from frugalsvm.estimators._progress import begin_callbacks, check_verbose, end_callbacks, following, with_callbacks
 from frugalsvm.estimators._quantiles import PINBALL, PredictsQuantiles
 from frugalsvm.estimators._saved import HAS_BUDGET, OPTIONAL, check_loaded_parameters, expansion_is_sound
-from frugalsvm.estimators._targets import TargetScale, checked_targets, checked_weights, scale_of, weighted_quantiles
+from frugalsvm.estimators._targets import TargetScale, checked_targets, checked_weights, scale_of
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_choice, check_positive
 from frugalsvm.estimators._writable import forget_learned, prepare_to_learn
@@ -330,7 +330,8 @@ default="epsilon_insensitive"
             some = np.arange(X.shape[0])
             if len(some) > _ADJUSTING_ROWS:
                 some = np.sort(random_state.permutation(some)[:_ADJUSTING_ROWS])
-            self._adjust(self._seen_scores(X[some]), targets[some], None if weights is None else weights[some])
+            errors = targets[some] - self._seen_scores(X[some])
+            self._move_outputs(self._shifts(errors, None if weights is None else weights[some]))
 
     def _passes(self, X, targets, weights, random_state):
         with following(self, X.shape[0] * self.max_iter, "rows", has_model=True) as progress:
@@ -349,38 +350,11 @@ default="epsilon_insensitive"
         self._expansion = with_coefficients(self._expansion, found)
         self.n_iter_ += 1
 
-    def adjust_quantiles(self, X, y, sample_weight=None):
-        """Move each predicted quantile by a constant, so that its share of these rows is below it.
+    def _move_outputs(self, shifts):
+        self._targets = self._targets.moved(shifts)
 
-        Steps of the last rows show in quantiles that were learned by `partial_fit`; `fit` does this by itself, with its
-        own rows. Rows that were not learned are better: the quantiles then hold for others like them (conformalized
-        quantile regression). For a stream that changes, see `frugalsvm.conformal.ConformalRegressor`.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Some hundred rows at least.
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        self
-        """
-        check_is_fitted(self)
-        if self.loss != PINBALL:
-            raise ValueError(f"adjust_quantiles is for loss='pinball', not for loss={self.loss!r}.")
-        scores = self._scores(X)
-        targets, _ = checked_targets(type(self).__name__, y, scores)
-        self._adjust(scores, targets, checked_weights(sample_weight, scores))
-        return self
-
-    def _adjust(self, scores, targets, weights):
-        """Quantiles of the errors become zero."""
-        weights = np.ones(len(scores)) if weights is None or not weights.any() else weights
-        errors = targets - scores
-        shifts = [weighted_quantiles(e, weights, q)[0] for e, q in zip(errors.T, self._quantiles[:, None], strict=True)]
-        self._targets = self._targets.moved(np.array(shifts))
+    def _unsorted(self, X):
+        return self._scores(X)
 
     def partial_fit(self, X, y, sample_weight=None):
         """Learn from a batch of rows, in the given order, once.
