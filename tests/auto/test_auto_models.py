@@ -1,6 +1,7 @@
 """`AutoSVC` and `AutoSVR`: good models, probabilities that agree with predictions, and a report of what was tried."""
 
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -157,6 +158,20 @@ def test_intervals_hold_for_new_rows_and_in_files(unit, tmp_path):
     np.testing.assert_array_equal(loaded.predict_interval(X[:5]), model.predict_interval(X[:5]))
     with pytest.raises(ValueError, match="coverage must be a number between 0 and 1"):
         model.predict_interval(X[:5], 1.0)
+
+
+def test_the_report_compares_in_the_unit_of_scores():
+    """R^2, whatever the unit of the target, and by as much as the scores of the same heat differ."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, size=(200, 2))
+    y = 1e4 * (np.sin(X[:, 0]) * X[:, 1] + 0.1 * rng.normal(size=200))
+    model = AutoSVR(kernel=["rbf", "laplacian"], metric=None, random_state=0).fit(X, y)
+    told = re.search(r"Next best: (\w+) on .* In heat (\d), the R\^2 of the winner is larger by (\S+)", model.report())
+    results, best = model.cv_results_, model.best_params_["kernel"]
+    scores = {best: [], told[1]: []}
+    for k in np.flatnonzero(results["iter"] == int(told[2])):
+        scores[results["params"][k]["kernel"]].append(results["mean_test_score"][k])
+    assert float(told[3]) == pytest.approx(max(scores[best]) - max(scores[told[1]]), abs=1e-4)
 
 
 def test_intervals_are_those_of_the_machine_that_was_fitted(monkeypatch):

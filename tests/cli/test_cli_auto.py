@@ -2,13 +2,16 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from frugalsvm.auto._results import cv_results
 from frugalsvm.cli import rows_in_memory
 from frugalsvm.cli.app import app
+from frugalsvm.cli.auto_words import tried_rows
 from frugalsvm.cli.search_progress import SearchProgress
 from frugalsvm.cli.task import task_of
 from frugalsvm.cli.train import _default_algorithm
@@ -106,6 +109,19 @@ def test_numbers_to_predict(folder):
     invoke("evaluate", output, folder / "price.csv", "--picture", folder / "x.png", code=3)
     invoke("export", output, "--to", "c", "-o", folder / "c")
     assert "was_finished" in invoke("train", folder / "price.csv", "-o", output, "--resume", "--json").stdout
+
+
+def test_the_round_that_decides_comes_first():
+    """Although a kernel that left earlier has a better score, on other rows."""
+    usual = {"gamma": 1.0, "C": 1.0, "rows": "scaled", "n_components": 64, "n_rows": 300, "seconds": 1.0}
+    tried = [("rbf", 1, 0.97), ("laplacian", 1, 0.99), ("rbf", 4, 0.95), ("matern12", 1, 0.5)]
+    rows = [
+        {**usual, "kernel": kernel, "heat": heat, "key": 1.0 - score, "scores": [score] * 3, "score": score}
+        for kernel, heat, score in tried
+    ]
+    shown = tried_rows(SimpleNamespace(cv_results_=cv_results(rows)), classifies=False)
+    assert [next(iter(row)) for row in shown] == ["round"] * 3
+    assert [(row["round"], row["R^2"]) for row in shown] == [("4", "0.9500"), ("1", "0.9900"), ("1", "0.5000")]
 
 
 def test_more_rows_than_there_is_memory_for(folder, tmp_path, monkeypatch):

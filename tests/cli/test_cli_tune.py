@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from frugalsvm.cli import tune_file
 from frugalsvm.cli.app import app
 from frugalsvm.cli.comparison import compare, lead_of, recommended, table_rows, verdict
-from frugalsvm.cli.contestants import Contestant, Learned, OutOfTime
+from frugalsvm.cli.contestants import Contestant, Learned, OutOfTime, low_rank
 from frugalsvm.cli.sampled_rows import sample_rows
 from frugalsvm.cli.training_loop import learn_stream
 from frugalsvm.datasets import make_checkerboard
@@ -191,6 +191,15 @@ ROWS = Batch(np.random.default_rng(0).random((4000, 1)), np.ones(4000, int))
 
 def compared(*contestants, rows=ROWS, n_rows=8000):
     return compare(list(contestants), rows, n_rows, [10.0] * len(contestants), seed=0)
+
+
+def test_a_limit_of_time_leaves_kernels_of_asset_out():
+    """A small file takes its best so far, and is not left out of the comparison."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(258, 2))
+    learned = low_rank(0, None, 20).learn(Batch(X, (X[:, 0] > 0).astype(int)), 1e-9)
+    assert len(learned.trials) == 1
+    assert learned.flags["kernel"] == learned.trials[0].settings["kernel"]
 
 
 def test_time_is_shared():
