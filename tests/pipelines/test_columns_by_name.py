@@ -79,3 +79,49 @@ def test_pairs_without_names_are_taken_as_they_are(table, model, recwarn):
     rows = X[["a", "b"]].to_numpy(), {"c": X["c"].to_numpy()}
     np.testing.assert_array_equal(model.decision_function(rows), model.decision_function(X))
     assert not recwarn.list
+
+
+def dated(n=400, zone=None):
+    """A class for each half of the time, with days that come once each."""
+    days = pandas.Series(pandas.date_range("2020-01-01", periods=n, freq="D", tz=zone)).sample(frac=1, random_state=0)
+    X = pandas.DataFrame({"c": ["red", "green"] * (n // 2), "when": days.to_numpy() if zone is None else days.array})
+    return X, (X["when"] > X["when"].sort_values().iloc[n // 2]).to_numpy()
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Rome"])
+def test_dates_are_numbers_not_categories(zone, tmp_path):
+    X, y = dated(zone=zone)
+    model = new_pipeline()
+    for start in range(0, 300, 50):
+        model.partial_fit(X[start : start + 50], y[start : start + 50])
+    assert (model.feature_names_in_.tolist(), model.date_names_.tolist()) == (["when"], ["when"])
+    assert model.encoder_.names_ == ["c"]
+    assert model.score(X[300:], y[300:]) > 0.9  # whose days the model has not seen
+    save(model, tmp_path / "model.frugal")
+    expected, again = model.decision_function(X), load(tmp_path / "model.frugal")
+    np.testing.assert_array_equal(again.decision_function(X), expected)
+    text = X.assign(when=X["when"].astype(str))
+    np.testing.assert_array_equal(again.decision_function(text), expected)
+    for odd in (X.assign(when=3.5), X.assign(when="soon")):
+        with pytest.raises(ValueError, match="'when' has 400 values that are not dates"):
+            again.predict(odd)
+
+
+def test_dates_where_numbers_were_learned_are_refused(table, model):
+    with pytest.raises(ValueError, match="'b' has 400 values that are not numbers"):
+        model.predict(table[0].assign(b=pandas.Timestamp("2020-01-01")))
+
+
+def test_categories_stay_categories(table):
+    X, y = table
+    kinds = X.assign(
+        c=X["a"].round().astype("category"), d=pandas.Categorical(pandas.to_datetime(["2020-01-01"] * 400))
+    )
+    model = new_pipeline().fit(kinds, y)
+    assert (model.feature_names_in_.tolist(), model.encoder_.names_) == (["a", "b"], ["c", "d"])
+
+
+def test_durations_are_numbers(table):
+    X, y = table
+    model = new_pipeline().fit(X.assign(b=pandas.to_timedelta(X["b"], unit="h")), y)
+    assert model.feature_names_in_.tolist() == ["a", "b"]

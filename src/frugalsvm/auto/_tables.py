@@ -10,10 +10,11 @@ from frugalsvm.pipelines.frames import (
     FrameColumns,
     as_numbers,
     check_names,
+    days_in_column,
     is_frame,
-    is_nothing,
     kinds_of,
     split_frame,
+    texts_of,
 )
 from frugalsvm.streams.dates import DateColumn, date_column, days_in, days_of
 
@@ -93,7 +94,7 @@ def layout_of(X: Any) -> Layout | None:
     """The layout of a frame that has more than numbers."""
     if not is_frame(X):
         return None
-    numbers, others = kinds_of(X)
+    numbers, others, _ = kinds_of(X)
     if not others:
         return None
     check_names(map(str, X.columns), map(str, X.columns))
@@ -120,7 +121,7 @@ def _kind_of(name: str, values: np.ndarray) -> tuple[str, Any]:
     made = as_numbers(values)
     if made is not None and not np.isnan(made).all():
         return "numbers", name
-    dates = days_in(_texts(values)) if made is None else None
+    dates = days_in(texts_of(values)) if made is None else None
     if dates is not None:
         order, days = dates
         return "dates", (name, date_column(days, order).kind)
@@ -149,7 +150,7 @@ def _with_kinds(layout: Layout, X: Any) -> Layout:
     """The layout itself; one of an older file with numbers first, and then dates, of which the days are known."""
     if layout.numbers is not None:
         return layout
-    numbers, others = kinds_of(X)
+    numbers, others, _ = kinds_of(X)
     made = [name for name in others or () if name not in layout.text and name not in layout.ignored]
     columns = {str(name): X[name] for name in X.columns}
     dates = [name for name in made if np.asarray(columns[name].to_numpy()).dtype.kind == "M"]
@@ -161,22 +162,7 @@ def _with_kinds(layout: Layout, X: Any) -> Layout:
 
 def _date_features(name: str, kind: str, values: np.ndarray) -> np.ndarray:
     column: Any = DateColumn.of_kind(kind)
-    if values.dtype.kind == "M":
-        return column.features(days_of(values))
-    texts = _texts(values)
-    days = days_in(texts, column.order)[1]  # type: ignore[index]
-    odd = [text for text, day in zip(texts, days, strict=True) if text and np.isnan(day)]
-    if odd:
-        examples = ", ".join(map(repr, dict.fromkeys(odd[:_SHOWN])))
-        raise ValueError(
-            f"Column {name!r} has {len(odd):,} values that are not dates, such as {examples}, where the model has "
-            "learned dates."
-        )
-    return column.features(days)
-
-
-def _texts(values: np.ndarray) -> list[str]:
-    return ["" if is_nothing(value) else str(value) for value in values]
+    return column.features(days_in_column(name, values, column.order))
 
 
 def number_names(X: Any, layout: Layout) -> list[str]:

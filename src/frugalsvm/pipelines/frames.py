@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.streams.dates import days_of
+from frugalsvm.streams.dates import days_in, days_of
 from frugalsvm.streams.number_notation import is_missing, number_in
 
 __all__ = [
@@ -13,10 +13,13 @@ __all__ = [
     "as_numbers",
     "check_names",
     "columns_of",
+    "days_in_column",
     "is_frame",
     "is_nothing",
     "kinds_of",
+    "kinds_to_learn",
     "split_frame",
+    "texts_of",
 ]
 
 _SHOWN = 3  # names or values in a message
@@ -27,6 +30,7 @@ class FrameColumns(NamedTuple):
 
     numbers: tuple[str, ...]
     text: tuple[str, ...] | None  # None: all others
+    dates: tuple[str, ...] = ()  # those of the numbers that are days, made of dates
 
 
 def is_frame(X: Any) -> bool:
@@ -52,17 +56,35 @@ def kinds_of(frame: Any) -> FrameColumns:
     return FrameColumns(names, tuple(name for name in map(str, frame.columns) if name not in names))
 
 
+def kinds_to_learn(frame: Any) -> FrameColumns:
+    """Which columns a stream is learned from as numbers, dates and durations among them, and which as text."""
+    found = kinds_of(frame)
+    labels = {str(name): name for name in frame.columns}
+    check_names(map(str, frame.columns), labels)
+    kinds = {name: _kind_of(frame[labels[name]]) for name in found.text or ()}
+    return FrameColumns(
+        tuple(name for name in labels if name not in kinds or kinds[name] in "Mm"),
+        tuple(name for name in kinds if kinds[name] not in "Mm"),
+        tuple(name for name in kinds if kinds[name] == "M"),
+    )
+
+
 def split_frame(frame: Any, columns: FrameColumns | None = None) -> tuple[Any, dict[str, np.ndarray]]:
     """A matrix of the columns of numbers, and the columns of text by name: those that a model knows, or by type."""
     found = kinds_of(frame)
-    numbers, text = found if columns is None else columns
+    numbers, text, dates = found if columns is None else columns
     labels = {str(name): name for name in frame.columns}
     if text is None:
         text = tuple(name for name in labels if name not in numbers)
     others = {name: frame[labels[name]].to_numpy() for name in text}
-    if hasattr(frame, "select_dtypes") and set(numbers) <= set(found.numbers):
+    if hasattr(frame, "select_dtypes") and not dates and set(numbers) <= set(found.numbers):
         return _matrix_of(frame[[labels[name] for name in numbers]]), others
-    values = {name: _numbers_of(name, frame[labels[name]]) for name in numbers}
+    values = {
+        name: days_in_column(name, _values_of(frame[labels[name]]))
+        if name in dates
+        else _numbers_of(name, frame[labels[name]])
+        for name in numbers
+    }
     matrix = np.empty((len(frame), len(numbers)), np.result_type(np.float32, *map(_number_type, values.values())))
     for index, name in enumerate(numbers):
         matrix[:, index] = values[name]
@@ -107,6 +129,26 @@ def as_numbers(values: Any) -> np.ndarray | None:
     return made
 
 
+def days_in_column(name: str, values: np.ndarray, order: str = "ymd") -> np.ndarray:
+    """Days of a column in which a model has learned dates, which may be text now, written in an order."""
+    if values.dtype.kind == "M":
+        return days_of(values)
+    texts = texts_of(values)
+    days = days_in(texts, order)[1]  # type: ignore[index]
+    odd = [text for text, day in zip(texts, days, strict=True) if text and np.isnan(day)]
+    if odd:
+        examples = ", ".join(map(repr, dict.fromkeys(odd[:_SHOWN])))
+        raise ValueError(
+            f"Column {name!r} has {len(odd):,} values that are not dates, such as {examples}, where the model has "
+            "learned dates."
+        )
+    return days
+
+
+def texts_of(values: np.ndarray) -> list[str]:
+    return ["" if is_nothing(value) else str(value) for value in values]
+
+
 def is_nothing(value: Any) -> bool:
     """Whether a value is missing: None, NaN, NaT, or pandas' NA, whose comparisons say neither yes nor no."""
     equal = value == value
@@ -115,7 +157,7 @@ def is_nothing(value: Any) -> bool:
 
 def _numbers_of(name: str, column: Any) -> np.ndarray:
     """A column in which a model has learned numbers, whatever type it has now."""
-    values = column.to_numpy()
+    values = _values_of(column)
     if _is_numeric(column, values):
         return values
     if values.dtype.kind == "m":
@@ -129,6 +171,18 @@ def _numbers_of(name: str, column: Any) -> np.ndarray:
             "learned numbers."
         )
     return made
+
+
+def _kind_of(column: Any) -> str:
+    """That of NumPy; categories of pandas are objects, whatever they are made of."""
+    return getattr(column.dtype, "kind", None) or column.to_numpy().dtype.kind
+
+
+def _values_of(column: Any) -> np.ndarray:
+    """A column as an array; dates with a time zone, which are objects there, as those of UTC."""
+    if isinstance(column.dtype, np.dtype) or getattr(column.dtype, "kind", None) != "M":
+        return column.to_numpy()
+    return column.to_numpy(dtype="datetime64[us]")
 
 
 def _matrix_of(numbers: Any) -> np.ndarray:

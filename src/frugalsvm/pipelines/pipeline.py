@@ -66,7 +66,7 @@ class StreamPipeline(WatchedPipeline):
         ``StreamingScaler("standard", half_life=20_000)``. Encoded columns are not scaled.
     encoder : ColumnEncoder, default=None
         For columns of text. ``X`` is then a DataFrame of pandas or polars, or a pair of a matrix (or None) and a dict
-        of columns.
+        of columns. Dates of a DataFrame become numbers, days since 1970; for weekdays or hours, add columns of them.
     warmup_rows : int, default=1000
         Number of rows that the statistics, the feature map and ``gamma="scale"`` are taken from; without a scaler it
         can be 0, which is the first batch. If the estimator learns its metric (``metric="auto"``, "diag" or "full"), or
@@ -119,6 +119,8 @@ class StreamPipeline(WatchedPipeline):
     feature_names_in_ : ndarray of str
         Their names, where the first rows had names. With an encoder, columns of a DataFrame are found by their names,
         in any order; without, they must come in this order, as in scikit-learn.
+    date_names_ : ndarray of str
+        Those of them that are dates, if there are any.
 
     Notes
     -----

@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 from frugalsvm._locks import ThreadSafe
 from frugalsvm.estimators._validation import check_choice, check_count
 from frugalsvm.pipelines.encoder import joined
-from frugalsvm.pipelines.frames import FrameColumns, is_frame, kinds_of
+from frugalsvm.pipelines.frames import FrameColumns, is_frame, kinds_to_learn
 from frugalsvm.pipelines.imputer import STRATEGIES, MissingValueFiller
 from frugalsvm.pipelines.mapping import check_map, fitted_map, mapped
 from frugalsvm.pipelines.rows import (
@@ -92,11 +92,14 @@ class PreparingPipeline(_Shortcuts, BaseEstimator):
 
     def _columns_of_first(self, X) -> FrameColumns | None:
         """The columns of the first rows, which are to be found by their names in all others."""
-        self.__dict__.pop("feature_names_in_", None)
+        for name in ("feature_names_in_", "date_names_"):
+            self.__dict__.pop(name, None)
         if self.encoder is None or not is_frame(X):
             return None
-        columns = kinds_of(X)
+        columns = kinds_to_learn(X)
         self.feature_names_in_ = np.array(columns.numbers, object)
+        if columns.dates:
+            self.date_names_ = np.array(columns.dates, object)
         return columns
 
     def _known_columns(self) -> FrameColumns | None:
@@ -106,7 +109,7 @@ class PreparingPipeline(_Shortcuts, BaseEstimator):
             return None
         encoder, held = getattr(self, "encoder_", None), self._held
         text = tuple(encoder.names_) if encoder is not None else tuple(held[0].columns) if held else None
-        return FrameColumns(tuple(names), text)
+        return FrameColumns(tuple(names), text, tuple(getattr(self, "date_names_", ())))
 
     def _checked_labels(self, X, y) -> np.ndarray:
         if self._detects:

@@ -218,7 +218,7 @@ PIPELINE = Saved(
         "feature_map_": or_none(object_of()), "estimator_": object_of(*ESTIMATORS, *SEARCHES),
         "calibration_": part("calibration"), "detector_": _is_detector, "drifts_": _are_counts,
         "_n_seen": integer(), "_n_boosted": integer(), "typical_rows_": _are_finite_rows,
-        "number_names_": are_names, "out_of_fold_errors_": _are_errors,
+        "number_names_": are_names, "date_names_": are_names, "out_of_fold_errors_": _are_errors,
     },
     _pipeline, _check_pipeline_parameters, not_ready=_why_not_ready,
 )  # fmt: skip
