@@ -213,6 +213,29 @@ def test_weights_of_zero_are_no_rows(client, rows):
         assert model.to_local().score(X, y) > 0.85
 
 
+@pytest.mark.parametrize("how", ["sample_weight", "class_weight"])
+def test_a_class_without_weight_is_refused(client, rows, how):
+    X, y = rows
+    y = np.where(X[:, 0] > np.quantile(X[:, 0], 0.8), 2, (y > 0).astype(int))
+    order = np.argsort(y, kind="stable")  # its rows fill partitions of their own
+    X, y = divided(X[order], y[order], 400)
+    for model in estimators(client):
+        weights = {"sample_weight": (y != 2).astype(float)} if how == "sample_weight" else {}
+        if how == "class_weight":
+            model.set_params(class_weight={0: 1.0, 1: 1.0, 2: 0.0})
+        with pytest.raises(ValueError, match="All rows of class 2 have weight 0"):
+            model.fit(X, y, **weights)
+
+
+def test_a_column_of_text_is_named(client):
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame({"a": np.arange(40.0), "kind": ["red", "green"] * 20, "y": [0, 1] * 20})
+    frame = dd.from_pandas(frame, npartitions=2)
+    for model in estimators(client):
+        with pytest.raises(ValueError, match=r"column 'kind' has values that are not numbers, such as 'red'.*encoder"):
+            model.fit(frame[["a", "kind"]], frame["y"])
+
+
 def test_balanced_classes(client):
     """Of two blobs that overlap, more of the rare one are found."""
     rng = np.random.default_rng(0)

@@ -123,6 +123,21 @@ def test_columns_that_are_not_there_and_files_that_are_not_read(run, table):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_dates_are_refused_and_what_is_predicted_is_told(run, form):
+    rng = np.random.default_rng(0)
+    days = pd.date_range("2020-01-01", periods=400, freq="D")
+    frame = pd.DataFrame({"a": rng.normal(size=400), "when": days, "y": rng.integers(0, 2, 400)})
+    if form == "csv":
+        frame.to_csv("rows.csv", index=False)
+    else:
+        frame.to_parquet("rows.parquet")
+    common = ("train", f"rows.{form}", "--dask", "here", "-a", "bsgd", "--budget", 20, "--gamma", 1.0, "--label", "y")
+    refused = " ".join(run(*common, code=3).output.split())
+    assert "column 'when' has dates, which --dask does not learn from: leave it out (--ignore when)" in refused
+    assert "note: predicting 'y': 2 classes" in run(*common, "--ignore", "when").stderr
+
+
 def test_files_without_a_header(run, table):
     for number in range(2):
         part = table.iloc[750 * number : 750 * (number + 1)][["size", "month", "kind"]].fillna(0)

@@ -1,6 +1,7 @@
 """Files for ``--dask``: read by the workers, with the columns and in the words of the other ways to train."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,8 +9,9 @@ import numpy as np
 from frugalsvm.cli.data import FIRST_ROWS
 from frugalsvm.cli.first_rows import many_texts
 from frugalsvm.cli.options import DataOptions
-from frugalsvm.cli.task import many_classes
+from frugalsvm.cli.task import many_classes, task_of, task_words
 from frugalsvm.streams.columns import unnamed
+from frugalsvm.streams.dates import days_in
 from frugalsvm.streams.lines import Block
 from frugalsvm.streams.sniffer import sniff
 
@@ -29,6 +31,7 @@ class Table(NamedTuple):
     columns: list[list[str]]  # name, kind and role of each, as model files have them
     notes: list[str]
     doubt: str | None = None  # about the labels
+    predicted: str | None = None  # what they are, in words
 
     @property
     def has_text(self) -> bool:
@@ -48,6 +51,7 @@ def read_table(data: DataOptions, *, labels: str | None) -> Table:
         frame = frame.dropna(subset=[label])
     first = frame.head(FIRST_ROWS, npartitions=-1)
     texts = [name for name in features if not _is_number(frame.dtypes[name])]
+    _refuse_dates(data, first, texts)
     unused, notes = _unused(data, first, texts)
     features = [name for name in features if name not in unused]
     numbers = [name for name in features if name not in texts]
@@ -60,7 +64,30 @@ def read_table(data: DataOptions, *, labels: str | None) -> Table:
     y = None if labels is None else _labels(frame[label], labels)
     columns = [[name, kinds[name], roles.get(name, "feature")] for name in names]
     doubt = many_classes(first[label].to_numpy(), label, "a classifier") if labels == "classes" else None
-    return Table(frame[features], y, first[features], columns, notes, doubt)
+    predicted = None if labels is None else _predicted(first[label], labels)
+    return Table(frame[features], y, first[features], columns, notes, doubt, predicted)
+
+
+def _predicted(y: Any, labels: str) -> str | None:
+    """What the first labels are, in the words of the other ways to train."""
+    if not len(y):
+        return None
+    where = "" if len(y) < FIRST_ROWS else f" in the first {len(y):,} rows"
+    y = _whole(y) if labels == "classes" and y.dtype.kind == "f" else y
+    task = task_of(y.to_numpy(), "regression" if labels == "numbers" else "classification")
+    return task_words(task, str(y.name), where)
+
+
+def _refuse_dates(data: DataOptions, first: Any, texts: list[str]) -> None:
+    """Dates would be categories here, and numbers when other commands read them."""
+    kept = _listed(data, data.categorical, list(first.columns))
+    for name in texts:
+        is_date = first[name].dtype.kind == "M" or days_in(first[name].dropna().astype(str)) is not None
+        if is_date and name not in kept:
+            raise ValueError(
+                f"{data.name}: column {name!r} has dates, which --dask does not learn from: leave it out (--ignore "
+                f"{quote(name)}), take it as text (--categorical {quote(name)}), or train without --dask."
+            )
 
 
 def _frame(data: DataOptions) -> Any:

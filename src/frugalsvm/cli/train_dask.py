@@ -54,7 +54,8 @@ def train_dask(data: DataOptions, options: TrainOptions, output: Path, flags: Da
         if not quiet and "dashboard" in client.scheduler_info()["services"]:  # schedulers may do without
             tell(f"Dask dashboard: {client.dashboard_link}")
         table = read_table(data, labels=_labels_of(options, flags))
-        for note in () if quiet else table.notes:
+        notes = [*table.notes, *([] if table.predicted is None else [table.predicted])]
+        for note in () if quiet else notes:
             tell(f"note: {note}")
         if table.doubt is not None:
             tell(f"warning: {table.doubt}")

@@ -13,7 +13,13 @@ from frugalsvm.core.metric import Metric, seen_rows
 from frugalsvm.core.moments import Moments, joined_moments, moments_of
 from frugalsvm.core.origin import Origin
 from frugalsvm.estimators._targets import checked_targets
-from frugalsvm.estimators._validation import distinct_labels, encoded_labels, validated_rows
+from frugalsvm.estimators._validation import (
+    distinct_labels,
+    encoded_labels,
+    refuse_empty_classes,
+    validated_rows,
+)
+from frugalsvm.pipelines.frames import as_numbers, is_frame, kinds_of
 
 __all__ = [
     "Overview",
@@ -132,6 +138,8 @@ def _arrays(X: Any, y: Any, weight: Any, estimator: Any):
             raise ValueError("weights must be finite and not negative.")
     if not len(y):
         return X, y, weight, names
+    if is_frame(X):
+        _check_numbers(X)
     X = X if issparse(X) or isinstance(X, np.ndarray) else X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
     X = validated_rows(estimator, X, reset=True)
     estimator.check_size(X)
@@ -144,26 +152,37 @@ def _arrays(X: Any, y: Any, weight: Any, estimator: Any):
     return X, y, weight, names
 
 
+def _check_numbers(frame: Any) -> None:
+    """Refuse columns of text by name."""
+    for name in kinds_of(frame).text or ():
+        values = frame[name].to_numpy()
+        if as_numbers(values) is None:
+            odd = next(value for value in values if as_numbers([value]) is None)
+            raise ValueError(
+                f"column {name!r} has values that are not numbers, such as {str(odd)!r}: turn it into numbers, leave "
+                "it out, or encode text with DaskPipeline(..., encoder=ColumnEncoder())."
+            )
+
+
 def examined(number: int, X: Any, y: Any, weight: Any, estimator: Any) -> Survey:
     """A look at one partition."""
     X, y, weight, names = _checked(number, X, y, weight, estimator)
-    y = y if weight is None else y[weight > 0]
-    n_rows = len(y)
-    if not n_rows:
-        return Survey(number, 0, X.shape[1], names, np.dtype(np.float32), False, 0, y[:0], np.zeros(0, np.int64), None)
     shape = None if is_classifier(estimator) else y.shape[1:]
-    labels, counts = (np.zeros(0), np.zeros(0)) if shape is not None else _counted(y)
+    labels, counts = (np.zeros(0), np.zeros(0)) if shape is not None or not len(y) else _counted(y, weight)
+    n_rows = len(y) if weight is None else int((weight > 0).sum())
+    if not n_rows:
+        return Survey(number, 0, X.shape[1], names, np.dtype(np.float32), False, 0, labels, counts, None)
     entries = X.data if issparse(X) else X.ravel()
     n_bytes = entries.nbytes + (X.indices.nbytes if issparse(X) else 0)
     moments = moments_of(X)
     return Survey(number, n_rows, X.shape[1], names, X.dtype, issparse(X), n_bytes, labels, counts, moments, shape)
 
 
-def _counted(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different labels, and how many rows have each."""
+def _counted(y: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """The different labels, and how many rows with a weight have each."""
     labels = distinct_labels(y)
     indices = encoded_labels(y, labels, labels, may_grow=False)
-    return labels, np.bincount(indices, minlength=len(labels))
+    return labels, np.bincount(indices if weight is None else indices[weight > 0], minlength=len(labels))
 
 
 def overview_of(surveys: list[Survey]) -> Overview:
@@ -174,7 +193,8 @@ def overview_of(surveys: list[Survey]) -> Overview:
     first = filled[0]
     for survey in filled:
         _check_alike(first, survey)
-    classes, counts = _classes_of(filled) if first.target_shape is None else (None, np.zeros(0, np.int64))
+    labeled = [survey for survey in surveys if len(survey.labels)]
+    classes, counts = _classes_of(labeled) if first.target_shape is None else (None, np.zeros(0, np.int64))
     n_rows = np.array([survey.n_rows for survey in filled])
     return Overview(
         numbers=[survey.number for survey in filled],
@@ -199,6 +219,7 @@ def _classes_of(surveys: list[Survey]) -> tuple[np.ndarray, np.ndarray]:
     counts = np.zeros(len(classes), np.int64)
     for survey in surveys:
         counts[np.searchsorted(classes, survey.labels)] += survey.counts
+    refuse_empty_classes(classes, counts == 0)
     return classes, counts
 
 
@@ -228,7 +249,9 @@ def class_weights_of(overview: Overview, class_weight: Any) -> np.ndarray | None
         return None
     if isinstance(class_weight, str) and class_weight == "balanced":
         return overview.counts.sum() / (len(overview.classes) * overview.counts)
-    return compute_class_weight(class_weight, classes=overview.classes, y=overview.classes)
+    weights = compute_class_weight(class_weight, classes=overview.classes, y=overview.classes)
+    refuse_empty_classes(overview.classes, weights == 0)
+    return weights
 
 
 def prepared(number: int, X: Any, y: Any, weight: Any, n_validation: int, estimator: Any, plan: Plan) -> Rows:

@@ -32,6 +32,7 @@ __all__ = [
     "is_path",
     "new_kernel",
     "parsed_bytes",
+    "refuse_empty_classes",
     "refuse_unsuitable",
     "slots_for_budget",
     "validated_rows",
@@ -214,7 +215,11 @@ def check_classes_have_weight(weights, classes, labels):
     """Refuse weights that leave a class of a whole training without any row, as if it were not there."""
     if weights is None or not weights.any():  # which is refused, or not, elsewhere
         return
-    empty = np.bincount(labels, weights, minlength=len(classes)) == 0
+    refuse_empty_classes(classes, np.bincount(labels, weights, minlength=len(classes)) == 0)
+
+
+def refuse_empty_classes(classes, empty):
+    """Refuse classes whose rows all have weight 0."""
     if empty.any():
         raise ValueError(
             f"All rows of class {classes[empty].tolist()[0]!r} have weight 0 (sample_weight, class_weight): there is "
