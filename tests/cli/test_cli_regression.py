@@ -193,6 +193,22 @@ def test_the_numbers_of_a_stream_are_not_kept(folder, tmp_path, monkeypatch):
     invoke("train", folder / "train.csv", *REGRESSOR, "--gamma", 1, "-o", tmp_path / "m.frugal", "-q")
 
 
+@pytest.mark.parametrize("flags", [("-a", "bsgd-regressor"), ("--budget", 60)])
+def test_files_sorted_by_their_numbers_are_shuffled(folder, tmp_path, flags):
+    """Or the model would know the last ones only."""
+    head, *rows = (folder / "train.csv").read_text().splitlines()
+    rows.sort(key=lambda row: float(row.rsplit(",", 1)[1]))
+    data, model = tmp_path / "sorted.csv", tmp_path / "m.frugal"
+    data.write_text("\n".join([head, *rows]))
+    told = invoke("train", data, *flags, "--gamma", 1, "-o", model).stderr
+    assert "are sorted by label: all rows are read and shuffled" in told
+    text = data.read_text()
+    told = invoke("train", "-", "--format", "csv", *flags, "--gamma", 1, "-o", model, data=text).stderr
+    assert "are sorted by label, and are learned in this order" in told
+    told = invoke("train", data, *flags, "--gamma", 1, "--shuffle", "no", "-o", model).stderr
+    assert "all rows are read and shuffled" not in told
+
+
 def test_what_a_file_holds(model):
     page = invoke("inspect", model).stdout
     assert "predicts a number from 2 columns of numbers" in page

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from stream_files import joined
 
 from frugalsvm.streams import Batch, StreamError, open_stream, permutation, prefetched, shuffled
-from frugalsvm.streams.label_order import LabelOrder, Watched
+from frugalsvm.streams.label_order import LabelOrder, NumberOrder, Watched
 
 
 def text(n, format):
@@ -134,6 +134,36 @@ def test_watching_a_stream():
         assert joined(stream)[1].tolist() == list(range(100))
         assert stream.order.n_rows == 100
     assert stream.from_row(90).n_features == 1
+
+
+def test_numbers_are_sorted_where_nearly_all_go_one_way():
+    rng = np.random.default_rng(0)
+    rising = np.sort(rng.normal(size=1000))
+    for labels, is_sorted in (
+        (rising, True),
+        (-rising, True),
+        (np.r_[rising[500:], rising[:500]], True),  # in two parts
+        (rng.permutation(rising), False),
+        (np.cumsum(rng.normal(size=1000)), False),  # a series
+        (np.ones(1000), False),
+        (rising[:5], False),
+    ):
+        order = NumberOrder()
+        for part in np.split(labels, [3, 3, 4]):
+            order.add(part)
+        assert order.is_sorted == is_sorted
+        assert order.n_rows == len(labels)
+
+
+@pytest.mark.parametrize("of_numbers", [True, False])
+def test_labels_may_turn_out_to_be_numbers(of_numbers):
+    stream = Watched(opened(100, "csv", 16), of_numbers=None)
+    batches = iter(stream)
+    next(batches)
+    stream.settle(of_numbers=of_numbers)
+    assert sum(batch.n_rows for batch in batches) == 84
+    assert isinstance(stream.order, NumberOrder if of_numbers else LabelOrder)
+    assert stream.order.n_rows == 100
 
 
 def test_prefetching_changes_nothing():

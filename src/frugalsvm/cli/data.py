@@ -104,8 +104,7 @@ def open_data(
         hash_features=options.hash_features,
     )
     batches: Any = prefetched(stream, 2 * BATCH_ROWS // batch_rows) if prefetch else stream
-    # All different numbers of a long stream would fill the memory.
-    order = batches = Watched(batches, looks=not of_numbers)
+    order = batches = Watched(batches, of_numbers=of_numbers if of_classes or of_numbers else None)
     if from_the_start:
         buffer_rows = None if options.shuffle == "yes" else options.shuffle_buffer
         batches = rows_after(shuffled(batches, buffer_rows, options.seed), start)

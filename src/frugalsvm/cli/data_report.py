@@ -60,8 +60,7 @@ def tell_end(data: DataOptions, opened: Opened, model: Any, *, quiet: bool) -> N
     order = opened.order.order
     is_mixed = data.is_shuffled or opened.order.was_told
     if not is_mixed and order.is_sorted and order.n_rows > FIRST_ROWS:
-        changes = f"{order.n_changes:,} changes of the label in {order.n_rows:,} rows"
         tell(
-            f"warning: rows were learned in label order ({changes}), and the model favors the last ones; --shuffle yes "
-            "shuffles them"
+            f"warning: rows were learned in label order ({order.words}), and the model favors the last ones; --shuffle "
+            "yes shuffles them"
         )

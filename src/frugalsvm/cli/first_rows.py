@@ -85,7 +85,7 @@ def examine(
     notes: list[str] = []
     warnings: list[str] = []
     if data.shuffle == "auto":
-        data, sentence = _ordered(data, opened)
+        data, sentence = _ordered(data, opened, first)
         if sentence is not None and data.shuffle == "yes":
             notes.append(sentence)
             batches = iter(())  # ends the thread that reads
@@ -113,8 +113,10 @@ def examine(
     return Examined(data, opened, first, batches, tuple(notes), tuple(warnings))
 
 
-def _ordered(data: DataOptions, opened: Opened) -> tuple[DataOptions, str | None]:
+def _ordered(data: DataOptions, opened: Opened, first: list) -> tuple[DataOptions, str | None]:
     """Data with a decision about its order, and a sentence if rows are sorted by label."""
+    if not opened.order.is_settled and first[0].y is not None:
+        opened.order.settle(of_numbers=not task_of(np.concatenate([batch.y for batch in first])).classifies)
     order, stream = opened.order.order, opened.stream
     n_classes = len(order.counts)
     # One class, and more rows behind it: sorted, or nearly without the other ones.

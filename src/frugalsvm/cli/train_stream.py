@@ -212,11 +212,11 @@ class _Run:
         """Decide by the first labels what is learned; returns the batches, in which it must stay so."""
         opened = examined.opened
         self.task = CLASSES if task_of(examined.labels).classifies else NUMBERS
+        opened.order.settle(of_numbers=self.task == NUMBERS)
         if self.task == CLASSES:
             return of_classes_only(examined.batches, opened.stream, numbered=not self.data.is_shuffled)
         self.options = self.options._replace(algorithm=FOR_NUMBERS[self.options.algorithm])
         self.progress = Progress(None, NUMBERS)
-        opened.order.looks = False  # all different numbers of a long stream would fill the memory
         return examined.batches
 
     def _open_interruptibly(self, data: DataOptions) -> Opened:
