@@ -22,9 +22,9 @@ class RiverRegressor(Adapter, base.MiniBatchRegressor):
         `BSGDRegressor` or `ASSETRegressor`, or a `StreamPipeline` of one. Without a pipeline, the first 100 examples
         (2000 if it learns its metric) are held back.
     n_features
-        None makes one feature of each key. Absent keys are 0, or missing values if the pipeline has ``impute``. New keys
-        become features, with a line in the log: at any time for budgeted models (BSGD, BPA, perceptrons), for others
-        while examples are held back. A number hashes keys (and text, as ``key=value``) to that many features.
+        None makes one feature of each key. Absent keys are 0, or missing if the pipeline has ``impute``. New ones are
+        added, with a line in the log: at any time for budgeted models (BSGD, BPA, perceptrons), for others while
+        examples are held back. A number hashes keys (and text, as ``key=value``) to that many features.
 
     Notes
     -----

@@ -29,9 +29,9 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
         All labels that will ever come. Not needed for `BSGDClassifier`, which learns new classes when they come; for
         others, needed if the first examples do not have all of them.
     n_features
-        None makes one feature of each key. Absent keys are 0, or missing values if the pipeline has ``impute``. New keys
-        become features, with a line in the log: at any time for budgeted models (BSGD, BPA, perceptrons), for others
-        while examples are held back. A number hashes keys (and text, as ``key=value``) to that many features.
+        None makes one feature of each key. Absent keys are 0, or missing if the pipeline has ``impute``. New ones are
+        added, with a line in the log: at any time for budgeted models (BSGD, BPA, perceptrons), for others while
+        examples are held back. A number hashes keys (and text, as ``key=value``) to that many features.
 
     Notes
     -----
