@@ -1,4 +1,4 @@
-"""Explanations show dates as dates, not as days since 1970, and say what is missing."""
+"""Explanations show dates as dates and gaps as missing; exports tell which numbers stand for dates."""
 
 import numpy as np
 import pytest
@@ -42,3 +42,6 @@ def test_on_the_command_line(tmp_path):
     told = CliRunner().invoke(app, ["explain", model, str(tmp_path / "rows.csv"), "--rows", "1"]).stdout
     assert "day = 2021-01-01 " in told
     assert "day (weekday) = Friday " in told
+    told = CliRunner().invoke(app, ["export", model, "--to", "c", "-o", str(tmp_path / "c")]).stderr
+    assert "in this order: a, day, day (weekday)" in told
+    assert "dates ('day') are days since 1970-01-01, with parts of a day; Monday is weekday 0" in told

@@ -33,10 +33,9 @@ def export(
     """Export a model to ONNX, C or LIBSVM."""
     _refuse_flags(to, dtype, given_flags(context))
     with reported(of_model=model):
-        told, columns = _exported(model, to, output, name=name, dtype=dtype, explain=explain)
-    for what, names in columns.items():
-        if 0 < len(names) <= _NAMED:
-            tell(f"note: the {what} of a row, in this order: {', '.join(names)}")
+        told, notes = _exported(model, to, output, name=name, dtype=dtype, explain=explain)
+    for note in notes:
+        tell(f"note: {note}")
     Printer().print(told)
 
 
@@ -51,19 +50,30 @@ def _refuse_flags(to: str, dtype: str, given: Collection[str]) -> None:
         raise typer.BadParameter("LIBSVM's text has all digits of its numbers: leave it out.", param_hint="--dtype")
 
 
-def _columns_of(model: Path, plain: Any) -> dict[str, list[str]]:
-    """The columns that a row has, as far as they are known."""
+def _notes(model: Path, plain: Any) -> list[str]:
+    """Which columns a row has, as far as they are known, and how dates are written."""
     from frugalsvm.cli.data import schema_of
     from frugalsvm.persist import describe
 
     schema = schema_of(describe(model).metadata.get("training", {}).get("data", {}).get("columns"))
     numbers = [] if schema is None else list(schema.numbers)
-    columns = {"numbers": numbers if len(numbers) == plain.n_numbers else []}
-    return columns if plain.encoder is None else {**columns, "text": plain.encoder.names_}
+    columns = {
+        "numbers": numbers if len(numbers) == plain.n_numbers else [],
+        "text": [] if plain.encoder is None else plain.encoder.names_,
+    }
+    notes = [
+        f"the {what} of a row, in this order: {', '.join(names)}"
+        for what, names in columns.items()
+        if 0 < len(names) <= _NAMED
+    ]
+    if columns["numbers"] and schema.dates:
+        dates = ", ".join(repr(name) for name, _ in schema.dates)
+        notes.append(f"dates ({dates}) are days since 1970-01-01, with parts of a day; Monday is weekday 0")
+    return notes
 
 
-def _exported(model: Path, to: str, output: Path, *, name: str, dtype: str, explain: bool) -> tuple[str, dict]:
-    """Write the model; returns what to tell, and the columns of its rows."""
+def _exported(model: Path, to: str, output: Path, *, name: str, dtype: str, explain: bool) -> tuple[str, list[str]]:
+    """Write the model; returns what to tell, and notes about its rows."""
     from frugalsvm.export import plain_model, to_c, to_libsvm, to_onnx
     from frugalsvm.export.libsvm import scaling_file_of
     from frugalsvm.persist import load
@@ -79,4 +89,4 @@ def _exported(model: Path, to: str, output: Path, *, name: str, dtype: str, expl
         if plain.mean is not None or plain.scale is not None:
             scaling = scaling_file_of(output)
             told += f"\n{scaling}: scale rows with `svm-scale -r {scaling} rows > scaled` before svm-predict"
-    return told, _columns_of(model, plain)
+    return told, _notes(model, plain)
