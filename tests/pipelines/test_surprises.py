@@ -11,6 +11,7 @@ from frugalsvm import AutoSVC, BSGDClassifier, load, save
 from frugalsvm.cli.app import app
 from frugalsvm.exceptions import UnknownValuesWarning
 from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller, StreamPipeline
+from frugalsvm.pipelines.surprises import Surprises
 
 pandas = pytest.importorskip("pandas")
 
@@ -128,3 +129,10 @@ def test_categories_that_come_late_in_a_stream_are_told(tmp_path):
     said = " ".join(invoke("train", tmp_path / "rows.csv", *flags).stderr.split())
     assert "warning: column 'color': " in said
     assert "have a category that was not in the first rows, from which categories are taken ('late')" in said
+
+
+def test_empty_texts_are_called_so():
+    found = Surprises()
+    found.n_rows = 5
+    found.note_unknown("town", {"": 2, "Rom": 1})
+    assert found.sentences()[0].endswith("not in the training data (an empty text, 'Rom')")

@@ -47,7 +47,7 @@ class Surprises:
         """One for each column and kind; ``known`` is where all values should have been seen."""
         told = []
         for column, found in self.unknown.items():
-            shown = ", ".join(repr(text) for text, _ in found.most_common(_SHOWN))
+            shown = ", ".join(repr(text) if text else "an empty text" for text, _ in found.most_common(_SHOWN))
             more = ", ..." if len(found) > _SHOWN else ""
             told.append(
                 f"column {column!r}: {found.total():,} of {self.n_rows:,} rows have a category that was not in "
