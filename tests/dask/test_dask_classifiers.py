@@ -14,13 +14,14 @@ from scipy.sparse import csr_matrix  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 
 from frugalsvm import ASSETClassifier, BSGDClassifier  # noqa: E402
-from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier  # noqa: E402
+from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier, DaskPipeline  # noqa: E402
 from frugalsvm.dask._base import Watch  # noqa: E402
 from frugalsvm.dask._cluster import Cluster  # noqa: E402
 from frugalsvm.dask._preparing import shares  # noqa: E402
 from frugalsvm.datasets import make_checkerboard  # noqa: E402
 from frugalsvm.lowrank import newton  # noqa: E402
 from frugalsvm.lowrank.backends.partitions import PartitionedProblem  # noqa: E402
+from frugalsvm.pipelines import ColumnEncoder  # noqa: E402
 
 ASSET = {"n_components": 64, "C": 10.0, "gamma": 8.0, "random_state": 0}
 BSGD = {"budget": 60, "gamma": 8.0, "alpha": 1e-4, "random_state": 0, "max_iter": 3}
@@ -231,9 +232,21 @@ def test_a_column_of_text_is_named(client):
     pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
     frame = pd.DataFrame({"a": np.arange(40.0), "kind": ["red", "green"] * 20, "y": [0, 1] * 20})
     frame = dd.from_pandas(frame, npartitions=2)
-    for model in estimators(client):
+    for model in [*estimators(client), *map(DaskPipeline, estimators(client))]:
         with pytest.raises(ValueError, match=r"column 'kind' has values that are not numbers, such as 'red'.*encoder"):
             model.fit(frame[["a", "kind"]], frame["y"])
+
+
+def test_dates_in_a_pipeline_are_numbers(client):
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    days = pd.date_range("2020-01-01", periods=400)
+    frame = pd.DataFrame({"when": days, "kind": ["red", "green"] * 200}).sample(frac=1, random_state=0)
+    frame["y"] = (frame["when"] > days[200]).astype(int)
+    parts = dd.from_pandas(frame.reset_index(drop=True), npartitions=2)
+    model = DaskPipeline(DaskASSETClassifier(client=client, **ASSET | {"gamma": 1.0}), encoder=ColumnEncoder())
+    local = model.fit(parts[["when", "kind"]], parts["y"]).to_local()
+    assert (local.feature_names_in_.tolist(), local.encoder_.names_) == (["when"], ["kind"])
+    assert local.score(frame[["when", "kind"]], frame["y"]) > 0.9
 
 
 def test_balanced_classes(client):

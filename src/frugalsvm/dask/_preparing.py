@@ -25,6 +25,7 @@ __all__ = [
     "Overview",
     "Plan",
     "Rows",
+    "check_numbers",
     "examined",
     "overview_of",
     "own",
@@ -139,7 +140,7 @@ def _arrays(X: Any, y: Any, weight: Any, estimator: Any):
     if not len(y):
         return X, y, weight, names
     if is_frame(X):
-        _check_numbers(X)
+        check_numbers(X)
     X = X if issparse(X) or isinstance(X, np.ndarray) else X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
     X = validated_rows(estimator, X, reset=True)
     estimator.check_size(X)
@@ -152,7 +153,7 @@ def _arrays(X: Any, y: Any, weight: Any, estimator: Any):
     return X, y, weight, names
 
 
-def _check_numbers(frame: Any) -> None:
+def check_numbers(frame: Any) -> None:
     """Refuse columns of text by name."""
     for name in kinds_of(frame).text or ():
         values = frame[name].to_numpy()

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.dask._cluster import Cluster, SchedulerLostError, client_for
 from frugalsvm.dask._collections import sources_of
-from frugalsvm.dask._preparing import shares
+from frugalsvm.dask._preparing import check_numbers, shares
 from frugalsvm.estimators._validation import check_count
 from frugalsvm.pipelines import ColumnEncoder, StreamPipeline
 from frugalsvm.pipelines.encoder import joined_encoder
@@ -206,6 +206,8 @@ class Survey(NamedTuple):
 def surveyed(number: int, X: Any, encoder: ColumnEncoder | None) -> Survey:
     """A look at one partition: its length, and the categories of its text."""
     if encoder is None:
+        if is_frame(X):
+            _named(number, lambda: check_numbers(X))
         return Survey(X.shape[0], None)
     fitted = _named(number, lambda: clone(encoder).fit(split_input(X, encodes=True)[1]))
     for name, categories in zip(fitted.names_, fitted.categories_, strict=False):

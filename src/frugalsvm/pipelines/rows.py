@@ -9,7 +9,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from frugalsvm._stored import is_finite, is_matrix, stored
 from frugalsvm.estimators._validation import validated_rows
-from frugalsvm.pipelines.frames import FrameColumns, check_names, is_frame, split_frame
+from frugalsvm.pipelines.frames import FrameColumns, check_names, is_frame, kinds_to_learn, split_frame
 
 __all__ = [
     "LabeledRows",
@@ -48,7 +48,7 @@ def split_input(X, *, encodes: bool, known: FrameColumns | None = None):
     if is_frame(X):
         names = [str(name) for name in X.columns]
         check_names(names, names if known is None or known.text is None else (*known.numbers, *known.text))
-        return split_frame(X, known)
+        return split_frame(X, kinds_to_learn(X) if known is None else known)
     if isinstance(X, tuple) and len(X) == 2 and isinstance(X[1], dict):
         columns = {str(name): np.asarray(values, dtype=object) for name, values in X[1].items()}
         if X[0] is None:
