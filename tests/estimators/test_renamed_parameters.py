@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from support import blobs
 
-from frugalsvm import LASVMClassifier, describe, load, save
+from frugalsvm import LASVMClassifier
 
 X, Y = blobs(60, 2, 2, seed=0)
 WARNING = "'steps' of LASVMClassifier is now called 'step_type'"
@@ -76,15 +76,3 @@ def test_old_pickles_are_read():
     assert old.step_type == "single"
     assert not hasattr(old, "steps")
     np.testing.assert_array_equal(old.decision_function(X), expected)
-
-
-@pytest.mark.parametrize("caches", [True, False])
-def test_old_model_files_are_read(caches, tmp_path):
-    model = LASVMClassifier(step_type="single").fit(X, Y)
-    expected = model.decision_function(X)
-    save(made_by_an_older_version(model), tmp_path / "old.frugal", caches=caches)
-    old = load(tmp_path / "old.frugal")
-    assert old.step_type == "single"
-    assert not hasattr(old, "steps")
-    np.testing.assert_array_equal(old.decision_function(X), expected)
-    assert describe(tmp_path / "old.frugal").parameters["step_type"] == "single"

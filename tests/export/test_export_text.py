@@ -41,7 +41,9 @@ def strings(columns):
 
 def assert_exported(model, rows, folder, expected_scores, expected):
     X, columns = rows
-    for dtype, tolerance in (("float32", 2e-4), ("float64", 1e-4)):
+    # Large coefficients that cancel leave fewer digits in float32.
+    rounding = np.finfo(np.float32).eps * np.abs(plain_model(model).coefficients).sum() / np.abs(expected_scores).max()
+    for dtype, tolerance in (("float32", max(2e-4, rounding)), ("float64", 1e-4)):
         compiled = CompiledModel(model, folder, name=f"m_{dtype}", dtype=dtype)
         for found in (
             (compiled.predictions(X, strings(columns)), compiled.scores(X, strings(columns))),

@@ -58,7 +58,7 @@ def test_values_that_would_overflow(kind, name, for_prediction, tmp_path):
     huge = np.full(METRICS[kind].shape, 1e200)
     refused(tmp_path, with_array(content, metric_array(content, kind), huge), "do not fit")
     refused(tmp_path, with_array(content, metric_array(content, "center"), np.full(3, 1e200)), "do not fit")
-    refused(tmp_path, with_array(content, metric_array(content, "scales"), np.zeros(3)))
+    refused(tmp_path, with_array(content, metric_array(content, "scales"), np.full(3, -1.0)))  # 0 is for constants
 
 
 def test_a_file_without_the_parameter_has_no_metric(tmp_path):
