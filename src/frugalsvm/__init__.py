@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from frugalsvm.estimators.feature_maps import FourierMap, NystroemMap
     from frugalsvm.estimators.incremental import IncrementalSVC
     from frugalsvm.estimators.lasvm import LASVMClassifier
+    from frugalsvm.estimators.local_svc import LocalSVC
+    from frugalsvm.estimators.local_svr import LocalSVR
     from frugalsvm.estimators.perceptron import BudgetedPerceptron
     from frugalsvm.estimators.tracking import TrackingSVC
     from frugalsvm.estimators.tvm import TVMClassifier
@@ -42,6 +44,8 @@ __all__ = [
     "KernelSum",
     "KernelTerm",
     "LASVMClassifier",
+    "LocalSVC",
+    "LocalSVR",
     "NystroemMap",
     "StreamTuner",
     "TVMClassifier",

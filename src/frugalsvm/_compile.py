@@ -35,7 +35,16 @@ from numba.core.cpu import CPUTargetOptions
 from numba.extending import overload
 from numba.np.numpy_support import as_dtype
 
-from frugalsvm._compile_instructions import INTERPRETED, add_to, larger, matrix_product, smaller, value_of
+from frugalsvm._compile_instructions import (
+    INTERPRETED,
+    add_to,
+    call_library,
+    lapack,
+    larger,
+    matrix_product,
+    smaller,
+    value_of,
+)
 from frugalsvm._compile_notice import CompileNotice
 from frugalsvm._compile_pipeline import EntryCompiler, InnerCompiler
 from frugalsvm._one_writer import one_writer
@@ -43,12 +52,14 @@ from frugalsvm._one_writer import one_writer
 __all__ = [
     "INTERPRETED",
     "add_to",
+    "call_library",
     "code_folder",
     "compile_notice",
     "compiled",
     "entry",
     "generic",
     "inlined",
+    "lapack",
     "larger",
     "machine_code_for",
     "matrix_product",
@@ -97,6 +108,8 @@ NOT_COMPILED = (
     "auto",
     "budgeted/device_blocks.py",
     "calibration",
+    "cells/choosing.py",
+    "cells/training.py",
     "checks.py",
     "cli",
     "compat",

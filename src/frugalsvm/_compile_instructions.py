@@ -1,19 +1,21 @@
-"""Instructions that Numba has no word for, or compiles slowly: choices, counters of threads, matrix products.
+"""Instructions that Numba has no word for, or compiles slowly: choices, counters of threads, matrix products, LAPACK.
 
 Where nothing is compiled (``NUMBA_DISABLE_JIT=1``), they are ordinary Python.
 """
 
+import ctypes
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils, config
-from numba.extending import intrinsic
+from numba.extending import get_cython_function_address, intrinsic
 from numba.np.linalg import call_xxgemm
 
-__all__ = ["INTERPRETED", "add_to", "larger", "matrix_product", "smaller", "value_of"]
+__all__ = ["INTERPRETED", "add_to", "call_library", "lapack", "larger", "matrix_product", "smaller", "value_of"]
 
 INTERPRETED = bool(config.DISABLE_JIT)
 
@@ -106,6 +108,37 @@ def _product(typing_context, a, b, out):
 
 def _product_in_numpy(a, b, out):
     np.matmul(a, b, out=out)
+
+
+def lapack(routine: str) -> int:
+    """Where a routine of the LAPACK that SciPy has is in memory: an argument of compiled code, not a part of it."""
+    return get_cython_function_address("scipy.linalg.cython_lapack", routine)
+
+
+@intrinsic
+def _call_library(typing_context, address, arrays):
+    """Call a routine that takes pointers only, as those of LAPACK do: to the first elements of arrays."""
+    if not isinstance(arrays, types.BaseTuple):
+        return None
+
+    def generate(context, builder, signature, args):
+        pointers = []
+        for kind, value in zip(signature.args[1], cgutils.unpack_tuple(builder, args[1]), strict=True):
+            array = context.make_array(kind)(context, builder, value)
+            pointers.append(builder.bitcast(array.data, cgutils.voidptr_t))
+        routine = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t] * len(pointers)).as_pointer()
+        builder.call(builder.inttoptr(args[0], routine), pointers)
+        return context.get_dummy_value()
+
+    return types.none(types.int64, arrays), generate
+
+
+def _call_from_python(address, arrays):
+    routine = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(arrays))(address)
+    routine(*(array.ctypes.data for array in arrays))
+
+
+call_library = _call_from_python if INTERPRETED else _call_library
 
 
 if INTERPRETED:

@@ -13,6 +13,8 @@ ESTIMATORS = {
     "BudgetedPerceptron": "frugalsvm.estimators.perceptron",
     "IncrementalSVC": "frugalsvm.estimators.incremental",
     "LASVMClassifier": "frugalsvm.estimators.lasvm",
+    "LocalSVC": "frugalsvm.estimators.local_svc",
+    "LocalSVR": "frugalsvm.estimators.local_svr",
     "TVMClassifier": "frugalsvm.estimators.tvm",
     "TrackingSVC": "frugalsvm.estimators.tracking",
 }

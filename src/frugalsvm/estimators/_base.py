@@ -1,6 +1,7 @@
 """The base classes of classifiers; those of all estimators are in ``_kernel_model.py``.
 
-`StreamClassifier`    predictions from scores, and ``partial_fit`` in batches: all classifiers
+`ScoreClassifier`     predictions from scores: all classifiers
+`StreamClassifier`    and ``partial_fit`` in batches: all but those in cells
 `OnlineClassifier`    a kernel expansion, learned one example after the other in passes: all but the low-rank ones
 """
 
@@ -36,21 +37,16 @@ from frugalsvm.estimators._validation import (
 from frugalsvm.estimators._warnings import warn_after_fit
 from frugalsvm.estimators._writable import forget_learned, prepare_to_learn
 
-__all__ = ["OnlineClassifier", "StreamClassifier"]
+__all__ = ["OnlineClassifier", "ScoreClassifier", "StreamClassifier"]
 
 
-class StreamClassifier(CalibratedClassifier, KernelEstimator):
-    """Base of classifiers that predict from scores and learn batch by batch, whatever their model is.
+class ScoreClassifier(CalibratedClassifier, KernelEstimator):
+    """Base of classifiers that predict from scores, whatever their model is.
 
-    Subclasses define ``_scores`` (one column per output), ``_seen_scores``, ``_device_scores``, ``_start`` (an empty
-    model), ``_learn`` (rows in an order) and, where they can meet new classes, ``_set_classes`` and the parameter
-    ``new_classes``.
+    Subclasses define ``_scores`` (one column per output) and ``_device_scores``.
     """
 
     classes_: np.ndarray
-    _widest = 2.0**-2  # nearly linear kernels would need huge coefficients, which hinge losses do not reach in one pass
-    _balances_streams = False  # whether class_weight="balanced" is for `partial_fit`, too
-    _class_counts: np.ndarray
     _first_dtype: type | None = None  # the type of the rows; None is that of the first ones
 
     # --- predictions --------------------------------------------------------------------------------------
@@ -90,6 +86,52 @@ class StreamClassifier(CalibratedClassifier, KernelEstimator):
         if len(self.classes_) == 1:
             return np.repeat(self.classes_, len(scores))
         return predicted_labels(scores, self.classes_, self.n_jobs)
+
+    @shared
+    def query(self, X, n=1):
+        """Which rows of an unlabeled pool to label next: those that the model is least sure of.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The pool.
+        n : int, default=1
+            Number of rows.
+
+        Returns
+        -------
+        ndarray of int
+            Their indices, the least sure first. A model that has learned nothing yet takes the first rows.
+        """
+        check_count("n", n)
+        if not hasattr(self, "classes_"):
+            return np.arange(min(n, X.shape[0]))
+        return np.argsort(confidence(self._scores(X)), kind="stable")[:n]
+
+    def _validated(self, X, y, *, reset):
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        X = self._new_rows(X, self._first_dtype) if reset else self._known_rows(X, self._dtype)
+        y = column_or_1d(y, warn=True)
+        if X.shape[0] != y.shape[0]:
+            raise ValueError(
+                f"X has {X.shape[0]} rows, but y has {y.shape[0]} labels: inconsistent numbers of samples."
+            )
+        if y.dtype.kind not in "iub":  # whole numbers need no look at every one of them
+            check_classification_targets(y)
+        return X, y, distinct_labels(y)
+
+
+class StreamClassifier(ScoreClassifier):
+    """Base of classifiers that learn batch by batch.
+
+    Subclasses define ``_seen_scores``, ``_start`` (an empty model), ``_learn`` (rows in an order) and, where they can
+    meet new classes, ``_set_classes`` and the parameter ``new_classes``.
+    """
+
+    _widest = 2.0**-2  # nearly linear kernels would need huge coefficients, which hinge losses do not reach in one pass
+    _balances_streams = False  # whether class_weight="balanced" is for `partial_fit`, too
+    _class_counts: np.ndarray
 
     # --- learning -----------------------------------------------------------------------------------------
 
@@ -179,31 +221,6 @@ class StreamClassifier(CalibratedClassifier, KernelEstimator):
         own = example_weights(sample_weight, None, X, classes, labels)
         return weights if own is None else weights * own
 
-    @shared
-    def query(self, X, n=1):
-        """Which rows of an unlabeled pool to label next: those that the model is least sure of.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The pool.
-        n : int, default=1
-            Number of rows.
-
-        Returns
-        -------
-        ndarray of int
-            Their indices, the least sure first. A model that has learned nothing yet takes the first rows.
-
-        See Also
-        --------
-        teach : Learn the rows that were labeled.
-        """
-        check_count("n", n)
-        if not hasattr(self, "classes_"):
-            return np.arange(min(n, X.shape[0]))
-        return np.argsort(confidence(self._scores(X)), kind="stable")[:n]
-
     def teach(self, X, y, classes=None, sample_weight=None):
         """Learn rows that were labeled after `query`: the same as `partial_fit`.
 
@@ -220,19 +237,6 @@ class StreamClassifier(CalibratedClassifier, KernelEstimator):
         self
         """
         return self.partial_fit(X, y, classes, sample_weight)
-
-    def _validated(self, X, y, *, reset):
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        X = self._new_rows(X, self._first_dtype) if reset else self._known_rows(X, self._dtype)
-        y = column_or_1d(y, warn=True)
-        if X.shape[0] != y.shape[0]:
-            raise ValueError(
-                f"X has {X.shape[0]} rows, but y has {y.shape[0]} labels: inconsistent numbers of samples."
-            )
-        if y.dtype.kind not in "iub":  # whole numbers need no look at every one of them
-            check_classification_targets(y)
-        return X, y, distinct_labels(y)
 
     def _classes_after(self, first, seen, announced):
         """The sorted classes that the model will know after a batch with the labels ``seen``."""

@@ -1,0 +1,116 @@
+"""Gamma and C by exact leave-one-out errors on some of the cells: no folds, and no rows are held out.
+
+A search by patterns: from a usual point, the two neighbors in each direction are tried, side by side, and the best is
+moved to, until none is better; then once more with smaller steps.
+"""
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frugalsvm._threads import Threads, blas_threads
+from frugalsvm.cells.solver import Examples, solved_cells
+from frugalsvm.cells.tree import Tree
+
+__all__ = ["Choice", "best_choice"]
+
+_N_CELLS = 4  # that are looked at
+_USUAL_C = 10.0
+_STEPS = ((4.0, 10.0), (2.0, 3.0))  # factors of gamma and C
+_GAMMAS, _STRENGTHS = (2.0**-12, 2.0**12), (1e-3, 1e6)  # bounds, the first in multiples of the usual gamma
+_MOST_MOVES = 12
+
+
+class Choice(NamedTuple):
+    """A point of the search."""
+
+    gamma: float  # 0 for a kernel without one
+    C: float
+
+
+class _Problem(NamedTuple):
+    """Rows of some cells, cell after cell."""
+
+    examples: Examples
+    starts: np.ndarray
+
+
+def best_choice(
+    kernel: Any,
+    examples: Examples,
+    tree: Tree,
+    size: int,
+    loss: Callable[[np.ndarray, np.ndarray, np.ndarray | None], float],
+    threads: Threads,
+    *,
+    gamma: bool,
+    C: float | None,
+) -> Choice:
+    """The gamma (if it is free, from that of the kernel on) and C (if it is None) of least leave-one-out loss.
+
+    ``loss(targets, scores, weights)``, arrays (n_outputs, n) and (n,), is a mean over rows.
+    """
+    problem = _some_cells(examples, tree, size)
+    usual = getattr(kernel, "gamma", 0.0)
+    cells = range(len(problem.starts) - 1)
+    found: dict[Choice, float] = {}
+
+    def look(points: list[Choice]) -> None:
+        new = [point for point in dict.fromkeys(points) if point not in found]
+        tasks = list(product(new, cells))
+        with blas_threads(1):
+            losses = threads.run(lambda task: _loss_of(kernel, problem, task[1], task[0], size, loss), tasks)
+        for k, point in enumerate(new):
+            sizes = np.diff(problem.starts)
+            found[point] = float(np.average(losses[k * len(cells) : (k + 1) * len(cells)], weights=sizes))
+
+    best = Choice(usual, _USUAL_C if C is None else C)
+    look([best])
+    for gamma_step, C_step in _STEPS:
+        for _ in range(_MOST_MOVES):
+            neighbors = []
+            if gamma:
+                neighbors += [best._replace(gamma=best.gamma * step) for step in (gamma_step, 1.0 / gamma_step)]
+            if C is None:
+                neighbors += [best._replace(C=best.C * step) for step in (C_step, 1.0 / C_step)]
+            look([each for each in neighbors if _is_allowed(each, usual)])
+            before, best = best, min(found, key=found.__getitem__)
+            if best == before:
+                break
+    return best
+
+
+def _is_allowed(point: Choice, usual: float) -> bool:
+    low, high = _GAMMAS
+    return low * usual <= point.gamma <= high * usual and _STRENGTHS[0] <= point.C <= _STRENGTHS[1]
+
+
+def _some_cells(examples: Examples, tree: Tree, size: int) -> _Problem:
+    """Cells from all over the tree, but for those whose rows are all the same."""
+    usable = np.flatnonzero((tree.sizes <= size) & (tree.sizes > 1))
+    usable = usable if len(usable) else np.arange(tree.n_cells)
+    count = min(_N_CELLS, len(usable))
+    chosen = usable[(np.arange(count) * 2 + 1) * len(usable) // (2 * count)]
+    members = [np.sort(tree.members_of(cell)) for cell in chosen]
+    index = np.concatenate(members)
+    weights = examples.weights[index] if len(examples.weights) else examples.weights
+    some = Examples(examples.rows[index], np.ascontiguousarray(examples.targets[:, index]), weights)
+    return _Problem(some, np.concatenate([[0], np.cumsum(list(map(len, members)))]))
+
+
+def _loss_of(kernel, problem: _Problem, cell: int, point: Choice, size: int, loss) -> float:
+    """The leave-one-out loss in a cell."""
+    part = slice(*problem.starts[cell : cell + 2])
+    rows, targets, weights = problem.examples
+    own = Examples(rows[part], np.ascontiguousarray(targets[:, part]), weights[part] if len(weights) else weights)
+    n_rows, n_features = own.rows.shape
+    alone = Tree(
+        np.empty((0, n_features), rows.dtype), np.empty(0, np.float32), np.empty((0, 2), np.int64),
+        np.array([0, n_rows]), np.arange(n_rows),
+    )  # fmt: skip
+    errors = np.zeros(own.targets.shape)
+    kernel = kernel._replace(gamma=point.gamma) if point.gamma > 0 else kernel
+    solved_cells(kernel, own, alone, max(size, n_rows), 1.0 / point.C, errors)
+    return loss(own.targets, own.targets - errors, own.weights if len(weights) else None)

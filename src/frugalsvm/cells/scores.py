@@ -1,0 +1,123 @@
+"""Scores of rows: each falls into a cell of every tree, whose machine it is scored by; trees are averaged.
+
+Rows are sorted by cell. Threads take cells, or parts of those that many rows fall into.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frugalsvm._compile import add_to, compiled, entry
+from frugalsvm._threads import ONE_THREAD, Threads, blas_threads
+from frugalsvm.cells.solver import BLOCK_ROWS, Cells, gather_cell, has_mean_only, new_storage, padded_size
+from frugalsvm.cells.tree import cells_of
+from frugalsvm.core.fastmath import weighted_sums
+from frugalsvm.core.kernels import kernel_row, pairing_of
+from frugalsvm.core.pairing import block_pairs, row_norm
+
+__all__ = ["scores"]
+
+_MOST_ROWS = 2048  # of one cell that a thread takes at a time
+
+
+class _Task(NamedTuple):
+    """Rows that are to be scored."""
+
+    kernel: Any
+    rows: np.ndarray  # of the machines
+    cells: Cells
+    X: np.ndarray
+    order: np.ndarray  # (n,) rows of X sorted by cell
+    parts: np.ndarray  # (n_parts, 3) cell, and where a part of its rows begins and ends in the order
+    next_item: np.ndarray
+    out: np.ndarray  # (n, n_outputs)
+
+
+class _Room(NamedTuple):
+    """Memory of one thread, besides that of a cell."""
+
+    block: np.ndarray  # (BLOCK_ROWS, n_features)
+    weights: np.ndarray  # (n_outputs, capacity)
+    sums: np.ndarray  # (n_outputs,)
+
+
+def scores(
+    kernel: Any, rows: np.ndarray, trees: Sequence[Cells], X: np.ndarray, threads: Threads = ONE_THREAD
+) -> np.ndarray:
+    """Scores (n, n_outputs) of rows X, as the kernel sees them and in the type of the machines' rows."""
+    out = np.zeros((len(X), len(trees[0].coef)))
+    with blas_threads(1):
+        for cells in trees:
+            _add_scores(kernel, rows, cells, X, out, threads)
+    out /= len(trees)
+    return out
+
+
+def _add_scores(kernel, rows, cells, X, out, threads) -> None:
+    numbers = cells_of(cells.tree, X, threads)
+    order = np.argsort(numbers, kind="stable")
+    parts = _parts(np.bincount(numbers, minlength=cells.tree.n_cells))
+    n_outputs, n_features, dtype = out.shape[1], X.shape[1], rows.dtype
+    largest = int(min(cells.size, cells.tree.sizes.max()))
+    task = _Task(kernel, rows, cells, X, order, parts, np.zeros(1, np.int64), out)
+
+    def work(_):
+        storage = new_storage(largest, n_features, n_outputs, dtype, solves=False)
+        weights = np.zeros((n_outputs, len(storage.norms)), dtype)
+        _score_some(task, storage, _Room(np.zeros((BLOCK_ROWS, n_features), dtype), weights, np.zeros(n_outputs)))
+
+    threads.run(work, range(min(threads.count, len(parts))))
+
+
+def _parts(counts: np.ndarray) -> np.ndarray:
+    """Cells that rows fall into, in parts of not too many rows."""
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    n_parts = -(-counts // _MOST_ROWS)
+    cells = np.repeat(np.arange(len(counts)), n_parts)
+    which = np.arange(len(cells)) - np.repeat(np.cumsum(n_parts) - n_parts, n_parts)
+    begins = starts[cells] + _MOST_ROWS * which
+    return np.column_stack([cells, begins, np.minimum(begins + _MOST_ROWS, starts[cells + 1])])
+
+
+@entry
+def _score_some(task, storage, room):
+    item = add_to(task.next_item, 1)
+    while item < len(task.parts):
+        cell, begin, end = task.parts[item]
+        n = task.cells.tree.starts[cell + 1] - task.cells.tree.starts[cell]
+        if has_mean_only(n, task.cells.size):
+            _add_intercepts(task, cell, begin, end)
+        else:
+            _score_part(task, storage, room, cell, begin, end, n)
+        item = add_to(task.next_item, 1)
+
+
+@compiled
+def _add_intercepts(task, cell, begin, end):
+    for i in range(begin, end):
+        for o in range(task.out.shape[1]):
+            task.out[task.order[i], o] += task.cells.intercepts[cell, o]
+
+
+@compiled
+def _score_part(task, storage, room, cell, begin, end, n):
+    cells, stride = task.cells, padded_size(n)
+    start = cells.tree.starts[cell]
+    gather_cell(task.kernel, task.rows, cells, cell, storage)
+    for o in range(task.out.shape[1]):
+        for j in range(n):
+            room.weights[o, j] = cells.coef[o, start + j]
+    pairing = pairing_of(task.kernel)
+    for first in range(begin, end, BLOCK_ROWS):
+        count = min(BLOCK_ROWS, end - first)
+        for i in range(count):
+            for f in range(task.X.shape[1]):
+                room.block[i, f] = np.float64(task.X[task.order[first + i], f]) - cells.centers[cell, f]
+        block_pairs(pairing, room.block, count, storage.columns, stride, storage.products)
+        for i in range(count):
+            norm = row_norm(pairing, room.block, i)
+            kernel_row(task.kernel, storage.products[i * stride :], storage.norms, norm, storage.values, n)
+            weighted_sums(room.weights, 0, storage.values, n, room.sums)
+            for o in range(task.out.shape[1]):
+                task.out[task.order[first + i], o] += room.sums[o] + cells.intercepts[cell, o]

@@ -1,0 +1,35 @@
+"""Machines in the cells of several trees, and what each row would be predicted to be had it not been learned."""
+
+from typing import Any
+
+import numpy as np
+
+from frugalsvm._threads import Threads
+from frugalsvm.cells.solver import Cells, Examples, solved_cells
+from frugalsvm.cells.tree import Tree, grown_tree
+
+__all__ = ["grown_trees", "left_out_scores", "trained"]
+
+
+def grown_trees(rows: np.ndarray, size: int, n_trees: int, rng: np.random.Generator, threads: Threads) -> list[Tree]:
+    """Trees of their own random directions each."""
+    return [grown_tree(rows, size, rng, threads) for _ in range(n_trees)]
+
+
+def trained(
+    kernel: Any, examples: Examples, trees: list[Tree], size: int, ridge: float, threads: Threads
+) -> tuple[list[Cells], np.ndarray]:
+    """The machines of all cells of all trees, and leave-one-out scores (n_rows, n_outputs) of their mean.
+
+    A row is left out of its cell in every tree; the trees stay as they are.
+    """
+    errors = np.zeros(examples.targets.shape)
+    cells = [solved_cells(kernel, examples, tree, size, ridge, errors, threads) for tree in trees]
+    return cells, left_out_scores(examples.targets, errors, len(trees))
+
+
+def left_out_scores(targets: np.ndarray, errors: np.ndarray, n_trees: int) -> np.ndarray:
+    """Scores (n_rows, n_outputs) from the sums of leave-one-out errors (n_outputs, n_rows) over all trees."""
+    errors /= -n_trees
+    errors += targets
+    return np.ascontiguousarray(errors.T)

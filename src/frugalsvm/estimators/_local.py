@@ -1,0 +1,242 @@
+"""What `LocalSVC` and `LocalSVR` share: parameters, training in cells, scores."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from frugalsvm._threads import Threads, thread_count
+from frugalsvm.arrays.namespace import arrays_on
+from frugalsvm.cells.choosing import best_choice
+from frugalsvm.cells.scores import scores
+from frugalsvm.cells.solver import Cells, Examples, cell_bytes
+from frugalsvm.cells.training import grown_trees, trained
+from frugalsvm.core.kernels import KERNELS
+from frugalsvm.estimators._auto import is_auto
+from frugalsvm.estimators._kernel_model import KernelEstimator
+from frugalsvm.estimators._metric import check_metric
+from frugalsvm.estimators._saved import OPTIONAL, check_loaded_parameters, place_is_sound, scores_are_bounded
+from frugalsvm.estimators._unchanged import unchanged_on_error
+from frugalsvm.estimators._validation import check_choice, check_count, check_positive, parsed_bytes
+from frugalsvm.exceptions import ParameterError
+from frugalsvm.persist.savable import FOR_PREDICTION, Saved
+from frugalsvm.persist.values import array, integer, is_number, is_positive, part, parts
+
+__all__ = ["LOCAL", "LocalMachine"]
+
+_TYPES = {"float32": np.float32, "float64": np.float64}
+_USUAL_SIZE = 2048
+_ONE_CELL = 2 * _USUAL_SIZE  # so many rows are not divided
+
+
+def _is_sound(model: Any) -> bool:
+    rows, trees = model._rows, model._cells
+    if rows.dtype != _TYPES.get(model.dtype) or rows.shape[1] != model._width or not place_is_sound(model):
+        return False
+    n_outputs = len(trees[0].coef)
+    for cells in trees:
+        fits = cells.coef.shape == (n_outputs, len(rows)) and cells.coef.dtype == rows.dtype
+        fits = fits and cells.centers.shape[1] == cells.tree.directions.shape[1] == rows.shape[1]
+        if not fits or cells.tree.directions.dtype != rows.dtype or not _are_bounded(model, cells):
+            return False
+    return True
+
+
+def _are_bounded(model: Any, cells: Cells) -> bool:
+    """Whether scores in no cell can overflow."""
+    largest = np.abs(cells.intercepts).max(initial=0.0)
+    far = np.abs(cells.centers).max(initial=0.0)
+    members = model._rows[cells.tree.members]
+    return bool(np.isfinite(far)) and scores_are_bounded(model._kernel, members, cells.coef, largest)
+
+
+def _prediction_state(model: Any) -> dict[str, Any]:
+    """Without what is known of the rows that were learned."""
+    return {name: value for name, value in vars(model).items() if name != "loo_scores_"} | {FOR_PREDICTION: True}
+
+
+LOCAL = Saved(
+    {
+        "n_features_in_": integer(1), "_kernel": part("kernel"), "_rows": array("f", 2), "_cells": parts("cells"),
+        "C_": is_positive, "cell_size_": integer(1), "loo_error_": is_number,
+    },
+    {**OPTIONAL, "loo_scores_": array("f", 2)},
+    _is_sound, check_loaded_parameters, _prediction_state,
+)  # fmt: skip
+
+
+class LocalMachine(KernelEstimator):
+    """Base of estimators that have a least-squares machine in every cell of some trees.
+
+    The model is ``_rows`` (as the kernel sees them) and ``_cells``, one for each tree.
+
+    Subclasses define ``_examples`` (rows, targets (n_outputs, n), weights or None, of what users pass), ``_loss`` (of
+    targets, leave-one-out scores and weights, for choices) and ``_take_left_out`` (leave-one-out scores, (n,
+    n_outputs)).
+    """
+
+    _saved = LOCAL
+    _rows: np.ndarray
+    _cells: list[Cells]
+
+    @property
+    def _in_float32(self) -> bool:  # type: ignore[override]
+        return self.dtype == "float32"
+
+    @property
+    def _dtype(self) -> Any:
+        return _TYPES[self.dtype]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+    # --- parameters -----------------------------------------------------------------------------------------
+
+    def _check_params(self):
+        check_choice("kernel", self.kernel, KERNELS)
+        check_choice("dtype", self.dtype, _TYPES)
+        check_metric(self.metric, self.kernel)
+        if not is_auto(self.C):
+            check_positive("C", self.C)
+        if not is_auto(self.cell_size):
+            if isinstance(self.cell_size, str):
+                raise ParameterError("cell_size", self.cell_size, "an integer of at least 2, or 'auto'")
+            check_count("cell_size", self.cell_size, least=2)
+        check_count("n_trees", self.n_trees)
+        parsed_bytes("memory", self.memory)
+        if self.budget is not None:
+            parsed_bytes("budget", self.budget)
+        thread_count(self.n_jobs)
+        arrays_on(self.device)  # says what is missing
+
+    def _size_for(self, n_rows: int) -> int:
+        """Most rows of a cell."""
+        if not is_auto(self.cell_size):
+            return int(self.cell_size)
+        return _ONE_CELL if n_rows <= _ONE_CELL else _USUAL_SIZE
+
+    def _threads(self) -> Threads:
+        return Threads(thread_count(self.n_jobs))
+
+    def _threads_within_memory(self, size: int, n_outputs: int) -> Threads:
+        """Threads that each have room for a cell."""
+        available, needed = parsed_bytes("memory", self.memory), cell_bytes(size, self._width, n_outputs, self._dtype)
+        if needed > available:
+            raise ValueError(
+                f"A cell of {size:,} rows needs {needed / 2**20:,.0f} MB, and memory={self.memory!r}: raise memory, or "
+                "lower cell_size."
+            )
+        return Threads(max(1, min(thread_count(self.n_jobs), available // needed)))
+
+    def _choose(self, X, targets, weights, *, whole):
+        """Gamma and C are chosen later, when there are cells."""
+
+    # --- training -------------------------------------------------------------------------------------------
+
+    def _examples(self, X, y, sample_weight):
+        raise NotImplementedError
+
+    def _loss(self, targets, scores, weights) -> float:
+        raise NotImplementedError
+
+    def _take_left_out(self, scores, targets, weights):
+        raise NotImplementedError
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from all rows.
+
+        Ctrl-C leaves the model that was there before.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the examples; one of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            self._check_params()
+            if issparse(X):
+                raise ValueError(
+                    f"{type(self).__name__} takes dense rows, and X is a sparse matrix: project it first "
+                    "(sklearn.decomposition.TruncatedSVD), or use ASSETClassifier or ASSETRegressor."
+                )
+            given = X
+            X, targets, weights = self._examples(X, y, sample_weight)
+            random_state = check_random_state(self.random_state)
+            X = self._with_metric(X, lambda: targets, weights, random_state, whole=True)
+            self._kernel = self._new_kernel(X)
+            X = self._with_origin(X, whole=True)
+            shares = isinstance(given, np.ndarray) and np.may_share_memory(X, given)
+            self._fit_rows(X.astype(self._dtype, copy=shares), targets, weights, random_state)
+        return self
+
+    def _fit_rows(self, rows, targets, weights, random_state):
+        """Learn from rows as the kernel sees them."""
+        known = slice(None) if weights is None or weights.all() else np.flatnonzero(weights)
+        examples = Examples(
+            rows[known],
+            np.ascontiguousarray(targets[:, known], rows.dtype),
+            np.empty(0) if weights is None else np.ascontiguousarray(weights[known], np.float64),
+        )
+        size = self._size_for(len(examples.rows))
+        threads = self._threads_within_memory(min(size, len(examples.rows)), len(targets))
+        rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
+        trees = grown_trees(examples.rows, size, self.n_trees, rng, threads)
+        C = self._chosen_strength(examples, trees[0], size, threads)
+        self._cells, left_out = trained(self._kernel, examples, trees, size, 1.0 / C, threads)
+        self._rows, self.C_, self.cell_size_ = examples.rows, C, size
+        if len(left_out) < len(rows):  # rows without a weight were left out anyway
+            every = scores(self._kernel, self._rows, self._cells, rows, threads)
+            every[known] = left_out
+            left_out = every
+        self._take_left_out(left_out, targets, weights)
+
+    def _chosen_strength(self, examples, tree, size, threads) -> float:
+        """C, and the kernel with its gamma, from leave-one-out errors where they are to be chosen."""
+        is_free = is_auto(self.gamma) and "gamma" in self._kernel._fields
+        given = None if is_auto(self.C) else float(self.C)
+        if given is not None and not is_free:
+            return given
+        choice = best_choice(self._kernel, examples, tree, size, self._loss, threads, gamma=is_free, C=given)
+        if is_free:
+            self._kernel = self._kernel._replace(gamma=choice.gamma)
+        return choice.C
+
+    # --- scores ---------------------------------------------------------------------------------------------
+
+    def _output(self, X) -> np.ndarray:
+        """Scores (n, n_outputs) of rows that users pass, in units of the machines."""
+        check_is_fitted(self)
+        return scores(self._kernel, self._rows, self._cells, self._known_rows(X, self._dtype), self._threads())
+
+    # --- what was learned -----------------------------------------------------------------------------------
+
+    @property
+    def gamma_(self):
+        """The kernel's gamma as a number; None for a kernel without one."""
+        check_is_fitted(self)
+        return getattr(self._kernel, "gamma", None)
+
+    @property
+    def n_cells_(self):
+        """Number of cells, in all trees."""
+        check_is_fitted(self)
+        return sum(cells.tree.n_cells for cells in self._cells)
+
+    @property
+    def model_bytes_(self):
+        """Bytes that prediction needs: rows, trees, coefficients."""
+        check_is_fitted(self)
+        arrays = [self._rows]
+        for cells in self._cells:
+            arrays += [*cells.tree, cells.coef, cells.intercepts, cells.centers]
+        return sum(each.nbytes for each in arrays)

@@ -1,0 +1,174 @@
+"""Least-squares support vector machines in cells, as a scikit-learn classifier."""
+
+from typing import Any
+
+import numpy as np
+
+from frugalsvm.arrays.namespace import on_host
+from frugalsvm.calibration import MOST_ROWS
+from frugalsvm.core.outputs import n_outputs_for, signs
+from frugalsvm.estimators._base import ScoreClassifier
+from frugalsvm.estimators._calibrated import check_calibrate
+from frugalsvm.estimators._local import LOCAL, LocalMachine
+from frugalsvm.estimators._validation import check_classes_have_weight, encoded_labels, example_weights
+from frugalsvm.lowrank.targets import class_indices
+from frugalsvm.persist.values import is_classes
+
+__all__ = ["LocalSVC"]
+
+
+def _is_sound(model):
+    return len(model._cells[0].coef) == n_outputs_for(len(model.classes_)) and LOCAL.is_sound(model)
+
+
+class LocalSVC(ScoreClassifier, LocalMachine):
+    """Kernel machines in the cells of a balanced tree: for tables of up to tens of millions of rows.
+
+    A tree divides the rows into cells of one or two thousand, and each cell has a least-squares SVM of all its rows.
+    The time is proportional to the number of rows, and cells are solved side by side on all cores. Leave-one-out scores
+    come with it, exactly: gamma and C are chosen by them, and probabilities calibrated.
+
+    Parameters
+    ----------
+    C : float or "auto", default="auto"
+        As in `sklearn.svm.SVC`, with squared errors: large values fit the rows more closely. "auto" is chosen by
+        leave-one-out errors on some cells.
+    kernel : str, default="matern12"
+        See :ref:`kernels`. Tables with sharp boundaries like "matern12", smooth ones "rbf".
+    gamma : float, "scale" or "auto", default="auto"
+        Factor of squared distances; "scale" is one over the sum of the variances, and "auto" chosen together with C.
+    metric : {"diag", "full", "auto"}, array or None, default=None
+        What rows are multiplied by before the kernel sees them: learned, or an array, such as ``metric_`` of another
+        model. See :ref:`metric`.
+    degree : int, default=3
+        Of kernel="poly".
+    coef0 : float, default=1.0
+        Of kernel="poly".
+    cell_size : int or "auto", default="auto"
+        Most rows of a cell. The time is proportional to its square, and larger cells are more accurate. "auto" is 2048,
+        and up to 4096 rows are one cell.
+    n_trees : int, default=1
+        Several trees are averaged, which is more accurate, and takes as many times as long.
+    class_weight : dict, "balanced" or None, default=None
+    calibrate : {"platt", "isotonic"} or None, default="platt"
+        How to calibrate `predict_proba` with leave-one-out scores, see :ref:`calibration`.
+    budget : str or None, default=None
+        Most bytes of the model, such as "20MB"; None keeps all rows.
+    memory : str, default="4GB"
+        Limit for the matrices of cells: fewer threads work where there is no room for all.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Where `fit` and predictions are computed.
+    dtype : {"float32", "float64"}, default="float32"
+        Type in which kernels are computed and cells are solved; those that float32 is too coarse for are solved in
+        float64 anyway.
+    n_jobs : int, default=None
+        Threads; None is one, -1 all cores. The model does not depend on it, unless there are fewer cells than threads.
+    random_state : int, RandomState instance or None, default=None
+        For the directions in which trees divide.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    loo_scores_ : ndarray of shape (n_samples, n_outputs)
+        Decision values of every row by the machines that have not learned it; the trees stay as they are.
+    loo_error_ : float
+        Share of rows, by weight, that they classify wrongly: an estimate of the error on new rows.
+    C_, gamma_ : float
+    cell_size_ : int
+    n_cells_ : int
+    model_bytes_ : int
+    metric_, feature_importances_ : ndarray
+        With a metric: what rows are multiplied by, and the share that each feature has in distances then.
+    n_features_in_ : int
+
+    References
+    ----------
+    J. A. K. Suykens, J. Vandewalle (1999). Least squares support vector machine classifiers. Neural Processing Letters
+    9.
+
+    M. Meister, I. Steinwart (2016). Optimal learning rates for localized SVMs. Journal of Machine Learning Research 17.
+
+    Examples
+    --------
+    >>> from frugalsvm import LocalSVC
+    >>> from frugalsvm.datasets import make_checkerboard
+    >>> X, y = make_checkerboard(20_000, random_state=0)
+    >>> model = LocalSVC(cell_size=500, random_state=0).fit(X[:15_000], y[:15_000])
+    >>> model.score(X[15_000:], y[15_000:]) > 0.98
+    True
+    >>> model.loo_error_ < 0.02
+    True
+    """
+
+    def __init__(
+        self,
+        C: float | str = "auto",
+        *,
+        kernel="matern12",
+        gamma: float | str = "auto",
+        metric: Any = None,
+        degree=3,
+        coef0=1.0,
+        cell_size: int | str = "auto",
+        n_trees=1,
+        class_weight: Any = None,
+        calibrate: str | None = "platt",
+        budget: str | None = None,
+        memory="4GB",
+        device="cpu",
+        dtype="float32",
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.metric = metric
+        self.degree = degree
+        self.coef0 = coef0
+        self.cell_size = cell_size
+        self.n_trees = n_trees
+        self.class_weight = class_weight
+        self.calibrate = calibrate
+        self.budget = budget
+        self.memory = memory
+        self.device = device
+        self.dtype = dtype
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    _saved = LOCAL._replace(required={**LOCAL.required, "classes_": is_classes}, is_sound=_is_sound)
+
+    def _check_params(self):
+        check_calibrate(self.calibrate)
+        super()._check_params()
+
+    def _examples(self, X, y, sample_weight):
+        X, y, classes = self._validated(X, on_host(y), reset=True)
+        if len(classes) < 2:
+            raise ValueError(
+                f"Training needs at least two classes, but all labels are {classes[:1].tolist()[0]!r}: one class."
+            )
+        labels = encoded_labels(y, classes, classes, may_grow=False)
+        weights = example_weights(on_host(sample_weight), self.class_weight, X, classes, labels)
+        check_classes_have_weight(weights, classes, labels)
+        self.classes_ = classes
+        return X, signs(labels, n_outputs_for(len(classes))), weights
+
+    def _loss(self, targets, scores, weights):
+        return float(np.average(np.square(targets - scores).mean(axis=0), weights=weights))
+
+    def _take_left_out(self, scores, targets, weights):
+        labels, left_out = class_indices(targets), class_indices(scores.T)
+        self.loo_scores_ = scores
+        self.loo_error_ = float(np.average(labels != left_out, weights=weights))
+        self._forget_calibration()
+        if self.calibrate is not None:
+            known = np.arange(len(labels)) if weights is None else np.flatnonzero(weights)
+            some = known[:: -(-len(known) // MOST_ROWS)]
+            self.calibrate_on(scores[some], labels[some], None if weights is None else weights[some])
+
+    # --- scores ---------------------------------------------------------------------------------------------
+
+    def _scores(self, X):
+        return self._output(X)

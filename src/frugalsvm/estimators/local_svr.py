@@ -1,0 +1,160 @@
+"""Least-squares support vector machines in cells, as a scikit-learn regressor."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from frugalsvm._locks import shared
+from frugalsvm.arrays.namespace import on_host
+from frugalsvm.estimators._local import LOCAL, LocalMachine
+from frugalsvm.estimators._targets import TargetScale, checked_targets, checked_weights, scale_of
+from frugalsvm.persist.values import IS_BOOL, part
+
+__all__ = ["LocalSVR"]
+
+
+def _is_sound(model):
+    return len(model._cells[0].coef) == len(model._target_scale.center) and LOCAL.is_sound(model)
+
+
+class LocalSVR(RegressorMixin, LocalMachine):
+    """Kernel regression in the cells of a balanced tree: for tables of up to tens of millions of rows.
+
+    A tree divides the rows into cells of one or two thousand, and each cell has a least-squares SVM of all its rows.
+    The time is proportional to the number of rows, and cells are solved side by side on all cores. Leave-one-out
+    predictions come with it, exactly: gamma and C are chosen by them.
+
+    Parameters
+    ----------
+    C : float or "auto", default="auto"
+        Large values fit the rows more closely; it does not depend on the unit of the target. "auto" is chosen by
+        leave-one-out errors on some cells.
+    kernel : str, default="matern12"
+        See :ref:`kernels`. Tables with sharp boundaries like "matern12", smooth ones "rbf".
+    gamma : float, "scale" or "auto", default="auto"
+        Factor of squared distances; "scale" is one over the sum of the variances, and "auto" chosen together with C.
+    metric : {"diag", "full", "auto"}, array or None, default=None
+        What rows are multiplied by before the kernel sees them: learned, or an array, such as ``metric_`` of another
+        model. See :ref:`metric`.
+    degree : int, default=3
+        Of kernel="poly".
+    coef0 : float, default=1.0
+        Of kernel="poly".
+    cell_size : int or "auto", default="auto"
+        Most rows of a cell. The time is proportional to its square, and larger cells are more accurate. "auto" is 2048,
+        and up to 4096 rows are one cell.
+    n_trees : int, default=1
+        Several trees are averaged, which is more accurate, and takes as many times as long.
+    budget : str or None, default=None
+        Most bytes of the model, such as "20MB"; None keeps all rows.
+    memory : str, default="4GB"
+        Limit for the matrices of cells: fewer threads work where there is no room for all.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Where `fit` and predictions are computed.
+    dtype : {"float32", "float64"}, default="float32"
+        Type in which kernels are computed and cells are solved; those that float32 is too coarse for are solved in
+        float64 anyway.
+    n_jobs : int, default=None
+        Threads; None is one, -1 all cores. The model does not depend on it, unless there are fewer cells than threads.
+    random_state : int, RandomState instance or None, default=None
+        For the directions in which trees divide.
+
+    Attributes
+    ----------
+    loo_scores_ : ndarray of shape (n_samples, n_outputs)
+        Predictions of every row by the machines that have not learned it; the trees stay as they are.
+    loo_error_ : float
+        Their root mean squared error, by weight, over all outputs: an estimate of the error on new rows.
+    C_, gamma_ : float
+    cell_size_ : int
+    n_cells_ : int
+    model_bytes_ : int
+    metric_, feature_importances_ : ndarray
+        With a metric: what rows are multiplied by, and the share that each feature has in distances then.
+    n_features_in_ : int
+
+    References
+    ----------
+    M. Meister, I. Steinwart (2016). Optimal learning rates for localized SVMs. Journal of Machine Learning Research 17.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from frugalsvm import LocalSVR
+    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(5000, 2))
+    >>> y = np.sin(X[:, 0]) * X[:, 1]
+    >>> model = LocalSVR(kernel="rbf", cell_size=500, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.99
+    True
+    """
+
+    def __init__(
+        self,
+        C: float | str = "auto",
+        *,
+        kernel="matern12",
+        gamma: float | str = "auto",
+        metric: Any = None,
+        degree=3,
+        coef0=1.0,
+        cell_size: int | str = "auto",
+        n_trees=1,
+        budget: str | None = None,
+        memory="4GB",
+        device="cpu",
+        dtype="float32",
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.metric = metric
+        self.degree = degree
+        self.coef0 = coef0
+        self.cell_size = cell_size
+        self.n_trees = n_trees
+        self.budget = budget
+        self.memory = memory
+        self.device = device
+        self.dtype = dtype
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    _target_scale: TargetScale
+    _in_columns = False
+    _saved = LOCAL._replace(
+        required={**LOCAL.required, "_target_scale": part("target-scale"), "_in_columns": IS_BOOL}, is_sound=_is_sound
+    )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _examples(self, X, y, sample_weight):
+        if y is None:
+            checked_targets(type(self).__name__, y, X)  # which says so
+        X = self._new_rows(X, None)
+        targets, self._in_columns = checked_targets(type(self).__name__, y, X)
+        weights = checked_weights(on_host(sample_weight), X)
+        self._target_scale = scale_of(targets, weights, None)
+        return X, np.ascontiguousarray(self._target_scale.standardized(targets).T), weights
+
+    def _loss(self, targets, scores, weights):
+        return float(np.average(np.square(targets - scores).mean(axis=0), weights=weights))
+
+    def _take_left_out(self, scores, targets, weights):
+        errors = (targets.T - scores) * self._target_scale.spread
+        self.loo_scores_ = self._in_units(scores)
+        self.loo_error_ = float(np.sqrt(np.average(np.square(errors).mean(axis=1), weights=weights)))
+
+    def _in_units(self, scores):
+        return scores * self._target_scale.spread + self._target_scale.center
+
+    @shared
+    def predict(self, X):
+        """Predicted values of the rows of ``X``: one column for each target, where they are several."""
+        values = self._in_units(self._output(X))
+        return values if self._in_columns else values[:, 0]

@@ -1,0 +1,127 @@
+"""Machines of cells: their systems are solved, and leave-one-out is that of training without each row."""
+
+import numpy as np
+import pytest
+
+from frugalsvm._threads import ONE_THREAD, Threads
+from frugalsvm.cells.scores import scores
+from frugalsvm.cells.solver import Examples, solved_cells
+from frugalsvm.cells.training import grown_trees, trained
+from frugalsvm.cells.tree import grown_tree
+from frugalsvm.core.kernels import KERNELS
+from tests.oracles import kernels as kernel_oracle
+from tests.oracles.cells import cell_machine, left_out_predictions
+
+RIDGE, GAMMA, SIZE = 0.1, 0.3, 70
+
+
+def problem(dtype=np.float64, n=200, weighted=True):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3))
+    y = np.stack([np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=n), np.sign(X[:, 1] * X[:, 2])])
+    weights = rng.uniform(0.5, 2.0, size=n) if weighted else np.empty(0)
+    return Examples(X.astype(dtype), y.astype(dtype), weights)
+
+
+def solve(examples, kernel, ridge=RIDGE, size=SIZE, threads=ONE_THREAD):
+    tree = grown_tree(examples.rows, size, np.random.default_rng(0))
+    errors = np.zeros(examples.targets.shape)
+    return solved_cells(kernel, examples, tree, size, ridge, errors, threads), errors
+
+
+def weights_of(examples, members):
+    return examples.weights[members] if len(examples.weights) else np.ones(len(members))
+
+
+@pytest.mark.parametrize("name", ["matern12", "rbf", "laplacian"])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_systems_are_solved_and_leave_one_out_is_exact(name, weighted):
+    examples = problem(weighted=weighted)
+    cells, errors = solve(examples, KERNELS[name](gamma=GAMMA))
+    assert cells.tree.n_cells == 3
+    for cell in range(cells.tree.n_cells):
+        members = cells.tree.members_of(cell)
+        K = kernel_oracle.value(name, examples.rows[members], examples.rows[members], GAMMA)
+        y, weights = examples.targets[:, members].T, weights_of(examples, members)
+        coef, intercepts = cell_machine(K, y, RIDGE, weights)
+        own = slice(*cells.tree.starts[cell : cell + 2])
+        np.testing.assert_allclose(cells.coef[:, own].T, coef, atol=1e-9)
+        np.testing.assert_allclose(cells.intercepts[cell], intercepts, atol=1e-9)
+        left_out = left_out_predictions(K, y, RIDGE, weights)
+        np.testing.assert_allclose(y - errors[:, members].T, left_out, atol=1e-8)
+
+
+def test_kernels_that_are_not_of_differences():
+    examples = problem()
+    cells, errors = solve(examples, KERNELS["linear"]())
+    members = cells.tree.members_of(0)
+    rows, y = examples.rows[members], examples.targets[:, members].T
+    left_out = left_out_predictions(rows @ rows.T, y, RIDGE, weights_of(examples, members))
+    np.testing.assert_allclose(y - errors[:, members].T, left_out, atol=1e-8)
+
+
+def test_scores_are_those_of_the_cell_of_a_row():
+    examples, kernel = problem(), KERNELS["matern12"](gamma=GAMMA)
+    trees = grown_trees(examples.rows, SIZE, 2, np.random.default_rng(0), ONE_THREAD)
+    cells, _ = trained(kernel, examples, trees, SIZE, RIDGE, ONE_THREAD)
+    expected = np.zeros((len(examples.rows), 2))
+    for each in cells:
+        for cell in range(each.tree.n_cells):
+            members = each.tree.members_of(cell)
+            K = kernel_oracle.value("matern12", examples.rows[members], examples.rows[members], GAMMA)
+            own = slice(*each.tree.starts[cell : cell + 2])
+            expected[members] += (K @ each.coef[:, own].T + each.intercepts[cell]) / len(cells)
+    found = scores(kernel, examples.rows, cells, examples.rows, Threads(2))
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_several_trees_leave_a_row_out_of_all():
+    examples, kernel = problem(), KERNELS["matern12"](gamma=GAMMA)
+    trees = grown_trees(examples.rows, SIZE, 2, np.random.default_rng(0), ONE_THREAD)
+    _, left_out = trained(kernel, examples, trees, SIZE, RIDGE, ONE_THREAD)
+    expected = np.zeros_like(left_out)
+    for tree in trees:
+        for cell in range(tree.n_cells):
+            members = tree.members_of(cell)
+            K = kernel_oracle.value("matern12", examples.rows[members], examples.rows[members], GAMMA)
+            y, weights = examples.targets[:, members].T, weights_of(examples, members)
+            expected[members] += left_out_predictions(K, y, RIDGE, weights) / len(trees)
+    np.testing.assert_allclose(left_out, expected, atol=1e-8)
+
+
+def test_equal_rows_predict_their_mean():
+    examples = problem(n=150)
+    rows = np.repeat(examples.rows[:2], 75, axis=0)
+    examples = examples._replace(rows=np.ascontiguousarray(rows))
+    cells, errors = solve(examples, KERNELS["matern12"](gamma=GAMMA), size=20)
+    assert cells.tree.sizes.tolist() == [75, 75]
+    members = cells.tree.members_of(0)
+    y, weights = examples.targets[:, members].T, weights_of(examples, members)
+    left_out = left_out_predictions(np.ones((75, 75)), y, RIDGE, weights)
+    np.testing.assert_allclose(y - errors[:, members].T, left_out, atol=1e-8)
+    found = scores(KERNELS["matern12"](gamma=GAMMA), rows, [cells], rows[members[:1]])
+    np.testing.assert_allclose(found[0], np.average(y, axis=0, weights=weights), atol=1e-12)
+
+
+def test_float32_falls_back_to_float64_where_it_is_too_coarse():
+    kernel, examples = KERNELS["rbf"](gamma=0.01), problem(np.float32, weighted=False)
+    ridge = 1e-7  # far below the rounding errors of float32
+    cells, errors = solve(examples, kernel, ridge)
+    _, exact_errors = solve(Examples(*(np.asarray(each, np.float64) for each in examples)), kernel, ridge)
+    np.testing.assert_allclose(errors, exact_errors, atol=1e-5)
+    assert cells.coef.dtype == np.float32
+
+
+def test_more_regularization_where_float64_is_too_coarse():
+    examples = problem(weighted=False)
+    rows = np.ascontiguousarray(np.repeat(examples.rows[:100], 2, axis=0))  # every row twice: K is singular
+    cells, errors = solve(examples._replace(rows=rows), KERNELS["rbf"](gamma=GAMMA), ridge=1e-18)
+    assert np.isfinite(cells.coef).all()
+    assert np.isfinite(errors).all()
+
+
+def test_threads_change_nothing():
+    examples, kernel = problem(np.float32), KERNELS["matern12"](gamma=GAMMA)
+    (mine, errors), (other, other_errors) = (solve(examples, kernel, threads=Threads(n)) for n in (1, 3))
+    np.testing.assert_array_equal(mine.coef, other.coef)
+    np.testing.assert_array_equal(errors, other_errors)
