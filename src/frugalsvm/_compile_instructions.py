@@ -1,4 +1,4 @@
-"""Instructions that Numba has no word for, or compiles slowly: choices, counters of threads, matrix products, LAPACK.
+"""Instructions that Numba has no word for, or compiles slowly: choices, counters of threads, matrix products, BLAS.
 
 Where nothing is compiled (``NUMBA_DISABLE_JIT=1``), they are ordinary Python.
 """
@@ -15,7 +15,16 @@ from numba.core import cgutils, config
 from numba.extending import get_cython_function_address, intrinsic
 from numba.np.linalg import call_xxgemm
 
-__all__ = ["INTERPRETED", "add_to", "call_library", "lapack", "larger", "matrix_product", "smaller", "value_of"]
+__all__ = [
+    "INTERPRETED",
+    "add_to",
+    "call_library",
+    "larger",
+    "library_routine",
+    "matrix_product",
+    "smaller",
+    "value_of",
+]
 
 INTERPRETED = bool(config.DISABLE_JIT)
 
@@ -110,14 +119,14 @@ def _product_in_numpy(a, b, out):
     np.matmul(a, b, out=out)
 
 
-def lapack(routine: str) -> int:
-    """Where a routine of the LAPACK that SciPy has is in memory: an argument of compiled code, not a part of it."""
-    return get_cython_function_address("scipy.linalg.cython_lapack", routine)
+def library_routine(library: str, name: str) -> int:
+    """Where a routine of the "blas" or "lapack" that SciPy has is in memory: for compiled code, as an argument."""
+    return get_cython_function_address(f"scipy.linalg.cython_{library}", name)
 
 
 @intrinsic
 def _call_library(typing_context, address, arrays):
-    """Call a routine that takes pointers only, as those of LAPACK do: to the first elements of arrays."""
+    """Call a routine that takes pointers only, as those of BLAS and LAPACK do: to the first elements of arrays."""
     if not isinstance(arrays, types.BaseTuple):
         return None
 

@@ -11,21 +11,22 @@ has not learned row i predicts (the border of the system removed as in Cawley & 
 
     f_i(x_i) = y_i - a_i / (W_ii - u_i^2 / s).
 
-One Cholesky factorization ``K + D = L L'`` serves all outputs and, by the columns of ``L^-1``, the diagonal of W.
+One Cholesky factorization ``K + D = L L'`` (``factor.py``) serves all outputs and, by the columns of ``L^-1``, the
+diagonal of W.
 
 Rows of a cell are shifted to its center first, if the kernel is one of differences: rounding errors are smaller there.
 A cell with more rows than the limit has one row again and again (``tree.py``): its machine is the mean of the targets,
 and all coefficients cancel, so that they are zero here.
 """
 
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import add_to, call_library, compiled, entry, inlined, lapack
+from frugalsvm._compile import add_to, compiled, entry, inlined
 from frugalsvm._stored import stored
 from frugalsvm._threads import ONE_THREAD, Threads, blas_threads
+from frugalsvm.cells.factor import Library, invert_factor, library_for, new_integers, solve_factored
 from frugalsvm.cells.tree import Tree
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import pairing_of, self_value, values_in_row
@@ -45,7 +46,6 @@ __all__ = [
 
 BLOCK_ROWS = 64
 _PADDING = 16
-_LOWER, _NOT_UNIT = (np.frombuffer(each, np.uint8).copy() for each in (b"L", b"N"))
 # Residual of the system for u, whose right side is 1, from which on a cell is solved again in float64
 LARGEST_RESIDUAL = 1e-2
 _MORE = 10.0  # times the regularization, where float64 is not enough either
@@ -85,20 +85,7 @@ class Storage(NamedTuple):
     right: np.ndarray  # ((n_outputs + 1) * capacity,) right sides, then solutions; u is the last
     diagonal: np.ndarray  # (capacity,) of K + D, then of W
     values: np.ndarray  # (capacity,)
-    integers: np.ndarray  # (3,) int32, arguments of LAPACK: rows, right sides, what went wrong
-
-
-class Routines(NamedTuple):
-    """Addresses of LAPACK's routines."""
-
-    factor: int
-    solve: int
-    invert: int
-
-
-@cache
-def _routines(letter: str) -> Routines:
-    return Routines(*(lapack(letter + name) for name in ("potrf", "potrs", "trtri")))
+    integers: np.ndarray  # (4,) int32, for routines of the library
 
 
 def _capacity(size: int) -> int:
@@ -124,7 +111,7 @@ def new_storage(size: int, n_features: int, n_outputs: int, dtype: Any, *, solve
         np.zeros((n_outputs + 1) * capacity, dtype),
         np.zeros(capacity),
         np.zeros(capacity, dtype),
-        np.zeros(3, np.int32),
+        new_integers(),
     )
 
 
@@ -180,9 +167,8 @@ def _solve(kernel, examples, cells, left, ridge, errors, threads, dtype) -> None
     n_outputs, n_features = len(examples.targets), examples.rows.shape[1]
     largest = int(min(cells.size, cells.tree.sizes[numbers].max()))
     n_threads = min(threads.count, len(numbers))
-    routines = _routines("s" if dtype == np.float32 else "d")
     task = CellTask(
-        kernel, examples, cells, numbers, left, errors, np.zeros(1, np.int64), routines, _LOWER, _NOT_UNIT, ridge,
+        kernel, examples, cells, numbers, left, errors, np.zeros(1, np.int64), library_for(dtype), ridge,
         offers(kernel, "shift_invariant"),
     )  # fmt: skip
 
@@ -204,9 +190,7 @@ class CellTask(NamedTuple):
     left: np.ndarray  # (n_cells,) int64: 0 for those that are
     errors: np.ndarray
     next_item: np.ndarray
-    routines: Routines
-    lower: np.ndarray
-    not_unit: np.ndarray
+    library: Library
     ridge: float
     is_centered: bool
 
@@ -320,24 +304,17 @@ def _fill_matrix(task, storage, start, n):
 @compiled
 def _is_factored(task, storage, start, n):
     """Factor the matrix and solve for all right sides; False if the type is too coarse."""
-    targets, right, integers = task.examples.targets, storage.right, storage.integers
+    targets, right = task.examples.targets, storage.right
     n_outputs = targets.shape[0]
+    if not invert_factor(task.library, storage.matrix, n, storage.integers):
+        return False
     for o in range(n_outputs):
         for i in range(n):
             right[o * n + i] = targets[o, task.cells.tree.members[start + i]]
     for i in range(n):
         right[n_outputs * n + i] = 1.0
-    integers[0], integers[1], integers[2] = n, n_outputs + 1, 0
-    # LAPACK goes down columns: what is its lower triangle is ours above the diagonal, and K stays below it.
-    size, count, info, matrix = integers[0:1], integers[1:2], integers[2:3], storage.matrix
-    call_library(task.routines.factor, (task.lower, size, matrix, size, info))
-    if integers[2] != 0:
-        return False
-    call_library(task.routines.solve, (task.lower, size, count, matrix, size, right, size, info))
-    if not _is_accurate(storage, n, right[n_outputs * n :]):
-        return False
-    call_library(task.routines.invert, (task.lower, task.not_unit, size, matrix, size, info))
-    return integers[2] == 0
+    solve_factored(task.library, storage.matrix, n, right, n_outputs + 1, storage.integers)
+    return _is_accurate(storage, n, right[n_outputs * n :])
 
 
 @compiled
