@@ -16,9 +16,12 @@ from frugalsvm.cells.tree import Tree
 
 __all__ = ["Choice", "best_choice"]
 
-_N_CELLS = 4  # that are looked at
-_USUAL_C = 10.0
+_N_CELLS = 3  # that are looked at
+_USUAL_C = 100.0
 _STEPS = ((4.0, 10.0), (2.0, 3.0))  # factors of gamma and C
+# Of the loss: what is better by less is not. Kernels with a cusp have flat valleys, along which C would grow until
+# float32 is too coarse.
+_WORTH_IT = 0.005
 _GAMMAS, _STRENGTHS = (2.0**-12, 2.0**12), (1e-3, 1e6)  # bounds, the first in multiples of the usual gamma
 _MOST_MOVES = 12
 
@@ -67,7 +70,6 @@ def best_choice(
             found[point] = float(np.average(losses[k * len(cells) : (k + 1) * len(cells)], weights=sizes))
 
     best = Choice(usual, _USUAL_C if C is None else C)
-    look([best])
     for gamma_step, C_step in _STEPS:
         for _ in range(_MOST_MOVES):
             neighbors = []
@@ -75,10 +77,11 @@ def best_choice(
                 neighbors += [best._replace(gamma=best.gamma * step) for step in (gamma_step, 1.0 / gamma_step)]
             if C is None:
                 neighbors += [best._replace(C=best.C * step) for step in (C_step, 1.0 / C_step)]
-            look([each for each in neighbors if _is_allowed(each, usual)])
-            before, best = best, min(found, key=found.__getitem__)
-            if best == before:
+            look([best, *(each for each in neighbors if _is_allowed(each, usual))])
+            other = min(found, key=found.__getitem__)
+            if found[other] >= (1.0 - _WORTH_IT) * found[best]:
                 break
+            best = other
     return best
 
 

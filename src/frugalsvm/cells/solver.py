@@ -46,8 +46,8 @@ __all__ = [
 
 BLOCK_ROWS = 64
 _PADDING = 16
-# Residual of the system for u, whose right side is 1, from which on a cell is solved again in float64
-LARGEST_RESIDUAL = 1e-2
+# Root mean square residual, of right sides of about 1, from which on a cell is solved again in float64
+LARGEST_RESIDUAL = 1e-3
 _MORE = 10.0  # times the regularization, where float64 is not enough either
 
 
@@ -83,13 +83,19 @@ class Storage(NamedTuple):
     products: np.ndarray  # (BLOCK_ROWS * capacity,)
     matrix: np.ndarray  # (capacity^2,)
     right: np.ndarray  # ((n_outputs + 1) * capacity,) right sides, then solutions; u is the last
-    diagonal: np.ndarray  # (capacity,) of K + D, then of W
-    values: np.ndarray  # (capacity,)
+    diagonal: np.ndarray  # (capacity,) of W, and less where the border counts
+    values: np.ndarray  # (capacity,) kernel values, or ``(K + D) z``
+    signs: np.ndarray  # (capacity,) z
+    checks: np.ndarray  # (n_outputs + 1,) products of right sides with z
     integers: np.ndarray  # (4,) int32, for routines of the library
 
 
 def _capacity(size: int) -> int:
     return -(-size // _PADDING) * _PADDING
+
+
+def _random_signs(n: int, dtype: Any) -> np.ndarray:
+    return np.random.default_rng(0).choice(np.array([-1.0, 1.0], dtype), n)
 
 
 def cell_bytes(size: int, n_features: int, n_outputs: int, dtype: Any) -> int:
@@ -111,6 +117,8 @@ def new_storage(size: int, n_features: int, n_outputs: int, dtype: Any, *, solve
         np.zeros((n_outputs + 1) * capacity, dtype),
         np.zeros(capacity),
         np.zeros(capacity, dtype),
+        _random_signs(capacity, dtype),
+        np.zeros(n_outputs + 1),
         new_integers(),
     )
 
@@ -286,19 +294,18 @@ def padded_size(n):
 
 @compiled
 def _fill_matrix(task, storage, start, n):
-    """``K + D`` of a cell, in both triangles; its diagonal also on its own."""
-    stride, weights, rows = padded_size(n), task.examples.weights, storage.rows
+    """``K + D`` of a cell, from the diagonal on."""
+    stride, weights, rows, norms = padded_size(n), task.examples.weights, storage.rows, storage.norms
     matrix, pairing = storage.matrix[: n * n].reshape(n, n), pairing_of(task.kernel)
     for first in range(0, n, BLOCK_ROWS):
         count = min(BLOCK_ROWS, n - first)
         block_pairs(pairing, rows[first : first + count], count, storage.columns, stride, storage.products)
         for i in range(first, first + count):
-            products = storage.products[(i - first) * stride :]
-            values_in_row(task.kernel, products, storage.norms[:n], storage.norms[i], matrix[i])
+            products = storage.products[(i - first) * stride + i :]
+            values_in_row(task.kernel, products, norms[i:n], norms[i], matrix[i, i:])
     for i in range(n):
         weight = weights[task.cells.tree.members[start + i]] if weights.size > 0 else 1.0
-        storage.diagonal[i] = self_value(task.kernel, storage.norms[i]) + task.ridge / weight
-        matrix[i, i] = storage.diagonal[i]
+        matrix[i, i] = self_value(task.kernel, norms[i]) + task.ridge / weight
 
 
 @compiled
@@ -306,6 +313,7 @@ def _is_factored(task, storage, start, n):
     """Factor the matrix and solve for all right sides; False if the type is too coarse."""
     targets, right = task.examples.targets, storage.right
     n_outputs = targets.shape[0]
+    _multiply_by_signs(storage, n)
     if not invert_factor(task.library, storage.matrix, n, storage.integers):
         return False
     for o in range(n_outputs):
@@ -313,26 +321,46 @@ def _is_factored(task, storage, start, n):
             right[o * n + i] = targets[o, task.cells.tree.members[start + i]]
     for i in range(n):
         right[n_outputs * n + i] = 1.0
+    for o in range(n_outputs + 1):
+        storage.checks[o] = _product(storage.signs, right[o * n :], n)
     solve_factored(task.library, storage.matrix, n, right, n_outputs + 1, storage.integers)
-    return _is_accurate(storage, n, right[n_outputs * n :])
+    return _are_accurate(storage, n, n_outputs + 1)
+
+
+# A vector z of random signs tells how well systems are solved: z'(y - (K + D) a) is, on average over such vectors, as
+# large as the residual. The product (K + D) z is taken before the matrix is overwritten.
 
 
 @compiled
-def _is_accurate(storage, n, solution):
-    """Whether ``(K + D) u`` is 1, of which K is below the diagonal of the matrix."""
+def _multiply_by_signs(storage, n):
     matrix, values = storage.matrix[: n * n].reshape(n, n), storage.values
     for i in range(n):
-        values[i] = storage.diagonal[i] * solution[i]
+        values[i] = 0.0
     for i in range(n):
-        own, total = solution[i], values.dtype.type(0)
-        for j in range(i):
-            total += matrix[i, j] * solution[j]
+        own, total = storage.signs[i], values.dtype.type(0)
+        values[i] += matrix[i, i] * own
+        for j in range(i + 1, n):
             values[j] += matrix[i, j] * own
+        for j in range(i + 1, n):
+            total += matrix[i, j] * storage.signs[j]
         values[i] += total
-    worst = 0.0
+
+
+@compiled
+def _product(a, b, n):
+    total = 0.0
     for i in range(n):
-        worst = max(worst, abs(np.float64(values[i]) - 1.0))
-    return worst <= LARGEST_RESIDUAL
+        total += np.float64(a[i]) * np.float64(b[i])
+    return total
+
+
+@compiled
+def _are_accurate(storage, n, n_right):
+    for o in range(n_right):
+        error = abs(storage.checks[o] - _product(storage.values, storage.right[o * n :], n))
+        if not error <= LARGEST_RESIDUAL * np.sqrt(n):
+            return False
+    return True
 
 
 @compiled
