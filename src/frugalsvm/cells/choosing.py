@@ -12,7 +12,7 @@ import numpy as np
 
 from frugalsvm._threads import Threads, blas_threads
 from frugalsvm.cells.solver import Examples, solved_cells
-from frugalsvm.cells.tree import Tree
+from frugalsvm.cells.tree import Tree, grown_tree
 
 __all__ = ["Choice", "best_choice"]
 
@@ -24,6 +24,7 @@ _STEPS = ((4.0, 10.0), (2.0, 3.0))  # factors of gamma and C
 _WORTH_IT = 0.005
 _GAMMAS, _STRENGTHS = (2.0**-12, 2.0**12), (1e-3, 1e6)  # bounds, the first in multiples of the usual gamma
 _MOST_MOVES = 12
+_MOST_ROWS = 2048  # of a cell; larger ones take long, and do not tell more
 
 
 class Choice(NamedTuple):
@@ -55,6 +56,9 @@ def best_choice(
 
     ``loss(targets, scores, weights)``, arrays (n_outputs, n) and (n,), is a mean over rows.
     """
+    if size > _MOST_ROWS:
+        size = _MOST_ROWS
+        tree = grown_tree(examples.rows, size, np.random.default_rng(0), threads)
     problem = _some_cells(examples, tree, size)
     usual = getattr(kernel, "gamma", 0.0)
     cells = range(len(problem.starts) - 1)
@@ -104,7 +108,7 @@ def _some_cells(examples: Examples, tree: Tree, size: int) -> _Problem:
 
 
 def _loss_of(kernel, problem: _Problem, cell: int, point: Choice, size: int, loss) -> float:
-    """The leave-one-out loss in a cell."""
+    """The leave-one-out loss in a cell; infinite where the type of the rows is too coarse, which would take long."""
     part = slice(*problem.starts[cell : cell + 2])
     rows, targets, weights = problem.examples
     own = Examples(rows[part], np.ascontiguousarray(targets[:, part]), weights[part] if len(weights) else weights)
@@ -115,5 +119,6 @@ def _loss_of(kernel, problem: _Problem, cell: int, point: Choice, size: int, los
     )  # fmt: skip
     errors = np.zeros(own.targets.shape)
     kernel = kernel._replace(gamma=point.gamma) if point.gamma > 0 else kernel
-    solved_cells(kernel, own, alone, max(size, n_rows), 1.0 / point.C, errors)
+    if solved_cells(kernel, own, alone, max(size, n_rows), 1.0 / point.C, errors, may_fall_back=False) is None:
+        return np.inf
     return loss(own.targets, own.targets - errors, own.weights if len(weights) else None)

@@ -131,7 +131,9 @@ def solved_cells(
     ridge: float,
     errors: np.ndarray,
     threads: Threads = ONE_THREAD,
-) -> Cells:
+    *,
+    may_fall_back: bool = True,
+) -> Cells | None:
     """Solve all cells of a tree.
 
     Parameters
@@ -146,10 +148,13 @@ def solved_cells(
     errors : ndarray of shape (n_outputs, n_rows)
         Leave-one-out errors ``y_i - f_i(x_i)`` are added to it.
     threads : Threads, default=ONE_THREAD
+    may_fall_back : bool, default=True
+        Whether cells that the type of the rows is too coarse for are solved in float64.
 
     Returns
     -------
-    Cells
+    Cells or None
+        None where there are such cells, and it may not.
     """
     n_outputs, n_rows = examples.targets.shape
     dtype, n_features = examples.rows.dtype, examples.rows.shape[1]
@@ -162,6 +167,8 @@ def solved_cells(
     )
     left = np.ones(tree.n_cells, np.int64)
     _solve(kernel, examples, cells, left, ridge, errors, threads, dtype)
+    if left.any() and not may_fall_back:
+        return None
     while left.any():
         # The second time in float64, and from then on with more regularization.
         _solve(kernel, examples, cells, left, ridge, errors, threads, np.dtype(np.float64))

@@ -4,11 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from frugalsvm._threads import Threads
+from frugalsvm._threads import Threads, row_blocks
 from frugalsvm.cells.solver import Cells, Examples, solved_cells
 from frugalsvm.cells.tree import Tree, grown_tree
 
 __all__ = ["grown_trees", "left_out_scores", "trained"]
+
+_BLOCK_ROWS = 2**14
 
 
 def grown_trees(rows: np.ndarray, size: int, n_trees: int, rng: np.random.Generator, threads: Threads) -> list[Tree]:
@@ -25,11 +27,15 @@ def trained(
     """
     errors = np.zeros(examples.targets.shape)
     cells = [solved_cells(kernel, examples, tree, size, ridge, errors, threads) for tree in trees]
-    return cells, left_out_scores(examples.targets, errors, len(trees))
+    return cells, left_out_scores(examples.targets, errors, len(trees), threads)
 
 
-def left_out_scores(targets: np.ndarray, errors: np.ndarray, n_trees: int) -> np.ndarray:
+def left_out_scores(targets: np.ndarray, errors: np.ndarray, n_trees: int, threads: Threads) -> np.ndarray:
     """Scores (n_rows, n_outputs) from the sums of leave-one-out errors (n_outputs, n_rows) over all trees."""
-    errors /= -n_trees
-    errors += targets
-    return np.ascontiguousarray(errors.T)
+    scores = np.empty(errors.T.shape)
+
+    def write(rows: slice) -> None:
+        np.subtract(targets[:, rows].T, errors[:, rows].T / n_trees, out=scores[rows])
+
+    threads.run(write, row_blocks(len(scores), threads.count, _BLOCK_ROWS, _BLOCK_ROWS))
+    return scores

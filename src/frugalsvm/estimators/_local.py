@@ -7,13 +7,14 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm._threads import Threads, thread_count
+from frugalsvm._threads import Threads, row_blocks, thread_count
 from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.cells.choosing import best_choice
 from frugalsvm.cells.scores import scores
 from frugalsvm.cells.solver import Cells, Examples, cell_bytes
 from frugalsvm.cells.training import grown_trees, trained
 from frugalsvm.core.kernels import KERNELS
+from frugalsvm.core.origin import some_rows
 from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._kernel_model import KernelEstimator
 from frugalsvm.estimators._metric import check_metric
@@ -28,6 +29,8 @@ __all__ = ["LOCAL", "LocalMachine"]
 
 _TYPES = {"float32": np.float32, "float64": np.float64}
 _USUAL_SIZE = 2048
+_SAMPLE_ROWS = 2**14  # that tell from which gamma on to search
+_BLOCK_ROWS = 2**14
 _ONE_CELL = 2 * _USUAL_SIZE  # so many rows are not divided
 
 
@@ -173,11 +176,22 @@ class LocalMachine(KernelEstimator):
             X, targets, weights = self._examples(X, y, sample_weight)
             random_state = check_random_state(self.random_state)
             X = self._with_metric(X, lambda: targets, weights, random_state, whole=True)
-            self._kernel = self._new_kernel(X)
+            self._kernel = self._new_kernel(some_rows(X, _SAMPLE_ROWS) if is_auto(self.gamma) else X)
             X = self._with_origin(X, whole=True)
-            shares = isinstance(given, np.ndarray) and np.may_share_memory(X, given)
-            self._fit_rows(X.astype(self._dtype, copy=shares), targets, weights, random_state)
+            if isinstance(given, np.ndarray) and np.may_share_memory(X, given):
+                X = self._copied(X)
+            self._fit_rows(X.astype(self._dtype, copy=False), targets, weights, random_state)
         return self
+
+    def _copied(self, X):
+        """Rows that nobody else can change."""
+        rows, threads = np.empty(X.shape, self._dtype), self._threads()
+
+        def copy(block):
+            rows[block] = X[block]
+
+        threads.run(copy, row_blocks(len(X), threads.count, _BLOCK_ROWS, _BLOCK_ROWS))
+        return rows
 
     def _fit_rows(self, rows, targets, weights, random_state):
         """Learn from rows as the kernel sees them."""

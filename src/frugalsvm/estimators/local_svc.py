@@ -6,12 +6,12 @@ import numpy as np
 
 from frugalsvm.arrays.namespace import on_host
 from frugalsvm.calibration import MOST_ROWS
-from frugalsvm.core.outputs import n_outputs_for, signs
+from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.estimators._base import ScoreClassifier
 from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._local import LOCAL, LocalMachine
+from frugalsvm.estimators._scoring import predicted_labels
 from frugalsvm.estimators._validation import check_classes_have_weight, encoded_labels, example_weights
-from frugalsvm.lowrank.targets import class_indices
 from frugalsvm.persist.values import is_classes
 
 __all__ = ["LocalSVC"]
@@ -19,6 +19,16 @@ __all__ = ["LocalSVC"]
 
 def _is_sound(model):
     return len(model._cells[0].coef) == n_outputs_for(len(model.classes_)) and LOCAL.is_sound(model)
+
+
+def _signs(labels, n_outputs):
+    """Targets (n_outputs, n) in float32: +1 for the class of an output (of two classes, the second), otherwise -1."""
+    targets = np.full((n_outputs, len(labels)), -1.0, np.float32)
+    if n_outputs == 1:
+        targets[0, labels == 1] = 1.0
+    else:
+        targets[labels, np.arange(len(labels))] = 1.0
+    return targets
 
 
 class LocalSVC(ScoreClassifier, LocalMachine):
@@ -153,13 +163,14 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         weights = example_weights(on_host(sample_weight), self.class_weight, X, classes, labels)
         check_classes_have_weight(weights, classes, labels)
         self.classes_ = classes
-        return X, signs(labels, n_outputs_for(len(classes))), weights
+        return X, _signs(labels, n_outputs_for(len(classes))), weights
 
     def _loss(self, targets, scores, weights):
         return float(np.average(np.square(targets - scores).mean(axis=0), weights=weights))
 
     def _take_left_out(self, scores, targets, weights):
-        labels, left_out = class_indices(targets), class_indices(scores.T)
+        numbers = np.arange(len(self.classes_))
+        labels, left_out = (predicted_labels(each, numbers, self.n_jobs) for each in (targets.T, scores))
         self.loo_scores_ = scores
         self.loo_error_ = float(np.average(labels != left_out, weights=weights))
         self._forget_calibration()
