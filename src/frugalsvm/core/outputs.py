@@ -1,5 +1,7 @@
 """Outputs of models: how many there are for some classes, more of them for new classes, several models as one."""
 
+from typing import Any
+
 import numpy as np
 
 from frugalsvm._compile import inlined
@@ -20,10 +22,10 @@ def sign_of(label, output, n_outputs):
     return 1.0 if label == (1 if n_outputs == 1 else output) else -1.0
 
 
-def signs(labels: np.ndarray, n_outputs: int) -> np.ndarray:
+def signs(labels: np.ndarray, n_outputs: int, dtype: Any = np.float64) -> np.ndarray:
     """The same for all outputs and labels, ``(n_outputs, n_labels)``."""
     positive = np.ones(1) if n_outputs == 1 else np.arange(n_outputs)
-    return np.where(labels[None] == positive[:, None], 1.0, -1.0)
+    return np.where(labels[None] == positive[:, None], np.ones((), dtype), -np.ones((), dtype))
 
 
 def binary_labels(labels: np.ndarray, output: int, n_outputs: int) -> np.ndarray:

@@ -111,6 +111,7 @@ class LocalMachine(KernelEstimator):
             check_count("cell_size", self.cell_size, least=2)
         check_count("n_trees", self.n_trees)
         parsed_bytes("memory", self.memory)
+        check_choice("copy_X", self.copy_X, (True, False))
         if self.budget is not None:
             parsed_bytes("budget", self.budget)
         thread_count(self.n_jobs)
@@ -178,9 +179,9 @@ class LocalMachine(KernelEstimator):
             X = self._with_metric(X, lambda: targets, weights, random_state, whole=True)
             self._kernel = self._new_kernel(some_rows(X, _SAMPLE_ROWS) if is_auto(self.gamma) else X)
             X = self._with_origin(X, whole=True)
-            if isinstance(given, np.ndarray) and np.may_share_memory(X, given):
-                X = self._copied(X)
-            self._fit_rows(X.astype(self._dtype, copy=False), targets, weights, random_state)
+            is_users = X is given or not X.flags.owndata  # a frame's or a tensor's, too
+            X = self._copied(X) if self.copy_X and is_users else X.astype(self._dtype, copy=False)
+            self._fit_rows(X, targets, weights, random_state)
         return self
 
     def _copied(self, X):

@@ -137,7 +137,7 @@ def some_rows(X, targets, weights, rng, n_most: int) -> Rows:
     values = on_host(X[index]) if is_torch(X) else X[index]
     values = np.asarray(values.toarray() if issparse(values) else values, np.float64)
     of_rows = np.ones(n_rows) if weights is None else np.asarray(weights, np.float64)[index]
-    return Rows(values, standardized(np.asarray(on_host(targets), np.float64)[:, index].T), of_rows)
+    return Rows(values, standardized(np.asarray(on_host(targets)[:, index], np.float64).T), of_rows)
 
 
 def _spreads(X) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 
 from frugalsvm.arrays.namespace import on_host
 from frugalsvm.calibration import MOST_ROWS
-from frugalsvm.core.outputs import n_outputs_for
+from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.estimators._base import ScoreClassifier
 from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._local import LOCAL, LocalMachine
@@ -19,16 +19,6 @@ __all__ = ["LocalSVC"]
 
 def _is_sound(model):
     return len(model._cells[0].coef) == n_outputs_for(len(model.classes_)) and LOCAL.is_sound(model)
-
-
-def _signs(labels, n_outputs):
-    """Targets (n_outputs, n) in float32: +1 for the class of an output (of two classes, the second), otherwise -1."""
-    targets = np.full((n_outputs, len(labels)), -1.0, np.float32)
-    if n_outputs == 1:
-        targets[0, labels == 1] = 1.0
-    else:
-        targets[labels, np.arange(len(labels))] = 1.0
-    return targets
 
 
 class LocalSVC(ScoreClassifier, LocalMachine):
@@ -66,6 +56,8 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         Most bytes of the model, such as "20MB"; None keeps all rows.
     memory : str, default="4GB"
         Limit for the matrices of cells: fewer threads work where there is no room for all.
+    copy_X : bool, default=True
+        False lets the model keep rows where they are, if they have its type: do not change ``X`` afterwards then.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where `fit` and predictions are computed.
     dtype : {"float32", "float64"}, default="float32"
@@ -125,6 +117,7 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         calibrate: str | None = "platt",
         budget: str | None = None,
         memory="4GB",
+        copy_X=True,
         device="cpu",
         dtype="float32",
         n_jobs=None,
@@ -142,6 +135,7 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         self.calibrate = calibrate
         self.budget = budget
         self.memory = memory
+        self.copy_X = copy_X
         self.device = device
         self.dtype = dtype
         self.n_jobs = n_jobs
@@ -163,7 +157,7 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         weights = example_weights(on_host(sample_weight), self.class_weight, X, classes, labels)
         check_classes_have_weight(weights, classes, labels)
         self.classes_ = classes
-        return X, _signs(labels, n_outputs_for(len(classes))), weights
+        return X, signs(labels, n_outputs_for(len(classes)), self._dtype), weights
 
     def _loss(self, targets, scores, weights):
         return float(np.average(np.square(targets - scores).mean(axis=0), weights=weights))

@@ -50,6 +50,8 @@ class LocalSVR(RegressorMixin, LocalMachine):
         Most bytes of the model, such as "20MB"; None keeps all rows.
     memory : str, default="4GB"
         Limit for the matrices of cells: fewer threads work where there is no room for all.
+    copy_X : bool, default=True
+        False lets the model keep rows where they are, if they have its type: do not change ``X`` afterwards then.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where `fit` and predictions are computed.
     dtype : {"float32", "float64"}, default="float32"
@@ -102,6 +104,7 @@ class LocalSVR(RegressorMixin, LocalMachine):
         n_trees=1,
         budget: str | None = None,
         memory="4GB",
+        copy_X=True,
         device="cpu",
         dtype="float32",
         n_jobs=None,
@@ -117,6 +120,7 @@ class LocalSVR(RegressorMixin, LocalMachine):
         self.n_trees = n_trees
         self.budget = budget
         self.memory = memory
+        self.copy_X = copy_X
         self.device = device
         self.dtype = dtype
         self.n_jobs = n_jobs
