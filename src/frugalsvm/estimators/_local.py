@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,6 +16,7 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.origin import some_rows
 from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._kernel_model import KernelEstimator
+from frugalsvm.estimators._local_batches import LearnsBatches, refuse_sparse
 from frugalsvm.estimators._metric import check_metric
 from frugalsvm.estimators._saved import OPTIONAL, check_loaded_parameters, place_is_sound, scores_are_bounded
 from frugalsvm.estimators._unchanged import unchanged_on_error
@@ -70,14 +70,14 @@ LOCAL = Saved(
 )  # fmt: skip
 
 
-class LocalMachine(KernelEstimator):
+class LocalMachine(LearnsBatches, KernelEstimator):
     """Base of estimators that have a least-squares machine in every cell of some trees.
 
     The model is ``_rows`` (as the kernel sees them) and ``_cells``, one for each tree.
 
     Subclasses define ``_examples`` (rows, targets (n_outputs, n), weights or None, of what users pass), ``_loss`` (of
-    targets, leave-one-out scores and weights, for choices) and ``_take_left_out`` (leave-one-out scores, (n,
-    n_outputs)).
+    targets, leave-one-out scores and weights, for choices), ``_take_left_out`` (leave-one-out scores, (n, n_outputs))
+    and ``_surveyed`` (targets and weights from all labels or values, for `fit_batches`).
     """
 
     _saved = LOCAL
@@ -168,17 +168,11 @@ class LocalMachine(KernelEstimator):
         """
         with unchanged_on_error(self):
             self._check_params()
-            if issparse(X):
-                raise ValueError(
-                    f"{type(self).__name__} takes dense rows, and X is a sparse matrix: project it first "
-                    "(sklearn.decomposition.TruncatedSVD), or use ASSETClassifier or ASSETRegressor."
-                )
+            refuse_sparse(self, X)
             given = X
             X, targets, weights = self._examples(X, y, sample_weight)
             random_state = check_random_state(self.random_state)
-            X = self._with_metric(X, lambda: targets, weights, random_state, whole=True)
-            self._kernel = self._new_kernel(some_rows(X, _SAMPLE_ROWS) if is_auto(self.gamma) else X)
-            X = self._with_origin(X, whole=True)
+            X = self._seen_first(X, targets, weights, random_state)
             is_users = X is given or not X.flags.owndata  # a frame's or a tensor's, too
             X = self._copied(X) if self.copy_X and is_users else X.astype(self._dtype, copy=False)
             self._fit_rows(X, targets, weights, random_state)
@@ -194,6 +188,12 @@ class LocalMachine(KernelEstimator):
         threads.run(copy, row_blocks(len(X), threads.count, _BLOCK_ROWS, _BLOCK_ROWS))
         return rows
 
+    def _seen_first(self, X, targets, weights, random_state):
+        """Take the metric, the kernel and the origin from rows; returns them as the kernel sees them."""
+        X = self._with_metric(X, lambda: targets, weights, random_state, whole=True)
+        self._kernel = self._new_kernel(some_rows(X, _SAMPLE_ROWS) if is_auto(self.gamma) else X)
+        return self._with_origin(X, whole=True)
+
     def _fit_rows(self, rows, targets, weights, random_state):
         """Learn from rows as the kernel sees them."""
         known = slice(None) if weights is None or weights.all() else np.flatnonzero(weights)
@@ -206,14 +206,19 @@ class LocalMachine(KernelEstimator):
         threads = self._threads_within_memory(min(size, len(examples.rows)), len(targets))
         rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
         trees = grown_trees(examples.rows, size, self.n_trees, rng, threads)
-        C = self._chosen_strength(examples, trees[0], size, threads)
-        self._cells, left_out = trained(self._kernel, examples, trees, size, 1.0 / C, threads)
-        self._rows, self.C_, self.cell_size_ = examples.rows, C, size
+        left_out = self._fit_cells(examples, trees, size, threads)
         if len(left_out) < len(rows):  # rows without a weight were left out anyway
             every = scores(self._kernel, self._rows, self._cells, rows, threads)
             every[known] = left_out
             left_out = every
         self._take_left_out(left_out, targets, weights)
+
+    def _fit_cells(self, examples, trees, size, threads):
+        """Choose what is to be chosen, and learn in all cells of some trees; returns leave-one-out scores."""
+        C = self._chosen_strength(examples, trees[0], size, threads)
+        self._cells, left_out = trained(self._kernel, examples, trees, size, 1.0 / C, threads)
+        self._rows, self.C_, self.cell_size_ = examples.rows, C, size
+        return left_out
 
     def _chosen_strength(self, examples, tree, size, threads) -> float:
         """C, and the kernel with its gamma, from leave-one-out errors where they are to be chosen."""

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
 
 from frugalsvm.arrays.namespace import on_host
 from frugalsvm.calibration import MOST_ROWS
@@ -11,7 +12,7 @@ from frugalsvm.estimators._base import ScoreClassifier
 from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._local import LOCAL, LocalMachine
 from frugalsvm.estimators._scoring import predicted_labels
-from frugalsvm.estimators._validation import check_classes_have_weight, encoded_labels, example_weights
+from frugalsvm.estimators._validation import check_classes_have_weight, distinct_labels, encoded_labels, example_weights
 from frugalsvm.persist.values import is_classes
 
 __all__ = ["LocalSVC"]
@@ -149,6 +150,15 @@ class LocalSVC(ScoreClassifier, LocalMachine):
 
     def _examples(self, X, y, sample_weight):
         X, y, classes = self._validated(X, on_host(y), reset=True)
+        return X, *self._labeled(y, classes, X, sample_weight)
+
+    def _surveyed(self, y, sample_weight):
+        if y.dtype.kind not in "iub":
+            check_classification_targets(y)
+        return self._labeled(y, distinct_labels(y), y[:, None], sample_weight)
+
+    def _labeled(self, y, classes, X, sample_weight):
+        """Signs and weights of all rows; the classes are these."""
         if len(classes) < 2:
             raise ValueError(
                 f"Training needs at least two classes, but all labels are {classes[:1].tolist()[0]!r}: one class."
@@ -157,7 +167,7 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         weights = example_weights(on_host(sample_weight), self.class_weight, X, classes, labels)
         check_classes_have_weight(weights, classes, labels)
         self.classes_ = classes
-        return X, signs(labels, n_outputs_for(len(classes)), self._dtype), weights
+        return signs(labels, n_outputs_for(len(classes)), self._dtype), weights
 
     def _loss(self, targets, scores, weights):
         return float(np.average(np.square(targets - scores).mean(axis=0), weights=weights))

@@ -141,10 +141,17 @@ class LocalSVR(RegressorMixin, LocalMachine):
         if y is None:
             checked_targets(type(self).__name__, y, X)  # which says so
         X = self._new_rows(X, None)
+        return X, *self._scaled(y, sample_weight, X)
+
+    def _surveyed(self, y, sample_weight):
+        return self._scaled(y, sample_weight, y[:, None])
+
+    def _scaled(self, y, sample_weight, X):
+        """Standardized targets, and weights, of all rows."""
         targets, self._in_columns = checked_targets(type(self).__name__, y, X)
         weights = checked_weights(on_host(sample_weight), X)
         self._target_scale = scale_of(targets, weights, None)
-        return X, np.ascontiguousarray(self._target_scale.standardized(targets).T), weights
+        return np.ascontiguousarray(self._target_scale.standardized(targets).T), weights
 
     def _loss(self, targets, scores, weights):
         return float(np.average(np.square(targets - scores).mean(axis=0), weights=weights))

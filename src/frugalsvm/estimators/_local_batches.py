@@ -1,0 +1,194 @@
+"""`LocalSVC` and `LocalSVR` for data that does not fit into memory.
+
+Batches are read three times: to check them, and to read labels and weights; to draw some rows, from which the metric,
+the kernel's usual gamma, the origin and the trunk of each tree are (`frugalsvm.cells.trunk`); and to sort all rows by
+the parts of the first trunk, on disk (`frugalsvm.cells.spill`). Then rows are memory-mapped, and all is as in `fit`.
+
+What there is a number or two of for each row stays in memory: labels, weights, coefficients, leave-one-out scores.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import check_random_state
+
+from frugalsvm._threads import Threads
+from frugalsvm.arrays.namespace import on_host
+from frugalsvm.cells.solver import Examples
+from frugalsvm.cells.spill import Spill, check_space
+from frugalsvm.cells.training import grown_trees
+from frugalsvm.cells.tree import Tree, cells_of
+from frugalsvm.cells.trunk import branch_of, drawn_rows, grafted, sampling_for, with_members
+from frugalsvm.estimators._batches import Batches
+from frugalsvm.estimators._unchanged import unchanged_on_error
+from frugalsvm.estimators._validation import parsed_bytes, validated_rows
+
+__all__ = ["LearnsBatches", "refuse_sparse"]
+
+_SHARE = 4  # of memory: rows that were drawn, rows of a part, and those that wait to be written take one each at most
+
+
+def refuse_sparse(estimator: Any, X: Any) -> None:
+    if issparse(X):
+        raise ValueError(
+            f"{type(estimator).__name__} takes dense rows, and X is a sparse matrix: project it first "
+            "(sklearn.decomposition.TruncatedSVD), or use ASSETClassifier or ASSETRegressor."
+        )
+
+
+class LearnsBatches:
+    """`fit_batches`; the rest of the estimator is in `_local.py`."""
+
+    _size_for: Any
+    _fit_cells: Any
+    _threads_within_memory: Any
+
+    def fit_batches(self: Any, batches, *, folder=None):
+        """Learn from data that does not fit into memory, read batch by batch, three times.
+
+        The metric and the first divisions of each tree come from a sample, of at least 131,072 rows: up to that many,
+        the model is that of `fit`. Rows are sorted by cell in temporary files of twice their size, and stay on the disk
+        when all is learned: the model reads those of a cell when it needs them. They are gone with the model, so save
+        it to keep it. ``loo_scores_`` are in the order of the batches.
+
+        Parameters
+        ----------
+        batches : iterable or callable
+            Batches ``(X, y)`` or ``(X, y, sample_weight)``: a list, any object that can be iterated again and again, or
+            a function that returns a new iterator. They are the same rows in the same order every time.
+        folder : str or path, default=None
+            Where temporary files are; None is the folder of the system. It should not be one that is in memory.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from frugalsvm import LocalSVR
+        >>> X = np.random.default_rng(0).uniform(-3, 3, size=(5000, 2))
+        >>> y = np.sin(X[:, 0]) * X[:, 1]
+        >>> def batches():  # a file would be read here
+        ...     for start in range(0, 5000, 1000):
+        ...         yield X[start : start + 1000], y[start : start + 1000]
+        >>> model = LocalSVR(kernel="rbf", cell_size=500, random_state=0).fit_batches(batches)
+        >>> model.score(X, y) > 0.99
+        True
+        """
+        with unchanged_on_error(self):
+            self._check_params()
+            source = Batches(batches)
+            survey = source.survey(self)
+            targets, weights = self._surveyed(survey.y, survey.sample_weight)
+            del survey
+            known = np.arange(targets.shape[1]) if weights is None else np.flatnonzero(weights)
+            if not len(known):
+                raise ValueError("All weights are zero: there is nothing to learn.")
+            left_out = np.empty(targets.T.shape)
+            self._fit_known(_Known(self, source, known, targets.shape[1]), targets, weights, left_out, folder)
+            self._take_left_out(left_out, targets, weights)
+        return self
+
+    def _fit_known(self: Any, known: "_Known", targets, weights, left_out, folder):
+        """Learn the rows that have a weight; fills leave-one-out scores of all."""
+        size, n_rows = self._size_for(known.n_rows), known.n_rows
+        room = parsed_bytes("memory", self.memory) // _SHARE // (8 * self.n_features_in_)
+        sampling, random_state = sampling_for(n_rows, size, room), check_random_state(self.random_state)
+        drawn = known.numbers
+        if sampling.n_rows < n_rows:
+            drawn = drawn[drawn_rows(n_rows, sampling.n_rows, _generator(random_state))]
+        some = (targets[:, drawn], None if weights is None else weights[drawn])
+        sample = self._seen_first(known.taken(drawn), *some, random_state).astype(self._dtype, copy=False)
+        threads = self._threads_within_memory(min(size, n_rows), len(targets))
+        rng = _generator(random_state)
+        trunks = grown_trees(sample, sampling.size, self.n_trees, rng, threads)
+        del sample, some
+        rows, numbers, trees = _sorted(known, trunks, min(room, n_rows), folder, threads)
+        seed = int(rng.integers(2**31))
+        trees = [_grown_on(tree, rows, size, [seed, number], threads) for number, tree in enumerate(trees)]
+        examples = Examples(
+            rows,
+            np.ascontiguousarray(targets[:, numbers], rows.dtype),
+            np.empty(0) if weights is None else np.ascontiguousarray(weights[numbers], np.float64),
+        )
+        left_out[numbers] = self._fit_cells(examples, trees, size, threads)
+        known.score_others(left_out)
+
+
+def _generator(random_state) -> np.random.Generator:
+    return np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
+
+
+class _Known:
+    """Those rows of the batches that have a weight."""
+
+    def __init__(self, estimator: Any, source: Batches, numbers: np.ndarray, n_all: int):
+        self.estimator, self._source, self.numbers, self._n_all = estimator, source, numbers, n_all
+        self.n_rows = len(numbers)
+
+    def _blocks(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Batches, each with the number of its first row."""
+        start = 0
+        for batch in self._source:
+            refuse_sparse(self.estimator, batch[0])
+            X = validated_rows(self.estimator, on_host(batch[0]), reset=False)
+            yield start, X
+            start += len(X)
+        if start != self._n_all:
+            raise ValueError(f"The batches had {self._n_all:,} rows at first, but {start:,} in a later pass.")
+
+    def taken(self, numbers: np.ndarray) -> np.ndarray:
+        """The rows with some numbers, which are in order."""
+        found = []
+        for start, X in self._blocks():
+            own = numbers[slice(*np.searchsorted(numbers, (start, start + len(X))))]
+            found.append(X[own - start])
+        return np.concatenate(found)
+
+    def seen(self) -> Iterator[np.ndarray]:
+        """All of them, as the kernel sees them."""
+        for start, X in self._blocks():
+            own = self.numbers[slice(*np.searchsorted(self.numbers, (start, start + len(X))))]
+            X = X if len(own) == len(X) else X[own - start]
+            yield np.ascontiguousarray(self.estimator._as_seen(X, self.estimator._dtype))
+
+    def score_others(self, out: np.ndarray) -> None:
+        """Scores of the rows without a weight, which were left out anyway."""
+        if self.n_rows == self._n_all:
+            return
+        is_other = np.ones(self._n_all, bool)
+        is_other[self.numbers] = False
+        for start, X in self._blocks():
+            own = np.flatnonzero(is_other[start : start + len(X)])
+            if len(own):
+                out[start + own] = self.estimator._output(X[own])
+
+
+def _sorted(known: _Known, trunks: Sequence[Tree], n_buffered: int, folder: Any, threads: Threads):
+    """All rows by the parts of the first trunk, memory-mapped; their numbers; and the trunks with these rows."""
+    width, dtype = trunks[0].directions.shape[1], trunks[0].directions.dtype
+    check_space(2 * known.n_rows * width * dtype.itemsize, folder)
+    parts, start = np.empty((len(trunks), known.n_rows), np.int32), 0
+    with Spill(trunks[0].n_cells, width, dtype, n_buffered, folder) as spill:
+        for rows in known.seen():
+            own = slice(start, start + len(rows))
+            for trunk, of_rows in zip(trunks, parts, strict=True):
+                of_rows[own] = cells_of(trunk, rows, threads)
+            spill.add(rows, parts[0, own])
+            start += len(rows)
+        spill.finish()
+        rows = spill.mapped(folder)
+    trees = [with_members(trunk, of_rows) for trunk, of_rows in zip(trunks, parts, strict=True)]
+    order = trees[0].members
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return rows, known.numbers[order], [tree._replace(members=place[tree.members]) for tree in trees]
+
+
+def _grown_on(trunk: Tree, rows: np.ndarray, size: int, seed: Sequence[int], threads: Threads) -> Tree:
+    """The tree whose branches divide the rows of each part of a trunk."""
+    parts = range(trunk.n_cells)
+    return grafted(trunk, [branch_of(rows[trunk.members_of(part)], size, [*seed, part], threads) for part in parts])
