@@ -14,6 +14,8 @@ from frugalsvm import (
     BudgetedPerceptron,
     IncrementalSVC,
     LASVMClassifier,
+    LocalSVC,
+    LocalSVR,
     TrackingSVC,
     TVMClassifier,
     checks,
@@ -33,6 +35,8 @@ ESTIMATORS = [
     ASSETClassifier(n_components=16, **SEED),
     ASSETRegressor(n_components=16, **SEED),
     ASSETOneClassSVM(n_components=16, **SEED),
+    LocalSVC(cell_size=50, n_trees=2, **SEED),
+    LocalSVR(cell_size=50, n_trees=2, **SEED),
     BSGDOneClassSVM(budget=10, **SEED),
     BSGDRegressor(budget=10, standardize=False, epsilon=0.1, eta0=3.0, **SEED),
     # Scaling centers dense rows and not sparse ones, so that they are learned otherwise.

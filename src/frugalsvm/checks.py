@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.utils import get_tags
 
 from frugalsvm.persist import load, save
 
@@ -88,12 +89,12 @@ def checks_of(estimator: Any) -> list[Callable[[Any], None]]:
     streams = hasattr(estimator, "partial_fit")
     applies = {
         check_same_seed_same_model: True,
-        check_dense_equals_sparse: True,
+        check_dense_equals_sparse: get_tags(estimator).input_tags.sparse,
         check_save_and_load: True,
         check_predicting_in_threads: True,
         check_learning_in_threads: streams,
         check_batches_equal_one_by_one: streams,
-        check_bad_input_changes_nothing: streams,
+        check_bad_input_changes_nothing: True,
         check_budget: streams and getattr(estimator, "budget", None) is not None,
         check_unlearn: hasattr(estimator, "unlearn"),
     }
@@ -198,18 +199,26 @@ def check_save_and_load(estimator: Any) -> None:
 
 
 def check_bad_input_changes_nothing(estimator: Any) -> None:
-    """NaN, rows of another width and unknown labels are refused, and the model is what it was."""
+    """NaN, rows of another width and unknown labels are refused, and the model is what it was.
+
+    An estimator without ``partial_fit`` begins anew with what it gets: it refuses NaN, and rows that have no label.
+    """
     X, y = _data(estimator)
     model = _learn(clone(estimator), X[:128], y[:128])
     before = _scores(model, X)
     missing = X[128:].copy()
     missing[3, 1] = np.nan
-    bad = {"NaN": (missing, y[128:]), "another width": (X[128:, :-1], y[128:])}
-    if is_classifier(model) and getattr(model, "new_classes", "error") == "error":
+    bad = {"NaN": (missing, y[128:])}
+    streams = hasattr(model, "partial_fit")
+    if is_classifier(model) or is_regressor(model):
+        bad["too few labels"] = (X[128:], y[:3])
+    if streams:
+        bad["another width"] = (X[128:, :-1], y[128:])
+    if streams and is_classifier(model) and getattr(model, "new_classes", "error") == "error":
         bad["an unknown label"] = (X[128:], np.where(y[128:] == 0, N_CLASSES + 4, y[128:]))
     for what, (rows, targets) in bad.items():
         try:
-            model.partial_fit(rows, targets)
+            (model.partial_fit if streams else model.fit)(rows, targets)
         except ValueError:
             assert np.array_equal(_scores(model, X), before), f"The model was changed by rows with {what}."
         else:

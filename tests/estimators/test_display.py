@@ -24,6 +24,8 @@ SETTINGS = {
     "BudgetedPerceptron": {"budget": 20},
     "IncrementalSVC": {},
     "LASVMClassifier": {},
+    "LocalSVC": {},
+    "LocalSVR": {},
     "TVMClassifier": {"budget": 20},
     "TrackingSVC": {},
 }

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from frugalsvm import ASSETClassifier, ASSETRegressor, BSGDClassifier, LASVMClassifier, TVMClassifier
+from frugalsvm import ASSETClassifier, ASSETRegressor, BSGDClassifier, LASVMClassifier, LocalSVC, TVMClassifier
 from frugalsvm.datasets import make_checkerboard
 
 has_callbacks = pytest.mark.skipif(
@@ -18,6 +18,7 @@ MODELS = {
     "lasvm": lambda **more: LASVMClassifier(C=1.0, gamma=3.0, random_state=0, **more),
     "tvm": lambda **more: TVMClassifier(budget=10, gamma=3.0, random_state=0, **more),
     "asset": lambda **more: ASSETClassifier(n_components=30, gamma=3.0, random_state=0, **more),
+    "local": lambda **more: LocalSVC(gamma=3.0, C=1.0, cell_size=100, n_trees=2, random_state=0, **more),
 }
 
 
@@ -72,11 +73,19 @@ def test_line_of_steps(rows, capsys):
     assert re.fullmatch(r"ASSETRegressor: \d+ steps, [\d.]+ s, objective \S+ on [\d,]+ rows, \S+ of it in reach", last)
 
 
+def test_line_of_cells(rows, capsys):
+    MODELS["local"](verbose=1, n_jobs=2).fit(*rows)
+    last = capsys.readouterr().err.strip().splitlines()[-1]
+    assert re.fullmatch(r"LocalSVC: 100%, 180 of 180 cells, [\d,]+ cells/s, 0\.0 s left", last)
+
+
 def test_verbose_is_a_number(rows):
     with pytest.raises(ValueError, match="verbose"):
         BSGDClassifier(verbose="yes").fit(*rows)
     with pytest.raises(ValueError, match="verbose"):
         ASSETClassifier(verbose=-1).fit(*rows)
+    with pytest.raises(ValueError, match="verbose"):
+        LocalSVC(verbose="yes").fit(*rows)
 
 
 @has_callbacks

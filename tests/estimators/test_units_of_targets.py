@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from frugalsvm import ASSETRegressor, AutoSVR, BSGDRegressor
+from frugalsvm import ASSETRegressor, AutoSVR, BSGDRegressor, LocalSVR
 from frugalsvm.conformal import ConformalRegressor
 from frugalsvm.exceptions import PoorFitWarning
 from frugalsvm.export import plain_model
@@ -31,6 +31,7 @@ REGRESSORS = {
     "fourier": lambda k: ASSETRegressor("fourier", loss="squared", C=10.0, **SETTINGS),
     "metric": lambda k: ASSETRegressor(loss="squared", C=10.0, metric="diag", n_components=48, random_state=0),
     "auto": lambda k: AutoSVR(kernel="rbf", metric=None, random_state=0),
+    "local": lambda k: LocalSVR(cell_size=100, n_trees=2, random_state=0),
     "bsgd": lambda k: BSGDRegressor(budget=50, random_state=0),
     "pipeline": lambda k: StreamPipeline(BSGDRegressor(budget=50, random_state=0)),
     "conformal": lambda k: ConformalRegressor(ASSETRegressor(loss="squared", C=10.0, **SETTINGS), random_state=0),

@@ -12,6 +12,7 @@ from frugalsvm import (
     BudgetedPerceptron,
     IncrementalSVC,
     LASVMClassifier,
+    LocalSVC,
     TrackingSVC,
     TVMClassifier,
 )
@@ -20,8 +21,9 @@ from frugalsvm.pipelines import StreamPipeline
 
 CLASSIFIERS = [
     ASSETClassifier(n_components=20), AutoSVC(kernel="rbf", metric=None), BPAClassifier(budget=10),
-    BSGDClassifier(budget=10), BudgetedPerceptron(budget=10), IncrementalSVC(), LASVMClassifier(), TrackingSVC(),
-    TVMClassifier(budget=10), StreamPipeline(ASSETClassifier(n_components=20)), StreamPipeline(BSGDClassifier()),
+    BSGDClassifier(budget=10), BudgetedPerceptron(budget=10), IncrementalSVC(), LASVMClassifier(), LocalSVC(),
+    TrackingSVC(), TVMClassifier(budget=10), StreamPipeline(ASSETClassifier(n_components=20)),
+    StreamPipeline(BSGDClassifier()),
 ]  # fmt: skip
 
 

@@ -19,6 +19,7 @@ A cell with more rows than the limit has one row again and again (``tree.py``): 
 and all coefficients cancel, so that they are zero here.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +49,7 @@ BLOCK_ROWS = 64
 _PADDING = 16
 # Root mean square residual, of right sides of about 1, from which on a cell is solved again in float64
 LARGEST_RESIDUAL = 1e-3
+_AT_A_TIME = 8192  # rows of cells that a thread solves before it looks for Ctrl-C
 _MORE = 10.0  # times the regularization, where float64 is not enough either
 
 
@@ -131,6 +133,7 @@ def solved_cells(
     ridge: float,
     errors: np.ndarray,
     threads: Threads = ONE_THREAD,
+    tell: Callable[[int], None] = lambda n_cells: None,
     *,
     may_fall_back: bool = True,
 ) -> Cells | None:
@@ -148,6 +151,8 @@ def solved_cells(
     errors : ndarray of shape (n_outputs, n_rows)
         Leave-one-out errors ``y_i - f_i(x_i)`` are added to it.
     threads : Threads, default=ONE_THREAD
+    tell : callable
+        Called now and then, in any thread, with the number of cells that were taken so far.
     may_fall_back : bool, default=True
         Whether cells that the type of the rows is too coarse for are solved in float64.
 
@@ -166,7 +171,7 @@ def solved_cells(
         np.zeros((tree.n_cells, n_features)),
     )
     left = np.ones(tree.n_cells, np.int64)
-    _solve(kernel, examples, cells, left, ridge, errors, threads, dtype)
+    _solve(kernel, examples, cells, left, ridge, errors, threads, dtype, tell)
     if left.any() and not may_fall_back:
         return None
     while left.any():
@@ -176,7 +181,7 @@ def solved_cells(
     return cells
 
 
-def _solve(kernel, examples, cells, left, ridge, errors, threads, dtype) -> None:
+def _solve(kernel, examples, cells, left, ridge, errors, threads, dtype, tell=lambda n_cells: None) -> None:
     """Solve in a type what is left; what is not accurate is left again."""
     numbers = np.flatnonzero(left)
     n_outputs, n_features = len(examples.targets), examples.rows.shape[1]
@@ -188,7 +193,13 @@ def _solve(kernel, examples, cells, left, ridge, errors, threads, dtype) -> None
     )  # fmt: skip
 
     def work(_):
-        solve_some(task, new_storage(largest, n_features, n_outputs, dtype))
+        storage = new_storage(largest, n_features, n_outputs, dtype)
+        try:
+            while solve_some(task, storage, _AT_A_TIME):
+                tell(min(int(task.next_item[0]), len(numbers)))
+        except BaseException:
+            task.next_item[0] = len(numbers)  # other threads take no more
+            raise
 
     # Cells side by side; and where they are few, each with several threads.
     with blas_threads(max(1, threads.count // n_threads)):
@@ -211,11 +222,13 @@ class CellTask(NamedTuple):
 
 
 @entry
-def solve_some(task, storage):
-    """Solve cells that no other thread has taken, until there are none left."""
-    starts = task.cells.tree.starts
-    item = add_to(task.next_item, 1)
-    while item < task.numbers.size:
+def solve_some(task, storage, n_rows):
+    """Solve cells that no other thread has taken, with about so many rows; False if there are none left."""
+    starts, n_solved = task.cells.tree.starts, 0
+    while n_solved < n_rows:
+        item = add_to(task.next_item, 1)
+        if item >= task.numbers.size:
+            return False
         cell = task.numbers[item]
         start, n = starts[cell], starts[cell + 1] - starts[cell]
         if has_mean_only(n, task.cells.size):
@@ -223,7 +236,8 @@ def solve_some(task, storage):
             task.left[cell] = 0
         else:
             task.left[cell] = 0 if _is_solved(task, storage, cell, start, n) else 1
-        item = add_to(task.next_item, 1)
+        n_solved += n
+    return True
 
 
 @inlined

@@ -1,5 +1,7 @@
 """Machines in the cells of several trees, and what each row would be predicted to be had it not been learned."""
 
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,15 +21,37 @@ def grown_trees(rows: np.ndarray, size: int, n_trees: int, rng: np.random.Genera
 
 
 def trained(
-    kernel: Any, examples: Examples, trees: list[Tree], size: int, ridge: float, threads: Threads
+    kernel: Any,
+    examples: Examples,
+    trees: list[Tree],
+    size: int,
+    ridge: float,
+    threads: Threads,
+    advance: Callable[[int], Any] = lambda n_cells: None,
 ) -> tuple[list[Cells], np.ndarray]:
     """The machines of all cells of all trees, and leave-one-out scores (n_rows, n_outputs) of their mean.
 
-    A row is left out of its cell in every tree; the trees stay as they are.
+    A row is left out of its cell in every tree; the trees stay as they are. ``advance`` is told, in this thread, how
+    many more cells are done.
     """
-    errors = np.zeros(examples.targets.shape)
-    cells = [solved_cells(kernel, examples, tree, size, ridge, errors, threads) for tree in trees]
+    errors, cells = np.zeros(examples.targets.shape), []
+    for tree in trees:
+        count = _Count(advance)
+        cells.append(solved_cells(kernel, examples, tree, size, ridge, errors, threads, count.reach))
+        count.reach(tree.n_cells)
     return cells, left_out_scores(examples.targets, errors, len(trees), threads)
+
+
+class _Count:
+    """Tells what is new of a number that grows, in the thread that has begun it: callbacks are not for several."""
+
+    def __init__(self, advance: Callable[[int], Any]):
+        self._advance, self._thread, self._told = advance, threading.get_ident(), 0
+
+    def reach(self, number: int) -> None:
+        if threading.get_ident() == self._thread and number > self._told:
+            self._advance(number - self._told)
+            self._told = number
 
 
 def left_out_scores(targets: np.ndarray, errors: np.ndarray, n_trees: int, threads: Threads) -> np.ndarray:

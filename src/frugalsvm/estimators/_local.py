@@ -18,9 +18,11 @@ from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._kernel_model import KernelEstimator
 from frugalsvm.estimators._local_batches import LearnsBatches, refuse_sparse
 from frugalsvm.estimators._metric import check_metric
+from frugalsvm.estimators._progress import begin_callbacks, check_verbose, end_callbacks, following, with_callbacks
 from frugalsvm.estimators._saved import OPTIONAL, check_loaded_parameters, place_is_sound, scores_are_bounded
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, parsed_bytes
+from frugalsvm.estimators._writable import forget_learned
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
 from frugalsvm.persist.values import array, integer, is_number, is_positive, part, parts
@@ -150,6 +152,7 @@ class LocalMachine(LearnsBatches, KernelEstimator):
     def _take_left_out(self, scores, targets, weights):
         raise NotImplementedError
 
+    @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Learn from all rows.
 
@@ -166,8 +169,11 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         -------
         self
         """
+        begin_callbacks(self, X, y)
         with unchanged_on_error(self):
             self._check_params()
+            check_verbose(self)
+            forget_learned(self)
             refuse_sparse(self, X)
             given = X
             X, targets, weights = self._examples(X, y, sample_weight)
@@ -176,6 +182,7 @@ class LocalMachine(LearnsBatches, KernelEstimator):
             is_users = X is given or not X.flags.owndata  # a frame's or a tensor's, too
             X = self._copied(X) if self.copy_X and is_users else X.astype(self._dtype, copy=False)
             self._fit_rows(X, targets, weights, random_state)
+        end_callbacks(self, given, y)
         return self
 
     def _copied(self, X):
@@ -216,7 +223,8 @@ class LocalMachine(LearnsBatches, KernelEstimator):
     def _fit_cells(self, examples, trees, size, threads):
         """Choose what is to be chosen, and learn in all cells of some trees; returns leave-one-out scores."""
         C = self._chosen_strength(examples, trees[0], size, threads)
-        self._cells, left_out = trained(self._kernel, examples, trees, size, 1.0 / C, threads)
+        with following(self, sum(tree.n_cells for tree in trees), "cells", has_model=False) as progress:
+            self._cells, left_out = trained(self._kernel, examples, trees, size, 1.0 / C, threads, progress.advance)
         self._rows, self.C_, self.cell_size_ = examples.rows, C, size
         return left_out
 

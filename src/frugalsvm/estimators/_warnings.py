@@ -3,11 +3,19 @@
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._origin import for_known_rows
 from frugalsvm.estimators._warn import is_compared, warn_caller
 from frugalsvm.exceptions import PoorFitWarning
 
-__all__ = ["warn_after_fit", "warn_at_limit", "warn_if_above", "warn_if_poor", "warn_if_units_differ"]
+__all__ = [
+    "warn_after_fit",
+    "warn_at_limit",
+    "warn_if_above",
+    "warn_if_poor",
+    "warn_if_poor_left_out",
+    "warn_if_units_differ",
+]
 
 SAMPLE = 500  # rows on which a model is looked at
 _NEARLY_ALL = 1 - 1e-6
@@ -55,16 +63,28 @@ def warn_if_poor(estimator, X, labels, weights) -> None:
         return
     if len(known) > SAMPLE:
         known = np.sort(np.random.default_rng(0).choice(known, SAMPLE, replace=False))
-    labels, weights = labels[known], None if weights is None else weights[known]
+    right = for_known_rows(estimator).predict(X[known]) == estimator.classes_[labels[known]]
+    _warn_if_no_better(estimator, right, labels[known], None if weights is None else weights[known], "training rows")
+
+
+def warn_if_poor_left_out(estimator, right, labels, weights) -> None:
+    """The same for a model that knows of every row whether it would be right had it not learned it."""
+    n_known = len(labels) if weights is None else np.count_nonzero(weights)
+    if n_known >= FEW and not is_compared():
+        _warn_if_no_better(estimator, right, labels, weights, "left-out training rows")
+
+
+def _warn_if_no_better(estimator, right, labels, weights, which) -> None:
+    n_known = len(labels) if weights is None else np.count_nonzero(weights)
     shares = np.bincount(labels, weights, minlength=len(estimator.classes_))
     majority, largest = shares.max() / shares.sum(), estimator.classes_.tolist()[int(shares.argmax())]
-    accuracy = np.average(for_known_rows(estimator).predict(X[known]) == estimator.classes_[labels], weights=weights)
+    accuracy = np.average(right, weights=weights)
     # A class that has all the weight is no choice.
     if accuracy <= majority * (1 + 1e-12) and majority < _NEARLY_ALL:
         weighted = "" if weights is None else " by weight"
         warn_caller(
             f"{type(estimator).__name__} is no better than always predicting {largest!r}: right on "
-            f"{accuracy:.1%} of {len(known)} training rows{weighted}, where that class is {majority:.1%}. "
+            f"{accuracy:.1%} of {n_known} {which}{weighted}, where that class is {majority:.1%}. "
             f"Scale the features (StandardScaler), or try other values of {_worth_trying(estimator)}.",
             PoorFitWarning,
         )
@@ -97,4 +117,6 @@ def warn_if_units_differ(estimator, X, targets, weights, spread) -> None:
 def _worth_trying(estimator) -> str:
     kernel = ("gamma",) if getattr(estimator, "kernel", None) != "linear" else ()
     names = [name for name in (*kernel, "alpha", "C", "budget") if getattr(estimator, name, None) is not None]
+    if all(is_auto(getattr(estimator, name)) for name in names):
+        names = ["kernel"]
     return ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]

@@ -13,6 +13,7 @@ from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._local import LOCAL, LocalMachine
 from frugalsvm.estimators._scoring import predicted_labels
 from frugalsvm.estimators._validation import check_classes_have_weight, distinct_labels, encoded_labels, example_weights
+from frugalsvm.estimators._warnings import warn_if_poor_left_out
 from frugalsvm.persist.values import is_classes
 
 __all__ = ["LocalSVC"]
@@ -66,6 +67,8 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         float64 anyway.
     n_jobs : int, default=None
         Threads; None is one, -1 all cores. The model does not depend on it, unless there are fewer cells than threads.
+    verbose : int, default=0
+        With 1, `fit` shows its progress in a line on standard error: cells, cells per second, time left.
     random_state : int, RandomState instance or None, default=None
         For the directions in which trees divide.
 
@@ -122,6 +125,7 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         device="cpu",
         dtype="float32",
         n_jobs=None,
+        verbose=0,
         random_state=None,
     ):
         self.C = C
@@ -140,6 +144,7 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         self.device = device
         self.dtype = dtype
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.random_state = random_state
 
     _saved = LOCAL._replace(required={**LOCAL.required, "classes_": is_classes}, is_sound=_is_sound)
@@ -177,6 +182,7 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         labels, left_out = (predicted_labels(each, numbers, self.n_jobs) for each in (targets.T, scores))
         self.loo_scores_ = scores
         self.loo_error_ = float(np.average(labels != left_out, weights=weights))
+        warn_if_poor_left_out(self, labels == left_out, labels, weights)
         self._forget_calibration()
         if self.calibrate is not None:
             known = np.arange(len(labels)) if weights is None else np.flatnonzero(weights)

@@ -59,6 +59,8 @@ class LocalSVR(RegressorMixin, LocalMachine):
         float64 anyway.
     n_jobs : int, default=None
         Threads; None is one, -1 all cores. The model does not depend on it, unless there are fewer cells than threads.
+    verbose : int, default=0
+        With 1, `fit` shows its progress in a line on standard error: cells, cells per second, time left.
     random_state : int, RandomState instance or None, default=None
         For the directions in which trees divide.
 
@@ -108,6 +110,7 @@ class LocalSVR(RegressorMixin, LocalMachine):
         device="cpu",
         dtype="float32",
         n_jobs=None,
+        verbose=0,
         random_state=None,
     ):
         self.C = C
@@ -124,6 +127,7 @@ class LocalSVR(RegressorMixin, LocalMachine):
         self.device = device
         self.dtype = dtype
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.random_state = random_state
 
     _target_scale: TargetScale
