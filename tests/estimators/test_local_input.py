@@ -97,7 +97,7 @@ def test_rows_of_another_width(model):
 
 @BOTH
 def test_sparse_rows_are_refused_in_predictions(model):
-    with pytest.raises(TypeError, match="dense data is required"):
+    with pytest.raises(ValueError, match="takes dense rows, and X is a sparse matrix"):
         fitted(model).predict(csr_array(X))
 
 

@@ -241,6 +241,10 @@ class LocalMachine(LearnsBatches, KernelEstimator):
 
     # --- scores ---------------------------------------------------------------------------------------------
 
+    def _known_rows(self, X, dtype):
+        refuse_sparse(self, X)
+        return super()._known_rows(X, dtype)
+
     def _output(self, X) -> np.ndarray:
         """Scores (n, n_outputs) of rows that users pass, in units of the machines."""
         check_is_fitted(self)
