@@ -27,6 +27,8 @@ from frugalsvm import (
     KernelSum,
     KernelTerm,
     LASVMClassifier,
+    LocalSVC,
+    LocalSVR,
     TrackingSVC,
     TVMClassifier,
 )
@@ -84,6 +86,11 @@ LEARNERS = {
     "pipeline-filled": StreamPipeline(BSGD, warmup_rows=50, impute="median"),
     "pipeline-indicated": StreamPipeline(BSGD, warmup_rows=50, impute=MissingValueFiller(indicator=True)),
     "auto": AutoSVC(kernel="rbf", n_components=8, metric=None, random_state=0),
+    "local": LocalSVC(cell_size=9, n_trees=2, **SEED),
+    "local-isotonic": LocalSVC(cell_size=30, kernel="rbf", calibrate="isotonic", dtype="float64", **SEED),
+    "far-local": LocalSVC(cell_size=9, **SEED),
+    "directions-local": LocalSVC(cell_size=9, metric=np.array([[1.0, 0.0, 2.0]]), **SEED),
+    "regressor-local": LocalSVR(cell_size=9, n_trees=2, **SEED),
     "sklearn": make_pipeline(StandardScaler(), BSGD),
     "sklearn-imputer": make_pipeline(SimpleImputer(), MinMaxScaler(), Normalizer(), BSGD),
     "pipeline-text": StreamPipeline(BSGD, warmup_rows=50, encoder=ColumnEncoder()),
@@ -102,6 +109,8 @@ QUICK = (
     "pipeline-text",
     "factors",
     "directions",
+    "local",
+    "regressor-local",
 )
 SEVERAL = (
     "bsgd",
@@ -116,12 +125,14 @@ SEVERAL = (
     "asset",
     "pipeline",
 )
-ONLY_FITTED = ("sklearn", "sklearn-imputer", "auto", "asset-one-class")
+LOCAL = ("local", "local-isotonic", "far-local", "directions-local", "regressor-local")
+ONLY_FITTED = (*LOCAL, "sklearn", "sklearn-imputer", "auto", "asset-one-class")
 CONFORMAL = ("conformal", "conformal-alarms", "regressor-conformal")
 FITTED = ("asset", "regressor", "regressor-quantiles", *CONFORMAL, *ONLY_FITTED)  # by `fit`
 CASES = [(name, 2, "partial_fit") for name in LEARNERS if name not in ONLY_FITTED]
 CASES += [(name, 3, "partial_fit") for name in SEVERAL]
 CASES += [(name, 2, "fit") for name in FITTED]
+CASES += [("local", 3, "fit")]
 OPTIONS = ({}, {"caches": True}, {"for_prediction": True})
 
 
@@ -212,7 +223,8 @@ def _use(model, X, y, what):
 
 @pytest.mark.parametrize("name", QUICK)
 def test_some_mutants(name, tmp_path):
-    n_refused, n_taught = attack(name, 2, "partial_fit", 30, tmp_path)
+    method = "fit" if name in ONLY_FITTED else "partial_fit"
+    n_refused, n_taught = attack(name, 2, method, 30, tmp_path)
     assert n_refused > 30
     assert n_taught > 0
 

@@ -55,16 +55,26 @@ class Tree(NamedTuple):
         n_nodes, n_cells = len(self.cuts), self.n_cells
         if n_cells != n_nodes + 1 or self.starts[0] != 0 or self.starts[-1] != len(self.members):
             return False
-        if not (np.diff(self.starts) > 0).all() or not within(self.members, len(self.members)):
+        if not within(self.starts, len(self.members) + 1) or not (np.diff(self.starts) > 0).all():
             return False
-        if np.bincount(self.members, minlength=len(self.members)).max(initial=1) != 1:
+        if not _are_all(self.members, 0, len(self.members)):
             return False
         if n_nodes == 0:
             return True
         inner, cells = self.children[self.children >= 0], ~self.children[self.children < 0]
         parents = np.repeat(np.arange(n_nodes), 2)[self.children.ravel() >= 0]
         is_below = bool((parents < inner).all())
-        return is_below and sorted(inner) == list(range(1, n_nodes)) and sorted(cells) == list(range(n_cells))
+        # Every node but the root, and every cell, is the child of one node: no path is longer than there are nodes.
+        return is_below and _are_all(inner, 1, n_nodes) and _are_all(cells, 0, n_cells)
+
+
+def _are_all(numbers: np.ndarray, start: int, stop: int) -> bool:
+    """Whether every number from ``start`` to before ``stop`` is there once, and no other."""
+    if len(numbers) != stop - start or not within(numbers, stop, start):
+        return False
+    is_there = np.zeros(stop - start, bool)
+    is_there[numbers - start] = True
+    return bool(is_there.all())
 
 
 class _Level(NamedTuple):

@@ -17,59 +17,22 @@ from frugalsvm.core.origin import some_rows
 from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._kernel_model import KernelEstimator
 from frugalsvm.estimators._local_batches import LearnsBatches, refuse_sparse
+from frugalsvm.estimators._local_saved import LOCAL
 from frugalsvm.estimators._metric import check_metric
 from frugalsvm.estimators._progress import begin_callbacks, check_verbose, end_callbacks, following, with_callbacks
-from frugalsvm.estimators._saved import OPTIONAL, check_loaded_parameters, place_is_sound, scores_are_bounded
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, parsed_bytes
 from frugalsvm.estimators._writable import forget_learned
 from frugalsvm.exceptions import ParameterError
-from frugalsvm.persist.savable import FOR_PREDICTION, Saved
-from frugalsvm.persist.values import array, integer, is_number, is_positive, part, parts
 
-__all__ = ["LOCAL", "LocalMachine"]
+__all__ = ["LocalMachine"]
 
 _TYPES = {"float32": np.float32, "float64": np.float64}
 _USUAL_SIZE = 2048
 _SAMPLE_ROWS = 2**14  # that tell from which gamma on to search
 _BLOCK_ROWS = 2**14
+_MOST_TREES = 1000
 _ONE_CELL = 2 * _USUAL_SIZE  # so many rows are not divided
-
-
-def _is_sound(model: Any) -> bool:
-    rows, trees = model._rows, model._cells
-    if rows.dtype != _TYPES.get(model.dtype) or rows.shape[1] != model._width or not place_is_sound(model):
-        return False
-    n_outputs = len(trees[0].coef)
-    for cells in trees:
-        fits = cells.coef.shape == (n_outputs, len(rows)) and cells.coef.dtype == rows.dtype
-        fits = fits and cells.centers.shape[1] == cells.tree.directions.shape[1] == rows.shape[1]
-        if not fits or cells.tree.directions.dtype != rows.dtype or not _are_bounded(model, cells):
-            return False
-    return True
-
-
-def _are_bounded(model: Any, cells: Cells) -> bool:
-    """Whether scores in no cell can overflow."""
-    largest = np.abs(cells.intercepts).max(initial=0.0)
-    far = np.abs(cells.centers).max(initial=0.0)
-    members = model._rows[cells.tree.members]
-    return bool(np.isfinite(far)) and scores_are_bounded(model._kernel, members, cells.coef, largest)
-
-
-def _prediction_state(model: Any) -> dict[str, Any]:
-    """Without what is known of the rows that were learned."""
-    return {name: value for name, value in vars(model).items() if name != "loo_scores_"} | {FOR_PREDICTION: True}
-
-
-LOCAL = Saved(
-    {
-        "n_features_in_": integer(1), "_kernel": part("kernel"), "_rows": array("f", 2), "_cells": parts("cells"),
-        "C_": is_positive, "cell_size_": integer(1), "loo_error_": is_number,
-    },
-    {**OPTIONAL, "loo_scores_": array("f", 2)},
-    _is_sound, check_loaded_parameters, _prediction_state,
-)  # fmt: skip
 
 
 class LocalMachine(LearnsBatches, KernelEstimator):
@@ -88,11 +51,12 @@ class LocalMachine(LearnsBatches, KernelEstimator):
 
     @property
     def _in_float32(self) -> bool:  # type: ignore[override]
-        return self.dtype == "float32"
+        return self._dtype == np.float32
 
     @property
     def _dtype(self) -> Any:
-        return _TYPES[self.dtype]
+        """The type of the rows that were learned; before, the one that they will have."""
+        return self._rows.dtype if hasattr(self, "_rows") else np.dtype(_TYPES[self.dtype])
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -112,6 +76,8 @@ class LocalMachine(LearnsBatches, KernelEstimator):
                 raise ParameterError("cell_size", self.cell_size, "an integer of at least 2, or 'auto'")
             check_count("cell_size", self.cell_size, least=2)
         check_count("n_trees", self.n_trees)
+        if self.n_trees > _MOST_TREES:
+            raise ParameterError("n_trees", self.n_trees, f"an integer from 1 to {_MOST_TREES}")
         parsed_bytes("memory", self.memory)
         check_choice("copy_X", self.copy_X, (True, False))
         if self.budget is not None:
@@ -173,7 +139,7 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         with unchanged_on_error(self):
             self._check_params()
             check_verbose(self)
-            forget_learned(self)
+            self._forget()
             refuse_sparse(self, X)
             given = X
             X, targets, weights = self._examples(X, y, sample_weight)
@@ -184,6 +150,11 @@ class LocalMachine(LearnsBatches, KernelEstimator):
             self._fit_rows(X, targets, weights, random_state)
         end_callbacks(self, given, y)
         return self
+
+    def _forget(self):
+        """Be ready to learn from the beginning."""
+        forget_learned(self)
+        self.__dict__.pop("_rows", None)  # whose type is not for the new ones
 
     def _copied(self, X):
         """Rows that nobody else can change."""

@@ -80,6 +80,7 @@ class LearnsBatches:
         """
         with unchanged_on_error(self):
             self._check_params()
+            self._forget()
             source = Batches(batches)
             survey = source.survey(self)
             targets, weights = self._surveyed(survey.y, survey.sample_weight)

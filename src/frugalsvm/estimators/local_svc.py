@@ -10,7 +10,8 @@ from frugalsvm.calibration import MOST_ROWS
 from frugalsvm.core.outputs import n_outputs_for, signs
 from frugalsvm.estimators._base import ScoreClassifier
 from frugalsvm.estimators._calibrated import check_calibrate
-from frugalsvm.estimators._local import LOCAL, LocalMachine
+from frugalsvm.estimators._local import LocalMachine
+from frugalsvm.estimators._local_saved import LOCAL
 from frugalsvm.estimators._scoring import predicted_labels
 from frugalsvm.estimators._validation import check_classes_have_weight, distinct_labels, encoded_labels, example_weights
 from frugalsvm.estimators._warnings import warn_if_poor_left_out

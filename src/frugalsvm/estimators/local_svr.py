@@ -7,7 +7,8 @@ from sklearn.base import RegressorMixin
 
 from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import on_host
-from frugalsvm.estimators._local import LOCAL, LocalMachine
+from frugalsvm.estimators._local import LocalMachine
+from frugalsvm.estimators._local_saved import LOCAL, scale_is_bounded
 from frugalsvm.estimators._targets import TargetScale, checked_targets, checked_weights, scale_of
 from frugalsvm.persist.values import IS_BOOL, part
 
@@ -15,7 +16,9 @@ __all__ = ["LocalSVR"]
 
 
 def _is_sound(model):
-    return len(model._cells[0].coef) == len(model._target_scale.center) and LOCAL.is_sound(model)
+    n_outputs, scale = len(model._cells[0].coef), model._target_scale
+    right = len(scale.center) == n_outputs and (n_outputs == 1 or model._in_columns)
+    return right and scale_is_bounded(scale, model._rows.dtype) and LOCAL.is_sound(model)
 
 
 class LocalSVR(RegressorMixin, LocalMachine):
