@@ -6,12 +6,14 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from frugalsvm._locks import shared
 from frugalsvm._threads import Threads, row_blocks, thread_count
 from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.cells.choosing import best_choice
 from frugalsvm.cells.scores import scores
 from frugalsvm.cells.solver import Cells, Examples, cell_bytes
 from frugalsvm.cells.training import grown_trees, trained
+from frugalsvm.cells.tree import cells_of
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.origin import some_rows
 from frugalsvm.estimators._auto import is_auto
@@ -220,6 +222,23 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         """Scores (n, n_outputs) of rows that users pass, in units of the machines."""
         check_is_fitted(self)
         return scores(self._kernel, self._rows, self._cells, self._known_rows(X, self._dtype), self._threads())
+
+    @shared
+    def apply(self, X):
+        """The cell of every row, as forests of scikit-learn tell leaves.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_trees)
+            Numbers of cells, from 0 in each tree.
+        """
+        check_is_fitted(self)
+        rows, threads = self._known_rows(X, self._dtype), self._threads()
+        return np.column_stack([cells_of(cells.tree, rows, threads) for cells in self._cells])
 
     # --- what was learned -----------------------------------------------------------------------------------
 

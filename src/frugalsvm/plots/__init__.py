@@ -7,6 +7,7 @@ what it returns. matplotlib is imported when something is drawn, not before.
 
 from frugalsvm.plots.accuracy import AccuracyCurveDisplay
 from frugalsvm.plots.boundary import DecisionBoundaryDisplay
+from frugalsvm.plots.cells import CellsDisplay
 from frugalsvm.plots.coverage import CoverageDisplay
 from frugalsvm.plots.explanation import ExplanationDisplay
 from frugalsvm.plots.images import SupportImagesDisplay
@@ -19,6 +20,7 @@ from frugalsvm.plots.traces import TraceDisplay
 
 __all__ = [
     "AccuracyCurveDisplay",
+    "CellsDisplay",
     "CoverageDisplay",
     "DecisionBoundaryDisplay",
     "ErrorVsSupportDisplay",

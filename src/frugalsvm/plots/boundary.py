@@ -27,7 +27,7 @@ from frugalsvm.plots._style import (
 )
 from frugalsvm.plots._vectors import ModelVectors
 
-__all__ = ["DecisionBoundaryDisplay"]
+__all__ = ["DecisionBoundaryDisplay", "class_entries", "computed_boundary", "draw_legend"]
 
 N_SHADES = 20
 
@@ -140,34 +140,14 @@ class DecisionBoundaryDisplay:
         -------
         DecisionBoundaryDisplay
         """
-        classes = checked_classes(estimator)
-        if not isinstance(grid_resolution, int | np.integer) or grid_resolution < 2:
-            raise ParameterError("grid_resolution", grid_resolution, "an integer of at least 2")
-        names = names_of_features(estimator, X, feature_names)
-        points, labels = checked_points(X, y)
-        vectors, note = vectors_or_note(estimator)
-        xx0, xx1 = grid_around(points, vectors, grid_resolution)
-        response = response_on(estimator, np.column_stack([xx0.ravel(), xx1.ravel()]), classes)
-        if points is not None:
-            shown = np.unique(np.linspace(0, len(points) - 1, min(plot_points, len(points))).astype(int))
-            points, labels = points[shown], None if labels is None else labels[shown]
-        return cls(
-            xx0=xx0,
-            xx1=xx1,
-            response=response.reshape(*xx0.shape, *response.shape[1:]),
-            classes=classes,
-            vectors=vectors,
-            vectors_note=note,
-            X=points,
-            y=labels,
-            feature_names=names,
-        ).plot(ax, **kwargs)
+        return computed_boundary(estimator, X, y, grid_resolution, plot_points, feature_names).plot(ax, **kwargs)
 
     def plot(
         self,
         ax: Any = None,
         *,
         show_vectors: bool = True,
+        show_margins: bool = True,
         colorbar: bool = True,
         legend: bool = True,
         vector_kw: dict[str, Any] | None = None,
@@ -181,6 +161,8 @@ class DecisionBoundaryDisplay:
         ax : matplotlib Axes, default=None
             None is a new figure.
         show_vectors : bool, default=True
+        show_margins : bool, default=True
+            Whether to draw lines at -1 and 1 with two classes: margins of a hinge loss, and nothing of squared errors.
         colorbar : bool, default=True
             Whether to explain the shades of two classes.
         legend : bool, default=True
@@ -197,7 +179,7 @@ class DecisionBoundaryDisplay:
         self.figure_ = self.ax_.figure
         colors = class_colors(len(self.classes))
         if self.response.ndim == 2:
-            self._draw_shades(colors, colorbar, kwargs)
+            self._draw_shades(colors, show_margins, colorbar, kwargs)
         else:
             self._draw_regions(colors, kwargs)
         handles = self._draw_points(colors, point_kw or {})
@@ -206,18 +188,18 @@ class DecisionBoundaryDisplay:
         self.ax_.set(xlabel=self.feature_names[0], ylabel=self.feature_names[1])
         self.ax_.set(xlim=(self.xx0.min(), self.xx0.max()), ylim=(self.xx1.min(), self.xx1.max()))
         if legend:
-            n_columns = legend_columns([handle.get_label() for handle in handles], self.figure_.get_figwidth())
-            legend_below(self.ax_, handles=handles, ncols=n_columns, columnspacing=1.2, handletextpad=0.4)
+            draw_legend(self.ax_, handles)
         return self
 
-    def _draw_shades(self, colors, colorbar, options):
+    def _draw_shades(self, colors, show_margins, colorbar, options):
         ends = [tinted(colors[0], 0.75), (1.0, 1.0, 1.0), tinted(colors[1], 0.75)]
         shades = matplotlib_part("colors").LinearSegmentedColormap.from_list("classes", ends)
         limit = _shade_limit(self.response)
         chosen = {"levels": np.linspace(-limit, limit, N_SHADES + 1), "cmap": shades, "extend": "both", **options}
         self.surface_ = self.ax_.contourf(self.xx0, self.xx1, self.response, **chosen)
         styles = {-1.0: ("--", 0.9), 0.0: ("-", 1.7), 1.0: ("--", 0.9)}
-        there = [level for level in styles if self.response.min() < level < self.response.max()]
+        wanted = styles if show_margins else (0.0,)
+        there = [level for level in wanted if self.response.min() < level < self.response.max()]
         self.lines_ = []
         if there:
             dashes, widths = zip(*(styles[level] for level in there), strict=True)
@@ -247,18 +229,15 @@ class DecisionBoundaryDisplay:
 
     def _draw_points(self, colors, options):
         """Examples; returns the entries of the classes in the legend."""
-        line = matplotlib_part("lines").Line2D
-        entries = []
-        for index, (name, color) in enumerate(zip(self.classes.tolist(), colors, strict=True)):
-            marker = MARKERS[index % len(MARKERS)]
-            entries.append(line([], [], linestyle="", marker=marker, color=color, label=_class_label(name)))
-            if self.X is not None and self.y is not None:
+        if self.X is not None and self.y is not None:
+            for index, (name, color) in enumerate(zip(self.classes.tolist(), colors, strict=True)):
+                marker = MARKERS[index % len(MARKERS)]
                 x0, x1 = self.X[self.y == name].T
                 style = {"s": 9, "color": color, "marker": marker, "alpha": 0.55, "linewidths": 0, **options}
                 self.ax_.scatter(x0, x1, **style)
         if self.X is not None and self.y is None:
             self.ax_.scatter(*self.X.T, **{"s": 7, "color": "0.25", "alpha": 0.5, "linewidths": 0, **options})
-        return entries
+        return class_entries(self.classes)
 
     def _draw_vectors(self, colors, options):
         """Vectors; returns their entry in the legend."""
@@ -276,6 +255,54 @@ class DecisionBoundaryDisplay:
             style = {"s": 28 * shrink, "color": color, "marker": marker, "edgecolors": "k", **options}
             self.ax_.scatter(x0, x1, zorder=3, **{"linewidths": 0.9 * shrink, **style})
         return [line([], [], linestyle="", marker="o", markerfacecolor="w", markeredgecolor="k", label=label)]
+
+
+def computed_boundary(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike | None,
+    grid_resolution: int,
+    plot_points: int,
+    feature_names: Sequence[str] | None,
+) -> DecisionBoundaryDisplay:
+    """A display that is not drawn yet, of a fitted classifier."""
+    classes = checked_classes(estimator)
+    if not isinstance(grid_resolution, int | np.integer) or grid_resolution < 2:
+        raise ParameterError("grid_resolution", grid_resolution, "an integer of at least 2")
+    names = names_of_features(estimator, X, feature_names)
+    points, labels = checked_points(X, y)
+    vectors, note = vectors_or_note(estimator)
+    xx0, xx1 = grid_around(points, vectors, grid_resolution)
+    response = response_on(estimator, np.column_stack([xx0.ravel(), xx1.ravel()]), classes)
+    if points is not None:
+        shown = np.unique(np.linspace(0, len(points) - 1, min(plot_points, len(points))).astype(int))
+        points, labels = points[shown], None if labels is None else labels[shown]
+    return DecisionBoundaryDisplay(
+        xx0=xx0,
+        xx1=xx1,
+        response=response.reshape(*xx0.shape, *response.shape[1:]),
+        classes=classes,
+        vectors=vectors,
+        vectors_note=note,
+        X=points,
+        y=labels,
+        feature_names=names,
+    )
+
+
+def class_entries(classes: NDArray) -> list[Any]:
+    """What a legend shows of classes."""
+    line, colors = matplotlib_part("lines").Line2D, class_colors(len(classes))
+    return [
+        line([], [], linestyle="", marker=MARKERS[index % len(MARKERS)], color=color, label=_class_label(name))
+        for index, (name, color) in enumerate(zip(classes.tolist(), colors, strict=True))
+    ]
+
+
+def draw_legend(ax: Any, handles: list[Any]) -> None:
+    """A legend below, in as many columns as there is room for."""
+    n_columns = legend_columns([handle.get_label() for handle in handles], ax.figure.get_figwidth())
+    legend_below(ax, handles=handles, ncols=n_columns, columnspacing=1.2, handletextpad=0.4)
 
 
 def _class_label(name: Any) -> str:
