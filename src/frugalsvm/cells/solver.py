@@ -354,17 +354,30 @@ def _is_factored(task, storage, start, n):
 
 @compiled
 def _multiply_by_signs(storage, n):
-    matrix, values = storage.matrix[: n * n].reshape(n, n), storage.values
+    matrix, values, signs = storage.matrix[: n * n].reshape(n, n), storage.values, storage.signs
     for i in range(n):
         values[i] = 0.0
     for i in range(n):
-        own, total = storage.signs[i], values.dtype.type(0)
-        values[i] += matrix[i, i] * own
-        for j in range(i + 1, n):
-            values[j] += matrix[i, j] * own
-        for j in range(i + 1, n):
-            total += matrix[i, j] * storage.signs[j]
-        values[i] += total
+        values[i] += matrix[i, i] * signs[i]
+        values[i] += _add_row(matrix[i, i + 1 :], signs[i], signs[i + 1 :], values[i + 1 :])
+
+
+@compiled
+def _add_row(row, factor, others, values):
+    """Add a row times a number to values; returns its product with others."""
+    total = row.dtype.type(0)
+    for j in range(row.size):
+        total += row[j] * others[j]
+        values[j] += row[j] * factor
+    return total
+
+
+@compiled
+def _sum_of_squares(row):
+    total = row.dtype.type(0)
+    for j in range(row.size):
+        total += row[j] * row[j]
+    return total
 
 
 @compiled
@@ -393,10 +406,7 @@ def _keep(task, storage, cell, start, n):
     for i in range(n):
         total += np.float64(u[i])
     for i in range(n):
-        squares = matrix.dtype.type(0)
-        for j in range(i, n):
-            squares += matrix[i, j] * matrix[i, j]
-        storage.diagonal[i] = np.float64(squares) - np.float64(u[i]) ** 2 / total
+        storage.diagonal[i] = np.float64(_sum_of_squares(matrix[i, i:])) - np.float64(u[i]) ** 2 / total
     for o in range(n_outputs):
         own = right[o * n :]
         intercept = 0.0

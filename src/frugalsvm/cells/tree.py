@@ -21,7 +21,8 @@ from frugalsvm.core.fastmath import nth_smallest, rows_dot
 
 __all__ = ["Tree", "cells_of", "grown_tree"]
 
-_SAMPLE_ROWS = 1000  # of a node, for its direction
+_SAMPLE_ROWS = 500  # of a node, for its direction
+_PIVOTS, _MARGIN = 2048, 80  # values of a sample, and how far from a rank in it the same rank of all may be
 _BLOCK_ROWS = 8192  # that a thread takes at a time
 
 
@@ -230,9 +231,7 @@ def _cut(level, rows, members, projections, scratch, moved, next_item):
 def _find_cut(level, node, projections, scratch):
     """Cut between two projections, as near to the wanted rank as equal ones allow; False if all are equal."""
     start, stop, rank = level.starts[node], level.stops[node], level.ranks[node]
-    for i in range(start, stop):
-        scratch[i] = projections[i]
-    middle = nth_smallest(scratch[start:], stop - start, rank)
+    middle = _ranked(projections[start:], scratch[start:], stop - start, rank)
     n_below, n_equal, below, above = 0, 0, middle, middle
     for i in range(start, stop):
         value = projections[i]
@@ -251,6 +250,28 @@ def _find_cut(level, node, projections, scratch):
     else:
         level.cuts[node], level.middles[node] = _between(middle, above), start + n_below + n_equal
     return True
+
+
+@compiled
+def _ranked(values, scratch, n, rank):
+    """The value of a rank, from 0: found among those between two values of a sample that it lies between, most likely."""
+    step = max(n // _PIVOTS, 1)
+    count = (n + step - 1) // step
+    for i in range(count):
+        scratch[i] = values[i * step]
+    low, high = max(rank // step - _MARGIN, 0), min(rank // step + _MARGIN, count - 1)
+    least, largest = nth_smallest(scratch, count, low), nth_smallest(scratch, count, high)
+    n_below, n_between = 0, 0
+    for i in range(n):
+        value = values[i]
+        scratch[n_between] = value
+        n_below += value < least
+        n_between += (value >= least) & (value <= largest)
+    if n_below <= rank < n_below + n_between:
+        return nth_smallest(scratch, n_between, rank - n_below)
+    for i in range(n):
+        scratch[i] = values[i]
+    return nth_smallest(scratch, n, rank)
 
 
 @compiled
