@@ -23,6 +23,7 @@ __all__ = ["Tree", "cells_of", "grown_tree"]
 
 _SAMPLE_ROWS = 500  # of a node, for its direction
 _PIVOTS, _MARGIN = 2048, 80  # values of a sample, and how far from a rank in it the same rank of all may be
+_LARGEST = np.float32(3e38)
 _BLOCK_ROWS = 8192  # that a thread takes at a time
 
 
@@ -232,16 +233,13 @@ def _find_cut(level, node, projections, scratch):
     """Cut between two projections, as near to the wanted rank as equal ones allow; False if all are equal."""
     start, stop, rank = level.starts[node], level.stops[node], level.ranks[node]
     middle = _ranked(projections[start:], scratch[start:], stop - start, rank)
-    n_below, n_equal, below, above = 0, 0, middle, middle
-    for i in range(start, stop):
+    n_below, n_equal, below, above = 0, 0, -_LARGEST, _LARGEST
+    for i in range(start, stop):  # without branches, so that it is vectorized
         value = projections[i]
-        if value < middle:
-            below = value if n_below == 0 else larger(below, value)
-            n_below += 1
-        elif value > middle:
-            above = value if above == middle else smaller(above, value)
-        else:
-            n_equal += 1
+        n_below += value < middle
+        n_equal += value == middle
+        below = larger(below, value if value < middle else -_LARGEST)
+        above = smaller(above, value if value > middle else _LARGEST)
     if n_equal == stop - start:
         return False
     n_above = stop - start - n_below - n_equal
@@ -254,7 +252,7 @@ def _find_cut(level, node, projections, scratch):
 
 @compiled
 def _ranked(values, scratch, n, rank):
-    """The value of a rank, from 0: found among those between two values of a sample that it lies between, most likely."""
+    """The value of a rank, from 0: found among those between two values of a sample, where it most likely is."""
     step = max(n // _PIVOTS, 1)
     count = (n + step - 1) // step
     for i in range(count):
@@ -309,12 +307,10 @@ def _divide(level, node, members, projections, moved):
     start, stop, cut = level.starts[node], level.stops[node], level.cuts[node]
     left, right = start, level.middles[node]
     for i in range(start, stop):
-        if projections[i] < cut:
-            moved[left] = members[i]
-            left += 1
-        else:
-            moved[right] = members[i]
-            right += 1
+        is_left = projections[i] < cut
+        moved[left if is_left else right] = members[i]
+        left += is_left
+        right += not is_left
     for i in range(start, stop):
         members[i] = moved[i]
 
