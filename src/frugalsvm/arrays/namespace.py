@@ -227,6 +227,14 @@ class Arrays:
         except np.linalg.LinAlgError:
             return None
 
+    def factors_of_each(self, matrices: Any) -> Any:
+        """Lower factors of a stack of matrices; NaN in those that are not positive definite."""
+        if self.is_torch:
+            factors, info = self._torch.linalg.cholesky_ex(matrices)
+            return factors.masked_fill_((info != 0)[:, None, None], float("nan"))
+        nothing = np.full(matrices.shape[1:], np.nan, matrices.dtype)
+        return np.stack([nothing if (factor := self.cholesky(each)) is None else factor for each in matrices])
+
     def solve_factored(self, factor: Any, right: Any) -> Any:
         """``(L L')^-1 right`` for a lower factor L."""
         if self.is_torch:

@@ -14,7 +14,7 @@ from frugalsvm._threads import Threads, blas_threads
 from frugalsvm.cells.solver import Examples, solved_cells
 from frugalsvm.cells.tree import Tree, grown_tree
 
-__all__ = ["Choice", "best_choice"]
+__all__ = ["MOST_ROWS", "Choice", "Judge", "best_choice", "cells_looked_at", "judge_on_threads", "mean_losses"]
 
 _N_CELLS = 3  # that are looked at
 _USUAL_C = 100.0
@@ -24,7 +24,7 @@ _STEPS = ((4.0, 10.0), (2.0, 3.0))  # factors of gamma and C
 _WORTH_IT = 0.005
 _GAMMAS, _STRENGTHS = (2.0**-12, 2.0**12), (1e-3, 1e6)  # bounds, the first in multiples of the usual gamma
 _MOST_MOVES = 12
-_MOST_ROWS = 2048  # of a cell; larger ones take long, and do not tell more
+MOST_ROWS = 2048  # of a cell; larger ones take long, and do not tell more
 
 
 class Choice(NamedTuple):
@@ -41,37 +41,18 @@ class _Problem(NamedTuple):
     starts: np.ndarray
 
 
-def best_choice(
-    kernel: Any,
-    examples: Examples,
-    tree: Tree,
-    size: int,
-    loss: Callable[[np.ndarray, np.ndarray, np.ndarray | None], float],
-    threads: Threads,
-    *,
-    gamma: bool,
-    C: float | None,
-) -> Choice:
-    """The gamma (if it is free, from that of the kernel on) and C (if it is None) of least leave-one-out loss.
+# Leave-one-out losses of some points, each a mean over the rows of the cells that are looked at
+Judge = Callable[[list[Choice]], list[float]]
 
-    ``loss(targets, scores, weights)``, arrays (n_outputs, n) and (n,), is a mean over rows.
-    """
-    if size > _MOST_ROWS:
-        size = _MOST_ROWS
-        tree = grown_tree(examples.rows, size, np.random.default_rng(0), threads)
-    problem = _some_cells(examples, tree, size)
+
+def best_choice(kernel: Any, judge: Judge, *, gamma: bool, C: float | None) -> Choice:
+    """The gamma (if it is free, from that of the kernel on) and C (if it is None) of least leave-one-out loss."""
     usual = getattr(kernel, "gamma", 0.0)
-    cells = range(len(problem.starts) - 1)
     found: dict[Choice, float] = {}
 
     def look(points: list[Choice]) -> None:
         new = [point for point in dict.fromkeys(points) if point not in found]
-        tasks = list(product(new, cells))
-        with blas_threads(1):
-            losses = threads.run(lambda task: _loss_of(kernel, problem, task[1], task[0], size, loss), tasks)
-        for k, point in enumerate(new):
-            sizes = np.diff(problem.starts)
-            found[point] = float(np.average(losses[k * len(cells) : (k + 1) * len(cells)], weights=sizes))
+        found.update(zip(new, judge(new), strict=True))
 
     best = Choice(usual, _USUAL_C if C is None else C)
     for gamma_step, C_step in _STEPS:
@@ -94,13 +75,49 @@ def _is_allowed(point: Choice, usual: float) -> bool:
     return low * usual <= point.gamma <= high * usual and _STRENGTHS[0] <= point.C <= _STRENGTHS[1]
 
 
-def _some_cells(examples: Examples, tree: Tree, size: int) -> _Problem:
-    """Cells from all over the tree, but for those whose rows are all the same."""
+def judge_on_threads(
+    kernel: Any,
+    examples: Examples,
+    tree: Tree,
+    size: int,
+    loss: Callable[[np.ndarray, np.ndarray, np.ndarray | None], float],
+    threads: Threads,
+) -> Judge:
+    """What tells the losses of points.
+
+    ``loss(targets, scores, weights)``, arrays (n_outputs, n) and (n,), is a mean over rows.
+    """
+    if size > MOST_ROWS:
+        size = MOST_ROWS
+        tree = grown_tree(examples.rows, size, np.random.default_rng(0), threads)
+    problem = _some_cells(examples, tree, size)
+    sizes = np.diff(problem.starts)
+
+    def judge(points: list[Choice]) -> list[float]:
+        tasks = list(product(points, range(len(sizes))))
+        with blas_threads(1):
+            losses = threads.run(lambda task: _loss_of(kernel, problem, task[1], task[0], size, loss), tasks)
+        return mean_losses(losses, sizes)
+
+    return judge
+
+
+def mean_losses(losses: Any, sizes: np.ndarray) -> list[float]:
+    """Means over cells from losses of points, cell by cell."""
+    return [float(each) for each in np.average(np.reshape(losses, (-1, len(sizes))), axis=1, weights=sizes)]
+
+
+def cells_looked_at(tree: Tree, size: int) -> list[np.ndarray]:
+    """Rows of cells from all over the tree, but for those whose rows are all the same."""
     usable = np.flatnonzero((tree.sizes <= size) & (tree.sizes > 1))
     usable = usable if len(usable) else np.arange(tree.n_cells)
     count = min(_N_CELLS, len(usable))
     chosen = usable[(np.arange(count) * 2 + 1) * len(usable) // (2 * count)]
-    members = [np.sort(tree.members_of(cell)) for cell in chosen]
+    return [np.sort(tree.members_of(cell)) for cell in chosen]
+
+
+def _some_cells(examples: Examples, tree: Tree, size: int) -> _Problem:
+    members = cells_looked_at(tree, size)
     index = np.concatenate(members)
     weights = examples.weights[index] if len(examples.weights) else examples.weights
     some = Examples(examples.rows[index], np.ascontiguousarray(examples.targets[:, index]), weights)

@@ -16,7 +16,7 @@ from frugalsvm.core.fastmath import weighted_sums
 from frugalsvm.core.kernels import kernel_row, pairing_of
 from frugalsvm.core.pairing import block_pairs, row_norm
 
-__all__ = ["scores"]
+__all__ = ["in_parts", "scores"]
 
 _MOST_ROWS = 2048  # of one cell that a thread takes at a time
 
@@ -57,7 +57,7 @@ def scores(
 def _add_scores(kernel, rows, cells, X, out, threads) -> None:
     numbers = cells_of(cells.tree, X, threads)
     order = np.argsort(numbers, kind="stable")
-    parts = _parts(np.bincount(numbers, minlength=cells.tree.n_cells))
+    parts = in_parts(np.bincount(numbers, minlength=cells.tree.n_cells), _MOST_ROWS)
     n_outputs, n_features, dtype = out.shape[1], X.shape[1], rows.dtype
     largest = int(min(cells.size, cells.tree.sizes.max()))
     task = _Task(kernel, rows, cells, X, order, parts, np.zeros(1, np.int64), out)
@@ -70,14 +70,14 @@ def _add_scores(kernel, rows, cells, X, out, threads) -> None:
     threads.run(work, range(min(threads.count, len(parts))))
 
 
-def _parts(counts: np.ndarray) -> np.ndarray:
-    """Cells that rows fall into, in parts of not too many rows."""
+def in_parts(counts: np.ndarray, most: int) -> np.ndarray:
+    """Cells that rows fall into, in parts of not too many rows: (n_parts, 3) cell, begin and end in their order."""
     starts = np.concatenate([[0], np.cumsum(counts)])
-    n_parts = -(-counts // _MOST_ROWS)
+    n_parts = -(-counts // most)
     cells = np.repeat(np.arange(len(counts)), n_parts)
     which = np.arange(len(cells)) - np.repeat(np.cumsum(n_parts) - n_parts, n_parts)
-    begins = starts[cells] + _MOST_ROWS * which
-    return np.column_stack([cells, begins, np.minimum(begins + _MOST_ROWS, starts[cells + 1])])
+    begins = starts[cells] + most * which
+    return np.column_stack([cells, begins, np.minimum(begins + most, starts[cells + 1])])
 
 
 @entry

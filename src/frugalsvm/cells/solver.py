@@ -50,7 +50,7 @@ _PADDING = 16
 # Root mean square residual, of right sides of about 1, from which on a cell is solved again in float64
 LARGEST_RESIDUAL = 1e-3
 _AT_A_TIME = 8192  # rows of cells that a thread solves before it looks for Ctrl-C
-_MORE = 10.0  # times the regularization, where float64 is not enough either
+MORE = 10.0  # times the regularization, where float64 is not enough either
 
 
 class Examples(NamedTuple):
@@ -177,7 +177,7 @@ def solved_cells(
     while left.any():
         # The second time in float64, and from then on with more regularization.
         _solve(kernel, examples, cells, left, ridge, errors, threads, np.dtype(np.float64))
-        ridge *= _MORE
+        ridge *= MORE
     return cells
 
 

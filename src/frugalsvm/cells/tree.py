@@ -19,9 +19,9 @@ from frugalsvm._stored import stored, within
 from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.core.fastmath import nth_smallest, rows_dot
 
-__all__ = ["Tree", "cells_of", "grown_tree"]
+__all__ = ["SAMPLE_ROWS", "Level", "Tree", "cells_of", "grown_tree", "joined_levels", "new_level"]
 
-_SAMPLE_ROWS = 500  # of a node, for its direction
+SAMPLE_ROWS = 500  # of a node, for its direction
 _PIVOTS, _MARGIN = 2048, 80  # values of a sample, and how far from a rank in it the same rank of all may be
 _LARGEST = np.float32(3e38)
 _BLOCK_ROWS = 8192  # that a thread takes at a time
@@ -79,7 +79,7 @@ def _are_all(numbers: np.ndarray, start: int, stop: int) -> bool:
     return bool(is_there.all())
 
 
-class _Level(NamedTuple):
+class Level(NamedTuple):
     """The nodes of a level that are to be cut."""
 
     starts: np.ndarray  # (n,) where their members begin
@@ -90,6 +90,11 @@ class _Level(NamedTuple):
     cuts: np.ndarray  # (n,) float32
     middles: np.ndarray  # (n,) where the members of the right side begin; the start of a node that cannot be cut
     blocks: np.ndarray  # (n_blocks, 2) node, and where a block of its members begins
+
+    def ends_below(self) -> np.ndarray:
+        """Where members of the two sides of nodes that were cut begin and end, (n, 2)."""
+        ends = np.column_stack([self.starts, self.middles, self.middles, self.stops]).reshape(-1, 2)
+        return ends[np.repeat(self.middles > self.starts, 2)]
 
 
 def grown_tree(rows: np.ndarray, cell_size: int, rng: np.random.Generator, threads: Threads = ONE_THREAD) -> Tree:
@@ -110,31 +115,30 @@ def grown_tree(rows: np.ndarray, cell_size: int, rng: np.random.Generator, threa
     n_rows = len(rows)
     members, projections, scratch = np.arange(n_rows), np.empty(n_rows, np.float32), np.empty(n_rows, np.float32)
     moved = np.empty(n_rows, np.int64)
-    levels: list[_Level] = []
+    levels: list[Level] = []
     ends = np.array([[0, n_rows]])
     while len(ends := ends[ends[:, 1] - ends[:, 0] > cell_size]):
-        level = _new_level(ends, cell_size, rows, rng)
+        level = new_level(ends, cell_size, rows.shape[1], rows.dtype, rng)
         _side_by_side(partial(_draw, level, rows, members), len(ends), threads)
         _side_by_side(partial(_project, level, rows, members, projections), len(level.blocks), threads)
         _side_by_side(partial(_cut, level, rows, members, projections, scratch, moved), len(ends), threads)
         levels.append(level)
-        middles = level.middles
-        ends = np.column_stack([level.starts, middles, middles, level.stops]).reshape(-1, 2)
-        ends = ends[np.repeat(middles > level.starts, 2)]
-    return _joined(levels, members, rows)
+        ends = level.ends_below()
+    return joined_levels(levels, members, rows.shape[1], rows.dtype)
 
 
-def _new_level(ends: np.ndarray, cell_size: int, rows: np.ndarray, rng: np.random.Generator) -> _Level:
+def new_level(ends: np.ndarray, cell_size: int, n_features: int, dtype, rng: np.random.Generator) -> Level:
+    """Nodes whose members are between ends, (n, 2), and that are to be cut."""
     starts, stops = np.ascontiguousarray(ends.T)
     sizes = stops - starts
     n_cells = -(-sizes // cell_size)
-    normals = rng.normal(size=(len(ends), rows.shape[1])).astype(rows.dtype)
+    normals = rng.normal(size=(len(ends), n_features)).astype(dtype)
     counts = -(-sizes // _BLOCK_ROWS)
     nodes = np.repeat(np.arange(len(ends)), counts)
     firsts = _BLOCK_ROWS * (np.arange(len(nodes)) - np.repeat(np.cumsum(counts) - counts, counts))
     blocks = np.column_stack([nodes, starts[nodes] + firsts])
     ranks, cuts = sizes * (n_cells // 2) // n_cells, np.empty(len(ends), np.float32)
-    return _Level(starts, stops, ranks, normals, np.empty_like(normals), cuts, starts.copy(), blocks)
+    return Level(starts, stops, ranks, normals, np.empty_like(normals), cuts, starts.copy(), blocks)
 
 
 def _side_by_side(work, n_items: int, threads: Threads) -> None:
@@ -144,7 +148,7 @@ def _side_by_side(work, n_items: int, threads: Threads) -> None:
     threads.run(lambda _: work(next_item), range(n_threads))
 
 
-def _joined(levels: list[_Level], members: np.ndarray, rows: np.ndarray) -> Tree:
+def joined_levels(levels: list[Level], members: np.ndarray, n_features: int, dtype) -> Tree:
     """The tree of all nodes that were cut: cells are what is between cuts."""
     cut = [level.middles > level.starts for level in levels]
     starts, middles, stops = (
@@ -164,7 +168,7 @@ def _joined(levels: list[_Level], members: np.ndarray, rows: np.ndarray) -> Tree
     directions = [level.directions[is_cut] for level, is_cut in zip(levels, cut, strict=True)]
     cuts = [level.cuts[is_cut] for level, is_cut in zip(levels, cut, strict=True)]
     return Tree(
-        np.concatenate(directions or [np.empty((0, rows.shape[1]), rows.dtype)]),
+        np.concatenate(directions or [np.empty((0, n_features), dtype)]),
         np.concatenate(cuts or [np.empty(0, np.float32)]),
         np.array(children, np.int64).reshape(-1, 2),
         bounds,
@@ -178,7 +182,7 @@ def _draw(level, rows, members, next_item):
     node = add_to(next_item, 1)
     while node < level.starts.size:
         start, stop = level.starts[node], level.stops[node]
-        step = (stop - start + _SAMPLE_ROWS - 1) // _SAMPLE_ROWS
+        step = (stop - start + SAMPLE_ROWS - 1) // SAMPLE_ROWS
         mean = 0.0
         for i in range(start, stop, step):
             mean += np.float64(rows_dot(level.normals, node, rows, members[i]))

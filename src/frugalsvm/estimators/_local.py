@@ -8,11 +8,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
 from frugalsvm._threads import Threads, row_blocks, thread_count
-from frugalsvm.arrays.namespace import arrays_on
+from frugalsvm.arrays.namespace import arrays_on, is_torch, on_host
+from frugalsvm.cells.batches import padded_length
 from frugalsvm.cells.choosing import best_choice
-from frugalsvm.cells.scores import scores
-from frugalsvm.cells.solver import Cells, Examples, cell_bytes
-from frugalsvm.cells.training import grown_trees, trained
+from frugalsvm.cells.on_device import bytes_on_device
+from frugalsvm.cells.places import OnDevice, OnThreads, Place
+from frugalsvm.cells.solver import Cells, cell_bytes
 from frugalsvm.cells.tree import cells_of
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.origin import some_rows
@@ -22,8 +23,16 @@ from frugalsvm.estimators._local_batches import LearnsBatches, refuse_sparse
 from frugalsvm.estimators._local_saved import LOCAL
 from frugalsvm.estimators._metric import check_metric
 from frugalsvm.estimators._progress import begin_callbacks, check_verbose, end_callbacks, following, with_callbacks
+from frugalsvm.estimators._tensors import validated_tensor
 from frugalsvm.estimators._unchanged import unchanged_on_error
-from frugalsvm.estimators._validation import check_choice, check_count, check_positive, parsed_bytes
+from frugalsvm.estimators._validation import (
+    AS_IT_IS,
+    check_choice,
+    check_count,
+    check_positive,
+    parsed_bytes,
+    validated_rows,
+)
 from frugalsvm.estimators._writable import forget_learned
 from frugalsvm.exceptions import ParameterError
 
@@ -98,13 +107,26 @@ class LocalMachine(LearnsBatches, KernelEstimator):
 
     def _threads_within_memory(self, size: int, n_outputs: int) -> Threads:
         """Threads that each have room for a cell."""
-        available, needed = parsed_bytes("memory", self.memory), cell_bytes(size, self._width, n_outputs, self._dtype)
+        needed = cell_bytes(size, self._width, n_outputs, self._dtype)
+        return Threads(max(1, min(thread_count(self.n_jobs), self._memory_for(size, needed) // needed)))
+
+    def _memory_for(self, size: int, needed: int) -> int:
+        """Bytes that cells may take, one of which needs so many."""
+        available = parsed_bytes("memory", self.memory)
         if needed > available:
             raise ValueError(
                 f"A cell of {size:,} rows needs {needed / 2**20:,.0f} MB, and memory={self.memory!r}: raise memory, or "
                 "lower cell_size."
             )
-        return Threads(max(1, min(thread_count(self.n_jobs), available // needed)))
+        return available
+
+    def _place_for(self, size: int, n_outputs: int) -> Place:
+        """Where cells are solved."""
+        arrays = arrays_on(self.device)
+        if not arrays.is_torch:
+            return OnThreads(self._threads_within_memory(size, n_outputs))
+        needed = bytes_on_device(padded_length(size), self._width, n_outputs, self._dtype.itemsize)
+        return OnDevice(arrays, min(self._memory_for(size, needed), arrays.free_bytes()))
 
     def _choose(self, X, targets, weights, *, whole):
         """Gamma and C are chosen later, when there are cells."""
@@ -147,8 +169,9 @@ class LocalMachine(LearnsBatches, KernelEstimator):
             X, targets, weights = self._examples(X, y, sample_weight)
             random_state = check_random_state(self.random_state)
             X = self._seen_first(X, targets, weights, random_state)
-            is_users = X is given or not X.flags.owndata  # a frame's or a tensor's, too
-            X = self._copied(X) if self.copy_X and is_users else X.astype(self._dtype, copy=False)
+            if not is_torch(X):
+                is_users = X is given or not X.flags.owndata  # a frame's or a tensor's, too
+                X = self._copied(X) if self.copy_X and is_users else X.astype(self._dtype, copy=False)
             self._fit_rows(X, targets, weights, random_state)
         end_callbacks(self, given, y)
         return self
@@ -177,37 +200,39 @@ class LocalMachine(LearnsBatches, KernelEstimator):
     def _fit_rows(self, rows, targets, weights, random_state):
         """Learn from rows as the kernel sees them."""
         known = slice(None) if weights is None or weights.all() else np.flatnonzero(weights)
-        examples = Examples(
+        n_rows = len(rows) if weights is None else int(np.count_nonzero(weights))
+        size = self._size_for(n_rows)
+        place = self._place_for(min(size, n_rows), len(targets))
+        examples = place.examples(
             rows[known],
-            np.ascontiguousarray(targets[:, known], rows.dtype),
+            np.ascontiguousarray(targets[:, known], self._dtype),
             np.empty(0) if weights is None else np.ascontiguousarray(weights[known], np.float64),
         )
-        size = self._size_for(len(examples.rows))
-        threads = self._threads_within_memory(min(size, len(examples.rows)), len(targets))
         rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
-        trees = grown_trees(examples.rows, size, self.n_trees, rng, threads)
-        left_out = self._fit_cells(examples, trees, size, threads)
+        trees = place.grown(examples, size, self.n_trees, rng)
+        left_out = self._fit_cells(place, examples, trees, size)
         if len(left_out) < len(rows):  # rows without a weight were left out anyway
-            every = scores(self._kernel, self._rows, self._cells, rows, threads)
+            every = place.scores(self._kernel, examples.rows, self._cells, rows)
             every[known] = left_out
             left_out = every
         self._take_left_out(left_out, targets, weights)
 
-    def _fit_cells(self, examples, trees, size, threads):
+    def _fit_cells(self, place, examples, trees, size):
         """Choose what is to be chosen, and learn in all cells of some trees; returns leave-one-out scores."""
-        C = self._chosen_strength(examples, trees[0], size, threads)
+        C = self._chosen_strength(place, examples, trees[0], size)
         with following(self, sum(tree.n_cells for tree in trees), "cells", has_model=False) as progress:
-            self._cells, left_out = trained(self._kernel, examples, trees, size, 1.0 / C, threads, progress.advance)
-        self._rows, self.C_, self.cell_size_ = examples.rows, C, size
+            self._cells, left_out = place.trained(self._kernel, examples, trees, size, 1.0 / C, progress.advance)
+        self._rows, self.C_, self.cell_size_ = on_host(examples.rows), C, size
         return left_out
 
-    def _chosen_strength(self, examples, tree, size, threads) -> float:
+    def _chosen_strength(self, place, examples, tree, size) -> float:
         """C, and the kernel with its gamma, from leave-one-out errors where they are to be chosen."""
         is_free = is_auto(self.gamma) and "gamma" in self._kernel._fields
         given = None if is_auto(self.C) else float(self.C)
         if given is not None and not is_free:
             return given
-        choice = best_choice(self._kernel, examples, tree, size, self._loss, threads, gamma=is_free, C=given)
+        judge = place.judge(self._kernel, examples, tree, size, self._loss)
+        choice = best_choice(self._kernel, judge, gamma=is_free, C=given)
         if is_free:
             self._kernel = self._kernel._replace(gamma=choice.gamma)
         return choice.C
@@ -218,10 +243,35 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         refuse_sparse(self, X)
         return super()._known_rows(X, dtype)
 
-    def _output(self, X) -> np.ndarray:
-        """Scores (n, n_outputs) of rows that users pass, in units of the machines."""
+    def _output(self, X, arrays=None) -> np.ndarray:
+        """Scores (n, n_outputs) of rows that users pass, in units of the machines, from a device or the usual one."""
         check_is_fitted(self)
-        return scores(self._kernel, self._rows, self._cells, self._known_rows(X, self._dtype), self._threads())
+        arrays = arrays_on(self.device) if arrays is None else arrays
+        place: Place = OnThreads(self._threads())
+        dtype = self._dtype
+        if arrays.is_torch:
+            place = OnDevice(arrays, min(parsed_bytes("memory", self.memory), arrays.free_bytes()))
+            X, dtype = self._for_device(X, arrays)
+        return place.scores(self._kernel, self._rows, self._cells, self._known_rows(X, dtype))
+
+    def _for_device(self, X, arrays):
+        """Rows, and the type to validate them in; tensors are float32 once the kernel sees them."""
+        if not self._in_float32:
+            return on_host(X), self._dtype
+        return arrays.asarray(X) if is_torch(X) else X, AS_IT_IS
+
+    def _new_rows(self, X, dtype):
+        """Validated rows; those that are learned on a device go there first, and are looked at there."""
+        arrays = arrays_on(self.device)
+        if not arrays.is_torch:
+            return super()._new_rows(X, dtype)
+        X, dtype = self._for_device(X, arrays)
+        if not self._in_float32:
+            return super()._new_rows(X, dtype)
+        X = validated_rows(self, X, reset=True, dtype=dtype, check_finite=False)
+        X = validated_tensor(self, arrays.asarray(X), reset=False)
+        self._check_values(X)
+        return X
 
     @shared
     def apply(self, X):

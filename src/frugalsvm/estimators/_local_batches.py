@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 
 from frugalsvm._threads import Threads
 from frugalsvm.arrays.namespace import on_host
+from frugalsvm.cells.places import OnThreads
 from frugalsvm.cells.solver import Examples
 from frugalsvm.cells.spill import Spill, check_space
 from frugalsvm.cells.training import grown_trees
@@ -115,7 +116,7 @@ class LearnsBatches:
             np.ascontiguousarray(targets[:, numbers], rows.dtype),
             np.empty(0) if weights is None else np.ascontiguousarray(weights[numbers], np.float64),
         )
-        left_out[numbers] = self._fit_cells(examples, trees, size, threads)
+        left_out[numbers] = self._fit_cells(OnThreads(threads), examples, trees, size)
         known.score_others(left_out)
 
 

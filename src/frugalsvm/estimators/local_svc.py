@@ -194,3 +194,6 @@ class LocalSVC(ScoreClassifier, LocalMachine):
 
     def _scores(self, X):
         return self._output(X)
+
+    def _device_scores(self, X, arrays):
+        return self._output(X, arrays)

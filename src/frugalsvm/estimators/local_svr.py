@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from frugalsvm._locks import shared
-from frugalsvm.arrays.namespace import on_host
+from frugalsvm.arrays.namespace import arrays_on, on_host
 from frugalsvm.estimators._local import LocalMachine
 from frugalsvm.estimators._local_saved import LOCAL, scale_is_bounded
 from frugalsvm.estimators._targets import TargetScale, checked_targets, checked_weights, scale_of
@@ -172,7 +172,10 @@ class LocalSVR(RegressorMixin, LocalMachine):
         return scores * self._target_scale.spread + self._target_scale.center
 
     @shared
-    def predict(self, X):
-        """Predicted values of the rows of ``X``: one column for each target, where they are several."""
-        values = self._in_units(self._output(X))
+    def predict(self, X, *, device=None):
+        """Predicted values of the rows of ``X``: one column for each target, where they are several.
+
+        They are computed on a device if one is given.
+        """
+        values = self._in_units(self._output(X, None if device is None else arrays_on(device)))
         return values if self._in_columns else values[:, 0]

@@ -1,0 +1,70 @@
+"""Scores of rows on a device: what `scores.py` does, in batches of cells and of the rows that fall into them."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frugalsvm.arrays.kernel_values import kernel_values
+from frugalsvm.cells.batches import Padded, batches_of, padded_places
+from frugalsvm.cells.device_tree import cells_of_rows
+from frugalsvm.cells.scores import in_parts
+from frugalsvm.cells.solver import Cells
+
+__all__ = ["scores_on_device"]
+
+_PART_ROWS = 128  # of one cell that are scored together
+_MATRICES = 5  # as large as that of a part that are there at a time, at most
+
+
+class _Model(NamedTuple):
+    """The machines of a tree, on the device."""
+
+    kernel: Any
+    rows: Any
+    members: Any
+    coef: Any  # (n_rows, n_outputs)
+    intercepts: Any
+    centers: Any
+
+
+def scores_on_device(arrays: Any, kernel: Any, rows: Any, trees: Sequence[Cells], X: Any, memory: int) -> np.ndarray:
+    """Scores (n, n_outputs) of rows X, as the kernel sees them; rows and X may be on the device already."""
+    rows = arrays.asarray(rows)
+    X = arrays.cast(arrays.asarray(X), rows.dtype)
+    out = arrays.zeros((X.shape[0], len(trees[0].coef)))
+    with arrays.products():
+        for cells in trees:
+            _add_scores(arrays, kernel, rows, cells, X, out, memory)
+    return arrays.host(out / len(trees))
+
+
+def _add_scores(arrays, kernel, rows, cells: Cells, X, out, memory) -> None:
+    numbers = cells_of_rows(arrays, cells.tree, X)
+    order = arrays.xp.argsort(numbers, stable=True)
+    counts = np.bincount(arrays.host(numbers), minlength=cells.tree.n_cells)
+    of_cells, begins, ends = in_parts(counts, _PART_ROWS).T
+    model = _Model(kernel, rows, *map(arrays.asarray, (cells.tree.members, cells.coef.T, *cells[3:])))
+    # The machine of a row that is there again and again is a constant: one of them is enough.
+    sizes = np.where(cells.tree.sizes > cells.size, 1, cells.tree.sizes)
+
+    def bytes_of(length):
+        return rows.itemsize * _MATRICES * length * (_PART_ROWS + rows.shape[1])
+
+    for positions, length in batches_of(sizes[of_cells], bytes_of, memory):
+        own = of_cells[positions]
+        members = padded_places(arrays, cells.tree.starts[own], sizes[own], length)
+        places = padded_places(arrays, begins[positions], (ends - begins)[positions], _PART_ROWS).places
+        index = order[places]  # past the end of a part, its last row, which has the same scores again
+        out[index] += _scores_of(arrays, model, arrays.asarray(own), members, X[index])
+
+
+def _scores_of(arrays, model: _Model, numbers, members: Padded, X):
+    """Scores (n_parts, n, n_outputs) in float64."""
+    places, is_there = members
+    centers = model.centers[numbers][:, None, :]
+    own = arrays.cast(arrays.double(model.rows[model.members[places]]) - centers, model.rows.dtype)
+    X = arrays.cast(arrays.double(X) - centers, own.dtype)
+    coef = model.coef[places] * is_there[:, :, None]
+    values = kernel_values(arrays, model.kernel, X, own) @ coef
+    return arrays.double(values) + model.intercepts[numbers][:, None, :]

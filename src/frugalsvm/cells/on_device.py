@@ -1,0 +1,229 @@
+"""Machines of cells on a device, many at a time: what `solver.py` does, in operations on whole batches.
+
+Cells of a batch are padded with rows whose kernel values are 0, and 1 with themselves: coefficients there are zero, and
+those of other rows are what they would be without. With ``M = L^-1`` (`frugalsvm.arrays.factors`), all that is wanted
+of ``W = M'M`` are products with few columns and its diagonal, the squared norms of the columns of M.
+
+Arrays are those of PyTorch, or of NumPy to test with.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frugalsvm.arrays.factors import inverse_factors
+from frugalsvm.arrays.kernel_values import kernel_values, own_values
+from frugalsvm.cells.batches import Padded, batches_of, padded_places
+from frugalsvm.cells.solver import LARGEST_RESIDUAL, MORE, Cells
+from frugalsvm.cells.tree import Tree
+from frugalsvm.core.capabilities import offers
+
+__all__ = ["DeviceExamples", "Solutions", "bytes_on_device", "cells_on_host", "solved_on_device", "to_device"]
+
+_MATRICES = 4.5  # as large as that of a cell that are there at a time, at most
+
+
+class DeviceExamples(NamedTuple):
+    """What is learned, on a device."""
+
+    arrays: Any
+    rows: Any  # (n_rows, n_features) as the kernel sees them
+    targets: Any  # (n_rows, n_outputs) in the type of the rows
+    weights: Any  # (n_rows,) float64, or None where all are 1
+    memory: int  # bytes for the matrices of cells
+
+
+class Solutions(NamedTuple):
+    """What is found for all cells of a tree, on a device; the last row of each of the first two is for padding."""
+
+    coef: Any  # (n_rows + 1, n_outputs) float64, in the order of the tree's members
+    errors: Any  # the same: leave-one-out errors
+    intercepts: Any  # (n_cells, n_outputs) float64
+    centers: Any  # (n_cells, n_features) float64
+    left: np.ndarray  # cells that the type of the rows is too coarse for, and that were not solved in float64
+
+
+class _Machines(NamedTuple):
+    """The parameters of all cells."""
+
+    kernel: Any
+    ridges: np.ndarray  # (n_cells,)
+    gammas: np.ndarray | None  # (n_cells,), where the kernel's is not that of all
+
+    def kernel_of(self, arrays, cells, dtype):
+        """The kernel of some cells, with a gamma for each of their matrices."""
+        if self.gammas is None:
+            return self.kernel
+        return self.kernel._replace(gamma=arrays.cast(arrays.asarray(self.gammas[cells]), dtype)[:, None, None])
+
+
+class _Problem(NamedTuple):
+    """Some cells of a tree, padded."""
+
+    examples: DeviceExamples
+    kernel: Any
+    ridges: Any  # (n_cells, 1) float64
+    numbers: Any  # (n_cells,) those of the cells
+    padded: Padded
+    least: int  # rows that all of them have
+    index: Any  # (n_cells, length) rows of the examples
+
+
+def to_device(arrays: Any, rows: Any, targets: np.ndarray, weights: np.ndarray, memory: int) -> DeviceExamples:
+    """Examples (`solver.Examples`) on a device; rows may be there already."""
+    rows = arrays.asarray(rows)
+    columns = arrays.cast(arrays.contiguous(arrays.asarray(targets).T), rows.dtype)
+    return DeviceExamples(arrays, rows, columns, arrays.asarray(weights) if len(weights) else None, memory)
+
+
+def bytes_on_device(length: int, n_features: int, n_outputs: int, itemsize: int) -> int:
+    """About the bytes that a cell of a batch takes while it is solved."""
+    return int(length * ((_MATRICES * length + 2 * n_features + 4 * n_outputs) * itemsize + 8 * n_features + 64))
+
+
+def solved_on_device(
+    kernel: Any,
+    examples: DeviceExamples,
+    tree: Tree,
+    size: int,
+    ridges: np.ndarray,
+    gammas: np.ndarray | None = None,
+    *,
+    may_fall_back: bool = True,
+) -> Solutions:
+    """Solve all cells of a tree, each with its own ``ridge = 1 / C``, and its own gamma where they are given."""
+    found = _nothing_found(examples, tree)
+    is_constant = (tree.sizes > size) | (tree.sizes == 1)  # `solver.has_mean_only`
+    _take_means(examples, tree, np.flatnonzero(is_constant), found)
+    machines = _Machines(kernel, ridges, gammas)
+    left = _solve(machines, examples, tree, np.flatnonzero(~is_constant), examples.rows.dtype, found)
+    if not may_fall_back:
+        return found._replace(left=left)
+    while len(left):
+        # The second time in float64, and from then on with more regularization.
+        left = _solve(machines, examples, tree, left, examples.arrays.xp.float64, found)
+        machines = machines._replace(ridges=MORE * machines.ridges)
+    return found
+
+
+def cells_on_host(arrays: Any, tree: Tree, size: int, found: Solutions, dtype: Any) -> Cells:
+    """The machines as `solver.solved_cells` returns them."""
+    coef = arrays.cast(found.coef[:-1], getattr(arrays.xp, np.dtype(dtype).name)).T
+    return Cells(
+        tree, size, arrays.host(arrays.contiguous(coef)), arrays.host(found.intercepts), arrays.host(found.centers)
+    )
+
+
+def _nothing_found(examples, tree) -> Solutions:
+    arrays, n_outputs = examples.arrays, examples.targets.shape[1]
+    n_places = len(tree.members) + 1
+    return Solutions(
+        arrays.zeros((n_places, n_outputs)),
+        arrays.zeros((n_places, n_outputs)),
+        arrays.zeros((tree.n_cells, n_outputs)),
+        arrays.zeros((tree.n_cells, examples.rows.shape[1])),
+        np.empty(0, np.int64),
+    )
+
+
+def _solve(machines: _Machines, examples, tree, left, dtype, found) -> np.ndarray:
+    """Solve cells in a type; returns those that it is too coarse for."""
+    arrays, members = examples.arrays, examples.arrays.asarray(tree.members)
+    n_features, n_outputs = examples.rows.shape[1], examples.targets.shape[1]
+    itemsize = 4 if dtype == arrays.xp.float32 else 8
+
+    def bytes_of(length):
+        return bytes_on_device(length, n_features, n_outputs, itemsize)
+
+    outcomes = []
+    with arrays.products():
+        for positions, length in batches_of(tree.sizes[left], bytes_of, examples.memory):
+            problem = _problem(machines, examples, tree, members, left[positions], length, dtype)
+            outcomes.append((left[positions], _solve_batch(problem, dtype, found)))
+    # All batches are under way before the first is waited for.
+    again = [cells[~arrays.host(is_solved)] for cells, is_solved in outcomes]
+    return np.concatenate(again) if again else left
+
+
+def _problem(machines: _Machines, examples, tree, members, cells, length, dtype) -> _Problem:
+    arrays, sizes = examples.arrays, tree.sizes[cells]
+    padded = padded_places(arrays, tree.starts[cells], sizes, length)
+    kernel, ridges = machines.kernel_of(arrays, cells, dtype), arrays.asarray(machines.ridges[cells])[:, None]
+    return _Problem(examples, kernel, ridges, arrays.asarray(cells), padded, int(sizes.min()), members[padded.places])
+
+
+def _solve_batch(problem: _Problem, dtype, found: Solutions):
+    """Solve cells and keep those for which the type was fine enough; returns which."""
+    xp, arrays, is_there = problem.examples.arrays.xp, problem.examples.arrays, problem.padded.is_there
+    centers, matrices = _systems(problem, dtype)
+    factors = inverse_factors(arrays, matrices)
+    ones = arrays.cast(is_there, dtype)[:, :, None]
+    right = xp.concat((arrays.cast(problem.examples.targets[problem.index], dtype) * ones, ones), axis=2)
+    solutions = factors.mT @ (factors @ right)
+    residuals = xp.linalg.vector_norm(right - matrices @ solutions, axis=1) / xp.sqrt(xp.sum(ones, axis=1))
+    is_solved = xp.all(residuals <= LARGEST_RESIDUAL, axis=1)  # False for NaN
+    squares = xp.linalg.vector_norm(factors, axis=1) ** 2
+    _keep(problem, solutions, squares, centers, is_solved, found)
+    return is_solved
+
+
+def _systems(problem: _Problem, dtype):
+    """Centers of cells, and their ``K + D``."""
+    arrays, (places, is_there) = problem.examples.arrays, problem.padded
+    xp, rows = arrays.xp, arrays.double(problem.examples.rows[problem.index])
+    centers = xp.zeros_like(rows[:, 0])
+    if offers(problem.kernel, "shift_invariant"):
+        inside = arrays.double(is_there)
+        centers = (inside[:, None, :] @ rows)[:, 0] / xp.sum(inside, axis=1)[:, None]
+        rows -= centers[:, None]
+    rows = arrays.cast(rows, dtype)
+    matrices = kernel_values(arrays, problem.kernel, rows, rows)
+    _fill_diagonal(problem, matrices, dtype)
+    matrices[:, problem.least :, :] *= is_there[:, problem.least :, None]
+    matrices[:, :, problem.least :] *= is_there[:, None, problem.least :]
+    padding = xp.arange(problem.least, places.shape[1], device=arrays.device)
+    matrices[:, padding, padding] += arrays.cast(~is_there[:, problem.least :], dtype)
+    return centers, matrices
+
+
+def _fill_diagonal(problem: _Problem, matrices, dtype) -> None:
+    examples = problem.examples
+    arrays = examples.arrays
+    added = problem.ridges if examples.weights is None else problem.ridges / examples.weights[problem.index]
+    diagonal = arrays.xp.arange(matrices.shape[1], device=arrays.device)
+    own = arrays.double(own_values(arrays, problem.kernel, matrices))
+    matrices[:, diagonal, diagonal] = arrays.cast(own + added, dtype)
+
+
+def _keep(problem: _Problem, solutions, squares, centers, is_solved, found: Solutions) -> None:
+    """Coefficients, intercepts and leave-one-out errors of cells that are solved."""
+    arrays, (places, is_there) = problem.examples.arrays, problem.padded
+    xp, solutions = arrays.xp, arrays.double(solutions)
+    own, u = solutions[:, :, :-1], solutions[:, :, -1:]
+    totals = xp.sum(u, axis=1)
+    intercepts = xp.sum(own, axis=1) / totals
+    coef = own - intercepts[:, None, :] * u
+    left_out = coef / (arrays.double(squares)[:, :, None] - u * u / totals[:, None, :])
+    # What is not solved, or padding, goes to the row that nobody reads.
+    nowhere = found.coef.shape[0] - 1
+    places = xp.where(is_there & is_solved[:, None], places, xp.full_like(places, nowhere))
+    found.coef[places], found.errors[places] = coef, left_out
+    found.intercepts[problem.numbers], found.centers[problem.numbers] = intercepts, centers
+
+
+def _take_means(examples, tree, numbers, found: Solutions) -> None:
+    """Cells of one row, once or again and again: means of targets, as in `solver.py`."""
+    if not len(numbers):
+        return
+    arrays, sizes = examples.arrays, tree.sizes[numbers]
+    ends = np.cumsum(sizes)
+    places = np.arange(ends[-1]) + np.repeat(tree.starts[numbers] - (ends - sizes), sizes)
+    there, members = arrays.asarray(places), arrays.asarray(tree.members[places])
+    targets = arrays.host(examples.targets[members]).astype(np.float64)
+    own = np.ones((len(places), 1)) if examples.weights is None else arrays.host(examples.weights[members])[:, None]
+    totals, weights = (np.add.reduceat(each, ends - sizes, axis=0) for each in (own * targets, own))
+    rest = np.repeat(weights, sizes, axis=0) - own
+    is_alone = np.repeat(sizes == 1, sizes)[:, None]
+    without = (np.repeat(totals, sizes, axis=0) - own * targets) / np.where(is_alone, 1.0, rest)
+    found.errors[there] = arrays.asarray(targets - np.where(is_alone, 0.0, without))
+    found.intercepts[arrays.asarray(numbers)] = arrays.asarray(totals / weights)

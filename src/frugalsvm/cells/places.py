@@ -1,0 +1,97 @@
+"""Where cells are solved: in threads of this machine, or on a device. Both offer the same."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from frugalsvm._threads import Threads
+from frugalsvm.cells.choosing import Judge, judge_on_threads
+from frugalsvm.cells.device_choice import judge_on_device
+from frugalsvm.cells.device_scores import scores_on_device
+from frugalsvm.cells.device_tree import grown_on_device
+from frugalsvm.cells.on_device import DeviceExamples, cells_on_host, solved_on_device, to_device
+from frugalsvm.cells.scores import scores
+from frugalsvm.cells.solver import Cells, Examples
+from frugalsvm.cells.training import grown_trees, trained
+from frugalsvm.cells.tree import Tree
+
+__all__ = ["OnDevice", "OnThreads", "Place"]
+
+
+Advance = Callable[[int], Any]
+
+
+class Place(Protocol):
+    """What both offer; examples are those that the place has made."""
+
+    def examples(self, rows: Any, targets: np.ndarray, weights: np.ndarray) -> Any:
+        """Examples from rows, targets (n_outputs, n_rows), and weights, (0,) where all are 1."""
+
+    def grown(self, examples: Any, size: int, n_trees: int, rng: np.random.Generator) -> list[Tree]:
+        """Trees of their own random directions each."""
+
+    def judge(self, kernel: Any, examples: Any, tree: Tree, size: int, loss: Any) -> Judge:
+        """What tells the losses of choices."""
+
+    def trained(
+        self, kernel: Any, examples: Any, trees: list[Tree], size: int, ridge: float, advance: Advance
+    ) -> tuple[list[Cells], np.ndarray]:
+        """The machines of all trees, and leave-one-out scores (n_rows, n_outputs) of their mean.
+
+        ``advance`` is told how many more cells are done.
+        """
+
+    def scores(self, kernel: Any, rows: Any, trees: list[Cells], X: Any) -> np.ndarray:
+        """Scores (n, n_outputs) of rows X."""
+
+
+class OnThreads(NamedTuple):
+    """Compiled code in threads."""
+
+    threads: Threads
+
+    def examples(self, rows: Any, targets: np.ndarray, weights: np.ndarray) -> Examples:
+        return Examples(rows, targets, weights)
+
+    def grown(self, examples: Any, size: int, n_trees: int, rng: np.random.Generator) -> list[Tree]:
+        return grown_trees(examples.rows, size, n_trees, rng, self.threads)
+
+    def judge(self, kernel: Any, examples: Any, tree: Tree, size: int, loss) -> Judge:
+        return judge_on_threads(kernel, examples, tree, size, loss, self.threads)
+
+    def trained(self, kernel: Any, examples: Any, trees: list[Tree], size: int, ridge: float, advance: Advance):
+        return trained(kernel, examples, trees, size, ridge, self.threads, advance)
+
+    def scores(self, kernel: Any, rows: Any, trees: list[Cells], X: Any) -> np.ndarray:
+        return scores(kernel, rows, trees, X, self.threads)
+
+
+class OnDevice(NamedTuple):
+    """Batches of cells in operations on whole arrays; trees and machines are of NumPy arrays as well."""
+
+    arrays: Any
+    memory: int  # bytes for the matrices of cells
+
+    def examples(self, rows: Any, targets: np.ndarray, weights: np.ndarray) -> DeviceExamples:
+        return to_device(self.arrays, rows, targets, weights, self.memory)
+
+    def grown(self, examples: Any, size: int, n_trees: int, rng: np.random.Generator) -> list[Tree]:
+        return [grown_on_device(self.arrays, examples.rows, size, rng) for _ in range(n_trees)]
+
+    def judge(self, kernel: Any, examples: Any, tree: Tree, size: int, loss) -> Judge:
+        return judge_on_device(kernel, examples, tree, size, loss)
+
+    def trained(self, kernel: Any, examples: Any, trees: list[Tree], size: int, ridge: float, advance: Advance):
+        arrays, cells = self.arrays, []
+        left_out = arrays.double(examples.targets) * 1.0
+        dtype = np.float32 if examples.rows.itemsize == 4 else np.float64
+        for tree in trees:
+            found = solved_on_device(kernel, examples, tree, size, np.full(tree.n_cells, ridge))
+            left_out[arrays.asarray(tree.members)] -= found.errors[:-1] / len(trees)
+            cells.append(cells_on_host(arrays, tree, size, found, dtype))
+            advance(tree.n_cells)
+        return cells, arrays.host(left_out)
+
+    def scores(self, kernel: Any, rows: Any, trees: list[Cells], X: Any) -> np.ndarray:
+        return scores_on_device(self.arrays, kernel, rows, trees, X, self.memory)
