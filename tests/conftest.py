@@ -35,3 +35,14 @@ def shared_data():
 def real_data(shared_data, monkeypatch):
     """The real data sets can be loaded by name."""
     monkeypatch.setenv("FRUGALSVM_DATA", str(shared_data))
+
+
+@pytest.fixture(params=["cpu", "torch"], ids=["numpy", "torch"])
+def arrays(request):
+    """Arrays of NumPy, always; of PyTorch on the CPU, where it is installed."""
+    if request.param == "torch":
+        pytest.importorskip("torch")
+        pytest.importorskip("array_api_compat")
+    from frugalsvm.arrays.namespace import arrays_on
+
+    return arrays_on(request.param)

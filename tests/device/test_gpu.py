@@ -7,7 +7,7 @@ from oracles import kernels as oracle
 from scipy.sparse import csr_array
 
 import frugalsvm
-from frugalsvm import ASSETClassifier, ASSETRegressor, BSGDClassifier
+from frugalsvm import ASSETClassifier, ASSETRegressor, BSGDClassifier, LocalSVC
 from frugalsvm.arrays import l1_on_gpu, sources
 from frugalsvm.arrays.maps import kernel_map
 from frugalsvm.arrays.namespace import arrays_on, available_devices
@@ -246,3 +246,16 @@ def test_shapley_values(torch, wave):
         expected = shapley_values(model, rows, others)
         found = shapley_values(model, torch.from_numpy(rows).cuda(), others, device="cuda")
         np.testing.assert_allclose(found.values, expected.values, rtol=1e-8, atol=1e-9 * np.abs(expected.values).max())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_cells(torch, wave, dtype):
+    settings = {"cell_size": 600, "random_state": 0, "C": 100.0, "gamma": 0.5, "dtype": dtype}
+    X, y = wave.X, labels_of(wave, 3)
+    here = LocalSVC(**settings).fit(X, y)
+    there = LocalSVC(device="cuda", **settings).fit(torch.as_tensor(X, device="cuda"), y)
+    atol = 1e-2 if dtype == "float32" else 1e-8
+    np.testing.assert_allclose(there.loo_scores_, here.loo_scores_, atol=atol)
+    expected = here.decision_function(X)
+    for model, device in ((there, "cuda"), (there, "cpu"), (here, "cuda")):
+        np.testing.assert_allclose(model.decision_function(X, device=device), expected, atol=atol)

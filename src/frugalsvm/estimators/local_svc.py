@@ -58,11 +58,13 @@ class LocalSVC(ScoreClassifier, LocalMachine):
     budget : str or None, default=None
         Most bytes of the model, such as "20MB"; None keeps all rows.
     memory : str, default="4GB"
-        Limit for the matrices of cells: fewer threads work where there is no room for all.
+        Limit for the matrices of cells: fewer threads work where there is no room for all. On a GPU, so much of its
+        memory: as many cells are solved together as there is room for.
     copy_X : bool, default=True
         False lets the model keep rows where they are, if they have its type: do not change ``X`` afterwards then.
     device : {"cpu", "cuda", "auto"}, default="cpu"
-        Where `fit` and predictions are computed.
+        Where `fit` and predictions are computed. "cuda" is a GPU, with PyTorch; tensors that are there stay there. The
+        model does not depend on it, up to rounding, and predicts on a CPU as well.
     dtype : {"float32", "float64"}, default="float32"
         Type in which kernels are computed and cells are solved; those that float32 is too coarse for are solved in
         float64 anyway.
