@@ -39,11 +39,15 @@ def judge_on_device(
         most = max(size, int(sizes.max()))
         found = solved_on_device(kernel, examples, cells, most, ridges, gammas, may_fall_back=False)
         errors = arrays.host(found.errors)[:-1].T.reshape(len(targets), len(points), n_rows)
-        losses = np.array([
-            loss(targets[:, part], targets[:, part] - errors[:, k, part], None if weights is None else weights[part])
-            for k in range(len(points))
-            for part in parts
-        ])
+        losses = np.array(
+            [
+                loss(
+                    targets[:, part], targets[:, part] - errors[:, k, part], None if weights is None else weights[part]
+                )
+                for k in range(len(points))
+                for part in parts
+            ]
+        )
         losses[found.left] = np.inf  # that would take long
         return mean_losses(losses, sizes)
 

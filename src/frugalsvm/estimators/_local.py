@@ -172,6 +172,8 @@ class LocalMachine(LearnsBatches, KernelEstimator):
             if not is_torch(X):
                 is_users = X is given or not X.flags.owndata  # a frame's or a tensor's, too
                 X = self._copied(X) if self.copy_X and is_users else X.astype(self._dtype, copy=False)
+            elif X.device.type == "cpu":
+                X = X.clone()  # it may be the user's; from a GPU, the model's rows are copies anyway
             self._fit_rows(X, targets, weights, random_state)
         end_callbacks(self, given, y)
         return self
