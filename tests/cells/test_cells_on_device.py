@@ -5,6 +5,7 @@ import pytest
 
 from frugalsvm import LocalSVC, LocalSVR, load, save
 from frugalsvm._threads import ONE_THREAD
+from frugalsvm.cells import batches
 from frugalsvm.cells.choosing import Choice
 from frugalsvm.cells.places import OnDevice, OnThreads
 from frugalsvm.cells.solver import Examples, solved_cells
@@ -219,6 +220,34 @@ def test_tensors(torch, table, dtype):
     np.testing.assert_array_equal(model.loo_scores_, expected.loo_scores_)
     np.testing.assert_array_equal(model.predict(torch.from_numpy(X)), expected.predict(X))
     assert isinstance(model._rows, np.ndarray)
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize("kind", ["float64", "uint8", "list", "memory-mapped"])
+def test_rows_of_other_types(table, kind, tmp_path):
+    X = np.round((table[0] - 990) * 10).astype(np.uint8)
+    y = table[1]
+    expected = fitted((X.astype(np.float32), y), "torch", C=100.0)
+    if kind == "memory-mapped":
+        np.save(tmp_path / "rows.npy", X.astype(np.float32))
+        given = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    else:
+        given = X.tolist() if kind == "list" else X.astype(kind)
+    model = fitted((given, y), "torch", C=100.0)
+    assert model._rows.dtype == np.float32
+    np.testing.assert_allclose(model.loo_scores_, expected.loo_scores_, atol=1e-6)
+    np.testing.assert_allclose(model.decision_function(given), expected.decision_function(X), atol=1e-6)
+
+
+@pytest.mark.usefixtures("torch")
+def test_rows_that_a_device_has_no_room_for(table, monkeypatch):
+    expected = fitted(table, "torch")
+    values = expected.decision_function(table[0])
+    monkeypatch.setattr(batches, "_ROWS_SHARE", 0.0)
+    model = fitted(table, "torch", memory="1MB")
+    assert (model.C_, model.gamma_) == (expected.C_, pytest.approx(expected.gamma_))
+    np.testing.assert_allclose(model.loo_scores_, expected.loo_scores_, atol=0.01)
+    np.testing.assert_allclose(model.decision_function(table[0]), values, atol=0.01)
 
 
 def test_model_files_do_not_know_the_device(torch, table, tmp_path):

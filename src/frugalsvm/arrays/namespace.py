@@ -5,6 +5,7 @@ which serves to test one with the other.
 """
 
 import re
+from collections.abc import Callable
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -164,7 +165,7 @@ class Arrays:
     def asarray(self, array: Any, dtype: str | None = None) -> Any:
         """An array of this device; a copy only where it must be."""
         if self.is_torch and not is_torch(array):
-            array = self._torch.from_numpy(np.array(array, order="C", copy=None))
+            array = self._torch.from_numpy(np.require(array, requirements=("C", "W")))  # it warns of others
         if self.is_torch:
             kind = array.dtype if dtype is None else getattr(self.xp, dtype)
             return array.to(device=self.device, dtype=kind)
@@ -324,6 +325,14 @@ class Arrays:
         if not self.is_gpu:
             return np.empty(size, np.float32)
         return self._torch.empty(size, pin_memory=True).numpy()
+
+    def sent_home(self, array: Any) -> Callable[[], np.ndarray]:
+        """A function that returns an array of the host with the same numbers; from a GPU, they are on their way."""
+        if not self.is_gpu or not is_torch(array):
+            return lambda: self.host(array)
+        from frugalsvm.arrays.transfer import sent_home
+
+        return sent_home(array)
 
     def land(self, array: Any, place: np.ndarray) -> None:
         """Send an array to a part of a `landing`; it is there after the next `host`."""

@@ -1,10 +1,12 @@
-"""Blocks of rows on their way to a GPU, through page-locked memory, while the block before is used."""
+"""Blocks of rows on their way to a GPU, through page-locked memory, while the block before is used; and home again."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-__all__ = ["overlapped"]
+__all__ = ["overlapped", "sent_home"]
 
 
 class _Lane:
@@ -54,3 +56,20 @@ def _arrived(torch, tensor, event):
     # Its memory belongs to the other stream: it must not be used again there before this one is through with it.
     tensor.record_stream(current)
     return tensor
+
+
+def sent_home(tensor: Any) -> Callable[[], np.ndarray]:
+    """A function that returns a copy of a GPU's tensor; it is on its way while the GPU computes other things."""
+    import torch
+
+    stream, ready = torch.cuda.Stream(tensor.device), torch.cuda.current_stream(tensor.device).record_event()
+
+    def copied() -> np.ndarray:
+        with torch.cuda.stream(stream):
+            stream.wait_event(ready)
+            return tensor.cpu().numpy()
+
+    pool = ThreadPoolExecutor(1)
+    arrived = pool.submit(copied)
+    pool.shutdown(wait=False)
+    return arrived.result

@@ -5,9 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Padded", "batches_of", "padded_places"]
+from frugalsvm.arrays.namespace import is_torch
+
+__all__ = ["Padded", "batches_of", "near", "padded_length", "padded_places", "taken"]
 
 _ALIKE = 0.8  # of the largest size in a batch: smaller ones are another batch
+_ROWS_SHARE = 0.4  # of the memory of a device: larger tables stay on the host
 _STEP = 32  # sizes are padded to a multiple of it, which products like
 
 
@@ -47,3 +50,15 @@ def padded_places(arrays: Any, starts: np.ndarray, sizes: np.ndarray, length: in
     starts, sizes = arrays.asarray(starts)[:, None], arrays.asarray(sizes)[:, None]
     steps = xp.arange(length, device=arrays.device)[None]
     return Padded(starts + xp.minimum(steps, sizes - 1), steps < sizes)
+
+
+def near(arrays: Any, rows: Any) -> Any:
+    """Rows on a device, if there is room for them; where they are, if not."""
+    fits = is_torch(rows) or rows.nbytes <= _ROWS_SHARE * arrays.free_bytes()
+    return arrays.asarray(rows) if fits else rows
+
+
+def taken(arrays: Any, rows: Any, index: Any) -> Any:
+    """Some rows on a device, wherever they all are; the index is on the device."""
+    is_near = is_torch(rows) or not arrays.is_torch
+    return rows[index] if is_near else arrays.asarray(rows[arrays.host(index)])

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.cells.choosing import MOST_ROWS, Choice, Judge, cells_looked_at, mean_losses
 from frugalsvm.cells.device_tree import grown_on_device
 from frugalsvm.cells.on_device import DeviceExamples, solved_on_device
@@ -19,11 +20,12 @@ def judge_on_device(
     tree: Tree,
     size: int,
     loss: Callable[[np.ndarray, np.ndarray, np.ndarray | None], float],
+    threads: Threads = ONE_THREAD,
 ) -> Judge:
     """What `choosing.judge_on_threads` is, on a device."""
     if size > MOST_ROWS:
         size = MOST_ROWS
-        tree = grown_on_device(examples.arrays, examples.rows, size, np.random.default_rng(0))
+        tree = grown_on_device(examples.arrays, examples.rows, size, np.random.default_rng(0), threads)
     arrays, members = examples.arrays, cells_looked_at(tree, size)
     sizes = np.array(list(map(len, members)))
     some = arrays.asarray(np.concatenate(members))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm.arrays.kernel_values import kernel_values
-from frugalsvm.cells.batches import Padded, batches_of, padded_places
+from frugalsvm.cells.batches import Padded, batches_of, near, padded_places, taken
 from frugalsvm.cells.device_tree import cells_of_rows
 from frugalsvm.cells.scores import in_parts
 from frugalsvm.cells.solver import Cells
@@ -21,7 +21,7 @@ class _Model(NamedTuple):
     """The machines of a tree, on the device."""
 
     kernel: Any
-    rows: Any
+    rows: Any  # or on the host, if there is no room for them
     members: Any
     coef: Any  # (n_rows, n_outputs)
     intercepts: Any
@@ -30,26 +30,38 @@ class _Model(NamedTuple):
 
 def scores_on_device(arrays: Any, kernel: Any, rows: Any, trees: Sequence[Cells], X: Any, memory: int) -> np.ndarray:
     """Scores (n, n_outputs) of rows X, as the kernel sees them; rows and X may be on the device already."""
-    rows = arrays.asarray(rows)
-    X = arrays.cast(arrays.asarray(X), rows.dtype)
-    out = arrays.zeros((X.shape[0], len(trees[0].coef)))
+    models = [_model_of(arrays, kernel, near(arrays, rows), cells) for cells in trees]
+    out = np.empty((X.shape[0], len(trees[0].coef)))
+    n_together = max(1, memory // (8 * _MATRICES * X.shape[1]))
     with arrays.products():
-        for cells in trees:
-            _add_scores(arrays, kernel, rows, cells, X, out, memory)
+        for start in range(0, X.shape[0], n_together):
+            part = slice(start, start + n_together)
+            out[part] = _part_scores(arrays, models, trees, X[part], memory)
+    return out
+
+
+def _model_of(arrays, kernel, rows, cells: Cells) -> _Model:
+    return _Model(kernel, rows, *map(arrays.asarray, (cells.tree.members, cells.coef.T, *cells[3:])))
+
+
+def _part_scores(arrays, models, trees, X, memory) -> np.ndarray:
+    X = arrays.cast(arrays.asarray(X), models[0].coef.dtype)
+    out = arrays.zeros((X.shape[0], models[0].coef.shape[1]))
+    for model, cells in zip(models, trees, strict=True):
+        _add_scores(arrays, model, cells, X, out, memory)
     return arrays.host(out / len(trees))
 
 
-def _add_scores(arrays, kernel, rows, cells: Cells, X, out, memory) -> None:
+def _add_scores(arrays, model: _Model, cells: Cells, X, out, memory) -> None:
     numbers = cells_of_rows(arrays, cells.tree, X)
     order = arrays.xp.argsort(numbers, stable=True)
     counts = np.bincount(arrays.host(numbers), minlength=cells.tree.n_cells)
     of_cells, begins, ends = in_parts(counts, _PART_ROWS).T
-    model = _Model(kernel, rows, *map(arrays.asarray, (cells.tree.members, cells.coef.T, *cells[3:])))
     # The machine of a row that is there again and again is a constant: one of them is enough.
     sizes = np.where(cells.tree.sizes > cells.size, 1, cells.tree.sizes)
 
     def bytes_of(length):
-        return rows.itemsize * _MATRICES * length * (_PART_ROWS + rows.shape[1])
+        return X.itemsize * _MATRICES * length * (_PART_ROWS + X.shape[1])
 
     for positions, length in batches_of(sizes[of_cells], bytes_of, memory):
         own = of_cells[positions]
@@ -63,7 +75,7 @@ def _scores_of(arrays, model: _Model, numbers, members: Padded, X):
     """Scores (n_parts, n, n_outputs) in float64."""
     places, is_there = members
     centers = model.centers[numbers][:, None, :]
-    own = arrays.cast(arrays.double(model.rows[model.members[places]]) - centers, model.rows.dtype)
+    own = arrays.cast(arrays.double(taken(arrays, model.rows, model.members[places])) - centers, X.dtype)
     X = arrays.cast(arrays.double(X) - centers, own.dtype)
     coef = model.coef[places] * is_there[:, :, None]
     values = kernel_values(arrays, model.kernel, X, own) @ coef

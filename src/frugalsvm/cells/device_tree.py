@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm._threads import ONE_THREAD, Threads
+from frugalsvm.arrays.namespace import is_torch
 from frugalsvm.cells.batches import padded_places
-from frugalsvm.cells.tree import SAMPLE_ROWS, Level, Tree, joined_levels, new_level
+from frugalsvm.cells.tree import SAMPLE_ROWS, Level, Tree, grown_tree, joined_levels, new_level
 
 __all__ = ["cells_of_rows", "grown_on_device"]
 
@@ -23,8 +25,12 @@ class _Side(NamedTuple):
     middles: np.ndarray  # where the right side begins
 
 
-def grown_on_device(arrays: Any, rows: Any, cell_size: int, rng: np.random.Generator) -> Tree:
-    """What `tree.grown_tree` makes of the same rows and random numbers, up to rounding."""
+def grown_on_device(
+    arrays: Any, rows: Any, cell_size: int, rng: np.random.Generator, threads: Threads = ONE_THREAD
+) -> Tree:
+    """What `tree.grown_tree` makes of the same rows and random numbers, up to rounding; of rows on the host, itself."""
+    if arrays.is_torch and not is_torch(rows):
+        return grown_tree(rows, cell_size, rng, threads)
     n_rows = rows.shape[0]
     members = arrays.xp.arange(n_rows, device=arrays.device)
     dtype = np.float32 if rows.itemsize == 4 else np.float64

@@ -7,13 +7,14 @@ of ``W = M'M`` are products with few columns and its diagonal, the squared norms
 Arrays are those of PyTorch, or of NumPy to test with.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from frugalsvm.arrays.factors import inverse_factors
 from frugalsvm.arrays.kernel_values import kernel_values, own_values
-from frugalsvm.cells.batches import Padded, batches_of, padded_places
+from frugalsvm.cells.batches import Padded, batches_of, near, padded_places, taken
 from frugalsvm.cells.solver import LARGEST_RESIDUAL, MORE, Cells
 from frugalsvm.cells.tree import Tree
 from frugalsvm.core.capabilities import offers
@@ -27,10 +28,16 @@ class DeviceExamples(NamedTuple):
     """What is learned, on a device."""
 
     arrays: Any
-    rows: Any  # (n_rows, n_features) as the kernel sees them
+    rows: Any  # (n_rows, n_features) as the kernel sees them; on the host, if there is no room for them
     targets: Any  # (n_rows, n_outputs) in the type of the rows
     weights: Any  # (n_rows,) float64, or None where all are 1
     memory: int  # bytes for the matrices of cells
+    rows_on_host: Callable[[], np.ndarray]
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the rows, as the device calls it."""
+        return self.targets.dtype
 
 
 class Solutions(NamedTuple):
@@ -70,10 +77,10 @@ class _Problem(NamedTuple):
 
 
 def to_device(arrays: Any, rows: Any, targets: np.ndarray, weights: np.ndarray, memory: int) -> DeviceExamples:
-    """Examples (`solver.Examples`) on a device; rows may be there already."""
-    rows = arrays.asarray(rows)
-    columns = arrays.cast(arrays.contiguous(arrays.asarray(targets).T), rows.dtype)
-    return DeviceExamples(arrays, rows, columns, arrays.asarray(weights) if len(weights) else None, memory)
+    """Examples (`solver.Examples`) on a device; rows may be there already, and targets have their type."""
+    on_host = arrays.sent_home(rows)
+    columns, weights = arrays.contiguous(arrays.asarray(targets).T), arrays.asarray(weights) if len(weights) else None
+    return DeviceExamples(arrays, near(arrays, rows), columns, weights, memory, on_host)
 
 
 def bytes_on_device(length: int, n_features: int, n_outputs: int, itemsize: int) -> int:
@@ -96,7 +103,7 @@ def solved_on_device(
     is_constant = (tree.sizes > size) | (tree.sizes == 1)  # `solver.has_mean_only`
     _take_means(examples, tree, np.flatnonzero(is_constant), found)
     machines = _Machines(kernel, ridges, gammas)
-    left = _solve(machines, examples, tree, np.flatnonzero(~is_constant), examples.rows.dtype, found)
+    left = _solve(machines, examples, tree, np.flatnonzero(~is_constant), examples.dtype, found)
     if not may_fall_back:
         return found._replace(left=left)
     while len(left):
@@ -170,7 +177,7 @@ def _solve_batch(problem: _Problem, dtype, found: Solutions):
 def _systems(problem: _Problem, dtype):
     """Centers of cells, and their ``K + D``."""
     arrays, (places, is_there) = problem.examples.arrays, problem.padded
-    xp, rows = arrays.xp, arrays.double(problem.examples.rows[problem.index])
+    xp, rows = arrays.xp, arrays.double(taken(arrays, problem.examples.rows, problem.index))
     centers = xp.zeros_like(rows[:, 0])
     if offers(problem.kernel, "shift_invariant"):
         inside = arrays.double(is_there)

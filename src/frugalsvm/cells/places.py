@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from frugalsvm._threads import Threads
+from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.cells.choosing import Judge, judge_on_threads
 from frugalsvm.cells.device_choice import judge_on_device
 from frugalsvm.cells.device_scores import scores_on_device
@@ -27,6 +27,9 @@ class Place(Protocol):
 
     def examples(self, rows: Any, targets: np.ndarray, weights: np.ndarray) -> Any:
         """Examples from rows, targets (n_outputs, n_rows), and weights, (0,) where all are 1."""
+
+    def rows_of(self, examples: Any) -> np.ndarray:
+        """The rows of examples, for the model."""
 
     def grown(self, examples: Any, size: int, n_trees: int, rng: np.random.Generator) -> list[Tree]:
         """Trees of their own random directions each."""
@@ -54,6 +57,9 @@ class OnThreads(NamedTuple):
     def examples(self, rows: Any, targets: np.ndarray, weights: np.ndarray) -> Examples:
         return Examples(rows, targets, weights)
 
+    def rows_of(self, examples: Any) -> np.ndarray:
+        return examples.rows
+
     def grown(self, examples: Any, size: int, n_trees: int, rng: np.random.Generator) -> list[Tree]:
         return grown_trees(examples.rows, size, n_trees, rng, self.threads)
 
@@ -72,20 +78,24 @@ class OnDevice(NamedTuple):
 
     arrays: Any
     memory: int  # bytes for the matrices of cells
+    threads: Threads = ONE_THREAD  # for the trees of rows that the device has no room for
 
     def examples(self, rows: Any, targets: np.ndarray, weights: np.ndarray) -> DeviceExamples:
         return to_device(self.arrays, rows, targets, weights, self.memory)
 
+    def rows_of(self, examples: Any) -> np.ndarray:
+        return examples.rows_on_host()
+
     def grown(self, examples: Any, size: int, n_trees: int, rng: np.random.Generator) -> list[Tree]:
-        return [grown_on_device(self.arrays, examples.rows, size, rng) for _ in range(n_trees)]
+        return [grown_on_device(self.arrays, examples.rows, size, rng, self.threads) for _ in range(n_trees)]
 
     def judge(self, kernel: Any, examples: Any, tree: Tree, size: int, loss) -> Judge:
-        return judge_on_device(kernel, examples, tree, size, loss)
+        return judge_on_device(kernel, examples, tree, size, loss, self.threads)
 
     def trained(self, kernel: Any, examples: Any, trees: list[Tree], size: int, ridge: float, advance: Advance):
         arrays, cells = self.arrays, []
         left_out = arrays.double(examples.targets) * 1.0
-        dtype = np.float32 if examples.rows.itemsize == 4 else np.float64
+        dtype = np.float32 if examples.targets.itemsize == 4 else np.float64
         for tree in trees:
             found = solved_on_device(kernel, examples, tree, size, np.full(tree.n_cells, ridge))
             left_out[arrays.asarray(tree.members)] -= found.errors[:-1] / len(trees)

@@ -8,8 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
 from frugalsvm._threads import Threads, row_blocks, thread_count
-from frugalsvm.arrays.namespace import arrays_on, is_torch, on_host
-from frugalsvm.cells.batches import padded_length
+from frugalsvm.arrays.namespace import arrays_of, arrays_on, is_torch, on_host
+from frugalsvm.cells.batches import near, padded_length
 from frugalsvm.cells.choosing import best_choice
 from frugalsvm.cells.on_device import bytes_on_device
 from frugalsvm.cells.places import OnDevice, OnThreads, Place
@@ -126,7 +126,7 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         if not arrays.is_torch:
             return OnThreads(self._threads_within_memory(size, n_outputs))
         needed = bytes_on_device(padded_length(size), self._width, n_outputs, self._dtype.itemsize)
-        return OnDevice(arrays, min(self._memory_for(size, needed), arrays.free_bytes()))
+        return OnDevice(arrays, min(self._memory_for(size, needed), arrays.free_bytes()), self._threads())
 
     def _choose(self, X, targets, weights, *, whole):
         """Gamma and C are chosen later, when there are cells."""
@@ -169,12 +169,7 @@ class LocalMachine(LearnsBatches, KernelEstimator):
             X, targets, weights = self._examples(X, y, sample_weight)
             random_state = check_random_state(self.random_state)
             X = self._seen_first(X, targets, weights, random_state)
-            if not is_torch(X):
-                is_users = X is given or not X.flags.owndata  # a frame's or a tensor's, too
-                X = self._copied(X) if self.copy_X and is_users else X.astype(self._dtype, copy=False)
-            elif X.device.type == "cpu":
-                X = X.clone()  # it may be the user's; from a GPU, the model's rows are copies anyway
-            self._fit_rows(X, targets, weights, random_state)
+            self._fit_rows(self._own_rows(X, given), targets, weights, random_state)
         end_callbacks(self, given, y)
         return self
 
@@ -182,6 +177,14 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         """Be ready to learn from the beginning."""
         forget_learned(self)
         self.__dict__.pop("_rows", None)  # whose type is not for the new ones
+
+    def _own_rows(self, X, given):
+        """Rows in the type of the model, which users cannot change by changing what they have given."""
+        if is_torch(X):  # from a GPU, the model's rows are copies anyway
+            X = arrays_of(X).single(X)
+            return X.clone() if X.device.type == "cpu" else X
+        is_users = X is given or not X.flags.owndata  # a frame's or a tensor's, too
+        return self._copied(X) if self.copy_X and is_users else X.astype(self._dtype, copy=False)
 
     def _copied(self, X):
         """Rows that nobody else can change."""
@@ -224,7 +227,7 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         C = self._chosen_strength(place, examples, trees[0], size)
         with following(self, sum(tree.n_cells for tree in trees), "cells", has_model=False) as progress:
             self._cells, left_out = place.trained(self._kernel, examples, trees, size, 1.0 / C, progress.advance)
-        self._rows, self.C_, self.cell_size_ = on_host(examples.rows), C, size
+        self._rows, self.C_, self.cell_size_ = place.rows_of(examples), C, size
         return left_out
 
     def _chosen_strength(self, place, examples, tree, size) -> float:
@@ -270,8 +273,8 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         X, dtype = self._for_device(X, arrays)
         if not self._in_float32:
             return super()._new_rows(X, dtype)
-        X = validated_rows(self, X, reset=True, dtype=dtype, check_finite=False)
-        X = validated_tensor(self, arrays.asarray(X), reset=False)
+        X = near(arrays, validated_rows(self, X, reset=True, dtype=dtype, check_finite=False))
+        X = validated_tensor(self, X, reset=False) if is_torch(X) else X
         self._check_values(X)
         return X
 
