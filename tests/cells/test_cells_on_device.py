@@ -250,6 +250,20 @@ def test_rows_that_a_device_has_no_room_for(table, monkeypatch):
     np.testing.assert_allclose(model.decision_function(table[0]), values, atol=0.01)
 
 
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_batches(table, monkeypatch, share):
+    monkeypatch.setattr(batches, "_ROWS_SHARE", share)
+    X, y = table
+    data = [(X[i : i + 400], y[i : i + 400]) for i in range(0, 1500, 400)]
+    there, here = (
+        LocalSVC(cell_size=SIZE, random_state=0, device=device, C=100.0).fit_batches(data)
+        for device in ("torch", "cpu")
+    )
+    np.testing.assert_allclose(there.loo_scores_, here.loo_scores_, atol=0.01)
+    np.testing.assert_allclose(there.decision_function(X), here.decision_function(X), atol=0.01)
+
+
 def test_model_files_do_not_know_the_device(torch, table, tmp_path):
     model = fitted(table, "torch", C=100.0)
     save(model, tmp_path / "model.npz")

@@ -328,7 +328,7 @@ class Arrays:
 
     def sent_home(self, array: Any) -> Callable[[], np.ndarray]:
         """A function that returns an array of the host with the same numbers; from a GPU, they are on their way."""
-        if not self.is_gpu or not is_torch(array):
+        if not self.is_gpu:
             return lambda: self.host(array)
         from frugalsvm.arrays.transfer import sent_home
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from frugalsvm.arrays.factors import inverse_factors
 from frugalsvm.arrays.kernel_values import kernel_values, own_values
+from frugalsvm.arrays.namespace import is_torch
 from frugalsvm.cells.batches import Padded, batches_of, near, padded_places, taken
 from frugalsvm.cells.solver import LARGEST_RESIDUAL, MORE, Cells
 from frugalsvm.cells.tree import Tree
@@ -78,7 +79,7 @@ class _Problem(NamedTuple):
 
 def to_device(arrays: Any, rows: Any, targets: np.ndarray, weights: np.ndarray, memory: int) -> DeviceExamples:
     """Examples (`solver.Examples`) on a device; rows may be there already, and targets have their type."""
-    on_host = arrays.sent_home(rows)
+    on_host = arrays.sent_home(rows) if is_torch(rows) else lambda: rows
     columns, weights = arrays.contiguous(arrays.asarray(targets).T), arrays.asarray(weights) if len(weights) else None
     return DeviceExamples(arrays, near(arrays, rows), columns, weights, memory, on_host)
 

@@ -16,8 +16,6 @@ from sklearn.utils import check_random_state
 
 from frugalsvm._threads import Threads
 from frugalsvm.arrays.namespace import on_host
-from frugalsvm.cells.places import OnThreads
-from frugalsvm.cells.solver import Examples
 from frugalsvm.cells.spill import Spill, check_space
 from frugalsvm.cells.training import grown_trees
 from frugalsvm.cells.tree import Tree, cells_of
@@ -44,7 +42,7 @@ class LearnsBatches:
 
     _size_for: Any
     _fit_cells: Any
-    _threads_within_memory: Any
+    _place_for: Any
 
     def fit_batches(self: Any, batches, *, folder=None):
         """Learn from data that does not fit into memory, read batch by batch, three times.
@@ -104,19 +102,20 @@ class LearnsBatches:
             drawn = drawn[drawn_rows(n_rows, sampling.n_rows, _generator(random_state))]
         some = (targets[:, drawn], None if weights is None else weights[drawn])
         sample = self._seen_first(known.taken(drawn), *some, random_state).astype(self._dtype, copy=False)
-        threads = self._threads_within_memory(min(size, n_rows), len(targets))
+        place = self._place_for(min(size, n_rows), len(targets))
+        threads = place.threads
         rng = _generator(random_state)
         trunks = grown_trees(sample, sampling.size, self.n_trees, rng, threads)
         del sample, some
         rows, numbers, trees = _sorted(known, trunks, min(room, n_rows), folder, threads)
         seed = int(rng.integers(2**31))
         trees = [_grown_on(tree, rows, size, [seed, number], threads) for number, tree in enumerate(trees)]
-        examples = Examples(
+        examples = place.examples(
             rows,
             np.ascontiguousarray(targets[:, numbers], rows.dtype),
             np.empty(0) if weights is None else np.ascontiguousarray(weights[numbers], np.float64),
         )
-        left_out[numbers] = self._fit_cells(OnThreads(threads), examples, trees, size)
+        left_out[numbers] = self._fit_cells(place, examples, trees, size)
         known.score_others(left_out)
 
 
