@@ -47,6 +47,13 @@ def test_threads_change_nothing(rows):
         np.testing.assert_array_equal(mine, other)
 
 
+@pytest.mark.parametrize("unit", [2.0**60, 2.0**-60])
+def test_the_unit_of_rows_changes_nothing(rows, unit):
+    plain, scaled = tree_of(rows, 100), tree_of(rows * np.float32(unit), 100)
+    np.testing.assert_array_equal(plain.members, scaled.members)
+    np.testing.assert_array_equal(plain.directions, scaled.directions)
+
+
 def test_few_rows_are_one_cell(rows):
     tree = tree_of(rows[:50], 50)
     assert tree.n_cells == 1

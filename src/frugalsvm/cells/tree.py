@@ -183,15 +183,19 @@ def _draw(level, rows, members, next_item):
     while node < level.starts.size:
         start, stop = level.starts[node], level.stops[node]
         step = (stop - start + SAMPLE_ROWS - 1) // SAMPLE_ROWS
-        mean = 0.0
+        mean, largest = 0.0, 0.0
         for i in range(start, stop, step):
-            mean += np.float64(rows_dot(level.normals, node, rows, members[i]))
+            product = np.float64(rows_dot(level.normals, node, rows, members[i]))
+            mean += product
+            largest = max(largest, abs(product))
         mean /= (stop - start + step - 1) // step
         for f in range(rows.shape[1]):
             level.directions[node, f] = 0.0
         for i in range(start, stop, step):
             row = members[i]
-            factor = rows.dtype.type(np.float64(rows_dot(level.normals, node, rows, row)) - mean)
+            product = np.float64(rows_dot(level.normals, node, rows, row))
+            # Only the direction counts; in units of the rows, squares could overflow.
+            factor = rows.dtype.type((product - mean) / largest if largest > 0.0 else 0.0)
             for f in range(rows.shape[1]):
                 level.directions[node, f] += factor * rows[row, f]
         _normalize(level.directions, node)
