@@ -201,7 +201,7 @@ def check_save_and_load(estimator: Any) -> None:
 def check_bad_input_changes_nothing(estimator: Any) -> None:
     """NaN, rows of another width and unknown labels are refused, and the model is what it was.
 
-    An estimator without ``partial_fit`` begins anew with what it gets: it refuses NaN, and rows that have no label.
+    An estimator without ``partial_fit`` begins again with what it gets: it refuses NaN, and rows that have no label.
     """
     X, y = _data(estimator)
     model = _learn(clone(estimator), X[:128], y[:128])
