@@ -1,10 +1,13 @@
 """Rows, weights and targets of all kinds for machines in cells: right answers, or a sentence and no change."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from support import blobs
 
 from frugalsvm import LocalSVC, LocalSVR
@@ -231,3 +234,16 @@ def test_ctrl_c_leaves_the_model_that_was_there(model, n_jobs, monkeypatch):
         found.fit(X[:, ::-1], Y)
     np.testing.assert_array_equal(values(found, X), before)
     assert set(vars(found)) == attributes
+
+
+def test_a_c_too_large_for_the_type_is_told():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    y = np.sin(3 * X[:, 0]) + X[:, 1] > 0
+    settings = {"kernel": "rbf", "gamma": 0.01, "cell_size": 200, "random_state": 0}
+    with pytest.warns(ConvergenceWarning, match=r"with C=1e\+09, .* lower C, or set dtype='float64'"):
+        LocalSVC(1e9, **settings).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        LocalSVC(1e9, dtype="float64", **settings).fit(X, y)
+        LocalSVC(10.0, **settings).fit(X, y)

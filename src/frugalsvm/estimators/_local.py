@@ -15,6 +15,7 @@ from frugalsvm.cells.on_device import bytes_on_device
 from frugalsvm.cells.places import OnDevice, OnThreads, Place
 from frugalsvm.cells.solver import Cells, cell_bytes
 from frugalsvm.cells.tree import cells_of
+from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.origin import some_rows
 from frugalsvm.estimators._auto import is_auto
@@ -33,6 +34,7 @@ from frugalsvm.estimators._validation import (
     parsed_bytes,
     validated_rows,
 )
+from frugalsvm.estimators._warnings import warn_if_coefficients_cancel
 from frugalsvm.estimators._writable import forget_learned
 from frugalsvm.exceptions import ParameterError
 
@@ -115,7 +117,7 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         available = parsed_bytes("memory", self.memory)
         if needed > available:
             raise ValueError(
-                f"A cell of {size:,} rows needs {needed / 2**20:,.0f} MB, and memory={self.memory!r}: raise memory, or "
+                f"A cell of {size:,} rows needs {needed / 2**20:,.1f} MB, and memory={self.memory!r}: raise memory, or "
                 "lower cell_size."
             )
         return available
@@ -228,6 +230,8 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         with following(self, sum(tree.n_cells for tree in trees), "cells", has_model=False) as progress:
             self._cells, left_out = place.trained(self._kernel, examples, trees, size, 1.0 / C, progress.advance)
         self._rows, self.C_, self.cell_size_ = place.rows_of(examples), C, size
+        if offers(self._kernel, "shift_invariant"):
+            warn_if_coefficients_cancel(self, [cells.coef for cells in self._cells], min(size, len(self._rows)))
         return left_out
 
     def _chosen_strength(self, place, examples, tree, size) -> float:
