@@ -7,33 +7,28 @@ from sklearn.base import RegressorMixin
 
 from frugalsvm.auto._machine import AutoMachine
 from frugalsvm.auto._saved import AUTO
+from frugalsvm.calibration.intervals import check_coverage, error_quantiles, some_errors
 from frugalsvm.estimators._targets import checked_targets, scale_of
 from frugalsvm.estimators.asset_regressor import ASSETRegressor
-from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.losses import SquaredEpsilonInsensitive
 from frugalsvm.pipelines import StreamPipeline
 from frugalsvm.selection.errors import errors_left_out
 
 __all__ = ["AutoSVR", "half_width"]
 
-_LEAST_ERRORS, _MOST_ERRORS = 20, 2000
+_LEAST_ERRORS = 20
 
 
 def half_width(pipeline: StreamPipeline, coverage: float) -> float:
     """Half of the width of intervals, from the errors that the pipeline of a fitted `AutoSVR` keeps."""
-    if not 0.0 < coverage < 1.0:
-        raise ParameterError("coverage", coverage, "a number between 0 and 1")
+    check_coverage(coverage)
     errors = getattr(pipeline, "out_of_fold_errors_", None)
     if errors is None:
         raise ValueError(
             "The model keeps no errors on rows left out, which intervals are made of: fit AutoSVR to more rows, or "
             "wrap a regressor in frugalsvm.conformal.ConformalRegressor."
         )
-    place = int(np.ceil(coverage * (len(errors) + 1))) - 1
-    if place >= len(errors):
-        most = np.floor(1e4 * len(errors) / (len(errors) + 1)) / 1e4
-        raise ParameterError("coverage", coverage, f"{most:.4f} at most for so few rows")
-    return float(errors[place])
+    return float(error_quantiles(errors, coverage))
 
 
 class AutoSVR(RegressorMixin, AutoMachine):
@@ -152,9 +147,8 @@ class AutoSVR(RegressorMixin, AutoMachine):
         errors = errors_left_out(task, found, entries, clock)
         if len(errors) < _LEAST_ERRORS:
             return None
-        some = np.unique(np.linspace(0, len(errors) - 1, min(len(errors), _MOST_ERRORS)).astype(int))
         _, scale = self._standardized(rows)
-        return errors[some] * scale.spread[0]
+        return some_errors(errors) * scale.spread[0]
 
     def predict_interval(self, X, coverage=0.9):
         """Intervals around the predictions of the rows of ``X``, for numbers that come as those of `fit` came.

@@ -3,6 +3,7 @@
 `platt`     sigmoids or softmax of decision values, with a slope on each side of zero: a few numbers that learn on
 `isotonic`  any increasing function, from the decision values that came last
 `agreement` the predicted class is the most probable one, in every single row
+`intervals` widths of intervals, from errors of regressors on rows left out
 """
 
 from typing import Any

@@ -1,0 +1,56 @@
+"""Widths of intervals from the sizes of errors on rows left out."""
+
+import numpy as np
+
+from frugalsvm.exceptions import ParameterError
+
+__all__ = ["check_coverage", "error_quantiles", "some_errors"]
+
+_MOST_ERRORS = 2000
+_ROUNDING = 1e-9  # sums of equal weights are not quite multiples
+
+
+def some_errors(errors: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """At most some thousand sizes of errors that stand for all of them, in increasing order.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n,)
+        Sizes, not negative.
+    weights : ndarray of shape (n,), default=None
+        Positive. The larger their differences, the fewer sizes are kept: they tell less.
+    """
+    order = np.argsort(errors, kind="stable")
+    if weights is None:
+        places = np.linspace(0, len(errors) - 1, min(len(errors), _MOST_ERRORS)).astype(int)
+    else:
+        below = np.cumsum(weights[order])
+        n_alike = int(below[-1] ** 2 / np.square(weights).sum() + _ROUNDING)  # so many of equal weights tell as much
+        shares = np.linspace(0.0, 1.0, 1 + min(max(n_alike, 1), _MOST_ERRORS))[1:] * (1.0 - _ROUNDING)
+        places = np.minimum(np.searchsorted(below, shares * below[-1]), len(errors) - 1)
+    return errors[order[places]].astype(np.float64)
+
+
+def check_coverage(coverage: float) -> None:
+    """Refuse what is no share."""
+    if not 0.0 < coverage < 1.0:
+        raise ParameterError("coverage", coverage, "a number between 0 and 1")
+
+
+def error_quantiles(errors: np.ndarray, coverage: float) -> np.ndarray:
+    """The size that an error on a new row is below with a probability, of sorted ones (..., n): ``1 / (n + 1)`` each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from frugalsvm.calibration.intervals import error_quantiles
+    >>> float(error_quantiles(np.arange(1.0, 20.0), 0.9))
+    18.0
+    """
+    check_coverage(coverage)
+    n_errors = errors.shape[-1]
+    place = int(np.ceil(coverage * (n_errors + 1))) - 1
+    if place >= n_errors:
+        most = np.floor(1e4 * n_errors / (n_errors + 1)) / 1e4
+        raise ParameterError("coverage", coverage, f"{most:.4f} at most for so few rows")
+    return errors[..., place]
