@@ -35,6 +35,7 @@ PUBLIC = sorted({*ESTIMATORS, *AUTOMATIC, *SEARCHES, *CONFORMAL} - {"DelayBuffer
 REGRESSION = [name for name, table in TABLES.items() if table.is_regression]
 CLASSIFICATION = [name for name, table in TABLES.items() if not table.is_regression and table.positive is None]
 SPARSE = ["reuters_money_fx"]
+DENSE_ONLY = ["LocalSVC"]  # it refuses sparse rows
 ANOMALIES = ["ad_http", "ad_mammography", "ad_satellite", "ad_shuttle"]
 STREAMS = {"elec2": 45_312, "covtype": 30_000, "ijcnn1": 30_000}  # rows in their given order
 RAW_TABLES = {
@@ -221,9 +222,9 @@ def _run(folder: str, *arguments: str) -> str:
 
 def _cases_of_classifiers():
     for method in ESTIMATORS:
-        if method.endswith(("Regressor", "OneClassSVM")):
+        if method.endswith(("Regressor", "SVR", "OneClassSVM")):
             continue
-        for data in (*CLASSIFICATION, *SPARSE):
+        for data in (*CLASSIFICATION, *(() if method in DENSE_ONLY else SPARSE)):
             yield Case(method, data, partial(_fitted, method, data, _scaled))
         for data in CLASSIFICATION:
             yield Case(f"StreamPipeline({method})", data, partial(_fitted, method, data, _in_pipeline))
@@ -235,7 +236,7 @@ def _cases_of_classifiers():
 
 def _cases_of_regressors():
     for data in REGRESSION:
-        for method in ("ASSETRegressor", "BSGDRegressor"):
+        for method in ("ASSETRegressor", "BSGDRegressor", "LocalSVR"):
             yield Case(method, data, partial(_fitted, method, data, _scaled))
             yield Case(f"StreamPipeline({method})", data, partial(_fitted, method, data, _in_pipeline))
         yield Case("AutoSVR", data, partial(_fitted, "AutoSVR", data, _alone))

@@ -26,6 +26,8 @@ from frugalsvm import (
     BudgetedPerceptron,
     IncrementalSVC,
     LASVMClassifier,
+    LocalSVC,
+    LocalSVR,
     TrackingSVC,
     TVMClassifier,
 )
@@ -91,6 +93,9 @@ FITTED = {
     "regressor": ASSETRegressor(n_components=8, **SEED),
     "regressor-squared": ASSETRegressor(n_components=8, loss="squared_epsilon_insensitive", **SEED),
     "far-asset": ASSETClassifier(n_components=8, **SEED),
+    "local": LocalSVC(cell_size=9, n_trees=2, **SEED),
+    "far-local": LocalSVC(cell_size=9, **SEED),
+    "regressor-local": LocalSVR(cell_size=9, **SEED),
     "sklearn": make_pipeline(SimpleImputer(), StandardScaler(), BSGD),
 }
 TRANSFORMERS = {

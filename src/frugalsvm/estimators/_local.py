@@ -23,6 +23,7 @@ from frugalsvm.estimators._kernel_model import KernelEstimator
 from frugalsvm.estimators._local_batches import LearnsBatches, refuse_sparse
 from frugalsvm.estimators._local_saved import LOCAL
 from frugalsvm.estimators._metric import check_metric
+from frugalsvm.estimators._origin import absolute_rows
 from frugalsvm.estimators._progress import begin_callbacks, check_verbose, end_callbacks, following, with_callbacks
 from frugalsvm.estimators._tensors import validated_tensor
 from frugalsvm.estimators._unchanged import unchanged_on_error
@@ -300,6 +301,12 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         return np.column_stack([cells_of(cells.tree, rows, threads) for cells in self._cells])
 
     # --- what was learned -----------------------------------------------------------------------------------
+
+    def learned_rows(self, n_most: int | None = None) -> np.ndarray:
+        """Rows that the model has, as users know them: all, or so many of them, evenly from first to last."""
+        check_is_fitted(self)
+        count = len(self._rows) if n_most is None else min(n_most, len(self._rows))
+        return absolute_rows(self._rows[np.arange(count) * len(self._rows) // count], self._origin, self._metric)
 
     @property
     def gamma_(self):

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from frugalsvm.core.metric import Directions
+from frugalsvm.estimators._local import LocalMachine
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.explain.columns import Columns
 from frugalsvm.export.models import PlainModel
@@ -16,6 +17,7 @@ __all__ = ["AUTO", "Background", "background_for", "own_rows"]
 
 AUTO = "auto"
 _ROWS = 100  # that a model has of its own
+_MOST_LEARNED = 1000  # of those that it has learned
 
 
 class Background(NamedTuple):
@@ -76,6 +78,8 @@ def _vectors(estimator: Any) -> tuple[Any, str]:
     metric = getattr(estimator, "metric_part_", None)
     if isinstance(metric, Directions) and metric.directions.shape[0] < metric.directions.shape[1]:
         return None, ""  # rows that the kernel does not tell apart differ in columns
+    if isinstance(estimator, LocalMachine):
+        return estimator.learned_rows(_MOST_LEARNED), "training rows"
     if hasattr(estimator, "landmarks_"):
         return estimator.landmarks_, "landmarks"
     return getattr(estimator, "support_vectors_", None), "support vectors"

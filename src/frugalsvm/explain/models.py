@@ -125,6 +125,11 @@ def _plain(estimator: Any) -> PlainModel:
     if not isinstance(inner, PlainModel):
         _check(inner)
     model = plain_model(estimator)
+    if model.cells is not None:
+        raise InseparableError(
+            "Rows of different columns fall into different cells: a model in cells is no sum of kernels. Take "
+            "background rows, with which shares are sampled, or one cell (cell_size) for exact ones."
+        )
     check_shares(model)
     return model
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from frugalsvm._version import __version__
+from frugalsvm.export._c_cells import cell_sizes, cell_tables
 from frugalsvm.export._c_rows import row_tables
 from frugalsvm.export._c_tables import c_string, matrix, vector
 from frugalsvm.export.models import ANGLES, FARTHEST_EXPONENT, MATERN, labels_of, matern_factor
@@ -52,7 +53,10 @@ def tables(model, names):
     if model.classes is not None:
         yield f"const {label_declaration(model, names)} = {{{', '.join(_label_literals(model))}}};"
     yield matrix(names, "vectors", "[N_VECTORS][N_FEATURES]", model.vectors)
-    yield matrix(names, "coefficients", "[N_VECTORS][N_OUTPUTS]", model.coefficients.T)
+    if model.cells is None:
+        yield matrix(names, "coefficients", "[N_VECTORS][N_OUTPUTS]", model.coefficients.T)
+    else:
+        yield from cell_tables(model, names)
     yield vector(names, "intercepts", "[N_OUTPUTS]", model.intercepts)
     if model.offsets is not None:
         yield vector(names, "offsets", "[N_VECTORS]", model.offsets)
@@ -63,6 +67,8 @@ def sizes(model):
     """The constants that these arrays are declared with; those of rows are beside them."""
     yield f"N_VECTORS = {len(model.vectors)}"
     yield f"N_OUTPUTS = {len(model.coefficients)}"
+    if model.cells is not None:
+        yield from cell_sizes(model)
 
 
 def label_declaration(model, names):
@@ -183,15 +189,11 @@ def decision_function(model, names):
     if votes:
         lines.append(f"    {real} values[N_OUTPUTS];")
     lines += [
-        "    int j, o;",
+        "    int j, o;" if model.cells is None else "    int o;",
         *without_scores(names, "scores", f"{names.macro}_N_SCORES", "o"),
         "    for (o = 0; o < N_OUTPUTS; ++o)",
         f"        {target}[o] = 0;",
-        "    for (j = 0; j < N_VECTORS; ++j) {",
-        f"        const {real} value = {prefix}_kernel(row, j);",
-        "        for (o = 0; o < N_OUTPUTS; ++o)",
-        f"            {target}[o] += {prefix}_coefficients[j][o] * value;",
-        "    }",
+        *(_sum_lines(names, target) if model.cells is None else [f"    {prefix}_add_cells(row, {target});"]),
         "    for (o = 0; o < N_OUTPUTS; ++o)",  # last: a large one would take the digits of all that is added to it
         f"        {target}[o] += {prefix}_intercepts[o];",
     ]
@@ -199,6 +201,15 @@ def decision_function(model, names):
         lines.append(f"    {prefix}_votes(values, scores);")
     lines += [f"    for (o = 0; o < {names.macro}_N_SCORES; ++o) {{", "        if (scores[o] != scores[o])"]
     return "\n".join([*lines, "            return 1;", "    }", "    return 0;", "}"])
+
+
+def _sum_lines(names, target):
+    """Lines that add what all vectors have to say."""
+    yield "    for (j = 0; j < N_VECTORS; ++j) {"
+    yield f"        const {names.real} value = {names.prefix}_kernel(row, j);"
+    yield "        for (o = 0; o < N_OUTPUTS; ++o)"
+    yield f"            {target}[o] += {names.prefix}_coefficients[j][o] * value;"
+    yield "    }"
 
 
 def without_scores(names, what, size, index):

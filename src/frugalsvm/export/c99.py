@@ -9,15 +9,17 @@ import numpy as np
 
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.export import _c_code as code
+from frugalsvm.export._c_cells import cell_function
 from frugalsvm.export._c_explain import explain_parts, header_lines
 from frugalsvm.export._c_rows import needs_strings, row_function, row_sizes, row_words, text_names
 from frugalsvm.export._c_tables import Names
 from frugalsvm.export._files import write_file
 from frugalsvm.export.extraction import plain_model
-from frugalsvm.export.models import PlainModel, checked_dtype, warn_of_rounding
+from frugalsvm.export.models import PlainModel, checked_dtype, refuse_cells, warn_of_rounding
 
 __all__ = ["to_c"]
 
+_LARGEST = 32 * 2**20  # bytes of tables
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
 # A header of the model with one of these names could be taken for the one of C.
 _HEADERS = {
@@ -90,6 +92,9 @@ def to_c(
     dtype = checked_dtype(dtype)
     _check_name(name)
     model = plain_model(estimator)
+    _check_size(model, dtype)
+    if explain:
+        refuse_cells(model, "explain=True is", "leave it out")
     warn_of_rounding(model, dtype)
     header, source = c_texts(model, name, dtype, explain=explain)
     folder = Path(folder)
@@ -100,6 +105,17 @@ def to_c(
             error.errno, f"The model could not be saved to {os.fspath(folder)!r}: {error.strerror}."
         ) from error
     return write_file(folder / f"{name}.h", header), write_file(folder / f"{name}.c", source)
+
+
+def _check_size(model, dtype):
+    """Compilers take about a gigabyte of memory for tables of this size."""
+    n_bytes = (model.vectors.size + model.coefficients.size) * dtype.itemsize
+    if n_bytes > _LARGEST:
+        raise ValueError(
+            f"The model has {len(model.vectors):,} vectors of {model.n_features} features: tables of "
+            f"{n_bytes / 2**20:,.0f} MB, and C is for up to {_LARGEST // 2**20} MB. Train it with a budget or on fewer "
+            "rows, or use frugalsvm.save."
+        )
 
 
 def _check_name(name):
@@ -167,6 +183,7 @@ def _source(model, names, more):
         *code.tables(model, names),
         row_function(model, names),
         code.kernel_function(model, names),
+        *([cell_function(names)] if model.cells is not None else []),
         *([code.votes_function(model, names)] if model.decision == "votes" else []),
         code.decision_function(model, names),
         code.predict_function(model, names),

@@ -25,9 +25,11 @@ from frugalsvm.core.kernels import (
 from frugalsvm.core.metric import Directions, Factors, Metric, mapped, out_of_metric
 from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._kernel_model import ExpansionModel
+from frugalsvm.estimators._local import LocalMachine
 from frugalsvm.estimators.bsgd_one_class import BSGDOneClassSVM
 from frugalsvm.estimators.bsgd_regressor import BSGDRegressor
 from frugalsvm.estimators.incremental import IncrementalSVC
+from frugalsvm.export._cells import plain_cells
 from frugalsvm.export.models import PlainModel
 from frugalsvm.lowrank.fourier import DenseFourier, StructuredFourier, hadamard
 from frugalsvm.lowrank.nystroem import Nystroem
@@ -91,6 +93,8 @@ def plain_model(estimator: Any) -> PlainModel:
         return _of_stream_pipeline(estimator)
     if isinstance(estimator, LowRankMachine):
         return _of_low_rank(estimator)
+    if isinstance(estimator, LocalMachine):
+        return _of_cells(estimator)
     if isinstance(estimator, ExpansionModel):
         return _of_expansion(estimator)
     what = type(estimator).__name__ if isinstance(estimator, BaseEstimator) else repr(estimator)
@@ -170,6 +174,22 @@ def _of_expansion(estimator):
     return _for_rows_as_they_are(model, estimator)
 
 
+def _of_cells(estimator):
+    check_is_fitted(estimator)
+    scale = getattr(estimator, "_target_scale", None)
+    cells, coefficients = plain_cells(estimator._cells, 1.0 if scale is None else scale.spread)
+    intercepts = np.zeros(len(coefficients)) if scale is None else scale.center.copy()
+    if cells.has_one_machine:
+        coefficients, intercepts = (
+            cells.joined(coefficients, len(estimator._rows)),
+            intercepts + cells.intercepts.sum(0),
+        )
+    classes, rows = getattr(estimator, "classes_", None), estimator._rows
+    decision = _decision_of(estimator, classes)
+    model = _of_kernel(estimator.kernel_, rows.copy(), coefficients, intercepts, decision, classes, rows.dtype)
+    return _for_rows_as_they_are(model._replace(cells=None if cells.has_one_machine else cells), estimator)
+
+
 def _for_rows_as_they_are(model, estimator):
     """The model for rows of users, where those of the estimator are in a metric, and relative to an origin."""
     origin = estimator.origin_
@@ -186,16 +206,23 @@ def _in_metric(model, metric: Metric, origin):
         mean = out_of_metric(origin, metric)
         model = _shifted(model, origin - mapped(mean - metric.center, metric.map))
     if model.kernel in _OF_PRODUCTS:
-        model = model._replace(vectors=_times(model.vectors, metric))
+        model = _mapped(model, lambda vectors: _times(vectors, metric))
         return model.with_scaling(mean, None) if mean.any() else model
     if isinstance(metric, Directions):
         return model._replace(directions=metric.directions).with_scaling(mean, None)
     if metric.factors.all():
         signs = np.sign(metric.factors).astype(model.vectors.dtype)
-        return model._replace(vectors=model.vectors * signs).with_scaling(mean, 1.0 / np.abs(metric.factors))
+        model = _mapped(model, lambda vectors: vectors * signs)
+        return model.with_scaling(mean, 1.0 / np.abs(metric.factors))
     used = np.flatnonzero(metric.factors)  # features that do not count are left out
-    vectors, directions = np.ascontiguousarray(model.vectors[:, used]), np.diag(metric.factors)[used]
-    return model._replace(vectors=vectors, directions=directions).with_scaling(mean, None)
+    model = _mapped(model, lambda vectors: np.ascontiguousarray(vectors[:, used]))
+    return model._replace(directions=np.diag(metric.factors)[used]).with_scaling(mean, None)
+
+
+def _mapped(model, change):
+    """The model with changed vectors: its rows are changed like them, or have the same products with these."""
+    cells = None if model.cells is None else model.cells.mapped(change)
+    return model._replace(vectors=change(model.vectors), cells=cells)
 
 
 def _times(vectors, metric: Metric):
@@ -207,7 +234,8 @@ def _shifted(model, rest):
     """The model for rows from which a vector has not been subtracted yet."""
     if model.kernel == "fourier":
         return model._replace(offsets=model.offsets - model.vectors @ rest)
-    return model._replace(vectors=model.vectors + rest)
+    cells = None if model.cells is None else model.cells.shifted(rest)
+    return model._replace(vectors=model.vectors + rest, cells=cells)
 
 
 def _decision_of(estimator, classes):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from frugalsvm.export._files import write_file
 from frugalsvm.export.extraction import plain_model
-from frugalsvm.export.models import PlainModel, labels_of, pairs_of
+from frugalsvm.export.models import PlainModel, labels_of, pairs_of, refuse_cells
 
 __all__ = ["scaling_file_of", "to_arrays", "to_libsvm"]
 
@@ -84,7 +84,9 @@ def to_libsvm(estimator: Any, path: str | os.PathLike[str]) -> Path:
     kernel_type rbf
     gamm
     """
-    model = _with_factors(plain_model(estimator))
+    model = plain_model(estimator)
+    refuse_cells(model, "LIBSVM's text is", "use to_c, or frugalsvm.save")
+    model = _with_factors(model)
     shape = _shape_of(model)
     if model.kernel not in _KERNEL_NAMES:
         raise ValueError(f"LIBSVM has no kernel {model.kernel!r}: export the model to ONNX or C.")
@@ -212,6 +214,7 @@ def to_arrays(estimator: Any) -> dict[str, Any]:
     ((1, 20), 'rbf', 8.0)
     """
     model = plain_model(estimator)
+    refuse_cells(model, "SVC is", "use frugalsvm.save")
     shape = _shape_of(model)
     if any(each is not None for each in (model.mean, model.scale, model.directions)):
         raise ValueError(

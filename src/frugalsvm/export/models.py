@@ -37,6 +37,7 @@ from scipy.spatial.distance import cdist
 from frugalsvm.core.fastmath import FARTHEST
 from frugalsvm.core.origin import COARSE
 from frugalsvm.exceptions import ParameterError
+from frugalsvm.export._cells import PlainCells
 from frugalsvm.pipelines.clipping import KNEE, softened
 from frugalsvm.pipelines.encoder import ColumnEncoder
 from frugalsvm.pipelines.rows import split_input
@@ -53,6 +54,7 @@ __all__ = [
     "matern_factor",
     "mean_parts",
     "pairs_of",
+    "refuse_cells",
     "warn_of_rounding",
 ]
 
@@ -99,6 +101,8 @@ class PlainModel(NamedTuple):
     dtype: Any = np.dtype(np.float64)  # in which the library itself computes the kernel values
     indicated: NDArray | None = None  # numbers whose absence is a feature, after all numbers
     encoder: ColumnEncoder | None = None  # of columns of text, whose features come last
+    # Trees: of the vectors, those of the cells that a row falls into count. Coefficients are those of their members.
+    cells: PlainCells | None = None
 
     @property
     def n_features(self) -> int:
@@ -189,11 +193,18 @@ class PlainModel(NamedTuple):
     def values(self, X) -> NDArray:
         """Values of all outputs, shape (n_rows, n_outputs): with "votes", those of the pairs of classes."""
         rows = self.scaled(X)
+        if self.cells is not None:
+            return self.cells.values(rows, self._machine_values) + self.intercepts
         out = np.empty((len(rows), len(self.coefficients)))
         for start in range(0, len(rows), ROWS_AT_A_TIME):
             part = slice(start, start + ROWS_AT_A_TIME)
             out[part] = self.kernel_values(rows[part]) @ self.coefficients.T
         return out + self.intercepts
+
+    def _machine_values(self, rows, vectors, members) -> NDArray:
+        """Values of scaled rows by some of the vectors."""
+        own = self._replace(vectors=self.vectors[vectors])
+        return own.kernel_values(rows) @ self.coefficients[:, members].T
 
     def decision_function(self, X) -> NDArray:
         """What the estimator's `decision_function` returns, or `predict` of a regressor, computed in float64."""
@@ -258,6 +269,12 @@ def labels_of(model: PlainModel) -> tuple[str, list]:
     if classes.dtype.kind not in _KINDS:
         raise TypeError(f"Labels must be numbers or strings to be exported, not {classes[:1].tolist()[0]!r}.")
     return _KINDS[classes.dtype.kind], classes.tolist()
+
+
+def refuse_cells(model: PlainModel, what_is: str, instead: str) -> None:
+    """Refuse a model in cells where there is no room for trees."""
+    if model.cells is not None:
+        raise ValueError(f"{what_is} not for machines in cells (LocalSVC, LocalSVR): {instead}.")
 
 
 def checked_dtype(dtype) -> np.dtype:
@@ -339,5 +356,9 @@ def _outputs(model):
     """Where predictions are, and how far apart: those of vectors, or of angles that are anything."""
     if model.kernel == "fourier":
         return model.intercepts, np.sqrt(0.5 * np.square(model.coefficients).sum(axis=1))
-    found = model.kernel_values(model.vectors[:ROWS_AT_A_TIME].astype(np.float64)) @ model.coefficients.T
+    rows = model.vectors[:ROWS_AT_A_TIME].astype(np.float64)
+    if model.cells is not None:
+        found = model.cells.values(rows, model._machine_values)
+    else:
+        found = model.kernel_values(rows) @ model.coefficients.T
     return model.intercepts + found.mean(axis=0), found.std(axis=0)

@@ -19,6 +19,7 @@ from frugalsvm.export.models import (
     matern_factor,
     mean_parts,
     pairs_of,
+    refuse_cells,
     warn_of_rounding,
 )
 
@@ -75,6 +76,7 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype
     onnx = _onnx()
     dtype = checked_dtype(dtype)
     model = plain_model(estimator)
+    refuse_cells(model, "ONNX is", "use to_c, or frugalsvm.save")
     warn_of_rounding(model, dtype)
     graph = _Graph(onnx, dtype)
     _write_scores(graph, model)

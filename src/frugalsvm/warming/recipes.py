@@ -100,8 +100,14 @@ def _lowrank(estimator: str, **others: Any) -> Recipe:
     return _learner(estimator, 3, {"n_components": 4}, family="lowrank", needs="", is_by_dtype=False, **others)
 
 
+def _local(estimator: str, **others: Any) -> Recipe:
+    """In float32 as well, whatever the rows are; two rows in a cell, so that there is a tree."""
+    return _learner(estimator, 12, {"cell_size": 2}, family="local", needs="", is_by_dtype=False, **others)
+
+
 _BINARY = tuple(kind for kind in KINDS if kind.n_classes == 2)
 _NUMBERS = tuple(kind._replace(n_classes=0) for kind in _BINARY)
+_LOCAL = (Kind("float64", 2, False),)  # several outputs and other types of rows share its machine code
 
 # What several others use.
 SHARED = {"prediction": Recipe(2, _predict, _BINARY)}
@@ -122,6 +128,8 @@ RECIPES = {
     "tvm": _learner("TVMClassifier", 12, {"budget": 4}, is_by_dtype=False),
     "asset": _lowrank("ASSETClassifier"),
     "asset-regressor": _lowrank("ASSETRegressor", kinds=_NUMBERS),
+    "local": _local("LocalSVC", kinds=_LOCAL),
+    "local-regressor": _local("LocalSVR", kinds=tuple(kind._replace(n_classes=0) for kind in _LOCAL)),
     "asset-one-class": _lowrank("ASSETOneClassSVM", kinds=_NUMBERS),
     "text": Recipe(8, _read, KINDS[:1]),
 }
