@@ -74,7 +74,8 @@ def words(flag):
 
 def algorithms_of(driver):
     """Those that the flags of a driver lead to it, or to a refusal."""
-    return {"auto": [AUTO], "dask": list(ALGORITHMS)}.get(driver, list(CATALOGUE))
+    streaming = [name for name, algorithm in CATALOGUE.items() if algorithm.streams]
+    return {"auto": [AUTO], "dask": list(ALGORITHMS), "stream": streaming}.get(driver, list(CATALOGUE))
 
 
 def test_the_table_has_all_flags():
@@ -130,6 +131,9 @@ def test_what_is_not_given_is_not_refused():
         (["--dask", "local:1", "--on-bad-line", "skip"], "mend such lines first, or train without --dask."),
         (["--dask-tls-ca", "x"], "--dask-tls-ca: it is for training with --dask: leave it out."),
         (["-a", "asset", "--device", "cpu", "--alpha", 1, "--C", 1], "--alpha: give --alpha or --C, not both."),
+        (["-a", "local", "--budget", 9], "--budget: local keeps as many vectors as it needs"),
+        (["-a", "local", "--passes", 2], "--passes: local learns all rows at once: leave it out."),
+        (["-a", "local", "--alpha", 1], "--alpha: local does not use it: its regularization strength is --C."),
         (["--gamma", -1], "--gamma: -1 is not a number above 0."),
         (["-a", "lasvm", "--C", "inf"], "--C: inf is not a number above 0."),
         (["--budget", 0], "--budget"),

@@ -21,6 +21,7 @@ _WHICH = (
     ("an SVM of up to 100,000 rows, exact", "frugalsvm train table.csv -a lasvm", ""),
     ("the same with wrong labels in it", "frugalsvm train table.csv -a lasvm-nc", ""),
     ("millions of rows in memory, or a GPU", "frugalsvm train table.csv -a asset --device auto", ""),
+    ("a large table, as accurate as can be", "frugalsvm train table.csv -a local", ""),
     (
         "numbers from a pipe, or intervals for them",
         "... | frugalsvm train - -a bsgd-regressor --quantile 0.05,0.95",

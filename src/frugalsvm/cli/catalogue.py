@@ -48,6 +48,8 @@ class Algorithm(NamedTuple):
     has_metric: bool = False
     task: str = CLASSES
     own: tuple[str, ...] = ()  # flags that others do not have
+    streams: bool = True  # whether it learns batch by batch; otherwise all rows at once
+    kernel: str = "rbf"  # unless --kernel says otherwise
 
 
 def _bsgd(**settings):
@@ -135,6 +137,18 @@ def _asset_regressor(quantile=(), **settings):
     return ASSETRegressor("nystroem", **({} if budget is None else {"n_components": budget}), **settings)
 
 
+def _local(**settings):
+    from frugalsvm import LocalSVC
+
+    return LocalSVC(**settings)
+
+
+def _local_regressor(**settings):
+    from frugalsvm import LocalSVR
+
+    return LocalSVR(**settings)
+
+
 CATALOGUE = {
     "bsgd": Algorithm(
         "pipes, small and fast models, many classes",
@@ -188,6 +202,18 @@ CATALOGUE = {
         True,
         True,
     ),
+    "local": Algorithm(
+        "large tables: a machine in every cell of a tree",
+        "up to 10,000,000, in memory",
+        "cell size^2",
+        "all rows",
+        _local,
+        "C",
+        False,
+        True,
+        streams=False,
+        kernel="matern12",
+    ),
     "tvm": Algorithm(
         "few vectors, and optimal on them",
         "up to 10,000",
@@ -230,6 +256,19 @@ CATALOGUE = {
         NUMBERS,
         ("loss", "quantile"),
     ),
+    "local-regressor": Algorithm(
+        "numbers from large tables",
+        "up to 10,000,000, in memory",
+        "cell size^2",
+        "all rows",
+        _local_regressor,
+        "C",
+        False,
+        True,
+        NUMBERS,
+        streams=False,
+        kernel="matern12",
+    ),
     "one-class": Algorithm(
         "novelties: rows without labels",
         "any number",
@@ -246,7 +285,8 @@ CATALOGUE = {
     "bpa": Algorithm("to compare with: budgeted passive-aggressive", "any number", "budget", "fixed", _bpa, "C", True),
 }
 
-FOR_NUMBERS = {"bsgd": "bsgd-regressor", "asset": "asset-regressor"}  # the twins of these, with --task regression
+# The twins of these, with --task regression
+FOR_NUMBERS = {"bsgd": "bsgd-regressor", "asset": "asset-regressor", "local": "local-regressor"}
 AUTO = "auto"  # compares models, see `train_auto`
 ALGORITHMS = (AUTO, *CATALOGUE)  # what --algorithm may be
 

@@ -14,15 +14,17 @@ from frugalsvm.cli.catalogue import AUTO, CATALOGUE, CLASSES, NUMBERS
 __all__ = ["DRIVERS", "TABLE", "applies", "driver_of", "flag_named", "has_driver", "refusal"]
 
 DRIVERS = ("stream", "device", "dask", "auto")
-_ALL = tuple(CATALOGUE)
-_BUDGETED = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.budgeted)
-_WITH_ALPHA = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.strength == "alpha")
-_WITH_C = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.strength == "C")
-_WITH_METRIC = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.has_metric)
-_OF_CLASSES = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.task == CLASSES)
-_OF_NUMBERS = tuple(name for name, algorithm in CATALOGUE.items() if algorithm.task == NUMBERS)
+_STREAMING = {name: algorithm for name, algorithm in CATALOGUE.items() if algorithm.streams}
+_ALL = tuple(_STREAMING)
+_BUDGETED = tuple(name for name, algorithm in _STREAMING.items() if algorithm.budgeted)
+_WITH_ALPHA = tuple(name for name, algorithm in _STREAMING.items() if algorithm.strength == "alpha")
+_WITH_C = tuple(name for name, algorithm in _STREAMING.items() if algorithm.strength == "C")
+_WITH_METRIC = tuple(name for name, algorithm in _STREAMING.items() if algorithm.has_metric)
+_OF_CLASSES = tuple(name for name, algorithm in _STREAMING.items() if algorithm.task == CLASSES)
+_OF_NUMBERS = tuple(name for name, algorithm in _STREAMING.items() if algorithm.task == NUMBERS)
+_LOW_RANK = ("asset", "asset-regressor")
 _DEVICE, _DASK, _AUTO = (
-    ("asset", "asset-regressor"),
+    (*_LOW_RANK, *(name for name in CATALOGUE if name not in _STREAMING)),
     ("asset", "bsgd", "one-class"),
     (AUTO,),
 )  # the algorithms that these drivers have
@@ -41,12 +43,12 @@ TABLE: dict[str, dict[str, tuple[str, ...]]] = {
     "kernel": _EVERYWHERE,
     "gamma": _OF_MODELS,
     **dict.fromkeys(("config", "as_json", "quiet"), _EVERYWHERE),
-    "budget": {"stream": _BUDGETED, "device": _DEVICE, "dask": _DASK},
-    "alpha": {"stream": _WITH_ALPHA, "device": _DEVICE, "dask": _SUPERVISED},
+    "budget": {"stream": _BUDGETED, "device": _LOW_RANK, "dask": _DASK},
+    "alpha": {"stream": _WITH_ALPHA, "device": _LOW_RANK, "dask": _SUPERVISED},
     "c": {"stream": _WITH_C, "device": _DEVICE, "dask": ("asset",)},
     "metric": {"stream": _WITH_METRIC, "device": _DEVICE, "dask": _SUPERVISED},
     "scale": _OF_MODELS,
-    "calibrate": {"stream": _OF_CLASSES, "device": ("asset",), "dask": _SUPERVISED, "auto": _AUTO},
+    "calibrate": {"stream": _OF_CLASSES, "device": ("asset", "local"), "dask": _SUPERVISED, "auto": _AUTO},
     **{flag: {"stream": (name,)} for name, algorithm in CATALOGUE.items() for flag in algorithm.own},
     **{flag: {"stream": _OF_NUMBERS, "dask": ("asset",)} for flag in ("loss", "quantile")},
     "nu": {"stream": ("one-class",), "dask": ("one-class",)},
@@ -99,7 +101,8 @@ def driver_of(values: dict[str, Any]) -> str:
         return "dask"
     if values["algorithm"] == AUTO:
         return "auto"
-    return "device" if values["device"] is not None else "stream"
+    learns_at_once = values["algorithm"] in CATALOGUE and not CATALOGUE[values["algorithm"]].streams
+    return "device" if values["device"] is not None or learns_at_once else "stream"
 
 
 def has_driver(driver: str, algorithm: str) -> bool:
@@ -132,7 +135,7 @@ def _other_algorithm(driver: str, algorithm: str) -> str:
         reason = f"{reason.removesuffix('.')}: `-a asset --task regression` learns numbers there."
     if driver == "device":
         reason = (
-            f"it is for `--algorithm asset`; {algorithm} learns one example after the other, on the CPU "
+            f"it is for `--algorithm asset` and `local`; {algorithm} learns one example after the other, on the CPU "
             "(in Python, BSGDClassifier has device= for very large budgets). "
             "`predict` and `evaluate` take --device for every algorithm."
         )
@@ -156,6 +159,8 @@ def _reason(name: str, driver: str, algorithm: str) -> str:
         return f"it is for `--algorithm auto`, which compares models, and this is {algorithm}: leave it out."
     if driver not in drivers:
         drivers = {each: names for each, names in drivers.items() if each != "auto"}
+        if not CATALOGUE[algorithm].streams:
+            return f"{algorithm} learns all rows at once: leave it out."
         if set(drivers) == {"stream"}:
             return f"{_WHY[driver]}, and {flag_named(name)} is for streams: leave one of them out."
         others = " or ".join("without --device and --dask" if d == "stream" else f"with --{d}" for d in drivers)

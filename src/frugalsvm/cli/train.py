@@ -180,6 +180,8 @@ def _train(values: dict[str, Any], given: Collection[str]) -> None:
     checked_choice("--algorithm", values["algorithm"], ALGORITHMS)
     if values["loss"] is not None:
         checked_choice("--loss", values["loss"], LOSSES)
+    if values["algorithm"] in CATALOGUE and "kernel" not in given:
+        values["kernel"] = CATALOGUE[values["algorithm"]].kernel
     checked_choice("--kernel", values["kernel"], KERNELS)
     checked_choice("--scale", values["scale"], SCALES)
     check_metric_flag(values["metric"], values["kernel"])
@@ -378,7 +380,8 @@ def _by_comparison(
 def _in_memory(values: dict[str, Any], options: TrainOptions, target: Path, *, quiet: bool) -> "Outcome":
     from frugalsvm.cli.train_in_memory import train_in_memory
 
-    return train_in_memory(data_options(values), options, target, values["device"], values["c"], quiet=quiet)
+    device = values["device"] or "cpu"  # that of algorithms which learn all rows at once anyway
+    return train_in_memory(data_options(values), options, target, device, values["c"], quiet=quiet)
 
 
 def _on_dask(values: dict[str, Any], options: TrainOptions, target: Path, *, quiet: bool) -> "Outcome":

@@ -1,4 +1,4 @@
-"""``frugalsvm train --device``: all rows at once, by the batch solver of ASSET, on a CPU or a GPU.
+"""``frugalsvm train --device`` or ``-a local``: all rows at once, by the batch solver of ASSET or in cells.
 
 A stream is learned one example after the other, which is for the CPU. A device needs all rows: they are read into
 memory, from a file or a pipe, and there is nothing to save, or to resume from, before the end.
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from frugalsvm.arrays.namespace import arrays_on
-from frugalsvm.cli.catalogue import NUMBERS, task_for
+from frugalsvm.cli.catalogue import CATALOGUE, CLASSES, NUMBERS, new_estimator, task_for
 from frugalsvm.cli.console import Status, tell
 from frugalsvm.cli.data import labels_of, open_data
 from frugalsvm.cli.data_report import SHOWN_BAD_LINES, counts_of, tell_end
@@ -63,6 +63,8 @@ def fit_in_memory(
     """A model of all rows, with gamma and C chosen unless they are given; the batches are given up on the way."""
     n_rows = sum(batch.n_rows for batch in batches)
     first = prepared(batches[:_FIRST_BATCHES], options.scale, impute)
+    if not CATALOGUE[options.algorithm].streams:
+        return _fit_cells(batches, first, options, device, impute, quiet=quiet)
     strength: dict[str, Any] = {"C": C or _PATH} if options.strength is None else {"alpha": options.strength}
     gamma = options.gamma
     if gamma is None:
@@ -80,6 +82,23 @@ def fit_in_memory(
     chosen = _chosen(model.estimator_, options, gamma, first.scale, device)
     for each in (model.estimator, model.estimator_):
         each.set_params(device="cpu")  # where it was trained is no matter of those who use it
+    return model, chosen
+
+
+def _fit_cells(batches, first, options, device, impute, *, quiet) -> tuple[StreamPipeline, dict[str, Any]]:
+    """A model in cells, which chooses gamma and C itself, and calibrates by leaving rows out."""
+    others: dict[str, Any] = {"kernel": options.kernel, "metric": options.metric, "device": device, "n_jobs": -1}
+    own = new_estimator(options.algorithm, gamma=options.gamma, strength=options.strength, seed=options.seed, **others)
+    if CATALOGUE[options.algorithm].task == CLASSES:
+        own.set_params(calibrate="platt" if options.calibrate else None)
+    model = StreamPipeline(own, scale=first.scale, encoder=first.encoder, impute=impute)
+    n_rows = sum(batch.n_rows for batch in batches)
+    with Status(f"Learning {n_rows:,} rows on {device} ...", quiet=quiet):
+        model.fit(*joined_rows(batches, labels_of))
+    fitted = model.estimator_
+    chosen = _chosen(fitted, options._replace(strength=fitted.C_), fitted.gamma_, first.scale, device)
+    for each in (model.estimator, fitted):
+        each.set_params(device="cpu", n_jobs=None)  # where it was trained is no matter of those who use it
     return model, chosen
 
 
@@ -153,4 +172,8 @@ def _sentence(progress: Progress, estimator, chosen: dict[str, Any]) -> str:
         parts.append(f"accuracy on validation rows {100 * chosen['validation_accuracy']:.2f} %")
     if "validation_r2" in chosen:
         parts.append(f"R^2 on validation rows {chosen['validation_r2']:.4f}")
+    if hasattr(estimator, "loo_error_"):
+        error = estimator.loo_error_
+        shown = f"{100 * error:.2f} % of rows" if hasattr(estimator, "classes_") else f"{error:.4g}"
+        return ", ".join([*parts, f"error by leaving each row out {shown}"])
     return ", ".join([*parts, f"objective {estimator.objective_:.4g}"])

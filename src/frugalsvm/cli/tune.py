@@ -111,6 +111,10 @@ def _tune(values: dict[str, Any], given: Collection[str]) -> None:
     source = source_of(values["data"])
     read_once = values["once"] or is_read_once(source)
     algorithm = _algorithm(values, given, read_once=read_once)
+    if algorithm in CATALOGUE and not CATALOGUE[algorithm].streams:
+        raise typer.BadParameter(
+            f"{algorithm} chooses its parameters by itself: `frugalsvm train -a {algorithm}`.", param_hint="--algorithm"
+        )
     if algorithm in CATALOGUE and CATALOGUE[algorithm].task != CLASSES:
         raise typer.BadParameter(
             f"{algorithm} learns {CATALOGUE[algorithm].task}, and `tune` compares classifiers: "

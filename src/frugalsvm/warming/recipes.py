@@ -107,7 +107,7 @@ def _local(estimator: str, **others: Any) -> Recipe:
 
 _BINARY = tuple(kind for kind in KINDS if kind.n_classes == 2)
 _NUMBERS = tuple(kind._replace(n_classes=0) for kind in _BINARY)
-_LOCAL = (Kind("float64", 2, False),)  # several outputs and other types of rows share its machine code
+_LOCAL = tuple(kind for kind in _BINARY if not kind.is_sparse)  # several outputs share its machine code
 
 # What several others use.
 SHARED = {"prediction": Recipe(2, _predict, _BINARY)}
