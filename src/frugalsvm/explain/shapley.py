@@ -47,7 +47,7 @@ def shapley_values(
         Fitted, of this library: a classifier, regressor or novelty detector, `AutoSVC`, `AutoSVR`, a `StreamPipeline`,
         a search, or a scikit-learn pipeline of scalers and one of them. Shares are exact with the kernel "rbf",
         "laplacian", "chi2", "linear" or "intersection", without a metric or with one that has a factor for each
-        feature.
+        feature; of `LocalSVC` and `LocalSVR` if all rows are one cell, and they are sampled if there are several.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         Rows to explain, as the model takes them.
     background : same as X, "auto" or None, default="auto"
