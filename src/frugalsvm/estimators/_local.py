@@ -145,6 +145,9 @@ class LocalMachine(LearnsBatches, KernelEstimator):
     def _take_left_out(self, scores, targets, weights):
         raise NotImplementedError
 
+    def _look_back(self, rows, numbers, targets, weights, random_state):
+        """What there is to do after training, with the rows of some numbers as the kernel sees them."""
+
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Learn from all rows.
@@ -224,6 +227,7 @@ class LocalMachine(LearnsBatches, KernelEstimator):
             every[known] = left_out
             left_out = every
         self._take_left_out(left_out, targets, weights)
+        self._look_back(rows, slice(None), targets, weights, random_state)
 
     def _fit_cells(self, place, examples, trees, size):
         """Choose what is to be chosen, and learn in all cells of some trees; returns leave-one-out scores."""

@@ -87,16 +87,18 @@ class LearnsBatches:
             known = np.arange(targets.shape[1]) if weights is None else np.flatnonzero(weights)
             if not len(known):
                 raise ValueError("All weights are zero: there is nothing to learn.")
-            left_out = np.empty(targets.T.shape)
-            self._fit_known(_Known(self, source, known, targets.shape[1]), targets, weights, left_out, folder)
+            left_out, random_state = np.empty(targets.T.shape), check_random_state(self.random_state)
+            known_rows = _Known(self, source, known, targets.shape[1])
+            rows, numbers = self._fit_known(known_rows, targets, weights, left_out, random_state, folder)
             self._take_left_out(left_out, targets, weights)
+            self._look_back(rows, numbers, targets, weights, random_state)
         return self
 
-    def _fit_known(self: Any, known: "_Known", targets, weights, left_out, folder):
-        """Learn the rows that have a weight; fills leave-one-out scores of all."""
+    def _fit_known(self: Any, known: "_Known", targets, weights, left_out, random_state, folder):
+        """Learn the rows that have a weight; fills leave-one-out scores of all, and returns the rows and numbers."""
         size, n_rows = self._size_for(known.n_rows), known.n_rows
         room = parsed_bytes("memory", self.memory) // _SHARE // (8 * self.n_features_in_)
-        sampling, random_state = sampling_for(n_rows, size, room), check_random_state(self.random_state)
+        sampling = sampling_for(n_rows, size, room)
         drawn = known.numbers
         if sampling.n_rows < n_rows:
             drawn = drawn[drawn_rows(n_rows, sampling.n_rows, _generator(random_state))]
@@ -117,6 +119,7 @@ class LearnsBatches:
         )
         left_out[numbers] = self._fit_cells(place, examples, trees, size)
         known.score_others(left_out)
+        return rows, numbers
 
 
 def _generator(random_state) -> np.random.Generator:

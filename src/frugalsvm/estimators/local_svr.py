@@ -8,6 +8,7 @@ from sklearn.base import RegressorMixin
 from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import arrays_on, on_host
 from frugalsvm.estimators._local import LocalMachine
+from frugalsvm.estimators._local_intervals import INTERVALS, LeftOutIntervals, check_intervals, intervals_are_sound
 from frugalsvm.estimators._local_saved import LOCAL, scale_is_bounded
 from frugalsvm.estimators._targets import TargetScale, checked_targets, checked_weights, scale_of
 from frugalsvm.persist.values import IS_BOOL, part
@@ -18,10 +19,11 @@ __all__ = ["LocalSVR"]
 def _is_sound(model):
     n_outputs, scale = len(model._cells[0].coef), model._target_scale
     right = len(scale.center) == n_outputs and (n_outputs == 1 or model._in_columns)
-    return right and scale_is_bounded(scale, model._rows.dtype) and LOCAL.is_sound(model)
+    right = right and scale_is_bounded(scale, model._rows.dtype) and LOCAL.is_sound(model)
+    return right and intervals_are_sound(model)
 
 
-class LocalSVR(RegressorMixin, LocalMachine):
+class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
     """Kernel regression in the cells of a balanced tree: for tables of up to tens of millions of rows.
 
     A tree divides the rows into cells of one or two thousand, and each cell has a least-squares SVM of all its rows.
@@ -49,6 +51,9 @@ class LocalSVR(RegressorMixin, LocalMachine):
         and up to 4096 rows are one cell.
     n_trees : int, default=1
         Several trees are averaged, which is more accurate, and takes as many times as long.
+    intervals : {"local", "constant"} or None, default="local"
+        Widths of `predict_interval`: narrow where errors are small, for which a small second machine is learned, or the
+        same for all rows, as they are with a budget. None keeps nothing for it.
     budget : str or None, default=None
         Most bytes of the model, such as "20MB"; None keeps all rows.
     memory : str, default="4GB"
@@ -96,6 +101,8 @@ class LocalSVR(RegressorMixin, LocalMachine):
     >>> model = LocalSVR(kernel="rbf", cell_size=500, random_state=0).fit(X, y)
     >>> model.score(X, y) > 0.99
     True
+    >>> model.predict_interval(X[:3], coverage=0.9).shape
+    (3, 2)
     """
 
     def __init__(
@@ -109,6 +116,7 @@ class LocalSVR(RegressorMixin, LocalMachine):
         coef0=1.0,
         cell_size: int | str = "auto",
         n_trees=1,
+        intervals: str | None = "local",
         budget: str | None = None,
         memory="4GB",
         copy_X=True,
@@ -126,6 +134,7 @@ class LocalSVR(RegressorMixin, LocalMachine):
         self.coef0 = coef0
         self.cell_size = cell_size
         self.n_trees = n_trees
+        self.intervals = intervals
         self.budget = budget
         self.memory = memory
         self.copy_X = copy_X
@@ -138,13 +147,19 @@ class LocalSVR(RegressorMixin, LocalMachine):
     _target_scale: TargetScale
     _in_columns = False
     _saved = LOCAL._replace(
-        required={**LOCAL.required, "_target_scale": part("target-scale"), "_in_columns": IS_BOOL}, is_sound=_is_sound
+        required={**LOCAL.required, "_target_scale": part("target-scale"), "_in_columns": IS_BOOL},
+        optional={**LOCAL.optional, **INTERVALS},
+        is_sound=_is_sound,
     )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+    def _check_params(self):
+        check_intervals(self.intervals)
+        super()._check_params()
 
     def _examples(self, X, y, sample_weight):
         if y is None:
@@ -169,6 +184,11 @@ class LocalSVR(RegressorMixin, LocalMachine):
         errors = (targets.T - scores) * self._target_scale.spread
         self.loo_scores_ = self._in_units(scores)
         self.loo_error_ = float(np.sqrt(np.average(np.square(errors).mean(axis=1), weights=weights)))
+
+    def _look_back(self, rows, numbers, targets, weights, random_state):
+        predictions = self.loo_scores_[numbers]
+        errors = self._in_units(targets.T[numbers]) - predictions
+        self._learn_intervals(rows, predictions, errors, None if weights is None else weights[numbers], random_state)
 
     def _in_units(self, scores):
         return scores * self._target_scale.spread + self._target_scale.center

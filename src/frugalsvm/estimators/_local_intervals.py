@@ -1,0 +1,169 @@
+"""Intervals of `LocalSVR`: its leave-one-out errors, relative to how large errors are around a row.
+
+A second machine, of small cells, learns the logarithms of the leave-one-out errors of some rows. It sees the features
+and, beside them, the predictions: noise often grows with the target. Its own leave-one-out values are what errors are
+divided by, so that a row is compared with new ones on equal terms.
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from frugalsvm._locks import shared
+from frugalsvm.arrays.namespace import on_host
+from frugalsvm.calibration.intervals import error_quantiles, some_errors
+from frugalsvm.core.capabilities import offers
+from frugalsvm.core.kernels import KERNELS
+from frugalsvm.estimators._validation import check_choice
+from frugalsvm.persist.values import array, object_of, or_none
+
+__all__ = ["INTERVALS", "LeftOutIntervals", "check_intervals", "intervals_are_sound"]
+
+_MOST_ROWS, _LEAST_ROWS = 2**15, 100  # that the second machine learns; with fewer, all intervals are equally wide
+_CELL_SIZE, _N_TREES = 256, 2
+_C = 1.0  # logarithms of errors are mostly noise
+# Sizes of errors, times their mean. A smaller least one makes coverage more even, and intervals wider on the whole.
+_LEAST, _MOST = 0.05, 10.0
+
+INTERVALS = {
+    "_errors_left_out": or_none(array("f", 2)),
+    "_spread": or_none(object_of("LocalSVR")),
+    "_prediction_scale": or_none(array("f", 2)),
+}
+
+
+def check_intervals(value: Any) -> None:
+    """Refuse what is no kind of widths."""
+    if value is not None:
+        check_choice("intervals", value, ("local", "constant"))
+
+
+def intervals_are_sound(model: Any) -> bool:
+    """Whether what intervals are made of fits to the model."""
+    errors, spread, n_outputs = model._errors_left_out, model._spread, len(model._target_scale.center)
+    if errors is None or spread is None:
+        return spread is None and (errors is None or _are_errors(errors, n_outputs))
+    scale = model._prediction_scale
+    is_scale = scale is not None and scale.shape == (2, n_outputs)
+    fits = spread.n_features_in_ == model._width + n_outputs and len(spread._target_scale.center) == n_outputs
+    return is_scale and fits and _are_errors(errors, n_outputs)
+
+
+def _are_errors(errors, n_outputs) -> bool:
+    return len(errors) == n_outputs and errors.size > 0 and bool((np.diff(errors, prepend=0.0) >= 0).all())
+
+
+class LeftOutIntervals:
+    """For regressors in cells with a parameter ``intervals``."""
+
+    intervals: str | None
+    _errors_left_out: np.ndarray | None = None  # (n_outputs, n) in increasing order, relative to the spread
+    _spread: Any = None  # a regressor of the logarithms of errors
+    _prediction_scale: np.ndarray | None = None  # (2, n_outputs): predictions minus the one, times the other
+
+    def _learn_intervals(self: Any, rows, predictions, errors, weights, random_state) -> None:
+        """Keep what intervals need.
+
+        That is found from rows as the kernel sees them, their leave-one-out predictions and the errors of these, both
+        (n, n_outputs).
+        """
+        self._errors_left_out = self._spread = self._prediction_scale = None
+        if self.intervals is None:
+            return
+        some = _some_rows(len(rows), weights, random_state)
+        weights, sizes = None if weights is None else weights[some], np.abs(errors[some])
+        # A budget has no room for a second machine.
+        if self.intervals == "local" and self.budget is None and len(some) >= _LEAST_ROWS:
+            self._fit_spread(np.asarray(on_host(rows[some])), predictions[some], sizes, weights, random_state)
+            sizes = sizes / _factors(self._spread.loo_scores_)
+            del self._spread.loo_scores_
+        self._errors_left_out = np.array([some_errors(each, weights) for each in sizes.T])
+
+    def _fit_spread(self: Any, rows, predictions, sizes, weights, random_state):
+        mean = np.average(sizes, axis=0, weights=weights)
+        logarithms = np.log(sizes / np.where(mean > 0, mean, 1.0) + _LEAST)
+        self._prediction_scale = scale = _scale_beside(rows, predictions)
+        kernel = self.kernel if offers(KERNELS[self.kernel], "shift_invariant") else "matern12"
+        self._spread = type(self)(
+            _C, kernel=kernel, cell_size=_CELL_SIZE, n_trees=_N_TREES, intervals=None, memory=self.memory,
+            dtype=self.dtype, n_jobs=self.n_jobs, random_state=int(random_state.randint(np.iinfo(np.int32).max)),
+        ).fit(_beside(rows, predictions, scale), logarithms, weights)  # fmt: skip
+
+    @property
+    def model_bytes_(self: Any):
+        """Bytes that prediction needs: rows, trees, coefficients, and what intervals are made of."""
+        errors = 0 if self._errors_left_out is None else self._errors_left_out.nbytes
+        return super().model_bytes_ + errors + (0 if self._spread is None else self._spread.model_bytes_)  # type: ignore[misc]
+
+    @shared
+    def predict_interval(self: Any, X, coverage=0.9):
+        """Intervals around the predictions of the rows of ``X``, for numbers that come as those of `fit` came.
+
+        They reach from the prediction as far as a quantile of the leave-one-out errors of the training rows, which
+        count by their weights. With ``intervals="local"``, these are errors relative to how large errors are around a
+        row, and intervals are narrow where they are small.
+
+        These are intervals of the jackknife. A row of another cell has no influence on a prediction: for all rows but
+        those of one cell, they are also intervals of the jackknife+, which miss at most twice the share that they may,
+        whatever the data. In practice both miss about that share. It holds for new rows that come as those of `fit`
+        came, and in the mean over all of them: where errors are large, intervals hold less often than where they are
+        small, "local" ones less so. A metric that was learned from the same rows makes errors look smaller than they
+        are: see ``loo_error_``. For streams and whatever changes, see :doc:`/howto/conformal`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        coverage : float, default=0.9
+            The share of intervals that shall have the true number, between 0 and 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2) or, for several targets, (n_samples, n_outputs, 2)
+            Lower and upper ends.
+
+        References
+        ----------
+        R. F. Barber, E. J. Candes, A. Ramdas, R. J. Tibshirani (2021). Predictive inference with the jackknife+. Annals
+        of Statistics 49.
+        """
+        check_is_fitted(self)
+        if self._errors_left_out is None:
+            raise ValueError(
+                f"This {type(self).__name__} has learned with intervals=None, and keeps no errors on rows left out: "
+                "fit it with intervals='local' or 'constant'."
+            )
+        predictions = self._in_units(self._output(X))
+        widths = np.broadcast_to(error_quantiles(self._errors_left_out, coverage), predictions.shape)
+        if self._spread is not None:
+            rows = on_host(self._known_rows(X, self._dtype))
+            widths = widths * _factors(self._spread.predict(_beside(rows, predictions, self._prediction_scale)))
+        found = np.stack([predictions - widths, predictions + widths], axis=-1)
+        return found if self._in_columns else found[:, 0]
+
+
+def _some_rows(n_rows, weights, random_state):
+    """Indices of rows that have a weight: all, or a random sample."""
+    known = np.arange(n_rows) if weights is None else np.flatnonzero(weights)
+    if len(known) <= _MOST_ROWS:
+        return known
+    return np.sort(random_state.choice(known, _MOST_ROWS, replace=False))
+
+
+def _factors(logarithms):
+    """What errors are divided by, from the logarithms of their sizes."""
+    return np.clip(np.exp(logarithms), _LEAST, _MOST)
+
+
+def _beside(rows, predictions, scale):
+    """Rows with their predictions as more features."""
+    middle, factor = scale
+    return np.hstack([rows, (factor * (predictions - middle)).astype(rows.dtype)])
+
+
+def _scale_beside(rows, predictions) -> np.ndarray:
+    """Where predictions are, and a factor that makes them count as much in distances as all features do."""
+    spread, n_outputs = predictions.std(axis=0), predictions.shape[1]
+    total = float(rows.var(axis=0, dtype=np.float64).sum())
+    factor = np.sqrt(total / n_outputs) / np.where(spread > 0, spread, 1.0)
+    return np.array([predictions.mean(axis=0), factor])
