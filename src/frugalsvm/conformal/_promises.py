@@ -9,7 +9,7 @@ from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexabl
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from frugalsvm._locks import ThreadSafe
-from frugalsvm.conformal._models import copied, has_learned, is_river
+from frugalsvm.conformal._models import copied, has_learned, is_river, learns
 from frugalsvm.conformal._one_score import OneScore, Prepared, bounded
 from frugalsvm.core.score_reservoir import (
     Promise,
@@ -132,7 +132,15 @@ class KeepsPromise(_Shortcuts, BaseEstimator):
 
     def _new_model(self) -> Any:
         """The model that is asked and taught: the one there is, or a copy of the parameter."""
-        return self.estimator_ if hasattr(self, "estimator_") else copied(self.estimator)
+        if hasattr(self, "estimator_"):
+            return self.estimator_
+        model = copied(self.estimator)
+        if not learns(model) and not has_learned(model):
+            raise ValueError(
+                f"{type(model).__name__} has no partial_fit, and has learned nothing: call fit first, or pass a fitted "
+                "model in sklearn.frozen.FrozenEstimator."
+            )
+        return model
 
     def _begin(self, model: Any, n_reservoirs: int = 1) -> None:
         """Keep a model that has learned its first rows, with empty reservoirs."""
