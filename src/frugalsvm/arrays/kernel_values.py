@@ -26,13 +26,13 @@ from frugalsvm.core.kernels import (
 __all__ = ["kernel_values", "own_values"]
 
 _TINY = float(np.finfo(np.float32).tiny)
-_ROUNDING = {4: 2.0**-21, 8: 2.0**-50}  # errors of a squared distance, relative to the norms that it is made of
+_ROUNDING = {4: 2.0**-20, 8: 2.0**-49}  # errors of a squared distance, relative to the squared norm of a row
 
 
 def kernel_values(arrays: Any, kernel: Any, X: Any, Z: Any) -> Any:
     """``K(x_i, z_j)``, (n_groups, n, m), of rows (n_groups, n, n_features) and (n_groups, m, n_features)."""
     if isinstance(kernel, (RBF, *MATERN)):
-        return radial_value(arrays.xp, kernel, _squared_distances(arrays, X, Z))
+        return radial_value(arrays.xp, kernel, _squared_distances(arrays.xp, X, Z))
     if isinstance(kernel, (Laplacian, Chi2, Intersection)):
         sums = _feature_sums(arrays, kernel, X, Z)
         return sums if isinstance(kernel, Intersection) else decayed(arrays.xp, -kernel.gamma * sums)
@@ -56,14 +56,16 @@ def _norms(xp, rows):
     return xp.sum(rows * rows, axis=-1)
 
 
-def _squared_distances(arrays, X, Z):
-    """Zero where they may be: the root of a rounding error, which Matern kernels take, is a large one."""
-    norms = _norms(arrays.xp, X)[..., :, None] + _norms(arrays.xp, Z)[..., None, :]
-    squares = X @ Z.mT
-    squares *= -2.0
-    squares += norms
-    norms *= _ROUNDING[squares.itemsize]
-    squares *= squares > norms
+def _squared_distances(xp, X, Z):
+    """One product, of rows with two more columns: matrices are large, and passes over them take as long as products.
+
+    They are zero where they may be: the root of a rounding error, which Matern kernels take, is a large one.
+    """
+    norms, others = _norms(xp, X)[..., None], _norms(xp, Z)[..., None]
+    left = xp.concat((-2.0 * X, norms, xp.ones_like(norms)), axis=-1)
+    right = xp.concat((Z, xp.ones_like(others), others), axis=-1)
+    squares = left @ right.mT
+    squares *= squares > _ROUNDING[squares.itemsize] * norms
     return squares
 
 
