@@ -72,7 +72,8 @@ def _squared_distances(xp, X, Z):
 def _feature_sums(arrays, kernel, X, Z):
     """Sums over features of what two values differ by, or have in common."""
     if isinstance(kernel, Laplacian) and X.itemsize == 4:
-        return arrays.xp.stack([arrays.l1_distances(x, z.mT) for x, z in zip(X, Z, strict=True)])
+        distances = [arrays.l1_distances(x, z.mT) for x, z in zip(X, Z, strict=True)]
+        return arrays.xp.stack(distances) if len(distances) > 1 else distances[0][None]
     xp, total = arrays.xp, X[..., :, :1] * Z[..., :, :1].mT * 0.0
     for f in range(X.shape[-1]):
         total += _feature_term(xp, kernel, X[..., :, f, None], Z[..., None, :, f])

@@ -7,7 +7,7 @@ product if the norms are columns. Then a block is one matrix product and one pas
 A norm takes three columns, not one: parts of 11 bits each, which products in tf32 do not round. What they round then
 are the products of features, never the norms.
 
-Sums over features are no product: of the landmarks themselves, which are the columns then.
+Sums over features are no such product, nor are angles: of the landmarks themselves, which are the columns then.
 """
 
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm.arrays.decay import decayed
+from frugalsvm.arrays.kernel_values import kernel_values
 from frugalsvm.core.kernels import (
     MATERN,
     RBF,
@@ -32,7 +33,6 @@ __all__ = ["DeviceMap", "fourier_map", "kernel_map"]
 
 _PARTS = 3
 _PART_BITS = 11
-_TINY = float(np.finfo(np.float32).tiny)
 _ROUNDING = 2.0**-20  # errors of a squared distance in float32, relative to the squared norm of a row
 
 
@@ -40,11 +40,12 @@ class DeviceMap(NamedTuple):
     """What turns rows into features."""
 
     arrays: Any
-    kind: str  # "exp", "matern", "distances", "chi2", "minima", "tanimoto", "cosine", "power", "cos", "same"
+    kind: str  # "exp", "matern", "power", "cos", "same", or "other": values of the kernel itself
     columns: Any  # (n_features + extra, width) float32
     norm_factor: float  # of the squared norms of rows, in their columns; 0 for maps that need none
     degree: int = 1  # of a power; twice the order of a Matern kernel
-    scale: float = 1.0  # of a cosine, or of distances
+    scale: float = 1.0  # of a cosine
+    kernel: Any = None  # of another kind
 
     @property
     def width(self) -> int:
@@ -53,12 +54,9 @@ class DeviceMap(NamedTuple):
     def rows(self, X: Any, *, exact: bool = False) -> Any:
         """Features of rows on the device, in float32."""
         xp = self.arrays.xp
-        if self.kind == "distances":
-            return decayed(xp, self.arrays.l1_distances(self.arrays.single(X), self.columns) * -self.scale)
-        if self.kind in ("chi2", "minima"):
-            return self._sums(self.arrays.single(X))
-        if self.kind in ("tanimoto", "cosine"):
-            return self._angles(self.arrays.single(X), exact=exact)
+        if self.kind == "other":
+            with self.arrays.products(rounded=not exact):
+                return kernel_values(self.arrays, self.kernel, self.arrays.single(X)[None], self.columns.T[None])[0]
         # The order 1/2 has a kink where rows are alike: there, the root of a rounding error would be a large one.
         has_kink = self.kind == "matern" and self.degree == 1
         with self.arrays.products(rounded=not (exact or has_kink)):
@@ -72,23 +70,6 @@ class DeviceMap(NamedTuple):
         if self.kind == "power":
             return _power(values, self.degree)
         return values
-
-    def _sums(self, X):
-        """Kernels of sums over features, one feature after the other."""
-        xp, total = self.arrays.xp, self.arrays.ones((X.shape[0], self.width)) * 0.0
-        for f in range(X.shape[1]):
-            a, b = X[:, f, None], self.columns[None, f]
-            total += xp.minimum(a, b) if self.kind == "minima" else (a - b) ** 2 / xp.clip(a + b, min=_TINY)
-        return total if self.kind == "minima" else decayed(xp, total * -self.scale)
-
-    def _angles(self, X, *, exact):
-        """Inner products, divided by what norms make of them; nothing where rows are zeros."""
-        xp = self.arrays.xp
-        with self.arrays.products(rounded=not exact):
-            products = X @ self.columns
-        norms, own = xp.sum(X * X, axis=1)[:, None], xp.sum(self.columns * self.columns, axis=0)[None]
-        beneath = xp.sqrt(norms * own) if self.kind == "cosine" else norms + own - products
-        return xp.where(beneath > _TINY, products / xp.clip(beneath, min=_TINY), xp.zeros_like(products))
 
     def _matern(self, X, squares):
         """Kernel values from ``s^2``; what may be zero is zero, as it is in compiled code."""
@@ -123,13 +104,8 @@ def kernel_map(arrays, kernel, landmarks) -> DeviceMap:
         degree = int(steepness(kernel))
         factor = degree * kernel.gamma
         return DeviceMap(arrays, "matern", _exponent_columns(arrays, Z, factor), -factor, degree)
-    if isinstance(kernel, Laplacian):
-        return DeviceMap(arrays, "distances", arrays.contiguous(Z.T), 0.0, scale=kernel.gamma)
-    if isinstance(kernel, Chi2):
-        return DeviceMap(arrays, "chi2", arrays.contiguous(Z.T), 0.0, scale=kernel.gamma)
-    if isinstance(kernel, (Intersection, Tanimoto, Cosine)):
-        kind = {Intersection: "minima", Tanimoto: "tanimoto", Cosine: "cosine"}[type(kernel)]
-        return DeviceMap(arrays, kind, arrays.contiguous(Z.T), 0.0)
+    if isinstance(kernel, (Laplacian, Chi2, Intersection, Tanimoto, Cosine)):
+        return DeviceMap(arrays, "other", arrays.contiguous(Z.T), 0.0, kernel=kernel)
     if isinstance(kernel, Poly):
         constant = arrays.ones((1, Z.shape[0])) * kernel.coef0
         return DeviceMap(arrays, "power", xp.concat((kernel.gamma * Z.T, constant), axis=0), 0.0, kernel.degree)
