@@ -15,13 +15,13 @@ from frugalsvm.cells.on_device import bytes_on_device
 from frugalsvm.cells.places import OnDevice, OnThreads, Place
 from frugalsvm.cells.solver import Cells, cell_bytes
 from frugalsvm.cells.tree import cells_of
-from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.origin import some_rows
 from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._kernel_model import KernelEstimator
 from frugalsvm.estimators._local_batches import LearnsBatches, refuse_sparse
 from frugalsvm.estimators._local_saved import LOCAL
+from frugalsvm.estimators._local_warnings import warn_if_coefficients_cancel
 from frugalsvm.estimators._metric import check_metric
 from frugalsvm.estimators._origin import absolute_rows
 from frugalsvm.estimators._progress import begin_callbacks, check_verbose, end_callbacks, following, with_callbacks
@@ -35,7 +35,6 @@ from frugalsvm.estimators._validation import (
     parsed_bytes,
     validated_rows,
 )
-from frugalsvm.estimators._warnings import warn_if_coefficients_cancel
 from frugalsvm.estimators._writable import forget_learned
 from frugalsvm.exceptions import ParameterError
 
@@ -235,8 +234,7 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         with following(self, sum(tree.n_cells for tree in trees), "cells", has_model=False) as progress:
             self._cells, left_out = place.trained(self._kernel, examples, trees, size, 1.0 / C, progress.advance)
         self._rows, self.C_, self.cell_size_ = place.rows_of(examples), C, size
-        if offers(self._kernel, "shift_invariant"):
-            warn_if_coefficients_cancel(self, [cells.coef for cells in self._cells], min(size, len(self._rows)))
+        warn_if_coefficients_cancel(self, self._cells)
         return left_out
 
     def _chosen_strength(self, place, examples, tree, size) -> float:

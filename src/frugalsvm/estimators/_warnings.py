@@ -22,7 +22,6 @@ _NEARLY_ALL = 1 - 1e-6
 FEW = 50  # with fewer rows than this, chance decides
 _WITH_TUBE, _C_IN_UNITS = ("epsilon_insensitive", "squared_epsilon_insensitive"), ("epsilon_insensitive", "huber")
 _SMALL_C = 0.1  # in spreads of the target
-_LARGEST_NOISE = 0.3
 _MOST_LEFT = 0.9  # of the variance: a model that leaves more is hardly one
 VIOLATED = 1e-3  # as in `SVC`, whose default `tol` this is
 
@@ -50,21 +49,6 @@ def warn_after_fit(estimator, X, labels, weights) -> None:
             ConvergenceWarning,
         )
     warn_if_poor(estimator, X, labels, weights)
-
-
-def warn_if_coefficients_cancel(estimator, coefficients: list[np.ndarray], n_terms: int) -> None:
-    """Warn of sums of up to ``n_terms`` terms that are larger than what is left of them, in units of -1 and +1.
-
-    Kernel values are at most 1 here, and have an error of about the last digit of the type, each one another.
-    """
-    largest = max(float(max(each.max(), -each.min())) for each in coefficients)
-    if largest * n_terms**0.5 * np.finfo(coefficients[0].dtype).eps > _LARGEST_NOISE:
-        wider = "" if estimator.dtype == "float64" else ", or set dtype='float64'"
-        warn_caller(
-            f"{type(estimator).__name__} has coefficients as large as {largest:.1e} with C={estimator.C_:g}, so that "
-            f"predictions have few right digits: lower C{wider}.",
-            ConvergenceWarning,
-        )
 
 
 def warn_if_poor(estimator, X, labels, weights) -> None:
