@@ -47,6 +47,15 @@ def test_trees_are_those_of_compiled_code(arrays, dtype):
         np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
+def test_trees_do_not_depend_on_the_unit(arrays):
+    rows, place = examples_of(np.float32).rows, OnDevice(arrays, MEMORY)
+    plain, large = (
+        place.grown(place.examples(each, rows.T, np.empty(0)), SIZE, 1, np.random.default_rng(0))[0]
+        for each in (rows, rows * np.float32(2.0**60))
+    )
+    np.testing.assert_array_equal(plain.members, large.members)
+
+
 @pytest.mark.parametrize("values", [(0, 1, 2.5, -3e10), (0, 1e-30), (4,)])
 def test_trees_of_few_different_rows(arrays, values):
     rows = np.random.default_rng(0).choice(np.array(values, np.float32), size=(300, 2))

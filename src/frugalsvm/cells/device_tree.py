@@ -66,7 +66,10 @@ def _directions(arrays, sample, is_there, normals):
     xp, inside = arrays.xp, arrays.double(is_there)
     factors = arrays.double((sample @ normals)[:, :, 0])
     means = xp.sum(factors * inside, axis=1) / xp.sum(inside, axis=1)
-    factors = arrays.cast((factors - means[:, None]) * inside, sample.dtype)
+    largest = xp.max(xp.abs(factors * inside), axis=1)
+    factors = (factors - means[:, None]) * inside
+    # Only the direction counts; in units of the rows, squares could overflow.
+    factors = arrays.cast(factors / xp.where(largest > 0, largest, xp.ones_like(largest))[:, None], sample.dtype)
     found = (factors[:, None, :] @ sample)[:, 0]
     lengths = xp.linalg.vector_norm(arrays.double(found), axis=1)[:, None]
     return arrays.cast(found / xp.where(lengths > 0, lengths, xp.ones_like(lengths)), sample.dtype)
