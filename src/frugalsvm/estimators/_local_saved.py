@@ -49,12 +49,9 @@ def _fits(model: Any, cells: Cells, n_outputs: int) -> bool:
 def _left_out_fits(model: Any, n_outputs: int) -> bool:
     """Rows without a weight have scores as well, so that these may be more; a machine for prediction has none."""
     scores = getattr(model, "loo_scores_", None)
-    return (
-        scores is None
-        or scores.dtype == np.float64
-        and len(scores) >= len(model._rows)
-        and scores.shape[1] == n_outputs
-    )
+    if scores is None:
+        return True
+    return scores.dtype == np.float64 and len(scores) >= len(model._rows) and scores.shape[1] == n_outputs
 
 
 def _scores_are_bounded(model: Any) -> bool:
