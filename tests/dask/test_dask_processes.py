@@ -19,6 +19,7 @@ from frugalsvm.dask import (  # noqa: E402
     DaskASSETClassifier,
     DaskASSETOneClassSVM,
     DaskBSGDClassifier,
+    DaskLocalSVC,
     SchedulerLostError,
 )
 from frugalsvm.datasets import make_checkerboard  # noqa: E402
@@ -48,6 +49,7 @@ def trained_on(n_workers, make, settings, X, y, callback_for=lambda cluster: Non
 
 
 PATH = {**ASSET, "C": [1.0, 10.0], "cv": 2, "calibrate": "platt"}
+CELLS = {"cell_size": 500, "random_state": 0}
 NOVELTIES = {"nu": 0.1, "n_components": 64, "gamma": 8.0, "random_state": 0}
 
 
@@ -58,6 +60,7 @@ NOVELTIES = {"nu": 0.1, "n_components": 64, "gamma": 8.0, "random_state": 0}
         (DaskBSGDClassifier, BSGD),
         (DaskASSETClassifier, PATH),
         (DaskASSETOneClassSVM, NOVELTIES),
+        (DaskLocalSVC, CELLS),
     ],
 )
 def test_the_workers_make_no_difference(make, settings):
@@ -89,7 +92,12 @@ class Killer:
 
 @pytest.mark.parametrize(
     ("make", "settings"),
-    [(DaskASSETClassifier, {**ASSET, "max_iter": 4}), (DaskBSGDClassifier, BSGD), (DaskASSETClassifier, PATH)],
+    [
+        (DaskASSETClassifier, {**ASSET, "max_iter": 4}),
+        (DaskBSGDClassifier, BSGD),
+        (DaskASSETClassifier, PATH),
+        (DaskLocalSVC, CELLS),
+    ],
 )
 def test_a_worker_killed_in_every_round_makes_no_difference(make, settings):
     X, y = make_checkerboard(40_000, random_state=0)

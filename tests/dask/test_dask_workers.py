@@ -7,12 +7,13 @@ distributed = pytest.importorskip("distributed")
 
 import dask.array as da  # noqa: E402
 
-from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier  # noqa: E402
+from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier, DaskLocalSVC  # noqa: E402
 from frugalsvm.datasets import make_checkerboard  # noqa: E402
 
 MODELS = [
     (DaskASSETClassifier, {"n_components": 32, "C": 10.0, "gamma": 8.0, "random_state": 0, "max_iter": 3}),
     (DaskBSGDClassifier, {"budget": 30, "gamma": 8.0, "alpha": 1e-4, "random_state": 0, "max_iter": 3}),
+    (DaskLocalSVC, {"cell_size": 100, "random_state": 0}),
 ]
 
 
@@ -36,7 +37,7 @@ def trained_on(n_workers, make, settings, *, loses=False):
         return model.to_local().decision_function(X), len(lost)
 
 
-@pytest.mark.parametrize(("make", "settings"), MODELS, ids=["asset", "bsgd"])
+@pytest.mark.parametrize(("make", "settings"), MODELS, ids=["asset", "bsgd", "cells"])
 def test_workers_make_no_difference(make, settings):
     expected, _ = trained_on(1, make, settings)
     values, _ = trained_on(3, make, settings)

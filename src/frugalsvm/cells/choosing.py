@@ -5,6 +5,7 @@ moved to, until none is better; then once more with smaller steps.
 """
 
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -14,7 +15,16 @@ from frugalsvm._threads import Threads, blas_threads
 from frugalsvm.cells.solver import Examples, solved_cells
 from frugalsvm.cells.tree import Tree, grown_tree
 
-__all__ = ["MOST_ROWS", "Choice", "Judge", "best_choice", "cells_looked_at", "judge_on_threads", "mean_losses"]
+__all__ = [
+    "MOST_ROWS",
+    "Choice",
+    "Judge",
+    "best_choice",
+    "cells_looked_at",
+    "judge_on_threads",
+    "looked_at",
+    "mean_losses",
+]
 
 _N_CELLS = 3  # that are looked at
 _USUAL_C = 100.0
@@ -88,15 +98,14 @@ def judge_on_threads(
     ``loss(targets, scores, weights)``, arrays (n_outputs, n) and (n,), is a mean over rows.
     """
     if size > MOST_ROWS:
-        size = MOST_ROWS
-        tree = grown_tree(examples.rows, size, np.random.default_rng(0), threads)
+        tree, size = _smaller_cells(examples.rows, tree, size), MOST_ROWS
     problem = _some_cells(examples, tree, size)
     sizes = np.diff(problem.starts)
 
     def judge(points: list[Choice]) -> list[float]:
         tasks = list(product(points, range(len(sizes))))
         with blas_threads(1):
-            losses = threads.run(lambda task: _loss_of(kernel, problem, task[1], task[0], size, loss), tasks)
+            losses = threads.run(partial(_loss_of, kernel, problem, size, loss), tasks)
         return mean_losses(losses, sizes)
 
     return judge
@@ -107,13 +116,24 @@ def mean_losses(losses: Any, sizes: np.ndarray) -> list[float]:
     return [float(each) for each in np.average(np.reshape(losses, (-1, len(sizes))), axis=1, weights=sizes)]
 
 
-def cells_looked_at(tree: Tree, size: int) -> list[np.ndarray]:
-    """Rows of cells from all over the tree, but for those whose rows are all the same."""
-    usable = np.flatnonzero((tree.sizes <= size) & (tree.sizes > 1))
-    usable = usable if len(usable) else np.arange(tree.n_cells)
+def _smaller_cells(rows: np.ndarray, tree: Tree, size: int) -> Tree:
+    """Those that large cells are divided into, of which some are looked at: not all rows need be at hand."""
+    members = np.concatenate(cells_looked_at(tree, size))
+    smaller = grown_tree(np.ascontiguousarray(rows[members]), MOST_ROWS, np.random.default_rng(0))
+    return smaller._replace(members=members[smaller.members])
+
+
+def looked_at(sizes: np.ndarray, size: int) -> np.ndarray:
+    """Cells from all over a tree, but for those whose rows are all the same; of so few, all are looked at again."""
+    usable = np.flatnonzero((sizes <= size) & (sizes > 1))
+    usable = usable if len(usable) else np.arange(len(sizes))
     count = min(_N_CELLS, len(usable))
-    chosen = usable[(np.arange(count) * 2 + 1) * len(usable) // (2 * count)]
-    return [np.sort(tree.members_of(cell)) for cell in chosen]
+    return usable[(np.arange(count) * 2 + 1) * len(usable) // (2 * count)]
+
+
+def cells_looked_at(tree: Tree, size: int) -> list[np.ndarray]:
+    """The rows of these cells."""
+    return [np.sort(tree.members_of(cell)) for cell in looked_at(tree.sizes, size)]
 
 
 def _some_cells(examples: Examples, tree: Tree, size: int) -> _Problem:
@@ -124,8 +144,9 @@ def _some_cells(examples: Examples, tree: Tree, size: int) -> _Problem:
     return _Problem(some, np.concatenate([[0], np.cumsum(list(map(len, members)))]))
 
 
-def _loss_of(kernel, problem: _Problem, cell: int, point: Choice, size: int, loss) -> float:
+def _loss_of(kernel, problem: _Problem, size: int, loss, task: tuple[Choice, int]) -> float:
     """The leave-one-out loss in a cell; infinite where the type of the rows is too coarse, which would take long."""
+    point, cell = task
     part = slice(*problem.starts[cell : cell + 2])
     rows, targets, weights = problem.examples
     own = Examples(rows[part], np.ascontiguousarray(targets[:, part]), weights[part] if len(weights) else weights)

@@ -12,6 +12,8 @@ from frugalsvm.dask.asset import DaskASSETClassifier
 from frugalsvm.dask.asset_one_class import DaskASSETOneClassSVM
 from frugalsvm.dask.asset_regressor import DaskASSETRegressor
 from frugalsvm.dask.bsgd import DaskBSGDClassifier
+from frugalsvm.dask.local_svc import DaskLocalSVC
+from frugalsvm.dask.local_svr import DaskLocalSVR
 from frugalsvm.dask.pipeline import DaskPipeline
 
 __all__ = [
@@ -19,6 +21,8 @@ __all__ = [
     "DaskASSETOneClassSVM",
     "DaskASSETRegressor",
     "DaskBSGDClassifier",
+    "DaskLocalSVC",
+    "DaskLocalSVR",
     "DaskPipeline",
     "SchedulerLostError",
 ]

@@ -4,7 +4,7 @@ import numbers
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import dask.array as da
@@ -171,7 +171,6 @@ class DaskEstimator(BaseEstimator):
         except SchedulerLostError as error:
             error.model = self.last_model_
             raise
-        local.n_iter_ = len(self.history_)
         self._look_back(local, training.validation)
         self._local = local
         self.n_features_in_, self.n_iter_ = local.n_features_in_, len(self.history_)
@@ -180,6 +179,7 @@ class DaskEstimator(BaseEstimator):
 
     def _look_back(self, local: Any, validation: Rows) -> None:
         """What there is to take, and to say, after training."""
+        local.n_iter_ = len(self.history_)
 
     def _check_own_params(self) -> None:
         share = self.validation_fraction
@@ -238,6 +238,10 @@ class DaskEstimator(BaseEstimator):
 
     # --- what was learned -----------------------------------------------------------------------------------
 
+    def _sent(self, function: Any) -> Any:
+        """A function that has the model, as one that is delayed; it travels inside each task."""
+        return delayed(function, pure=False)
+
     def to_local(self):
         """The ordinary estimator, which needs no Dask: to predict, to save, to continue learning.
 
@@ -263,6 +267,7 @@ class DaskClassifier(ClassifierMixin, DaskEstimator):
     classes_: np.ndarray
 
     def _look_back(self, local: Any, validation: Rows) -> None:
+        super()._look_back(local, validation)
         warn_if_poor(local, validation.X, validation.labels, validation.weights)
         self.classes_ = local.classes_
 
@@ -292,7 +297,7 @@ class DaskClassifier(ClassifierMixin, DaskEstimator):
             Not computed yet; a chunk for each partition.
         """
         check_is_fitted(self, "_local")
-        return as_array(Predicting(self._local, "predict"), X, None, self.classes_.dtype)
+        return as_array(self._sent(Predicting(self._local, "predict")), X, None, self.classes_.dtype)
 
     def decision_function(self, X):
         """Decision values of each row, one or as many as there are classes.
@@ -308,7 +313,7 @@ class DaskClassifier(ClassifierMixin, DaskEstimator):
         """
         check_is_fitted(self, "_local")
         n_columns = None if len(self.classes_) == 2 else len(self.classes_)
-        return as_array(Predicting(self._local, "decision_function"), X, n_columns, np.dtype(np.float64))
+        return as_array(self._sent(Predicting(self._local, "decision_function")), X, n_columns, np.dtype(np.float64))
 
     @available_if(_has_probabilities)
     def predict_proba(self, X):
@@ -324,7 +329,9 @@ class DaskClassifier(ClassifierMixin, DaskEstimator):
             Not computed yet; a chunk for each partition, and columns in the order of ``classes_``.
         """
         check_is_fitted(self, "_local")
-        return as_array(Predicting(self._local, "predict_proba"), X, len(self.classes_), np.dtype(np.float64))
+        return as_array(
+            self._sent(Predicting(self._local, "predict_proba")), X, len(self.classes_), np.dtype(np.float64)
+        )
 
     def score(self, X, y, sample_weight=None):
         """Accuracy, weighted by ``sample_weight``.
@@ -339,7 +346,7 @@ class DaskClassifier(ClassifierMixin, DaskEstimator):
             Not computed yet: ``float()`` does that, and so does every comparison.
         """
         check_is_fitted(self, "_local")
-        count = delayed(Counting(self._local), pure=False)
+        count = self._sent(Counting(self._local))
         counts = [count(*source) for source in sources_of(X, y, sample_weight)]
         return da.from_delayed(delayed(share_of_right, pure=False)(counts), shape=(), dtype=np.float64)
 
@@ -367,7 +374,9 @@ class DaskRegressor(RegressorMixin, DaskEstimator):
         """
         check_is_fitted(self, "_local")
         tail = Predicting(self._local, "predict").of_no_rows().shape[1:]
-        return as_array(Predicting(self._local, "predict"), X, tail[0] if tail else None, np.dtype(np.float64))
+        return as_array(
+            self._sent(Predicting(self._local, "predict")), X, tail[0] if tail else None, np.dtype(np.float64)
+        )
 
     def score(self, X, y, sample_weight=None):
         """R^2, or with quantiles D^2, as that of `ASSETRegressor`; predictions of all rows are collected for it.
@@ -382,9 +391,9 @@ class DaskRegressor(RegressorMixin, DaskEstimator):
             Not computed yet: ``float()`` does that, and so does every comparison.
         """
         check_is_fitted(self, "_local")
-        judge = delayed(Judging(self._local), pure=False)
+        judge = self._sent(Judging(self._local))
         judged = [judge(*source) for source in sources_of(X, y, sample_weight, in_columns=True)]
-        return da.from_delayed(delayed(quality_of, pure=False)(self._local, judged), shape=(), dtype=np.float64)
+        return da.from_delayed(self._sent(partial(quality_of, self._local))(judged), shape=(), dtype=np.float64)
 
 
 def validation_accuracy(local: Any, validation: Rows) -> float:

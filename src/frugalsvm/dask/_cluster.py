@@ -22,7 +22,7 @@ from distributed.scheduler import KilledWorker
 
 from frugalsvm.dask._freed_memory import keep_freed_memory
 
-__all__ = ["Cluster", "SchedulerLostError", "client_for", "shared_out"]
+__all__ = ["Cluster", "Parcel", "SchedulerLostError", "client_for", "opened_or_same", "shared_out"]
 
 _FAN_IN = 8  # results that one task puts together
 _ANSWER_SECONDS = "5s"
@@ -57,16 +57,21 @@ def client_for(client: Client | None) -> Client:
     return client
 
 
-class _Parcel:
+class Parcel:
     """A value that Dask does not look into: it would search tuples for futures."""
 
     def __init__(self, value: Any):
         self.value = value
 
 
-def opened(parcel: _Parcel) -> Any:
+def opened(parcel: Parcel) -> Any:
     """What is in a parcel."""
     return parcel.value
+
+
+def opened_or_same(value: Any) -> Any:
+    """What is in a parcel, or what is none."""
+    return opened(value) if isinstance(value, Parcel) else value
 
 
 class _Opening:
@@ -78,7 +83,7 @@ class _Opening:
 
     def __call__(self, *arguments: Any) -> Any:
         keep_freed_memory()
-        return self._function(*(opened(each) if isinstance(each, _Parcel) else each for each in arguments))
+        return self._function(*map(opened_or_same, arguments))
 
 
 def _missing(modules: list[str], process: int) -> list[str]:
@@ -142,7 +147,7 @@ class Cluster:
         can be lost, and sending it to a worker that is about to die waits for that worker.
         """
         self._n_rounds += 1
-        parcel = _Parcel(value)
+        parcel = Parcel(value)
         if len(pickle.dumps(value, protocol=5)) <= _SMALL:
             return parcel
         with self._answering():
@@ -159,12 +164,16 @@ class Cluster:
         futures = self.kept(function, sources, *shared)
 
         def results():
-            with self._answering():
-                gathered = self.client.gather(futures)
+            gathered = self.results(futures)
             futures.clear()
             return gathered
 
         return results
+
+    def results(self, futures: Sequence[Any]) -> list[Any]:
+        """Wait for what is kept."""
+        with self._answering():
+            return self.client.gather(futures)
 
     def reduced(self, function: Callable, join: Callable, sources: Sequence[tuple], *shared: Any) -> Any:
         """The results as one: ``join`` makes one of several, in the order of the partitions."""
@@ -241,6 +250,9 @@ class Cluster:
 
     def n_workers(self) -> int:
         return max(len(self._workers()), 1)
+
+    def n_threads(self) -> int:
+        return max(sum(worker["nthreads"] for worker in self._workers().values()), 1)
 
     def memory(self) -> int:
         """Bytes that all workers together may use; a lot where there is no limit."""

@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import dask.array as da
 import numpy as np
-from dask import delayed
 from dask.delayed import Delayed
 from distributed import Future
 
@@ -90,11 +89,10 @@ def _frame_parts(frame: Any) -> list[Any]:
     return list(frame.to_delayed(optimize_graph=False))
 
 
-def as_array(function, X: Any, n_columns: int | None, dtype: Any) -> da.Array:
-    """A Dask array of what a function makes of each partition: one value for each row, or ``n_columns`` of them."""
+def as_array(made, X: Any, n_columns: int | None, dtype: Any) -> da.Array:
+    """A Dask array of what a delayed function makes of each partition: a value for each row, or ``n_columns``."""
     lengths = X.chunks[0] if isinstance(X, da.Array) else None
     tail = () if n_columns is None else (n_columns,)
-    made = delayed(function, pure=False)
     blocks = [
         da.from_delayed(
             made(source.X), shape=(np.nan if lengths is None else lengths[source.number], *tail), dtype=dtype

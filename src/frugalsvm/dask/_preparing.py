@@ -26,6 +26,7 @@ __all__ = [
     "Plan",
     "Rows",
     "check_numbers",
+    "checked",
     "examined",
     "overview_of",
     "own",
@@ -113,7 +114,7 @@ def own(value: Any) -> Any:
     return value
 
 
-def _checked(number: int, X: Any, y: Any, weight: Any, estimator: Any):
+def checked(number: int, X: Any, y: Any, weight: Any, estimator: Any):
     """Rows, labels and weights as arrays; every complaint names the partition."""
     try:
         return _arrays(X, y, weight, clone(estimator))
@@ -167,7 +168,7 @@ def check_numbers(frame: Any) -> None:
 
 def examined(number: int, X: Any, y: Any, weight: Any, estimator: Any) -> Survey:
     """A look at one partition."""
-    X, y, weight, names = _checked(number, X, y, weight, estimator)
+    X, y, weight, names = checked(number, X, y, weight, estimator)
     shape = None if is_classifier(estimator) else y.shape[1:]
     labels, counts = (np.zeros(0), np.zeros(0)) if shape is not None or not len(y) else _counted(y, weight)
     n_rows = len(y) if weight is None else int((weight > 0).sum())
@@ -257,7 +258,7 @@ def class_weights_of(overview: Overview, class_weight: Any) -> np.ndarray | None
 
 def prepared(number: int, X: Any, y: Any, weight: Any, n_validation: int, estimator: Any, plan: Plan) -> Rows:
     """Rows in random order, with a type, labels and weights that learners take."""
-    X, y, weight, _ = _checked(number, X, y, weight, estimator)
+    X, y, weight, _ = checked(number, X, y, weight, estimator)
     rng = np.random.default_rng([plan.seed, number])
     order = rng.permutation(len(y) if weight is None else np.flatnonzero(weight))
     labels = y[order].reshape(len(order), -1) if plan.classes is None else _indices(number, y[order], plan.classes)

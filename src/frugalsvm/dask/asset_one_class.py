@@ -198,4 +198,4 @@ class DaskASSETOneClassSVM(OutlierMixin, LowRankRounds):
 
     def _lazy(self, method, X, dtype):
         check_is_fitted(self, "_local")
-        return as_array(Predicting(self._local, method), X, None, np.dtype(dtype))
+        return as_array(self._sent(Predicting(self._local, method)), X, None, np.dtype(dtype))

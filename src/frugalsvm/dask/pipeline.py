@@ -125,6 +125,7 @@ class DaskPipeline(BaseEstimator):
             error.model = None if error.model is None else copy(pipeline).adopt(error.model)
             raise
         self.estimator_, self._whole = estimator, copy(estimator)
+        self._whole.client = estimator.client  # which copies do not have
         self._whole._local = pipeline.adopt(estimator.to_local())
         return self
 

@@ -144,8 +144,8 @@ class LocalMachine(LearnsBatches, KernelEstimator):
     def _take_left_out(self, scores, targets, weights):
         raise NotImplementedError
 
-    def _look_back(self, rows, numbers, targets, weights, random_state):
-        """What there is to do after training, with the rows of some numbers as the kernel sees them."""
+    def _look_back(self, rows, numbers, targets, weights):
+        """What there is to do after training: rows, as the kernel sees them, are those with these numbers."""
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
@@ -226,20 +226,28 @@ class LocalMachine(LearnsBatches, KernelEstimator):
             every[known] = left_out
             left_out = every
         self._take_left_out(left_out, targets, weights)
-        self._look_back(rows, slice(None), targets, weights, random_state)
+        self._look_back(rows, np.arange(len(rows)), targets, weights)
 
     def _fit_cells(self, place, examples, trees, size):
         """Choose what is to be chosen, and learn in all cells of some trees; returns leave-one-out scores."""
         C = self._chosen_strength(place, examples, trees[0], size)
         with following(self, sum(tree.n_cells for tree in trees), "cells", has_model=False) as progress:
-            self._cells, left_out = place.trained(self._kernel, examples, trees, size, 1.0 / C, progress.advance)
-        self._rows, self.C_, self.cell_size_ = place.rows_of(examples), C, size
-        warn_if_coefficients_cancel(self, self._cells)
+            cells, left_out = place.trained(self._kernel, examples, trees, size, 1.0 / C, progress.advance)
+        self._take_cells(place.rows_of(examples), cells, C, size)
         return left_out
+
+    def _take_cells(self, rows, cells, C, size):
+        """Be what was learned."""
+        self._rows, self._cells, self.C_, self.cell_size_ = rows, cells, C, size
+        warn_if_coefficients_cancel(self, cells)
+
+    @property
+    def _has_free_gamma(self) -> bool:
+        return is_auto(self.gamma) and "gamma" in self._kernel._fields
 
     def _chosen_strength(self, place, examples, tree, size) -> float:
         """C, and the kernel with its gamma, from leave-one-out errors where they are to be chosen."""
-        is_free = is_auto(self.gamma) and "gamma" in self._kernel._fields
+        is_free = self._has_free_gamma
         given = None if is_auto(self.C) else float(self.C)
         if given is not None and not is_free:
             return given

@@ -12,21 +12,25 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import check_random_state
 
 from frugalsvm._threads import Threads
 from frugalsvm.arrays.namespace import on_host
 from frugalsvm.cells.spill import Spill, check_space
-from frugalsvm.cells.training import grown_trees
 from frugalsvm.cells.tree import Tree, cells_of
-from frugalsvm.cells.trunk import branch_of, drawn_rows, grafted, sampling_for, with_members
+from frugalsvm.cells.trunk import branch_of, grafted, with_members
 from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators._unchanged import unchanged_on_error
-from frugalsvm.estimators._validation import parsed_bytes, validated_rows
+from frugalsvm.estimators._validation import validated_rows
+from frugalsvm.estimators.local_learner import (
+    begin_local,
+    look_back,
+    numbers_of,
+    seen_by,
+    take_left_out,
+    targets_of,
+)
 
 __all__ = ["LearnsBatches", "refuse_sparse"]
-
-_SHARE = 4  # of memory: rows that were drawn, rows of a part, and those that wait to be written take one each at most
 
 
 def refuse_sparse(estimator: Any, X: Any) -> None:
@@ -39,10 +43,6 @@ def refuse_sparse(estimator: Any, X: Any) -> None:
 
 class LearnsBatches:
     """`fit_batches`; the rest of the estimator is in `_local.py`."""
-
-    _size_for: Any
-    _fit_cells: Any
-    _place_for: Any
 
     def fit_batches(self: Any, batches, *, folder=None):
         """Learn from data that does not fit into memory, read batch by batch, three times.
@@ -82,48 +82,28 @@ class LearnsBatches:
             self._forget()
             source = Batches(batches)
             survey = source.survey(self)
-            targets, weights = self._surveyed(survey.y, survey.sample_weight)
+            targets, weights = targets_of(self, survey.y, survey.sample_weight)
             del survey
-            known = np.arange(targets.shape[1]) if weights is None else np.flatnonzero(weights)
-            if not len(known):
-                raise ValueError("All weights are zero: there is nothing to learn.")
-            left_out, random_state = np.empty(targets.T.shape), check_random_state(self.random_state)
-            known_rows = _Known(self, source, known, targets.shape[1])
-            rows, numbers = self._fit_known(known_rows, targets, weights, left_out, random_state, folder)
-            self._take_left_out(left_out, targets, weights)
-            self._look_back(rows, numbers, targets, weights, random_state)
+            known = _Known(self, source, numbers_of(targets, weights), targets.shape[1])
+            left_out, rows, numbers = self._fit_known(known, targets, weights, folder)
+            take_left_out(self, left_out, targets, weights)
+            look_back(self, rows, numbers, targets, weights)
         return self
 
-    def _fit_known(self: Any, known: "_Known", targets, weights, left_out, random_state, folder):
-        """Learn the rows that have a weight; fills leave-one-out scores of all, and returns the rows and numbers."""
-        size, n_rows = self._size_for(known.n_rows), known.n_rows
-        room = parsed_bytes("memory", self.memory) // _SHARE // (8 * self.n_features_in_)
-        sampling = sampling_for(n_rows, size, room)
-        drawn = known.numbers
-        if sampling.n_rows < n_rows:
-            drawn = drawn[drawn_rows(n_rows, sampling.n_rows, _generator(random_state))]
-        some = (targets[:, drawn], None if weights is None else weights[drawn])
-        sample = self._seen_first(known.taken(drawn), *some, random_state).astype(self._dtype, copy=False)
-        place = self._place_for(min(size, n_rows), len(targets))
-        threads = place.threads
-        rng = _generator(random_state)
-        trunks = grown_trees(sample, sampling.size, self.n_trees, rng, threads)
-        del sample, some
-        rows, numbers, trees = _sorted(known, trunks, min(room, n_rows), folder, threads)
-        seed = int(rng.integers(2**31))
-        trees = [_grown_on(tree, rows, size, [seed, number], threads) for number, tree in enumerate(trees)]
+    def _fit_known(self: Any, known: "_Known", targets, weights, folder):
+        """Learn the rows that have a weight; returns leave-one-out scores of all, these rows and their numbers."""
+        size, trunks, seed, room, place = begin_local(self, known, targets, weights)
+        rows, numbers, trees = _sorted(known, trunks, min(room, len(known.numbers)), folder, place.threads)
+        trees = [_grown_on(tree, rows, size, [seed, number], place.threads) for number, tree in enumerate(trees)]
         examples = place.examples(
             rows,
             np.ascontiguousarray(targets[:, numbers], rows.dtype),
             np.empty(0) if weights is None else np.ascontiguousarray(weights[numbers], np.float64),
         )
+        left_out = np.empty(targets.T.shape)
         left_out[numbers] = self._fit_cells(place, examples, trees, size)
         known.score_others(left_out)
-        return rows, numbers
-
-
-def _generator(random_state) -> np.random.Generator:
-    return np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
+        return left_out, rows, numbers
 
 
 class _Known:
@@ -131,7 +111,6 @@ class _Known:
 
     def __init__(self, estimator: Any, source: Batches, numbers: np.ndarray, n_all: int):
         self.estimator, self._source, self.numbers, self._n_all = estimator, source, numbers, n_all
-        self.n_rows = len(numbers)
 
     def _blocks(self) -> Iterator[tuple[int, np.ndarray]]:
         """Batches, each with the number of its first row."""
@@ -157,11 +136,11 @@ class _Known:
         for start, X in self._blocks():
             own = self.numbers[slice(*np.searchsorted(self.numbers, (start, start + len(X))))]
             X = X if len(own) == len(X) else X[own - start]
-            yield np.ascontiguousarray(self.estimator._as_seen(X, self.estimator._dtype))
+            yield seen_by(self.estimator, X)
 
     def score_others(self, out: np.ndarray) -> None:
         """Scores of the rows without a weight, which were left out anyway."""
-        if self.n_rows == self._n_all:
+        if len(self.numbers) == self._n_all:
             return
         is_other = np.ones(self._n_all, bool)
         is_other[self.numbers] = False
@@ -174,8 +153,8 @@ class _Known:
 def _sorted(known: _Known, trunks: Sequence[Tree], n_buffered: int, folder: Any, threads: Threads):
     """All rows by the parts of the first trunk, memory-mapped; their numbers; and the trunks with these rows."""
     width, dtype = trunks[0].directions.shape[1], trunks[0].directions.dtype
-    check_space(2 * known.n_rows * width * dtype.itemsize, folder)
-    parts, start = np.empty((len(trunks), known.n_rows), np.int32), 0
+    check_space(2 * len(known.numbers) * width * dtype.itemsize, folder)
+    parts, start = np.empty((len(trunks), len(known.numbers)), np.int32), 0
     with Spill(trunks[0].n_cells, width, dtype, n_buffered, folder) as spill:
         for rows in known.seen():
             own = slice(start, start + len(rows))

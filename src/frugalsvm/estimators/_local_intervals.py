@@ -8,6 +8,7 @@ divided by, so that a row is compared with new ones on equal terms.
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
@@ -62,20 +63,20 @@ class LeftOutIntervals:
     _spread: Any = None  # a regressor of the logarithms of errors
     _prediction_scale: np.ndarray | None = None  # (2, n_outputs): predictions minus the one, times the other
 
-    def _learn_intervals(self: Any, rows, predictions, errors, weights, random_state) -> None:
-        """Keep what intervals need.
+    def _learn_intervals(self: Any, rows_at, predictions, errors, weights) -> None:
+        """Keep what intervals need, from leave-one-out predictions and their errors, both (n, n_outputs).
 
-        That is found from rows as the kernel sees them, their leave-one-out predictions and the errors of these, both
-        (n, n_outputs).
+        ``rows_at`` gives rows, as the kernel sees them, of some indices.
         """
         self._errors_left_out = self._spread = self._prediction_scale = None
         if self.intervals is None:
             return
-        some = _some_rows(len(rows), weights, random_state)
+        random_state = check_random_state(self.random_state)
+        some = _some_rows(len(errors), weights, random_state)
         weights, sizes = None if weights is None else weights[some], np.abs(errors[some])
         # A budget has no room for a second machine.
         if self.intervals == "local" and self.budget is None and len(some) >= _LEAST_ROWS:
-            self._fit_spread(np.asarray(on_host(rows[some])), predictions[some], sizes, weights, random_state)
+            self._fit_spread(np.asarray(on_host(rows_at(some))), predictions[some], sizes, weights, random_state)
             sizes = sizes / _factors(self._spread.loo_scores_)
             del self._spread.loo_scores_
         self._errors_left_out = np.array([some_errors(each, weights) for each in sizes.T])

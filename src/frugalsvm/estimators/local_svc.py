@@ -165,6 +165,10 @@ class LocalSVC(ScoreClassifier, LocalMachine):
             check_classification_targets(y)
         return self._labeled(y, distinct_labels(y), y[:, None], sample_weight)
 
+    def _known_targets(self, y):
+        labels = encoded_labels(y, distinct_labels(y), self.classes_, may_grow=False)
+        return signs(labels, n_outputs_for(len(self.classes_)), self._dtype)
+
     def _labeled(self, y, classes, X, sample_weight):
         """Signs and weights of all rows; the classes are these."""
         if len(classes) < 2:

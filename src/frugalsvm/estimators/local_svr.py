@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 
 from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import arrays_on, on_host
@@ -170,6 +171,9 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
     def _surveyed(self, y, sample_weight):
         return self._scaled(y, sample_weight, y[:, None])
 
+    def _known_targets(self, y):
+        return np.ascontiguousarray(self._target_scale.standardized(y.reshape(len(y), -1)).T)
+
     def _scaled(self, y, sample_weight, X):
         """Standardized targets, and weights, of all rows."""
         targets, self._in_columns = checked_targets(type(self).__name__, y, X)
@@ -185,13 +189,20 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
         self.loo_scores_ = self._in_units(scores)
         self.loo_error_ = float(np.sqrt(np.average(np.square(errors).mean(axis=1), weights=weights)))
 
-    def _look_back(self, rows, numbers, targets, weights, random_state):
+    def _look_back(self, rows, numbers, targets, weights):
+        places = np.argsort(numbers)
+        numbers = numbers[places]
         predictions = self.loo_scores_[numbers]
         errors = self._in_units(targets.T[numbers]) - predictions
-        self._learn_intervals(rows, predictions, errors, None if weights is None else weights[numbers], random_state)
+        weights = None if weights is None else weights[numbers]
+        self._learn_intervals(lambda some: rows[places[some]], predictions, errors, weights)
 
     def _in_units(self, scores):
         return scores * self._target_scale.spread + self._target_scale.center
+
+    def quality(self, scores, targets, weights):
+        """R^2 of predictions (n_outputs, n_rows)."""
+        return float(r2_score(targets.T, scores.T, sample_weight=weights))
 
     @shared
     def predict(self, X, *, device=None):

@@ -1,0 +1,86 @@
+"""Least-squares support vector machines in cells on a Dask cluster: a classifier."""
+
+from frugalsvm.dask._base import DaskClassifier
+from frugalsvm.dask._cells import CellsOnCluster
+from frugalsvm.estimators.local_svc import LocalSVC
+
+__all__ = ["DaskLocalSVC"]
+
+
+class DaskLocalSVC(CellsOnCluster, DaskClassifier):
+    """`LocalSVC` for data on many machines: the model that its `fit_batches` makes of the same rows, bit for bit.
+
+    The metric and the first divisions of each tree come from a sample, with the client. Then all rows travel once, so
+    that those of a cell are on one worker, which solves it. The model does not depend on partitions, workers or
+    threads, and those that are lost are replaced. It has all rows, and `fit` collects it: the client needs memory for
+    them, and so does every worker that predicts.
+
+    Parameters
+    ----------
+    C, kernel, gamma, metric, degree, coef0, cell_size, n_trees, class_weight, calibrate, dtype, random_state
+        As in `LocalSVC`. What is "auto" is chosen by the workers, on some of the cells.
+    memory : str, default="4GB"
+        Limit for the sample, and for the matrix of a cell.
+    client : distributed.Client, default=None
+        None is that of the context.
+
+    Attributes
+    ----------
+    classes_, n_features_in_
+    history_ : list of dict
+        What was found in each of the steps "sample", "shuffle", "choice" and "cells".
+
+    See Also
+    --------
+    to_local : The ordinary estimator, with ``loo_scores_`` in the order of the partitions, and all other attributes.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from frugalsvm.dask import DaskLocalSVC
+    >>> from frugalsvm.datasets import make_checkerboard
+    >>> X, y = (da.from_array(part, chunks=5000) for part in make_checkerboard(20_000, random_state=0))
+    >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0") as client:
+    ...     model = DaskLocalSVC(C=10.0, gamma=8.0, cell_size=500, random_state=0).fit(X, y)
+    ...     bool(model.score(X, y).compute() > 0.98)
+    True
+    >>> model.to_local().n_cells_
+    40
+    """
+
+    def __init__(
+        self,
+        C="auto",
+        *,
+        kernel="matern12",
+        gamma="auto",
+        metric=None,
+        degree=3,
+        coef0=1.0,
+        cell_size="auto",
+        n_trees=1,
+        class_weight=None,
+        calibrate="platt",
+        memory="4GB",
+        dtype="float32",
+        random_state=None,
+        client=None,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.metric = metric
+        self.degree = degree
+        self.coef0 = coef0
+        self.cell_size = cell_size
+        self.n_trees = n_trees
+        self.class_weight = class_weight
+        self.calibrate = calibrate
+        self.memory = memory
+        self.dtype = dtype
+        self.random_state = random_state
+        self.client = client
+
+    def _new_local(self):
+        return LocalSVC(**{name: value for name, value in self.get_params(deep=False).items() if name != "client"})

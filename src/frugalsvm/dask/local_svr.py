@@ -1,0 +1,82 @@
+"""Least-squares support vector machines in cells on a Dask cluster: a regressor."""
+
+from frugalsvm.dask._base import DaskRegressor
+from frugalsvm.dask._cells import CellsOnCluster
+from frugalsvm.estimators.local_svr import LocalSVR
+
+__all__ = ["DaskLocalSVR"]
+
+
+class DaskLocalSVR(CellsOnCluster, DaskRegressor):
+    """`LocalSVR` for data on many machines: the model that its `fit_batches` makes of the same rows, bit for bit.
+
+    The metric and the first divisions of each tree come from a sample, with the client. Then all rows travel once, so
+    that those of a cell are on one worker, which solves it. The model does not depend on partitions, workers or
+    threads, and those that are lost are replaced. It has all rows, and `fit` collects it: the client needs memory for
+    them, and so does every worker that predicts.
+
+    Parameters
+    ----------
+    C, kernel, gamma, metric, degree, coef0, cell_size, n_trees, dtype, random_state
+        As in `LocalSVR`. What is "auto" is chosen by the workers, on some of the cells.
+    memory : str, default="4GB"
+        Limit for the sample, and for the matrix of a cell.
+    client : distributed.Client, default=None
+        None is that of the context.
+
+    Attributes
+    ----------
+    n_features_in_
+    history_ : list of dict
+        What was found in each of the steps "sample", "shuffle", "choice" and "cells".
+
+    See Also
+    --------
+    to_local : The ordinary estimator, with ``loo_scores_`` in the order of the partitions, and all other attributes.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from distributed import Client
+    >>> from frugalsvm.dask import DaskLocalSVR
+    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(5000, 2))
+    >>> y = da.from_array(np.sin(X[:, 0]) * X[:, 1], chunks=1000)
+    >>> X = da.from_array(X, chunks=(1000, 2))
+    >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0") as client:
+    ...     model = DaskLocalSVR(kernel="rbf", C=100.0, gamma=0.5, cell_size=500, random_state=0).fit(X, y)
+    ...     bool(model.score(X, y).compute() > 0.99)
+    True
+    """
+
+    def __init__(
+        self,
+        C="auto",
+        *,
+        kernel="matern12",
+        gamma="auto",
+        metric=None,
+        degree=3,
+        coef0=1.0,
+        cell_size="auto",
+        n_trees=1,
+        memory="4GB",
+        dtype="float32",
+        random_state=None,
+        client=None,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.metric = metric
+        self.degree = degree
+        self.coef0 = coef0
+        self.cell_size = cell_size
+        self.n_trees = n_trees
+        self.memory = memory
+        self.dtype = dtype
+        self.random_state = random_state
+        self.client = client
+
+    def _new_local(self):
+        return LocalSVR(**{name: value for name, value in self.get_params(deep=False).items() if name != "client"})
