@@ -26,8 +26,8 @@ from distributed import Client, wait
 
 from benchmarks.asset_data import CASES, kept_split_of
 from benchmarks.many_machines import cluster_of
-from frugalsvm import ASSETClassifier, BSGDClassifier
-from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier
+from frugalsvm import ASSETClassifier, BSGDClassifier, LocalSVC
+from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier, DaskLocalSVC
 from frugalsvm.datasets import make_checkerboard
 
 N_TEST, N_WARM, TEST_SEED = 200_000, 20_000, 10**6
@@ -73,6 +73,7 @@ class Case(NamedTuple):
     on_dask: Any
 
 
+LEARNERS = ["bsgd", "asset", "cells"]
 ROWS_OF = {"covtype": covertype, "forest": forest_like}
 
 
@@ -85,6 +86,17 @@ def cases(arguments):
         asset = {"n_components": size, "C": 3.0, "gamma": 1.0, "random_state": 0}
         title = f"ASSET, {arguments.data}, {arguments.asset_rows:,} rows, s={size}"
         local, on_dask = ASSETClassifier(**asset), DaskASSETClassifier(**asset)
+        yield Case(title, ROWS_OF[arguments.data], arguments.asset_rows, local, on_dask)
+    if "cells" in arguments.learners:
+        yield from cell_cases(arguments)
+
+
+def cell_cases(arguments):
+    """Cells with gamma and C that are given, and with those that are chosen."""
+    for title, others in (("", {"C": 100.0, "gamma": 30.0}), (", chosen gamma and C", {})):
+        settings = {"cell_size": arguments.cell_size, "calibrate": None, "random_state": 0, **others}
+        title = f"cells of {arguments.cell_size:,}, {arguments.data}, {arguments.asset_rows:,} rows{title}"
+        local, on_dask = LocalSVC(**settings), DaskLocalSVC(**settings)
         yield Case(title, ROWS_OF[arguments.data], arguments.asset_rows, local, on_dask)
 
 
@@ -146,13 +158,14 @@ def show(title, name, found, local):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--learners", nargs="+", choices=("bsgd", "asset"), default=["bsgd", "asset"])
+    parser.add_argument("--learners", nargs="+", choices=LEARNERS, default=LEARNERS)
     parser.add_argument("--workers", nargs="+", type=int, default=[1, 2, 4, 8])
     parser.add_argument("--partitions", type=int, default=8)
     parser.add_argument("--rows", type=int, default=20_000_000, help="of the checkerboard, for BSGD")
-    parser.add_argument("--data", choices=sorted(ROWS_OF), default="covtype", help="for ASSET")
+    parser.add_argument("--data", choices=sorted(ROWS_OF), default="covtype", help="for ASSET and cells")
     parser.add_argument("--asset-rows", type=int, default=CASES["covtype"].n_train // 8 * 8)
     parser.add_argument("--sizes", nargs="+", type=int, default=[512, 2048], help="numbers of landmarks of ASSET")
+    parser.add_argument("--cell-size", type=int, default=2048)
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--memory", default="14GB", help="limit of a worker")
     parser.add_argument("--output", type=Path, default=None, help="a JSON file; it grows after every case")

@@ -31,7 +31,7 @@ def table():
 @pytest.fixture
 def from_sample(monkeypatch):
     """Not all rows are drawn."""
-    for name, value in (("_ALL_ROWS", 300), ("_CELLS_A_PART", 4), ("_DRAWN_A_PART", 40)):
+    for name, value in (("_ALL_ROWS", 300), ("_LEAST_ROWS", 300), ("_CELLS_A_PART", 4), ("_DRAWN_A_PART", 40)):
         monkeypatch.setattr(trunk, name, value)
 
 

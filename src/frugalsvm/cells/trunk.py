@@ -18,7 +18,7 @@ from frugalsvm.cells.tree import Tree, grown_tree
 
 __all__ = ["Sampling", "branch_of", "drawn_rows", "grafted", "sampling_for", "with_members"]
 
-_ALL_ROWS = 2**17  # so many rows are all drawn
+_ALL_ROWS, _LEAST_ROWS = 2**17, 2**15  # so many rows are all drawn; and of more, so many at least
 _CELLS_A_PART, _DRAWN_A_PART, _LEAST_DRAWN = 8, 256, 32
 
 
@@ -35,7 +35,7 @@ def sampling_for(n_rows: int, cell_size: int, most_rows: int) -> Sampling:
         return Sampling(n_rows, cell_size)
     part = max(_CELLS_A_PART * cell_size - cell_size // 2, _DRAWN_A_PART * n_rows // most_rows)
     part = min(part, most_rows // 2)  # some parts are larger than others
-    n_drawn = min(max(_ALL_ROWS, _DRAWN_A_PART * n_rows // max(part, 1)), most_rows)
+    n_drawn = min(max(_LEAST_ROWS, _DRAWN_A_PART * n_rows // max(part, 1)), most_rows)
     if part < cell_size or n_drawn * part < _LEAST_DRAWN * n_rows:
         needed = max(2 * cell_size, int(np.sqrt(2 * _LEAST_DRAWN * n_rows)) + 1)
         raise ValueError(

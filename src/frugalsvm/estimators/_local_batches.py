@@ -47,10 +47,10 @@ class LearnsBatches:
     def fit_batches(self: Any, batches, *, folder=None):
         """Learn from data that does not fit into memory, read batch by batch, three times.
 
-        The metric and the first divisions of each tree come from a sample, of at least 131,072 rows: up to that many,
-        the model is that of `fit`. Rows are sorted by cell in temporary files of twice their size, and stay on the disk
-        when all is learned: the model reads those of a cell when it needs them. They are gone with the model, so save
-        it to keep it. ``loo_scores_`` are in the order of the batches.
+        Of more than 131,072 rows, the metric and the first divisions of each tree come from a sample, of 32,768 at
+        least; fewer give the model of `fit`. Rows are sorted by cell in temporary files of twice their size, and stay
+        on the disk when all is learned: the model reads those of a cell when it needs them. They are gone with the
+        model, so save it to keep it. ``loo_scores_`` are in the order of the batches.
 
         Parameters
         ----------
