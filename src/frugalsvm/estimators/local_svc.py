@@ -24,6 +24,14 @@ def _is_sound(model):
     return len(model._cells[0].coef) == n_outputs_for(len(model.classes_)) and LOCAL.is_sound(model)
 
 
+def _some_known(weights, n_rows, n_most):
+    """About so many of the rows that have a weight, from all over."""
+    if weights is None:
+        return np.arange(0, n_rows, -(-n_rows // n_most))
+    known = np.flatnonzero(weights)
+    return known[:: -(-len(known) // n_most)]
+
+
 class LocalSVC(ScoreClassifier, LocalMachine):
     """Kernel machines in the cells of a balanced tree: for tables of up to tens of millions of rows.
 
@@ -185,16 +193,16 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         return float(np.average(np.square(targets - scores).mean(axis=0), weights=weights))
 
     def _take_left_out(self, scores, targets, weights):
-        numbers = np.arange(len(self.classes_))
+        numbers = np.arange(len(self.classes_), dtype=np.min_scalar_type(len(self.classes_)))  # there are many rows
         labels, left_out = (predicted_labels(each, numbers, self.n_jobs) for each in (targets.T, scores))
         self.loo_scores_ = scores
         self.loo_error_ = float(np.average(labels != left_out, weights=weights))
         warn_if_poor_left_out(self, labels == left_out, labels, weights)
         self._forget_calibration()
         if self.calibrate is not None:
-            known = np.arange(len(labels)) if weights is None else np.flatnonzero(weights)
-            some = known[:: -(-len(known) // MOST_ROWS)]
-            self.calibrate_on(scores[some], labels[some], None if weights is None else weights[some])
+            some = _some_known(weights, len(scores), MOST_ROWS)
+            own = None if weights is None else weights[some]
+            self.calibrate_on(scores[some], labels[some].astype(np.int64), own)
 
     # --- scores ---------------------------------------------------------------------------------------------
 
