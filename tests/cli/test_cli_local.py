@@ -54,6 +54,7 @@ def test_predict_and_evaluate(folder):
 @pytest.mark.parametrize("name", ["classes", "numbers"])
 def test_what_others_tell(folder, name):
     assert f"Local{'SVC' if name == 'classes' else 'SVR'}" in run("inspect", folder / f"{name}.frugal")
+    assert json.loads(run("inspect", folder / f"{name}.frugal", "--json"))["n cells"] == 1
     assert run("explain", folder / f"{name}.frugal", folder / f"{name}-test.csv")
 
 

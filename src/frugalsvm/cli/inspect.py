@@ -22,6 +22,7 @@ _FACTS = (
     "t_",
     "n_updates_",
     "n_kernel_evals_",
+    "n_cells_",
     "model_bytes_",
 )
 

@@ -17,6 +17,7 @@ _FIGURES = {
     "t": ("steps", "{:,}"),
     "n updates": ("updates", "{:,}   steps that changed the model"),
     "n kernel evals": ("kernel values", "{:,}   computed in training"),
+    "n cells": ("cells", "{:,}   with a machine each"),
     "model bytes": ("memory", "{:,} bytes"),
 }
 _STRENGTHS = ("C", "alpha")
