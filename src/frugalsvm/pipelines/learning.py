@@ -90,6 +90,11 @@ class LearningPipeline(PreparingPipeline):
     def _begun_with(self, X, y, sample_weight):
         """Checked rows; if they are the first ones, the pipeline begins with them."""
         self._check_params()
+        if not hasattr(self.estimator, "partial_fit"):
+            raise ValueError(
+                f"{type(self.estimator).__name__} learns all rows at once: call fit with them, or take an estimator "
+                "that learns batch by batch."
+            )
         first = not hasattr(self, "_held")
         rows = self._checked(X, y, sample_weight, reset=first)
         if first:
