@@ -1,7 +1,7 @@
 """Kernel machines in cells, beside boosted trees and others: ``python -m benchmarks.cells [--only NAME ...]``.
 
 `LocalSVC` and `LocalSVR` on one thread, on all cores and on a GPU if there is one, with gamma and C chosen by
-themselves; with one and three trees; on standardized columns, and with the rows and the metric that `AutoSVC` finds on
+themselves; with one and three trees; on standardized columns, and with rows, metric and kernel that `AutoSVC` finds on
 30 000 training rows ("metric s" are its seconds, on the GPU or else on all cores). Beside them HistGradientBoosting
 with its defaults ("hgb"), with up to 1 000 rounds of 255 leaves and early stopping ("hgb-large"), and, where they are
 installed, LightGBM, xRFM and liquidSVM.
@@ -12,8 +12,8 @@ All have the same rows: the split of the source or, where there is none, 80 % fo
 the prediction of all test rows, when machine code is there. Bytes are ``model_bytes_``, of peers the pickled model.
 
 Every result is a line of JSON in ``output/cells.jsonl``, after those of earlier runs. Test rows are for the last look.
-Related: ``benchmarks.cells_dask`` (workers), ``benchmarks.cells_growth`` (up to 10^7 rows), ``benchmarks.cells_bytes``
-(errors within a byte budget), ``benchmarks.cells_left_out`` (leave-one-out errors and intervals).
+Related: ``benchmarks.cluster_speed --learners cells`` (workers), ``benchmarks.cells_growth`` (up to 10^7 rows),
+``benchmarks.cells_bytes`` (byte budgets), ``benchmarks.cells_left_out`` (leave-one-out, intervals, probabilities).
 """
 
 import argparse
@@ -105,7 +105,8 @@ def _cases(split, is_regression, places, options):
             return _local_result(way, plain, is_regression, place, options.seed)
         metric, seconds = found()
         own = plain._replace(X=metric.X, X_test=metric.X_test)
-        result = _local_result(way, own, is_regression, place, options.seed, metric=metric.metric)
+        settings = {"metric": metric.metric, **({"kernel": metric.kernel} if way.has_kernel else {})}
+        result = _local_result(way, own, is_regression, place, options.seed, **settings)
         return {**result, "metric_seconds": seconds}
 
     for name in options.ways:
@@ -138,7 +139,7 @@ def _local_result(way, split, is_regression, place, seed, **settings):
     warm_up(model, split.X, split.y)
     model, result = _result(new_local(way, is_regression, place, seed, **settings), split, is_regression)
     left_out = model.loo_error_ * (1 if is_regression else 100)
-    chosen = {"gamma": model.gamma_, "C": model.C_, "cells": model.n_cells_}
+    chosen = {"kernel": model.kernel, "gamma": model.gamma_, "C": model.C_, "cells": model.n_cells_}
     return {**result, "left_out": left_out, "bytes": int(model.model_bytes_), **chosen}
 
 

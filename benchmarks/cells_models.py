@@ -29,6 +29,7 @@ class Way(NamedTuple):
 
     settings: dict
     has_metric: bool = False  # rows and metric of `AutoSVC`, instead of standardized columns
+    has_kernel: bool = False  # its kernel, too
 
 
 WAYS = {
@@ -37,6 +38,7 @@ WAYS = {
     "cells of 2048, 3 trees": Way({"cell_size": 2048, "n_trees": 3}),
     "metric of AutoSVC": Way({"cell_size": 2048}, has_metric=True),
     "metric of AutoSVC, 3 trees": Way({"cell_size": 2048, "n_trees": 3}, has_metric=True),
+    "metric and kernel of AutoSVC": Way({"cell_size": 2048}, has_metric=True, has_kernel=True),
 }
 
 
@@ -54,11 +56,12 @@ def warm_up(model, X, y):
 
 
 class Metric(NamedTuple):
-    """What `AutoSVC` or `AutoSVR` has found on some rows: all rows as it prepares them, and its metric, if any."""
+    """What `AutoSVC` or `AutoSVR` has found on some rows: rows as it prepares them, its metric, if any, its kernel."""
 
     X: np.ndarray
     X_test: np.ndarray
     metric: np.ndarray | None
+    kernel: str
 
 
 def learned_metric(split, is_regression: bool, place: Place, seed: int) -> Metric:
@@ -66,7 +69,7 @@ def learned_metric(split, is_regression: bool, place: Place, seed: int) -> Metri
     some = slice(0, _METRIC_ROWS)  # rows are in random order
     auto = kind(device=place.device, n_jobs=place.n_jobs, random_state=seed).fit(split.X[some], split.y[some])
     rows = (np.ascontiguousarray(auto.pipeline_.estimator_rows(X), np.float32) for X in (split.X, split.X_test))
-    return Metric(*rows, auto.model_.metric_)
+    return Metric(*rows, auto.model_.metric_, auto.model_.kernel)
 
 
 class Peer:
