@@ -109,8 +109,8 @@ class LeftOutIntervals:
         those of one cell, they are also intervals of the jackknife+, which miss at most twice the share that they may,
         whatever the data. In practice both miss about that share. It holds for new rows that come as those of `fit`
         came, and in the mean over all of them: where errors are large, intervals hold less often than where they are
-        small, "local" ones less so. A metric that was learned from the same rows makes errors look smaller than they
-        are: see ``loo_error_``. For streams and whatever changes, see :doc:`/howto/conformal`.
+        small, "local" ones less so. A metric that was learned from the same rows may make errors look smaller than they
+        are. For streams and whatever changes, see :doc:`/howto/conformal`.
 
         Parameters
         ----------

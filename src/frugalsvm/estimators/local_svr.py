@@ -80,7 +80,8 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
     loo_scores_ : ndarray of shape (n_samples, n_outputs)
         Predictions of every row by the machines that have not learned it; the trees stay as they are.
     loo_error_ : float
-        Their root mean squared error, by weight, over all outputs: an estimate of the error on new rows.
+        Their root mean squared error, by weight, over all outputs: an estimate of the error on new rows. That gamma and
+        C are chosen by such errors makes it hardly smaller; a metric that is learned from the same rows may.
     C_, gamma_ : float
     cell_size_ : int
     n_cells_ : int
