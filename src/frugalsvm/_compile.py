@@ -109,6 +109,7 @@ NOT_COMPILED = (
     "budgeted/device_blocks.py",
     "calibration",
     "cells/batches.py",
+    "cells/budget.py",
     "cells/choosing.py",
     "cells/device_choice.py",
     "cells/device_scores.py",

@@ -24,6 +24,7 @@ from scipy.sparse import csr_array, csr_matrix
 __all__ = [
     "ANY_COUNT",
     "BUDGET",
+    "MANY",
     "NOT_NEGATIVE",
     "POSITIVE",
     "Stored",

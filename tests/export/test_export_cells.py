@@ -30,6 +30,8 @@ MODELS = {
     "pipeline": StreamPipeline(LocalSVR(cell_size=60, **SEED)),
     "equal rows": LocalSVC(cell_size=60, **SEED),
     "one cell": LocalSVC(n_trees=2, **SEED),
+    "bytes": LocalSVC(cell_size=60, n_trees=2, budget="5KB", **SEED),
+    "one cell in bytes": LocalSVC(budget="2KB", **SEED),
 }
 
 

@@ -20,6 +20,7 @@ MODELS = {
     "one cell": LocalSVC(dtype="float64", kernel="rbf", **SEED),
     "metric": LocalSVC(cell_size=20, metric=np.array([[1.0, 0.0, 2.0]]), **SEED),
     "values": LocalSVR(cell_size=20, n_trees=2, **SEED),
+    "bytes": LocalSVC(cell_size=20, budget="2800B", **SEED),
 }
 X, Y = blobs(150, 3, 3, seed=1)
 

@@ -91,6 +91,7 @@ LEARNERS = {
     "far-local": LocalSVC(cell_size=9, **SEED),
     "directions-local": LocalSVC(cell_size=9, metric=np.array([[1.0, 0.0, 2.0]]), **SEED),
     "regressor-local": LocalSVR(cell_size=9, n_trees=2, **SEED),
+    "bytes-local": LocalSVC(cell_size=15, budget="1500B", **SEED),
     "sklearn": make_pipeline(StandardScaler(), BSGD),
     "sklearn-imputer": make_pipeline(SimpleImputer(), MinMaxScaler(), Normalizer(), BSGD),
     "pipeline-text": StreamPipeline(BSGD, warmup_rows=50, encoder=ColumnEncoder()),
@@ -111,6 +112,7 @@ QUICK = (
     "directions",
     "local",
     "regressor-local",
+    "bytes-local",
 )
 SEVERAL = (
     "bsgd",
@@ -125,14 +127,14 @@ SEVERAL = (
     "asset",
     "pipeline",
 )
-LOCAL = ("local", "local-isotonic", "far-local", "directions-local", "regressor-local")
+LOCAL = ("local", "local-isotonic", "far-local", "directions-local", "regressor-local", "bytes-local")
 ONLY_FITTED = (*LOCAL, "sklearn", "sklearn-imputer", "auto", "asset-one-class")
 CONFORMAL = ("conformal", "conformal-alarms", "regressor-conformal")
 FITTED = ("asset", "regressor", "regressor-quantiles", *CONFORMAL, *ONLY_FITTED)  # by `fit`
 CASES = [(name, 2, "partial_fit") for name in LEARNERS if name not in ONLY_FITTED]
 CASES += [(name, 3, "partial_fit") for name in SEVERAL]
 CASES += [(name, 2, "fit") for name in FITTED]
-CASES += [("local", 3, "fit")]
+CASES += [("local", 3, "fit"), ("bytes-local", 3, "fit")]
 OPTIONS = ({}, {"caches": True}, {"for_prediction": True})
 
 

@@ -45,7 +45,7 @@ class Place(Protocol):
         ``advance`` is told how many more cells are done.
         """
 
-    def scores(self, kernel: Any, rows: Any, trees: list[Cells], X: Any) -> np.ndarray:
+    def scores(self, kernel: Any, rows: Any, trees: list[Any], X: Any) -> np.ndarray:
         """Scores (n, n_outputs) of rows X."""
 
 
@@ -69,7 +69,7 @@ class OnThreads(NamedTuple):
     def trained(self, kernel: Any, examples: Any, trees: list[Tree], size: int, ridge: float, advance: Advance):
         return trained(kernel, examples, trees, size, ridge, self.threads, advance)
 
-    def scores(self, kernel: Any, rows: Any, trees: list[Cells], X: Any) -> np.ndarray:
+    def scores(self, kernel: Any, rows: Any, trees: list[Any], X: Any) -> np.ndarray:
         return scores(kernel, rows, trees, X, self.threads)
 
 
@@ -103,5 +103,5 @@ class OnDevice(NamedTuple):
             advance(tree.n_cells)
         return cells, arrays.host(left_out)
 
-    def scores(self, kernel: Any, rows: Any, trees: list[Cells], X: Any) -> np.ndarray:
+    def scores(self, kernel: Any, rows: Any, trees: list[Any], X: Any) -> np.ndarray:
         return scores_on_device(self.arrays, kernel, rows, trees, X, self.memory)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import add_to, compiled, entry
+from frugalsvm._compile import add_to, compiled, entry, generic
 from frugalsvm._threads import ONE_THREAD, Threads, blas_threads
 from frugalsvm.cells.solver import BLOCK_ROWS, Cells, gather_cell, has_mean_only, new_storage, padded_size
 from frugalsvm.cells.tree import cells_of
@@ -16,7 +16,7 @@ from frugalsvm.core.fastmath import weighted_sums
 from frugalsvm.core.kernels import kernel_row, pairing_of
 from frugalsvm.core.pairing import block_pairs, row_norm
 
-__all__ = ["in_parts", "scores"]
+__all__ = ["in_parts", "load_cell", "scores"]
 
 _MOST_ROWS = 2048  # of one cell that a thread takes at a time
 
@@ -26,7 +26,7 @@ class _Task(NamedTuple):
 
     kernel: Any
     rows: np.ndarray  # of the machines
-    cells: Cells
+    cells: Any  # `Cells`, or others that have `load_cell`
     X: np.ndarray
     order: np.ndarray  # (n,) rows of X sorted by cell
     parts: np.ndarray  # (n_parts, 3) cell, and where a part of its rows begins and ends in the order
@@ -39,14 +39,15 @@ class _Room(NamedTuple):
 
     block: np.ndarray  # (BLOCK_ROWS, n_features)
     weights: np.ndarray  # (n_outputs, capacity)
+    center: np.ndarray  # (n_features,) float64
     sums: np.ndarray  # (n_outputs,)
 
 
 def scores(
-    kernel: Any, rows: np.ndarray, trees: Sequence[Cells], X: np.ndarray, threads: Threads = ONE_THREAD
+    kernel: Any, rows: np.ndarray, trees: Sequence[Any], X: np.ndarray, threads: Threads = ONE_THREAD
 ) -> np.ndarray:
     """Scores (n, n_outputs) of rows X, as the kernel sees them and in the type of the machines' rows."""
-    out = np.zeros((len(X), len(trees[0].coef)))
+    out = np.zeros((len(X), trees[0].intercepts.shape[1]))
     with blas_threads(1):
         for cells in trees:
             _add_scores(kernel, rows, cells, X, out, threads)
@@ -65,7 +66,8 @@ def _add_scores(kernel, rows, cells, X, out, threads) -> None:
     def work(_):
         storage = new_storage(largest, n_features, n_outputs, dtype, solves=False)
         weights = np.zeros((n_outputs, len(storage.norms)), dtype)
-        _score_some(task, storage, _Room(np.zeros((BLOCK_ROWS, n_features), dtype), weights, np.zeros(n_outputs)))
+        block = np.zeros((BLOCK_ROWS, n_features), dtype)
+        _score_some(task, storage, _Room(block, weights, np.zeros(n_features), np.zeros(n_outputs)))
 
     threads.run(work, range(min(threads.count, len(parts))))
 
@@ -78,6 +80,22 @@ def in_parts(counts: np.ndarray, most: int) -> np.ndarray:
     which = np.arange(len(cells)) - np.repeat(np.cumsum(n_parts) - n_parts, n_parts)
     begins = starts[cells] + most * which
     return np.column_stack([cells, begins, np.minimum(begins + most, starts[cells + 1])])
+
+
+@generic
+def load_cell(cells, kernel, rows, cell, storage, weights, center):
+    """Put the rows of a cell, relative to a center, into a thread's memory, and its coefficients and center."""
+
+
+@load_cell.implement(Cells)
+def _load_cell(cells, kernel, rows, cell, storage, weights, center):
+    start, stop = cells.tree.starts[cell], cells.tree.starts[cell + 1]
+    gather_cell(kernel, rows, cells, cell, storage)
+    for f in range(center.size):
+        center[f] = cells.centers[cell, f]
+    for o in range(weights.shape[0]):
+        for j in range(stop - start):
+            weights[o, j] = cells.coef[o, start + j]
 
 
 @entry
@@ -103,17 +121,13 @@ def _add_intercepts(task, cell, begin, end):
 @compiled
 def _score_part(task, storage, room, cell, begin, end, n):
     cells, stride = task.cells, padded_size(n)
-    start = cells.tree.starts[cell]
-    gather_cell(task.kernel, task.rows, cells, cell, storage)
-    for o in range(task.out.shape[1]):
-        for j in range(n):
-            room.weights[o, j] = cells.coef[o, start + j]
+    load_cell(cells, task.kernel, task.rows, cell, storage, room.weights, room.center)
     pairing = pairing_of(task.kernel)
     for first in range(begin, end, BLOCK_ROWS):
         count = min(BLOCK_ROWS, end - first)
         for i in range(count):
             for f in range(task.X.shape[1]):
-                room.block[i, f] = np.float64(task.X[task.order[first + i], f]) - cells.centers[cell, f]
+                room.block[i, f] = np.float64(task.X[task.order[first + i], f]) - room.center[f]
         block_pairs(pairing, room.block, count, storage.columns, stride, storage.products)
         for i in range(count):
             norm = row_norm(pairing, room.block, i)

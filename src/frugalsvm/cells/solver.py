@@ -73,7 +73,7 @@ class Cells(NamedTuple):
 
     def is_sound(self, sizes) -> bool:
         """Whether there is a machine for every cell, and a coefficient for every row."""
-        return sizes["k"] == self.tree.n_cells and sizes["n"] == len(self.tree.members)
+        return sizes["k"] == self.tree.n_cells and sizes["n"] == len(self.tree.members) == self.tree.starts[-1]
 
 
 class Storage(NamedTuple):
@@ -242,8 +242,8 @@ def solve_some(task, storage, n_rows):
 
 @inlined
 def has_mean_only(n, size):
-    """Whether the machine of a cell is a constant: its rows are all the same."""
-    return n > size or n == 1
+    """Whether the machine of a cell is a constant: its rows are all the same, or none was kept."""
+    return n > size or n <= 1
 
 
 @compiled

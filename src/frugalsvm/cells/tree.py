@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._compile import add_to, compiled, entry, larger, smaller
-from frugalsvm._stored import stored, within
+from frugalsvm._stored import MANY, stored, within
 from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.core.fastmath import nth_smallest, rows_dot
 
@@ -37,7 +37,7 @@ class Tree(NamedTuple):
     cuts: np.ndarray  # (n_nodes,) float32; projections below it are on the left
     children: np.ndarray  # (n_nodes, 2) left and right: another node, or ~cell
     starts: np.ndarray  # (n_cells + 1,) where the members of each cell begin
-    members: np.ndarray  # (n_rows,) rows, cell after cell
+    members: np.ndarray  # (n_rows,) rows, cell after cell; (0,) where it does not matter which they are
 
     @property
     def n_cells(self) -> int:
@@ -54,12 +54,12 @@ class Tree(NamedTuple):
 
     def is_sound(self, sizes) -> bool:
         """Whether every path ends in a cell, every cell has one path, and every row one cell."""
-        n_nodes, n_cells = len(self.cuts), self.n_cells
-        if n_cells != n_nodes + 1 or self.starts[0] != 0 or self.starts[-1] != len(self.members):
+        n_nodes, n_cells, n_rows = len(self.cuts), self.n_cells, len(self.members)
+        if n_cells != n_nodes + 1 or self.starts[0] != 0:
             return False
-        if not within(self.starts, len(self.members) + 1) or not (np.diff(self.starts) > 0).all():
+        if n_rows and (self.starts[-1] != n_rows or not _are_all(self.members, 0, n_rows)):
             return False
-        if not _are_all(self.members, 0, len(self.members)):
+        if not within(self.starts, n_rows + 1 if n_rows else MANY) or not within(self.sizes, least=1 if n_rows else 0):
             return False
         if n_nodes == 0:
             return True

@@ -10,7 +10,9 @@ from frugalsvm._locks import shared
 from frugalsvm._threads import Threads, row_blocks, thread_count
 from frugalsvm.arrays.namespace import arrays_of, arrays_on, is_torch, on_host
 from frugalsvm.cells.batches import near, padded_length
+from frugalsvm.cells.budget import array_bytes
 from frugalsvm.cells.choosing import best_choice
+from frugalsvm.cells.codes import CodedCells, expanded
 from frugalsvm.cells.on_device import bytes_on_device
 from frugalsvm.cells.places import OnDevice, OnThreads, Place
 from frugalsvm.cells.solver import Cells, cell_bytes
@@ -18,6 +20,7 @@ from frugalsvm.cells.tree import cells_of
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.origin import some_rows
 from frugalsvm.estimators._auto import is_auto
+from frugalsvm.estimators._byte_budget import trained_in_bytes
 from frugalsvm.estimators._kernel_model import KernelEstimator
 from frugalsvm.estimators._local_batches import LearnsBatches, refuse_sparse
 from frugalsvm.estimators._local_saved import LOCAL
@@ -51,7 +54,8 @@ _ONE_CELL = 2 * _USUAL_SIZE  # so many rows are not divided
 class LocalMachine(LearnsBatches, KernelEstimator):
     """Base of estimators that have a least-squares machine in every cell of some trees.
 
-    The model is ``_rows`` (as the kernel sees them) and ``_cells``, one for each tree.
+    The model is ``_rows`` (as the kernel sees them) and ``_cells``, one for each tree. In a budget of bytes, these have
+    the rows that are kept, as codes, and ``_rows`` has none.
 
     Subclasses define ``_examples`` (rows, targets (n_outputs, n), weights or None, of what users pass), ``_loss`` (of
     targets, leave-one-out scores and weights, for choices), ``_take_left_out`` (leave-one-out scores, (n, n_outputs))
@@ -60,7 +64,7 @@ class LocalMachine(LearnsBatches, KernelEstimator):
 
     _saved = LOCAL
     _rows: np.ndarray
-    _cells: list[Cells]
+    _cells: list[Cells] | list[CodedCells]
 
     @property
     def _in_float32(self) -> bool:  # type: ignore[override]
@@ -98,6 +102,11 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         thread_count(self.n_jobs)
         arrays_on(self.device)  # says what is missing
 
+    def _arrays(self):
+        """Where `fit` and predictions are computed: coded rows are known to compiled code only."""
+        is_coded = self.budget is not None or isinstance(getattr(self, "_cells", [None])[0], CodedCells)
+        return arrays_on("cpu" if is_coded else self.device)
+
     def _size_for(self, n_rows: int) -> int:
         """Most rows of a cell."""
         if not is_auto(self.cell_size):
@@ -124,7 +133,7 @@ class LocalMachine(LearnsBatches, KernelEstimator):
 
     def _place_for(self, size: int, n_outputs: int) -> Place:
         """Where cells are solved."""
-        arrays = arrays_on(self.device)
+        arrays = self._arrays()
         if not arrays.is_torch:
             return OnThreads(self._threads_within_memory(size, n_outputs))
         needed = bytes_on_device(padded_length(size), self._width, n_outputs, self._dtype.itemsize)
@@ -181,7 +190,8 @@ class LocalMachine(LearnsBatches, KernelEstimator):
     def _forget(self):
         """Be ready to learn from the beginning."""
         forget_learned(self)
-        self.__dict__.pop("_rows", None)  # whose type is not for the new ones
+        for name in ("_rows", "_cells"):  # whose type is not for the new ones
+            self.__dict__.pop(name, None)
 
     def _own_rows(self, X, given):
         """Rows in the type of the model, which users cannot change by changing what they have given."""
@@ -222,18 +232,22 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         trees = place.grown(examples, size, self.n_trees, rng)
         left_out = self._fit_cells(place, examples, trees, size)
         if len(left_out) < len(rows):  # rows without a weight were left out anyway
-            every = place.scores(self._kernel, examples.rows, self._cells, rows)
+            every = place.scores(self._kernel, self._rows_for(examples), self._cells, rows)
             every[known] = left_out
             left_out = every
         self._take_left_out(left_out, targets, weights)
         self._look_back(rows, np.arange(len(rows)), targets, weights)
 
+    def _rows_for(self, examples):
+        """The rows of the machines, those of a device where it has them."""
+        return examples.rows if len(self._rows) else self._rows
+
     def _fit_cells(self, place, examples, trees, size):
         """Choose what is to be chosen, and learn in all cells of some trees; returns leave-one-out scores."""
         C = self._chosen_strength(place, examples, trees[0], size)
         with following(self, sum(tree.n_cells for tree in trees), "cells", has_model=False) as progress:
-            cells, left_out = place.trained(self._kernel, examples, trees, size, 1.0 / C, progress.advance)
-        self._take_cells(place.rows_of(examples), cells, C, size)
+            rows, cells, left_out = trained_in_bytes(self, place, examples, trees, size, 1.0 / C, progress.advance)
+        self._take_cells(rows, cells, C, size)
         return left_out
 
     def _take_cells(self, rows, cells, C, size):
@@ -266,7 +280,7 @@ class LocalMachine(LearnsBatches, KernelEstimator):
     def _output(self, X, arrays=None) -> np.ndarray:
         """Scores (n, n_outputs) of rows that users pass, in units of the machines, from a device or the usual one."""
         check_is_fitted(self)
-        arrays = arrays_on(self.device) if arrays is None else arrays
+        arrays = self._arrays() if arrays is None or isinstance(self._cells[0], CodedCells) else arrays
         place: Place = OnThreads(self._threads())
         dtype = self._dtype
         if arrays.is_torch:
@@ -282,7 +296,7 @@ class LocalMachine(LearnsBatches, KernelEstimator):
 
     def _new_rows(self, X, dtype):
         """Validated rows; those that are learned on a device go there first, and are looked at there."""
-        arrays = arrays_on(self.device)
+        arrays = self._arrays()
         if not arrays.is_torch:
             return super()._new_rows(X, dtype)
         X, dtype = self._for_device(X, arrays)
@@ -315,8 +329,15 @@ class LocalMachine(LearnsBatches, KernelEstimator):
     def learned_rows(self, n_most: int | None = None) -> np.ndarray:
         """Rows that the model has, as users know them: all, or so many of them, evenly from first to last."""
         check_is_fitted(self)
-        count = len(self._rows) if n_most is None else min(n_most, len(self._rows))
-        return absolute_rows(self._rows[np.arange(count) * len(self._rows) // count], self._origin, self._metric)
+        rows, _ = self.machines()
+        count = len(rows) if n_most is None else min(n_most, len(rows))
+        return absolute_rows(rows[np.arange(count) * len(rows) // max(count, 1)], self._origin, self._metric)
+
+    def machines(self) -> tuple[np.ndarray, list[Cells]]:
+        """All rows, as the kernel sees them, and for each tree the machines of its cells; without codes."""
+        if isinstance(self._cells[0], CodedCells):
+            return expanded(self._cells, self._dtype)
+        return self._rows, self._cells
 
     @property
     def gamma_(self):
@@ -334,7 +355,4 @@ class LocalMachine(LearnsBatches, KernelEstimator):
     def model_bytes_(self):
         """Bytes that prediction needs: rows, trees, coefficients."""
         check_is_fitted(self)
-        arrays = [self._rows]
-        for cells in self._cells:
-            arrays += [*cells.tree, cells.coef, cells.intercepts, cells.centers]
-        return sum(each.nbytes for each in arrays)
+        return array_bytes((self._rows, *self._cells))

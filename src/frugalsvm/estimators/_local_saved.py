@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from frugalsvm.cells.codes import CodedCells
 from frugalsvm.cells.solver import Cells
 from frugalsvm.core.capabilities import offers
+from frugalsvm.estimators._byte_budget import coded_are_sound
 from frugalsvm.estimators._saved import (
     LARGEST_SCORE,
     OPTIONAL,
@@ -26,10 +28,14 @@ _LARGEST_PREDICTION = 1e300
 
 def _is_sound(model: Any) -> bool:
     rows, trees = model._rows, model._cells
-    n_outputs = len(trees[0].coef)
+    n_outputs = trees[0].intercepts.shape[1]
     if rows.shape[1] != model._width or not rows.flags.c_contiguous or not place_is_sound(model):
         return False
-    if not all(_fits(model, cells, n_outputs) for cells in trees) or not _left_out_fits(model, n_outputs):
+    if not _left_out_fits(model, n_outputs):
+        return False
+    if isinstance(trees[0], CodedCells):
+        return coded_are_sound(model)
+    if not all(_fits(model, cells, n_outputs) for cells in trees):
         return False
     return _scores_are_bounded(model)
 
@@ -37,6 +43,8 @@ def _is_sound(model: Any) -> bool:
 def _fits(model: Any, cells: Cells, n_outputs: int) -> bool:
     """Whether a tree with its machines is one of the rows and the kernel; the tree in itself is checked before."""
     rows, (directions, *_) = model._rows, cells.tree
+    if not isinstance(cells, Cells) or len(cells.tree.members) != len(rows):
+        return False
     if cells.coef.shape != (n_outputs, len(rows)) or {cells.coef.dtype, directions.dtype} != {rows.dtype}:
         return False
     if not cells.centers.shape[1] == directions.shape[1] == rows.shape[1]:
@@ -80,8 +88,8 @@ def _prediction_state(model: Any) -> dict[str, Any]:
 
 LOCAL = Saved(
     {
-        "n_features_in_": integer(1), "_kernel": part("kernel"), "_rows": array("f", 2), "_cells": parts("cells"),
-        "C_": is_positive, "cell_size_": integer(1), "loo_error_": is_number,
+        "n_features_in_": integer(1), "_kernel": part("kernel"), "_rows": array("f", 2),
+        "_cells": parts("cells", "coded-cells"), "C_": is_positive, "cell_size_": integer(1), "loo_error_": is_number,
     },
     {**OPTIONAL, "loo_scores_": array("f", 2)},
     _is_sound, check_loaded_parameters, _prediction_state,

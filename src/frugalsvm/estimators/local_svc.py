@@ -21,7 +21,7 @@ __all__ = ["LocalSVC"]
 
 
 def _is_sound(model):
-    return len(model._cells[0].coef) == n_outputs_for(len(model.classes_)) and LOCAL.is_sound(model)
+    return model._cells[0].intercepts.shape[1] == n_outputs_for(len(model.classes_)) and LOCAL.is_sound(model)
 
 
 def _some_known(weights, n_rows, n_most):
@@ -64,7 +64,8 @@ class LocalSVC(ScoreClassifier, LocalMachine):
     calibrate : {"platt", "isotonic"} or None, default="platt"
         How to calibrate `predict_proba` with leave-one-out scores, see :ref:`calibration`.
     budget : str or None, default=None
-        Most bytes of the model, such as "20MB"; None keeps all rows.
+        Most bytes of the model, such as "20MB": rows are kept as codes of few bits, and only as many as there is room
+        for, with more of them where cells are hard to learn. None keeps all rows as they are.
     memory : str, default="4GB"
         Limit for the matrices of cells: fewer threads work where there is no room for all. On a GPU, so much of its
         memory: as many cells are solved together as there is room for.

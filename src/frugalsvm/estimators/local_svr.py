@@ -18,7 +18,7 @@ __all__ = ["LocalSVR"]
 
 
 def _is_sound(model):
-    n_outputs, scale = len(model._cells[0].coef), model._target_scale
+    n_outputs, scale = model._cells[0].intercepts.shape[1], model._target_scale
     right = len(scale.center) == n_outputs and (n_outputs == 1 or model._in_columns)
     right = right and scale_is_bounded(scale, model._rows.dtype) and LOCAL.is_sound(model)
     return right and intervals_are_sound(model)
@@ -56,7 +56,8 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
         Widths of `predict_interval`: narrow where errors are small, for which a small second machine is learned, or the
         same for all rows, as they are with a budget. None keeps nothing for it.
     budget : str or None, default=None
-        Most bytes of the model, such as "20MB"; None keeps all rows.
+        Most bytes of the model, such as "20MB": rows are kept as codes of few bits, and only as many as there is room
+        for, with more of them where cells are hard to learn. None keeps all rows as they are.
     memory : str, default="4GB"
         Limit for the matrices of cells: fewer threads work where there is no room for all. On a GPU, so much of its
         memory: as many cells are solved together as there is room for.

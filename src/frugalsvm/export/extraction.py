@@ -177,14 +177,15 @@ def _of_expansion(estimator):
 def _of_cells(estimator):
     check_is_fitted(estimator)
     scale = getattr(estimator, "_target_scale", None)
-    cells, coefficients = plain_cells(estimator._cells, 1.0 if scale is None else scale.spread)
+    rows, trees = estimator.machines()
+    cells, coefficients = plain_cells(trees, 1.0 if scale is None else scale.spread)
     intercepts = np.zeros(len(coefficients)) if scale is None else scale.center.copy()
     if cells.has_one_machine:
         coefficients, intercepts = (
-            cells.joined(coefficients, len(estimator._rows)),
+            cells.joined(coefficients, len(rows)),
             intercepts + cells.intercepts.sum(0),
         )
-    classes, rows = getattr(estimator, "classes_", None), estimator._rows
+    classes = getattr(estimator, "classes_", None)
     decision = _decision_of(estimator, classes)
     model = _of_kernel(estimator.kernel_, rows.copy(), coefficients, intercepts, decision, classes, rows.dtype)
     return _for_rows_as_they_are(model._replace(cells=None if cells.has_one_machine else cells), estimator)

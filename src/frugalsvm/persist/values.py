@@ -69,9 +69,9 @@ def part(*names: str) -> Check:
     return check
 
 
-def parts(name: str) -> Check:
+def parts(*names: str) -> Check:
     """A list of parts that is not empty."""
-    each = part(name)
+    each = part(*names)
     return lambda value: type(value) is list and len(value) > 0 and all(map(each, value))
 
 
