@@ -5,6 +5,8 @@ import pytest
 from sklearn.base import clone
 
 from frugalsvm import LocalSVR, load, save
+from tests.oracles import kernels as kernel_oracle
+from tests.oracles.cells import cell_machine
 
 QUICK = {"kernel": "rbf", "cell_size": 128, "random_state": 0}
 N_LEARNED, N_NEW = 600, 3000
@@ -47,6 +49,25 @@ def test_one_cell_of_few_rows_covers_in_the_mean_over_samples():
         model = LocalSVR(gamma=0.5, C=1.0, kernel="rbf", random_state=0).fit(X[:60], y[:60])
         hits.append(covered(model.predict_interval(X[60:]), y[60:]).mean())
     assert 0.87 < np.mean(hits) < 0.95
+
+
+def test_they_are_close_to_those_of_the_jackknife_plus():
+    """In one cell, all rows have an influence on a prediction, which the jackknife+ takes away one at a time."""
+    n, n_new, gamma, C = 120, 300, 0.5, 1.0
+    X, y, _ = noisy(0, is_local=False, n_rows=n + n_new)
+    model = LocalSVR(C, gamma=gamma, kernel="rbf", dtype="float64", intervals="constant").fit(X[:n], y[:n])
+    found = model.predict_interval(X[n:])
+    K, K_new = (kernel_oracle.value("rbf", rows, X[:n], gamma) for rows in (X[:n], X[n:]))
+    without, sizes = np.empty((n, n_new)), np.empty((n, 1))
+    for i in range(n):
+        rest = np.arange(n) != i
+        coef, intercept = cell_machine(K[np.ix_(rest, rest)], y[:n][rest, None], 1 / C, np.ones(n - 1))
+        without[i], sizes[i] = (K_new[:, rest] @ coef + intercept)[:, 0], np.abs(y[i] - K[i, rest] @ coef - intercept)
+    place = int(np.ceil(0.9 * (n + 1))) - 1
+    plus = np.column_stack([-np.sort(sizes - without, axis=0)[place], np.sort(sizes + without, axis=0)[place]])
+    width = np.mean(plus[:, 1] - plus[:, 0])
+    assert np.abs(found - plus).mean() < 0.03 * width
+    assert abs(np.mean(found[:, 1] - found[:, 0]) - width) < 0.02 * width
 
 
 def test_widths_follow_the_noise():

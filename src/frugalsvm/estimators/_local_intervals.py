@@ -105,12 +105,13 @@ class LeftOutIntervals:
         count by their weights. With ``intervals="local"``, these are errors relative to how large errors are around a
         row, and intervals are narrow where they are small.
 
-        These are intervals of the jackknife. A row of another cell has no influence on a prediction: for all rows but
-        those of one cell, they are also intervals of the jackknife+, which miss at most twice the share that they may,
-        whatever the data. In practice both miss about that share. It holds for new rows that come as those of `fit`
-        came, and in the mean over all of them: where errors are large, intervals hold less often than where they are
-        small, "local" ones less so. A metric that was learned from the same rows may make errors look smaller than they
-        are. For streams and whatever changes, see :doc:`/howto/conformal`.
+        These are intervals of the jackknife. They do not have the guarantee of the jackknife+, which misses at most
+        twice the share that it may, whatever the data: the prediction stays as it is when a row of the same cell is
+        left out, and so do trees, gamma, C and widths. Where single rows matter little, both miss about the share that
+        they may. It holds for new rows that come as those of `fit` came, and in the mean over all of them: where errors
+        are large, intervals hold less often than where they are small, "local" ones less so. A metric that was learned
+        from the same rows may make errors look smaller than they are. For streams and whatever changes, see
+        :doc:`/howto/conformal`.
 
         Parameters
         ----------
