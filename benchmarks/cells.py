@@ -8,8 +8,9 @@ installed, LightGBM, xRFM and liquidSVM.
 
 All have the same rows: the split of the source or, where there is none, 80 % for training by a random split of
 ``--seed``. Errors are in percent of test rows; of regression, the root mean squared error of the standardized target.
-"left out" is the leave-one-out error, which knows no test rows. Seconds are those of `fit`, with every choice, and of
-the prediction of all test rows, when machine code is there. Bytes are ``model_bytes_``, of peers the pickled model.
+"left out" is the leave-one-out error, which knows no test rows. Seconds are those of `fit`, with every choice and with
+what probabilities and intervals need, and of the prediction of all test rows, when machine code is there. Bytes are
+``model_bytes_``, of peers the pickled model.
 
 Every result is a line of JSON in ``output/cells.jsonl``, after those of earlier runs. Test rows are for the last look.
 Related: ``benchmarks.cluster_speed --learners cells`` (workers), ``benchmarks.cells_growth`` (up to 10^7 rows),
