@@ -93,6 +93,14 @@ def test_files(table, tmp_path):
     assert_same(model, LocalSVC(C=1.0, **SETTINGS).fit(X.astype(np.float32), y > 0), X)
 
 
+def test_columns_of_text_are_refused(tmp_path):
+    (tmp_path / "rows.csv").write_text("size,color,label\n" + "1.5,red,0\n2.5,blue,1\n" * 20)
+    with pytest.raises(ValueError, match="columns of text \\('color'\\)"):
+        LocalSVC(**SETTINGS).fit_batches(open_stream(tmp_path / "rows.csv", label="label"))
+    stream = open_stream(tmp_path / "rows.csv", label="label", ignore=["color"])
+    assert LocalSVC(**SETTINGS).fit_batches(stream).n_features_in_ == 1
+
+
 def test_memory_is_far_below_the_rows():
     """80 MB of rows, of which there is never more than a batch at a time."""
     n_rows, width, n_batches = 200_000, 100, 20

@@ -57,6 +57,7 @@ class Batches:
         weights: list[np.ndarray] = []
         moments: Moments | None = None
         for batch in self:
+            _refuse_text(batch)
             X, y, *weight = (on_host(each) for each in batch)
             X = validated_rows(estimator, X, reset=not labels)
             check_size(X, np.float32)
@@ -77,3 +78,13 @@ class Batches:
         if weights and len(weights) != len(labels):
             raise ValueError("Some batches have sample weights and some have none.")
         return Survey(np.concatenate(labels), np.concatenate(weights) if weights else None, moments)
+
+
+def _refuse_text(batch: Any) -> None:
+    """Refuse batches of a stream (`frugalsvm.streams`) that have columns of text, which X does not have."""
+    columns = getattr(batch, "columns", None)
+    if columns:
+        raise ValueError(
+            f"The batches have columns of text ({', '.join(map(repr, columns))}), which would not be learned: encode "
+            "them, or leave them out when the stream is opened (ignore=)."
+        )
