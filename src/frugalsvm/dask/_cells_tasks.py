@@ -69,7 +69,6 @@ class Solved(NamedTuple):
     """What is learned from a part."""
 
     numbers: np.ndarray
-    rows: np.ndarray  # none, if another tree brings them
     branch: Tree
     coef: np.ndarray
     intercepts: np.ndarray
@@ -150,14 +149,13 @@ def some_cells(parts: list[Part], wanted: Sequence[tuple[int, int]]) -> list[Exa
     return found
 
 
-def solved(parts: list[Part], is_first: bool, kernel: Any, size: int, ridge: float) -> list[Solved]:
-    """The machines in all cells of a group; with the rows, if the tree is the first."""
-    return [_solved_part(own(part), is_first, kernel, size, ridge) for part in parts]
+def solved(parts: list[Part], kernel: Any, size: int, ridge: float) -> list[Solved]:
+    """The machines in all cells of a group."""
+    return [_solved_part(own(part), kernel, size, ridge) for part in parts]
 
 
-def _solved_part(part: Part, is_first: bool, kernel: Any, size: int, ridge: float) -> Solved:
+def _solved_part(part: Part, kernel: Any, size: int, ridge: float) -> Solved:
     errors = np.zeros(part.examples.targets.shape)
     cells = solved_cells(kernel, part.examples, part.branch, size, ridge, errors)
     assert cells is not None  # since it may fall back
-    rows = part.examples.rows if is_first else part.examples.rows[:0]
-    return Solved(part.numbers, rows, part.branch, cells.coef, cells.intercepts, cells.centers, errors)
+    return Solved(part.numbers, part.branch, cells.coef, cells.intercepts, cells.centers, errors)

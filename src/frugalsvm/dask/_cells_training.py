@@ -94,9 +94,12 @@ def train_cells(local: Any, training: CellsTraining) -> None:
     tell(None, step="shuffle", groups=sum(map(len, trees)))
     C = _chosen(local, cluster, trees[0], beginning.size)
     tell(None, step="choice", C=C)
-    found = [_solved(local, cluster, groups, beginning.size, C, is_first=not k) for k, groups in enumerate(trees)]
+    solving = [_begun(local, cluster, groups, beginning.size, C) for groups in trees]
+    # The rows of the model travel while workers solve.
+    model_rows = np.concatenate([part.examples.rows for part in _parts(cluster, trees[0])])
+    found = [_parts(cluster, futures) for futures in solving]
     tell(None, step="cells", cells=sum(part.branch.n_cells for parts in found for part in parts))
-    _finish(local, rows, beginning, found, C, targets, weights)
+    _finish(local, rows, model_rows, beginning, found, C, targets, weights)
 
 
 def _shuffled(local: Any, training: CellsTraining, beginning: Beginning) -> list[list[Any]]:
@@ -114,7 +117,7 @@ def _shuffled(local: Any, training: CellsTraining, beginning: Beginning) -> list
     pieces = cluster.lazy(routed, sources, cluster.broadcast(route))
     parts = [(group.tolist(), number) for number, groups in enumerate(trees) for group in groups]
     wanted = [([each[k] for each in pieces], *own_parts) for k, own_parts in enumerate(parts)]
-    futures = cluster.kept(gathered, wanted, beginning.size, beginning.seed)
+    futures = cluster.settled(cluster.kept(gathered, wanted, beginning.size, beginning.seed))
     ends = np.cumsum([0, *map(len, trees)])
     return [futures[start:stop] for start, stop in zip(ends[:-1], ends[1:], strict=True)]
 
@@ -166,17 +169,19 @@ def _applied(item: Any, function: Callable) -> Any:
     return function(item)
 
 
-def _solved(local: Any, cluster: Cluster, groups: list[Any], size: int, C: float, *, is_first: bool) -> list[Solved]:
-    """What is learned from all parts of a tree."""
-    sources = [(group, is_first) for group in groups]
-    return [
-        own(part)
-        for parts in cluster.results(cluster.kept_beside(solved, sources, local.kernel_, size, 1.0 / C))
-        for part in parts
-    ]
+def _begun(local: Any, cluster: Cluster, groups: list[Any], size: int, C: float) -> list[Any]:
+    """What is learned from all groups of a tree, as futures."""
+    return cluster.kept_beside(solved, [(group,) for group in groups], local.kernel_, size, 1.0 / C)
 
 
-def _finish(local, rows: PartitionRows, beginning: Beginning, found: list[list[Solved]], C, targets, weights) -> None:
+def _parts(cluster: Cluster, groups: list[Any]) -> list[Any]:
+    """What there is of each part, in the order of the parts."""
+    return [own(part) for parts in cluster.results(groups) for part in parts]
+
+
+def _finish(
+    local, rows: PartitionRows, model_rows, beginning: Beginning, found: list[list[Solved]], C, targets, weights
+) -> None:
     """Put together what workers have learned; rows of the model are in the order of the first tree's parts."""
     order = np.concatenate([part.numbers for part in found[0]])
     place = np.empty(targets.shape[1], np.int64)
@@ -185,7 +190,6 @@ def _finish(local, rows: PartitionRows, beginning: Beginning, found: list[list[S
     for parts in found:
         for part in parts:
             errors[:, part.numbers] += part.errors
-    model_rows = np.concatenate([part.rows for part in found[0]])
     left_out = left_out_scores(targets.astype(model_rows.dtype, copy=False), errors, len(found), ONE_THREAD)
     cells = [_joined(trunk, parts, place, beginning.size) for trunk, parts in zip(beginning.trunks, found, strict=True)]
     finish_local(local, model_rows, cells, C)

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from dask import delayed
-from distributed import Client, Future, get_client
+from distributed import Client, Future, get_client, wait
 from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
@@ -169,6 +169,12 @@ class Cluster:
             return gathered
 
         return results
+
+    def settled(self, futures: list[Any]) -> list[Any]:
+        """What is kept, when all of it is computed: it is known then where."""
+        with self._answering(), self.client.as_current():
+            wait(futures)
+        return futures
 
     def results(self, futures: Sequence[Any]) -> list[Any]:
         """Wait for what is kept."""
