@@ -7,7 +7,7 @@ from oracles import kernels as oracle
 from scipy.sparse import csr_array
 
 import frugalsvm
-from frugalsvm import ASSETClassifier, ASSETRegressor, BSGDClassifier, LocalSVC
+from frugalsvm import ASSETClassifier, ASSETRegressor, BSGDClassifier, LocalSVC, LocalSVR
 from frugalsvm.arrays import l1_on_gpu, sources
 from frugalsvm.arrays.maps import kernel_map
 from frugalsvm.arrays.namespace import arrays_on, available_devices
@@ -259,3 +259,10 @@ def test_cells(torch, wave, dtype):
     expected = here.decision_function(X)
     for model, device in ((there, "cuda"), (there, "cpu"), (here, "cuda")):
         np.testing.assert_allclose(model.decision_function(X, device=device), expected, atol=atol)
+
+
+def test_cells_tell_of_tensors(torch, wave):
+    X, rows = wave.X[:4000], torch.as_tensor(wave.X[:4000], device="cuda")
+    model = LocalSVR(cell_size=600, random_state=0, device="cuda").fit(rows, wave.targets[0, :4000])
+    np.testing.assert_array_equal(model.apply(rows), model.apply(X))
+    np.testing.assert_allclose(model.predict_interval(rows), model.predict_interval(X), atol=1e-5)

@@ -321,7 +321,7 @@ class LocalMachine(LearnsBatches, KernelEstimator):
             Numbers of cells, from 0 in each tree.
         """
         check_is_fitted(self)
-        rows, threads = self._known_rows(X, self._dtype), self._threads()
+        rows, threads = self._known_rows(on_host(X), self._dtype), self._threads()
         return np.column_stack([cells_of(cells.tree, rows, threads) for cells in self._cells])
 
     # --- what was learned -----------------------------------------------------------------------------------

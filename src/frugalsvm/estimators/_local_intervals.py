@@ -138,7 +138,7 @@ class LeftOutIntervals:
         predictions = self._in_units(self._output(X))
         widths = np.broadcast_to(error_quantiles(self._errors_left_out, coverage), predictions.shape)
         if self._spread is not None:
-            rows = on_host(self._known_rows(X, self._dtype))
+            rows = self._known_rows(on_host(X), self._dtype)
             widths = widths * _factors(self._spread.predict(_beside(rows, predictions, self._prediction_scale)))
         found = np.stack([predictions - widths, predictions + widths], axis=-1)
         return found if self._in_columns else found[:, 0]
