@@ -13,7 +13,7 @@ from typing import Any
 
 __all__ = ["inverse_factors"]
 
-SMALL = 64  # rows of blocks that the library factors
+SMALL = 128  # rows of blocks that the library factors
 
 
 def inverse_factors(arrays: Any, matrices: Any) -> Any:

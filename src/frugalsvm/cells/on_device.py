@@ -20,7 +20,7 @@ from frugalsvm.cells.solver import LARGEST_RESIDUAL, MORE, Cells
 from frugalsvm.cells.tree import Tree
 from frugalsvm.core.capabilities import offers
 
-__all__ = ["DeviceExamples", "Solutions", "bytes_on_device", "cells_on_host", "solved_on_device", "to_device"]
+__all__ = ["DeviceExamples", "Solutions", "bytes_on_device", "cells_sent_home", "solved_on_device", "to_device"]
 
 _MATRICES = 4.5  # as large as that of a cell that are there at a time, at most
 
@@ -114,12 +114,12 @@ def solved_on_device(
     return found
 
 
-def cells_on_host(arrays: Any, tree: Tree, size: int, found: Solutions, dtype: Any) -> Cells:
-    """The machines as `solver.solved_cells` returns them."""
-    coef = arrays.cast(found.coef[:-1], getattr(arrays.xp, np.dtype(dtype).name)).T
-    return Cells(
-        tree, size, arrays.host(arrays.contiguous(coef)), arrays.host(found.intercepts), arrays.host(found.centers)
-    )
+def cells_sent_home(examples: DeviceExamples, tree: Tree, size: int, found: Solutions) -> Callable[[], Cells]:
+    """A function that returns the machines as `solver.solved_cells` does; they are on their way."""
+    arrays = examples.arrays
+    coef = arrays.sent_home(arrays.contiguous(arrays.cast(found.coef[:-1], examples.dtype).T))
+    intercepts, centers = arrays.host(found.intercepts), arrays.host(found.centers)
+    return lambda: Cells(tree, size, coef(), intercepts, centers)
 
 
 def _nothing_found(examples, tree) -> Solutions:

@@ -10,7 +10,7 @@ from frugalsvm.cells.choosing import Judge, judge_on_threads
 from frugalsvm.cells.device_choice import judge_on_device
 from frugalsvm.cells.device_scores import scores_on_device
 from frugalsvm.cells.device_tree import grown_on_device
-from frugalsvm.cells.on_device import DeviceExamples, cells_on_host, solved_on_device, to_device
+from frugalsvm.cells.on_device import DeviceExamples, cells_sent_home, solved_on_device, to_device
 from frugalsvm.cells.scores import scores
 from frugalsvm.cells.solver import Cells, Examples
 from frugalsvm.cells.training import grown_trees, trained
@@ -95,13 +95,13 @@ class OnDevice(NamedTuple):
     def trained(self, kernel: Any, examples: Any, trees: list[Tree], size: int, ridge: float, advance: Advance):
         arrays, cells = self.arrays, []
         left_out = arrays.double(examples.targets) * 1.0
-        dtype = np.float32 if examples.targets.itemsize == 4 else np.float64
         for tree in trees:
             found = solved_on_device(kernel, examples, tree, size, np.full(tree.n_cells, ridge))
             left_out[arrays.asarray(tree.members)] -= found.errors[:-1] / len(trees)
-            cells.append(cells_on_host(arrays, tree, size, found, dtype))
+            cells.append(cells_sent_home(examples, tree, size, found))
             advance(tree.n_cells)
-        return cells, arrays.host(left_out)
+        scores = arrays.sent_home(left_out)
+        return [each() for each in cells], scores()
 
     def scores(self, kernel: Any, rows: Any, trees: list[Any], X: Any) -> np.ndarray:
         return scores_on_device(self.arrays, kernel, rows, trees, X, self.memory)
