@@ -19,6 +19,7 @@ from frugalsvm.cells.batches import Padded, batches_of, near, padded_places, tak
 from frugalsvm.cells.solver import LARGEST_RESIDUAL, MORE, Cells
 from frugalsvm.cells.tree import Tree
 from frugalsvm.core.capabilities import offers
+from frugalsvm.core.kernels import ROUNDING, Matern12
 
 __all__ = ["DeviceExamples", "Solutions", "bytes_on_device", "cells_sent_home", "solved_on_device", "to_device"]
 
@@ -163,20 +164,20 @@ def _problem(machines: _Machines, examples, tree, members, cells, length, dtype)
 def _solve_batch(problem: _Problem, dtype, found: Solutions):
     """Solve cells and keep those for which the type was fine enough; returns which."""
     xp, arrays, is_there = problem.examples.arrays.xp, problem.examples.arrays, problem.padded.is_there
-    centers, matrices = _systems(problem, dtype)
+    centers, matrices, is_fine = _systems(problem, dtype)
     factors = inverse_factors(arrays, matrices)
     ones = arrays.cast(is_there, dtype)[:, :, None]
     right = xp.concat((arrays.cast(problem.examples.targets[problem.index], dtype) * ones, ones), axis=2)
     solutions = factors.mT @ (factors @ right)
     residuals = xp.linalg.vector_norm(right - matrices @ solutions, axis=1) / xp.sqrt(xp.sum(ones, axis=1))
-    is_solved = xp.all(residuals <= LARGEST_RESIDUAL, axis=1)  # False for NaN
+    is_solved = is_fine & xp.all(residuals <= LARGEST_RESIDUAL, axis=1)  # False for NaN
     squares = xp.linalg.vector_norm(factors, axis=1) ** 2
     _keep(problem, solutions, squares, centers, is_solved, found)
     return is_solved
 
 
 def _systems(problem: _Problem, dtype):
-    """Centers of cells, and their ``K + D``."""
+    """Centers of cells, their ``K + D``, and whether the type is fine enough for its values."""
     arrays, (places, is_there) = problem.examples.arrays, problem.padded
     xp, rows = arrays.xp, arrays.double(taken(arrays, problem.examples.rows, problem.index))
     centers = xp.zeros_like(rows[:, 0])
@@ -191,7 +192,21 @@ def _systems(problem: _Problem, dtype):
     matrices[:, :, problem.least :] *= is_there[:, None, problem.least :]
     padding = xp.arange(problem.least, places.shape[1], device=arrays.device)
     matrices[:, padding, padding] += arrays.cast(~is_there[:, problem.least :], dtype)
-    return centers, matrices
+    return centers, matrices, problem.ridges[:, 0] >= _value_errors(problem, rows, dtype)
+
+
+def _value_errors(problem: _Problem, rows, dtype):
+    """`value_error` of cells, for their mean squared norms; padding has copies of rows."""
+    arrays, is_there = problem.examples.arrays, problem.padded.is_there
+    xp = arrays.xp
+    if not isinstance(problem.kernel, Matern12):
+        return xp.zeros_like(problem.ridges[:, 0])
+    inside = arrays.double(is_there)
+    norms = xp.sum(xp.sum(arrays.double(rows) ** 2, axis=2) * inside, axis=1) / xp.sum(inside, axis=1)
+    gamma = problem.kernel.gamma
+    gamma = gamma if isinstance(gamma, float) else arrays.double(gamma[:, 0, 0])
+    rounding = ROUNDING["float32" if dtype == xp.float32 else "float64"]
+    return xp.sqrt(gamma * rounding * 2.0 * norms)
 
 
 def _fill_diagonal(problem: _Problem, matrices, dtype) -> None:

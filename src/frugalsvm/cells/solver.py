@@ -30,7 +30,7 @@ from frugalsvm._threads import ONE_THREAD, Threads, blas_threads
 from frugalsvm.cells.factor import Library, invert_factor, library_for, new_integers, solve_factored
 from frugalsvm.cells.tree import Tree
 from frugalsvm.core.capabilities import offers
-from frugalsvm.core.kernels import pairing_of, self_value, values_in_row
+from frugalsvm.core.kernels import pairing_of, self_value, value_error, values_in_row
 from frugalsvm.core.pairing import block_pairs, row_norm
 
 __all__ = [
@@ -47,7 +47,8 @@ __all__ = [
 
 BLOCK_ROWS = 64
 _PADDING = 16
-# Root mean square residual, of right sides of about 1, from which on a cell is solved again in float64
+# Root mean square residual, of right sides of about 1, from which on a cell is solved again in float64. So it is where
+# kernel values of rows that are nearly the same have larger errors than the regularization can even out.
 LARGEST_RESIDUAL = 1e-3
 _AT_A_TIME = 8192  # rows of cells that a thread solves before it looks for Ctrl-C
 MORE = 10.0  # times the regularization, where float64 is not enough either
@@ -270,11 +271,21 @@ def _is_solved(task, storage, cell, start, n):
     if task.is_centered:
         _take_center(rows, cells.tree.members, start, n, cells.centers, cell)
     gather_cell(task.kernel, rows, cells, cell, storage)
+    if task.ridge < value_error(task.kernel, _mean(storage.norms, n)):
+        return False
     _fill_matrix(task, storage, start, n)
     if not _is_factored(task, storage, start, n):
         return False
     _keep(task, storage, cell, start, n)
     return True
+
+
+@compiled
+def _mean(values, n):
+    total = 0.0
+    for i in range(n):
+        total += np.float64(values[i])
+    return values.dtype.type(total / n)
 
 
 @compiled

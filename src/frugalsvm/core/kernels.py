@@ -39,6 +39,7 @@ __all__ = [
     "KERNELS",
     "MATERN",
     "RBF",
+    "ROUNDING",
     "UNIT_KERNELS",
     "Chi2",
     "Cosine",
@@ -59,13 +60,15 @@ __all__ = [
     "scored_row",
     "self_value",
     "steepness",
+    "value_error",
     "values_in_row",
 ]
 
 _LOWEST = -FARTHEST / LOG2E  # of an exponent, as in `decay`
 _SMALLEST = float(np.finfo(np.float32).tiny)
 # Errors of a squared distance, relative to the norms that it is made of: four units of the last place
-_ROUNDING_32, _ROUNDING_64 = np.float32(2.0**-21), np.float64(2.0**-50)
+ROUNDING = {"float32": 2.0**-21, "float64": 2.0**-50}
+_ROUNDING_32, _ROUNDING_64 = np.float32(ROUNDING["float32"]), np.float64(ROUNDING["float64"])
 _BESIDE_ONE = 2.0**-60  # what is nothing beside the largest value of a kernel that is 1 at most
 
 
@@ -397,6 +400,24 @@ def scaled_distance(square, norms_of_both, product, zero):
     squared = norms_of_both - (product + product)
     # The root of a rounding error is a large one: what may be zero is zero.
     return np.sqrt(square * squared if squared > _rounding(norms_of_both) else zero)
+
+
+@generic
+def value_error(kernel, norm):
+    """About the error of the kernel value of two rows that are nearly the same, with such squared norms, in their type.
+
+    Kernels with a cusp there have large ones.
+    """
+
+
+@value_error.implement()
+def _no_value_error(kernel, norm):
+    return 0.0
+
+
+@value_error.implement(Matern12)
+def _cusp_error(kernel, norm):
+    return np.sqrt(kernel.gamma * np.float64(_rounding(norm + norm)))
 
 
 @kernel_row.implement(*MATERN)

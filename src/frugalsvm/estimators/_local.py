@@ -26,7 +26,7 @@ from frugalsvm.estimators._local_batches import LearnsBatches, refuse_sparse
 from frugalsvm.estimators._local_saved import LOCAL
 from frugalsvm.estimators._local_warnings import warn_if_coefficients_cancel
 from frugalsvm.estimators._metric import check_metric
-from frugalsvm.estimators._origin import absolute_rows
+from frugalsvm.estimators._origin import absolute_rows, relative_rows
 from frugalsvm.estimators._progress import begin_callbacks, check_verbose, end_callbacks, following, with_callbacks
 from frugalsvm.estimators._tensors import validated_tensor
 from frugalsvm.estimators._unchanged import unchanged_on_error
@@ -214,8 +214,10 @@ class LocalMachine(LearnsBatches, KernelEstimator):
     def _seen_first(self, X, targets, weights, random_state):
         """Take the metric, the kernel and the origin from rows; returns them as the kernel sees them."""
         X = self._with_metric(X, lambda: targets, weights, random_state, whole=True)
-        self._kernel = self._new_kernel(some_rows(X, _SAMPLE_ROWS) if is_auto(self.gamma) else X)
-        return self._with_origin(X, whole=True)
+        known = X if weights is None or weights.all() else X[np.flatnonzero(weights)]
+        self._kernel = self._new_kernel(some_rows(known, _SAMPLE_ROWS) if is_auto(self.gamma) else known)
+        known = self._with_origin(known, whole=True)
+        return known if len(known) == len(X) else relative_rows(X, self._origin, self._type_of(X))
 
     def _fit_rows(self, rows, targets, weights, random_state):
         """Learn from rows as the kernel sees them."""
