@@ -44,13 +44,14 @@ def landmark_machine(K_zz, K_xz, targets, ridge, weights):
     return solution[:m], solution[m]
 
 
-def landmark_left_out(K_zz, K_xz, targets, ridge, weights):
-    """Predictions (n, n_outputs) of each row by a machine that has the same landmarks, but has not learned it."""
+def landmark_left_out(K_zz, K_xz, targets, ridge, weights, own):
+    """Predictions (n, n_outputs) of each row by a machine without it; ``own[i]`` is its landmark, or -1."""
     predictions = np.empty_like(targets)
     for i in range(len(K_xz)):
-        rest = np.arange(len(K_xz)) != i
-        coef, intercept = landmark_machine(K_zz, K_xz[rest], targets[rest], ridge, weights[rest])
-        predictions[i] = K_xz[i] @ coef + intercept
+        rest, others = np.arange(len(K_xz)) != i, np.arange(len(K_zz)) != own[i]
+        K = K_zz[np.ix_(others, others)]
+        coef, intercept = landmark_machine(K, K_xz[np.ix_(rest, others)], targets[rest], ridge, weights[rest])
+        predictions[i] = K_xz[i, others] @ coef + intercept
     return predictions
 
 

@@ -73,8 +73,8 @@ def trained_within(
 ) -> tuple[list[CodedCells], np.ndarray]:
     """The machines of all cells of all trees in a number of bytes, and leave-one-out scores (n_rows, n_outputs).
 
-    A row is left out of its cell in every tree; trees and landmarks stay as they are. ``memory`` limits what threads
-    need together; ``advance`` is told how many more cells are done.
+    A row is left out of its cell in every tree, also as a landmark; trees and other landmarks stay as they are.
+    ``memory`` limits what threads need together; ``advance`` is told how many more cells are done.
     """
     left_out, coded, rng = np.zeros(examples.targets.shape), [], np.random.default_rng(_SEED)
     for done, tree in enumerate(trees):
@@ -100,10 +100,10 @@ def _coded(kernel, examples, cells, errors, ridge, budget, memory, rng, threads)
         raise BudgetTooSmall(array_bytes(empty) + _least_bytes(grids, cells))
     counts = np.add.reduceat(kept, tree.starts[:-1])
     coded = _with_room_for(empty, counts)
-    landmarks, has_rows = tree.members[kept], np.repeat(counts > 0, tree.sizes)
+    has_rows = np.repeat(counts > 0, tree.sizes)
     errors[:, tree.members[has_rows]] = 0.0
     threads = _threads_within(memory, tree, counts, threads)
-    solve_landmarks(kernel, examples, tree, landmarks, coded, ridge, errors, threads)
+    solve_landmarks(kernel, examples, tree, np.flatnonzero(kept), coded, ridge, errors, threads)
     return coded
 
 

@@ -7,8 +7,10 @@ not penalized, and multiplied by the square roots of weights: ``phi_i = sqrt(w_i
     lam I + sum_i phi_i phi_i' = G G',  N = G^-1,  tau_i = N phi_i,  t = sum_i sqrt(w_i) (y_i - mean) tau_i,
 
 the coefficients are ``a = M'N't``, the fitted value of row i is ``mean + tau_i't / sqrt(w_i)``, and the machine that
-has not learned it (with the same landmarks) errs by ``r_i / (1 - h_i)``, where r_i is the residual and
-``h_i = |tau_i|^2 + w_i / sum w`` the diagonal of the hat matrix.
+has not learned it errs by ``r_i / (1 - h_i)``, where r_i is the residual and
+``h_i = |tau_i|^2 + w_i / sum w`` the diagonal of the hat matrix. If the row is landmark j itself, both are left out:
+with ``v = N M e_j``, ``c = tau_i'v`` and a weight of 1, it errs by
+``(r_i + c a_j / |v|^2) / (1 - h_i + c^2 / |v|^2)``.
 
 All of it is in float64. Landmarks are as `frugalsvm.cells.codes` has them: predictions see the same. Coefficients are
 rounded to codes, so that large ones that nearly cancel must not be: ``mu sum_j a_j^2`` is added to what is minimized,
@@ -48,7 +50,7 @@ class LandmarkTask(NamedTuple):
     kernel: Any
     examples: Examples
     tree: Tree  # of all rows
-    kept: np.ndarray  # rows that are landmarks, cell after cell
+    places: np.ndarray  # where landmarks are among the members of the tree, cell after cell
     coded: CodedCells
     numbers: np.ndarray  # cells that are to be solved
     errors: np.ndarray  # (n_outputs, n_rows)
@@ -66,6 +68,7 @@ class Room(NamedTuple):
     features: np.ndarray  # (n * m,) kernel values, phi, tau, kernel values again, then V
     whitening: np.ndarray  # (m * m,) K_ZZ, M, H, then V
     system: np.ndarray  # (m * m,) N
+    products: np.ndarray  # (m * m,) N M, column by column
     coef: np.ndarray  # (n_outputs * m,) t, then coefficients
     mean: np.ndarray  # (m,) of kernel values
     target_means: np.ndarray  # (n_outputs,)
@@ -74,14 +77,14 @@ class Room(NamedTuple):
 
 def landmark_bytes(n_rows: int, n_landmarks: int) -> int:
     """About the bytes that a thread needs for a cell."""
-    return 8 * n_landmarks * (n_rows + 2 * n_landmarks + BLOCK_ROWS)
+    return 8 * n_landmarks * (n_rows + 3 * n_landmarks + BLOCK_ROWS)
 
 
 def solve_landmarks(
     kernel: Any,
     examples: Examples,
     tree: Tree,
-    kept: np.ndarray,
+    places: np.ndarray,
     coded: CodedCells,
     ridge: float,
     errors: np.ndarray,
@@ -95,8 +98,8 @@ def solve_landmarks(
     examples : Examples
     tree : Tree
         Of all rows.
-    kept : ndarray
-        Rows that are landmarks, cell after cell.
+    places : ndarray
+        Where rows that are landmarks are among the members of the tree, cell after cell.
     coded : CodedCells
         With grids of features and widths of all columns; its words are zero.
     ridge : float
@@ -112,8 +115,8 @@ def solve_landmarks(
     n_most, m_most = int(tree.sizes[numbers].max()), int(counts.max())
     n_outputs, n_features = len(examples.targets), examples.rows.shape[1]
     task = LandmarkTask(
-        kernel, examples, tree, kept, coded, numbers, errors, np.zeros(1, np.int64), library_for(np.dtype(np.float64)),
-        ridge,
+        kernel, examples, tree, places, coded, numbers, errors, np.zeros(1, np.int64),
+        library_for(np.dtype(np.float64)), ridge,
     )  # fmt: skip
 
     def work(_):
@@ -137,6 +140,7 @@ def _new_room(n: int, m: int, n_features: int, n_outputs: int) -> Room:
         np.zeros(n_features),
         np.zeros((n_outputs, m)),
         np.empty(n * m),
+        np.empty(m * m),
         np.empty(m * m),
         np.empty(m * m),
         np.zeros(n_outputs * m),
@@ -164,6 +168,7 @@ def _is_one_solved(task, storage, room):
     _take_fit(task, room, cell, n, m)
     _multiply(task.library, task.library.yes, room.system, m, room.coef, len(task.examples.targets), room.integers)
     _multiply(task.library, task.library.yes, room.whitening, m, room.coef, len(task.examples.targets), room.integers)
+    _leave_landmarks_out(task, room, cell, n, m)
     _take_compensation(task, storage, room, cell, n, m)
     _round_coef(task, room, cell, m)
     return True
@@ -185,7 +190,10 @@ def _code_rows(task, cell, m):
     for i in range(m):
         position = coded.firsts[cell] * WORD_BITS + i * bits
         for f in range(rows.shape[1]):
-            value, width = np.float64(rows[task.kept[start + i], f]), np.int64(coded.widths[cell, f])
+            value, width = (
+                np.float64(rows[task.tree.members[task.places[start + i]], f]),
+                np.int64(coded.widths[cell, f]),
+            )
             code = nearest_code(value, coded.lows[cell, f], coded.steps[cell, f], width)
             put_code(coded.words, position, width, code)
             position += width
@@ -344,6 +352,33 @@ def _take_fit(task, room, cell, n, m):
                 hat += features[i, j] * features[i, j]
             residual = targets[o, row] - mean - fitted / np.sqrt(_weight(task, row))
             task.errors[o, row] += residual / (1.0 - hat)
+
+
+@compiled
+def _leave_landmarks_out(task, room, cell, n, m):
+    """Leave-one-out errors of rows that are landmarks: these are left out as well."""
+    library, starts, members = task.library, task.tree.starts, task.tree.members
+    M, NM = room.whitening[: m * m].reshape(m, m), room.products[: m * m].reshape(m, m)
+    for j in range(m):
+        for k in range(m):
+            NM[j, k] = M[j, k] if k >= j else 0.0
+    _multiply(library, library.no, room.system, m, room.products, m, room.integers)
+    total = 0.0
+    for i in range(starts[cell], starts[cell + 1]):
+        total += _weight(task, members[i])
+    for j in range(m):
+        place = task.places[task.coded.tree.starts[cell] + j]
+        tau, row = room.features[(place - starts[cell]) * m :], members[place]
+        weight, square, product = _weight(task, row), 0.0, 0.0
+        rest = 1.0 - weight / total
+        for k in range(m):
+            rest -= tau[k] * tau[k]
+            square += NM[j, k] * NM[j, k]
+            product += NM[j, k] * tau[k]
+        for o in range(task.examples.targets.shape[0]):
+            residual = np.sqrt(weight) * task.errors[o, row] * rest
+            error = (residual + product * room.coef[o * m + j] / square) / (rest + product * product / square)
+            task.errors[o, row] = error / np.sqrt(weight)
 
 
 @compiled
