@@ -4,13 +4,13 @@ import numpy as np
 
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["check_coverage", "error_quantiles", "some_errors"]
+__all__ = ["MOST_ERRORS", "check_coverage", "error_quantiles", "some_errors"]
 
-_MOST_ERRORS = 2000
+MOST_ERRORS = 2000
 _ROUNDING = 1e-9  # sums of equal weights are not quite multiples
 
 
-def some_errors(errors: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+def some_errors(errors: np.ndarray, weights: np.ndarray | None = None, most: int = MOST_ERRORS) -> np.ndarray:
     """At most some thousand sizes of errors that stand for all of them, in increasing order.
 
     Parameters
@@ -19,14 +19,15 @@ def some_errors(errors: np.ndarray, weights: np.ndarray | None = None) -> np.nda
         Sizes, not negative.
     weights : ndarray of shape (n,), default=None
         Positive. The larger their differences, the fewer sizes are kept: they tell less.
+    most : int
     """
     order = np.argsort(errors, kind="stable")
     if weights is None:
-        places = np.linspace(0, len(errors) - 1, min(len(errors), _MOST_ERRORS)).astype(int)
+        places = np.linspace(0, len(errors) - 1, min(len(errors), most)).astype(int)
     else:
         below = np.cumsum(weights[order])
         n_alike = int(below[-1] ** 2 / np.square(weights).sum() + _ROUNDING)  # so many of equal weights tell as much
-        shares = np.linspace(0.0, 1.0, 1 + min(max(n_alike, 1), _MOST_ERRORS))[1:] * (1.0 - _ROUNDING)
+        shares = np.linspace(0.0, 1.0, 1 + min(max(n_alike, 1), most))[1:] * (1.0 - _ROUNDING)
         places = np.minimum(np.searchsorted(below, shares * below[-1]), len(errors) - 1)
     return errors[order[places]].astype(np.float64)
 

@@ -100,7 +100,8 @@ def expanded(trees: Sequence[CodedCells], dtype: Any) -> tuple[np.ndarray, list[
         _decode(coded, values)
         rows.append(values[:, :-n_outputs].astype(dtype))
         coef = np.ascontiguousarray(values[:, -n_outputs:].T, dtype)
-        centers = np.zeros((coded.tree.n_cells, values.shape[1] - n_outputs))
+        middles = coded.lows + 0.5 * coded.steps.astype(np.float64) * (2.0**coded.widths - 1.0)
+        centers = coded.is_centered * np.ascontiguousarray(middles[:, :-n_outputs])
         tree = coded.tree._replace(members=n_before + np.arange(n_rows))
         plain.append(Cells(tree, coded.size, coef, coded.intercepts.astype(np.float64), centers))
         n_before += n_rows

@@ -29,17 +29,19 @@ def trained_in_bytes(
 ) -> tuple[np.ndarray, list[Cells] | list[CodedCells], np.ndarray]:
     """The rows of a model, its cells, and leave-one-out scores; exact if there is no budget, or one for all of it."""
     kernel = model._kernel
-    if model.budget is None or exact_bytes(examples, trees) <= (budget := parsed_bytes("budget", model.budget)):
+    beside = model._bytes_beside(len(examples.rows), len(examples.targets))
+    budget = None if model.budget is None else parsed_bytes("budget", model.budget) - beside
+    if budget is None or exact_bytes(examples, trees) <= budget:
         cells, left_out = place.trained(kernel, examples, trees, size, ridge, advance)
         return place.rows_of(examples), cells, left_out
     memory, threads = parsed_bytes("memory", model.memory), model._threads()
     try:
         coded, left_out = trained_within(kernel, examples, trees, size, ridge, budget, memory, threads, advance)
     except BudgetTooSmall as error:
-        n_cells = sum(tree.n_cells for tree in trees)
+        n_cells, least = sum(tree.n_cells for tree in trees), error.least + beside
         problem = (
-            f"is too small for {n_cells:,} cells of up to {size:,} rows, which need at least {error.least}B: raise it, "
-            "or cell_size"
+            f"is too small for {n_cells:,} cells of up to {size:,} rows, which need at least {least}B: raise it, or "
+            "cell_size"
         )
         raise ParameterError("budget", model.budget, problem=problem) from None
     return examples.rows[:0].copy(), coded, left_out

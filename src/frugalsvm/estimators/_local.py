@@ -240,6 +240,10 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         self._take_left_out(left_out, targets, weights)
         self._look_back(rows, np.arange(len(rows)), targets, weights)
 
+    def _bytes_beside(self, n_rows, n_outputs) -> int:
+        """Bytes of the model that are not for its cells."""
+        return 0
+
     def _rows_for(self, examples):
         """The rows of the machines, those of a device where it has them."""
         return examples.rows if len(self._rows) else self._rows

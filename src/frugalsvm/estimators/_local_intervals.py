@@ -13,16 +13,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import on_host
-from frugalsvm.calibration.intervals import error_quantiles, some_errors
+from frugalsvm.calibration.intervals import MOST_ERRORS, error_quantiles, some_errors
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
-from frugalsvm.estimators._validation import check_choice
+from frugalsvm.estimators._validation import check_choice, parsed_bytes
 from frugalsvm.persist.values import array, object_of, or_none
 
 __all__ = ["INTERVALS", "LeftOutIntervals", "check_intervals", "intervals_are_sound"]
 
 _MOST_ROWS, _LEAST_ROWS = 2**15, 100  # that the second machine learns; with fewer, all intervals are equally wide
 _CELL_SIZE, _N_TREES = 256, 2
+_SHARE, _FEWEST_ERRORS = 20, 100  # of a budget: errors that are kept
 _C = 1.0  # logarithms of errors are mostly noise
 # Sizes of errors, times their mean. A smaller least one makes coverage more even, and intervals wider on the whole.
 _LEAST, _MOST = 0.05, 10.0
@@ -55,6 +56,14 @@ def _are_errors(errors, n_outputs) -> bool:
     return len(errors) == n_outputs and errors.size > 0 and bool((np.diff(errors, prepend=0.0) >= 0).all())
 
 
+def most_errors(budget: str | None, n_rows: int, n_outputs: int) -> int:
+    """How many errors of each output are kept: of a budget, they take a small part, if they are enough then."""
+    most = min(n_rows, MOST_ERRORS)
+    if budget is None:
+        return most
+    return min(most, max(_FEWEST_ERRORS, parsed_bytes("budget", budget) // (_SHARE * 8 * n_outputs)))
+
+
 class LeftOutIntervals:
     """For regressors in cells with a parameter ``intervals``."""
 
@@ -79,7 +88,12 @@ class LeftOutIntervals:
             self._fit_spread(np.asarray(on_host(rows_at(some))), predictions[some], sizes, weights, random_state)
             sizes = sizes / _factors(self._spread.loo_scores_)
             del self._spread.loo_scores_
-        self._errors_left_out = np.array([some_errors(each, weights) for each in sizes.T])
+        most = most_errors(self.budget, len(sizes), sizes.shape[1])
+        self._errors_left_out = np.array([some_errors(each, weights, most) for each in sizes.T])
+
+    def _bytes_beside(self: Any, n_rows: int, n_outputs: int) -> int:
+        """Bytes of the errors that are kept, at most."""
+        return 0 if self.intervals is None else 8 * n_outputs * most_errors(self.budget, n_rows, n_outputs)
 
     def _fit_spread(self: Any, rows, predictions, sizes, weights, random_state):
         mean = np.average(sizes, axis=0, weights=weights)
