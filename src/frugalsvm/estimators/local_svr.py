@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
 
 from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import arrays_on, on_host
@@ -12,6 +11,8 @@ from frugalsvm.estimators._local import LocalMachine
 from frugalsvm.estimators._local_intervals import INTERVALS, LeftOutIntervals, check_intervals, intervals_are_sound
 from frugalsvm.estimators._local_saved import LOCAL, scale_is_bounded
 from frugalsvm.estimators._targets import TargetScale, checked_targets, checked_weights, scale_of
+from frugalsvm.lowrank.losses import Squared
+from frugalsvm.lowrank.targets import explained
 from frugalsvm.persist.values import IS_BOOL, part
 
 __all__ = ["LocalSVR"]
@@ -204,7 +205,7 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
 
     def quality(self, scores, targets, weights):
         """R^2 of predictions (n_outputs, n_rows)."""
-        return float(r2_score(targets.T, scores.T, sample_weight=weights))
+        return explained(Squared(), scores, targets, np.ones(targets.shape[1]) if weights is None else weights)
 
     @shared
     def predict(self, X, *, device=None):
