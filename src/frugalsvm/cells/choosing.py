@@ -24,6 +24,7 @@ __all__ = [
     "judge_on_threads",
     "looked_at",
     "mean_losses",
+    "smaller_cells",
 ]
 
 _N_CELLS = 3  # that are looked at
@@ -64,7 +65,7 @@ def best_choice(kernel: Any, judge: Judge, *, gamma: bool, C: float | None) -> C
         new = [point for point in dict.fromkeys(points) if point not in found]
         found.update(zip(new, judge(new), strict=True))
 
-    best = Choice(usual, _USUAL_C if C is None else C)
+    start = best = Choice(usual, _USUAL_C if C is None else C)
     for gamma_step, C_step in _STEPS:
         for _ in range(_MOST_MOVES):
             neighbors = []
@@ -73,11 +74,12 @@ def best_choice(kernel: Any, judge: Judge, *, gamma: bool, C: float | None) -> C
             if C is None:
                 neighbors += [best._replace(C=best.C * step) for step in (C_step, 1.0 / C_step)]
             look([best, *(each for each in neighbors if _is_allowed(each, usual))])
-            other = min(found, key=found.__getitem__)
-            if found[other] >= (1.0 - _WORTH_IT) * found[best]:
+            other = min(found, key=lambda point: (found[point], point.C))
+            is_too_coarse = np.isinf(found[best]) and other.C < best.C  # a smaller C may be fine
+            if found[other] >= (1.0 - _WORTH_IT) * found[best] and not is_too_coarse:
                 break
             best = other
-    return best
+    return best if np.isfinite(found[best]) else start
 
 
 def _is_allowed(point: Choice, usual: float) -> bool:
@@ -98,7 +100,7 @@ def judge_on_threads(
     ``loss(targets, scores, weights)``, arrays (n_outputs, n) and (n,), is a mean over rows.
     """
     if size > MOST_ROWS:
-        tree, size = _smaller_cells(examples.rows, tree, size), MOST_ROWS
+        tree, size = smaller_cells(lambda members: examples.rows[members], tree, size), MOST_ROWS
     problem = _some_cells(examples, tree, size)
     sizes = np.diff(problem.starts)
 
@@ -116,10 +118,10 @@ def mean_losses(losses: Any, sizes: np.ndarray) -> list[float]:
     return [float(each) for each in np.average(np.reshape(losses, (-1, len(sizes))), axis=1, weights=sizes)]
 
 
-def _smaller_cells(rows: np.ndarray, tree: Tree, size: int) -> Tree:
+def smaller_cells(rows_at: Callable[[np.ndarray], np.ndarray], tree: Tree, size: int) -> Tree:
     """Those that large cells are divided into, of which some are looked at: not all rows need be at hand."""
     members = np.concatenate(cells_looked_at(tree, size))
-    smaller = grown_tree(np.ascontiguousarray(rows[members]), MOST_ROWS, np.random.default_rng(0))
+    smaller = grown_tree(np.ascontiguousarray(rows_at(members)), MOST_ROWS, np.random.default_rng(0))
     return smaller._replace(members=members[smaller.members])
 
 

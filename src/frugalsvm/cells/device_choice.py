@@ -5,9 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from frugalsvm._threads import ONE_THREAD, Threads
-from frugalsvm.cells.choosing import MOST_ROWS, Choice, Judge, cells_looked_at, mean_losses
-from frugalsvm.cells.device_tree import grown_on_device
+from frugalsvm.cells.choosing import MOST_ROWS, Choice, Judge, cells_looked_at, mean_losses, smaller_cells
 from frugalsvm.cells.on_device import DeviceExamples, solved_on_device
 from frugalsvm.cells.tree import Tree
 
@@ -20,13 +18,13 @@ def judge_on_device(
     tree: Tree,
     size: int,
     loss: Callable[[np.ndarray, np.ndarray, np.ndarray | None], float],
-    threads: Threads = ONE_THREAD,
 ) -> Judge:
     """What `choosing.judge_on_threads` is, on a device."""
+    arrays = examples.arrays
     if size > MOST_ROWS:
+        tree = smaller_cells(lambda members: arrays.host(examples.rows[arrays.asarray(members)]), tree, size)
         size = MOST_ROWS
-        tree = grown_on_device(examples.arrays, examples.rows, size, np.random.default_rng(0), threads)
-    arrays, members = examples.arrays, cells_looked_at(tree, size)
+    members = cells_looked_at(tree, size)
     sizes = np.array(list(map(len, members)))
     some = arrays.asarray(np.concatenate(members))
     targets = arrays.host(examples.targets[some]).T.astype(np.float64)

@@ -90,7 +90,7 @@ class OnDevice(NamedTuple):
         return [grown_on_device(self.arrays, examples.rows, size, rng, self.threads) for _ in range(n_trees)]
 
     def judge(self, kernel: Any, examples: Any, tree: Tree, size: int, loss) -> Judge:
-        return judge_on_device(kernel, examples, tree, size, loss, self.threads)
+        return judge_on_device(kernel, examples, tree, size, loss)
 
     def trained(self, kernel: Any, examples: Any, trees: list[Tree], size: int, ridge: float, advance: Advance):
         arrays, cells = self.arrays, []
