@@ -19,7 +19,7 @@ import numpy as np
 
 from frugalsvm._compile import call_library, compiled, library_routine
 
-__all__ = ["Library", "invert_factor", "library_for", "new_integers", "solve_factored"]
+__all__ = ["Library", "invert_factor", "library_for", "multiply_columns", "new_integers", "solve_factored"]
 
 _BLOCK = 128
 
@@ -30,7 +30,7 @@ class Library(NamedTuple):
     factor: int
     invert: int
     multiply: int
-    subtract_square: int
+    add_square: int
     left: np.ndarray  # letters: sides, triangles, and whether to transpose
     right: np.ndarray
     lower: np.ndarray
@@ -93,15 +93,12 @@ def _is_inverted(library, matrix, n, k, integers):
 def _take_from_right(library, matrix, n, first, middle, last, integers):
     """L21, in the place of A21, and A22 without its square, for parts between blocks."""
     low, mid, high = first * _BLOCK, middle * _BLOCK, min(last * _BLOCK, n)
-    integers[0], integers[1], integers[2] = high - mid, mid - low, n
-    rows, columns, apart = integers[0:1], integers[1:2], integers[2:3]
     M11, L21, A22 = matrix[low * (n + 1) :], matrix[low * n + mid :], matrix[mid * (n + 1) :]
+    _set_sizes(integers, high - mid, mid - low, n)
+    _multiply(library, library.right, library.yes, library.one, M11, L21, integers)
+    rows, columns, apart = integers[0:1], integers[1:2], integers[2:3]
     call_library(
-        library.multiply,
-        (library.right, library.lower, library.yes, library.no, rows, columns, library.one, M11, apart, L21, apart),
-    )
-    call_library(
-        library.subtract_square,
+        library.add_square,
         (library.lower, library.no, rows, columns, library.minus_one, L21, apart, library.one, A22, apart),
     )
 
@@ -110,38 +107,37 @@ def _take_from_right(library, matrix, n, first, middle, last, integers):
 def _join(library, matrix, n, first, middle, last, integers):
     """M21, in the place of L21."""
     low, mid, high = first * _BLOCK, middle * _BLOCK, min(last * _BLOCK, n)
-    integers[0], integers[1], integers[2] = high - mid, mid - low, n
-    rows, columns, apart = integers[0:1], integers[1:2], integers[2:3]
     M11, L21, M22 = matrix[low * (n + 1) :], matrix[low * n + mid :], matrix[mid * (n + 1) :]
-    call_library(
-        library.multiply,
-        (library.right, library.lower, library.no, library.no, rows, columns, library.one, M11, apart, L21, apart),
-    )
-    call_library(
-        library.multiply,
-        (library.left, library.lower, library.no, library.no, rows, columns, library.minus_one, M22, apart, L21, apart),
-    )
+    _set_sizes(integers, high - mid, mid - low, n)
+    _multiply(library, library.right, library.no, library.one, M11, L21, integers)
+    _multiply(library, library.left, library.no, library.minus_one, M22, L21, integers)
 
 
 @compiled
 def solve_factored(library, matrix, n, right, n_right, integers):
     """Replace right sides (n_right * n,), one after the other, by solutions ``M'(M y)``."""
-    integers[0], integers[1], integers[2] = n, n_right, n
+    multiply_columns(library, library.no, matrix, n, right, n_right, integers)
+    multiply_columns(library, library.yes, matrix, n, right, n_right, integers)
+
+
+@compiled
+def multiply_columns(library, transposed, triangle, n, columns, count, integers):
+    """Replace columns (count * n,), one after the other, by their products with a triangle, or its transpose."""
+    _set_sizes(integers, n, count, n)
+    _multiply(library, library.left, transposed, library.one, triangle, columns, integers)
+
+
+@compiled
+def _set_sizes(integers, n_rows, n_columns, apart):
+    """Of the matrix that is multiplied; columns of both matrices are so far apart."""
+    integers[0], integers[1], integers[2] = n_rows, n_columns, apart
+
+
+@compiled
+def _multiply(library, side, transposed, factor, triangle, matrix, integers):
+    """Multiply a matrix, in place, by a number and by a lower triangle or its transpose, on one side."""
     rows, columns, apart = integers[0:1], integers[1:2], integers[2:3]
-    for transposed in (library.no, library.yes):
-        call_library(
-            library.multiply,
-            (
-                library.left,
-                library.lower,
-                transposed,
-                library.no,
-                rows,
-                columns,
-                library.one,
-                matrix,
-                apart,
-                right,
-                apart,
-            ),
-        )
+    call_library(
+        library.multiply,
+        (side, library.lower, transposed, library.no, rows, columns, factor, triangle, apart, matrix, apart),
+    )

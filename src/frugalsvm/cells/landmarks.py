@@ -28,7 +28,7 @@ import numpy as np
 from frugalsvm._compile import add_to, call_library, compiled, entry
 from frugalsvm._threads import Threads, blas_threads
 from frugalsvm.cells.codes import WORD_BITS, CodedCells, nearest_code, put_code
-from frugalsvm.cells.factor import Library, invert_factor, library_for, new_integers
+from frugalsvm.cells.factor import Library, invert_factor, library_for, multiply_columns, new_integers
 from frugalsvm.cells.scores import load_cell
 from frugalsvm.cells.solver import BLOCK_ROWS, Examples, new_storage, padded_size
 from frugalsvm.cells.tree import Tree
@@ -163,11 +163,12 @@ def _is_one_solved(task, storage, room):
     load_cell(task.coded, task.kernel, task.examples.rows, cell, storage, room.weights, room.center)
     _whiten(task, storage, room, cell, n, m)
     _take_centered(task, storage, room, cell, n, m)
-    _multiply(task.library, task.library.no, room.whitening, m, room.features, n, room.integers)
+    multiply_columns(task.library, task.library.no, room.whitening, m, room.features, n, room.integers)
     _take_hat(task, room, n, m)
     _take_fit(task, room, cell, n, m)
-    _multiply(task.library, task.library.yes, room.system, m, room.coef, len(task.examples.targets), room.integers)
-    _multiply(task.library, task.library.yes, room.whitening, m, room.coef, len(task.examples.targets), room.integers)
+    library, n_outputs = task.library, len(task.examples.targets)
+    multiply_columns(library, library.yes, room.system, m, room.coef, n_outputs, room.integers)
+    multiply_columns(library, library.yes, room.whitening, m, room.coef, n_outputs, room.integers)
     _leave_landmarks_out(task, room, cell, n, m)
     _take_compensation(task, storage, room, cell, n, m)
     _round_coef(task, room, cell, m)
@@ -279,20 +280,6 @@ def _weight(task, row):
 
 
 @compiled
-def _multiply(library, transposed, matrix, m, columns, count, integers):
-    """Replace columns (count * m,), one after the other, by their products with a triangle, or its transpose."""
-    integers[0], integers[1], integers[2] = m, count, m
-    rows, n_columns, apart = integers[0:1], integers[1:2], integers[2:3]
-    call_library(
-        library.multiply,
-        (
-            library.left, library.lower, transposed, library.no, rows, n_columns, library.one, matrix, apart, columns,
-            apart,
-        ),
-    )  # fmt: skip
-
-
-@compiled
 def _take_hat(task, room, n, m):
     """N and tau; the regularization is raised where it is nothing beside rounding errors."""
     ridge, library, integers = task.ridge, task.library, room.integers
@@ -300,7 +287,7 @@ def _take_hat(task, room, n, m):
     while not invert_factor(library, room.system, m, integers):
         ridge *= _MORE
         _fill_system(library, room, n, m, ridge)
-    _multiply(library, library.no, room.system, m, room.features, n, integers)
+    multiply_columns(library, library.no, room.system, m, room.features, n, integers)
 
 
 @compiled
@@ -319,7 +306,7 @@ def _add_square(library, features, n, matrix, m, integers):
     integers[0], integers[1], integers[2] = m, n, m
     rows, columns, apart = integers[0:1], integers[1:2], integers[2:3]
     call_library(
-        library.subtract_square,  # which adds with a factor of 1
+        library.add_square,
         (library.lower, library.no, rows, columns, library.one, features, apart, library.one, matrix, apart),
     )
 
@@ -362,7 +349,7 @@ def _leave_landmarks_out(task, room, cell, n, m):
     for j in range(m):
         for k in range(m):
             NM[j, k] = M[j, k] if k >= j else 0.0
-    _multiply(library, library.no, room.system, m, room.products, m, room.integers)
+    multiply_columns(library, library.no, room.system, m, room.products, m, room.integers)
     total = 0.0
     for i in range(starts[cell], starts[cell + 1]):
         total += _weight(task, members[i])

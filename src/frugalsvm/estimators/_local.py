@@ -57,9 +57,9 @@ class LocalMachine(LearnsBatches, KernelEstimator):
     The model is ``_rows`` (as the kernel sees them) and ``_cells``, one for each tree. In a budget of bytes, these have
     the rows that are kept, as codes, and ``_rows`` has none.
 
-    Subclasses define ``_examples`` (rows, targets (n_outputs, n), weights or None, of what users pass), ``_loss`` (of
-    targets, leave-one-out scores and weights, for choices), ``_take_left_out`` (leave-one-out scores, (n, n_outputs))
-    and ``_surveyed`` (targets and weights from all labels or values, for `fit_batches`).
+    Subclasses define ``_examples`` (rows, targets (n_outputs, n), weights or None, of what users pass),
+    ``_take_left_out`` (leave-one-out scores, (n, n_outputs)) and ``_surveyed`` (targets and weights from all labels or
+    values, for `fit_batches`).
     """
 
     _saved = LOCAL
@@ -148,7 +148,8 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         raise NotImplementedError
 
     def _loss(self, targets, scores, weights) -> float:
-        raise NotImplementedError
+        """Mean squared error of leave-one-out scores, by which gamma and C are chosen."""
+        return float(np.average(np.square(targets - scores).mean(axis=0), weights=weights))
 
     def _take_left_out(self, scores, targets, weights):
         raise NotImplementedError

@@ -191,9 +191,6 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         self.classes_ = classes
         return signs(labels, n_outputs_for(len(classes)), self._dtype), weights
 
-    def _loss(self, targets, scores, weights):
-        return float(np.average(np.square(targets - scores).mean(axis=0), weights=weights))
-
     def _take_left_out(self, scores, targets, weights):
         numbers = np.arange(len(self.classes_), dtype=np.min_scalar_type(len(self.classes_)))  # there are many rows
         labels, left_out = (predicted_labels(each, numbers, self.n_jobs) for each in (targets.T, scores))

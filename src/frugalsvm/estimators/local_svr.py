@@ -184,9 +184,6 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
         self._target_scale = scale_of(targets, weights, None)
         return np.ascontiguousarray(self._target_scale.standardized(targets).T), weights
 
-    def _loss(self, targets, scores, weights):
-        return float(np.average(np.square(targets - scores).mean(axis=0), weights=weights))
-
     def _take_left_out(self, scores, targets, weights):
         errors = (targets.T - scores) * self._target_scale.spread
         self.loo_scores_ = self._in_units(scores)
