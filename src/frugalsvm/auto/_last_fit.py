@@ -1,38 +1,106 @@
-"""The last fit of a search: until a machine converges, and with warnings that name the estimator of the user."""
+"""The last fit: machines in cells, or a low-rank machine where that has fewer errors on rows left out."""
 
 import warnings
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from frugalsvm.estimators._asset import NEWTON_STEPS
 from frugalsvm.estimators._warn import warn_caller
+from frugalsvm.selection.judging import Judgment
+from frugalsvm.selection.rounds import Entry, judged_rows
+from frugalsvm.selection.search import Found
+from frugalsvm.selection.task import Task
+from frugalsvm.selection.work import Clock
 
-__all__ = ["MORE_STEPS", "fitted_in_turn"]
+__all__ = ["LastFit", "last_fit"]
 
-MORE_STEPS = (4, 16)  # times as many as usual, where these were not enough
+_MORE_STEPS = (4, 16)  # times as many as usual, where these were not enough
+_SMALLER = 0.25  # times C, if no number of steps is enough
 
 
-def fitted_in_turn(owner: Any, learners: Iterable[tuple[Any, Any]], rows: Any, clock: Any) -> tuple[Any, Any]:
+class LastFit(NamedTuple):
+    """A machine of all rows, and scores of some of them by machines that had not learned them."""
+
+    model: Any
+    entry: Entry  # what it was made for
+    judgment: Judgment
+    scores: np.ndarray  # (n, n_outputs), targets in their standard deviations
+    rows: np.ndarray  # which they are, among those of the task
+    other: Judgment | None = None  # of the machine that was not taken, where there was one
+
+    @property
+    def is_low_rank(self) -> bool:
+        return self.entry.n_components > 0
+
+
+def last_fit(owner: Any, task: Task, found: Found, rows: Any, known: np.ndarray, seed: int, clock: Clock) -> LastFit:
+    """Fit what was found to all rows, of which ``known`` are those of the task."""
+    if found.rival is None:
+        return _in_cells(owner, task, found, rows, known, seed)
+    if not found.cell_size:
+        return _of_low_rank(owner, task, found, rows, seed, clock, None)
+    cells = _in_cells(owner, task, found, rows, known, seed)
+    own = found.rival.round.judged_index
+    there = np.searchsorted(cells.rows, own)
+    same = judged_rows(task, cells.scores[there].T, own)
+    if same.error <= found.rival.judgment.error:
+        return cells._replace(other=found.rival.judgment)
+    return _of_low_rank(owner, task, found, rows, seed, clock, same)
+
+
+def _in_cells(owner, task, found, rows, known, seed) -> LastFit:
+    """Leave-one-out scores of rows that a metric has seen are too good: they do not count."""
+    metric = task.views[found.best.candidate.view].metric
+    model = owner._cells_machine(found, metric, seed)
+    model.fit(rows.X, rows.y, rows.weights)
+    index = np.flatnonzero(found.unseen)
+    scores = owner._left_out(model)[known[index]]
+    return LastFit(model, found.best, judged_rows(task, scores.T, index), scores, index)
+
+
+def _of_low_rank(owner, task, found, rows, seed, clock, other) -> LastFit:
+    rival = found.rival
+    ratio = found.n_components / rival.n_components
+    candidate = rival.candidate.narrower(np.sqrt(max(ratio, 1.0)))
+    entry = rival._replace(candidate=candidate, n_components=found.n_components)
+    metric = task.views[candidate.view].metric
+    model, entry = _converged(owner, _machines(owner, entry, metric, seed), rows, clock)
+    return LastFit(model, entry, rival.judgment, rival.scores.T, rival.round.judged_index, other)
+
+
+def _machines(owner, entry: Entry, metric, seed) -> Iterator[tuple[Any, Entry]]:
+    """The machine for what was found; the same with more steps; and with smaller values of C."""
+    yield owner._low_rank_machine(entry, metric, seed), entry
+    for factor in _MORE_STEPS:
+        yield owner._low_rank_machine(entry, metric, seed).set_params(max_iter=factor * NEWTON_STEPS), entry
+    for share in (_SMALLER, _SMALLER**2):
+        other = entry._replace(C=share * entry.C)
+        yield owner._low_rank_machine(other, metric, seed).set_params(max_iter=_MORE_STEPS[0] * NEWTON_STEPS), other
+
+
+def _converged(owner: Any, machines: Iterator[tuple[Any, Entry]], rows: Any, clock: Clock) -> tuple[Any, Entry]:
     """The first of some machines that converges, with what it was made for, fitted to all rows.
 
     If none does, or a limit of time is near, the one whose objective is nearest to its bound, with its warning.
     """
     tried = []
-    for model, found in learners:
+    for model, entry in machines:
         start = clock.spent
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             model.fit(rows.X, rows.y, rows.weights)
         converged = not any(issubclass(each.category, ConvergenceWarning) for each in told)
         share = 0.0 if converged else model.suboptimality_bound_ / max(model.objective_, 1e-300)
-        tried.append((share, model, found, told))
+        tried.append((share, model, entry, told))
         if converged or not clock.fits(2 * (clock.spent - start)):
             break
-    share, model, found, told = min(tried, key=lambda each: each[0])
+    share, model, entry, told = min(tried, key=lambda each: each[0])
     for each in told:
         warn_caller(_words(owner, model, each, share), each.category)
-    return model, found
+    return model, entry
 
 
 def _words(owner: Any, model: Any, warning: warnings.WarningMessage, share: float) -> str:

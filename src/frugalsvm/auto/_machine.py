@@ -11,14 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm._locks import ThreadSafe, shared
 from frugalsvm._threads import Threads, thread_count
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
-from frugalsvm.auto._last_fit import MORE_STEPS, fitted_in_turn
+from frugalsvm.auto._last_fit import LastFit, last_fit
 from frugalsvm.auto._report import Report, as_html, as_text
 from frugalsvm.auto._results import cv_results, row_of
 from frugalsvm.auto._tables import Layout, as_input, layout_of
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.durations import parsed_seconds
-from frugalsvm.estimators._asset import NEWTON_STEPS
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_choice, check_count, parsed_bytes
 from frugalsvm.estimators._warn import warn_caller
@@ -26,10 +25,10 @@ from frugalsvm.exceptions import ParameterError
 from frugalsvm.pipelines import MissingValueFiller, StreamingScaler, StreamPipeline
 from frugalsvm.pipelines.rows import LabeledRows
 from frugalsvm.selection.candidates import new_view
-from frugalsvm.selection.heats import Entry, Task, best_of
 from frugalsvm.selection.judging import better_by
-from frugalsvm.selection.problems import Machinery
-from frugalsvm.selection.search import Found, Plan, search
+from frugalsvm.selection.rounds import Entry, best_of
+from frugalsvm.selection.search import Plan, search
+from frugalsvm.selection.task import Machinery, Task
 from frugalsvm.selection.work import Clock
 
 __all__ = ["AutoMachine"]
@@ -41,7 +40,6 @@ _ALIKE, _UNLIKE = 1.2, 100.0  # largest ratio of scales that scaling does not ch
 _FAR = 1e15  # from 1, as scales of rows that are left as they are
 _LEAST_ROWS = 4
 _GPU = 20.0  # usual cores
-_FEW_ROWS = 1000
 _TYPICAL_ROWS, _TYPICAL_BYTES = 100, 2**18  # that are kept for explanations
 
 
@@ -145,28 +143,15 @@ class AutoMachine(ThreadSafe, BaseEstimator):
                 f"{type(self).__name__} found no kernel machine for these rows: numbers in X may be too large or too "
                 "small for squares of them (1e-150 to 1e150). Choose other units for them."
             ) from None
-        start = clock.spent
         view = task.views[found.best.candidate.view]
         way = ways[view.base or view.name]
-        learners = self._learners(found, view.metric, random_state.randint(2**31), entries)
-        model, found = fitted_in_turn(self, learners, way.rows, clock)
+        start = clock.spent
+        last = last_fit(self, task, found, way.rows, self._known(way.rows), random_state.randint(2**31), clock)
         fit_seconds = clock.spent - start
         typical = _typical_rows(way.rows, np.random.default_rng(random_state.randint(2**31)))
-        errors = self._errors(task, found, entries, way.rows, clock)
-        self.pipeline_ = way.pipeline.adopt(model, self._calibration(task, found), typical, errors)
-        self._publish(task, found, entries, notes, fit_seconds, clock)
-
-    def _learners(self, found, metric, seed, entries):
-        """The machine for what was found; the same with more steps; and with the next smaller values of C."""
-        model = self._learner(found, metric, seed)
-        yield model, found
-        for factor in MORE_STEPS:
-            yield self._learner(found, metric, seed).set_params(max_iter=factor * NEWTON_STEPS), found
-        best = found.best
-        smaller = [each for each in entries if each.candidate == best.candidate and each.heat is best.heat]
-        for entry in sorted((each for each in smaller if each.C < best.C), key=lambda each: -each.C):
-            other = found._replace(best=entry)
-            yield self._learner(other, metric, seed).set_params(max_iter=MORE_STEPS[0] * NEWTON_STEPS), other
+        errors = self._errors(last, entries, way.rows)
+        self.pipeline_ = way.pipeline.adopt(last.model, self._calibration(task, last), typical, errors)
+        self._publish(task, found, last, entries, notes, fit_seconds, clock)
 
     def _told(self, entry):
         candidate = entry.candidate
@@ -237,7 +222,7 @@ class AutoMachine(ThreadSafe, BaseEstimator):
 
     def _task(self, ways, rows, rng) -> Task:
         targets, labels, weights = self._targets(rows)
-        counts = np.flatnonzero(weights > 0)
+        counts = self._known(rows)
         if not len(counts):
             raise ValueError("All weights are zero: there is nothing to learn.")
         if len(counts) < len(weights):
@@ -248,60 +233,77 @@ class AutoMachine(ThreadSafe, BaseEstimator):
             views[name] = new_view(name, way.rows.X if len(counts) == way.rows.X.shape[0] else way.rows.X[counts])
         return Task(views, targets, labels, weights.astype(np.float32), self._loss(), self._machinery(), rng)
 
+    @staticmethod
+    def _known(rows) -> np.ndarray:
+        """The rows that have a weight."""
+        return np.arange(len(rows.y)) if rows.weights is None else np.flatnonzero(rows.weights > 0)
+
     def _machinery(self):
         device = best_device() if self.device == "auto" else self.device
         arrays = HOST if device == "cpu" else arrays_on(device)
         return Machinery(arrays, Threads(thread_count(self.n_jobs)), parsed_bytes("memory", self.memory))
 
     def _plan(self, task) -> Plan:
-        plan = Plan(self._kernels(), learns_metric=self.metric == "auto", n_folds=5 if task.n_rows < _FEW_ROWS else 3)
+        plan = Plan(self._kernels(), learns_metric=self.metric == "auto")
         if self.n_components != "auto":
             plan = plan._replace(n_components=min(self.n_components, task.n_rows))
-        limit = parsed_seconds("time_budget", self.time_budget)
-        if limit is not None:
-            plan = plan.within(limit)
         return plan.times(_GPU) if task.machinery.arrays.is_gpu else plan
 
     # --- what was found -------------------------------------------------------------------------------------------
 
-    def _calibration(self, task: Task, found: Found) -> Any:
+    def _calibration(self, task: Task, last: LastFit) -> Any:
         return None
 
-    def _errors(self, task: Task, found: Found, entries: list[Entry], rows: LabeledRows, clock: Clock) -> Any:
+    def _errors(self, last: LastFit, entries: list[Entry], rows: LabeledRows) -> Any:
         return None
 
-    def _publish(self, task, found, entries, notes, fit_seconds, clock):
-        best = found.best
+    def _publish(self, task, found, last, entries, notes, fit_seconds, clock):
+        best = last.entry
+        size = {"n_components": best.n_components} if last.is_low_rank else self._size_of(found)
         self.best_params_ = {
             "kernel": best.candidate.kernel,
-            "gamma": float(found.gamma),
+            "gamma": float(best.candidate.gamma),
             "C": float(best.C),
-            "n_components": int(found.n_components),
             "rows": best.candidate.view,
+            **size,
         }
-        self.best_score_ = float(self._score(best.judgment.error))
+        self.best_score_ = float(self._score(last.judgment.error))
         self.refit_time_ = fit_seconds
         self._rows_tried = [row_of(entry, self._score) for entry in entries]
         self._summary = {
-            "title": self._title(task, found, fit_seconds, clock),
+            "title": self._title(task, found, last, fit_seconds, clock),
             "score": self._score_name,
             "notes": [*notes, *self._comparison(entries, best), *found.notes],
         }
 
-    def _title(self, task, found, fit_seconds, clock):
-        best = found.best
+    @staticmethod
+    def _size_of(found):
+        return {"cell_size": int(found.cell_size), "n_trees": int(found.n_trees)}
+
+    def _title(self, task, found, last, fit_seconds, clock):
+        best = last.entry
         view = {SCALED: "scaled rows", IN_PROPORTION: "rows as they are"}.get(best.candidate.view, "a learned metric")
+        if last.is_low_rank:
+            machine = f"{best.n_components} landmarks of {task.n_rows} rows"
+        else:
+            machine = self._cells_in_words(last.model, task.n_rows)
         return (
-            f"{type(self).__name__}: {best.candidate.kernel} kernel on {view}, gamma={found.gamma:.3g}, "
-            f"C={best.C:.3g}, {found.n_components} landmarks of {task.n_rows} rows; {self._score_name} "
-            f"{self.best_score_:.4f} on rows left out ({best.heat.n_folds} folds). {clock.spent:.1f} s in all, "
-            f"{fit_seconds:.1f} s of it for the last fit."
+            f"{type(self).__name__}: {best.candidate.kernel} kernel on {view}, gamma={best.candidate.gamma:.3g}, "
+            f"C={best.C:.3g}, {machine}; {self._score_name} {self.best_score_:.4f} on rows left out "
+            f"({len(last.rows)} of them). {clock.spent:.1f} s in all, {fit_seconds:.1f} s of it for the last fit."
         )
+
+    @staticmethod
+    def _cells_in_words(model, n_rows):
+        if model.n_cells_ == 1:
+            return f"all {n_rows} rows in one cell"
+        trees = "" if model.n_trees == 1 else f" in {model.n_trees} trees"
+        return f"{model.n_cells_} cells of up to {model.cell_size_} rows{trees}"
 
     def _comparison(self, entries, best):
         """By how much the best is better than the next kernel or view, and how sure that is."""
-        for heat in sorted({entry.heat.number for entry in entries}, reverse=True):
-            same = [entry for entry in entries if entry.heat.number == heat]
+        for number in sorted({entry.round.number for entry in entries}, reverse=True):
+            same = [entry for entry in entries if entry.round.number == number]
             own = [entry for entry in same if entry.candidate[:2] == best.candidate[:2]]
             others = [entry for entry in same if entry.candidate[:2] != best.candidate[:2]]
             if own and others:
@@ -312,7 +314,7 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         # In the unit of the scores that are told, which are linear in errors.
         gain, error = (self._score(0.0) - self._score(each) for each in better_by(best.judgment, other.judgment))
         return (
-            f"Next best: {other.candidate.kernel} on {other.candidate.view}. In heat {best.heat.number}, the "
+            f"Next best: {other.candidate.kernel} on {other.candidate.view}. In round {best.round.number}, the "
             f"{self._score_name} of the winner is {'larger' if gain >= 0 else 'smaller'} by {abs(gain):.4f} +- "
             f"{error:.4f} (standard error)."
         )
@@ -325,7 +327,7 @@ class AutoMachine(ThreadSafe, BaseEstimator):
 
     @property
     def cv_results_(self) -> dict[str, Any]:
-        """All candidates in scikit-learn's form; ``iter`` is the heat, ``n_resources`` its number of rows."""
+        """All candidates in scikit-learn's form; ``iter`` is the round, ``n_resources`` its number of rows."""
         check_is_fitted(self)
         return cv_results(self._rows_tried)
 

@@ -5,13 +5,15 @@ from typing import Any
 
 __all__ = ["Report", "as_html", "as_text"]
 
-_HEATS = {
-    1: "kernels and widths",
-    2: "the best of these, more rows",
-    3: "with a learned metric",
-    4: "values of C, cross-validated",
+_ROUNDS = {
+    1: "kernels and widths, on a sample",
+    2: "the best of these, in cells",
+    3: "in cells with a learned metric",
+    4: "with the metric and without it",
+    5: "what larger cells gain",
+    6: "a low-rank machine of all rows",
 }
-_SHOWN = 5  # of each heat
+_SHOWN = 5  # of each round
 
 
 class Report(str):
@@ -56,7 +58,7 @@ def _tables(summary, rows):
         own = sorted((row for row in rows if row["heat"] == heat), key=lambda row: row["key"])
         first = own[0]
         title = (
-            f"Heat {heat}, {_HEATS[heat]}: {first['n_rows']} rows, {first['n_components']} landmarks, "
+            f"Round {heat}, {_ROUNDS[heat]}: {first['n_rows']} rows, "
             f"{len(own)} candidates, {sum(row['seconds'] for row in own):.1f} s"
         )
         yield title, [("rows", "kernel", "gamma", "C", summary["score"]), *map(_line, own[:_SHOWN])]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from frugalsvm.selection.heats import Entry
+from frugalsvm.selection.rounds import Entry
 
 __all__ = ["FIELDS", "cv_results", "row_of"]
 
@@ -14,15 +14,15 @@ FIELDS = (*_PARAMETERS, "heat", "n_rows", "seconds", "key", "scores", "score")
 
 def row_of(entry: Entry, score) -> dict[str, Any]:
     """A row of results; ``score`` turns mean losses into what is to be large."""
-    candidate, heat = entry.candidate, entry.heat
+    candidate, round_ = entry.candidate, entry.round
     return {
         "kernel": candidate.kernel,
         "gamma": float(candidate.gamma),
         "C": float(entry.C),
         "rows": candidate.view,
-        "n_components": int(heat.n_landmarks),
-        "heat": int(heat.number),
-        "n_rows": len(heat.index),
+        "n_components": int(entry.n_components or round_.n_rows_of_cell),
+        "heat": int(round_.number),
+        "n_rows": round_.n_rows,
         "seconds": float(entry.seconds),
         "key": float(entry.rank_key),
         "scores": [float(score(error)) for error in entry.judgment.fold_errors()],

@@ -12,14 +12,14 @@ from frugalsvm.arrays.namespace import HOST
 from frugalsvm.auto._machine import AutoMachine
 from frugalsvm.auto._saved import AUTO
 from frugalsvm.auto.targets import looks_continuous
-from frugalsvm.calibration import PlattCalibration
+from frugalsvm.calibration import MOST_ROWS, PlattCalibration
 from frugalsvm.estimators._validation import check_classes_have_weight, example_weights
 from frugalsvm.estimators._warn import warn_caller
 from frugalsvm.estimators.asset import ASSETClassifier
+from frugalsvm.estimators.local_svc import LocalSVC
 from frugalsvm.exceptions import ManyClassesWarning
 from frugalsvm.lowrank.losses import SquaredHinge
 from frugalsvm.lowrank.targets import class_targets
-from frugalsvm.selection.errors import is_fair
 
 __all__ = ["AutoSVC"]
 
@@ -160,19 +160,30 @@ class AutoSVC(ClassifierMixin, AutoMachine):
     def _score(error):
         return 1.0 - error
 
-    def _learner(self, found, metric, seed):
+    def _cells_machine(self, found, metric, seed):
         candidate = found.best.candidate
+        return LocalSVC(
+            C=float(found.best.C), kernel=candidate.kernel, gamma=float(candidate.gamma), metric=metric,
+            cell_size=found.cell_size, n_trees=found.n_trees, class_weight=self.class_weight, calibrate=None,
+            memory=self.memory, device=self.device, n_jobs=self.n_jobs, random_state=seed,
+        )  # fmt: skip
+
+    @staticmethod
+    def _left_out(model):
+        return model.loo_scores_
+
+    def _low_rank_machine(self, entry, metric, seed):
+        candidate = entry.candidate
         return ASSETClassifier(
-            n_components=found.n_components, C=float(found.best.C), kernel=candidate.kernel, gamma=float(found.gamma),
+            n_components=entry.n_components, C=float(entry.C), kernel=candidate.kernel, gamma=float(candidate.gamma),
             metric=metric, loss="squared_hinge", class_weight=self.class_weight, memory=self.memory,
             device=self.device, n_jobs=self.n_jobs, random_state=seed,
         )  # fmt: skip
 
-    def _calibration(self, task, found):
-        best = found.best
-        index, fair = best.heat.index, is_fair(best, found)
-        labels, weights = task.labels[index[fair]], task.weights[index[fair]].astype(np.float64)
-        return PlattCalibration.settled(best.scores[:, fair].T, labels, weights)
+    def _calibration(self, task, last):
+        some = np.arange(0, len(last.rows), -(-len(last.rows) // MOST_ROWS))
+        index = last.rows[some]
+        return PlattCalibration.settled(last.scores[some], task.labels[index], task.weights[index].astype(np.float64))
 
     @property
     def classes_(self):

@@ -10,9 +10,10 @@ from frugalsvm.auto._saved import AUTO
 from frugalsvm.calibration.intervals import check_coverage, error_quantiles, some_errors
 from frugalsvm.estimators._targets import checked_targets, scale_of
 from frugalsvm.estimators.asset_regressor import ASSETRegressor
+from frugalsvm.estimators.local_svr import LocalSVR
 from frugalsvm.lowrank.losses import SquaredEpsilonInsensitive
 from frugalsvm.pipelines import StreamPipeline
-from frugalsvm.selection.errors import errors_left_out
+from frugalsvm.selection.rounds import optimism_of
 
 __all__ = ["AutoSVR", "half_width"]
 
@@ -142,13 +143,13 @@ class AutoSVR(RegressorMixin, AutoMachine):
         scale = scale_of(targets, rows.weights, None)
         return scale.standardized(targets), scale
 
-    def _errors(self, task, found, entries, rows, clock):
+    def _errors(self, last, entries, rows):
         """Sizes of the errors of rows left out, in the unit of y, in increasing order: some thousand of them."""
-        errors = errors_left_out(task, found, entries, clock)
-        if len(errors) < _LEAST_ERRORS:
+        sizes = np.sqrt(last.judgment.squares)
+        if len(sizes) < _LEAST_ERRORS:
             return None
         _, scale = self._standardized(rows)
-        return some_errors(errors) * scale.spread[0]
+        return some_errors(np.sort(sizes)) * np.sqrt(optimism_of(entries)) * scale.spread[0]
 
     def predict_interval(self, X, coverage=0.9):
         """Intervals around the predictions of the rows of ``X``, for numbers that come as those of `fit` came.
@@ -176,10 +177,22 @@ class AutoSVR(RegressorMixin, AutoMachine):
     def _score(error):
         return 1.0 - error
 
-    def _learner(self, found, metric, seed):
+    def _cells_machine(self, found, metric, seed):
         candidate = found.best.candidate
+        return LocalSVR(
+            C=float(found.best.C), kernel=candidate.kernel, gamma=float(candidate.gamma), metric=metric,
+            cell_size=found.cell_size, n_trees=found.n_trees, intervals=None, memory=self.memory, device=self.device,
+            n_jobs=self.n_jobs, random_state=seed,
+        )  # fmt: skip
+
+    @staticmethod
+    def _left_out(model):
+        return model.standardized_left_out()
+
+    def _low_rank_machine(self, entry, metric, seed):
+        candidate = entry.candidate
         return ASSETRegressor(
-            n_components=found.n_components, C=float(found.best.C), kernel=candidate.kernel, gamma=float(found.gamma),
+            n_components=entry.n_components, C=float(entry.C), kernel=candidate.kernel, gamma=float(candidate.gamma),
             metric=metric, loss="squared_epsilon_insensitive", epsilon=0.0, memory=self.memory, device=self.device,
             n_jobs=self.n_jobs, random_state=seed,
         )  # fmt: skip

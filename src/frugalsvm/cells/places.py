@@ -6,10 +6,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from frugalsvm._threads import ONE_THREAD, Threads
-from frugalsvm.cells.choosing import Judge, judge_on_threads
-from frugalsvm.cells.device_choice import judge_on_device
+from frugalsvm.cells.batches import taken
 from frugalsvm.cells.device_scores import scores_on_device
 from frugalsvm.cells.device_tree import grown_on_device
+from frugalsvm.cells.left_out import Choice, SomeCells, left_out_on_device, left_out_on_threads
 from frugalsvm.cells.on_device import DeviceExamples, cells_sent_home, solved_on_device, to_device
 from frugalsvm.cells.scores import scores
 from frugalsvm.cells.solver import Cells, Examples
@@ -34,8 +34,13 @@ class Place(Protocol):
     def grown(self, examples: Any, size: int, n_trees: int, rng: np.random.Generator) -> list[Tree]:
         """Trees of their own random directions each."""
 
-    def judge(self, kernel: Any, examples: Any, tree: Tree, size: int, loss: Any) -> Judge:
-        """What tells the losses of choices."""
+    def taken(self, examples: Any, index: np.ndarray) -> Examples:
+        """Some of the examples, on the host."""
+
+    def left_out(
+        self, kernel: Any, cells: SomeCells, points: list[Choice], *, may_fall_back: bool = False
+    ) -> list[np.ndarray | None]:
+        """Leave-one-out scores of machines that differ in gamma and C."""
 
     def trained(
         self, kernel: Any, examples: Any, trees: list[Tree], size: int, ridge: float, advance: Advance
@@ -63,8 +68,16 @@ class OnThreads(NamedTuple):
     def grown(self, examples: Any, size: int, n_trees: int, rng: np.random.Generator) -> list[Tree]:
         return grown_trees(examples.rows, size, n_trees, rng, self.threads)
 
-    def judge(self, kernel: Any, examples: Any, tree: Tree, size: int, loss) -> Judge:
-        return judge_on_threads(kernel, examples, tree, size, loss, self.threads)
+    def taken(self, examples: Any, index: np.ndarray) -> Examples:
+        rows, targets, weights = examples
+        return Examples(
+            rows[index], np.ascontiguousarray(targets[:, index]), weights[index] if len(weights) else weights
+        )
+
+    def left_out(
+        self, kernel: Any, cells: SomeCells, points: list[Choice], *, may_fall_back: bool = False
+    ) -> list[np.ndarray | None]:
+        return left_out_on_threads(kernel, cells, points, self.threads, may_fall_back=may_fall_back)
 
     def trained(self, kernel: Any, examples: Any, trees: list[Tree], size: int, ridge: float, advance: Advance):
         return trained(kernel, examples, trees, size, ridge, self.threads, advance)
@@ -89,8 +102,16 @@ class OnDevice(NamedTuple):
     def grown(self, examples: Any, size: int, n_trees: int, rng: np.random.Generator) -> list[Tree]:
         return [grown_on_device(self.arrays, examples.rows, size, rng, self.threads) for _ in range(n_trees)]
 
-    def judge(self, kernel: Any, examples: Any, tree: Tree, size: int, loss) -> Judge:
-        return judge_on_device(kernel, examples, tree, size, loss)
+    def taken(self, examples: Any, index: np.ndarray) -> Examples:
+        arrays, there = self.arrays, self.arrays.asarray(index)
+        rows, targets = (arrays.host(taken(arrays, each, there)) for each in (examples.rows, examples.targets))
+        weights = np.empty(0) if examples.weights is None else arrays.host(examples.weights[there])
+        return Examples(rows, np.ascontiguousarray(targets.T), weights)
+
+    def left_out(
+        self, kernel: Any, cells: SomeCells, points: list[Choice], *, may_fall_back: bool = False
+    ) -> list[np.ndarray | None]:
+        return left_out_on_device(kernel, cells, points, may_fall_back=may_fall_back)
 
     def trained(self, kernel: Any, examples: Any, trees: list[Tree], size: int, ridge: float, advance: Advance):
         arrays, cells = self.arrays, []

@@ -11,7 +11,7 @@ from frugalsvm._threads import Threads, row_blocks, thread_count
 from frugalsvm.arrays.namespace import arrays_of, arrays_on, is_torch, on_host
 from frugalsvm.cells.batches import near, padded_length
 from frugalsvm.cells.budget import array_bytes
-from frugalsvm.cells.choosing import best_choice
+from frugalsvm.cells.choosing import best_choice, judge_in
 from frugalsvm.cells.codes import CodedCells, expanded
 from frugalsvm.cells.on_device import bytes_on_device
 from frugalsvm.cells.places import OnDevice, OnThreads, Place
@@ -272,7 +272,7 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         given = None if is_auto(self.C) else float(self.C)
         if given is not None and not is_free:
             return given
-        judge = place.judge(self._kernel, examples, tree, size, self._loss)
+        judge = judge_in(place, self._kernel, examples, tree, size, self._loss)
         choice = best_choice(self._kernel, judge, gamma=is_free, C=given)
         if is_free:
             self._kernel = self._kernel._replace(gamma=choice.gamma)

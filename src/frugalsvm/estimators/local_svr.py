@@ -197,6 +197,10 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
         weights = None if weights is None else weights[numbers]
         self._learn_intervals(lambda some: rows[places[some]], predictions, errors, weights)
 
+    def standardized_left_out(self) -> np.ndarray:
+        """``loo_scores_`` in standard deviations of the targets, from their mean."""
+        return self._target_scale.standardized(self.loo_scores_)
+
     def _in_units(self, scores):
         return scores * self._target_scale.spread + self._target_scale.center
 

@@ -53,9 +53,9 @@ def judged(scores, targets, weights, folds, *, classes: bool) -> Judgment:
     return Judgment(*row_losses(scores, targets, classes=classes), weights, folds)
 
 
-def better_by(one: Judgment, other: Judgment) -> tuple[float, float]:
-    """By how much mean losses of the first are smaller, and the standard error of that: row by row."""
-    gains = other.losses - one.losses
+def better_by(one: Judgment, other: Judgment, *, squares: bool = False) -> tuple[float, float]:
+    """By how much mean losses of the first are smaller, or squared errors, and the standard error of that: by row."""
+    gains = other.squares - one.squares if squares else other.losses - one.losses
     there = ~np.isnan(gains) & (one.weights > 0)
     gains, weights = gains[there], one.weights[there].astype(float)
     if not len(gains):

@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._threads import Threads
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.lowrank.backends.compiled import CompiledStorage
@@ -14,8 +13,9 @@ from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.passes import Passes
 from frugalsvm.lowrank.problem import Problem
 from frugalsvm.lowrank.training import Data
+from frugalsvm.selection.task import Machinery
 
-__all__ = ["Examples", "Machinery", "new_problem"]
+__all__ = ["Examples", "new_problem"]
 
 THRESHOLD = 1e-7  # share of the largest eigenvalue that is kept, as in estimators
 
@@ -28,28 +28,21 @@ class Examples(NamedTuple):
     weights: np.ndarray  # (n,) float32
 
 
-class Machinery(NamedTuple):
-    """Where problems are solved."""
-
-    arrays: Any = HOST
-    threads: Threads = Threads(1)
-    memory: int = 4 * 2**30
-
-    def storage(self, kernel, landmarks):
-        if self.arrays is HOST:
-            feature_map = new_nystroem(kernel, landmarks, THRESHOLD, None, Passes(self.threads))
-            return CompiledStorage(feature_map, self.memory, threads=self.threads)
-        feature_map, memory = bare_nystroem(kernel, landmarks), self.arrays.free_bytes()
-        return TorchStorage(self.arrays, feature_map, threshold=THRESHOLD, rank=None, memory=memory, dtype="float32")
-
-
 def new_problem(
     kernel: Any, examples: Examples, n_landmarks: int, loss: Any, machinery: Machinery
 ) -> tuple[Problem, Options]:
     """A problem whose penalty is yet to be set, and the options of its solver."""
     X, targets, weights = examples
     arrays = machinery.arrays
-    storage = machinery.storage(kernel, dense_rows(X[:n_landmarks]))
+    storage = _storage(machinery, kernel, dense_rows(X[:n_landmarks]))
     rows, whitening = storage.stored(Data(lambda: iter((X,)), X, targets, weights), np.arange(X.shape[0]))
     targets, weights = (arrays.asarray(each, "float32") for each in (targets, weights))
     return Problem(rows, targets, weights, loss, 0.0, whitening, True), storage.options(True)
+
+
+def _storage(machinery: Machinery, kernel, landmarks):
+    if machinery.arrays is HOST:
+        feature_map = new_nystroem(kernel, landmarks, THRESHOLD, None, Passes(machinery.threads))
+        return CompiledStorage(feature_map, machinery.memory, threads=machinery.threads)
+    feature_map, memory = bare_nystroem(kernel, landmarks), machinery.arrays.free_bytes()
+    return TorchStorage(machinery.arrays, feature_map, threshold=THRESHOLD, rank=None, memory=memory, dtype="float32")

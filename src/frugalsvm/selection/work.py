@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from statistics import median
 
-__all__ = ["Clock", "fit_work", "largest_within", "ridge_work"]
+__all__ = ["CELLS", "LOW_RANK", "Clock", "cell_work", "fit_work", "largest_within"]
+
+CELLS, LOW_RANK = "cells", "low rank"  # kinds of work
 
 
 def fit_work(n_rows: int, n_landmarks: int, n_outputs: int) -> float:
@@ -19,9 +21,9 @@ def fit_work(n_rows: int, n_landmarks: int, n_outputs: int) -> float:
     return passes + 2e-9 * n_rows * n_landmarks + 4e-10 * n_landmarks**3
 
 
-def ridge_work(n_rows: int, n_landmarks: int, n_machines: int) -> float:
-    """Ridge machines on the same features."""
-    return 4e-10 * n_rows * n_landmarks**2 + 1e-10 * n_machines * n_landmarks**3 + 1e-8 * n_rows * n_landmarks
+def cell_work(n_rows: int, size: int) -> float:
+    """Machines of all rows, in cells of a size: factors and inverses, kernel values."""
+    return 4e-11 * n_rows * size**2 + 4e-9 * n_rows * size
 
 
 def largest_within(sizes: tuple[int, ...], work, limit: float) -> int:

@@ -1,0 +1,119 @@
+"""Low-rank machines as candidates: of all rows, with some of them as landmarks, judged by rows that are held out.
+
+They see all rows where cells see their own, and have the loss of a support vector machine: pixels, and classes that
+overlap widely, may want them.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from frugalsvm._threads import blas_threads
+from frugalsvm.lowrank.cross_validation import cross_validated
+from frugalsvm.selection.candidates import Candidate
+from frugalsvm.selection.neighborhoods import divided
+from frugalsvm.selection.problems import Examples, new_problem
+from frugalsvm.selection.ridge import ridge_scores
+from frugalsvm.selection.rounds import Entry, Round, judged_rows
+from frugalsvm.selection.task import Task
+from frugalsvm.selection.work import LOW_RANK, fit_work, largest_within
+
+__all__ = ["NEXT", "SIZES", "Start", "affordable_landmarks", "global_start", "low_rank_entries"]
+
+SIZES = (64, 128, 256, 512, 1024, 2048, 4096, 8192)  # of landmarks
+NEXT = 0.4  # of a fit, for the next value of a path
+_FEW_ROWS, _FEW_LANDMARKS, _JUDGE_SHARE = 8192, 512, 4  # that tell whether a low-rank machine is worth a try
+_WIDER = (1.0, 4.0, 16.0, 64.0)  # factors of squared widths
+_RIDGES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+_STEPS = ((4.0, 10.0),)
+_LEVEL = 1.05  # times the squared errors of cells may be what a low-rank machine has
+_LEAST_LANDMARKS = 512  # whatever the memory: kernel values that do not fit are computed again in every pass
+# Machines that only tell which C is best need not be as near to the optimum as the one that is kept.
+_TO_CHOOSE: dict[str, Any] = {"tolerance": 1e-2, "together": True, "narrower": 0}
+
+
+def affordable_landmarks(task: Task, n_rows: int, work: float) -> int:
+    """The number of landmarks that so much work and the memory allow."""
+    room = max(_LEAST_LANDMARKS, task.machinery.memory // (4 * n_rows))
+    sizes = tuple(size for size in SIZES if size <= min(n_rows, room)) or (n_rows,)
+    if sizes[-1] < n_rows <= min(2 * sizes[-1], room, SIZES[-1]):
+        sizes = (*sizes, n_rows)
+    return largest_within(sizes, lambda size: fit_work(n_rows, size, task.n_outputs), work)
+
+
+class Start(NamedTuple):
+    """A candidate that is good for so many landmarks."""
+
+    candidate: Candidate
+    C: float
+    n_landmarks: int
+
+
+def global_start(like: Entry, order: np.ndarray) -> Start | None:
+    """A low-rank machine, where some landmarks of all rows do as well as cells of as many rows.
+
+    Both are ridge machines here, of the first rows of an order, of which the very first judge.
+    """
+    task, view = like.round.task, like.round.task.views[like.candidate.view]
+    rows = order[:_FEW_ROWS]
+    judging = np.zeros(task.n_rows, bool)
+    judging[rows[: len(rows) // _JUDGE_SHARE]] = True
+    cells = divided(task, view, np.sort(rows), _FEW_LANDMARKS)
+    in_cells = Round(task, like.round.number, cells, judging, like.round.clock, lambda entry: None)
+    local = in_cells.best(like.candidate, like.C, _STEPS).rank_key
+    tried = [_best_ridge(task, like.candidate.narrower(1.0 / factor), rows) for factor in _WIDER]
+    error, start = min(tried, key=lambda each: each[0])
+    import os
+
+    if os.environ.get("RATIO"):
+        print("RATIO", error / local, local, start, flush=True)
+    return start if error <= _LEVEL * local else None
+
+
+def _best_ridge(task: Task, candidate: Candidate, rows: np.ndarray) -> tuple[float, Start]:
+    n_judges = len(rows) // _JUDGE_SHARE
+    rows = np.concatenate([rows[n_judges:], rows[:n_judges]])
+    folds = np.where(np.arange(len(rows)) < len(rows) - n_judges, -1, 0)
+    examples = Examples(task.views[candidate.view].take(rows), task.targets[:, rows], task.weights[rows])
+    with blas_threads(None), task.machinery.arrays.products():
+        problem, _ = new_problem(candidate.part(), examples, _FEW_LANDMARKS, task.loss, task.machinery)
+        scores = ridge_scores(problem, folds, _RIDGES, task.machinery.threads)
+    own = rows[-n_judges:]
+    errors = [judged_rows(task, each[:, -n_judges:], own).squared_error for each in scores]
+    best = int(np.argmin(errors))
+    # The penalty of half the squared norm is twice the ridge.
+    return errors[best], Start(candidate, 1.0 / (2.0 * _RIDGES[best] * len(rows)), _FEW_LANDMARKS)
+
+
+def low_rank_entries(start_at: Start, round_: Round, n_landmarks: int, path: list[float]) -> list[Entry]:
+    """A candidate with the loss that the machine will have, for all values of C, in increasing order.
+
+    The round has one cell, whose rows that count are held out of the machines.
+    """
+    task, clock, n_rows = round_.task, round_.clock, round_.n_rows
+    start = clock.spent
+    others = np.setdiff1d(np.arange(n_rows), round_.counted)
+    places = np.concatenate([task.rng.permutation(others), round_.counted])  # the first rows become landmarks
+    candidate = start_at.candidate.narrower(np.sqrt(max(n_landmarks / start_at.n_landmarks, 1.0)))
+    scores = _held_out_scores(task, round_.index[places], len(others), candidate, n_landmarks, path)
+    seconds = clock.spent - start
+    clock.measure(LOW_RANK, (1.0 + NEXT * (len(path) - 1)) * fit_work(n_rows, n_landmarks, task.n_outputs), seconds)
+    held_out = [each[:, len(others) :] for each in scores]
+    return [
+        Entry(
+            candidate, C, judged_rows(task, each, round_.judged_index), round_, seconds / len(path), n_landmarks, each
+        )
+        for C, each in zip(path, held_out, strict=True)
+    ]
+
+
+def _held_out_scores(task, index, n_fitted, candidate, n_landmarks, path):
+    examples = Examples(task.views[candidate.view].take(index), task.targets[:, index], task.weights[index])
+    folds = np.where(np.arange(len(index)) < n_fitted, -1, 0)
+    arrays = task.machinery.arrays
+    with blas_threads(None), arrays.products():
+        problem, options = new_problem(candidate.part(), examples, n_landmarks, task.loss, task.machinery)
+        unit = 1.0 if task.classes else float(examples.targets.std()) or 1.0  # in units of it, losses are smoothed
+        options = options._replace(unit=unit, **_TO_CHOOSE)
+        penalties = [1.0 / (C * len(index)) for C in path]
+        return cross_validated(problem, options, folds, penalties, task.rng, task.machinery.threads)
