@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.estimators._validation import check_choice, validated_rows
+from frugalsvm.pipelines.numbers import missing_counts, prepared_numbers
 from frugalsvm.pipelines.saved import FILLER
 from frugalsvm.pipelines.surprises import Surprises
 
@@ -84,13 +85,17 @@ class MissingValueFiller(TransformerMixin, BaseEstimator):
         self.statistics_, self.indicated_ = np.zeros(X.shape[1]), np.zeros(0, np.int64)
         self.complete_ = np.ones(X.shape[1], bool)
         if not issparse(X):
-            is_missing = np.isnan(X)
-            has_values, self.complete_ = ~is_missing.all(axis=0), ~is_missing.any(axis=0)
+            counts = missing_counts(X)
+            self.complete_ = counts == 0
             if self.indicator:
-                self.indicated_ = np.flatnonzero(~self.complete_)
-            statistic = np.nanmean if self.strategy == "mean" else np.nanmedian
-            self.statistics_[has_values] = statistic(X[:, has_values].astype(np.float64), axis=0)
+                self.indicated_ = np.flatnonzero(counts)
+            for j in np.flatnonzero(counts < len(X)):
+                self.statistics_[j] = self._statistic(X[:, j])
         return self
+
+    def _statistic(self, values: np.ndarray) -> float:
+        present = values[~np.isnan(values)].astype(np.float64)
+        return float(present.mean() if self.strategy == "mean" else np.median(present))
 
     def transform(self, X):
         """Rows without NaN.
@@ -106,14 +111,14 @@ class MissingValueFiller(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validated_rows(self, X, reset=False, allow_nan=True)
-        return self.filled(X) if not self.indicated_.size else np.hstack([self.filled(X), self.indicators(X)])
+        return X if issparse(X) else prepared_numbers(X, self, None)
 
     def after(self, X: Any) -> "MissingValueFiller":
         """This filler, or one that knows that values of these rows are missing, too."""
         complete = getattr(self, "complete_", None)  # fillers that were saved before do not know
         if complete is None or issparse(X) or not complete.any():
             return self
-        still = complete & ~np.isnan(X).any(axis=0)
+        still = complete & (missing_counts(X) == 0)
         if np.array_equal(still, complete):
             return self
         later = copy.copy(self)
@@ -125,7 +130,7 @@ class MissingValueFiller(TransformerMixin, BaseEstimator):
         complete = getattr(self, "complete_", None)
         if complete is None or issparse(X):
             return
-        counts = np.isnan(X[:, complete]).sum(axis=0)
+        counts = missing_counts(X)[complete]
         for place, count in zip(np.flatnonzero(complete).tolist(), counts.tolist(), strict=True):
             surprises.note_missing(names[place], count)
 
@@ -134,7 +139,7 @@ class MissingValueFiller(TransformerMixin, BaseEstimator):
         return np.isnan(X[:, self.indicated_]).astype(X.dtype)
 
     def filled(self, X: Any) -> Any:
-        """Rows without NaN, for rows that were validated."""
+        """Rows without NaN, for rows that were validated; those of many blocks are filled by `prepared_numbers`."""
         if issparse(X) or not np.isnan(X).any():
             return X
         return np.where(np.isnan(X), self.statistics_.astype(X.dtype), X)

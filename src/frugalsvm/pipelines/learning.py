@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils.multiclass import unique_labels
 
-from frugalsvm._locks import exclusive
+from frugalsvm._locks import exclusive, shared
 from frugalsvm.calibration import PlattCalibration
 from frugalsvm.estimators._in_order import chooses_in_order, for_stream, may_follow
 from frugalsvm.estimators._metric import learns_metric
@@ -18,7 +18,7 @@ from frugalsvm.estimators._validation import check_count, distinct_labels, encod
 from frugalsvm.estimators._warn import warn_caller
 from frugalsvm.pipelines.mapping import check_enough_rows
 from frugalsvm.pipelines.preparing import PreparingPipeline
-from frugalsvm.pipelines.rows import LabeledRows, part_of, stacked
+from frugalsvm.pipelines.rows import LabeledRows, part_of, rows_at, stacked
 from frugalsvm.pipelines.scaling import left_range
 from frugalsvm.pipelines.widening import widen_filler, widen_scaler, wider_rows
 
@@ -203,11 +203,11 @@ class LearningPipeline(PreparingPipeline):
         self._teach(self.estimator_, X, rows, "fit", None)
         self._held = None
 
-    @exclusive
     def prepare(self, X, y, sample_weight=None) -> LabeledRows:
         """Take the statistics from all rows; returns what an estimator is to learn, which `adopt` then takes in.
 
-        For those who choose the estimator themselves: `fit` is both, with a clone of ``estimator`` between.
+        For those who choose the estimator themselves: `fit` is both, with a clone of ``estimator`` between. It is
+        `survey` and `prepared_rows`, of all rows.
 
         Parameters
         ----------
@@ -221,12 +221,58 @@ class LearningPipeline(PreparingPipeline):
         LabeledRows
             With ``X``, ``y`` and ``weights``.
         """
+        return self.prepared_rows(self.survey(X, y, sample_weight))
+
+    @exclusive
+    def survey(self, X, y, sample_weight=None) -> LabeledRows:
+        """Take the statistics from all rows; returns the rows, checked and not prepared yet, for `prepared_rows`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            As in `prepare`.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        LabeledRows
+            With ``X`` as it was passed where that can be: without a copy.
+        """
         with unchanged_on_error(self):
             self._check_params()
             rows = self._checked(X, y, sample_weight, reset=True)
             self._begin(rows)
             self._take_statistics(rows)
-        return rows._replace(X=self._prepared(rows.X, rows.columns), columns=None)
+        return rows
+
+    @shared
+    def prepared_rows(self, rows: LabeledRows, index=None, *, dtype=None) -> LabeledRows:
+        """Rows of `survey` as an estimator is to learn them, prepared block by block on threads of the estimator.
+
+        Parameters
+        ----------
+        rows : LabeledRows
+        index : array-like of int or slice, default=None
+            Which of them; None is all.
+        dtype : dtype, default=None
+            Type of dense rows that are scaled, such as float32 for rows of float64. Others keep theirs: they may be too
+            far from zero for another.
+
+        Returns
+        -------
+        LabeledRows
+            With ``X``, ``y`` and ``weights``. ``X`` is the one that was passed where nothing is to be done.
+        """
+        chosen = rows if index is None else rows_at(rows, index)
+        return chosen._replace(X=self._prepared(chosen.X, chosen.columns, dtype), columns=None)
+
+    @shared
+    def without_scaler(self):
+        """A pipeline with the same statistics that leaves numbers as they are: another way to prepare the same rows."""
+        same = copy.copy(self)
+        same.scale, same.scaler_ = False, None
+        return same
 
     @exclusive
     def adopt(self, estimator, calibration=None, typical_rows=None, out_of_fold_errors=None):

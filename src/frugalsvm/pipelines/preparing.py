@@ -5,15 +5,18 @@ from threading import RLock, local
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone, is_classifier, is_outlier_detector
 from sklearn.utils import get_tags
 
 from frugalsvm._locks import ThreadSafe
+from frugalsvm._threads import Threads, thread_count
 from frugalsvm.estimators._validation import check_choice, check_count
 from frugalsvm.pipelines.encoder import joined
 from frugalsvm.pipelines.frames import FrameColumns, is_frame, kinds_to_learn
 from frugalsvm.pipelines.imputer import STRATEGIES, MissingValueFiller
 from frugalsvm.pipelines.mapping import check_map, fitted_map, mapped
+from frugalsvm.pipelines.numbers import prepared_numbers
 from frugalsvm.pipelines.rows import (
     LabeledRows,
     check_lengths,
@@ -139,14 +142,15 @@ class PreparingPipeline(_Shortcuts, BaseEstimator):
     def _new_filler(self):
         return clone(self.impute) if isinstance(self.impute, MissingValueFiller) else MissingValueFiller(self.impute)
 
-    def _prepared(self, X, columns):
-        """What the estimator learns from: scaled numbers, with encoded columns beside them, as the map sees them."""
-        missing = self.filler_.indicators(X) if self.indicates else None
-        X = self._filled(X)
-        if self.scaler_ is not None:
+    def _prepared(self, X, columns, dtype=None):
+        """What the estimator learns from: scaled numbers, with encoded columns beside them, as the map sees them.
+
+        ``dtype`` is as in `prepared_numbers`.
+        """
+        if not issparse(X):
+            X = prepared_numbers(X, getattr(self, "filler_", None), self.scaler_, dtype, self._threads)
+        elif self.scaler_ is not None:
             X = self.scaler_.scaled(X)
-        if missing is not None:
-            X = np.hstack([X, missing])
         if self.encoder_ is not None:
             X = joined(X, self.encoder_.transform(columns))
         return X if self._map is None else mapped(self._map, X)
@@ -171,6 +175,11 @@ class PreparingPipeline(_Shortcuts, BaseEstimator):
         """The rows with values for those that are missing; pipelines that were saved before cannot fill them."""
         filler = getattr(self, "filler_", None)
         return X if filler is None else filler.filled(X)
+
+    @property
+    def _threads(self) -> Threads:
+        """As many as the estimator has."""
+        return Threads(thread_count(getattr(self.estimator, "n_jobs", None)))
 
     @property
     def indicates(self) -> bool:

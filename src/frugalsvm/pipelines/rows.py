@@ -18,6 +18,7 @@ __all__ = [
     "checked_weights",
     "matrix_of",
     "part_of",
+    "rows_at",
     "split_input",
     "stacked",
 ]
@@ -109,9 +110,13 @@ def checked_weights(sample_weight, X) -> np.ndarray | None:
 
 def part_of(rows: LabeledRows, start: int, stop: int) -> LabeledRows:
     """Rows ``start`` to ``stop - 1``."""
-    part = slice(start, stop)
-    columns = None if rows.columns is None else {name: values[part] for name, values in rows.columns.items()}
-    return LabeledRows(rows.X[part], columns, rows.y[part], None if rows.weights is None else rows.weights[part])
+    return rows_at(rows, slice(start, stop))
+
+
+def rows_at(rows: LabeledRows, index: Any) -> LabeledRows:
+    """Rows by their numbers, or a slice of them."""
+    columns = None if rows.columns is None else {name: values[index] for name, values in rows.columns.items()}
+    return LabeledRows(rows.X[index], columns, rows.y[index], None if rows.weights is None else rows.weights[index])
 
 
 def stacked(parts: tuple[LabeledRows, ...]) -> LabeledRows:

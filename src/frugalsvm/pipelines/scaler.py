@@ -319,15 +319,15 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, ThreadSafe, BaseEs
         X = validated_rows(self, X, reset=False)
         return self.scaled(X)
 
-    def scaled(self, X: Any) -> Any:
-        """What `transform` returns, for rows that were validated."""
+    def scaled(self, X: Any, out: np.ndarray | None = None) -> Any:
+        """What `transform` returns, for rows that were validated; dense ones may have a place, ``out``, of any type."""
         if issparse(X):
             if self.centres_:
                 return self.scaled(X.toarray())
             limit = None if self.limit_ is None else self.limit_[X.indices]
             data = _scaled(X.data.astype(np.float64), limit, self.scale_[X.indices], is_soft=self.soft_clip)
             return csr_matrix((data.astype(X.dtype, copy=False), X.indices, X.indptr), X.shape)
-        out = np.empty_like(X)
+        out = np.empty_like(X) if out is None else out
         center = self.center_ if self.centres_ else np.zeros_like(self.scale_)
         for start in range(0, X.shape[0], ROWS_AT_A_TIME):
             part = slice(start, start + ROWS_AT_A_TIME)
