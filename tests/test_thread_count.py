@@ -12,7 +12,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import GridSearchCV
 
 from frugalsvm import _threads
-from frugalsvm._threads import Threads, thread_count
+from frugalsvm._threads import Threads, all_cores_unless, thread_count
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +40,14 @@ def threads_of_all():
 @pytest.mark.usefixtures("eight_cores")
 def test_counting():
     assert [thread_count(n) for n in (None, 1, 3, np.int64(4), -1, -2, -8, -9)] == [1, 1, 3, 4, 8, 7, 1, 1]
+
+
+@pytest.mark.usefixtures("eight_cores")
+def test_all_cores_unless_a_number_is_given():
+    assert [thread_count(all_cores_unless(n)) for n in (None, 1, 3, -2)] == [8, 1, 3, 7]
+    with joblib.parallel_config(backend="threading"):
+        tasks = (joblib.delayed(thread_count)(all_cores_unless(None)) for _ in range(2))
+        assert joblib.Parallel(n_jobs=2)(tasks) == [1, 1]
 
 
 @pytest.mark.usefixtures("eight_cores")

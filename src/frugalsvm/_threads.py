@@ -22,7 +22,7 @@ from threadpoolctl import ThreadpoolController
 
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["ONE_THREAD", "Threads", "blas_threads", "row_blocks", "thread_count"]
+__all__ = ["ONE_THREAD", "Threads", "all_cores_unless", "blas_threads", "row_blocks", "thread_count"]
 
 
 WORTH_A_THREAD = 4e6  # multiplications, about 0.1 ms: a product that waits for several threads takes 0.02 ms longer
@@ -40,6 +40,14 @@ def thread_count(n_jobs: Any) -> int:
         raise ParameterError("n_jobs", n_jobs, expected)
     wanted = int(n_jobs)
     return wanted if wanted > 0 else max(_n_cores() + 1 + wanted, 1)
+
+
+def all_cores_unless(n_jobs: Any) -> Any:
+    """The ``n_jobs`` of estimators of which None is all cores, for those of which it is one.
+
+    It is no number of threads yet: a model that is saved uses the cores of the machine on which it predicts.
+    """
+    return -1 if n_jobs is None else n_jobs
 
 
 def _n_cores() -> int:
