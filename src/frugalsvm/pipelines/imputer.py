@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from frugalsvm.estimators._validation import check_choice, validated_rows
 from frugalsvm.pipelines.numbers import missing_counts, prepared_numbers
 from frugalsvm.pipelines.saved import FILLER
+from frugalsvm.pipelines.statistics import ENOUGH, sample_of
 from frugalsvm.pipelines.surprises import Surprises
 
 __all__ = ["STRATEGIES", "MissingValueFiller"]
@@ -25,7 +26,7 @@ class MissingValueFiller(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     strategy : {"mean", "median"}, default="median"
-        The median is not moved by a few large values.
+        The median is not moved by a few large values; of very many rows, it is that of a random sample.
     indicator : bool, default=False
         Whether each feature that lacks values in the rows of `fit` gets a further column, after all others: 1 where the
         value is missing, 0 elsewhere. That a value is missing often tells something.
@@ -89,13 +90,13 @@ class MissingValueFiller(TransformerMixin, BaseEstimator):
             self.complete_ = counts == 0
             if self.indicator:
                 self.indicated_ = np.flatnonzero(counts)
+            sample = X if self.strategy == "mean" else sample_of(X)
             for j in np.flatnonzero(counts < len(X)):
-                self.statistics_[j] = self._statistic(X[:, j])
+                present = _present(sample[:, j])
+                if len(present) < ENOUGH and len(sample) < len(X):
+                    present = _present(X[:, j])
+                self.statistics_[j] = present.mean() if self.strategy == "mean" else np.median(present)
         return self
-
-    def _statistic(self, values: np.ndarray) -> float:
-        present = values[~np.isnan(values)].astype(np.float64)
-        return float(present.mean() if self.strategy == "mean" else np.median(present))
 
     def transform(self, X):
         """Rows without NaN.
@@ -143,3 +144,7 @@ class MissingValueFiller(TransformerMixin, BaseEstimator):
         if issparse(X) or not np.isnan(X).any():
             return X
         return np.where(np.isnan(X), self.statistics_.astype(X.dtype), X)
+
+
+def _present(values: np.ndarray) -> np.ndarray:
+    return values[~np.isnan(values)].astype(np.float64)

@@ -4,6 +4,9 @@ Robust ones: the *unit* of a feature is the median distance from its median, of 
 Distances beyond 6 units (4 standard deviations of a normal distribution) are cut off, and the scale is the root mean
 square of what is left: for a normal distribution its standard deviation. A feature of zeros and a few ones has the
 scale that it would have anyway, where quartiles would give 0.
+
+Of very many rows, a random sample tells them: with 100 000, a median is wrong by 0.4 % of the standard deviation. A
+feature of which few values in the sample differ from the median is looked at in all rows.
 """
 
 from typing import Any, NamedTuple
@@ -11,12 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+from frugalsvm.cells.trunk import drawn_rows
 from frugalsvm.core.moments import Moments
 
-__all__ = ["Statistics", "robust_statistics", "standard_statistics"]
+__all__ = ["ENOUGH", "Statistics", "robust_statistics", "sample_of", "standard_statistics"]
 
 MOST_UNITS = 6.0  # distance from the median, in the scale
 LEAST_UNITS = 2.0  # of a hard limit: rare values of features that are mostly constant are not clipped
+SAMPLE_VALUES, SAMPLE_ROWS = 2**21, 2**14  # of rows that are drawn: so many values, and so many rows at least
+ENOUGH = 100  # values of a feature that a sample must have
 ROUNDING = 2.0  # times the resolution of the type: values that differ by less differ by rounding
 
 
@@ -44,20 +50,33 @@ def robust_statistics(
     return Statistics(center, scale, limit, constant)
 
 
+def sample_of(X: np.ndarray) -> np.ndarray:
+    """Some of very many dense rows, at random and the same each time; few rows themselves."""
+    n_drawn = max(SAMPLE_ROWS, SAMPLE_VALUES // max(1, X.shape[1]))
+    return X if len(X) <= n_drawn else X[drawn_rows(len(X), n_drawn, np.random.default_rng(0))]
+
+
 def _dense_spread(X, weights):
-    d, resolution = X.shape[1], ROUNDING * np.finfo(X.dtype).eps
-    center, unit, scale = np.zeros((3, d))
-    for j in range(d):
-        column = X[:, j].astype(np.float64)
-        center[j] = _median(column, weights)
-        distance = np.abs(column - center[j])
-        is_different = distance > resolution * abs(center[j])
-        if is_different.any():
-            unit[j] = _median(distance[is_different], None if weights is None else weights[is_different])
-            # in units, whose squares do not overflow
-            squares = np.square(np.minimum(distance / unit[j], MOST_UNITS))
-            scale[j] = unit[j] * np.sqrt(np.average(squares, weights=weights))
-    return center, unit, scale
+    found = np.zeros((X.shape[1], 3))
+    sample = sample_of(X) if weights is None else X
+    for j in range(X.shape[1]):
+        found[j], n_different = _column_spread(sample[:, j], weights)
+        if n_different < ENOUGH and len(sample) < len(X):
+            found[j], _ = _column_spread(X[:, j], weights)
+    return found.T
+
+
+def _column_spread(column, weights):
+    """Center, unit and scale of a feature, and how many values differ from the center."""
+    resolution, column = ROUNDING * np.finfo(column.dtype).eps, column.astype(np.float64)
+    center = _median(column, weights)
+    distance = np.abs(column - center)
+    is_different = distance > resolution * abs(center)
+    if not is_different.any():
+        return (center, 0.0, 0.0), 0
+    unit = _median(distance[is_different], None if weights is None else weights[is_different])
+    squares = np.square(np.minimum(distance / unit, MOST_UNITS))  # in units, whose squares do not overflow
+    return (center, unit, unit * np.sqrt(np.average(squares, weights=weights))), np.count_nonzero(is_different)
 
 
 def _median(values, weights):
