@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from frugalsvm._threads import Threads
 from frugalsvm.core import metric as module
 from frugalsvm.core.metric import Directions, Factors, in_metric, new_metric, out_of_metric
 
@@ -22,6 +23,15 @@ def test_rows_are_centered_and_mapped_in_float64(A, dtype, monkeypatch):
     expected = (X - CENTER) * A if A.ndim == 1 else (X - CENTER) @ A.T
     assert rows.dtype == dtype
     np.testing.assert_allclose(rows, expected, rtol=1e-6 if dtype == np.float32 else 1e-12)
+    np.testing.assert_array_equal(in_metric(X, metric, dtype, threads=Threads(3)), rows)
+
+
+def test_rows_may_be_written_where_they_were(monkeypatch):
+    monkeypatch.setattr(module, "_BLOCK_VALUES", 40)
+    rows, metric = X.copy(), new_metric(FACTORS, CENTER, SCALES)
+    assert in_metric(rows, metric, np.float64, out=rows) is rows
+    np.testing.assert_array_equal(rows, in_metric(X, metric, np.float64))
+    assert in_metric(X, metric, np.float32, out=rows) is not rows
 
 
 @pytest.mark.parametrize("A", [FACTORS, MATRIX], ids=["factors", "matrix"])

@@ -40,3 +40,20 @@ def test_without_copies_the_model_has_the_rows_of_the_user(table):
     fitted = model(copy_X=False).fit(X, y)
     assert np.shares_memory(fitted._rows, X)
     np.testing.assert_array_equal(fitted.decision_function(X), model().fit(X, y).decision_function(X))
+
+
+@pytest.mark.parametrize("metric", [[3.0, 0.5, 1.0], [[1.0, 2.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.5, 1.0]]])
+def test_without_copies_rows_in_a_metric_are_written_where_they_were(table, metric):
+    X, y = table
+    usual, passed = model(metric=metric).fit(X, y), X.copy()
+    fitted = model(metric=metric, copy_X=False).fit(passed, y)
+    assert np.shares_memory(fitted._rows, passed)
+    np.testing.assert_array_equal(fitted.decision_function(X), usual.decision_function(X))
+
+
+def test_without_copies_rows_of_another_type_or_width_stay_as_they_are(table):
+    X, y = table
+    for passed, metric in ((X.astype(np.float64), [3.0, 0.5, 1.0]), (X.copy(), [[1.0, 2.0, 0.0]])):
+        before = passed.copy()
+        model(metric=metric, copy_X=False).fit(passed, y)
+        np.testing.assert_array_equal(passed, before)

@@ -5,17 +5,19 @@ place of x: a factor for each feature, or a matrix whose rows are directions acr
 what it is, a machine for such rows. The center c changes no distance; it keeps numbers small (`frugalsvm.core.origin`).
 """
 
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 
 from frugalsvm._stored import NOT_NEGATIVE, stored
+from frugalsvm._threads import ONE_THREAD, Threads, blas_threads
 from frugalsvm.core.origin import Origin, relative
 
 __all__ = ["Directions", "Factors", "Metric", "in_metric", "mapped", "new_metric", "out_of_metric", "seen_rows"]
 
-_BLOCK_VALUES = 2**22  # of rows that are in float64 at a time
+_BLOCK_VALUES = 2**18  # of rows that are in float64 at a time
 
 _GAMMA = {"gamma": NOT_NEGATIVE}
 
@@ -73,24 +75,32 @@ def new_metric(A, center, scales, gamma=0.0) -> Metric:
     return Factors(center, scales, A, gamma) if A.ndim == 1 else Directions(center, scales, A, gamma)
 
 
-def in_metric(X, metric: Metric, dtype):
-    """Rows as the kernel sees them, in a type; sparse ones stay sparse with factors that have no center."""
+def in_metric(X, metric: Metric, dtype, *, out: np.ndarray | None = None, threads: Threads = ONE_THREAD):
+    """Rows as the kernel sees them, in a type; sparse ones stay sparse with factors that have no center.
+
+    Dense ones are written to ``out``, which may be ``X``, if that has the right shape and type.
+    """
     if issparse(X):
         return _sparse_in_metric(X, metric, dtype)
-    out = np.empty((len(X), metric.width), dtype)
+    if out is None or out.shape != (len(X), metric.width) or out.dtype != dtype or not out.flags.writeable:
+        out = np.empty((len(X), metric.width), dtype)
+
+    def write(block: slice) -> None:
+        out[block] = mapped(np.subtract(X[block], metric.center, dtype=np.float64), metric.map)
+
     n_rows = max(1, _BLOCK_VALUES // X.shape[1])
-    for start in range(0, len(X), n_rows):
-        part = slice(start, start + n_rows)
-        out[part] = mapped(np.subtract(X[part], metric.center, dtype=np.float64), metric.map)
+    blocks = [slice(start, start + n_rows) for start in range(0, len(X), n_rows)]
+    with blas_threads(1) if min(threads.count, len(blocks)) > 1 else nullcontext():
+        threads.run(write, blocks)
     return out
 
 
-def seen_rows(X, metric: Metric | None, origin: Origin | None, dtype):
+def seen_rows(X, metric: Metric | None, origin: Origin | None, dtype, threads: Threads = ONE_THREAD):
     """Rows in a metric and relative to an origin, as the kernel sees them; they are rounded after both."""
     if metric is None:
         return relative(X, origin, dtype)
     is_far = origin is not None and not origin.is_zero
-    return relative(in_metric(X, metric, np.float64 if is_far else dtype), origin, dtype)
+    return relative(in_metric(X, metric, np.float64 if is_far else dtype, threads=threads), origin, dtype)
 
 
 def mapped(rows, A):

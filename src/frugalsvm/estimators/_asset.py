@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm._threads import Threads, blas_threads, thread_count
+from frugalsvm._threads import blas_threads, thread_count
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device, on_host
 from frugalsvm.arrays.sources import HostSource, dense_rows
 from frugalsvm.core.capabilities import offers
@@ -386,9 +386,6 @@ class LowRankMachine(PathOfC, KernelEstimator):
         with blas_threads(None):
             passes = Passes(self._threads())
             return self.map_plan().new(candidates, self._rng, sparse=sparse, for_device=for_device, passes=passes)
-
-    def _threads(self):
-        return Threads(thread_count(self.n_jobs))
 
     def _storage(self, arrays):
         """Where features are kept in training."""

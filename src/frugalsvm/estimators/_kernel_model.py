@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import ThreadSafe
-from frugalsvm._threads import blas_threads
+from frugalsvm._threads import Threads, blas_threads, thread_count
 from frugalsvm.arrays.expansion import expansion_values
 from frugalsvm.arrays.maps import kernel_map
 from frugalsvm.arrays.namespace import is_torch
@@ -133,17 +133,20 @@ class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
         """Rows or a tensor as the kernel sees them: in the metric, relative to the origin."""
         if is_torch(X):
             return relative_rows(rows_in_metric(X, self._metric, dtype), self._origin, dtype)
-        return seen_rows(X, self._metric, self._origin, dtype)
+        return seen_rows(X, self._metric, self._origin, dtype, self._threads())
 
-    def _with_metric(self, X, targets, weights, random_state, *, whole):
+    def _threads(self) -> Threads:
+        return Threads(thread_count(getattr(self, "n_jobs", None)))
+
+    def _with_metric(self, X, targets, weights, random_state, *, whole, out=None):
         """Take or learn the metric for the first rows (``whole`` if no more will come); returns them in it.
 
-        ``targets()`` has signs of classes or values, shape (n_outputs, n).
+        ``targets()`` has signs of classes or values, shape (n_outputs, n); ``out`` is as in `in_metric`.
         """
         self.__dict__.pop("_metric", None)
         if getattr(self, "metric", None) is not None:
             self._metric = metric_for(self, X, targets(), weights, random_state, whole=whole)
-            X = rows_in_metric(X, self._metric, self._type_of(X))
+            X = rows_in_metric(X, self._metric, self._type_of(X), out=out, threads=self._threads())
         self._choose(X, targets, weights, whole=whole)
         return X
 

@@ -113,9 +113,6 @@ class LocalMachine(LearnsBatches, KernelEstimator):
             return int(self.cell_size)
         return _ONE_CELL if n_rows <= _ONE_CELL else _USUAL_SIZE
 
-    def _threads(self) -> Threads:
-        return Threads(thread_count(self.n_jobs))
-
     def _threads_within_memory(self, size: int, n_outputs: int) -> Threads:
         """Threads that each have room for a cell."""
         needed = cell_bytes(size, self._width, n_outputs, self._dtype)
@@ -183,7 +180,7 @@ class LocalMachine(LearnsBatches, KernelEstimator):
             given = X
             X, targets, weights = self._examples(X, y, sample_weight)
             random_state = check_random_state(self.random_state)
-            X = self._seen_first(X, targets, weights, random_state)
+            X = self._seen_first(X, targets, weights, random_state, out=None if self.copy_X else X)
             self._fit_rows(self._own_rows(X, given), targets, weights, random_state)
         end_callbacks(self, given, y)
         return self
@@ -212,9 +209,12 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         threads.run(copy, row_blocks(len(X), threads.count, _BLOCK_ROWS, _BLOCK_ROWS))
         return rows
 
-    def _seen_first(self, X, targets, weights, random_state):
-        """Take the metric, the kernel and the origin from rows; returns them as the kernel sees them."""
-        X = self._with_metric(X, lambda: targets, weights, random_state, whole=True)
+    def _seen_first(self, X, targets, weights, random_state, out=None):
+        """Take the metric, the kernel and the origin from rows; returns them as the kernel sees them.
+
+        With a metric, they may be written to ``out``, the rows themselves.
+        """
+        X = self._with_metric(X, lambda: targets, weights, random_state, whole=True, out=out)
         known = X if weights is None or weights.all() else X[np.flatnonzero(weights)]
         self._kernel = self._new_kernel(some_rows(known, _SAMPLE_ROWS) if is_auto(self.gamma) else known)
         known = self._with_origin(known, whole=True)

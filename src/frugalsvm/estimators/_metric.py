@@ -172,11 +172,11 @@ def _as_usual(A, kernel, X, center, scales, narrowing) -> Metric:
     return new_metric(np.sqrt(ratio) * A, center, scales, float(narrowing / ratio))
 
 
-def rows_in_metric(X, metric: Metric | None, dtype):
-    """Rows or a tensor as the kernel sees them."""
+def rows_in_metric(X, metric: Metric | None, dtype, **options: Any):
+    """Rows or a tensor as the kernel sees them; ``options`` are those of `in_metric`, for rows."""
     if metric is None:
         return X
-    return tensor_in_metric(X, metric) if is_torch(X) else in_metric(X, metric, dtype)
+    return tensor_in_metric(X, metric) if is_torch(X) else in_metric(X, metric, dtype, **options)
 
 
 def importances(metric: Metric) -> np.ndarray:

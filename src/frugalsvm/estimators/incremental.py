@@ -269,7 +269,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         return self._memory.next_room(self._solvers, m)
 
     @property
-    def _threads(self):
+    def _solver_threads(self):
         """Threads for solvers side by side. Within a limit, how much room one gets depends on the others."""
         threads = Threads(thread_count(self.n_jobs))
         return threads if self.max_memory is None else ONE_THREAD
@@ -310,7 +310,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
                 self._take_out(np.arange(n_old))
             boxes = np.full(len(labels), self.C_) if weights is None else self.C_ * weights
             slots = learn_pairs(
-                self._kernel, self._solvers, X, labels, boxes, len(self.classes_), self._next_room, self._threads
+                self._kernel, self._solvers, X, labels, boxes, len(self.classes_), self._next_room, self._solver_threads
             )
             ids = np.arange(self._n_learned, self._n_learned + len(labels))
             self._examples = self._examples.and_also(Examples(ids, labels, slots))
@@ -331,7 +331,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
             def change(m):
                 self._solvers[m] = change_C(self._kernel, self._solvers[m], factor, self._next_room(m))
 
-            self._threads.run(change, range(len(self._solvers)))
+            self._solver_threads.run(change, range(len(self._solvers)))
             self.C_ = C
 
     def fit(self, X, y, sample_weight=None):
@@ -431,7 +431,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         if self._left_out is None:
             with self._memory_errors(), self._products():
                 self._left_out = self._class_scores(
-                    left_out_values(self._kernel, self._examples, self._solvers, self._next_room, self._threads)
+                    left_out_values(self._kernel, self._examples, self._solvers, self._next_room, self._solver_threads)
                 )
         scores = self._left_out
         return self.classes_[(scores[:, 0] >= 0).astype(int) if scores.shape[1] == 1 else scores.argmax(axis=1)]

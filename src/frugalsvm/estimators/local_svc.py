@@ -70,7 +70,8 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         Limit for the matrices of cells: fewer threads work where there is no room for all. On a GPU, so much of its
         memory: as many cells are solved together as there is room for.
     copy_X : bool, default=True
-        False lets the model keep rows where they are, if they have its type: do not change ``X`` afterwards then.
+        False lets the model keep rows where they are, if they have its type, and with a metric write there what the
+        kernel sees: do not use ``X`` afterwards then.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where `fit` and predictions are computed. "cuda" is a GPU, with PyTorch; tensors that are there stay there. The
         model does not depend on it, up to rounding, and predicts on a CPU as well.
