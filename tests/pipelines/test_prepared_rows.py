@@ -82,6 +82,18 @@ def test_some_rows_with_text_are_prepared_as_all_are():
     np.testing.assert_array_equal(whole[:, -3:].sum(axis=0), [166, 167, 167])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_to_predict_are_written_in_the_type_of_the_estimator(small_blocks, monkeypatch, dtype):
+    X, y, _ = table(np.float64)
+    fitted = new_pipeline(estimator=LocalSVC(random_state=0, dtype=np.dtype(dtype).name, n_jobs=2)).fit(X, y)
+    expected, passed = fitted.estimator_.decision_function(fitted.estimator_rows(X)), []
+    monkeypatch.setattr(fitted.estimator_, "decision_function", lambda rows: passed.append(rows.dtype) or expected)
+    np.testing.assert_array_equal(fitted.decision_function(X), expected)
+    assert passed == [dtype]
+    monkeypatch.undo()
+    np.testing.assert_array_equal(fitted.decision_function(X), expected)
+
+
 def test_without_scaler_numbers_stay_as_they_are():
     X, y, _ = table(np.float64)
     pipeline = new_pipeline()

@@ -347,6 +347,12 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         return self._rows, self._cells
 
     @property
+    def row_dtype_(self):
+        """Type of the stored rows, in which kernel values are computed."""
+        check_is_fitted(self)
+        return np.dtype(self._dtype)
+
+    @property
     def gamma_(self):
         """The kernel's gamma as a number; None for a kernel without one."""
         check_is_fitted(self)

@@ -319,7 +319,12 @@ class StreamPipeline(WatchedPipeline):
         told = answering._surprises(X, columns).sentences()
         if told:
             warn_caller("; ".join(told) + ".", UnknownValuesWarning)
-        return answering._prepared(X, columns), answering
+        return answering._prepared(X, columns, answering._row_type()), answering
+
+    def _row_type(self):
+        """The type that the estimator computes with, in which rows may be written; None if it is not known."""
+        known = getattr(self.estimator_, "row_dtype_", None)
+        return None if known is None else min(known, self._dtype)
 
     def split_columns(self, X):
         """The numbers of the rows of ``X``, and with an encoder its columns of text; those of frames by name."""
