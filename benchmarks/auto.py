@@ -38,7 +38,7 @@ from sklearn.svm import SVC
 
 from benchmarks.__main__ import machine
 from benchmarks.printing import table
-from benchmarks.tables_data import TABLES, balanced_sample, prepared, split_of
+from benchmarks.tables_data import TABLES, balanced_sample, scaled, split_of
 from frugalsvm import ASSETClassifier, AutoSVC
 
 __all__ = ["PEERS", "calibration_error", "measured", "save"]
@@ -117,7 +117,7 @@ def _tuned_svc(split, seed, options, n_folds):
 
 def _search(split, seed, options, n_folds):
     some = balanced_sample(split.y, options.svc_rows, False, np.random.default_rng(seed))
-    X, X_test = prepared("scaled", split.has_one_unit, split.X[some], split.X_test)
+    X, X_test = scaled(split.has_one_unit, split.X[some], split.X_test)
     gammas = np.array(GAMMA_FACTORS) / X.var(axis=0).sum()
     search = GridSearchCV(
         SVC(cache_size=1000), {"C": C_VALUES, "gamma": gammas.tolist()}, cv=n_folds, n_jobs=options.n_jobs
@@ -144,7 +144,7 @@ def _calibrated(split, seed, options):
 def _torchkm(split, seed, options):
     from torchkm.estimators import TorchKMSVC
 
-    X, X_test = prepared("scaled", split.has_one_unit, split.X, split.X_test)
+    X, X_test = scaled(split.has_one_unit, split.X, split.X_test)
     path = {"Cs": np.logspace(3, -3, 50), "nC": 50, "cv": 5}
     landmarks = {"low_rank": True, "num_landmarks": min(2000, len(X)), "nys_k": min(1000, len(X) // 2)}
     return TorchKMSVC(kernel="rbf", probability=True, device=options.device, **path, **landmarks).fit(
@@ -153,13 +153,13 @@ def _torchkm(split, seed, options):
 
 
 def _path(split, seed, options):
-    X, X_test = prepared("scaled", split.has_one_unit, split.X, split.X_test)
+    X, X_test = scaled(split.has_one_unit, split.X, split.X_test)
     return _asset(X, seed, options, np.logspace(-3, 3, 50).tolist(), "auto").fit(X, split.y), X_test
 
 
 def _same_grid(split, seed, options):
     some = balanced_sample(split.y, options.svc_rows, False, np.random.default_rng(seed))
-    X, X_test = prepared("scaled", split.has_one_unit, split.X[some], split.X_test)
+    X, X_test = scaled(split.has_one_unit, split.X[some], split.X_test)
     gammas = np.array(GAMMA_FACTORS) / X.var(axis=0).sum()
     models = [_asset(X, seed, options, list(C_VALUES), gamma).fit(X, split.y[some]) for gamma in gammas]
     return max(models, key=lambda model: model.path_["validation_score"].max()), X_test

@@ -33,7 +33,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.__main__ import machine
 from benchmarks.cells_models import PEERS, WAYS, Place, learned_metric, new_local, warm_up
 from benchmarks.printing import table
-from benchmarks.tables_data import TABLES, prepared, split_of
+from benchmarks.tables_data import TABLES, scaled, split_of
 from benchmarks.tables_tuning import FAILURES, error_of
 from frugalsvm._threads import thread_count
 from frugalsvm.arrays.namespace import find_gpu
@@ -128,7 +128,7 @@ def _cases(split, is_regression, places, options):
 def standardized(split):
     """A split with columns of mean 0 and variance 1; those of one unit stay in proportion."""
     if split.has_one_unit:
-        X, X_test = prepared("scaled", True, split.X, split.X_test)
+        X, X_test = scaled(True, split.X, split.X_test)
     else:
         scaler = StandardScaler().fit(split.X)
         X, X_test = scaler.transform(split.X), scaler.transform(split.X_test)

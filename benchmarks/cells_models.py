@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from benchmarks.tables_methods import MAX_TREES, PATIENCE
-from benchmarks.tables_peers import LightGBMModel, XRFMModel
+from benchmarks.tables_peers import LightGBMModel, LiquidSVMModel, XRFMModel
 from frugalsvm import AutoSVC, AutoSVR, LocalSVC, LocalSVR
 
 __all__ = ["PEERS", "WAYS", "Metric", "Peer", "Place", "Way", "learned_metric", "new_local", "warm_up"]
@@ -118,23 +118,6 @@ class LiquidSVM(Peer):
 
     def new(self, is_regression, place, seed):
         return LiquidSVMModel(is_regression, place.n_jobs)
-
-
-class LiquidSVMModel:
-    """Machines in Voronoi cells of about 2 000 rows, each with a cross-validation of its own."""
-
-    def __init__(self, is_regression, n_jobs):
-        self.is_regression, self.n_jobs = is_regression, n_jobs
-
-    def fit(self, X, y):
-        import liquidSVM
-
-        kind = liquidSVM.lsSVM if self.is_regression else liquidSVM.mcSVM
-        self.model = kind(X, y, useCells=True, threads=self.n_jobs)
-        return self
-
-    def predict(self, X):
-        return self.model.predict(np.asarray(X, np.float64))
 
 
 _LARGE_TREES = {"max_iter": 1000, "max_leaf_nodes": 255, "early_stopping": True}

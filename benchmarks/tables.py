@@ -1,168 +1,190 @@
 """Tables, against boosted trees and other kernel machines: ``python -m benchmarks.tables [--only NAME ...]``.
 
-AutoSVC and AutoSVR, learned and plain metrics of ASSET, HistGradientBoosting, tuned SVC and SVR, and, where they are
-installed (``pip install '.[tables]'``), LightGBM and xRFM. All have the same training and test rows: the split of the
-source with five seeds of the method or, where there is none, five random splits (80 % for training). Trees, AutoSVC and
-AutoSVR have columns as they are. Other kernel methods have them with a robust center and spread, clipped
-(``StreamingScaler``); pixels and indicators, which have one unit, stay in proportion. Errors are in percent; of
-regression, the root mean squared error of the standardized target.
+AutoSVC and AutoSVR, HistGradientBoosting, SVC and SVR, and, where they are installed, LightGBM and xRFM
+(``pip install '.[tables]'``) and liquidSVM. All have the same training and test rows: the split of the source or, where
+there is none, 80 % for training by a random split for each seed. "hard" rows are made: 20 columns, of which three
+matter, with a sharp border and 5 % of the labels wrong, so that no error can be below 5 %. So are "flights": dates,
+clock times, and columns of text with up to 4,000 values.
 
-Equal effort: every method is tuned on the same training rows, at most ``--tuning-rows`` of them, of which 15 % judge
-what was learned from the others. Each has ``--candidates`` settings, its default and random ones, as long as they begin
-within ``--tuning-seconds``; a path of C counts as many as it has values. The best is then fitted to all training rows.
-Where the split is that of the source, settings are chosen once, with the first seed. What a fit does with rows of its
-own belongs to it: early stopping of trees, the metric, C on a path, the round of xRFM, and all that AutoSVC and AutoSVR
-choose, which are not tuned any further. "tuning s" is the time to choose, "fit s" that of the last fit, with the
-scaling. SVC and SVR have at most 20 000 rows and 300 000 steps; their candidates are fitted side by side.
+AutoSVC and AutoSVR have columns as they are. Trees have them as numbers and, of text, categories; other kernel methods
+have numbers with a robust center and spread, clipped; pixels and indicators, which have one unit, stay in proportion.
+Errors are in percent; of regression, the root mean squared error of the standardized target.
 
-Results go to ``output/tables.json``; those that are measured later are added, so that a long measurement can be made in
-pieces. Test rows are for the last look: whatever you change, choose it on training rows.
+Tuned methods have equal effort: the same training rows, at most ``--tuning-rows`` of them, of which 15 % judge what was
+learned from the others, and ``--candidates`` settings, the default and random ones, as many as begin within
+``--tuning-seconds``. The best is then fitted to all training rows. Seconds, by the clock and of all cores, are those of
+every choice and of the last fit, when machine code is there. Bytes are those of the pickled model.
+
+Each method has a process of its own, and is stopped after ``--limit`` seconds. Each made table has one, too, so that
+the peak of its memory is known. A run ends after ``--minutes``; with ``--resume``, the next one goes on. Results are
+in ``output/tables.json``, where later ones are added.
+
+``--quick`` measures AutoSVC and AutoSVR alone, and compares them with goals. Test rows are for the last look: whatever
+you change, choose it with ``--validate``, which puts training rows in the place of test rows.
 """
 
 import argparse
-import datetime
-import gc
-import json
+import os
 import time
-from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
 from rich.console import Console
 
-from benchmarks.__main__ import machine
 from benchmarks.printing import table
-from benchmarks.tables_data import TABLES, prepared, split_of
-from benchmarks.tables_methods import METHODS, Task, missing_package
-from benchmarks.tables_summary import key_of, summary
-from benchmarks.tables_tuning import FAILURES, Effort, error_of, tuned, warm_up
-from frugalsvm._threads import thread_count
+from benchmarks.tables_cases import Case, machine_here, measured, warm_up
+from benchmarks.tables_data import MADE, TABLES
+from benchmarks.tables_goals import goals_table
+from benchmarks.tables_methods import METHODS, missing_package
+from benchmarks.tables_summary import key_of, load, save, summary
+from benchmarks.tables_tuning import Effort
+from benchmarks.tables_worker import Failed, Stopped, Worker
 
-__all__ = ["save"]
+__all__ = ["main"]
 
-HEADINGS = ("data", "method", "device", "seeds", "error", "spread", "fit s", "tuning s", "candidates", "rows", "true %")
+LARGEST = ("hard-1M", "hard-10M")
+WARM_SECONDS = 400  # more than machine code ever took
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+HEADINGS = (
+    "data", "method", "device", "seeds", "error", "spread", "log loss", "AUC", "s", "CPU s", "of which tuning",
+    "predict s", "MB", "peak MB", "rows",
+)  # fmt: skip
 
 
-def main():
-    options = _options()
-    console = Console(width=160)
-    methods = [METHODS[name] for name in options.methods]
-    for method in filter(missing_package, methods):
-        console.print(f"{method.label}: not measured, because {missing_package(method)} is not installed")
-    for problem in options.only:
-        seeds = range(options.first_seed, options.first_seed + options.seeds)
-        splits = {seed: split_of(problem, seed, noise=options.noise, rows=options.rows) for seed in seeds}
-        for method in methods:
-            try:
-                for row in [] if missing_package(method) else measured(problem, splits, method, options):
-                    save(options.json, row)
-                    console.print(_as_line(row))
-            except FAILURES as failure:
-                console.print(f"{problem}, {method.label}: failed, {type(failure).__name__}: {failure}", markup=False)
-            release_memory(options.device)
-    console.print(_table_of(summary(json.loads(options.json.read_text())["rows"])))
+def main(arguments=None):
+    options = _options(arguments)
+    console = Console(width=180)
+    _set_threads(options.jobs)
+    cases = _cases(options, console)
+    results = []
+    with _Workers() as workers:
+        for number, case in enumerate(cases):
+            row = _result(case, workers, options, console)
+            if row is None:
+                console.print(f"The time is over, and {len(cases) - number} are left: --resume goes on with them.")
+                break
+            results.append(row)
+    console.print(goals_table(results) if options.quick else _table_of(summary(load(options.json)["rows"])))
     console.print(f"Results are in {options.json}")
 
 
-def _options():
+def _options(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=TABLES, default=list(TABLES), help="tables (default: all)")
+    names = [*TABLES, *MADE]
+    parser.add_argument("--only", nargs="+", choices=names, help="tables (default: all; --quick: not the largest)")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), help="methods (default: all)")
-    parser.add_argument("--seeds", type=int, default=5, help="number of seeds of a method, or of splits")
+    parser.add_argument("--quick", action="store_true", help="AutoSVC and AutoSVR alone, beside goals")
+    parser.add_argument("--validate", action="store_true", help="judge by training rows; test rows are not looked at")
+    parser.add_argument("--seeds", type=int, default=1, help="number of seeds")
     parser.add_argument("--first-seed", type=int, default=0, help="to measure seeds in pieces")
-    parser.add_argument("--noise", type=int, default=0, help="columns of noise after those of the table")
-    parser.add_argument("--n-components", type=int, default=4096, help="landmarks of ASSET")
-    parser.add_argument("--device", default="cpu", help='of ASSET and xRFM, such as "cuda"')
+    parser.add_argument("--device", default="cpu", help='of AutoSVC, AutoSVR and xRFM, such as "cuda"')
+    parser.add_argument("--jobs", type=int, help="threads (default: one for each core)")
     parser.add_argument("--candidates", type=int, default=18, help="settings that each method tries")
     parser.add_argument("--tuning-rows", type=int, default=10_000, help="rows on which settings are chosen")
     parser.add_argument("--tuning-seconds", type=float, default=60, help="no setting is begun after so many seconds")
+    parser.add_argument("--limit", type=float, default=300, help="seconds after which a method is stopped")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="when to end, perhaps before all is done")
+    parser.add_argument("--resume", action="store_true", help="leave out what there are results of")
+    parser.add_argument("--report", action="store_true", help="print the reports of AutoSVC and AutoSVR")
     parser.add_argument("--rows", type=int, help="training rows, and test rows, at most: to try things out")
     parser.add_argument("--json", type=Path, default=Path("output/tables.json"), help="where results go")
-    return parser.parse_args()
+    options = parser.parse_args(arguments)
+    options.end = time.monotonic() + 60 * options.minutes
+    if options.only is None:
+        options.only = [name for name in names if not (options.quick and name in LARGEST)]
+    if options.quick:
+        options.methods = ["auto"]
+    return options
 
 
-def measured(problem, splits, method, options):
-    """A row of results for each seed."""
-    choice = None
-    for seed, split in splits.items():
-        task = Task(TABLES[problem].is_regression, split.X.shape[1], options.n_components, options.device)
-        if choice is None or not split.is_canonical:
-            warm_up(method, task, split)
-            effort = Effort(options.candidates, options.tuning_rows, options.tuning_seconds)
-            choice = tuned(method, task, split, effort, seed)
-        title = f"{problem} + {options.noise} noise columns" if options.noise else problem
-        origin = {"problem": title, "method": method.title(task), "device": method.device(task), "seed": seed}
-        yield {**origin, **_result(method, task, split, choice, seed)}
+def _set_threads(jobs):
+    """Limits of other tools are not for this one: processes that are started from here take all cores, or ``jobs``."""
+    for name in THREADS:
+        os.environ.pop(name, None)
+        if jobs is not None:
+            os.environ[name] = str(jobs)
 
 
-def _result(method, task, split, choice, seed):
-    n_rows = min(len(split.y), method.max_rows or len(split.y))
-    start = time.perf_counter()
-    X, X_test = prepared(method.columns, split.has_one_unit, split.X[:n_rows], split.X_test)
-    model = method.new(task, choice.settings, seed).fit(X, split.y[:n_rows])
-    seconds = time.perf_counter() - start
-    start = time.perf_counter()
-    error = error_of(model, X_test, split.y_test, task.is_regression)
-    return {
-        "rows": n_rows,
-        "error": error,
-        "seconds": seconds,
-        "predict_seconds": time.perf_counter() - start,
-        "tuning_seconds": choice.seconds,
-        "candidates": choice.n_tried * method.counts_for,
-        "failed": choice.n_failed * method.counts_for,
-        "settings": choice.settings,
-        "is_regression": task.is_regression,
-        "on_true_columns": _share(model, split),
-    }
+def _cases(options, console):
+    """Method by method, those that are installed."""
+    effort = Effort(options.candidates, options.tuning_rows, options.tuning_seconds)
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
+    done = {key_of(row) for row in load(options.json)["rows"]} if options.resume else set()
+    cases = []
+    for name in options.methods:
+        if package := missing_package(METHODS[name]):
+            console.print(f"{METHODS[name].label}: not measured, because {package} is not installed")
+            continue
+        for problem in options.only:
+            made = (Case(problem, name, seed, options.device, effort, options.rows, options.validate) for seed in seeds)
+            cases += [case for case in made if key_of(case.identity()) not in done]
+    return cases
 
 
-def _share(model, split):
-    """Percent of the importance that is on the true columns, where there are others and the model knows."""
-    importances = getattr(model, "feature_importances_", None)
-    if split.n_true_columns == split.X.shape[1] or importances is None:
-        return None
-    return float(100 * np.sum(importances[: split.n_true_columns]) / np.sum(importances))
+class _Workers:
+    """The process for a case: that of the last one, or a new one."""
+
+    def __init__(self):
+        self._worker, self._case, self._warm = None, None, set()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        if self._worker is not None:
+            self._worker.close()
+
+    def warm_worker(self, case, end):
+        """One that has fitted something of this kind before, so that machine code and libraries are there."""
+        last = self._case
+        is_new = last is None or case.method != last.method or case.is_made or last.is_made
+        if is_new or not self._worker.is_alive:
+            self.__exit__()
+            self._worker, self._warm = Worker(), set()
+        self._case = case
+        if case.is_regression not in self._warm:
+            self._worker.call(warm_up, case, limit=min(WARM_SECONDS, _left(end)))
+            self._warm.add(case.is_regression)
+        return self._worker
 
 
-def release_memory(device):
-    """What one method leaves on a GPU is not there for the next."""
-    if device != "cpu":
-        import torch
-
-        gc.collect()
-        torch.cuda.empty_cache()
+def _left(end):
+    return max(end - time.monotonic(), 0.0)
 
 
-def save(path, row):
-    """Add a row to the results that are there, in the place of an earlier one of the same."""
-    results = json.loads(path.read_text()) if path.exists() else {"rows": []}
-    rows = {key_of(each): each for each in (*results["rows"], row)}
-    results.update(date=datetime.date.today().isoformat(), rows=list(rows.values()))
-    results["machine"] = {**results.get("machine", {}), **machine(), **_peers(row["device"])}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(results, indent=1))
-
-
-def _peers(device):
-    """Versions of other libraries, the cores, and the GPU if there is one."""
-    packages = (method.package for method in METHODS.values() if method.package and not missing_package(method))
-    found = {**{package: version(package) for package in packages}, "cores": thread_count(-1)}
-    if device == "cpu":
-        return found
-    import torch
-
-    return {**found, "torch": torch.__version__, "GPU": torch.cuda.get_device_name(device)}
+def _result(case, workers, options, console):
+    """A row of results, which is saved; None when the time is over."""
+    report, machine, limit = "", {}, options.limit
+    try:
+        worker = workers.warm_worker(case, options.end)
+        limit = min(options.limit, _left(options.end))
+        row, report = worker.call(measured, case, limit=limit)
+        machine = worker.call(machine_here)
+    except Stopped:
+        if not _left(options.end):
+            return None
+        row = case.without_result(f"stopped after {options.limit:.0f} s")
+    except Failed as failure:
+        row = case.without_result(f"failed: {failure}")
+    save(options.json, row, machine)
+    console.print(_as_line(row), markup=False)
+    if options.report and report:
+        console.print(report, markup=False)
+    return row
 
 
 def _table_of(means):
     made = table("error in percent; of regression, RMSE of the standardized target", *HEADINGS)
     for row in means:
+        name = (row["problem"], row["method"], row["device"])
+        if row["error"] is None:
+            made.add_row(*name, "", row["missing"])
+            continue
         digits = 4 if row["is_regression"] else 2
-        numbers = (_shown(row["error"], digits), _shown(row["spread"], digits), _shown(row["seconds"], 2))
-        tuning = (_shown(row["tuning_seconds"], 2), _shown(row["candidates"], 0))
-        rest = (*tuning, f"{row['rows']:,}", _shown(row["on_true_columns"], 1))
-        made.add_row(row["problem"], row["method"], row["device"], str(row["seeds"]), *numbers, *rest)
+        errors = (_shown(row["error"], digits), _shown(row["spread"], digits))
+        judged = (_shown(row["log_loss"], 4), _shown(row["auc"], 4))
+        seconds = (_shown(row[each], 2) for each in ("seconds", "cpu_seconds", "tuning_seconds", "predict_seconds"))
+        megabytes = (_shown(row[each] and row[each] / 2**20, 1) for each in ("bytes", "peak_bytes"))
+        made.add_row(*name, str(row["seeds"]), *errors, *judged, *seconds, *megabytes, f"{row['rows']:,}")
     return made
 
 
@@ -171,13 +193,13 @@ def _shown(value, digits):
 
 
 def _as_line(row):
+    start = f"{row['problem']}, {row['method']}, {row['device']}, seed {row['seed']}"
+    if row["error"] is None:
+        return f"{start}: {row['missing']}"
     digits = 4 if row["is_regression"] else 2
-    share = "" if row["on_true_columns"] is None else f", {row['on_true_columns']:.1f} % on true columns"
-    failed = f" ({row['failed']} failed)" if row["failed"] else ""
-    times = (
-        f"fit {row['seconds']:.2f} s, tuning {row['tuning_seconds']:.1f} s for {row['candidates']} candidates{failed}"
-    )
-    return f"{row['problem']}, {row['method']}, seed {row['seed']}: error {row['error']:.{digits}f}{share}, {times}"
+    times = f"{row['seconds']:.2f} s, {row['cpu_seconds']:.1f} CPU s, of which tuning {row['tuning_seconds']:.1f} s"
+    lines = [f"{start}: error {row['error']:.{digits}f}, {times}; {row['chosen']}"]
+    return "\n".join([*lines, *(f"    warned: {each}" for each in row["warned"])])
 
 
 if __name__ == "__main__":

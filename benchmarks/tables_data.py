@@ -1,25 +1,55 @@
 """Tables of the benchmark: the same training and test rows for every method, and how their columns are prepared."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from benchmarks.cells_growth import NOISE, rows_of, with_noise
 from frugalsvm.datasets import fetch
 from frugalsvm.pipelines import StreamingScaler
 
-__all__ = ["TABLES", "Split", "balanced_sample", "parts_of", "prepared", "split_of"]
+__all__ = [
+    "HARD_ERROR",
+    "MADE",
+    "TABLES",
+    "Split",
+    "balanced_sample",
+    "parts_of",
+    "prepared",
+    "rows_at",
+    "scaled",
+    "split_of",
+]
 
 
 class Table(NamedTuple):
-    """A task: a data set of `frugalsvm.datasets`, perhaps one class of it against the rest."""
+    """A task: a data set of `frugalsvm.datasets`, perhaps one class of it against the rest, or rows that are made."""
 
-    data: str
+    data: str = ""
     is_regression: bool = False
     positive: int | None = None
     has_one_unit: bool = False  # columns are pixels or indicators, and comparable as they are
+    make: Callable[[int, int], tuple[Any, np.ndarray]] | None = None  # of a number of rows and a seed
+    n_rows: int = 0  # that are made
 
 
+def hard_rows(n_rows, seed):
+    """Twenty columns, of which three matter; a sharp border, and some labels that are wrong."""
+    X, y = rows_of(n_rows, seed)
+    return X, with_noise(y, seed + 1)
+
+
+def flights(n_rows, seed):
+    """Dates, clock times, numbers and text; classes 24 : 76."""
+    from benchmarks.mixed_rows import mixed_rows
+
+    return mixed_rows(n_rows, seed)
+
+
+HARD_ERROR = 100 * NOISE  # percent: nothing errs less often on the labels of hard rows
 _MANY_UNITS = ("letter", "satimage", "phoneme", "elec2", "ijcnn1", "banana", "shuttle", "pendigits")
 TABLES = {
     **{name: Table(name) for name in _MANY_UNITS},
@@ -28,37 +58,54 @@ TABLES = {
     "covtype-1": Table("covtype", positive=1),
     "covtype": Table("covtype"),
 }
+MADE = {
+    **({"flights-300k": Table(make=flights, n_rows=300_000)} if find_spec("benchmarks.mixed_rows") else {}),
+    "hard-100k": Table(make=hard_rows, n_rows=100_000),
+    "hard-1M": Table(make=hard_rows, n_rows=1_000_000),
+    "hard-10M": Table(make=hard_rows, n_rows=10_000_000),
+}
 TEST_SHARE = 0.2  # of the sets that come without a split
+MOST_MADE_TEST_ROWS = 100_000
 CLIP = 6.0  # in scales: 3 is worse on training rows of letter and ijcnn1
 
 
 class Split(NamedTuple):
     """Training and test rows; classes are numbered from 0, a target of regression is standardized."""
 
-    X: np.ndarray
+    X: Any
     y: np.ndarray
-    X_test: np.ndarray
+    X_test: Any
     y_test: np.ndarray
     is_canonical: bool
-    n_true_columns: int
     has_one_unit: bool
 
 
-def split_of(name, seed, *, noise=0, rows=None):
-    """The rows of a task: the split of its source, else one for each seed; ``noise`` columns of noise after the others.
+def split_of(name, seed, *, rows=None, validate=False):
+    """The rows of a task: the split of its source, else one for each seed.
 
     Training rows are in a random order. ``rows`` limits those for training and those for testing, to try things out.
+    With ``validate``, some of the training rows take the place of test rows, which are not looked at.
     """
-    table = TABLES[name]
-    rng = np.random.default_rng([seed, noise])
+    table = {**TABLES, **MADE}[name]
+    X, y, X_test, y_test, is_canonical = _made(table, seed, rows) if table.make else _found(table, seed, rows)
+    if validate:
+        train, held = parts_of(y, TEST_SHARE, table.is_regression, seed)
+        X, y, X_test, y_test = rows_at(X, train), y[train], rows_at(X, held), y[held]
+    return Split(X, y, X_test, y_test, is_canonical, table.has_one_unit)
+
+
+def _made(table, seed, rows):
+    """Rows that were never in an order; no more are made than needed."""
+    n_rows = min(table.n_rows, rows or table.n_rows)
+    n_test = min(int(n_rows * TEST_SHARE / (1 - TEST_SHARE)), MOST_MADE_TEST_ROWS)
+    return *table.make(n_rows, 10 * seed), *table.make(n_test, 10 * seed + 5), False
+
+
+def _found(table, seed, rows):
     X, y, X_test, y_test, is_canonical = _parts(table, seed)
     y, y_test = _targets(table, y, y_test)
-    order = balanced_sample(y, rows or len(y), table.is_regression, rng)
-    X, y, X_test, y_test = X[order], y[order], X_test[:rows], y_test[:rows]
-    n_true_columns = X.shape[1]
-    if noise:
-        X, X_test = (np.hstack([part, _noise(rng, len(part), noise)]) for part in (X, X_test))
-    return Split(X, y, X_test, y_test, is_canonical, n_true_columns, table.has_one_unit and not noise)
+    order = balanced_sample(y, rows or len(y), table.is_regression, np.random.default_rng([seed, 0]))
+    return X[order], y[order], X_test[:rows], y_test[:rows], is_canonical
 
 
 def _parts(table, seed):
@@ -80,8 +127,9 @@ def _targets(table, y, y_test):
     return np.searchsorted(classes, y), np.searchsorted(classes, y_test)
 
 
-def _noise(rng, n_rows, n_columns):
-    return rng.standard_normal((n_rows, n_columns), dtype=np.float32)
+def rows_at(X, index):
+    """Some rows of an array or of a data frame."""
+    return X.iloc[index] if hasattr(X, "iloc") else X[index]
 
 
 def balanced_sample(y, n_rows, is_regression, rng):
@@ -101,13 +149,19 @@ def parts_of(y, share, is_regression, seed):
     return train_test_split(np.arange(len(y)), test_size=share, stratify=stratify, random_state=seed)
 
 
-def prepared(columns, has_one_unit, X, *others):
-    """Rows as a method wants them, "raw" or "scaled", by what the first ones say of the columns.
+def prepared(columns, has_one_unit, X, y, X_other):
+    """Rows as a method wants them, by what the first ones say: "as they are", as "numbers", or "scaled" numbers."""
+    if columns == "as they are":
+        return X, X_other
+    if hasattr(X, "iloc"):
+        from benchmarks.tables_frames import numbers_of
 
-    Scaled columns have a robust center and spread and are clipped; those of one unit stay in proportion, from 0 to 1.
-    """
-    if columns == "raw":
-        return X, *others
+        X, X_other = numbers_of(X, y, X_other, with_categories=columns == "numbers")
+    return (X, X_other) if columns == "numbers" else scaled(has_one_unit, X, X_other)
+
+
+def scaled(has_one_unit, X, *others):
+    """Columns with a robust center and spread, clipped; those of one unit stay in proportion, from 0 to 1."""
     if has_one_unit:
         low, high = X.min(), X.max()
         return tuple((part - low) / (high - low) for part in (X, *others))

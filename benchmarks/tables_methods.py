@@ -10,12 +10,11 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.svm import SVC, SVR
 
-from frugalsvm import ASSETClassifier, ASSETRegressor, AutoSVC, AutoSVR
+from frugalsvm import AutoSVC, AutoSVR
+from frugalsvm._threads import thread_count
 
 __all__ = ["METHODS", "Task", "missing_package"]
 
-PATH = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4)  # of C
-KERNELS = ("rbf", "laplacian", "matern12")
 MAX_STEPS = 300_000  # of SVC and SVR: with a large C, they would take hours for the last digits
 MAX_TREES, PATIENCE = 2000, 50  # boosting stops after so many rounds, or so many that did not help
 
@@ -25,7 +24,6 @@ class Task(NamedTuple):
 
     is_regression: bool
     n_columns: int
-    n_components: int
     device: str
 
 
@@ -34,14 +32,9 @@ class Method:
 
     label = ""
     package: str | None = None  # that it needs
-    columns = "raw"  # or "scaled"
-    max_rows: int | None = None
+    columns = "numbers"  # "as they are" (data frames, too), "numbers" or "scaled"
+    most_rows: float = np.inf  # it is not measured on more
     is_single_threaded = False  # candidates are then fitted side by side
-    kinds: tuple[dict, ...] = ({},)  # settings with machine code of their own
-    counts_for = 1  # how many candidates one of its settings counts for
-
-    def title(self, task):
-        return self.label
 
     def device(self, task):
         return "cpu"
@@ -56,59 +49,29 @@ class Method:
         raise NotImplementedError
 
 
-class ASSET(Method):
-    """Values of C on a path count as candidates: with eighteen of them, there are six for each of three kernels."""
-
-    columns = "scaled"
-
-    kinds = tuple({"kernel": kernel} for kernel in KERNELS)
-    counts_for = len(PATH)
-
-    def __init__(self, label, metric):
-        self.label, self.metric = label, metric
-
-    def title(self, task):
-        return f"{self.label}, s = {task.n_components}"
-
-    def device(self, task):
-        return task.device
-
-    def candidates(self, task, n, rng):
-        n_paths = max(1, n // self.counts_for)
-        return [*self.kinds, *(self.draw(task, rng) for _ in range(n_paths - len(self.kinds)))][:n_paths]
-
-    def draw(self, task, rng):
-        return {"kernel": str(rng.choice(KERNELS)), "gamma": log_uniform(rng, 0.1, 10) / task.n_columns}
-
-    def new(self, task, settings, seed):
-        settings = {"n_components": task.n_components, "C": list(PATH), "device": task.device, **settings}
-        settings.update(metric=self.metric, n_jobs=-1, random_state=seed)
-        if task.is_regression:  # the error is that of squares, so the loss is
-            return ASSETRegressor(loss="squared_epsilon_insensitive", epsilon=0.0, **settings)
-        return ASSETClassifier(**settings)
-
-
-class Auto(Method):
-    """`AutoSVC` and `AutoSVR`: kernel, metric, gamma and C are their own business, and its time is that of the fit."""
-
-    label = "AutoSVC, AutoSVR"
-
-    def title(self, task):
-        return f"{self.label}, s = {task.n_components}"
-
-    def device(self, task):
-        return task.device
+class Untuned:
+    """What comes without settings to choose."""
 
     def candidates(self, task, n, rng):
         return [{}]
 
+
+class Auto(Untuned, Method):
+    """`AutoSVC` and `AutoSVR`: all choices are their own business, and their time is that of the fit."""
+
+    label = "AutoSVC, AutoSVR"
+    columns = "as they are"
+
+    def device(self, task):
+        return task.device
+
     def new(self, task, settings, seed):
         kind = AutoSVR if task.is_regression else AutoSVC
-        return kind(n_components=task.n_components, device=task.device, n_jobs=-1, random_state=seed)
+        return kind(device=task.device, n_jobs=thread_count(-1), random_state=seed)
 
 
 class HistGradientBoosting(Method):
-    label = "HistGradientBoosting"
+    label = "HistGradientBoosting, tuned"
 
     def draw(self, task, rng):
         return {
@@ -125,8 +88,16 @@ class HistGradientBoosting(Method):
         return kind(random_state=seed, **stop, **settings)
 
 
+class PlainHistGradientBoosting(Untuned, Method):
+    label = "HistGradientBoosting"
+
+    def new(self, task, settings, seed):
+        kind = HistGradientBoostingRegressor if task.is_regression else HistGradientBoostingClassifier
+        return kind(random_state=seed)
+
+
 class LightGBM(Method):
-    label = "LightGBM"
+    label = "LightGBM, tuned"
     package = "lightgbm"
 
     def draw(self, task, rng):
@@ -145,10 +116,21 @@ class LightGBM(Method):
         return LightGBMModel(task.is_regression, {"n_estimators": MAX_TREES, **settings}, PATIENCE, seed)
 
 
+class PlainLightGBM(Untuned, Method):
+    label = "LightGBM"
+    package = "lightgbm"
+
+    def new(self, task, settings, seed):
+        from lightgbm import LGBMClassifier, LGBMRegressor
+
+        kind = LGBMRegressor if task.is_regression else LGBMClassifier
+        return kind(n_jobs=thread_count(-1), random_state=seed, verbose=-1)
+
+
 class XRFM(Method):
     """Defaults and ranges are those of its authors, for the kernel that needs no further package."""
 
-    label = "xRFM"
+    label = "xRFM, tuned"
     package = "xrfm"
     columns = "scaled"
 
@@ -169,10 +151,27 @@ class XRFM(Method):
         return XRFMModel(task.is_regression, settings, task.device, seed)
 
 
-class SVM(Method):
-    label = "SVC, SVR"
+class PlainXRFM(Untuned, XRFM):
+    label = "xRFM"
+
+
+class LiquidSVM(Untuned, Method):
+    """It chooses gamma and C of every cell by cross-validation of its own."""
+
+    label = "liquidSVM"
+    package = "liquidSVM"
     columns = "scaled"
-    max_rows = 20_000  # its time grows with the square of the rows
+
+    def new(self, task, settings, seed):
+        from benchmarks.tables_peers import LiquidSVMModel
+
+        return LiquidSVMModel(task.is_regression, thread_count(-1))
+
+
+class SVM(Method):
+    label = "SVC, SVR, tuned"
+    columns = "scaled"
+    most_rows = 20_000  # its time grows with the square of the rows
     is_single_threaded = True
 
     def draw(self, task, rng):
@@ -188,11 +187,13 @@ class SVM(Method):
 
 METHODS = {
     "auto": Auto(),
-    "asset": ASSET("ASSET, learned metric", "auto"),
-    "plain": ASSET("ASSET, plain metric", None),
     "hgb": HistGradientBoosting(),
+    "hgb-plain": PlainHistGradientBoosting(),
     "lightgbm": LightGBM(),
+    "lightgbm-plain": PlainLightGBM(),
     "xrfm": XRFM(),
+    "xrfm-plain": PlainXRFM(),
+    "liquidsvm": LiquidSVM(),
     "svm": SVM(),
 }
 

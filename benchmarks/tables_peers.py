@@ -1,11 +1,16 @@
-"""Other libraries with the manners of scikit-learn: each sets rows aside for its own early stopping."""
+"""Other libraries with the manners of scikit-learn."""
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 
-from benchmarks.tables_data import parts_of
+from benchmarks.tables_data import parts_of, rows_at
 from frugalsvm._threads import thread_count
 
-__all__ = ["LightGBMModel", "XRFMModel"]
+__all__ = ["LightGBMModel", "LiquidSVMModel", "XRFMModel"]
+
+
+def _classifies(model):
+    return not model.is_regression
 
 
 class LightGBMModel:
@@ -20,19 +25,20 @@ class LightGBMModel:
         train, held = parts_of(y, 0.1, self.is_regression, self.seed)
         held = held[np.isin(y[held], y[train])] if not self.is_regression else held
         kind = LGBMRegressor if self.is_regression else LGBMClassifier
-        model = kind(subsample_freq=1, importance_type="gain", random_state=self.seed, verbose=-1)
+        model = kind(subsample_freq=1, random_state=self.seed, verbose=-1)
         # All threads that the others have, too: of its own accord it takes those of busy cores, and waits for them.
         model.set_params(n_jobs=thread_count(-1), **self.settings)
+        judges = {"eval_X": rows_at(X, held), "eval_y": y[held]}
         stop = early_stopping(self.patience, verbose=False)
-        self.model = model.fit(X[train], y[train], eval_X=X[held], eval_y=y[held], callbacks=[stop])
+        self.model = model.fit(rows_at(X, train), y[train], callbacks=[stop], **judges)
         return self
 
     def predict(self, X):
         return self.model.predict(X)
 
-    @property
-    def feature_importances_(self):
-        return self.model.feature_importances_
+    @available_if(_classifies)
+    def predict_proba(self, X):
+        return self.model.predict_proba(X)
 
 
 class XRFMModel:
@@ -59,9 +65,23 @@ class XRFMModel:
     def predict(self, X):
         return self.model.predict(X).ravel()
 
-    @property
-    def feature_importances_(self):
-        """The diagonals of the matrices of all leaves, which are None where the first round was best."""
-        matrices = [matrix.cpu().numpy() for matrix in self.model.collect_Ms() if matrix is not None]
-        diagonals = [matrix if matrix.ndim == 1 else np.diagonal(matrix) for matrix in matrices]
-        return np.mean([diagonal / diagonal.sum() for diagonal in diagonals], axis=0) if diagonals else None
+    @available_if(_classifies)
+    def predict_proba(self, X):
+        return self.model.predict_proba(X)
+
+
+class LiquidSVMModel:
+    """Machines in Voronoi cells of about 2 000 rows, each with a cross-validation of its own."""
+
+    def __init__(self, is_regression, n_jobs):
+        self.is_regression, self.n_jobs = is_regression, n_jobs
+
+    def fit(self, X, y):
+        import liquidSVM
+
+        kind = liquidSVM.lsSVM if self.is_regression else liquidSVM.mcSVM
+        self.model = kind(X, y, useCells=True, threads=self.n_jobs)
+        return self
+
+    def predict(self, X):
+        return self.model.predict(np.asarray(X, np.float64))

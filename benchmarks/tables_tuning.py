@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 
-from benchmarks.tables_data import balanced_sample, parts_of, prepared
+from benchmarks.tables_data import balanced_sample, parts_of, prepared, rows_at
 from frugalsvm._threads import thread_count
 
-__all__ = ["FAILURES", "Choice", "Effort", "error_of", "tuned", "warm_up"]
+__all__ = ["FAILURES", "Choice", "Effort", "error_of", "tuned"]
 
 # What settings that do not suit the data lead to: a singular matrix, no memory, values that are not finite.
 FAILURES = (ArithmeticError, MemoryError, RuntimeError, ValueError, np.linalg.LinAlgError)
@@ -35,24 +35,17 @@ class Choice(NamedTuple):
     seconds: float
 
 
-def warm_up(method, task, split):
-    """Have machine code made and libraries started, by fits of few rows, which may be poor ones."""
-    rows = balanced_sample(split.y, 1000, task.is_regression, np.random.default_rng(0))
-    (X,) = prepared(method.columns, split.has_one_unit, split.X[rows])
-    for settings in method.kinds:
-        _fitted(method.new(task._replace(n_components=64), settings, 0), X, split.y[rows]).predict(X)
-
-
 def tuned(method, task, split, effort, seed):
     """The candidate of a method that errs least on rows that it has not learned from."""
     rng = np.random.default_rng(seed)
     rows = balanced_sample(split.y, effort.n_rows, task.is_regression, rng)
-    X, y = split.X[rows], split.y[rows]
-    train, held = parts_of(y, HELD_SHARE, task.is_regression, seed)
-    X_train, X_held = prepared(method.columns, split.has_one_unit, X[train], X[held])
     candidates = method.candidates(task, effort.n_candidates, rng)
     if len(candidates) == 1:
         return Choice(candidates[0], 1, 0, 0.0)
+    start = time.perf_counter()
+    X, y = rows_at(split.X, rows), split.y[rows]
+    train, held = parts_of(y, HELD_SHARE, task.is_regression, seed)
+    X_train, X_held = prepared(method.columns, split.has_one_unit, rows_at(X, train), y[train], rows_at(X, held))
 
     def held_error(settings):
         try:
@@ -61,7 +54,6 @@ def tuned(method, task, split, effort, seed):
         except FAILURES:
             return np.inf
 
-    start = time.perf_counter()
     if method.is_single_threaded:
         errors = Parallel(n_jobs=thread_count(-1), prefer="threads")(
             delayed(held_error)(settings) for settings in candidates

@@ -3,8 +3,8 @@
 ``.. benchmark-tables:: measured/benchmarks.json`` shows all cases; ``.. measured-with:: FILE`` is a
 sentence on when, on what kind of machine and with which versions a file was measured.
 ``.. core-tables:: FILE FILE`` shows results of ``benchmarks.cores`` on several machines side by side; files that are
-not there are left out. ``.. table-results:: FILE FILE`` shows those of ``benchmarks.tables`` in the same way, with a
-picture of error against time.
+not there are left out. ``.. table-results:: FILE FILE`` shows those of ``benchmarks.tables`` in the same way, with
+lines on who is ahead and a picture of error against time.
 """
 
 import json
@@ -16,7 +16,7 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
-from table_results import error_against_seconds, result_tables
+from table_results import comparisons, error_against_seconds, result_tables
 
 HEADINGS = ("", "rows", "train s", "examples/s", "x limit", "accuracy %", "vectors", "predictions/s")
 MODULES = {"sklearn": "scikit-learn", "numpy": "NumPy", "numba": "Numba", "lightgbm": "LightGBM", "xrfm": "xRFM"}
@@ -122,7 +122,7 @@ class CoreTables(FromFiles):
 
 
 class TableResults(FromFiles):
-    """On what was measured, a picture, and tables with columns for each method."""
+    """On what was measured, who is ahead where, a picture, and tables with columns for each method."""
 
     def run(self) -> list[nodes.Node]:
         results = self.results()
@@ -131,7 +131,7 @@ class TableResults(FromFiles):
         words = [line for each in results for line in (*machine_text(each), "")]
         picture = nodes.raw("", f"<figure>{error_against_seconds(results)}</figure>", format="html")
         tables = [line for table in result_tables(results) for line in list_table(*table)]
-        return [*self.parsed(words), picture, *self.parsed(tables)]
+        return [*self.parsed([*words, *comparisons(results)]), picture, *self.parsed(tables)]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

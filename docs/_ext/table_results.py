@@ -5,26 +5,48 @@ from typing import Any
 
 from benchmarks.tables_summary import summary
 
-__all__ = ["error_against_seconds", "result_tables"]
+__all__ = ["comparisons", "error_against_seconds", "result_tables"]
 
 Means = list[dict[str, Any]]
 Sheet = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
+OURS = "AutoSVC, AutoSVR"
+TREES = ("HistGradientBoosting, tuned", "LightGBM, tuned")
+RIVALS = {
+    "the better of tuned HistGradientBoosting and LightGBM": TREES,
+    "the better of both trees without tuning": ("HistGradientBoosting", "LightGBM"),
+    "xRFM, tuned or not": ("xRFM, tuned", "xRFM"),
+    "liquidSVM": ("liquidSVM",),
+    "tuned SVC and SVR": ("SVC, SVR, tuned",),
+}
+
+
+def _means_of(results: list[dict[str, Any]]) -> Means:
+    rows = [row for each in results for row in each["rows"]]
+    return summary([row for row in rows if row["judged_on"] == "test"])
 
 
 def result_tables(results: list[dict[str, Any]]) -> list[Sheet]:
-    """Title, headings and rows of tables of errors, of seconds, and of what noise columns do."""
-    means = summary([row for each in results for row in each["rows"]])
-    plain = [row for row in means if "noise" not in row["problem"]]
-    noisy = [row for row in means if "noise" in row["problem"]]
-    classes = [row for row in plain if not row["is_regression"]]
-    regression = [row for row in plain if row["is_regression"]]
+    """Title, headings and rows of tables: errors, probabilities, seconds, bytes."""
+    means = _means_of(results)
+    classes = [row for row in means if not row["is_regression"]]
+    regression = [row for row in means if row["is_regression"]]
+    known = [row for row in means if row["error"] is not None]
     sheets = [
-        _sheet("Test error of classification, percent (mean and spread over seeds)", classes, _errors),
-        _sheet("Test error of regression, RMSE of the standardized target", regression, _errors),
-        _sheet("With columns of noise: test error, and percent of the importance on true columns", noisy, _shares),
-        _sheet("Seconds to choose settings (candidates tried in that time) + seconds of the last fit", plain, _seconds),
+        _sheet("Classification: percent of test rows that are wrong", classes, _errors),
+        _sheet("Regression: RMSE of the standardized target", regression, _errors),
+        _sheet("Area under the ROC curve, two classes", _with(known, "auc"), _shown("auc", ".4f")),
+        _sheet("Log loss of probabilities", _with(known, "log_loss"), _shown("log_loss", ".4f")),
+        _sheet("Seconds of choosing and fitting, by the clock", known, _shown("seconds", ".1f")),
+        _sheet("CPU seconds of the same", _with(known, "cpu_seconds"), _shown("cpu_seconds", ".1f")),
+        _sheet("Seconds to predict all test rows", known, _shown("predict_seconds", ".2f")),
+        _sheet("Megabytes of the model", _with(known, "bytes"), _shown("bytes", ".1f", 2**-20)),
+        _sheet("Peak memory while it fits, in multiples of the rows", _with(known, "peak_bytes"), _memory),
     ]
     return [sheet for sheet in sheets if sheet[2]]
+
+
+def _with(means, name):
+    return [row for row in means if row.get(name) is not None]
 
 
 def _sheet(title, means, cells_of) -> Sheet:
@@ -43,9 +65,12 @@ def _method(row):
 
 
 def _errors(means):
-    """The least is bold."""
-    texts = {_method(row): _error(row) for row in means}
-    best = min(means, key=lambda row: row["error"])
+    """The least is bold; what has none says why."""
+    texts = {_method(row): row["missing"] if row["error"] is None else _error(row) for row in means}
+    known = [row for row in means if row["error"] is not None]
+    if not known:
+        return texts
+    best = min(known, key=lambda row: row["error"])
     return {**texts, _method(best): f"**{_error(best)}**"}
 
 
@@ -55,18 +80,53 @@ def _error(row):
     return f"{row['error']:.{digits}f}{spread}"
 
 
-def _shares(means):
-    shares = {_method(row): row["on_true_columns"] for row in means}
-    return {
-        method: text if shares[method] is None else f"{text} ({shares[method]:.1f} %)"
-        for method, text in ((_method(row), _error(row)) for row in means)
-    }
+def _shown(name, form, factor=1.0):
+    return lambda means: {_method(row): format(factor * row[name], form) for row in means}
 
 
-def _seconds(means):
-    return {
-        _method(row): f"{row['tuning_seconds']:.1f} ({row['candidates']:.0f}) + {row['seconds']:.1f}" for row in means
-    }
+def _memory(means):
+    return {_method(row): f"{row['peak_bytes'] / row['row_bytes']:.1f}" for row in means}
+
+
+# --- who is ahead -----------------------------------------------------------------------------------------------------
+
+
+def comparisons(results: list[dict[str, Any]]) -> list[str]:
+    """A line for each place of ours and each rival: on how many tables it has fewer errors, and where it is behind."""
+    means = [row for row in _means_of(results) if row["error"] is not None]
+    lines = []
+    for device in dict.fromkeys(row["device"] for row in means if row["method"] == OURS):
+        where = "the cores" if device == "cpu" else "the GPU"
+        for words, methods in RIVALS.items():
+            for is_regression in (False, True):
+                part = [row for row in means if row["is_regression"] == is_regression]
+                lines += _compared(part, device, methods, f"{OURS.split(', ')[is_regression]} on {where}, {words}")
+    return lines
+
+
+def _compared(means, device, methods, words) -> list[str]:
+    ours = {row["problem"]: row for row in means if row["method"] == OURS and row["device"] == device}
+    rivals: dict[str, float] = {}
+    for row in means:
+        if row["method"] in methods:
+            rivals[row["problem"]] = min(row["error"], rivals.get(row["problem"], row["error"]))
+    both = [problem for problem in ours if problem in rivals]
+    behind = [problem for problem in both if ours[problem]["error"] > rivals[problem]]
+    level = [problem for problem in both if ours[problem]["error"] == rivals[problem]]
+    if not both:
+        return []
+    line = f"- {words}: fewer errors on {len(both) - len(behind) - len(level)} of {len(both)} tables"
+    line += f", as many on {', '.join(level)}" if level else ""
+    lost = (f"{each} ({_pair(ours[each], rivals[each])})" for each in behind)
+    return [line + (f"; more on {', '.join(lost)}." if behind else ".")]
+
+
+def _pair(row, rival):
+    digits = 3 if row["is_regression"] else 2
+    return f"{row['error']:.{digits}f} against {rival:.{digits}f}"
+
+
+# --- a picture --------------------------------------------------------------------------------------------------------
 
 
 def error_against_seconds(results: list[dict[str, Any]]) -> str:
@@ -75,8 +135,7 @@ def error_against_seconds(results: list[dict[str, Any]]) -> str:
 
     from frugalsvm.plots._style import MARKERS, PALETTE
 
-    means = [row for row in summary([row for each in results for row in each["rows"]]) if "noise" not in row["problem"]]
-    points = _points(means)
+    points = _points([row for row in _means_of(results) if row["error"] is not None])
     figure = Figure(figsize=(7.0, 4.2), layout="constrained")
     axes = figure.add_subplot(xscale="log", yscale="log")
     for place, (method, (seconds, ratios)) in enumerate(points.items()):
@@ -99,6 +158,6 @@ def _points(means: Means) -> dict[str, tuple[list[float], list[float]]]:
     points: dict[str, tuple[list[float], list[float]]] = {}
     for row in means:
         seconds, ratios = points.setdefault(_method(row), ([], []))
-        seconds.append(row["tuning_seconds"] + row["seconds"])
+        seconds.append(row["seconds"])
         ratios.append(row["error"] / best[row["problem"]] if best[row["problem"]] else 1.0)
     return points

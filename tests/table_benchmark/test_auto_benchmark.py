@@ -14,7 +14,7 @@ def small_split():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2)).astype(np.float32)
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
-    return Split(X[:200], y[:200], X[200:], y[200:], True, 2, False)
+    return Split(X[:200], y[:200], X[200:], y[200:], True, False)
 
 
 @pytest.mark.parametrize("peer", ["auto", "svc", "grid", "calibrated", "hgb"])

@@ -15,7 +15,7 @@ from benchmarks.tables_data import Split
 def split_of_two_classes(n=500):
     X = np.random.default_rng(0).normal(size=(n, 2)).astype(np.float32) * np.float32([1.0, 100.0])
     y = (X[:, 0] > 0).astype(int)
-    return Split(X[:400], y[:400], X[400:], y[400:], False, 2, False)
+    return Split(X[:400], y[:400], X[400:], y[400:], False, False)
 
 
 def options(**given):

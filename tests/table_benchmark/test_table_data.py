@@ -5,7 +5,7 @@ import pytest
 from sklearn.utils import Bunch
 
 from benchmarks import tables_data
-from benchmarks.tables_data import balanced_sample, parts_of, prepared, split_of
+from benchmarks.tables_data import HARD_ERROR, balanced_sample, hard_rows, parts_of, prepared, scaled, split_of
 
 
 @pytest.fixture
@@ -63,18 +63,26 @@ def test_target_of_regression_is_standardized_by_training_rows(data):
     np.testing.assert_allclose(split.y_test, 2.0)
 
 
-def test_noise_columns_come_after_the_true_ones(data):
-    X, X_test = rows(300), rows(200, seed=1)
-    data(X_train=X, y_train=np.tile([0, 1], 150), X_test=X_test, y_test=np.tile([0, 1], 100))
-    split = split_of("usps", 0, noise=4)
-    assert (split.n_true_columns, split.X.shape[1], split.X.dtype) == (3, 7, np.float32)
-    np.testing.assert_array_equal(split.X_test[:, :3], X_test)
-    noise = np.concatenate([split.X[:, 3:], split.X_test[:, 3:]])
-    assert abs(noise.mean()) < 0.2
-    assert abs(noise.std() - 1) < 0.1
-    assert len(np.unique(noise)) > 1900  # none is repeated
-    assert split_of("usps", 0).has_one_unit
-    assert not split.has_one_unit
+def test_validation_rows_are_training_rows(data):
+    X, X_test = rows(100), rows(30, seed=1)
+    data(X_train=X, y_train=np.tile([0, 1], 50), X_test=X_test, y_test=np.tile([0, 1], 15))
+    split = split_of("usps", 0, validate=True)
+    assert (len(split.y), len(split.y_test)) == (80, 20)
+    both = np.concatenate([split.X, split.X_test])
+    np.testing.assert_array_equal(both[np.lexsort(both.T)], X[np.lexsort(X.T)])
+
+
+def test_made_rows_are_others_for_testing_and_for_each_seed():
+    first, again, other = (split_of("hard-1M", seed, rows=400) for seed in (0, 0, 1))
+    assert (first.X.shape, first.X_test.shape, first.X.dtype) == ((400, 20), (100, 20), np.float32)
+    np.testing.assert_array_equal(first.X, again.X)
+    assert len(np.unique(np.concatenate([first.X, first.X_test, other.X, other.X_test]), axis=0)) == 1000
+
+
+def test_nothing_errs_less_on_hard_rows_than_the_share_of_wrong_labels():
+    X, y = hard_rows(50_000, 3)
+    is_wrong = y != (np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2] > 0)
+    assert 100 * is_wrong.mean() == pytest.approx(HARD_ERROR, abs=0.5)
 
 
 def test_samples_keep_rare_classes():
@@ -97,14 +105,14 @@ def test_parts_have_all_classes_even_if_one_is_alone():
     assert len(parts_of(np.repeat([0, 1], [80, 1]), 0.1, False, 0)[0]) == 72
 
 
-def test_columns_are_prepared_by_the_first_rows_alone():
+def test_columns_are_scaled_by_the_first_rows_alone():
     X, wild = rows(500) * [1, 100, 1e-3] + [0, 50, 0], np.array([[0, 1e9, 0]])
-    assert prepared("raw", False, X, wild)[1] is wild
-    scaled, far = prepared("scaled", False, X, wild)
-    assert np.allclose(np.median(scaled, axis=0), 0, atol=1e-6)
-    assert (np.abs(scaled.std(axis=0) - 1) < 0.2).all()
+    assert prepared("numbers", False, X, None, wild)[1] is wild
+    narrow, far = prepared("scaled", False, X, None, wild)
+    assert np.allclose(np.median(narrow, axis=0), 0, atol=1e-6)
+    assert (np.abs(narrow.std(axis=0) - 1) < 0.2).all()
     assert far[0, 1] == pytest.approx(tables_data.CLIP)
-    np.testing.assert_array_equal(prepared("scaled", False, X)[0], scaled)
-    pixels, brighter = prepared("scaled", True, np.array([[0.0, 255], [51, 0]]), np.array([[510.0, 0]]))
+    np.testing.assert_array_equal(scaled(False, X)[0], narrow)
+    pixels, brighter = scaled(True, np.array([[0.0, 255], [51, 0]]), np.array([[510.0, 0]]))
     np.testing.assert_allclose(pixels, [[0, 1], [0.2, 0]])
     np.testing.assert_allclose(brighter, [[2, 0]])
