@@ -1,7 +1,7 @@
 """The last fit: machines in cells, or a low-rank machine where that has fewer errors on rows left out."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,49 +36,70 @@ class LastFit(NamedTuple):
         return self.entry.n_components > 0
 
 
-def last_fit(owner: Any, task: Task, found: Found, rows: Any, known: np.ndarray, seed: int, clock: Clock) -> LastFit:
-    """Fit what was found to all rows, of which ``known`` are those of the task."""
+def last_fit(
+    owner: Any,
+    task: Task,
+    found: Found,
+    rows_of: Callable[[], Any],
+    known: np.ndarray,
+    common: dict[str, Any],
+    clock: Clock,
+) -> LastFit:
+    """Fit what was found to all rows, of which ``known`` are those of the task.
+
+    ``rows_of`` makes rows that nobody else has: machines in cells keep them, and overwrite them.
+    """
     if found.rival is None:
-        return _in_cells(owner, task, found, rows, known, seed)
+        return _in_cells(owner, task, found, rows_of(), known, common)
     if not found.cell_size:
-        return _of_low_rank(owner, task, found, rows, seed, clock, None)
-    cells = _in_cells(owner, task, found, rows, known, seed)
+        return _of_low_rank(owner, task, found, rows_of(), common, clock, None)
+    cells = _in_cells(owner, task, found, rows_of(), known, common)
     own = found.rival.round.judged_index
     there = np.searchsorted(cells.rows, own)
     same = judged_rows(task, cells.scores[there].T, own)
     if same.error <= found.rival.judgment.error:
         return cells._replace(other=found.rival.judgment)
-    return _of_low_rank(owner, task, found, rows, seed, clock, same)
+    return _of_low_rank(owner, task, found, rows_of(), common, clock, same)
 
 
-def _in_cells(owner, task, found, rows, known, seed) -> LastFit:
+def _in_cells(owner, task, found, rows, known, common) -> LastFit:
     """Leave-one-out scores of rows that a metric has seen are too good: they do not count."""
     metric = task.views[found.best.candidate.view].metric
-    model = owner._cells_machine(found, metric, seed)
+    size = {"cell_size": found.cell_size, "n_trees": found.n_trees, "copy_X": False}
+    model = owner._cells_machine().set_params(**_chosen(found.best, metric), **size, **common)
     model.fit(rows.X, rows.y, rows.weights)
     index = np.flatnonzero(found.unseen)
     scores = owner._left_out(model)[known[index]]
     return LastFit(model, found.best, judged_rows(task, scores.T, index), scores, index)
 
 
-def _of_low_rank(owner, task, found, rows, seed, clock, other) -> LastFit:
+def _chosen(entry: Entry, metric) -> dict[str, Any]:
+    candidate = entry.candidate
+    return {"kernel": candidate.kernel, "gamma": float(candidate.gamma), "C": float(entry.C), "metric": metric}
+
+
+def _of_low_rank(owner, task, found, rows, common, clock, other) -> LastFit:
     rival = found.rival
     ratio = found.n_components / rival.n_components
     candidate = rival.candidate.narrower(np.sqrt(max(ratio, 1.0)))
     entry = rival._replace(candidate=candidate, n_components=found.n_components)
     metric = task.views[candidate.view].metric
-    model, entry = _converged(owner, _machines(owner, entry, metric, seed), rows, clock)
+    model, entry = _converged(owner, _machines(owner, entry, metric, common), rows, clock)
     return LastFit(model, entry, rival.judgment, rival.scores.T, rival.round.judged_index, other)
 
 
-def _machines(owner, entry: Entry, metric, seed) -> Iterator[tuple[Any, Entry]]:
+def _machines(owner, entry: Entry, metric, common) -> Iterator[tuple[Any, Entry]]:
     """The machine for what was found; the same with more steps; and with smaller values of C."""
-    yield owner._low_rank_machine(entry, metric, seed), entry
+
+    def machine(entry, **steps):
+        chosen = {**_chosen(entry, metric), "n_components": entry.n_components}
+        return owner._low_rank_machine().set_params(**chosen, **common, **steps), entry
+
+    yield machine(entry)
     for factor in _MORE_STEPS:
-        yield owner._low_rank_machine(entry, metric, seed).set_params(max_iter=factor * NEWTON_STEPS), entry
+        yield machine(entry, max_iter=factor * NEWTON_STEPS)
     for share in (_SMALLER, _SMALLER**2):
-        other = entry._replace(C=share * entry.C)
-        yield owner._low_rank_machine(other, metric, seed).set_params(max_iter=_MORE_STEPS[0] * NEWTON_STEPS), other
+        yield machine(entry._replace(C=share * entry.C), max_iter=_MORE_STEPS[0] * NEWTON_STEPS)
 
 
 def _converged(owner: Any, machines: Iterator[tuple[Any, Entry]], rows: Any, clock: Clock) -> tuple[Any, Entry]:

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import ThreadSafe, shared
-from frugalsvm._threads import Threads, thread_count
+from frugalsvm._threads import Threads, all_cores_unless, thread_count
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
 from frugalsvm.auto._last_fit import LastFit, last_fit
 from frugalsvm.auto._report import Report, as_html, as_text
@@ -40,6 +40,7 @@ _ALIKE, _UNLIKE = 1.2, 100.0  # largest ratio of scales that scaling does not ch
 _FAR = 1e15  # from 1, as scales of rows that are left as they are
 _LEAST_ROWS = 4
 _GPU = 20.0  # usual cores
+_ON_HOST, _SHARE_OF_GPU = "4GB", 0.8  # of memory
 _TYPICAL_ROWS, _TYPICAL_BYTES = 100, 2**18  # that are kept for explanations
 
 
@@ -47,7 +48,17 @@ class _Way(NamedTuple):
     """A way to prepare rows."""
 
     pipeline: StreamPipeline
-    rows: LabeledRows
+    given: LabeledRows  # rows before they are prepared
+
+    def rows_at(self, index: Any) -> Any:
+        """Some rows, prepared."""
+        return self.pipeline.prepared_rows(self.given, index, dtype=np.float32).X
+
+    def all_rows(self) -> LabeledRows:
+        """All of them, which nobody else has."""
+        rows = self.pipeline.prepared_rows(self.given, dtype=np.float32)
+        is_shared = not issparse(rows.X) and np.may_share_memory(rows.X, self.given.X)
+        return rows._replace(X=rows.X.astype(np.float32)) if is_shared else rows
 
 
 class AutoMachine(ThreadSafe, BaseEstimator):
@@ -73,7 +84,8 @@ class AutoMachine(ThreadSafe, BaseEstimator):
 
     def _check_params(self):
         parsed_seconds("time_budget", self.time_budget)
-        parsed_bytes("memory", self.memory)
+        if self.memory != "auto":
+            parsed_bytes("memory", self.memory)
         check_choice("missing", self.missing, ("impute", "refuse"))
         check_choice("metric", self.metric, ("auto", None))
         if self.n_components != "auto":
@@ -121,7 +133,7 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         random_state = check_random_state(self.random_state)
         clock = Clock(parsed_seconds("time_budget", self.time_budget))
         ways, notes = self._ways(X, y, sample_weight)
-        rows = ways[SCALED].rows
+        rows = ways[SCALED].given
         if len(rows.y) < _LEAST_ROWS:
             raise ValueError(f"{type(self).__name__} needs {_LEAST_ROWS} rows at least, but n_samples = {len(rows.y)}.")
         task = self._task(ways, rows, np.random.default_rng(random_state.randint(2**31)))
@@ -146,10 +158,10 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         view = task.views[found.best.candidate.view]
         way = ways[view.base or view.name]
         start = clock.spent
-        last = last_fit(self, task, found, way.rows, self._known(way.rows), random_state.randint(2**31), clock)
+        last = last_fit(self, task, found, way.all_rows, self._known(rows), self._common(task, random_state), clock)
         fit_seconds = clock.spent - start
-        typical = _typical_rows(way.rows, np.random.default_rng(random_state.randint(2**31)))
-        errors = self._errors(last, entries, way.rows)
+        typical = _typical_rows(way, np.random.default_rng(random_state.randint(2**31)))
+        errors = self._errors(last, entries, rows)
         self.pipeline_ = way.pipeline.adopt(last.model, self._calibration(task, last), typical, errors)
         self._publish(task, found, last, entries, notes, fit_seconds, clock)
 
@@ -185,15 +197,19 @@ class AutoMachine(ThreadSafe, BaseEstimator):
                 "further columns say where."
             )
         if encoder is None and self._may_stay(pipeline):
-            ways[IN_PROPORTION] = self._way(False, None, X, y, sample_weight)
+            ways[IN_PROPORTION] = _Way(pipeline.without_scaler(), ways[SCALED].given)
         return ways, notes
 
     def _way(self, scale, encoder, X, y, sample_weight):
         impute = MissingValueFiller(indicator=True) if self.missing == "impute" else None
         pipeline = StreamPipeline(
-            self._plain(), scale=scale, encoder=encoder, impute=impute, calibrate=self._classifies
+            self._plain(all_cores_unless(self.n_jobs)),
+            scale=scale,
+            encoder=encoder,
+            impute=impute,
+            calibrate=self._classifies,
         )
-        rows = pipeline.prepare(X, y, sample_weight)
+        rows = pipeline.survey(X, y, sample_weight)
         if self._layout is not None:
             pipeline.number_names_ = np.array(self._layout.number_names, object)
         return _Way(pipeline, rows)
@@ -228,10 +244,18 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         if len(counts) < len(weights):
             targets, weights = targets[:, counts], weights[counts]
             labels = None if labels is None else labels[counts]
-        views = {}
-        for name, way in ways.items():
-            views[name] = new_view(name, way.rows.X if len(counts) == way.rows.X.shape[0] else way.rows.X[counts])
+        numbers = None if len(counts) == len(rows.y) else counts
+        views = {name: new_view(name, _rows_at(way, numbers)) for name, way in ways.items()}
         return Task(views, targets, labels, weights.astype(np.float32), self._loss(), self._machinery(), rng)
+
+    def _common(self, task, random_state) -> dict[str, Any]:
+        """Parameters of whatever machine is fitted."""
+        return {
+            "memory": f"{task.machinery.memory}B",
+            "device": self.device,
+            "n_jobs": all_cores_unless(self.n_jobs),
+            "random_state": random_state.randint(2**31),
+        }
 
     @staticmethod
     def _known(rows) -> np.ndarray:
@@ -241,7 +265,13 @@ class AutoMachine(ThreadSafe, BaseEstimator):
     def _machinery(self):
         device = best_device() if self.device == "auto" else self.device
         arrays = HOST if device == "cpu" else arrays_on(device)
-        return Machinery(arrays, Threads(thread_count(self.n_jobs)), parsed_bytes("memory", self.memory))
+        return Machinery(arrays, Threads(thread_count(all_cores_unless(self.n_jobs))), self._memory_on(arrays))
+
+    def _memory_on(self, arrays) -> int:
+        """Bytes for kernel values, of the device that computes them."""
+        if self.memory == "auto":
+            return int(_SHARE_OF_GPU * arrays.free_bytes()) if arrays.is_gpu else parsed_bytes("memory", _ON_HOST)
+        return parsed_bytes("memory", self.memory)
 
     def _plan(self, task) -> Plan:
         plan = Plan(self._kernels(), learns_metric=self.metric == "auto")
@@ -372,11 +402,17 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         return self.pipeline_.predict(X, device=device)
 
 
-def _typical_rows(rows: LabeledRows, rng: np.random.Generator) -> Any:
+def _rows_at(way: _Way, numbers: np.ndarray | None) -> Any:
+    """How to take rows: those of the task may be some of all."""
+    return way.rows_at if numbers is None else lambda index: way.rows_at(numbers[index])
+
+
+def _typical_rows(way: _Way, rng: np.random.Generator) -> Any:
     """Some rows, drawn at random by their weights, in float32."""
+    rows = way.given
     n_rows, width = rows.X.shape
     bytes_each = 4 * width if not issparse(rows.X) else 8 * rows.X.nnz / n_rows
     weights = np.ones(n_rows) if rows.weights is None else rows.weights
     n_kept = min(_TYPICAL_ROWS, int(np.count_nonzero(weights)), max(1, int(_TYPICAL_BYTES / max(bytes_each, 1))))
     chosen = rng.choice(n_rows, n_kept, replace=False, p=weights / weights.sum())
-    return rows.X[np.sort(chosen)].astype(np.float32)
+    return way.rows_at(np.sort(chosen)).astype(np.float32)

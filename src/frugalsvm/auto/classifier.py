@@ -41,8 +41,8 @@ class AutoSVC(ClassifierMixin, AutoMachine):
     time_budget : float or str, default=None
         Limit for `fit`, in seconds or as "90s", "5min" or "1h". A candidate that would not leave enough time for the
         fit on all rows is left out; `report` tells. None takes one or two minutes of a core for 5,000 to 40,000 rows.
-    memory : str, default="4GB"
-        Limit for kernel values in training.
+    memory : str, default="auto"
+        Limit for kernel values in training, such as "2GB". "auto" is 4 GB; on a GPU, most of what is free there.
     kernel : "auto", str or list of str, default="auto"
         Kernels to compare: functions of differences, see :ref:`kernels`. "auto" is rbf, laplacian, matern12 and
         matern32.
@@ -59,7 +59,7 @@ class AutoSVC(ClassifierMixin, AutoMachine):
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where it is computed, as in `ASSETClassifier`.
     n_jobs : int, default=None
-        Threads; None is one, -1 all cores.
+        Threads; None is all cores, 1 one thread.
     verbose : int, default=0
         Whether to print a line for each candidate.
     random_state : int, RandomState instance or None, default=None
@@ -103,7 +103,7 @@ class AutoSVC(ClassifierMixin, AutoMachine):
         self,
         *,
         time_budget=None,
-        memory="4GB",
+        memory: str = "auto",
         kernel: str | Sequence[str] = "auto",
         metric: str | None = "auto",
         n_components: int | str = "auto",
@@ -127,8 +127,8 @@ class AutoSVC(ClassifierMixin, AutoMachine):
         self.random_state = random_state
 
     @staticmethod
-    def _plain():
-        return ASSETClassifier()
+    def _plain(n_jobs):
+        return ASSETClassifier(n_jobs=n_jobs)
 
     @staticmethod
     def _loss():
@@ -160,25 +160,15 @@ class AutoSVC(ClassifierMixin, AutoMachine):
     def _score(error):
         return 1.0 - error
 
-    def _cells_machine(self, found, metric, seed):
-        candidate = found.best.candidate
-        return LocalSVC(
-            C=float(found.best.C), kernel=candidate.kernel, gamma=float(candidate.gamma), metric=metric,
-            cell_size=found.cell_size, n_trees=found.n_trees, class_weight=self.class_weight, calibrate=None,
-            memory=self.memory, device=self.device, n_jobs=self.n_jobs, random_state=seed,
-        )  # fmt: skip
+    def _cells_machine(self):
+        return LocalSVC(class_weight=self.class_weight, calibrate=None)
 
     @staticmethod
     def _left_out(model):
         return model.loo_scores_
 
-    def _low_rank_machine(self, entry, metric, seed):
-        candidate = entry.candidate
-        return ASSETClassifier(
-            n_components=entry.n_components, C=float(entry.C), kernel=candidate.kernel, gamma=float(candidate.gamma),
-            metric=metric, loss="squared_hinge", class_weight=self.class_weight, memory=self.memory,
-            device=self.device, n_jobs=self.n_jobs, random_state=seed,
-        )  # fmt: skip
+    def _low_rank_machine(self):
+        return ASSETClassifier(loss="squared_hinge", class_weight=self.class_weight)
 
     def _calibration(self, task, last):
         some = np.arange(0, len(last.rows), -(-len(last.rows) // MOST_ROWS))

@@ -43,8 +43,8 @@ class AutoSVR(RegressorMixin, AutoMachine):
     time_budget : float or str, default=None
         Limit for `fit`, in seconds or as "90s", "5min" or "1h". A candidate that would not leave enough time for the
         fit on all rows is left out; `report` tells. None takes one or two minutes of a core for 5,000 to 40,000 rows.
-    memory : str, default="4GB"
-        Limit for kernel values in training.
+    memory : str, default="auto"
+        Limit for kernel values in training, such as "2GB". "auto" is 4 GB; on a GPU, most of what is free there.
     kernel : "auto", str or list of str, default="auto"
         Kernels to compare: functions of differences, see :ref:`kernels`. "auto" is rbf, laplacian, matern12 and
         matern32.
@@ -59,7 +59,7 @@ class AutoSVR(RegressorMixin, AutoMachine):
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where it is computed, as in `ASSETRegressor`.
     n_jobs : int, default=None
-        Threads; None is one, -1 all cores.
+        Threads; None is all cores, 1 one thread.
     verbose : int, default=0
         Whether to print a line for each candidate.
     random_state : int, RandomState instance or None, default=None
@@ -101,7 +101,7 @@ class AutoSVR(RegressorMixin, AutoMachine):
         self,
         *,
         time_budget=None,
-        memory="4GB",
+        memory: str = "auto",
         kernel: str | Sequence[str] = "auto",
         metric: str | None = "auto",
         n_components: int | str = "auto",
@@ -123,8 +123,8 @@ class AutoSVR(RegressorMixin, AutoMachine):
         self.random_state = random_state
 
     @staticmethod
-    def _plain():
-        return ASSETRegressor()
+    def _plain(n_jobs):
+        return ASSETRegressor(n_jobs=n_jobs)
 
     @staticmethod
     def _loss():
@@ -177,22 +177,14 @@ class AutoSVR(RegressorMixin, AutoMachine):
     def _score(error):
         return 1.0 - error
 
-    def _cells_machine(self, found, metric, seed):
-        candidate = found.best.candidate
-        return LocalSVR(
-            C=float(found.best.C), kernel=candidate.kernel, gamma=float(candidate.gamma), metric=metric,
-            cell_size=found.cell_size, n_trees=found.n_trees, intervals=None, memory=self.memory, device=self.device,
-            n_jobs=self.n_jobs, random_state=seed,
-        )  # fmt: skip
+    @staticmethod
+    def _cells_machine():
+        return LocalSVR(intervals=None)
 
     @staticmethod
     def _left_out(model):
         return model.standardized_left_out()
 
-    def _low_rank_machine(self, entry, metric, seed):
-        candidate = entry.candidate
-        return ASSETRegressor(
-            n_components=entry.n_components, C=float(entry.C), kernel=candidate.kernel, gamma=float(candidate.gamma),
-            metric=metric, loss="squared_epsilon_insensitive", epsilon=0.0, memory=self.memory, device=self.device,
-            n_jobs=self.n_jobs, random_state=seed,
-        )  # fmt: skip
+    @staticmethod
+    def _low_rank_machine():
+        return ASSETRegressor(loss="squared_epsilon_insensitive", epsilon=0.0)

@@ -1,5 +1,6 @@
 """Candidates: a kernel with a width, for rows in one view or another (scaled, in proportion, in a learned metric)."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,17 +18,19 @@ _START_WIDTHS = {"rbf": 1.0, "laplacian": 1.0, "matern12": 0.25, "matern32": 0.5
 
 
 class View(NamedTuple):
-    """All rows, seen in one way."""
+    """All rows, seen in one way; they are prepared when they are taken."""
 
     name: str
-    X: Any  # (n, d) array or CSR matrix
+    rows_at: Callable[[Any], Any]  # (n, d) array or CSR matrix of some rows, by an index or a slice
+    width: int
+    is_sparse: bool
     center: np.ndarray  # kernels of differences do not see it, but float32 does; zeros for sparse rows
     metric: np.ndarray | None = None  # factors or a matrix
     base: str = ""  # the view that a metric is for, if there is one
 
     def take(self, index: Any) -> Any:
         """Some rows, as a kernel sees them."""
-        rows = self.X[index]
+        rows = self.rows_at(index)
         if issparse(rows):
             rows = rows.astype(np.float32)
             if self.metric is not None:
@@ -36,10 +39,16 @@ class View(NamedTuple):
         rows = rows - self.center
         return np.ascontiguousarray(rows if self.metric is None else mapped(rows, self.metric), np.float32)
 
+    def dense(self, index: Any) -> np.ndarray:
+        """The same without zeros left out."""
+        rows = self.take(index)
+        return rows.toarray() if issparse(rows) else rows
 
-def new_view(name: str, X: Any) -> View:
-    center = np.zeros(X.shape[1]) if issparse(X) else X[:_CENTER_ROWS].mean(axis=0, dtype=np.float64)
-    return View(name, X, center)
+
+def new_view(name: str, rows_at: Callable[[Any], Any]) -> View:
+    first = rows_at(slice(0, _CENTER_ROWS))
+    center = np.zeros(first.shape[1]) if issparse(first) else first.mean(axis=0, dtype=np.float64)
+    return View(name, rows_at, first.shape[1], issparse(first), center)
 
 
 class Candidate(NamedTuple):
@@ -59,11 +68,10 @@ class Candidate(NamedTuple):
         return self._replace(gamma=self.gamma * factor ** (1.0 if is_of_products(self.part()) else 0.5))
 
 
-def gamma_for(kernel: str, rows: Any, rng: np.random.Generator) -> float:
+def gamma_for(kernel: str, rows: np.ndarray, rng: np.random.Generator) -> float:
     """A gamma to begin with: one over the median distance of rows, as the kernel measures it, or near that."""
     part: Any = KERNELS[kernel]
-    dense = np.asarray(rows.toarray() if issparse(rows) else rows, np.float64)
-    distance = median_distance(part(gamma=1.0), dense, rng)
+    distance = median_distance(part(gamma=1.0), np.asarray(rows, np.float64), rng)
     return _START_WIDTHS[kernel] / (distance**2 if is_of_products(part(gamma=1.0)) else distance)
 
 

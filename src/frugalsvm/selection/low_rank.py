@@ -26,7 +26,7 @@ _FEW_ROWS, _FEW_LANDMARKS, _JUDGE_SHARE = 8192, 512, 4  # that tell whether a lo
 _WIDER = (1.0, 4.0, 16.0, 64.0)  # factors of squared widths
 _RIDGES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 _STEPS = ((4.0, 10.0),)
-_LEVEL = 1.05  # times the squared errors of cells may be what a low-rank machine has
+_LEVEL = 1.2  # times the squared errors of cells may be what a low-rank machine has
 _LEAST_LANDMARKS = 512  # whatever the memory: kernel values that do not fit are computed again in every pass
 # Machines that only tell which C is best need not be as near to the optimum as the one that is kept.
 _TO_CHOOSE: dict[str, Any] = {"tolerance": 1e-2, "together": True, "narrower": 0}
@@ -63,10 +63,6 @@ def global_start(like: Entry, order: np.ndarray) -> Start | None:
     local = in_cells.best(like.candidate, like.C, _STEPS).rank_key
     tried = [_best_ridge(task, like.candidate.narrower(1.0 / factor), rows) for factor in _WIDER]
     error, start = min(tried, key=lambda each: each[0])
-    import os
-
-    if os.environ.get("RATIO"):
-        print("RATIO", error / local, local, start, flush=True)
     return start if error <= _LEVEL * local else None
 
 

@@ -1,7 +1,6 @@
 """Learned metrics as views of the rows; rows that are kept out of the learning judge them."""
 
 import numpy as np
-from scipy.sparse import issparse
 
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.kernels import KERNELS
@@ -25,13 +24,12 @@ def number_of_judges(n_rows: int) -> int:
 def learned_view(task: Task, view: View, index: np.ndarray, kernel: str) -> View:
     """The view of a metric that is learned from some rows, for a kernel."""
     part = KERNELS[kernel](gamma=1.0)  # type: ignore[call-arg]
-    values = view.take(index)
     rows = Rows(
-        np.asarray(values.toarray() if issparse(values) else values, np.float64),
+        view.dense(index).astype(np.float64),
         standardized(task.targets[:, index].T.astype(np.float64)),
         task.weights[index].astype(np.float64),
     )
-    kinds = ("factors", "matrix") if is_of_products(part) and not issparse(values) else ("factors",)
+    kinds = ("factors", "matrix") if is_of_products(part) and not view.is_sparse else ("factors",)
     arrays, n_threads = task.machinery.arrays, task.machinery.threads.count
     rows = Rows(*(arrays.asarray(each, "float64") for each in tuple(rows)))
     found = race(part, rows, task.rng, kinds=kinds, classes=task.classes, n_threads=n_threads)

@@ -5,7 +5,6 @@ last fit. A tree of some rows tells where its cells are; all rows are then passe
 """
 
 import numpy as np
-from scipy.sparse import issparse
 
 from frugalsvm._threads import row_blocks
 from frugalsvm.cells.tree import Tree, cells_of, grown_tree
@@ -21,7 +20,7 @@ _BLOCK_ROWS = 2**16
 def neighborhoods(task: Task, view: View, size: int, count: int) -> list[np.ndarray]:
     """The rows of some cells of about a size, from all over; one of all rows, where they are no more."""
     n_rows = task.n_rows
-    if n_rows <= size or issparse(view.X):  # trees are for dense rows
+    if n_rows <= size or view.is_sparse:  # trees are for dense rows
         return [np.sort(task.rng.permutation(n_rows)[:size])]
     drawn = np.sort(task.rng.permutation(n_rows)[:_SAMPLE_ROWS])
     least = max(2, size * len(drawn) // n_rows)
@@ -44,7 +43,7 @@ def _members(task: Task, view: View, tree: Tree, chosen: list[int], most: int) -
 
 def divided(task: Task, view: View, members: np.ndarray, size: int) -> list[np.ndarray]:
     """The rows of a cell in smaller ones."""
-    if len(members) <= size or issparse(view.X):
+    if len(members) <= size or view.is_sparse:
         return [members]
     tree = grown_tree(view.take(members), size, task.rng)
     return [np.sort(members[tree.members_of(cell)]) for cell in range(tree.n_cells)]

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 
 from frugalsvm.cells.choosing import STEPS, best_choice
 from frugalsvm.cells.left_out import Choice, SomeCells
@@ -128,8 +127,7 @@ class Round:
 
     def _cells_of(self, view: str) -> SomeCells:
         if view not in self._cells:
-            task, rows = self.task, self.task.views[view].take(self.index)
-            rows = np.ascontiguousarray(rows.toarray() if issparse(rows) else rows, np.float32)
+            task, rows = self.task, self.task.views[view].dense(self.index)
             weights = task.weights[self.index].astype(np.float64)
             given = np.empty(0) if (weights == 1.0).all() else weights
             examples = Examples(rows, np.ascontiguousarray(task.targets[:, self.index]), given)

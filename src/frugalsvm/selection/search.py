@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 
 from frugalsvm.cells.choosing import STEPS
 from frugalsvm.core.blocks import is_of_products
@@ -57,13 +56,15 @@ class Plan(NamedTuple):
 
     kernels: tuple[str, ...]
     fit_work: float = 60.0  # in seconds of a usual core
+    low_rank_work: float = 100.0  # the same for a low-rank machine
     path_work: float = 12.0  # of one of the low-rank machines that are compared
     n_components: int | None = None  # of a low-rank machine, if there must be one
     learns_metric: bool = True
 
     def times(self, factor: float) -> "Plan":
         """The same for a device that is so many times as fast."""
-        return self._replace(path_work=factor * self.path_work, fit_work=factor * self.fit_work)
+        works = {name: factor * getattr(self, name) for name in ("fit_work", "low_rank_work", "path_work")}
+        return self._replace(**works)
 
 
 class Found(NamedTuple):
@@ -128,7 +129,7 @@ class _Search:
             if not found or is_better(entry, found[0], _LEAD):
                 found = [entry]
         view = found[0].candidate.view
-        if issparse(self.task.views[view].X):
+        if self.task.views[view].is_sparse:
             others = [kernel for kernel in others if offers(KERNELS[kernel], "products")]
         for kernel in others:
             if self._fits(round_, 3):
@@ -138,7 +139,7 @@ class _Search:
         return in_order(found)
 
     def _start(self, round_, view, kernel) -> Candidate:
-        rows = self.task.views[view].take(round_.index)
+        rows = self.task.views[view].dense(round_.index)
         return Candidate(view, kernel, gamma_for(kernel, rows, self.task.rng))
 
     def _best(self, round_, candidate, C=100.0, steps=STEPS) -> Entry:
@@ -155,7 +156,7 @@ class _Search:
 
     def _learned_view(self, name: str) -> View | None:
         task, view = self.task, self.task.views[name]
-        n_features = view.X.shape[1]
+        n_features = view.width
         if not self.plan.learns_metric or task.n_rows < _FEW_ROWS or not 2 <= n_features <= _MANY_FEATURES:
             return None
         seconds = self.clock.seconds_for(CELLS, _RACE_WORK)
@@ -187,8 +188,7 @@ class _Search:
         own = Candidate(learned.name, self._own_kernel, 1.0)
         kernels = self.plan.kernels if learned.metric.ndim == 1 else self._turning
         return [
-            (Candidate(learned.name, kernel, similar_gamma(own, kernel, learned.X.shape[1])), 100.0)
-            for kernel in kernels
+            (Candidate(learned.name, kernel, similar_gamma(own, kernel, learned.width)), 100.0) for kernel in kernels
         ]
 
     def _with_or_without(self, plain: Entry, other: Entry) -> Entry:
@@ -218,12 +218,12 @@ class _Search:
         return 1.0 - two.rank_key / one.rank_key if one.rank_key > 0 else 0.0
 
     def _must_be_low_rank(self, entry: Entry) -> bool:
-        return self.plan.n_components is not None or issparse(self.task.views[entry.candidate.view].X)
+        return self.plan.n_components is not None or self.task.views[entry.candidate.view].is_sparse
 
     def _low_rank(self, start: Start) -> tuple[Entry, int]:
         """A low-rank machine at the best of some values of C, and the number of its landmarks at last."""
         task, plan = self.task, self.plan
-        n_components = plan.n_components or affordable_landmarks(task, task.n_rows, plan.fit_work)
+        n_components = plan.n_components or affordable_landmarks(task, task.n_rows, plan.low_rank_work)
         n_judges = min(number_of_judges(task.n_rows), _MOST_JUDGES)
         index = self.order[:_MOST_ROWS]
         unseen = np.zeros(task.n_rows, bool)
@@ -240,9 +240,10 @@ class _Search:
 
     def _structure(self, gain: float) -> tuple[int, int]:
         """The size of cells, and the number of trees: as large as it pays and as there is time for."""
-        n_rows, limit = self.task.n_rows, self.plan.fit_work * (_WELL if gain >= _PAYS_WELL else 1.0)
+        n_rows, limit = self.task.n_rows, self.plan.fit_work
         if self.clock.limit is not None:
             limit = max(self.clock.left, 0.0) / (_CAUTION * self.clock.ratio(CELLS))
+        most = limit * (_WELL if gain >= _PAYS_WELL and self.clock.limit is None else 1.0)
 
         def work(size):
             return cell_work(n_rows, min(size, n_rows))
@@ -250,12 +251,12 @@ class _Search:
         size = _USUAL_SIZE if n_rows > _ONE_CELL else _ONE_CELL
         while self.clock.limit is not None and size > _LEAST_SIZE and work(size) > limit:
             size //= 2
-        while gain >= _PAYS and size < n_rows and work(2 * size) <= limit and self._has_room(2 * size):
+        while gain >= _PAYS and size < n_rows and work(2 * size) <= most and self._has_room(2 * size):
             size *= 2
         return size, 1 if size >= n_rows else max(1, min(_MOST_TREES, int(limit / work(size))))
 
     def _has_room(self, size: int) -> bool:
-        machinery, n_features = self.task.machinery, next(iter(self.task.views.values())).X.shape[1]
+        machinery, n_features = self.task.machinery, next(iter(self.task.views.values())).width
         return machinery.cell_bytes(min(size, self.task.n_rows), n_features, self.task.n_outputs) <= machinery.memory
 
     # --- time -----------------------------------------------------------------------------------------------------
