@@ -1,5 +1,9 @@
 """Other libraries with the manners of scikit-learn."""
 
+import sys
+import sysconfig
+from types import ModuleType
+
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
@@ -77,11 +81,29 @@ class LiquidSVMModel:
         self.is_regression, self.n_jobs = is_regression, n_jobs
 
     def fit(self, X, y):
-        import liquidSVM
-
-        kind = liquidSVM.lsSVM if self.is_regression else liquidSVM.mcSVM
-        self.model = kind(X, y, useCells=True, threads=self.n_jobs)
+        liquid = _liquid_svm()
+        kind = liquid.lsSVM if self.is_regression else liquid.mcSVM
+        self.model = kind(_doubles(X), _doubles(y), useCells=True, threads=self.n_jobs)
         return self
 
     def predict(self, X):
-        return self.model.predict(np.asarray(X, np.float64))
+        return self.model.predict(_doubles(X)).ravel()
+
+    def __reduce__(self):
+        raise TypeError("The machine is in the memory of a library in C++, and cannot be copied.")
+
+
+def _liquid_svm():
+    """The module: version 1.0.1 of 2017 looks for its library by a variable that Python 3.11 took away.
+
+    It also wants a package that new versions of setuptools lack, for data sets that it brings along.
+    """
+    sysconfig.get_config_vars().setdefault("SO", ".so")
+    sys.modules.setdefault("pkg_resources", ModuleType("pkg_resources"))
+    import liquidSVM
+
+    return liquidSVM
+
+
+def _doubles(values):
+    return np.ascontiguousarray(values, np.float64)
