@@ -7,7 +7,7 @@
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import column_or_1d
 
 from frugalsvm._locks import shared
@@ -30,7 +30,7 @@ from frugalsvm.estimators._validation import (
     check_choice,
     check_classes_have_weight,
     check_count,
-    distinct_labels,
+    classes_in,
     encoded_labels,
     example_weights,
 )
@@ -117,9 +117,7 @@ class ScoreClassifier(CalibratedClassifier, KernelEstimator):
             raise ValueError(
                 f"X has {X.shape[0]} rows, but y has {y.shape[0]} labels: inconsistent numbers of samples."
             )
-        if y.dtype.kind not in "iub":  # whole numbers need no look at every one of them
-            check_classification_targets(y)
-        return X, y, distinct_labels(y)
+        return X, y, classes_in(y)
 
 
 class StreamClassifier(ScoreClassifier):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_array, compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_n_features, _check_sample_weight, validate_data
 
 from frugalsvm.arrays.namespace import is_torch
@@ -25,6 +26,7 @@ __all__ = [
     "check_classes_have_weight",
     "check_count",
     "check_positive",
+    "classes_in",
     "distinct_labels",
     "encoded_labels",
     "example_weights",
@@ -44,6 +46,7 @@ _UNITS = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30}
 _A_SIZE = "a size such as '64KB', '1.5MB' or '800B'"
 _VARIANCE_ROWS = 2**16
 _COUNTED_LABELS = 2**16
+_FIRST_LABELS = 2**12  # that may have all there are
 AS_IT_IS = "as it is"  # a type of rows that are for a device
 
 
@@ -159,12 +162,36 @@ def _integer_range(values) -> tuple[int, int] | None:
 
 
 def distinct_labels(y) -> np.ndarray:
-    """Sorted distinct values; integers by counting, which takes a tenth of the time."""
+    """Sorted distinct values: integers by counting, text by looking for other than some rows have. Sorting is slow."""
     bounds = _integer_range(y)
     if bounds is None:
-        return np.unique(y)
+        return _distinct_text(y) if y.dtype.kind in "OUT" else np.unique(y)
     counts = np.bincount(y.astype(np.int64, copy=False) - bounds[0])
     return (np.flatnonzero(counts) + bounds[0]).astype(y.dtype, copy=False)
+
+
+def _distinct_text(y) -> np.ndarray:
+    known = np.unique(y[:: max(1, len(y) // _FIRST_LABELS)])
+    for start in range(0, len(y), _COUNTED_LABELS):
+        part = y[start : start + _COUNTED_LABELS]
+        places = np.minimum(np.searchsorted(known, part), len(known) - 1)
+        others = part[known[places] != part]
+        if others.size:
+            known = np.union1d(known, others)
+    return known
+
+
+def classes_in(y) -> np.ndarray:
+    """The distinct labels, sorted; refuses those that are no classes: fractions, and objects that are no text.
+
+    The distinct ones tell, so that scikit-learn need not look at all, which takes longer than many a training.
+    """
+    if y.dtype.kind in "iub":
+        return distinct_labels(y)
+    check_classification_targets(y[:1])  # other objects may have no order
+    found = distinct_labels(y)
+    check_classification_targets(y if 2 * len(found) > len(y) else np.tile(found, 2))  # it warns of so many
+    return found
 
 
 def encoded_labels(y, seen, classes, *, may_grow: bool) -> np.ndarray:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from frugalsvm._locks import shared
@@ -20,7 +19,7 @@ from frugalsvm.estimators._targets import checked_weights
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import (
     check_classes_have_weight,
-    distinct_labels,
+    classes_in,
     encoded_labels,
     example_weights,
 )
@@ -289,9 +288,7 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         return X, *self._labeled(y, classes, X, on_host(sample_weight))
 
     def _surveyed(self, survey):
-        if survey.y.dtype.kind not in "iub":
-            check_classification_targets(survey.y)
-        return self._labeled(survey.y, distinct_labels(survey.y), survey.y[:, None], survey.sample_weight)
+        return self._labeled(survey.y, classes_in(survey.y), survey.y[:, None], survey.sample_weight)
 
     def _labeled(self, y, classes, X, sample_weight):
         """Indices of classes, and weights, of all rows; the classes are these."""

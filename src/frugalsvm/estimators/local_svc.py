@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 
 from frugalsvm.arrays.namespace import on_host
 from frugalsvm.calibration import MOST_ROWS
@@ -13,7 +12,13 @@ from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._local import LocalMachine
 from frugalsvm.estimators._local_saved import LOCAL
 from frugalsvm.estimators._scoring import predicted_labels
-from frugalsvm.estimators._validation import check_classes_have_weight, distinct_labels, encoded_labels, example_weights
+from frugalsvm.estimators._validation import (
+    check_classes_have_weight,
+    classes_in,
+    distinct_labels,
+    encoded_labels,
+    example_weights,
+)
 from frugalsvm.estimators._warnings import warn_if_poor_left_out
 from frugalsvm.persist.values import is_classes
 
@@ -172,9 +177,7 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         return X, *self._labeled(y, classes, X, sample_weight)
 
     def _surveyed(self, y, sample_weight):
-        if y.dtype.kind not in "iub":
-            check_classification_targets(y)
-        return self._labeled(y, distinct_labels(y), y[:, None], sample_weight)
+        return self._labeled(y, classes_in(y), y[:, None], sample_weight)
 
     def _known_targets(self, y):
         labels = encoded_labels(y, distinct_labels(y), self.classes_, may_grow=False)

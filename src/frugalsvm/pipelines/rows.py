@@ -4,11 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse, vstack
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from frugalsvm._stored import is_finite, is_matrix, stored
-from frugalsvm.estimators._validation import validated_rows
+from frugalsvm.estimators._validation import classes_in, validated_rows
 from frugalsvm.pipelines.frames import FrameColumns, check_names, is_frame, kinds_to_learn, split_frame
 
 __all__ = [
@@ -97,7 +96,7 @@ def checked_labels(name: str, y, X, *, classifies: bool, several: bool) -> np.nd
     if not classifies and not np.isfinite(y).all():
         raise ValueError("Input y contains NaN or infinity.")
     if classifies and y.dtype.kind not in "iub":
-        check_classification_targets(y)
+        classes_in(y)
     return y
 
 
