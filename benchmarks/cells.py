@@ -13,7 +13,7 @@ what probabilities and intervals need, and of the prediction of all test rows, w
 ``model_bytes_``, of peers the pickled model.
 
 Every result is a line of JSON in ``output/cells.jsonl``, after those of earlier runs. Test rows are for the last look.
-Related: ``benchmarks.cluster_speed --learners cells`` (workers), ``benchmarks.cells_growth`` (up to 10^7 rows),
+Related: ``benchmarks.cluster_speed --learners cells`` (workers), ``benchmarks.large_rows`` (up to 10^7 rows),
 ``benchmarks.cells_bytes`` (byte budgets), ``benchmarks.cells_left_out`` (leave-one-out, intervals, probabilities).
 """
 
