@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from frugalsvm._threads import ONE_THREAD, Threads
+from frugalsvm.cells import system
 from frugalsvm.cells.scores import scores
 from frugalsvm.cells.solver import Examples, solved_cells
 from frugalsvm.cells.training import grown_trees, trained
@@ -125,3 +126,63 @@ def test_threads_change_nothing():
     (mine, errors), (other, other_errors) = (solve(examples, kernel, threads=Threads(n)) for n in (1, 3))
     np.testing.assert_array_equal(mine.coef, other.coef)
     np.testing.assert_array_equal(errors, other_errors)
+
+
+LARGE = 2300  # rows: more than a panel, and threads share the cell
+
+
+@pytest.fixture(scope="module")
+def large():
+    examples = problem(n=LARGE)
+    return examples, *solve(examples, KERNELS["matern12"](gamma=GAMMA), size=LARGE)
+
+
+def test_large_cells_are_solved_in_parts(large):
+    examples, cells, errors = large
+    members, coef = cells.tree.members, cells.coef.T
+    K = kernel_oracle.value("matern12", examples.rows[members], examples.rows[members], GAMMA)
+    y, ridge = examples.targets[:, members].T, RIDGE / examples.weights[members, None]
+    np.testing.assert_allclose(K @ coef + ridge * coef + cells.intercepts, y, atol=1e-9)
+    np.testing.assert_allclose(coef.sum(axis=0), 0.0, atol=1e-9)
+    W = np.linalg.inv(K + np.diag(ridge[:, 0]))
+    diagonal = np.diag(W) - W.sum(axis=1) ** 2 / W.sum()
+    np.testing.assert_allclose(errors[:, members].T, coef / diagonal[:, None], atol=1e-9)
+    found = scores(KERNELS["matern12"](gamma=GAMMA), examples.rows, [cells], examples.rows[members[:300]], Threads(2))
+    np.testing.assert_allclose(found, (K @ coef)[:300] + cells.intercepts, atol=1e-9)
+
+
+def test_threads_that_share_a_cell_change_nothing(large):
+    examples, cells, errors = large
+    other, other_errors = solve(examples, KERNELS["matern12"](gamma=GAMMA), size=LARGE, threads=Threads(3))
+    np.testing.assert_array_equal(cells.coef, other.coef)
+    np.testing.assert_array_equal(errors, other_errors)
+
+
+def test_threads_share_several_cells(monkeypatch):
+    examples, kernel = problem(), KERNELS["matern12"](gamma=GAMMA)
+    alone, errors = solve(examples, kernel)
+    monkeypatch.setattr("frugalsvm.cells.solver._LARGE", 10)
+    for threads in (1, 2, 5):
+        cells, other_errors = solve(examples, kernel, threads=Threads(threads))
+        np.testing.assert_allclose(cells.coef, alone.coef, atol=1e-12)
+        np.testing.assert_allclose(errors, other_errors, atol=1e-12)
+
+
+def test_memory_limits_what_is_solved_at_a_time(monkeypatch):
+    made = []
+
+    def new_system(*sizes, **options):
+        made.append(sizes)
+        return system.new_system(*sizes, **options)
+
+    monkeypatch.setattr("frugalsvm.cells.solver.new_system", new_system)
+    examples, kernel = problem(np.float32, weighted=False), KERNELS["rbf"](gamma=0.01)
+    tree = grown_tree(examples.rows, SIZE, np.random.default_rng(0))
+    needed = system.cell_bytes(int(tree.sizes.max()), 3, 2, np.float32)
+    # Far below the rounding errors of float32: there is no room for float64, so that there is more regularization.
+    errors = np.zeros(examples.targets.shape)
+    solved_cells(kernel, examples, tree, SIZE, 1e-7, errors, Threads(3), memory=1.5 * needed)
+    assert len(made) > 1
+    assert {dtype for *_, dtype in made} == {np.dtype(np.float32)}
+    assert np.isfinite(errors).all()
+    assert np.square(errors).mean() < 0.9 * np.square(examples.targets).mean()

@@ -80,7 +80,7 @@ def trained_within(
     for done, tree in enumerate(trees):
         share = (budget - sum(map(array_bytes, coded))) // (len(trees) - done)
         errors = np.zeros(examples.targets.shape)
-        cells = solved_cells(kernel, examples, tree, size, ridge, errors, threads)
+        cells = solved_cells(kernel, examples, tree, size, ridge, errors, threads, memory=memory)
         try:
             coded.append(_coded(kernel, examples, cells, errors, ridge, share, memory, rng, threads))
         except BudgetTooSmall as error:

@@ -15,13 +15,14 @@ import numpy as np
 
 from frugalsvm._compile import compiled, entry, inlined
 from frugalsvm._stored import stored, within
-from frugalsvm.cells.scores import load_cell
-from frugalsvm.cells.solver import Cells, padded_size
+from frugalsvm.cells.gathering import padded_size
+from frugalsvm.cells.scores import load_rows
+from frugalsvm.cells.solver import Cells
 from frugalsvm.cells.tree import Tree
 from frugalsvm.core.kernels import pairing_of
 from frugalsvm.core.pairing import row_norm
 
-__all__ = ["COEF_BITS", "CodedCells", "column_grids", "expanded", "put_code", "row_bits", "words_for"]
+__all__ = ["COEF_BITS", "CodedCells", "bits_of_row", "column_grids", "expanded", "put_code", "row_bits", "words_for"]
 
 WORD_BITS = 64
 COEF_BITS = 8  # of a coefficient
@@ -121,12 +122,11 @@ def _decode(cells, values):
                 position += width
 
 
-@load_cell.implement(CodedCells)
-def _load_codes(cells, kernel, rows, cell, storage, weights, center):
-    """Decode the rows and coefficients of a cell, see `load_cell`."""
+@load_rows.implement(CodedCells)
+def _load_codes(cells, kernel, rows, cell, first, n, storage, weights, center):
+    """Decode rows and coefficients of a cell, see `load_rows`."""
     n_features, n_columns = center.size, cells.widths.shape[1]
-    n = cells.tree.starts[cell + 1] - cells.tree.starts[cell]
-    stride, position = padded_size(n), cells.firsts[cell] * WORD_BITS
+    stride, position = padded_size(n), cells.firsts[cell] * WORD_BITS + first * bits_of_row(cells, cell)
     for f in range(n_features):
         center[f] = middle_of(cells, cell, f)
         for i in range(n, stride):
@@ -143,6 +143,15 @@ def _load_codes(cells, kernel, rows, cell, storage, weights, center):
             else:
                 weights[c - n_features, i] = value
         storage.norms[i] = row_norm(pairing_of(kernel), storage.rows, i)
+
+
+@compiled
+def bits_of_row(cells, cell):
+    """Bits of a row of a cell and its coefficients."""
+    bits = 0
+    for c in range(cells.widths.shape[1]):
+        bits += np.int64(cells.widths[cell, c])
+    return bits
 
 
 @inlined

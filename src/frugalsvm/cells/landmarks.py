@@ -25,12 +25,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import add_to, call_library, compiled, entry
+from frugalsvm._compile import add_to, compiled, entry
 from frugalsvm._threads import Threads, blas_threads
-from frugalsvm.cells.codes import WORD_BITS, CodedCells, nearest_code, put_code
-from frugalsvm.cells.factor import Library, invert_factor, library_for, multiply_columns, new_integers
-from frugalsvm.cells.scores import load_cell
-from frugalsvm.cells.solver import BLOCK_ROWS, Examples, new_storage, padded_size
+from frugalsvm.cells.codes import WORD_BITS, CodedCells, bits_of_row, nearest_code, put_code
+from frugalsvm.cells.factor import (
+    Library,
+    add_square,
+    invert_factor,
+    library_for,
+    multiply_columns,
+    new_integers,
+    set_apart,
+    set_sizes,
+)
+from frugalsvm.cells.gathering import BLOCK_ROWS, new_storage, padded_size
+from frugalsvm.cells.scores import load_rows
+from frugalsvm.cells.solver import Examples
 from frugalsvm.cells.tree import Tree
 from frugalsvm.core.kernels import pairing_of, self_value, values_in_row
 from frugalsvm.core.pairing import block_pairs, row_norm
@@ -120,7 +130,7 @@ def solve_landmarks(
     )  # fmt: skip
 
     def work(_):
-        storage = new_storage(m_most, n_features, n_outputs, np.float64, solves=False)
+        storage = new_storage(m_most, n_features, np.float64)
         room = _new_room(n_most, m_most, n_features, n_outputs)
         try:
             while _is_one_solved(task, storage, room):
@@ -160,7 +170,7 @@ def _is_one_solved(task, storage, room):
     n = task.tree.starts[cell + 1] - task.tree.starts[cell]
     m = task.coded.tree.starts[cell + 1] - task.coded.tree.starts[cell]
     _code_rows(task, cell, m)
-    load_cell(task.coded, task.kernel, task.examples.rows, cell, storage, room.weights, room.center)
+    load_rows(task.coded, task.kernel, task.examples.rows, cell, 0, m, storage, room.weights, room.center)
     _whiten(task, storage, room, cell, n, m)
     _take_centered(task, storage, room, cell, n, m)
     multiply_columns(task.library, task.library.no, room.whitening, m, room.features, n, room.integers)
@@ -176,18 +186,10 @@ def _is_one_solved(task, storage, room):
 
 
 @compiled
-def _row_bits(coded, cell):
-    bits = 0
-    for c in range(coded.widths.shape[1]):
-        bits += np.int64(coded.widths[cell, c])
-    return bits
-
-
-@compiled
 def _code_rows(task, cell, m):
     """Write the rows that are kept."""
     coded, rows, start = task.coded, task.examples.rows, task.coded.tree.starts[cell]
-    bits = _row_bits(coded, cell)
+    bits = bits_of_row(coded, cell)
     for i in range(m):
         position = coded.firsts[cell] * WORD_BITS + i * bits
         for f in range(rows.shape[1]):
@@ -205,7 +207,7 @@ def _whiten(task, storage, room, cell, n, m):
     """M; more is added to the diagonal of K_ZZ until there is one."""
     added = _added(task, storage, cell, n, m)
     _fill_kernel(task, storage, room, m, added)
-    while not invert_factor(task.library, room.whitening, m, room.integers):
+    while not invert_factor(task.library, room.whitening, m, m, room.integers):
         added *= _MORE
         _fill_kernel(task, storage, room, m, added)
 
@@ -284,7 +286,7 @@ def _take_hat(task, room, n, m):
     """N and tau; the regularization is raised where it is nothing beside rounding errors."""
     ridge, library, integers = task.ridge, task.library, room.integers
     _fill_system(library, room, n, m, ridge)
-    while not invert_factor(library, room.system, m, integers):
+    while not invert_factor(library, room.system, m, m, integers):
         ridge *= _MORE
         _fill_system(library, room, n, m, ridge)
     multiply_columns(library, library.no, room.system, m, room.features, n, integers)
@@ -297,18 +299,15 @@ def _fill_system(library, room, n, m, ridge):
         for j in range(i, m):
             matrix[i, j] = 0.0
         matrix[i, i] = ridge
-    _add_square(library, room.features, n, room.system, m, room.integers)
+    _add_squares(library, room.features, n, room.system, m, room.integers)
 
 
 @compiled
-def _add_square(library, features, n, matrix, m, integers):
+def _add_squares(library, features, n, matrix, m, integers):
     """Add the products of all columns of features (n * m,) with each other to a matrix (m * m,)."""
-    integers[0], integers[1], integers[2] = m, n, m
-    rows, columns, apart = integers[0:1], integers[1:2], integers[2:3]
-    call_library(
-        library.add_square,
-        (library.lower, library.no, rows, columns, library.one, features, apart, library.one, matrix, apart),
-    )
+    set_sizes(integers, m, m, n)
+    set_apart(integers, m, m, m)
+    add_square(library, library.one, features, matrix, integers)
 
 
 @compiled
@@ -377,12 +376,12 @@ def _take_compensation(task, storage, room, cell, n, m):
     for i in range(m):
         for j in range(i, m):
             H[i, j] *= task.ridge
-    _add_square(task.library, room.features, n, room.whitening, m, room.integers)
+    _add_squares(task.library, room.features, n, room.whitening, m, room.integers)
     for i in range(m):
         trace += H[i, i]
     for i in range(m):
         H[i, i] += _AT_REST * trace / m
-    invert_factor(task.library, room.whitening, m, room.integers)  # there is one, since the diagonal is large enough
+    invert_factor(task.library, room.whitening, m, m, room.integers)  # there is one, since the diagonal is large enough
     V = room.features[: m * m].reshape(m, m)
     for j in range(m):
         for k in range(j + 1):
@@ -414,7 +413,7 @@ def _take_grid(coded, cell, column, coef, m):
 def _round_output(task, room, cell, o, m):
     """Write the codes of an output's coefficients; what they are on average over the rows is returned."""
     coded, coef, V = task.coded, room.coef[o * m :], room.features[: m * m].reshape(m, m)
-    column, bits, before, average = task.examples.rows.shape[1] + o, _row_bits(coded, cell), 0, 0.0
+    column, bits, before, average = task.examples.rows.shape[1] + o, bits_of_row(coded, cell), 0, 0.0
     for c in range(column):
         before += np.int64(coded.widths[cell, c])
     width, low, step = np.int64(coded.widths[cell, column]), coded.lows[cell, column], coded.steps[cell, column]

@@ -16,7 +16,8 @@ from frugalsvm.arrays.factors import inverse_factors
 from frugalsvm.arrays.kernel_values import kernel_values, own_values
 from frugalsvm.arrays.namespace import is_torch
 from frugalsvm.cells.batches import Padded, batches_of, near, padded_places, taken
-from frugalsvm.cells.solver import LARGEST_RESIDUAL, MORE, Cells
+from frugalsvm.cells.solver import FACTOR, Cells
+from frugalsvm.cells.system import LARGEST_RESIDUAL
 from frugalsvm.cells.tree import Tree
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import ROUNDING, Matern12
@@ -111,7 +112,7 @@ def solved_on_device(
     while len(left):
         # The second time in float64, and from then on with more regularization.
         left = _solve(machines, examples, tree, left, examples.arrays.xp.float64, found)
-        machines = machines._replace(ridges=MORE * machines.ridges)
+        machines = machines._replace(ridges=FACTOR * machines.ridges)
     return found
 
 

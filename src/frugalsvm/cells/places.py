@@ -1,6 +1,7 @@
 """Where cells are solved: in threads of this machine, or on a device. Both offer the same."""
 
 from collections.abc import Callable
+from math import inf
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -13,6 +14,7 @@ from frugalsvm.cells.left_out import Choice, SomeCells, left_out_on_device, left
 from frugalsvm.cells.on_device import DeviceExamples, cells_sent_home, solved_on_device, to_device
 from frugalsvm.cells.scores import scores
 from frugalsvm.cells.solver import Cells, Examples
+from frugalsvm.cells.system import cell_bytes
 from frugalsvm.cells.training import grown_trees, trained
 from frugalsvm.cells.tree import Tree
 
@@ -58,6 +60,7 @@ class OnThreads(NamedTuple):
     """Compiled code in threads."""
 
     threads: Threads
+    memory: float = inf  # bytes for the systems of cells
 
     def examples(self, rows: Any, targets: np.ndarray, weights: np.ndarray) -> Examples:
         return Examples(rows, targets, weights)
@@ -77,10 +80,13 @@ class OnThreads(NamedTuple):
     def left_out(
         self, kernel: Any, cells: SomeCells, points: list[Choice], *, may_fall_back: bool = False
     ) -> list[np.ndarray | None]:
-        return left_out_on_threads(kernel, cells, points, self.threads, may_fall_back=may_fall_back)
+        rows, targets, _ = cells.examples
+        needed = cell_bytes(int(cells.sizes.max()), rows.shape[1], len(targets), rows.dtype)
+        threads = Threads(int(max(1, min(self.threads.count, self.memory // needed))))
+        return left_out_on_threads(kernel, cells, points, threads, may_fall_back=may_fall_back)
 
     def trained(self, kernel: Any, examples: Any, trees: list[Tree], size: int, ridge: float, advance: Advance):
-        return trained(kernel, examples, trees, size, ridge, self.threads, advance)
+        return trained(kernel, examples, trees, size, ridge, self.threads, advance, self.memory)
 
     def scores(self, kernel: Any, rows: Any, trees: list[Any], X: Any) -> np.ndarray:
         return scores(kernel, rows, trees, X, self.threads)

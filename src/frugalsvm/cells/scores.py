@@ -1,6 +1,7 @@
 """Scores of rows: each falls into a cell of every tree, whose machine it is scored by; trees are averaged.
 
-Rows are sorted by cell. Threads take cells, or parts of those that many rows fall into.
+Rows are sorted by cell. Threads take cells, or parts of those that many rows fall into. Of a cell, they have a panel of
+rows at a time in their memory.
 """
 
 from collections.abc import Sequence
@@ -10,15 +11,17 @@ import numpy as np
 
 from frugalsvm._compile import add_to, compiled, entry, generic
 from frugalsvm._threads import ONE_THREAD, Threads, blas_threads
-from frugalsvm.cells.solver import BLOCK_ROWS, Cells, gather_cell, has_mean_only, new_storage, padded_size
+from frugalsvm.cells.gathering import BLOCK_ROWS, PANEL_ROWS, gather_rows, new_storage, padded_size
+from frugalsvm.cells.solver import Cells
+from frugalsvm.cells.system import has_mean_only
 from frugalsvm.cells.tree import cells_of
 from frugalsvm.core.fastmath import weighted_sums
 from frugalsvm.core.kernels import kernel_row, pairing_of
 from frugalsvm.core.pairing import block_pairs, row_norm
 
-__all__ = ["in_parts", "load_cell", "scores"]
+__all__ = ["in_parts", "load_rows", "scores"]
 
-_MOST_ROWS = 2048  # of one cell that a thread takes at a time
+_LEAST_ROWS, _MOST_ROWS = 256, 2048  # of one cell that a thread takes at a time
 
 
 class _Task(NamedTuple):
@@ -26,7 +29,7 @@ class _Task(NamedTuple):
 
     kernel: Any
     rows: np.ndarray  # of the machines
-    cells: Any  # `Cells`, or others that have `load_cell`
+    cells: Any  # `Cells`, or others that have `load_rows`
     X: np.ndarray
     order: np.ndarray  # (n,) rows of X sorted by cell
     parts: np.ndarray  # (n_parts, 3) cell, and where a part of its rows begins and ends in the order
@@ -58,13 +61,14 @@ def scores(
 def _add_scores(kernel, rows, cells, X, out, threads) -> None:
     numbers = cells_of(cells.tree, X, threads)
     order = np.argsort(numbers, kind="stable")
-    parts = in_parts(np.bincount(numbers, minlength=cells.tree.n_cells), _MOST_ROWS)
+    most = min(max(len(X) // threads.count // BLOCK_ROWS * BLOCK_ROWS, _LEAST_ROWS), _MOST_ROWS)
+    parts = in_parts(np.bincount(numbers, minlength=cells.tree.n_cells), most)
     n_outputs, n_features, dtype = out.shape[1], X.shape[1], rows.dtype
-    largest = int(min(cells.size, cells.tree.sizes.max()))
+    largest = int(min(cells.size, cells.tree.sizes.max(), PANEL_ROWS))
     task = _Task(kernel, rows, cells, X, order, parts, np.zeros(1, np.int64), out)
 
     def work(_):
-        storage = new_storage(largest, n_features, n_outputs, dtype, solves=False)
+        storage = new_storage(largest, n_features, dtype)
         weights = np.zeros((n_outputs, len(storage.norms)), dtype)
         block = np.zeros((BLOCK_ROWS, n_features), dtype)
         _score_some(task, storage, _Room(block, weights, np.zeros(n_features), np.zeros(n_outputs)))
@@ -83,18 +87,18 @@ def in_parts(counts: np.ndarray, most: int) -> np.ndarray:
 
 
 @generic
-def load_cell(cells, kernel, rows, cell, storage, weights, center):
-    """Put the rows of a cell, relative to a center, into a thread's memory, and its coefficients and center."""
+def load_rows(cells, kernel, rows, cell, first, n, storage, weights, center):
+    """Put n rows of a cell, relative to a center, into a thread's memory, with their coefficients and the center."""
 
 
-@load_cell.implement(Cells)
-def _load_cell(cells, kernel, rows, cell, storage, weights, center):
-    start, stop = cells.tree.starts[cell], cells.tree.starts[cell + 1]
-    gather_cell(kernel, rows, cells, cell, storage)
+@load_rows.implement(Cells)
+def _load_rows(cells, kernel, rows, cell, first, n, storage, weights, center):
+    start = cells.tree.starts[cell] + first
+    gather_rows(kernel, rows, cells, cell, first, n, storage.rows, storage.columns, storage.norms)
     for f in range(center.size):
         center[f] = cells.centers[cell, f]
     for o in range(weights.shape[0]):
-        for j in range(stop - start):
+        for j in range(n):
             weights[o, j] = cells.coef[o, start + j]
 
 
@@ -104,9 +108,8 @@ def _score_some(task, storage, room):
     while item < len(task.parts):
         cell, begin, end = task.parts[item]
         n = task.cells.tree.starts[cell + 1] - task.cells.tree.starts[cell]
-        if has_mean_only(n, task.cells.size):
-            _add_intercepts(task, cell, begin, end)
-        else:
+        _add_intercepts(task, cell, begin, end)
+        if not has_mean_only(n, task.cells.size):
             _score_part(task, storage, room, cell, begin, end, n)
         item = add_to(task.next_item, 1)
 
@@ -120,18 +123,24 @@ def _add_intercepts(task, cell, begin, end):
 
 @compiled
 def _score_part(task, storage, room, cell, begin, end, n):
-    cells, stride = task.cells, padded_size(n)
-    load_cell(cells, task.kernel, task.rows, cell, storage, room.weights, room.center)
-    pairing = pairing_of(task.kernel)
-    for first in range(begin, end, BLOCK_ROWS):
-        count = min(BLOCK_ROWS, end - first)
-        for i in range(count):
-            for f in range(task.X.shape[1]):
-                room.block[i, f] = np.float64(task.X[task.order[first + i], f]) - room.center[f]
-        block_pairs(pairing, room.block, count, storage.columns, stride, storage.products)
-        for i in range(count):
-            norm = row_norm(pairing, room.block, i)
-            kernel_row(task.kernel, storage.products[i * stride :], storage.norms, norm, storage.values, n)
-            weighted_sums(room.weights, 0, storage.values, n, room.sums)
-            for o in range(task.out.shape[1]):
-                task.out[task.order[first + i], o] += room.sums[o] + cells.intercepts[cell, o]
+    for panel in range(0, n, PANEL_ROWS):
+        count = min(PANEL_ROWS, n - panel)
+        load_rows(task.cells, task.kernel, task.rows, cell, panel, count, storage, room.weights, room.center)
+        for first in range(begin, end, BLOCK_ROWS):
+            _score_block(task, storage, room, first, min(first + BLOCK_ROWS, end), count)
+
+
+@compiled
+def _score_block(task, storage, room, first, last, n):
+    """Add what the n rows in a thread's memory make of some others."""
+    pairing, stride = pairing_of(task.kernel), padded_size(n)
+    for i in range(first, last):
+        for f in range(task.X.shape[1]):
+            room.block[i - first, f] = np.float64(task.X[task.order[i], f]) - room.center[f]
+    block_pairs(pairing, room.block, last - first, storage.columns, stride, storage.products)
+    for i in range(first, last):
+        norm, products = row_norm(pairing, room.block, i - first), storage.products[(i - first) * stride :]
+        kernel_row(task.kernel, products, storage.norms, norm, storage.values, n)
+        weighted_sums(room.weights, 0, storage.values, n, room.sums)
+        for o in range(task.out.shape[1]):
+            task.out[task.order[i], o] += room.sums[o]

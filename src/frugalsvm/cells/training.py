@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -28,16 +29,17 @@ def trained(
     ridge: float,
     threads: Threads,
     advance: Callable[[int], Any] = lambda n_cells: None,
+    memory: float = inf,
 ) -> tuple[list[Cells], np.ndarray]:
     """The machines of all cells of all trees, and leave-one-out scores (n_rows, n_outputs) of their mean.
 
     A row is left out of its cell in every tree; the trees stay as they are. ``advance`` is told, in this thread, how
-    many more cells are done.
+    many more cells are done; ``memory`` limits the bytes of systems, see `solved_cells`.
     """
     errors, cells = np.zeros(examples.targets.shape), []
     for tree in trees:
         count = _Count(advance)
-        cells.append(solved_cells(kernel, examples, tree, size, ridge, errors, threads, count.reach))
+        cells.append(solved_cells(kernel, examples, tree, size, ridge, errors, threads, count.reach, memory=memory))
         count.reach(tree.n_cells)
     return cells, left_out_scores(examples.targets, errors, len(trees), threads)
 

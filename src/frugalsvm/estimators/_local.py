@@ -7,7 +7,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
-from frugalsvm._threads import Threads, row_blocks, thread_count
+from frugalsvm._threads import row_blocks, thread_count
 from frugalsvm.arrays.namespace import arrays_of, arrays_on, is_torch, on_host
 from frugalsvm.cells.batches import near, padded_length
 from frugalsvm.cells.budget import array_bytes
@@ -15,7 +15,8 @@ from frugalsvm.cells.choosing import best_choice, judge_in
 from frugalsvm.cells.codes import CodedCells, expanded
 from frugalsvm.cells.on_device import bytes_on_device
 from frugalsvm.cells.places import OnDevice, OnThreads, Place
-from frugalsvm.cells.solver import Cells, cell_bytes
+from frugalsvm.cells.solver import Cells
+from frugalsvm.cells.system import cell_bytes
 from frugalsvm.cells.tree import cells_of
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.origin import some_rows
@@ -113,11 +114,6 @@ class LocalMachine(LearnsBatches, KernelEstimator):
             return int(self.cell_size)
         return _ONE_CELL if n_rows <= _ONE_CELL else _USUAL_SIZE
 
-    def _threads_within_memory(self, size: int, n_outputs: int) -> Threads:
-        """Threads that each have room for a cell."""
-        needed = cell_bytes(size, self._width, n_outputs, self._dtype)
-        return Threads(max(1, min(thread_count(self.n_jobs), self._memory_for(size, needed) // needed)))
-
     def _memory_for(self, size: int, needed: int) -> int:
         """Bytes that cells may take, one of which needs so many."""
         available = parsed_bytes("memory", self.memory)
@@ -132,7 +128,8 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         """Where cells are solved."""
         arrays = self._arrays()
         if not arrays.is_torch:
-            return OnThreads(self._threads_within_memory(size, n_outputs))
+            needed = cell_bytes(size, self._width, n_outputs, self._dtype)
+            return OnThreads(self._threads(), self._memory_for(size, needed))
         needed = bytes_on_device(padded_length(size), self._width, n_outputs, self._dtype.itemsize)
         return OnDevice(arrays, min(self._memory_for(size, needed), arrays.free_bytes()), self._threads())
 

@@ -24,7 +24,7 @@ class Machinery(NamedTuple):
     @property
     def place(self) -> Place:
         """Where cells are solved."""
-        on_threads = OnThreads(self.threads)
+        on_threads = OnThreads(self.threads, self.memory)
         return on_threads if self.arrays is HOST else OnDevice(self.arrays, self.memory, self.threads)
 
     def cell_bytes(self, size: int, n_features: int, n_outputs: int) -> int:
