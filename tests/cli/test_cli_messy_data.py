@@ -301,7 +301,7 @@ def test_a_table_with_dates_trains_predicts_and_is_explained(tmp_path):
     (tmp_path / "rows.csv").write_text("\n".join(["day,a,shop", *lines]) + "\n")
     model = tmp_path / "m.frugal"
     said = invoke("train", tmp_path / "rows.csv", "--label", "shop", *FAST, "--passes", "5", "-o", model).output
-    assert "column 'day' has dates: days, months, weekdays are learned" in said
+    assert "column 'day' has dates: days, months, weekdays, cycles of year and week are learned" in said
     told = json.loads(invoke("evaluate", model, tmp_path / "rows.csv", "--json").stdout)
     assert told["accuracy"] > 0.9
     assert "day (weekday)" in invoke("explain", model, tmp_path / "rows.csv", "--show", "1").output

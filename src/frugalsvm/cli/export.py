@@ -69,6 +69,8 @@ def _notes(model: Path, plain: Any) -> list[str]:
     if columns["numbers"] and schema.dates:
         dates = ", ".join(repr(name) for name, _ in schema.dates)
         notes.append(f"dates ({dates}) are days since 1970-01-01, with parts of a day; Monday is weekday 0")
+        if any("(sin of " in name for name in columns["numbers"]):
+            notes.append("sines and cosines are of 2 pi times these days, divided by 1, 7 or 365.2425")
     return notes
 
 

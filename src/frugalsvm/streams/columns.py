@@ -187,7 +187,7 @@ def assigned(names: Sequence[str], kinds: Sequence[str], roles: Roles, source: s
     if not schema.numbers and not schema.strings:
         raise StreamError(f"{source} has no column left for features beside {' and '.join(map(shown, names))}.")
     notes += [
-        f"column {shown(name)} has dates: {', '.join(['days', *(f'{part}s' for part in date.parts)])} are learned"
+        f"column {shown(name)} has {'clock times' if date.is_clock else 'dates'}: {date.words} are learned"
         for name, date in schema.dates
     ]
     if schema.strings:

@@ -1,8 +1,11 @@
-"""Dates as numbers: days since 1970, and month, weekday and hour where these vary.
+"""Dates as numbers: days since 1970, month, weekday and hour where these vary, and where in its cycles a day is.
+
+Kernels compare numbers by their difference, and December is near January: a sine and a cosine tell where in the year,
+the week or the day a moment is, where these are gone through by more than half.
 
 Dates in text come in the forms of ISO 8601 (2021-03-04, 2021-03-04T05:06:07.8+01:00), with points or slashes instead of
 hyphens, with the day or the month first (04.03.2021, 3/4/21), or with the name of the month (4 Mar 2021). Which of day
-and month comes first is that of all dates of a column.
+and month comes first is that of all dates of a column. Clock times (13:45, 1:45 PM, 13:45:10) are parts of a day.
 """
 
 from __future__ import annotations
@@ -17,23 +20,29 @@ from numpy.typing import NDArray
 
 from frugalsvm.streams.number_notation import is_missing
 
-__all__ = ["DateColumn", "date_column", "days_in", "days_of", "part_text"]
+__all__ = ["DateColumn", "date_column", "date_parts", "days_in", "days_of", "part_text"]
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_TIME = r"(?:[T ,]+(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d*)?))?\s*([AaPp][Mm])?\s*(Z|[+-]\d{2}:?\d{2})?)?"
+_CLOCK_TIME = r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d*)?))?\s*([AaPp][Mm])?"
+_TIME = rf"(?:[T ,]+{_CLOCK_TIME}\s*(Z|[+-]\d{{2}}:?\d{{2}})?)?"
 _NAME = r"([A-Za-z]{3,9})\.?"
 _FORMS = {
     "ymd": re.compile(rf"(\d{{4}})([-/.])(\d{{1,2}})\2(\d{{1,2}}){_TIME}", re.ASCII),
     "dmy": re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})\2(\d{{4}}|\d{{2}}){_TIME}", re.ASCII),
     "d name y": re.compile(rf"(\d{{1,2}})([- ]){_NAME}[- ](\d{{4}}){_TIME}", re.ASCII),
     "name d y": re.compile(rf"{_NAME}( )(\d{{1,2}}),? (\d{{4}}){_TIME}", re.ASCII),
+    "clock": re.compile(_CLOCK_TIME, re.ASCII),
 }
 # The orders to try, the likelier first where a column fits several: 03.04.2021 is of April, 03/04/2021 of March.
-_ORDERS = ("ymd", "dmy", "mdy", "d name y", "name d y")
-_EXAMPLES = dict(zip(_ORDERS, ("2021-12-31", "31.12.2021", "12/31/2021", "31 Dec 2021", "Dec 31, 2021"), strict=True))
+_ORDERS = ("ymd", "dmy", "mdy", "d name y", "name d y", "clock")
+_EXAMPLES = dict(
+    zip(_ORDERS, ("2021-12-31", "31.12.2021", "12/31/2021", "31 Dec 2021", "Dec 31, 2021", "13:45"), strict=True)
+)
 _AMERICAN = "/"
 _CENTURY = 69  # two digits below it are years of this century
-_PARTS = ("month", "weekday", "hour")
+_NUMBERS = ("month", "weekday", "hour")
+_CYCLES = {"year": 365.2425, "week": 7.0, "day": 1.0}  # in days
+_WAVES = {f"{wave} of {cycle}": (wave, days) for cycle, days in _CYCLES.items() for wave in ("sin", "cos")}
 _DAY = 86_400.0  # seconds
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -55,7 +64,7 @@ class DateColumn(NamedTuple):
         if not kind.startswith("date "):
             return None
         order, *parts = kind.removeprefix("date ").split("/")
-        if order not in _ORDERS or not set(parts) <= set(_PARTS):
+        if order not in _ORDERS or not set(parts) <= {*_NUMBERS, *_WAVES}:
             raise ValueError(f"{kind!r} is not a kind of dates.")
         return cls(order, tuple(parts))
 
@@ -64,13 +73,31 @@ class DateColumn(NamedTuple):
         """A date in this order."""
         return _EXAMPLES[self.order]
 
+    @property
+    def is_clock(self) -> bool:
+        """Whether there are times of any day."""
+        return self.order == "clock"
+
+    @property
+    def shown_as(self) -> str:
+        """What the first feature is, for `part_text`."""
+        return "clock" if self.is_clock else "day"
+
+    @property
+    def words(self) -> str:
+        """What becomes of the dates, in words."""
+        numbers = [f"{part}s" for part in self.parts if part in _NUMBERS]
+        cycles = [cycle for cycle in _CYCLES if f"sin of {cycle}" in self.parts]
+        words = ["parts of a day" if self.is_clock else "days", *numbers]
+        return ", ".join([*words, *(["cycles of " + " and ".join(cycles)] if cycles else [])])
+
     def names(self, column: str) -> list[str]:
         """Names of the features."""
         return [column, *(f"{column} ({part})" for part in self.parts)]
 
     def named_parts(self, column: str) -> dict[str, str]:
-        """What the features are, by their names: "day", or a part of the date."""
-        return dict(zip(self.names(column), ("day", *self.parts), strict=True))
+        """What the features are, by their names: "day" or "clock", or a part of the date."""
+        return dict(zip(self.names(column), (self.shown_as, *self.parts), strict=True))
 
     def features(self, days: NDArray) -> NDArray:
         """The features of some days, a column for each; NaN where the day is missing."""
@@ -78,9 +105,22 @@ class DateColumn(NamedTuple):
 
 
 def date_column(days: NDArray, order: str = "ymd") -> DateColumn:
-    """How to make features of such days: those parts count that are not the same everywhere."""
+    """How to make features of such days: those parts count that are not the same everywhere, and cycles."""
     known = days[~np.isnan(days)]
-    return DateColumn(order, tuple(name for name in _PARTS if len(np.unique(_part(name, known))) > 1))
+    numbers = [] if order == "clock" else [name for name in _NUMBERS if len(np.unique(_part(name, known))) > 1]
+    cycles = [name for name, length in _CYCLES.items() if (length == 1.0 or order != "clock") and _goes(known, length)]
+    return DateColumn(order, (*numbers, *(f"{wave} of {name}" for name in cycles for wave in ("sin", "cos"))))
+
+
+def date_parts(*, has_hours: bool) -> tuple[str, ...]:
+    """All parts of dates, for columns that are known by their type alone."""
+    return (*_NUMBERS, *_WAVES) if has_hours else (*_NUMBERS[:2], *(name for name in _WAVES if "day" not in name))
+
+
+def _goes(days: NDArray, length: float) -> bool:
+    """Whether days go through more than half of a cycle, so that its end is near its beginning."""
+    places = days % length
+    return len(days) > 0 and bool(places.max() - places.min() > length / 2)
 
 
 def days_in(values: Iterable[str], order: str | None = None, most_errors: float = 0.0) -> tuple[str, NDArray] | None:
@@ -118,9 +158,11 @@ def part_text(part: str, number: float) -> str:
 
     Examples
     --------
-    >>> part_text("day", 18690.0), part_text("day", 18690.25), part_text("weekday", 3.0), part_text("hour", 6.0)
-    ('2021-03-04', '2021-03-04 06:00', 'Thursday', '6')
+    >>> part_text("day", 18690.0), part_text("day", 18690.25), part_text("weekday", 3.0), part_text("clock", 0.25)
+    ('2021-03-04', '2021-03-04 06:00', 'Thursday', '06:00')
     """
+    if part == "clock":
+        return f"{datetime(1970, 1, 1) + timedelta(minutes=round(24 * 60 * number)):%H:%M}"
     if part == "day":
         moment = datetime(1970, 1, 1) + timedelta(minutes=round(24 * 60 * number))
         return f"{moment:%Y-%m-%d}" if number == int(number) else f"{moment:%Y-%m-%d %H:%M}"
@@ -142,6 +184,18 @@ def _day(text: str, order: str) -> float | None:
     match = _FORMS["dmy" if order == "mdy" else order].fullmatch(text)
     if match is None:
         return None
+    return _time_in(match) if order == "clock" else _day_in(match, order)
+
+
+def _time_in(match: re.Match[str]) -> float | None:
+    hour, minute, second, half = match.groups()
+    try:
+        return _clock(hour, minute, second, half, None) / timedelta(days=1)
+    except ValueError:  # 25 o'clock
+        return None
+
+
+def _day_in(match: re.Match[str], order: str) -> float | None:
     if order == "name d y":
         month, _, day, year, *clock = match.groups()
     elif order == "ymd":
@@ -183,7 +237,10 @@ def _part(name: str, days: NDArray) -> NDArray:
     made = np.full(len(days), np.nan)
     there = ~np.isnan(days)
     whole = np.floor(days[there])
-    if name == "month":
+    if name in _WAVES:
+        wave, length = _WAVES[name]
+        made[there] = getattr(np, wave)(2 * np.pi * (days[there] % length) / length)
+    elif name == "month":
         made[there] = whole.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12 + 1
     elif name == "weekday":  # Monday is 0; the first of January 1970 was a Thursday
         made[there] = (whole + 3) % 7

@@ -13,7 +13,7 @@ from frugalsvm.exceptions import Sentence
 from frugalsvm.streams.bad_lines import BadLines, StreamError, first_line_of, shown
 from frugalsvm.streams.batch import Batch, dropped, rows_taken
 from frugalsvm.streams.columns import Layout, Roles, Schema, assigned
-from frugalsvm.streams.dates import DateColumn, days_in, days_of
+from frugalsvm.streams.dates import DateColumn, date_parts, days_in, days_of
 from frugalsvm.streams.row_checks import without_bad_rows
 from frugalsvm.streams.source import Source, imported_pyarrow
 
@@ -99,7 +99,9 @@ class TableReader:
         if types.is_string(kind) or types.is_large_string(kind):
             return "string"
         if types.is_date(kind) or types.is_timestamp(kind):
-            return DateColumn("ymd", ("month", "weekday", "hour")[: 2 if types.is_date(kind) else 3]).kind
+            return DateColumn("ymd", date_parts(has_hours=not types.is_date(kind))).kind
+        if types.is_time(kind):
+            return DateColumn("clock", date_parts(has_hours=True)[-2:]).kind
         known = {} if self.roles.like is None else {column.name: column.role for column in self.roles.like.columns}
         if field.name in self.roles.ignore or known.get(field.name) == "ignored":
             return "ignored"
@@ -208,6 +210,8 @@ class TableReader:
         values = self._plain(values)
         if self.pyarrow.types.is_string(values.type) or self.pyarrow.types.is_large_string(values.type):
             return days_in(self._texts(values), date.order)[1]  # type: ignore[index]
+        if self.pyarrow.types.is_time(values.type):
+            values = values.cast(self.pyarrow.time64("us")).cast(self.pyarrow.int64())  # since 1970-01-01
         return days_of(values.cast(self.pyarrow.timestamp("us")).to_numpy(zero_copy_only=False))
 
     def _label_values(self, values: Any, kind: str) -> NDArray:
