@@ -13,7 +13,12 @@ from frugalsvm.auto._machine import AutoMachine
 from frugalsvm.auto._saved import AUTO
 from frugalsvm.auto.targets import looks_continuous
 from frugalsvm.calibration import MOST_ROWS, PlattCalibration
-from frugalsvm.estimators._validation import check_classes_have_weight, example_weights
+from frugalsvm.estimators._validation import (
+    check_classes_have_weight,
+    distinct_labels,
+    encoded_labels,
+    example_weights,
+)
 from frugalsvm.estimators._warn import warn_caller
 from frugalsvm.estimators.asset import ASSETClassifier
 from frugalsvm.estimators.local_svc import LocalSVC
@@ -135,12 +140,13 @@ class AutoSVC(ClassifierMixin, AutoMachine):
         return SquaredHinge()
 
     def _targets(self, rows):
-        classes, labels = np.unique(rows.y, return_inverse=True)
+        classes = distinct_labels(rows.y)
+        labels = encoded_labels(rows.y, classes, classes, may_grow=False)
         if len(classes) < 2:
             raise ValueError(
                 f"Training needs at least two classes, but all labels are {classes[:1].tolist()[0]!r}: one class."
             )
-        if looks_continuous(rows.y):
+        if looks_continuous(rows.y, classes):
             warn_caller(
                 f"y has {len(classes):,} different numbers in {len(labels):,} rows, from {classes[0]:g} to "
                 f"{classes[-1]:g}, and AutoSVC takes each for a class: AutoSVR predicts numbers.",

@@ -8,8 +8,10 @@ _MANY_VALUES = 100  # different whole numbers, beyond which they are no classes
 _SEVERAL_VALUES, _ROWS_OF_EACH = 20, 4  # nor if there are several, with fewer rows of each
 
 
-def looks_continuous(y: np.ndarray) -> bool:
+def looks_continuous(y: np.ndarray, distinct: np.ndarray | None = None) -> bool:
     """Whether labels are numbers rather than classes: fractions, or very many whole numbers.
+
+    ``distinct`` are the distinct ones, where they are known.
 
     Examples
     --------
@@ -19,7 +21,8 @@ def looks_continuous(y: np.ndarray) -> bool:
     """
     if y.dtype.kind not in "iuf":
         return False
-    if not (y == np.floor(y)).all():
+    distinct = np.unique(y) if distinct is None else distinct
+    if not (distinct == np.floor(distinct)).all():
         return True
-    n_values = len(np.unique(y))
+    n_values = len(distinct)
     return n_values > _MANY_VALUES or (n_values > _SEVERAL_VALUES and _ROWS_OF_EACH * n_values > len(y))
