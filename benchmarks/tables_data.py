@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from benchmarks.cells_growth import NOISE, rows_of, with_noise
+from benchmarks.large_rows import NOISE, rows_of, with_noise
 from frugalsvm.datasets import fetch
 from frugalsvm.pipelines import StreamingScaler
 
