@@ -67,7 +67,8 @@ def _in_cells(owner, task, found, rows, known, common) -> LastFit:
     metric = task.views[found.best.candidate.view].metric
     size = {"cell_size": found.cell_size, "n_trees": found.n_trees, "copy_X": False}
     model = owner._cells_machine().set_params(**_chosen(found.best, metric), **size, **common)
-    model.fit(rows.X, rows.y, rows.weights)
+    for each in _fitted(model, rows):
+        warn_caller(_words(owner, model, each), each.category)
     index = np.flatnonzero(found.unseen)
     scores = owner._left_out(model)[known[index]]
     return LastFit(model, found.best, judged_rows(task, scores.T, index), scores, index)
@@ -110,9 +111,7 @@ def _converged(owner: Any, machines: Iterator[tuple[Any, Entry]], rows: Any, clo
     tried = []
     for model, entry in machines:
         start = clock.spent
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            model.fit(rows.X, rows.y, rows.weights)
+        told = _fitted(model, rows)
         converged = not any(issubclass(each.category, ConvergenceWarning) for each in told)
         share = 0.0 if converged else model.suboptimality_bound_ / max(model.objective_, 1e-300)
         tried.append((share, model, entry, told))
@@ -124,7 +123,15 @@ def _converged(owner: Any, machines: Iterator[tuple[Any, Entry]], rows: Any, clo
     return model, entry
 
 
-def _words(owner: Any, model: Any, warning: warnings.WarningMessage, share: float) -> str:
+def _fitted(model: Any, rows: Any) -> list[warnings.WarningMessage]:
+    """Fit a machine to rows; returns what it warns of."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model.fit(rows.X, rows.y, rows.weights)
+    return told
+
+
+def _words(owner: Any, model: Any, warning: warnings.WarningMessage, share: float = 0.0) -> str:
     """A warning of the machine inside, for users who have not chosen its parameters."""
     if not issubclass(warning.category, ConvergenceWarning):
         return str(warning.message).replace(type(model).__name__, type(owner).__name__)

@@ -32,6 +32,7 @@ __all__ = ["Found", "Plan", "search"]
 
 SAMPLE, PLAIN, METRIC, COMPARED, LARGER, LOW_RANK = range(1, 7)  # rounds
 _SMALL, CELL, _LARGE = 512, 1024, 2048  # rows of cells in which candidates are compared
+_ALONE = 1536  # so many rows are one sample, more are two
 _N_LARGE = 3  # of the last, which are looked at
 _COARSE, _FINE = ((4.0, 10.0),), ((2.0, 3.0),)  # steps of gamma and C
 _N_FINE = 2  # kernels that are compared in finer steps
@@ -122,7 +123,8 @@ class _Search:
         """The best of each kernel, in order; the view of rows is that which the first kernel prefers."""
         first, *others = self.plan.kernels
         rows = sampled(self.order, self.task.labels, 2 * CELL)
-        round_ = self._round(SAMPLE, [np.sort(part) for part in (rows[::2], rows[1::2]) if len(part) > 1])
+        parts = [rows] if len(rows) <= _ALONE else [rows[::2], rows[1::2]]
+        round_ = self._round(SAMPLE, [np.sort(part) for part in parts])
         found: list[Entry] = []
         for view in self.task.views:
             entry = self._best(round_, self._start(round_, view, first))
