@@ -113,8 +113,8 @@ def grown_tree(rows: np.ndarray, cell_size: int, rng: np.random.Generator, threa
     Tree
     """
     n_rows = len(rows)
-    members, projections, scratch = np.arange(n_rows), np.empty(n_rows, np.float32), np.empty(n_rows, np.float32)
-    moved = np.empty(n_rows, np.int64)
+    members = np.arange(n_rows, dtype=np.int32 if n_rows < 2**31 else np.int64)  # there may be little memory left
+    projections, scratch, moved = np.empty(n_rows, np.float32), np.empty(n_rows, np.float32), np.empty_like(members)
     levels: list[Level] = []
     ends = np.array([[0, n_rows]])
     while len(ends := ends[ends[:, 1] - ends[:, 0] > cell_size]):
@@ -124,7 +124,8 @@ def grown_tree(rows: np.ndarray, cell_size: int, rng: np.random.Generator, threa
         _side_by_side(partial(_cut, level, rows, members, projections, scratch, moved), len(ends), threads)
         levels.append(level)
         ends = level.ends_below()
-    return joined_levels(levels, members, rows.shape[1], rows.dtype)
+    del projections, scratch, moved
+    return joined_levels(levels, members.astype(np.int64), rows.shape[1], rows.dtype)
 
 
 def new_level(ends: np.ndarray, cell_size: int, n_features: int, dtype, rng: np.random.Generator) -> Level:
