@@ -46,11 +46,11 @@ class Case(NamedTuple):
 
     def identity(self):
         """What tells its result from others."""
-        method, rows = METHODS[self.method], "validation" if self.validate else "test"
-        device = method.device(self.task(0))
+        method, judges = METHODS[self.method], "validation" if self.validate else "test"
+        problem = f"{self.problem} ({self.rows:,} rows)" if self.rows else self.problem
         return {
-            "problem": self.problem, "is_regression": self.is_regression, "method": method.label, "device": device,
-            "seed": self.seed, "judged_on": rows,
+            "problem": problem, "is_regression": self.is_regression, "method": method.label,
+            "device": method.device(self.task(0)), "seed": self.seed, "judged_on": judges,
         }  # fmt: skip
 
     def without_result(self, reason):
@@ -147,6 +147,7 @@ def _judged(model, X_test, y_test, is_regression):
     if is_regression or not hasattr(model, "predict_proba"):
         return judged
     probabilities = np.asarray(model.predict_proba(X_test), np.float64)
+    probabilities /= probabilities.sum(axis=1, keepdims=True)  # some come in float32
     n_classes = probabilities.shape[1]
     if y_test.max() >= n_classes:  # a class that no training row has
         return judged

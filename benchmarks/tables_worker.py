@@ -6,6 +6,9 @@ from multiprocessing import get_context
 __all__ = ["Failed", "Stopped", "Worker"]
 
 
+PATIENCE = 10.0  # seconds for a process to end by itself
+
+
 class Stopped(Exception):
     """Something took longer than it may."""
 
@@ -29,6 +32,7 @@ class Worker:
         self._end.send((function, arguments))
         try:
             if not self._end.poll(limit):
+                self._process.kill()
                 self.close()
                 raise Stopped
             result, error = self._end.recv()
@@ -44,9 +48,10 @@ class Worker:
         return self._process.is_alive()
 
     def close(self):
+        self._end.close()
+        self._process.join(PATIENCE)
         self._process.kill()
         self._process.join()
-        self._end.close()
 
 
 def _serve(end):

@@ -16,7 +16,7 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
-from table_results import comparisons, error_against_seconds, result_tables
+from table_results import comparisons, error_against_seconds, methods_of, result_tables
 
 HEADINGS = ("", "rows", "train s", "examples/s", "x limit", "accuracy %", "vectors", "predictions/s")
 MODULES = {"sklearn": "scikit-learn", "numpy": "NumPy", "numba": "Numba", "lightgbm": "LightGBM", "xrfm": "xRFM"}
@@ -128,7 +128,7 @@ class TableResults(FromFiles):
         results = self.results()
         if not results:
             return self.parsed([])
-        words = [line for each in results for line in (*machine_text(each), "")]
+        words = [line for each in results for line in (f"- {methods_of(each)}. {machine_text(each)[0]}", "")]
         picture = nodes.raw("", f"<figure>{error_against_seconds(results)}</figure>", format="html")
         tables = [line for table in result_tables(results) for line in list_table(*table)]
         return [*self.parsed([*words, *comparisons(results)]), picture, *self.parsed(tables)]

@@ -5,7 +5,7 @@ from typing import Any
 
 from benchmarks.tables_summary import summary
 
-__all__ = ["comparisons", "error_against_seconds", "result_tables"]
+__all__ = ["comparisons", "error_against_seconds", "methods_of", "result_tables"]
 
 Means = list[dict[str, Any]]
 Sheet = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
@@ -23,6 +23,10 @@ RIVALS = {
 def _means_of(results: list[dict[str, Any]]) -> Means:
     rows = [row for each in results for row in each["rows"]]
     return summary([row for row in rows if row["judged_on"] == "test"])
+
+
+def methods_of(results: dict[str, Any]) -> str:
+    return "; ".join(dict.fromkeys(_method(row) for row in results["rows"]))
 
 
 def result_tables(results: list[dict[str, Any]]) -> list[Sheet]:

@@ -62,6 +62,10 @@ def test_who_is_ahead(page):
     ]
 
 
+def test_whose_results_a_file_has(page):
+    assert page.methods_of(RESULTS[0]) == f"{TREES}; {OURS}; {SLOW}"
+
+
 def test_as_many_errors_are_level(page):
     (line,) = page.comparisons([{"rows": [row("dna", OURS, 3.0), row("dna", "liquidSVM", 3.0)]}])
     assert line == "- AutoSVC on the cores, liquidSVM: fewer errors on 0 of 1 tables, as many on dna."

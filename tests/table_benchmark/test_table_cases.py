@@ -104,6 +104,11 @@ def test_validation_rows_are_told_apart():
     assert case(validate=True).identity()["judged_on"] == "validation"
 
 
+def test_results_of_few_rows_are_told_apart():
+    assert case().identity()["problem"] == "phoneme"
+    assert case(rows=2000).identity()["problem"] == "phoneme (2,000 rows)"
+
+
 class TestWorker:
     @pytest.fixture
     def worker(self):
