@@ -2,7 +2,7 @@
 
 AutoSVC and AutoSVR, HistGradientBoosting, SVC and SVR, and, where they are installed, LightGBM and xRFM
 (``pip install '.[tables]'``) and liquidSVM. All have the same training and test rows: the split of the source or, where
-there is none, 80 % for training by a random split for each seed. "hard" rows are made: 20 columns, of which three
+there is none, 80 % for training by a random split for each seed. "hard" rows are made: 20 columns, of which four
 matter, with a sharp border and 5 % of the labels wrong, so that no error can be below 5 %. So are "flights": dates,
 clock times, and columns of text with up to 4,000 values.
 

@@ -21,7 +21,7 @@ from frugalsvm._threads import thread_count
 
 __all__ = ["Case", "machine_here", "measured", "warm_up"]
 
-WARM_ROWS = 1000
+WARM_ROWS, WARM_ROWS_OF_MADE = 1000, 10_000  # large tables take other ways
 SMALL = 0.02  # of a fit: so much compiling is not worth another one
 
 
@@ -65,7 +65,7 @@ class Case(NamedTuple):
 
 def warm_up(case):
     """Have machine code made and libraries started, by a fit of few rows, which may be a poor one."""
-    split, method = case.split(WARM_ROWS), METHODS[case.method]
+    split, method = case.split(WARM_ROWS_OF_MADE if case.is_made else WARM_ROWS), METHODS[case.method]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model, X_test, _ = _fitted(method, case.task(split.X.shape[1]), split, {}, case.seed)

@@ -37,7 +37,7 @@ class Table(NamedTuple):
 
 
 def hard_rows(n_rows, seed):
-    """Twenty columns, of which three matter; a sharp border, and some labels that are wrong."""
+    """Twenty columns, of which four matter; a sharp border, and some labels that are wrong."""
     X, y = rows_of(n_rows, seed)
     return X, with_noise(y, seed + 1)
 

@@ -5,6 +5,7 @@ import pytest
 from sklearn.utils import Bunch
 
 from benchmarks import tables_data
+from benchmarks.large_rows import BOUNDARIES
 from benchmarks.tables_data import HARD_ERROR, balanced_sample, hard_rows, parts_of, prepared, scaled, split_of
 
 
@@ -81,7 +82,7 @@ def test_made_rows_are_others_for_testing_and_for_each_seed():
 
 def test_nothing_errs_less_on_hard_rows_than_the_share_of_wrong_labels():
     X, y = hard_rows(50_000, 3)
-    is_wrong = y != (np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2] > 0)
+    is_wrong = y != (BOUNDARIES["waves"](X))
     assert 100 * is_wrong.mean() == pytest.approx(HARD_ERROR, abs=0.5)
 
 
