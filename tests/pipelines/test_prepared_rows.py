@@ -8,7 +8,6 @@ from frugalsvm._threads import Threads
 from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller, StreamingScaler, StreamPipeline
 from frugalsvm.pipelines import numbers as numbers_of
 from frugalsvm.pipelines.numbers import missing_counts, prepared_numbers
-from frugalsvm.pipelines.on_demand import RowsOnDemand
 
 
 def table(dtype, *, missing=True):
@@ -106,15 +105,3 @@ def test_without_scaler_numbers_stay_as_they_are():
     fitted = other.adopt(LocalSVC(random_state=0).fit(found.X, y))
     same = new_pipeline(scale=False, estimator=LocalSVC(random_state=0)).fit(X, y)
     np.testing.assert_array_equal(fitted.predict(X), same.predict(X))
-
-
-@pytest.mark.parametrize("index", [slice(20, 90), np.array([7, 3, 499]), slice(None)])
-def test_rows_on_demand_are_those_of_an_array(small_blocks, index):
-    X, y, _ = table(np.float64)
-    pipeline = new_pipeline()
-    rows = pipeline.survey(X, y)
-    whole = pipeline.prepared_rows(rows, dtype=np.float32).X
-    found = RowsOnDemand(pipeline, rows, dtype=np.float32)
-    assert (found.shape, found.dtype, len(found)) == (whole.shape, whole.dtype, len(whole))
-    np.testing.assert_array_equal(found[index], whole[index])
-    np.testing.assert_array_equal(RowsOnDemand(pipeline, rows)[index], pipeline.prepared_rows(rows).X[index])
