@@ -18,6 +18,7 @@ from frugalsvm.selection.work import Clock
 __all__ = ["LastFit", "last_fit"]
 
 _MORE_STEPS = (4, 16)  # times as many as usual, where these were not enough
+_MOST_JUDGED = 2**20  # rows whose leave-one-out errors tell how good cells are
 _SMALLER = 0.25  # times C, if no number of steps is enough
 
 
@@ -41,11 +42,11 @@ def last_fit(
     task: Task,
     found: Found,
     rows_of: Callable[[], Any],
-    known: np.ndarray,
+    known: np.ndarray | None,
     common: dict[str, Any],
     clock: Clock,
 ) -> LastFit:
-    """Fit what was found to all rows, of which ``known`` are those of the task.
+    """Fit what was found to all rows, of which ``known`` are those of the task, or None if all are.
 
     ``rows_of`` makes rows that nobody else has: machines in cells keep them, and overwrite them.
     """
@@ -69,9 +70,15 @@ def _in_cells(owner, task, found, rows, known, common) -> LastFit:
     model = owner._cells_machine().set_params(**_chosen(found.best, metric), **size, **common)
     for each in _fitted(model, rows):
         warn_caller(_words(owner, model, each), each.category)
-    index = np.flatnonzero(found.unseen)
-    scores = owner._left_out(model)[known[index]]
+    index = _some(np.flatnonzero(found.unseen), found.rival)
+    scores = owner._left_out(model)[index if known is None else known[index]]
     return LastFit(model, found.best, judged_rows(task, scores.T, index), scores, index)
+
+
+def _some(index: np.ndarray, rival: Entry | None) -> np.ndarray:
+    """So many rows that more would tell nothing new, from all over, with those that judge another machine."""
+    some = index[:: -(-len(index) // _MOST_JUDGED)]
+    return some if rival is None else np.union1d(some, rival.round.judged_index)
 
 
 def _chosen(entry: Entry, metric) -> dict[str, Any]:

@@ -238,13 +238,10 @@ class AutoMachine(ThreadSafe, BaseEstimator):
 
     def _task(self, ways, rows, rng) -> Task:
         targets, labels, weights = self._targets(rows)
-        counts = self._known(rows)
-        if not len(counts):
-            raise ValueError("All weights are zero: there is nothing to learn.")
-        if len(counts) < len(weights):
-            targets, weights = targets[:, counts], weights[counts]
-            labels = None if labels is None else labels[counts]
-        numbers = None if len(counts) == len(rows.y) else counts
+        numbers = self._known(rows)
+        if numbers is not None:
+            targets, weights = targets[:, numbers], weights[numbers]
+            labels = None if labels is None else labels[numbers]
         views = {name: new_view(name, _rows_at(way, numbers)) for name, way in ways.items()}
         return Task(views, targets, labels, weights.astype(np.float32), self._loss(), self._machinery(), rng)
 
@@ -258,9 +255,14 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         }
 
     @staticmethod
-    def _known(rows) -> np.ndarray:
-        """The rows that have a weight."""
-        return np.arange(len(rows.y)) if rows.weights is None else np.flatnonzero(rows.weights > 0)
+    def _known(rows) -> np.ndarray | None:
+        """The rows that have a weight; None if all have."""
+        if rows.weights is None or (rows.weights > 0).all():
+            return None
+        known = np.flatnonzero(rows.weights > 0)
+        if not len(known):
+            raise ValueError("All weights are zero: there is nothing to learn.")
+        return known
 
     def _machinery(self):
         device = best_device() if self.device == "auto" else self.device
@@ -412,7 +414,8 @@ def _typical_rows(way: _Way, rng: np.random.Generator) -> Any:
     rows = way.given
     n_rows, width = rows.X.shape
     bytes_each = 4 * width if not issparse(rows.X) else 8 * rows.X.nnz / n_rows
-    weights = np.ones(n_rows) if rows.weights is None else rows.weights
-    n_kept = min(_TYPICAL_ROWS, int(np.count_nonzero(weights)), max(1, int(_TYPICAL_BYTES / max(bytes_each, 1))))
-    chosen = rng.choice(n_rows, n_kept, replace=False, p=weights / weights.sum())
+    shares = None if rows.weights is None else rows.weights / rows.weights.sum()
+    n_known = n_rows if shares is None else int(np.count_nonzero(shares))
+    n_kept = min(_TYPICAL_ROWS, n_known, max(1, int(_TYPICAL_BYTES / max(bytes_each, 1))))
+    chosen = rng.choice(n_rows, n_kept, replace=False, p=shares)
     return way.rows_at(np.sort(chosen)).astype(np.float32)

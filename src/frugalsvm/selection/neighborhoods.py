@@ -21,8 +21,8 @@ def neighborhoods(task: Task, view: View, size: int, count: int) -> list[np.ndar
     """The rows of some cells of about a size, from all over; one of all rows, where they are no more."""
     n_rows = task.n_rows
     if n_rows <= size or view.is_sparse:  # trees are for dense rows
-        return [np.sort(task.rng.permutation(n_rows)[:size])]
-    drawn = np.sort(task.rng.permutation(n_rows)[:_SAMPLE_ROWS])
+        return [np.sort(task.rng.choice(n_rows, min(size, n_rows), replace=False, shuffle=False))]
+    drawn = np.sort(task.rng.choice(n_rows, min(n_rows, _SAMPLE_ROWS), replace=False, shuffle=False))
     least = max(2, size * len(drawn) // n_rows)
     tree = grown_tree(view.take(drawn), least, task.rng, task.machinery.threads)
     chosen = (np.arange(count) * 2 + 1) * tree.n_cells // (2 * count) if tree.n_cells > count else range(tree.n_cells)
@@ -45,5 +45,5 @@ def divided(task: Task, view: View, members: np.ndarray, size: int) -> list[np.n
     """The rows of a cell in smaller ones."""
     if len(members) <= size or view.is_sparse:
         return [members]
-    tree = grown_tree(view.take(members), size, task.rng)
+    tree = grown_tree(view.take(members), size, np.random.default_rng(0))  # the same parts each time
     return [np.sort(members[tree.members_of(cell)]) for cell in range(tree.n_cells)]

@@ -96,6 +96,7 @@ class _Search:
         self.notes: list[str] = []
         self.order = random_order(task.labels, task.n_rows, task.rng)
         self.unseen = np.ones(task.n_rows, bool)
+        self.large: dict[str, list[np.ndarray]] = {}  # by view, the rows of some large cells
 
     def run(self) -> Found:
         sample = self._on_sample()
@@ -149,12 +150,17 @@ class _Search:
 
     def _in_cells(self, number: int, starts: list[tuple[Candidate, float]]) -> Entry:
         """The best of some kernels in cells, first in small ones with large steps."""
-        task, view = self.task, self.task.views[starts[0][0].view]
-        large = neighborhoods(task, view, _LARGE, _N_LARGE)
-        small, middle = ([part for cell in large for part in divided(task, view, cell, n)] for n in (_SMALL, CELL))
-        found = [self._best(self._round(number, small), *start, _COARSE) for start in starts]
-        round_ = self._round(number, middle)
+        view = starts[0][0].view
+        small, round_ = (self._round(number, self._cells(view, size)) for size in (_SMALL, CELL))
+        found = [self._best(small, *start, _COARSE) for start in starts]
         return best_of([self._best(round_, each.candidate, each.C, _FINE) for each in in_order(found)[:_N_FINE]])
+
+    def _cells(self, name: str, size: int) -> list[np.ndarray]:
+        """The rows of some cells, which are parts of the same large ones whatever their size."""
+        task, view = self.task, self.task.views[name]
+        if name not in self.large:
+            self.large[name] = neighborhoods(task, view, _LARGE, _N_LARGE)
+        return [part for cell in self.large[name] for part in divided(task, view, cell, size)]
 
     def _learned_view(self, name: str) -> View | None:
         task, view = self.task, self.task.views[name]
@@ -210,10 +216,7 @@ class _Search:
         """The share of squared errors that cells of twice the size save."""
         if self.task.n_rows <= _ONE_CELL:
             return 0.0
-        view = self.task.views[best.candidate.view]
-        large = neighborhoods(self.task, view, _LARGE, _N_LARGE)
-        middle = [part for cell in large for part in divided(self.task, view, cell, CELL)]
-        rounds = [self._round(LARGER, members) for members in (middle, large)]
+        rounds = [self._round(LARGER, self._cells(best.candidate.view, size)) for size in (CELL, _LARGE)]
         if not self._fits(rounds[1], 2):
             return 0.0
         one, two = (round_.entry(best) for round_ in rounds)
