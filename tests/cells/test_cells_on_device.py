@@ -5,7 +5,7 @@ import pytest
 
 from frugalsvm import LocalSVC, LocalSVR, load, save
 from frugalsvm._threads import ONE_THREAD
-from frugalsvm.cells import batches
+from frugalsvm.cells import batches, on_device
 from frugalsvm.cells.choosing import Choice
 from frugalsvm.cells.places import OnDevice, OnThreads
 from frugalsvm.cells.solver import Examples, solved_cells
@@ -141,6 +141,23 @@ def test_float32_falls_back_to_float64_where_it_is_too_coarse(arrays):
     errors = np.zeros(own.targets.shape)
     solved_cells(kernel, exact, trees[0], SIZE, ridge, errors)
     np.testing.assert_allclose(left_out.T, exact.targets - errors, atol=1e-4)
+
+
+def test_more_regularization_where_there_is_no_room_for_float64(arrays, monkeypatch):
+    own, kernel, types = examples_of(np.float32, weighted=False), machine("rbf", 0.01), []
+    solve = on_device._solve
+
+    def solve_and_tell(machines, examples, tree, left, dtype, found):
+        types.append(dtype)
+        return solve(machines, examples, tree, left, dtype, found)
+
+    monkeypatch.setattr(on_device, "_solve", solve_and_tell)
+    memory = on_device.bytes_on_device(batches.padded_length(SIZE), 3, 2, 4)
+    _, left_out = trained_on(OnDevice(arrays, memory), kernel, own, ridge=1e-7)
+    assert len(types) > 1
+    assert all(each == arrays.xp.float32 for each in types)
+    assert np.isfinite(left_out).all()
+    assert np.square(own.targets.T - left_out).mean() < 0.9 * np.square(own.targets).mean()
 
 
 def test_more_regularization_where_float64_is_too_coarse(arrays):

@@ -1,4 +1,4 @@
-"""Inverses of Cholesky factors of many matrices at once, made of matrix products.
+"""Inverses of Cholesky factors of many matrices at once, made of matrix products, in the place of the matrices.
 
 Libraries factor matrices of one or two thousand rows one by one, or many at a speed far below that of products. By
 halves, with ``A = L L'``,
@@ -6,34 +6,32 @@ halves, with ``A = L L'``,
     A = [A1   ]   L = [L1   ]   L^-1 = [         L1^-1       ]
         [B  A2]       [M  L2]          [-L2^-1 M L1^-1  L2^-1]   M = B L1^-T,  L2 L2' = A2 - M M',
 
-all work but that of small blocks is products of whole stacks, and there is no triangular system to solve.
+all work but that of small blocks is products of whole stacks, and there is no triangular system to solve. Besides the
+matrices there are two quarters of them at a time: M, and its product with the inverse of L1.
 """
 
 from typing import Any
 
-__all__ = ["inverse_factors"]
+__all__ = ["invert_factors"]
 
 SMALL = 128  # rows of blocks that the library factors
 
 
-def inverse_factors(arrays: Any, matrices: Any) -> Any:
-    """``L^-1`` of symmetric matrices (n_matrices, n, n); NaN where one is not positive definite."""
-    out = arrays.xp.zeros_like(matrices)
-    _invert(arrays, matrices, out)
-    return out
-
-
-def _invert(arrays, matrices, out) -> None:
+def invert_factors(arrays: Any, matrices: Any) -> None:
+    """Replace symmetric matrices (n_matrices, n, n) by ``L^-1``; by NaN where one is not positive definite."""
     n = matrices.shape[-1]
     if n <= SMALL:
-        out[:] = arrays.inverse_of_lower(arrays.factors_of_each(matrices))
+        matrices[:] = arrays.inverse_of_lower(arrays.factors_of_each(matrices))
         return
     half = _half(n)
-    first, second = out[:, :half, :half], out[:, half:, half:]
-    _invert(arrays, matrices[:, :half, :half], first)
-    side = matrices[:, half:, :half] @ first.mT
-    _invert(arrays, matrices[:, half:, half:] - side @ side.mT, second)
-    out[:, half:, :half] = -(second @ (side @ first))
+    first, second, side = matrices[:, :half, :half], matrices[:, half:, half:], matrices[:, half:, :half]
+    invert_factors(arrays, first)
+    M = side @ first.mT
+    arrays.add_products(second, M, M.mT, -1.0)
+    invert_factors(arrays, second)
+    side[:] = 0.0
+    arrays.add_products(side, second, M @ first, -1.0)
+    matrices[:, :half, half:] = 0.0
 
 
 def _half(n: int) -> int:

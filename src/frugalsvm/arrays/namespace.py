@@ -278,6 +278,13 @@ class Arrays:
                 out[:, part] = sums.addmm_(high, low_right)
         return out
 
+    def add_products(self, totals: Any, left: Any, right: Any, factor: float) -> None:
+        """``totals[k] += factor * left[k] @ right[k]``, without another array where that can be."""
+        if self.is_torch:
+            totals.baddbmm_(left, right, alpha=factor)
+        else:
+            totals += factor * (left @ right)
+
     def l1_distances(self, rows: Any, columns: Any) -> Any:
         """``out[i, j] = sum_f |rows[i, f] - columns[f, j]|`` in float32."""
         if self.is_gpu:

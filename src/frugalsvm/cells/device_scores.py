@@ -13,7 +13,8 @@ from frugalsvm.cells.solver import Cells
 
 __all__ = ["scores_on_device"]
 
-_PART_ROWS = 128  # of one cell that are scored together
+_PART_ROWS = 128  # of one cell that are scored together; more, where cells have more than so many rows
+_USUAL_SIZE = 2048
 _MATRICES = 5  # as large as that of a part that are there at a time, at most
 
 
@@ -56,17 +57,18 @@ def _add_scores(arrays, model: _Model, cells: Cells, X, out, memory) -> None:
     numbers = cells_of_rows(arrays, cells.tree, X)
     order = arrays.xp.argsort(numbers, stable=True)
     counts = np.bincount(arrays.host(numbers), minlength=cells.tree.n_cells)
-    of_cells, begins, ends = in_parts(counts, _PART_ROWS).T
     # The machine of a row that is there again and again is a constant: one of them is enough.
     sizes = np.where(cells.tree.sizes > cells.size, 1, cells.tree.sizes)
+    n_most = _PART_ROWS * max(1, min(int(sizes.max()) // _USUAL_SIZE, int(counts.max()) // _PART_ROWS))
+    of_cells, begins, ends = in_parts(counts, n_most).T
 
     def bytes_of(length):
-        return X.itemsize * _MATRICES * length * (_PART_ROWS + X.shape[1])
+        return X.itemsize * _MATRICES * length * (n_most + X.shape[1])
 
     for positions, length in batches_of(sizes[of_cells], bytes_of, memory):
         own = of_cells[positions]
         members = padded_places(arrays, cells.tree.starts[own], sizes[own], length)
-        places = padded_places(arrays, begins[positions], (ends - begins)[positions], _PART_ROWS).places
+        places = padded_places(arrays, begins[positions], (ends - begins)[positions], n_most).places
         index = order[places]  # past the end of a part, its last row, which has the same scores again
         out[index] += _scores_of(arrays, model, arrays.asarray(own), members, X[index])
 

@@ -2,7 +2,8 @@
 
 Cells of a batch are padded with rows whose kernel values are 0, and 1 with themselves: coefficients there are zero, and
 those of other rows are what they would be without. With ``M = L^-1`` (`frugalsvm.arrays.factors`), all that is wanted
-of ``W = M'M`` are products with few columns and its diagonal, the squared norms of the columns of M.
+of ``W = M'M`` are products with few columns and its diagonal, the squared norms of the columns of M. It takes the place
+of ``K + D``: of that, products with vectors of random signs are kept, which tell how well systems are solved.
 
 Arrays are those of PyTorch, or of NumPy to test with.
 """
@@ -12,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm.arrays.factors import inverse_factors
+from frugalsvm._threads import row_blocks
+from frugalsvm.arrays.factors import invert_factors
 from frugalsvm.arrays.kernel_values import kernel_values, own_values
 from frugalsvm.arrays.namespace import is_torch
-from frugalsvm.cells.batches import Padded, batches_of, near, padded_places, taken
+from frugalsvm.cells.batches import Padded, batches_of, near, padded_length, padded_places, taken
 from frugalsvm.cells.solver import FACTOR, Cells
 from frugalsvm.cells.system import LARGEST_RESIDUAL
 from frugalsvm.cells.tree import Tree
@@ -24,7 +26,9 @@ from frugalsvm.core.kernels import ROUNDING, Matern12
 
 __all__ = ["DeviceExamples", "Solutions", "bytes_on_device", "cells_sent_home", "solved_on_device", "to_device"]
 
-_MATRICES = 4.5  # as large as that of a cell that are there at a time, at most
+_MATRICES = 2.0  # as large as that of a cell that are there at a time, at most
+_N_STRIPS = 16  # that a matrix is filled in, for which several arrays of that size are needed
+_N_SIGNS = 8  # vectors of random signs
 
 
 class DeviceExamples(NamedTuple):
@@ -106,14 +110,23 @@ def solved_on_device(
     is_constant = (tree.sizes > size) | (tree.sizes == 1)  # `solver.has_mean_only`
     _take_means(examples, tree, np.flatnonzero(is_constant), found)
     machines = _Machines(kernel, ridges, gammas)
-    left = _solve(machines, examples, tree, np.flatnonzero(~is_constant), examples.dtype, found)
+    left, dtype = _solve(machines, examples, tree, np.flatnonzero(~is_constant), examples.dtype, found), examples.dtype
     if not may_fall_back:
         return found._replace(left=left)
+    if len(left) and _fits_in_float64(examples, int(tree.sizes[left].max())):
+        dtype = examples.arrays.xp.float64
+        left = _solve(machines, examples, tree, left, dtype, found)
     while len(left):
-        # The second time in float64, and from then on with more regularization.
-        left = _solve(machines, examples, tree, left, examples.arrays.xp.float64, found)
         machines = machines._replace(ridges=FACTOR * machines.ridges)
+        left = _solve(machines, examples, tree, left, dtype, found)
     return found
+
+
+def _fits_in_float64(examples: DeviceExamples, size: int) -> bool:
+    """Whether there is memory to solve a cell of so many rows in it, and the rows are in another type."""
+    arrays, n_features, n_outputs = examples.arrays, examples.rows.shape[1], examples.targets.shape[1]
+    needed = bytes_on_device(padded_length(size), n_features, n_outputs, 8)
+    return examples.dtype != arrays.xp.float64 and needed <= examples.memory
 
 
 def cells_sent_home(examples: DeviceExamples, tree: Tree, size: int, found: Solutions) -> Callable[[], Cells]:
@@ -166,15 +179,24 @@ def _solve_batch(problem: _Problem, dtype, found: Solutions):
     """Solve cells and keep those for which the type was fine enough; returns which."""
     xp, arrays, is_there = problem.examples.arrays.xp, problem.examples.arrays, problem.padded.is_there
     centers, matrices, is_fine = _systems(problem, dtype)
-    factors = inverse_factors(arrays, matrices)
+    signs = _signs(arrays, matrices)
+    values = matrices @ signs
+    invert_factors(arrays, matrices)
     ones = arrays.cast(is_there, dtype)[:, :, None]
     right = xp.concat((arrays.cast(problem.examples.targets[problem.index], dtype) * ones, ones), axis=2)
-    solutions = factors.mT @ (factors @ right)
-    residuals = xp.linalg.vector_norm(right - matrices @ solutions, axis=1) / xp.sqrt(xp.sum(ones, axis=1))
+    solutions = matrices.mT @ (matrices @ right)
+    errors = arrays.double(signs.mT) @ arrays.double(right) - arrays.double(values.mT) @ arrays.double(solutions)
+    residuals = xp.sqrt(xp.mean(errors**2, axis=1) / xp.sum(arrays.double(ones), axis=1))
     is_solved = is_fine & xp.all(residuals <= LARGEST_RESIDUAL, axis=1)  # False for NaN
-    squares = xp.linalg.vector_norm(factors, axis=1) ** 2
+    squares = xp.linalg.vector_norm(matrices, axis=1) ** 2
     _keep(problem, solutions, squares, centers, is_solved, found)
     return is_solved
+
+
+def _signs(arrays, matrices):
+    """Vectors of random signs (1, n, _N_SIGNS), the same each time."""
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (1, matrices.shape[1], _N_SIGNS))
+    return arrays.cast(arrays.asarray(signs), matrices.dtype)
 
 
 def _systems(problem: _Problem, dtype):
@@ -187,13 +209,22 @@ def _systems(problem: _Problem, dtype):
         centers = (inside[:, None, :] @ rows)[:, 0] / xp.sum(inside, axis=1)[:, None]
         rows -= centers[:, None]
     rows = arrays.cast(rows, dtype)
-    matrices = kernel_values(arrays, problem.kernel, rows, rows)
+    matrices = _kernel_matrices(arrays, problem.kernel, rows)
     _fill_diagonal(problem, matrices, dtype)
     matrices[:, problem.least :, :] *= is_there[:, problem.least :, None]
     matrices[:, :, problem.least :] *= is_there[:, None, problem.least :]
     padding = xp.arange(problem.least, places.shape[1], device=arrays.device)
     matrices[:, padding, padding] += arrays.cast(~is_there[:, problem.least :], dtype)
     return centers, matrices, problem.ridges[:, 0] >= _value_errors(problem, rows, dtype)
+
+
+def _kernel_matrices(arrays, kernel, rows):
+    """Kernel values of all rows with each other, strip by strip."""
+    n_cells, n = rows.shape[:2]
+    matrices = arrays.xp.empty((n_cells, n, n), dtype=rows.dtype, device=arrays.device)
+    for strip in row_blocks(n, _N_STRIPS, padded_length(1)):
+        matrices[:, strip] = kernel_values(arrays, kernel, rows[:, strip], rows)
+    return matrices
 
 
 def _value_errors(problem: _Problem, rows, dtype):
