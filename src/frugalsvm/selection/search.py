@@ -39,6 +39,7 @@ _N_FINE = 2  # kernels that are compared in finer steps
 _MOST_COMPARED = 2**16  # rows
 # Standard errors: that a metric, or another view of the rows, must be better by
 _LEAD = 1.0
+_NOTHING = 1e-5  # share of errors below which nothing better is in sight
 _FEW_ROWS = 500  # no metric is learned from fewer
 _MANY_FEATURES = 1000  # nor for more
 _RACE_WORK = 12.0  # of learning a metric, in seconds of a usual core
@@ -104,7 +105,7 @@ class _Search:
             rival, n_components = self._low_rank(Start(sample[0].candidate, sample[0].C, CELL))
             return Found(rival, 0, 0, self.unseen, rival, n_components, tuple(self.notes))
         best = self._in_cells(PLAIN, [(each.candidate, each.C) for each in sample[:2]])
-        learned = self._learned_view(sample[0].candidate.view)
+        learned = self._learned_view(sample[0].candidate.view) if best.judgment.error > _NOTHING else None
         if learned is not None:
             best = self._with_or_without(best, self._in_cells(METRIC, self._starts_in(learned)))
         gain = self._gain(best)
