@@ -45,5 +45,5 @@ def divided(task: Task, view: View, members: np.ndarray, size: int) -> list[np.n
     """The rows of a cell in smaller ones."""
     if len(members) <= size or view.is_sparse:
         return [members]
-    tree = grown_tree(view.take(members), size, np.random.default_rng(0))  # the same parts each time
+    tree = grown_tree(view.take(members), size, np.random.default_rng(0), task.machinery.threads)
     return [np.sort(members[tree.members_of(cell)]) for cell in range(tree.n_cells)]

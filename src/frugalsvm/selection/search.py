@@ -102,19 +102,19 @@ class _Search:
     def run(self) -> Found:
         sample = self._on_sample()
         if self._must_be_low_rank(sample[0]):
-            rival, n_components = self._low_rank(Start(sample[0].candidate, sample[0].C, CELL))
-            return Found(rival, 0, 0, self.unseen, rival, n_components, tuple(self.notes))
+            best = self._in_sample(sample[0])
+            return self._found(*self._low_rank(Start(best.candidate, best.C, CELL)), None)
         best = self._in_cells(PLAIN, [(each.candidate, each.C) for each in sample[:2]])
         learned = self._learned_view(sample[0].candidate.view) if best.judgment.error > _NOTHING else None
         if learned is not None:
             best = self._with_or_without(best, self._in_cells(METRIC, self._starts_in(learned)))
-        gain = self._gain(best)
-        size, n_trees = self._structure(gain)
-        rival, n_components = None, 0
-        start = global_start(best, self.order) if size < self.task.n_rows else None
-        if start is not None:
-            rival, n_components = self._low_rank(start)
-        return Found(best, size, n_trees, self.unseen, rival, n_components, tuple(self.notes))
+        size, n_trees = self._structure(self._gain(best))
+        start = self._global_start(best) if size < self.task.n_rows else None
+        rival, n_components = (None, 0) if start is None else self._low_rank(start)
+        return self._found(rival, n_components, best, size, n_trees)
+
+    def _found(self, rival, n_components, best, size=0, n_trees=0) -> Found:
+        return Found(best or rival, size, n_trees, self.unseen, rival, n_components, tuple(self.notes))
 
     # --- rounds ---------------------------------------------------------------------------------------------------
 
@@ -141,6 +141,15 @@ class _Search:
             else:
                 self.notes.append(f"There was no time for the kernel {kernel!r}.")
         return in_order(found)
+
+    def _in_sample(self, plain: Entry) -> Entry:
+        """The better of a plain candidate and those with a learned metric, on the same sample."""
+        learned = self._learned_view(plain.candidate.view)
+        if learned is None:
+            return plain
+        round_ = self._round(METRIC, plain.round.members)
+        other = best_of([self._best(round_, *start) for start in self._starts_in(learned)])
+        return self._metric_or_not(plain, other, [round_.entry(plain), other])
 
     def _start(self, round_, view, kernel) -> Candidate:
         rows = self.task.views[view].dense(round_.index)
@@ -207,6 +216,10 @@ class _Search:
         for each in (plain, other):
             cells = divided(self.task, self.task.views[each.candidate.view], rows, CELL)
             found.append(self._round(COMPARED, cells).entry(each))
+        return self._metric_or_not(plain, other, found)
+
+    def _metric_or_not(self, plain: Entry, other: Entry, found: list[Entry]) -> Entry:
+        """The metric where it is clearly better, by what was found for both on the same rows."""
         if is_better(found[1], found[0], _LEAD):
             return other
         self.notes.append("A learned metric was not taken: on rows that it had not seen it was not clearly better.")
@@ -226,16 +239,23 @@ class _Search:
     def _must_be_low_rank(self, entry: Entry) -> bool:
         return self.plan.n_components is not None or self.task.views[entry.candidate.view].is_sparse
 
+    def _global_start(self, best: Entry) -> Start | None:
+        if not self.clock.fits(self.clock.seconds_for(CELLS, self.plan.path_work), self._for_fit):
+            self.notes.append("There was no time to compare a low-rank machine.")
+            return None
+        return global_start(best, self.order)
+
     def _low_rank(self, start: Start) -> tuple[Entry, int]:
         """A low-rank machine at the best of some values of C, and the number of its landmarks at last."""
         task, plan = self.task, self.plan
-        n_components = plan.n_components or affordable_landmarks(task, task.n_rows, plan.low_rank_work)
+        fit, path = (min(work, self._left_work / 3.0) for work in (plan.low_rank_work, plan.path_work))
+        n_components = plan.n_components or affordable_landmarks(task, task.n_rows, fit)
         n_judges = min(number_of_judges(task.n_rows), _MOST_JUDGES)
         index = self.order[:_MOST_ROWS]
         unseen = np.zeros(task.n_rows, bool)
         unseen[self.order[:n_judges]] = True
         round_ = Round(task, LOW_RANK, [index], unseen, self.clock, self.tell)
-        n_landmarks = min(n_components, affordable_landmarks(task, len(index), plan.path_work), len(index) - n_judges)
+        n_landmarks = min(n_components, affordable_landmarks(task, len(index), path), len(index) - n_judges)
         self.announce(f"comparing values of C of a low-rank machine with {n_landmarks} landmarks")
         found = low_rank_entries(start, round_, n_landmarks, [start.C * factor for factor in _FACTORS])
         for entry in found:
@@ -246,16 +266,14 @@ class _Search:
 
     def _structure(self, gain: float) -> tuple[int, int]:
         """The size of cells, and the number of trees: as large as it pays and as there is time for."""
-        n_rows, limit = self.task.n_rows, self.plan.fit_work
-        if self.clock.limit is not None:
-            limit = max(self.clock.left, 0.0) / (_CAUTION * self.clock.ratio(CELLS))
-        most = limit * (_WELL if gain >= _PAYS_WELL and self.clock.limit is None else 1.0)
+        n_rows, limit = self.task.n_rows, min(self.plan.fit_work, self._left_work)
+        most = min(limit * (_WELL if gain >= _PAYS_WELL else 1.0), self._left_work)
 
         def work(size):
             return cell_work(n_rows, min(size, n_rows))
 
         size = _USUAL_SIZE if n_rows > _ONE_CELL else _ONE_CELL
-        while self.clock.limit is not None and size > _LEAST_SIZE and work(size) > limit:
+        while size > _LEAST_SIZE and work(size) > self._left_work:
             size //= 2
         while gain >= _PAYS and size < n_rows and work(2 * size) <= most and self._has_room(2 * size):
             size *= 2
@@ -266,6 +284,11 @@ class _Search:
         return machinery.cell_bytes(min(size, self.task.n_rows), n_features, self.task.n_outputs) <= machinery.memory
 
     # --- time -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _left_work(self) -> float:
+        """Work for which there is time."""
+        return max(self.clock.left, 0.0) / (_CAUTION * self.clock.ratio(CELLS))
 
     @property
     def _for_fit(self) -> float:
