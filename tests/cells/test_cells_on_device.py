@@ -6,7 +6,7 @@ import pytest
 from frugalsvm import LocalSVC, LocalSVR, load, save
 from frugalsvm._threads import ONE_THREAD
 from frugalsvm.cells import batches, on_device
-from frugalsvm.cells.choosing import Choice
+from frugalsvm.cells.choosing import Choice, judge_in
 from frugalsvm.cells.places import OnDevice, OnThreads
 from frugalsvm.cells.solver import Examples, solved_cells
 from frugalsvm.cells.tree import cells_of, grown_tree
@@ -178,10 +178,12 @@ def test_choices_are_judged_alike(arrays, weighted):
 
     tree = grown_tree(own.rows, SIZE, np.random.default_rng(0))
     found, expected = (
-        place.judge(kernel, place.examples(*own), tree, SIZE, loss)(points)
+        judge_in(place, kernel, place.examples(*own), tree, SIZE, loss)(points)
         for place in (OnDevice(arrays, MEMORY), OnThreads(ONE_THREAD))
     )
     np.testing.assert_allclose(found, expected, rtol=1e-9)
+    place = OnDevice(arrays, MEMORY)
+    assert judge_in(place, kernel, place.examples(*own), tree, SIZE, loss)([]) == []
 
 
 # --- estimators ---------------------------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ def left_out_on_device(
     ridges = np.repeat([1.0 / point.C for point in points], len(sizes))
     gammas = np.repeat([point.gamma for point in points], len(sizes)) if "gamma" in kernel._fields else None
     found = solved_on_device(kernel, examples, tree, int(sizes.max()), ridges, gammas, may_fall_back=may_fall_back)
-    errors = examples.arrays.host(found.errors)[:-1].reshape(len(points), n_rows, -1)
+    errors = examples.arrays.host(found.errors)[:-1].reshape(len(points), n_rows, examples.targets.shape[1])
     targets = examples.arrays.host(examples.targets).astype(np.float64)
     is_coarse = np.isin(np.arange(len(points)), found.left // len(sizes))
     return [None if coarse else (targets - own).T for coarse, own in zip(is_coarse, errors, strict=True)]
