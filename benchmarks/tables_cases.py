@@ -65,7 +65,8 @@ class Case(NamedTuple):
 
 def warm_up(case):
     """Have machine code made and libraries started, by a fit of few rows, which may be a poor one."""
-    split, method = case.split(WARM_ROWS_OF_MADE if case.is_made else WARM_ROWS), METHODS[case.method]
+    n_rows = WARM_ROWS_OF_MADE if case.is_made else WARM_ROWS
+    split, method = case.split(min(n_rows, case.rows or n_rows)), METHODS[case.method]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model, X_test, _ = _fitted(method, case.task(split.X.shape[1]), split, {}, case.seed)
@@ -85,14 +86,13 @@ def measured(case):
         choice = tuned(method, task, split, case.effort, case.seed)
         tuning_cpu = time.process_time() - cpu
         model, X_test, spent = _warm_fit(method, task, split, choice.settings, case.seed)
-    peaks = {"peak_bytes": memory.bytes() if case.is_made else None, "gpu_bytes": memory.gpu_bytes()}
+        peaks = {"peak_bytes": memory.bytes() if case.is_made else None, "gpu_bytes": memory.gpu_bytes()}
+        judged = _judged(model, X_test, split.y_test, case.is_regression)
     result = {
-        **case.identity(), "rows": len(split.y),
+        **case.identity(), "rows": len(split.y), **judged,
         "seconds": choice.seconds + spent.seconds, "cpu_seconds": tuning_cpu + spent.cpu_seconds,
         "tuning_seconds": choice.seconds, "candidates": choice.n_tried, "failed_candidates": choice.n_failed,
-        **_judged(model, X_test, split.y_test, case.is_regression),
-        "bytes": _pickled_bytes(model), "row_bytes": _bytes_of(split.X),
-        **peaks,
+        "bytes": _pickled_bytes(model), "row_bytes": _bytes_of(split.X), **peaks,
         "chosen": _plain({**choice.settings, **getattr(model, "best_params_", {})}),
         "warned": sorted({str(each.message) for each in caught if issubclass(each.category, UserWarning)}),
     }  # fmt: skip

@@ -23,7 +23,7 @@ GOALS = {
 }  # fmt: skip
 GOALS_OF_CORES = {**GOALS, "covtype": Goal(3.6, 20), "hard-10M": Goal(_HARD, 180)}
 GOALS_OF_A_GPU = {**GOALS, "covtype": Goal(3.3, 6), "hard-10M": Goal(_HARD, 60)}
-HEADINGS = ("data", "goal", "error", "reached", "seconds", "CPU s", "predict s", "memory / rows")
+HEADINGS = ("data", "goal", "error", "reached", "AUC", "seconds", "CPU s", "predict s", "memory / rows")
 
 
 def goals_table(rows):
@@ -33,7 +33,7 @@ def goals_table(rows):
         shown.add_row(*_cells(row))
     known = [row for row in rows if row["error"] is not None]
     if known:
-        shown.add_row("median", "", "", "", *(_median(known, name) for name in ("seconds", "cpu_seconds")), "", "")
+        shown.add_row("median", "", "", "", "", *(_median(known, name) for name in ("seconds", "cpu_seconds")), "", "")
     return shown
 
 
@@ -41,11 +41,12 @@ def _cells(row):
     goal = (GOALS_OF_CORES if row["device"] == "cpu" else GOALS_OF_A_GPU).get(row["problem"])
     words = "" if goal is None else f"{goal.error:g}" + (f" in {goal.seconds} s" if goal.seconds else "")
     if row["error"] is None:
-        return row["problem"], words, row["missing"], *[""] * 5
+        return row["problem"], words, row["missing"], *[""] * 6
     digits = 4 if row["is_regression"] else 2
-    memory = f"{row['peak_bytes'] / row['row_bytes']:.2f}" if row["peak_bytes"] else ""
+    judged = (f"{row['error']:.{digits}f}", _reached(goal, row, digits), f"{row['auc']:.4f}" if row["auc"] else "")
     seconds = (f"{row[name]:.2f}" for name in ("seconds", "cpu_seconds", "predict_seconds"))
-    return row["problem"], words, f"{row['error']:.{digits}f}", _reached(goal, row, digits), *seconds, memory
+    memory = f"{row['peak_bytes'] / row['row_bytes']:.2f}" if row["peak_bytes"] else ""
+    return row["problem"], words, *judged, *seconds, memory
 
 
 def _reached(goal, row, digits):

@@ -11,7 +11,7 @@ from benchmarks.tables_summary import key_of, load, save, summary
 def result(problem="a", method="m", seed=0, error=1.0, **others):
     row = {"problem": problem, "method": method, "device": "cpu", "judged_on": "test", "seed": seed, "error": error}
     row |= {"rows": 10, "is_regression": False, "seconds": 1.0, "cpu_seconds": 3.0, "predict_seconds": 0.5}
-    return row | {"peak_bytes": None, "row_bytes": 80} | others
+    return row | {"peak_bytes": None, "row_bytes": 80, "auc": None} | others
 
 
 def test_pieces_of_a_measurement_are_one_file(tmp_path):
@@ -61,4 +61,4 @@ def test_goals():
     assert [line[3] for line in lines] == ["yes", "no", "no", "yes", "no", "", ""]
     assert [line[1] for line in lines] == ["2", "2", "3.6 in 20 s", "3.6 in 20 s", "3.3 in 6 s", "", "0.068"]
     assert lines[-1][2] == "failed: why"
-    assert median[4] == "3.00"
+    assert median[5] == "3.00"
