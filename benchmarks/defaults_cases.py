@@ -59,6 +59,8 @@ ROWS = {
     "TrackingSVC": 3000,
 }
 MOST_ROWS, TEST_ROWS, TABLE_ROWS = 20_000, 4000, 4000
+MANY_ROWS = 50_000  # of what also learns middle and large tables
+MANY = {"AutoSVC": ("letter", "elec2", "covtype"), "AutoSVR": ("pol", "protein")}
 BATCH = 100  # rows that are predicted and learned at a time by what has no faster way for one
 
 
@@ -95,12 +97,12 @@ def tables_folder() -> Path:
     return Path(os.environ.get("FRUGALSVM_TABLES", get_data_home().parent / "tables"))
 
 
-def _raw_table(name: str, seed: int) -> tuple[Any, Any]:
+def _raw_table(name: str, seed: int, n_rows: int = TABLE_ROWS) -> tuple[Any, Any]:
     import pandas as pd
 
     frame = pd.read_csv(tables_folder() / f"{name}.csv.gz")
     train, test = train_test_split(frame, test_size=0.25, random_state=seed)
-    return train[:TABLE_ROWS], test[:TEST_ROWS]
+    return train[:n_rows], test[:TEST_ROWS]
 
 
 # --- ways to learn ----------------------------------------------------------------------------------------------------
@@ -111,9 +113,9 @@ def _new(method: str, seed: int) -> Any:
     return cls(random_state=seed) if "random_state" in cls().get_params() else cls()
 
 
-def _fitted(method: str, data: str, wrapped: Callable[[Any, Any], Any], seed: int) -> float:
+def _fitted(method: str, data: str, wrapped: Callable[[Any, Any], Any], seed: int, n_rows: int | None = None) -> float:
     """Accuracy, or R^2, of an estimator that ``wrapped`` puts behind something that scales the rows."""
-    X, y, X_test, y_test = _split(data, seed, ROWS.get(method, MOST_ROWS))
+    X, y, X_test, y_test = _split(data, seed, n_rows or ROWS.get(method, MOST_ROWS))
     return float(wrapped(_new(method, seed), X).fit(X, y).score(X_test, y_test))
 
 
@@ -189,13 +191,22 @@ def _alarms(data: str, seed: int) -> float:
     return float(1.0 - abs(np.mean(model.predict(X[others]) == -1) - model.alarm_rate))
 
 
-def _frame(method: str, name: str, wrapped: Callable[[Any, Any], Any], seed: int) -> float:
+def _frame(method: str, name: str, wrapped: Callable[[Any, Any], Any], seed: int, n_rows: int = TABLE_ROWS) -> float:
     """A raw table as a data frame."""
-    train, test = _raw_table(name, seed)
+    train, test = _raw_table(name, seed, n_rows)
     label = RAW_TABLES[name]
     model = wrapped(_new(method, seed), train).fit(train.drop(columns=label), train[label])
     predicted, y = model.predict(test.drop(columns=label)), test[label].to_numpy()
     return float(r2_score(y, predicted) if name in REGRESSION_TABLES else np.mean(predicted == y))
+
+
+def _flights(seed: int) -> float:
+    """Area under the ROC curve of a large table of dates, clock times, numbers and text."""
+    from benchmarks.mixed_rows import mixed_rows
+
+    (X, y), (X_test, y_test) = mixed_rows(MANY_ROWS, 2 * seed), mixed_rows(TEST_ROWS, 2 * seed + 1)
+    model = _new("AutoSVC", seed).fit(X, y)
+    return float(roc_auc_score(y_test, model.predict_proba(X_test)[:, 1]))
 
 
 def _command_line(name: str, seed: int) -> float:
@@ -272,6 +283,16 @@ def _cases_of_promises():
         yield Case("ConformalRegressor", data, partial(_coverage, ConformalRegressor, "BSGDRegressor", data))
 
 
+def _cases_of_many_rows():
+    for method, names in MANY.items():
+        for data in names:
+            many = partial(_fitted, method, data, _alone, n_rows=MANY_ROWS)
+            yield Case(f"{method}, many rows", data, many)
+    many = partial(_frame, "AutoSVR", "diamonds", _alone, n_rows=MANY_ROWS)
+    yield Case("AutoSVR, many rows", "the table diamonds", many)
+    yield Case("AutoSVC, many rows", "flights", _flights)
+
+
 def _cases_of_raw_tables():
     for name in RAW_TABLES:
         auto, learner = ("AutoSVR", "BSGDRegressor") if name in REGRESSION_TABLES else ("AutoSVC", "BSGDClassifier")
@@ -289,6 +310,7 @@ CASES = {
         _cases_of_regressors,
         _cases_of_detectors,
         _cases_of_promises,
+        _cases_of_many_rows,
         _cases_of_raw_tables,
     )
     for case in cases()
