@@ -266,3 +266,14 @@ def test_cells_tell_of_tensors(torch, wave):
     model = LocalSVR(cell_size=600, random_state=0, device="cuda").fit(rows, wave.targets[0, :4000])
     np.testing.assert_array_equal(model.apply(rows), model.apply(X))
     np.testing.assert_allclose(model.predict_interval(rows), model.predict_interval(X), atol=1e-5)
+
+
+def test_cells_without_copies_have_their_rows_where_they_were(torch, wave):
+    settings = {"cell_size": 600, "random_state": 0, "C": 100.0, "gamma": 0.5, "device": "cuda"}
+    X, y = np.ascontiguousarray(wave.X, np.float32), labels_of(wave, 3)
+    metric = np.linspace(1.0, 0.5, X.shape[1])
+    usual, passed = LocalSVC(metric=metric, **settings).fit(X, y), X.copy()
+    found = LocalSVC(metric=metric, copy_X=False, **settings).fit(passed, y)
+    assert np.shares_memory(found.machines()[0], passed)
+    np.testing.assert_array_equal(found.machines()[0], usual.machines()[0])
+    np.testing.assert_array_equal(found.decision_function(X), usual.decision_function(X))

@@ -333,13 +333,16 @@ class Arrays:
             return np.empty(size, np.float32)
         return self._torch.empty(size, pin_memory=True).numpy()
 
-    def sent_home(self, array: Any) -> Callable[[], np.ndarray]:
-        """A function that returns an array of the host with the same numbers; from a GPU, they are on their way."""
+    def sent_home(self, array: Any, out: np.ndarray | None = None) -> Callable[[], np.ndarray]:
+        """A function that returns an array of the host with the same numbers; from a GPU, they are on their way.
+
+        They may be written to ``out`` then, which has the same shape and type.
+        """
         if not self.is_gpu:
             return lambda: self.host(array)
         from frugalsvm.arrays.transfer import sent_home
 
-        return sent_home(array)
+        return sent_home(array, out)
 
     def land(self, array: Any, place: np.ndarray) -> None:
         """Send an array to a part of a `landing`; it is there after the next `host`."""

@@ -60,21 +60,24 @@ def _arrived(torch, tensor, event):
     return tensor
 
 
-def sent_home(tensor: Any) -> Callable[[], np.ndarray]:
-    """A function that returns a copy of a GPU's tensor; it is on its way while the GPU computes other things."""
+def sent_home(tensor: Any, out: np.ndarray | None = None) -> Callable[[], np.ndarray]:
+    """A function that returns a copy of a GPU's tensor; it is on its way while the GPU computes other things.
+
+    With ``out``, an array of the same shape and type, it is written there.
+    """
     import torch
 
     tensor = tensor.contiguous()
     ready = torch.cuda.current_stream(tensor.device).record_event()
     pool = ThreadPoolExecutor(1)
-    arrived = pool.submit(_copied, torch, tensor, ready)
+    arrived = pool.submit(_copied, torch, tensor, ready, out)
     pool.shutdown(wait=False)
     return arrived.result
 
 
-def _copied(torch, tensor, ready) -> np.ndarray:
+def _copied(torch, tensor, ready, out) -> np.ndarray:
     """A copy by page-locked memory, block by block: others are slow, and hold up what else is to be computed."""
-    out = torch.empty(tensor.shape, dtype=tensor.dtype)
+    out = torch.empty(tensor.shape, dtype=tensor.dtype) if out is None else torch.from_numpy(out)
     source, target, waiting = tensor.view(-1), out.view(-1), None
     lanes = [torch.empty(min(_HOME_NUMBERS, source.numel()), dtype=tensor.dtype, pin_memory=True) for _ in range(2)]
     stream = torch.cuda.Stream(tensor.device)

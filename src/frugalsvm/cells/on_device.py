@@ -83,9 +83,14 @@ class _Problem(NamedTuple):
     index: Any  # (n_cells, length) rows of the examples
 
 
-def to_device(arrays: Any, rows: Any, targets: np.ndarray, weights: np.ndarray, memory: int) -> DeviceExamples:
-    """Examples (`solver.Examples`) on a device; rows may be there already, and targets have their type."""
-    on_host = arrays.sent_home(rows) if is_torch(rows) else lambda: rows
+def to_device(
+    arrays: Any, rows: Any, targets: np.ndarray, weights: np.ndarray, memory: int, home: np.ndarray | None = None
+) -> DeviceExamples:
+    """Examples (`solver.Examples`) on a device; rows may be there already, and targets have their type.
+
+    ``home`` is an array of the host that rows of the device may be written to, for the model.
+    """
+    on_host = arrays.sent_home(rows, home) if is_torch(rows) else lambda: rows
     columns, weights = arrays.contiguous(arrays.asarray(targets).T), arrays.asarray(weights) if len(weights) else None
     return DeviceExamples(arrays, near(arrays, rows), columns, weights, memory, on_host)
 

@@ -27,8 +27,11 @@ Advance = Callable[[int], Any]
 class Place(Protocol):
     """What both offer; examples are those that the place has made."""
 
-    def examples(self, rows: Any, targets: np.ndarray, weights: np.ndarray) -> Any:
-        """Examples from rows, targets (n_outputs, n_rows), and weights, (0,) where all are 1."""
+    def examples(self, rows: Any, targets: np.ndarray, weights: np.ndarray, home: np.ndarray | None = None) -> Any:
+        """Examples from rows, targets (n_outputs, n_rows), and weights, (0,) where all are 1.
+
+        ``home`` is an array of the host for the rows of the model, if those are on a device.
+        """
 
     def rows_of(self, examples: Any) -> np.ndarray:
         """The rows of examples, for the model."""
@@ -62,7 +65,7 @@ class OnThreads(NamedTuple):
     threads: Threads
     memory: float = inf  # bytes for the systems of cells
 
-    def examples(self, rows: Any, targets: np.ndarray, weights: np.ndarray) -> Examples:
+    def examples(self, rows: Any, targets: np.ndarray, weights: np.ndarray, home: np.ndarray | None = None) -> Examples:
         return Examples(rows, targets, weights)
 
     def rows_of(self, examples: Any) -> np.ndarray:
@@ -99,8 +102,10 @@ class OnDevice(NamedTuple):
     memory: int  # bytes for the matrices of cells
     threads: Threads = ONE_THREAD  # for the trees of rows that the device has no room for
 
-    def examples(self, rows: Any, targets: np.ndarray, weights: np.ndarray) -> DeviceExamples:
-        return to_device(self.arrays, rows, targets, weights, self.memory)
+    def examples(
+        self, rows: Any, targets: np.ndarray, weights: np.ndarray, home: np.ndarray | None = None
+    ) -> DeviceExamples:
+        return to_device(self.arrays, rows, targets, weights, self.memory, home)
 
     def rows_of(self, examples: Any) -> np.ndarray:
         return examples.rows_on_host()

@@ -57,8 +57,11 @@ class _Count:
 
 
 def left_out_scores(targets: np.ndarray, errors: np.ndarray, n_trees: int, threads: Threads) -> np.ndarray:
-    """Scores (n_rows, n_outputs) from the sums of leave-one-out errors (n_outputs, n_rows) over all trees."""
-    scores = np.empty(errors.T.shape)
+    """Scores (n_rows, n_outputs) from the sums of leave-one-out errors (n_outputs, n_rows) over all trees.
+
+    Those of one output take the place of its errors.
+    """
+    scores = errors.reshape(-1, 1) if len(errors) == 1 else np.empty(errors.T.shape)
 
     def write(rows: slice) -> None:
         np.subtract(targets[:, rows].T, errors[:, rows].T / n_trees, out=scores[rows])

@@ -149,7 +149,10 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         raise NotImplementedError
 
     def _look_back(self, rows, numbers, targets, weights):
-        """What there is to do after training: rows, as the kernel sees them, are those with these numbers."""
+        """What there is to do after training: rows, as the kernel sees them, are those with these numbers.
+
+        None is all of them, in order.
+        """
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
@@ -178,7 +181,7 @@ class LocalMachine(LearnsBatches, KernelEstimator):
             X, targets, weights = self._examples(X, y, sample_weight)
             random_state = check_random_state(self.random_state)
             X = self._seen_first(X, targets, weights, random_state, out=None if self.copy_X else X)
-            self._fit_rows(self._own_rows(X, given), targets, weights, random_state)
+            self._fit_rows(self._own_rows(X, given), targets, weights, random_state, None if self.copy_X else given)
         end_callbacks(self, given, y)
         return self
 
@@ -217,8 +220,8 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         known = self._with_origin(known, whole=True)
         return known if len(known) == len(X) else relative_rows(X, self._origin, self._type_of(X))
 
-    def _fit_rows(self, rows, targets, weights, random_state):
-        """Learn from rows as the kernel sees them."""
+    def _fit_rows(self, rows, targets, weights, random_state, home=None):
+        """Learn from rows as the kernel sees them; those of a device may be written to ``home`` for the model."""
         known = slice(None) if weights is None or weights.all() else np.flatnonzero(weights)
         n_rows = len(rows) if weights is None else int(np.count_nonzero(weights))
         size = self._size_for(n_rows)
@@ -227,6 +230,7 @@ class LocalMachine(LearnsBatches, KernelEstimator):
             rows[known],
             np.ascontiguousarray(targets[:, known], self._dtype),
             np.empty(0) if weights is None else np.ascontiguousarray(weights[known], np.float64),
+            home if _has_room(home, (n_rows, self._width), self._dtype) else None,
         )
         rng = np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
         trees = place.grown(examples, size, self.n_trees, rng)
@@ -236,7 +240,7 @@ class LocalMachine(LearnsBatches, KernelEstimator):
             every[known] = left_out
             left_out = every
         self._take_left_out(left_out, targets, weights)
-        self._look_back(rows, np.arange(len(rows)), targets, weights)
+        self._look_back(rows, None, targets, weights)
 
     def _bytes_beside(self, n_rows, n_outputs) -> int:
         """Bytes of the model that are not for its cells."""
@@ -366,3 +370,10 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         """Bytes that prediction needs: rows, trees, coefficients."""
         check_is_fitted(self)
         return array_bytes((self._rows, *self._cells))
+
+
+def _has_room(array, shape, dtype) -> bool:
+    """Whether an array can be overwritten by rows of a shape and a type."""
+    if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != dtype:
+        return False
+    return array.flags.c_contiguous and array.flags.writeable

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from frugalsvm._threads import row_blocks
 from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._origin import for_known_rows
 from frugalsvm.estimators._warn import is_compared, warn_caller
@@ -17,6 +18,7 @@ __all__ = [
     "warn_if_units_differ",
 ]
 
+_BLOCK_ROWS = 2**16
 SAMPLE = 500  # rows on which a model is looked at
 _NEARLY_ALL = 1 - 1e-6
 FEW = 50  # with fewer rows than this, chance decides
@@ -76,7 +78,7 @@ def warn_if_poor_left_out(estimator, right, labels, weights) -> None:
 
 def _warn_if_no_better(estimator, right, labels, weights, which) -> None:
     n_known = len(labels) if weights is None else np.count_nonzero(weights)
-    shares = np.bincount(labels, weights, minlength=len(estimator.classes_))
+    shares = _shares(labels, weights, len(estimator.classes_))
     majority, largest = shares.max() / shares.sum(), estimator.classes_.tolist()[int(shares.argmax())]
     accuracy = np.average(right, weights=weights)
     # A class that has all the weight is no choice.
@@ -88,6 +90,12 @@ def _warn_if_no_better(estimator, right, labels, weights, which) -> None:
             f"Scale the features (StandardScaler), or try other values of {_worth_trying(estimator)}.",
             PoorFitWarning,
         )
+
+
+def _shares(labels, weights, n_classes) -> np.ndarray:
+    """The weight of each class, in blocks: small numbers become large ones on the way."""
+    blocks = row_blocks(len(labels), 1, most=_BLOCK_ROWS)
+    return sum(np.bincount(labels[block], None if weights is None else weights[block], n_classes) for block in blocks)  # type: ignore[return-value]
 
 
 def warn_if_units_differ(estimator, X, targets, weights, spread) -> None:

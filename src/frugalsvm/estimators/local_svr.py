@@ -191,8 +191,8 @@ class LocalSVR(LeftOutIntervals, RegressorMixin, LocalMachine):
         self.loo_error_ = float(np.sqrt(np.average(np.square(errors).mean(axis=1), weights=weights)))
 
     def _look_back(self, rows, numbers, targets, weights):
-        places = np.argsort(numbers)
-        numbers = numbers[places]
+        places = np.arange(len(rows)) if numbers is None else np.argsort(numbers)
+        numbers = places if numbers is None else numbers[places]
         predictions = self.loo_scores_[numbers]
         errors = self._in_units(targets.T[numbers]) - predictions
         weights = None if weights is None else weights[numbers]
