@@ -224,7 +224,8 @@ def test_dates_are_numbers(form, tmp_path):
     for y in (weekend, morning):
         model = AutoSVC(**QUICK).fit(X[~is_test], y[~is_test])
         assert model.score(X[is_test], y[is_test]) > 0.85
-    assert model.layout_.number_names == ["when", "when (month)", "when (weekday)", "when (hour)"]
+    assert model.layout_.number_names[:4] == ["when", "when (month)", "when (weekday)", "when (hour)"]
+    assert model.layout_.number_names[-2:] == ["when (sin of day)", "when (cos of day)"]
     assert "Dates became days" in model.report()
     save(model, tmp_path / "model.frugal")
     assert np.array_equal(load(tmp_path / "model.frugal").predict_proba(X), model.predict_proba(X))

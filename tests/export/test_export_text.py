@@ -78,6 +78,24 @@ def test_a_regressor_with_a_metric(metric, tmp_path):
         assert_exported(pipeline, some, tmp_path, pipeline.predict(some), None)
 
 
+@pytest.mark.parametrize("scale", [True, "soft"])
+def test_means_of_the_target(scale, tmp_path):
+    """Of one column; the other has a feature for each category. A text that is missing is an empty one in exports."""
+    (X, columns), y = table()
+    columns["town"][columns["town"] == ""] = "Zug"
+    estimator = ASSETClassifier(n_components=30, gamma=0.05, random_state=0)
+    encoder = ColumnEncoder("target", cardinality_threshold=4)
+    pipeline = StreamPipeline(estimator, scale=scale, encoder=encoder, impute=MissingValueFiller(indicator=True))
+    pipeline.fit((X, columns), y > 1.0)
+    assert [len(known) for known in pipeline.encoder_.hot_categories_] == [4, 0]
+    assert pipeline.encoder_.means_[1].any()
+    for numbers, text in ((X, columns), strange()):
+        text["town"][text["town"] == ""] = None
+        expected = pipeline.decision_function((numbers, text)), pipeline.predict((numbers, text))
+        text["town"][text["town"] == None] = ""  # noqa: E711
+        assert_exported(pipeline, (numbers, text), tmp_path, *expected)
+
+
 def test_text_alone(tmp_path):
     (_, columns), y = table()
     pipeline = StreamPipeline(BSGDClassifier(budget=20, gamma=0.5, random_state=0), encoder=ColumnEncoder())

@@ -1,27 +1,27 @@
-"""What users pass: arrays, sparse matrices, or data frames with numbers, dates, categories and text."""
+"""What users pass: arrays, sparse matrices, or data frames with numbers, dates, clock times, categories and text."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from frugalsvm._stored import stored
+from frugalsvm.pipelines.coded import coded
 from frugalsvm.pipelines.encoder import ColumnEncoder
 from frugalsvm.pipelines.frames import (
     FrameColumns,
     as_numbers,
     check_names,
+    dates_in,
     days_in_column,
     is_frame,
     kinds_of,
     split_frame,
-    texts_of,
+    values_of,
 )
-from frugalsvm.streams.dates import DateColumn, date_column, days_in, days_of
+from frugalsvm.streams.dates import DateColumn, date_column, days_of
 
 __all__ = ["Layout", "as_input", "layout_of", "number_names"]
 
-_MOST_CATEGORIES = 2048  # one-hot features of all columns together; beyond, categories are hashed
-_HASHED = 512  # features
 _MOST_DISTINCT, _FEW = 0.5, 20  # share of distinct texts in a column, beyond which it tells rows apart and nothing else
 _SHOWN = 3  # values in a message
 
@@ -75,12 +75,14 @@ class Layout(NamedTuple):
     def _date_columns(self) -> list[DateColumn]:
         return [DateColumn.of_kind(kind) for _, kind in self.dates]  # type: ignore[misc]
 
+    def shown_as(self) -> dict[str, str]:
+        """For columns of dates, what explanations show: a day, or a clock time."""
+        names = (name for name, _ in self.dates)
+        return {name: date.shown_as for name, date in zip(names, self._date_columns, strict=True)}
+
     def encoder(self, X: Any) -> ColumnEncoder | None:
         """How text is encoded."""
-        if not self.text:
-            return None
-        n_categories = sum(len(set(map(str, X[1][name]))) for name in self.text)
-        return ColumnEncoder() if n_categories <= _MOST_CATEGORIES else ColumnEncoder("hash", n_features=_HASHED)
+        return ColumnEncoder("target") if self.text else None
 
 
 def _is_date(value: Any) -> bool:
@@ -101,7 +103,7 @@ def layout_of(X: Any) -> Layout | None:
     found: dict[str, list] = {"numbers": list(numbers), "dates": [], "text": [], "ignored": []}
     columns = {str(name): X[name] for name in X.columns}
     for name in others or ():
-        values, is_category = np.asarray(columns[name].to_numpy()), str(columns[name].dtype) == "category"
+        values, is_category = values_of(columns[name]), str(columns[name].dtype) == "category"
         kind, what = ("text", name) if is_category else _kind_of(name, values)
         found[kind].append(what)
     if not (found["numbers"] or found["dates"] or found["text"]):
@@ -115,17 +117,27 @@ def layout_of(X: Any) -> Layout | None:
 def _kind_of(name: str, values: np.ndarray) -> tuple[str, Any]:
     """What a column is that has no numbers by its type: those of text may be numbers, or dates."""
     if values.dtype.kind == "m":
-        return "numbers", name
+        return _kind_of_durations(name, days_of(values))
     if values.dtype.kind == "M":
         return "dates", (name, date_column(days_of(values)).kind)
-    made = as_numbers(values)
+    found = coded(values)
+    made = as_numbers(found)
     if made is not None and not np.isnan(made).all():
         return "numbers", name
-    dates = days_in(texts_of(values)) if made is None else None
+    dates = dates_in(found) if made is None else None
     if dates is not None:
         order, days = dates
         return "dates", (name, date_column(days, order).kind)
-    return ("ignored" if _tells_nothing(values) else "text"), name
+    tells_nothing = len(values) >= _FEW and len(found.values) > _MOST_DISTINCT * len(values)
+    return ("ignored" if tells_nothing else "text"), name
+
+
+def _kind_of_durations(name: str, days: np.ndarray) -> tuple[str, Any]:
+    """Clock times, as databases have them, if all are of one day and go through more than half of it."""
+    clock = date_column(days, "clock")
+    known = days[~np.isnan(days)]
+    is_clock = clock.parts and known.min() >= 0.0 and known.max() < 1.0
+    return ("dates", (name, clock.kind)) if is_clock else ("numbers", name)
 
 
 def as_input(X: Any, layout: Layout | None) -> Any:
@@ -140,7 +152,7 @@ def as_input(X: Any, layout: Layout | None) -> Any:
     layout = _with_kinds(layout, X)
     numbers, text = split_frame(X, FrameColumns(layout.numbers or (), layout.text))
     columns = {str(name): X[name] for name in X.columns}
-    made = [_date_features(name, kind, np.asarray(columns[name].to_numpy())) for name, kind in layout.dates]
+    made = [_date_features(name, kind, values_of(columns[name])) for name, kind in layout.dates]
     if made:
         numbers = np.column_stack([np.asarray(numbers, np.float64), *made])
     return (numbers, text) if layout.text else numbers
@@ -153,7 +165,7 @@ def _with_kinds(layout: Layout, X: Any) -> Layout:
     numbers, others, _ = kinds_of(X)
     made = [name for name in others or () if name not in layout.text and name not in layout.ignored]
     columns = {str(name): X[name] for name in X.columns}
-    dates = [name for name in made if np.asarray(columns[name].to_numpy()).dtype.kind == "M"]
+    dates = [name for name in made if values_of(columns[name]).dtype.kind == "M"]
     if dates and dates != made[len(made) - len(dates) :]:
         raise ValueError("This model was saved by an older version: put columns of dates after all others.")
     numbers = (*(name for name in numbers if name not in layout.text), *made[: len(made) - len(dates)])
@@ -169,7 +181,3 @@ def number_names(X: Any, layout: Layout) -> list[str]:
     """Names of the columns that `as_input` makes numbers of, in their order: dates come last."""
     layout = _with_kinds(layout, X)
     return [*(layout.numbers or ()), *(name for name, _ in layout.dates)]
-
-
-def _tells_nothing(values):
-    return len(values) >= _FEW and len(set(map(str, values))) > _MOST_DISTINCT * len(values)

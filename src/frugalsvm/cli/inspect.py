@@ -136,10 +136,8 @@ def _feature_names(model: Any, estimator: Any, training: dict[str, Any]) -> list
     names, encoder = list(map(str, known)), getattr(model, "encoder_", None)
     if names and getattr(model, "indicates", False):
         names += [f"{names[k]} is missing" for k in model.filler_.indicated_]
-    if encoder is not None and encoder.method == "onehot":
-        names += [
-            f"{name}={text}" for name, texts in zip(encoder.names_, encoder.categories_, strict=True) for text in texts
-        ]
+    if encoder is not None:
+        names += encoder.feature_names()
     n_features = estimator.n_features_in_
     return names if len(names) == n_features else [f"feature {k + 1}" for k in range(n_features)]
 

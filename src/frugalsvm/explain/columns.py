@@ -35,7 +35,7 @@ class Columns(Protocol):
 
     @property
     def dates(self) -> Mapping[str, str]:
-        """Names of the columns of dates, and what they show: the "day"."""
+        """Names of the columns of dates, and what they show: the "day", or the "clock"."""
 
     def prepared(self, X: Any) -> NDArray:
         """Rows as the estimator takes them, dense."""
@@ -186,9 +186,9 @@ class PipelineColumns:
             for k in self._pipeline.filler_.indicated_:
                 next(own for own in members if k in own).append(end)
                 end += 1
-        for categories in () if encoder is None else encoder.categories_:
-            members.append(list(range(end, end + len(categories))))
-            end += len(categories)
+        for width in () if encoder is None else encoder.widths_:
+            members.append(list(range(end, end + width)))
+            end += width
         return [np.array(each, np.int64) for each in members]
 
     def permuted(self, X: Any, place: int, order: NDArray) -> Any:
@@ -225,8 +225,8 @@ class PipelineColumns:
         if encoder is None:
             return numbers
         text = [
-            _leading(rows[:, own], known)
-            for own, known in zip(members[len(groups) :], encoder.categories_, strict=True)
+            _leading(rows[:, own], known)  # which category means are from is not known
+            for own, known in zip(members[len(groups) :], encoder.hot_categories_, strict=True)
         ]
         return np.column_stack([numbers.astype(object), *text])
 
@@ -237,7 +237,7 @@ class TableColumns(PipelineColumns):
     def __init__(self, machine: AutoSVC | AutoSVR):
         super().__init__(machine.pipeline_)
         self._machine = machine
-        self.dates = {} if machine.layout_ is None else {name: "day" for name, _ in machine.layout_.dates}
+        self.dates = {} if machine.layout_ is None else machine.layout_.shown_as()
 
     def prepared(self, X: Any) -> NDArray:
         return super().prepared(self._machine.pipeline_input(X))

@@ -18,8 +18,9 @@ def row_words(model, names) -> str:
     if model.encoder is not None:
         words += (
             f";\n   text has {names.macro}_N_TEXTS strings of UTF-8 in the order of {names.prefix}_text_names, NULL "
-            "where one is\n   missing, and those that training did not have count as missing"
+            "where one is\n   missing"
         )
+        words += "" if has_means(model) else ", and those that training did not have count as missing"
     return words
 
 
@@ -33,6 +34,11 @@ def needs_strings(model) -> bool:
     return model.encoder is not None and model.encoder.n_encoded_ > 0
 
 
+def has_means(model) -> bool:
+    """Whether categories have means of the target, instead of a feature each, in some columns."""
+    return model.encoder is not None and model.encoder.method == "target"
+
+
 def row_sizes(model):
     """The constants that arrays are declared with; the kernel sees N_FEATURES numbers of a row."""
     yield f"N_FEATURES = {model.vectors.shape[1]}"
@@ -42,7 +48,7 @@ def row_sizes(model):
         yield f"N_INDICATED = {len(model.indicated)}"
     if needs_strings(model):
         yield f"N_TEXTS = {len(model.encoder.names_)}"
-        yield f"N_CATEGORIES = {model.encoder.n_encoded_}"
+        yield f"N_CATEGORIES = {sum(map(len, model.encoder.categories_))}"
 
 
 def row_tables(model, names):
@@ -70,6 +76,13 @@ def row_tables(model, names):
         yield f"static const char *const {names.prefix}_categories[N_CATEGORIES] = {strings(categories)};"
         first = np.cumsum([0, *map(len, model.encoder.categories_)])
         yield integers(names, "first_category", "[N_TEXTS + 1]", first)
+    if has_means(model):
+        means = model.encoder.means_
+        sizes = [each.size for each in means]
+        yield integers(names, "n_encoded", "[N_TEXTS]", model.encoder.widths_)
+        yield integers(names, "first_mean", "[N_TEXTS + 1]", np.cumsum([0, *sizes]))
+        every = np.concatenate([*(each.ravel() for each in means), np.zeros(1)])  # C has no empty arrays
+        yield vector(names, "means", f"[{len(every)}]", every)
 
 
 def _categories(encoder):
@@ -91,7 +104,7 @@ def row_function(model, names) -> str:
     has_directions = model.directions is not None
     lines = [f"static int {prefix}_row({names.row}, {real} *{'seen' if has_directions else 'row'})", "{"]
     lines += [f"    {real} row[N_INPUTS];"] if has_directions else []
-    lines += ["    int j;", *_numbers(model, names), *_indicators(model, names), *_one_hot(model, names)]
+    lines += ["    int j;", *_numbers(model, names), *_indicators(model, names), *_encoded(model, names)]
     if any(each is not None for each in (model.mean, model.scale, model.bounds)):
         lines += _scaling(model, names)
     lines += _mapping(names) if has_directions else []
@@ -117,10 +130,37 @@ def _indicators(model, names):
     yield f"        row[N_NUMBERS + j] = {place} != {place} ? {names.literal(1.0)} : {names.literal(0.0)};"
 
 
-def _one_hot(model, names):
+def _encoded(model, names):
     if not needs_strings(model):
-        return
-    prefix, first = names.prefix, "N_NUMBERS" if model.indicated is None else "N_NUMBERS + N_INDICATED"
+        return ()
+    first = "N_NUMBERS" if model.indicated is None else "N_NUMBERS + N_INDICATED"
+    return _with_means(names, first) if has_means(model) else _one_hot(names, first)
+
+
+def _with_means(names, first):
+    """Where a text is among its categories, after which come missing ones and unknown ones; then its features."""
+    prefix, one, zero = names.prefix, names.literal(1.0), names.literal(0.0)
+    yield "    {"
+    yield f"        {names.real} *next = row + {first};"
+    yield "        for (j = 0; j < N_TEXTS; ++j) {"
+    yield f"            const int first = {prefix}_first_category[j], n_known = {prefix}_first_category[j + 1] - first;"
+    yield f"            const int width = {prefix}_n_encoded[j];"
+    yield f"            const int has_means = {prefix}_first_mean[j + 1] > {prefix}_first_mean[j];"
+    yield "            int k, place = text[j] && text[j][0] ? n_known + 1 : n_known;"
+    yield "            for (k = 0; k < n_known; ++k)"
+    yield f"                if (text[j] && strcmp(text[j], {prefix}_categories[first + k]) == 0)"
+    yield "                    place = k;"
+    yield "            for (k = 0; k < width; ++k) {"
+    yield f"                const {names.real} hot = k == place ? {one} : {zero};"
+    yield f"                next[k] = has_means ? {prefix}_means[{prefix}_first_mean[j] + place * width + k] : hot;"
+    yield "            }"
+    yield "            next += width;"
+    yield "        }"
+    yield "    }"
+
+
+def _one_hot(names, first):
+    prefix = names.prefix
     yield "    for (j = 0; j < N_TEXTS; ++j) {"
     yield "        int k;"
     yield f"        for (k = {prefix}_first_category[j]; k < {prefix}_first_category[j + 1]; ++k) {{"

@@ -53,7 +53,7 @@ _KERNEL_NAMES: dict[type, str] = {
     Linear: "linear",
 }
 _OF_PRODUCTS = ("poly", "linear", "fourier")  # see only products of a row with vectors
-_BEYOND_ONE = 3.0  # a limit, two thirds of which (see `clipping`) are still more than 1
+_BEYOND_LARGEST = 3.0  # times a value: a limit, two thirds of which (see `clipping`) are still more than that
 _SORTED = "Sorted quantiles cannot be exported: set non_crossing=False, and sort the scores."
 FREQUENCIES_AT_A_TIME = 256  # structured frequencies that are made together
 
@@ -123,12 +123,18 @@ def _of_pipeline(pipeline):
 
 def _behind_scaler(model, scaler):
     center = _for_all(model, scaler.center_ if scaler.centres_ else None, 0.0)
-    scale, limit = _for_all(model, scaler.scale_, 1.0), _for_all(model, scaler.limit_, _BEYOND_ONE)
+    scale, limit = _for_all(model, scaler.scale_, 1.0), _for_all(model, scaler.limit_, _beyond(model))
     return model.with_scaling(center, scale, limit, soft_clip=scaler.soft_clip)
 
 
+def _beyond(model) -> float:
+    """A limit that changes nothing of what is encoded."""
+    largest = 1.0 if model.encoder is None else model.encoder.largest_
+    return _BEYOND_LARGEST * max(largest, 1.0)
+
+
 def _for_all(model, numbers, value):
-    """Numbers for the first features, or None, with a value for each feature after them: these are 0 or 1."""
+    """Numbers for the first features, or None, with a value for each feature after them, which are not scaled."""
     return None if numbers is None else np.concatenate([numbers, np.full(model.n_features - model.n_numbers, value)])
 
 

@@ -41,7 +41,9 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype
 
     A model that has learned columns of text has a second input, ``text``, of strings with a column for each of them,
     sorted by their names. A category that training did not have counts as a missing one, as it does in Python: the
-    empty string is one, unless it is a category. Missing numbers are NaN, where the model fills them.
+    empty string is one, unless it is a category. Where a column has means of the target (``ColumnEncoder("target")``),
+    only the empty string is missing, and others that training did not have are as the mean of all. Missing numbers are
+    NaN, where the model fills them.
 
     A row with a number that is NaN, where the model does not fill it, or infinite has NaN for scores. Its label is
     empty, NaN, or -2^63 by the type of the labels, and 0 of an outlier detector; False if labels are logical values.
@@ -219,13 +221,24 @@ def _features(graph, model):
         some = graph.node("Gather", "X", graph.integers("indicated", model.indicated), axis=1)
         parts.append(graph.node("Cast", graph.node("IsNaN", some), to=graph.number_type))
     if model.encoder is not None:
-        for k, categories in enumerate(model.encoder.categories_):
-            if len(categories):
+        for k, width in enumerate(model.encoder.widths_):
+            if width:
                 column = graph.node("Gather", "text", graph.integers(f"text_{k}", k), axis=1)
-                known = {"cats_strings": categories.tolist(), "zeros": 1, "domain": "ai.onnx.ml"}
-                hot = graph.node("OneHotEncoder", column, **known)
-                parts.append(graph.node("Cast", hot, to=graph.number_type))
+                parts.append(_encoded(graph, model.encoder, k, column))
     return parts[0] if len(parts) == 1 else graph.node("Concat", *parts, axis=1)
+
+
+def _encoded(graph, encoder, k, column):
+    """The features of a column of text: one for each category, or the means of its category."""
+    hot, domain = encoder.hot_categories_[k].tolist(), "ai.onnx.ml"
+    if hot:
+        known = graph.node("OneHotEncoder", column, cats_strings=hot, zeros=1, domain=domain)
+        return graph.node("Cast", known, to=graph.number_type)
+    means, categories = encoder.means_[k], encoder.categories_[k].tolist()
+    keys = categories if "" in categories else [*categories, ""]  # which is missing, and comes after them
+    unknown = {"default_int64": len(categories) + 1, "domain": domain}
+    places = graph.node("LabelEncoder", column, keys_strings=keys, values_int64s=list(range(len(keys))), **unknown)
+    return graph.node("Gather", graph.number(f"means_{k}", means), places, axis=0)
 
 
 def _scaled(graph, model, mean, scale):

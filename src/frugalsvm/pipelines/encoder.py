@@ -1,6 +1,6 @@
-"""Columns of text as features: hashed, or one feature for each category of the first rows."""
+"""Columns of text as features: hashed, one feature for each category of the first rows, or means of the target."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack, issparse
@@ -8,14 +8,16 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.estimators._validation import check_choice, check_count
+from frugalsvm.pipelines.coded import CodedText, coded_text
 from frugalsvm.pipelines.frames import columns_of
 from frugalsvm.pipelines.saved import ENCODER
 from frugalsvm.pipelines.surprises import Surprises
+from frugalsvm.pipelines.target_means import encoded_means, numbers_of
 
 __all__ = ["ColumnEncoder", "joined", "joined_encoder"]
 
-METHODS = ("onehot", "hash")
-DENSE_WIDTH = 128  # up to so many encoded features, rows of numbers stay dense
+METHODS = ("onehot", "hash", "target")
+DENSE_WIDTH = 128  # up to so many one-hot features, rows of numbers stay dense
 
 
 class ColumnEncoder(TransformerMixin, BaseEstimator):
@@ -23,11 +25,15 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    method : {"onehot", "hash"}, default="onehot"
+    method : {"onehot", "hash", "target"}, default="onehot"
         One feature for each category that `fit` has seen, all zeros for others; or scikit-learn's `FeatureHasher`,
-        which needs no categories and has a fixed number of features, in which some categories collide.
+        which needs no categories and has a fixed number of features, in which some categories collide. "target" is
+        "onehot" for columns of few categories, and means of the target in each category for others (see Notes).
     n_features : int, default=256
         Number of features of "hash", for all columns together.
+    cardinality_threshold : int, default=30
+        Number of categories up to which "target" makes a feature for each, as long as there are no more than 128 such
+        features of all columns together.
 
     Attributes
     ----------
@@ -35,6 +41,9 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         Names of the columns, sorted.
     categories_ : list of ndarray
         For each column the categories seen, sorted; empty with "hash".
+    means_ : list of ndarray
+        With "target": for each column its features by category, those of missing values, and those of unknown ones;
+        empty where there is a feature for each category.
     complete_ : list of str
         Names of the columns in which no value was missing.
     n_encoded_ : int
@@ -42,7 +51,11 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    None, NaN and pandas' NA are missing values: all zeros.
+    None, NaN and pandas' NA are missing values: all zeros, or with "target" a category of their own.
+
+    Means of the target are shrunk towards the mean of all rows, the more the fewer rows a category has, and then
+    standardized. `fit_transform` gives each row means of other rows (five folds), so that no row sees its own target:
+    a machine that is to learn must learn these. `transform` is for new rows.
 
     Examples
     --------
@@ -55,56 +68,132 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
 
     names_: list[str]
     categories_: list[np.ndarray]
+    means_: list[np.ndarray]
     complete_: list[str]
 
     _saved = ENCODER
 
-    def __init__(self, method="onehot", *, n_features=256):
+    def __init__(self, method="onehot", *, n_features=256, cardinality_threshold=30):
         self.method = method
         self.n_features = n_features
+        self.cardinality_threshold = cardinality_threshold
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array, tags.input_tags.dict = False, True
         tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
+        tags.target_tags.required = self.method == "target"
         return tags
 
-    def fit(self, columns: Any, y=None):
-        """Take the names of the columns and, with "onehot", their categories.
+    def fit(self, columns: Any, y=None, sample_weight=None):
+        """Take the names of the columns, their categories, and with "target" what these tell about the target.
 
         Parameters
         ----------
         columns : dict of str to array-like of str, or DataFrame
             Columns by name, all of the same length; a DataFrame of pandas or polars is encoded as a whole.
-        y : None
-            Not used.
+        y : array-like of shape (n_rows,) or (n_rows, n_targets), default=None
+            For "target": numbers to predict, if they are floats, or else labels of classes.
+        sample_weight : array-like of shape (n_rows,), default=None
+            For "target": weights of the rows.
 
         Returns
         -------
         self
         """
+        self._learn(columns, y, sample_weight)
+        return self
+
+    def fit_transform(self, columns: Any, y=None, sample_weight=None):
+        """Fit, and return the features of the same rows: with "target", means of other rows.
+
+        Parameters
+        ----------
+        columns, y, sample_weight
+            As in `fit`.
+
+        Returns
+        -------
+        csr_matrix or ndarray of float32 of shape (n_rows, n_encoded_)
+        """
+        found = self._learn(columns, y, sample_weight)
+        return self._features(found)
+
+    def _learn(self, columns, y, sample_weight):
+        """For each column its distinct texts, and the features of its rows where these are not those of `transform`."""
         check_choice("method", self.method, METHODS)
         check_count("n_features", self.n_features)
+        check_count("cardinality_threshold", self.cardinality_threshold, least=0)
         columns = columns_of(columns)
         if not columns:
             raise ValueError("There are no columns of text to encode.")
         self.names_ = sorted(columns)
-        self.categories_, self.complete_ = [], []
-        for name in self.names_:
-            column = _coded(columns[name])
-            if column.present.all():
-                self.complete_.append(name)
-            if self.method == "onehot":
-                self.categories_.append(np.unique(column.text[column.present]))
-        return self
+        found = [coded_text(columns[name]) for name in self.names_]
+        self.complete_ = [name for name, column in zip(self.names_, found, strict=True) if column.present.all()]
+        self.categories_ = []
+        if self.method != "hash":
+            self.categories_ = [np.unique(column.text[column.present]) for column in found]
+        if self.method != "target":
+            return [(column, None) for column in found]
+        if y is None:
+            raise ValueError("ColumnEncoder('target') requires y to be passed: it takes means of the target.")
+        return self._learn_means(found, numbers_of(y), sample_weight)
+
+    def _learn_means(self, found, targets, sample_weight):
+        weights = np.ones(len(targets)) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        hot = self._hot_columns()
+        self.means_, learned = [], []
+        for index, column in enumerate(found):
+            means, own = np.zeros((0, 0), np.float32), None  # an array of its own for each column in model files
+            if not hot[index]:
+                places = _places(column, self.categories_[index])[column.codes]
+                means, own = encoded_means(places, targets, weights, len(self.categories_[index]) + 2)
+            self.means_.append(means)
+            learned.append((column, own))
+        return learned
+
+    def _hot_columns(self) -> np.ndarray:
+        """Which columns get a feature for each category: those of the fewest, as long as there is room."""
+        sizes = np.array(list(map(len, self.categories_)))
+        order = np.argsort(sizes, kind="stable")
+        is_hot = np.empty(len(sizes), bool)
+        is_hot[order] = (sizes[order] <= self.cardinality_threshold) & (np.cumsum(sizes[order]) <= DENSE_WIDTH)
+        return is_hot
+
+    @property
+    def hot_categories_(self) -> list[np.ndarray]:
+        """For each column the categories that have a feature each; none where there are means instead."""
+        if self.method != "target":
+            return self.categories_
+        pairs = zip(self.means_, self.categories_, strict=True)
+        return [known[:0] if means.size else known for means, known in pairs]
+
+    @property
+    def widths_(self) -> list[int]:
+        """Number of features of each column; with "hash" they share all."""
+        widths = list(map(len, self.hot_categories_))
+        return widths if self.method != "target" else [w + m.shape[1] for w, m in zip(widths, self.means_, strict=True)]
 
     @property
     def n_encoded_(self) -> int:
         """Number of features."""
         check_is_fitted(self, "names_")
-        return self.n_features if self.method == "hash" else sum(map(len, self.categories_))
+        return self.n_features if self.method == "hash" else sum(self.widths_)
 
-    def transform(self, columns: Any) -> csr_matrix:
+    @property
+    def largest_(self) -> float:
+        """The largest size that features have."""
+        return max((float(np.abs(means).max(initial=1.0)) for means in getattr(self, "means_", ())), default=1.0)
+
+    def feature_names(self) -> list[str]:
+        """Names of the features; none with "hash", where columns share them."""
+        names: list[str] = []
+        for name, known, width in zip(self.names_, self.hot_categories_, self.widths_, strict=False):
+            hot, n_means = [f"{name}={text}" for text in known], width - len(known)
+            names += hot + ([f"{name} (mean)"] if n_means == 1 else [f"{name} ({k + 1})" for k in range(n_means)])
+        return names
+
+    def transform(self, columns: Any):
         """Features of some rows.
 
         Parameters
@@ -113,36 +202,48 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        csr_matrix of float32 of shape (n_rows, n_encoded_)
+        csr_matrix of float32 of shape (n_rows, n_encoded_), or with "target" an ndarray
         """
         check_is_fitted(self, "names_")
         columns = columns_of(columns)
         if sorted(columns) != self.names_:
             raise ValueError(f"The columns of text are {sorted(columns)}, but the encoder knows {self.names_}.")
+        return self._features([(coded_text(columns[name]), None) for name in self.names_])
+
+    def _features(self, found):
         if self.method == "hash":
-            return self._hashed(columns)
-        parts = [_one_hot(columns[n], known) for n, known in zip(self.names_, self.categories_, strict=True)]
+            return self._hashed([column for column, _ in found])
+        if self.method == "target":
+            parts = [self._with_means(index, column, own) for index, (column, own) in enumerate(found)]
+            return np.hstack(parts, dtype=np.float32)
+        parts = [_one_hot(column, known) for (column, _), known in zip(found, self.categories_, strict=True)]
         return hstack(parts, format="csr", dtype=np.float32)
+
+    def _with_means(self, index, column, own):
+        """Features of a column with "target": those of its rows themselves, if they were learned from."""
+        if own is not None:
+            return own
+        known, means = self.categories_[index], self.means_[index]
+        return means[_places(column, known)[column.codes]] if means.size else _one_hot(column, known).toarray()
 
     def note_surprises(self, columns: dict[str, Any], surprises: Surprises) -> None:
         """Count what `fit` has not seen: other categories, and values that are missing where there were none."""
         for index, name in enumerate(self.names_):
-            column = _coded(columns[name])
+            column = coded_text(columns[name])
             counts = np.bincount(column.codes, minlength=len(column.text))
-            if self.method == "onehot":
+            if self.method != "hash":
                 unknown = column.present & ~np.isin(column.text, self.categories_[index])
                 found = {str(column.text[k]): int(counts[k]) for k in np.flatnonzero(unknown)}
                 surprises.note_unknown(name, found)
             if name in getattr(self, "complete_", ()):  # encoders that were saved before do not know
                 surprises.note_missing(name, int(counts[~column.present].sum()))
 
-    def _hashed(self, columns):
+    def _hashed(self, found):
         from sklearn.feature_extraction import FeatureHasher  # takes a while
 
         hasher = FeatureHasher(self.n_features, input_type="string", dtype=np.float32)
         total: Any = None
-        for name in self.names_:
-            column = _coded(columns[name])  # each value is hashed once
+        for name, column in zip(self.names_, found, strict=True):  # each value is hashed once
             features = hasher.transform([[f"{name}={value}"] for value in column.text]).tocsr()
             features = features.multiply(column.present[:, None]).tocsr()[column.codes]
             total = features if total is None else total + features
@@ -151,46 +252,21 @@ class ColumnEncoder(TransformerMixin, BaseEstimator):
         return total.astype(np.float32)
 
 
-class _Coded(NamedTuple):
-    """A column of text by its distinct values, of which there are few."""
-
-    text: np.ndarray  # the values as text
-    present: np.ndarray  # whether each is one: others stand for what is missing
-    codes: np.ndarray  # the place of each row's value among them
-
-
-def _coded(values) -> _Coded:
-    values = np.asarray(values, dtype=object)
-    if values.ndim != 1:
-        raise ValueError(f"A column of text must have one dimension, not {values.ndim}.")
-    places: dict[Any, int] = {}
-    # 1, 1.0 and True are equal, and have different texts.
-    keys = (value if type(value) is str else (type(value), str(value)) for value in values)
-    codes = np.array([places.setdefault(key, len(places)) for key in keys], dtype=np.int64)
-    first = np.zeros(len(places), np.int64)
-    first[codes[::-1]] = np.arange(len(codes))[::-1]
-    distinct = values[first]
-    present = np.array([value is not None and _equals_itself(value) for value in distinct], dtype=bool)
-    text = [str(value) if there else "" for value, there in zip(distinct, present, strict=True)]
-    return _Coded(np.array(text, "U"), present, codes)
-
-
-def _equals_itself(value) -> bool:
-    """Not so for NaN; and that of pandas (NA) does not say."""
-    equals = value == value
-    return isinstance(equals, bool | np.bool_) and bool(equals)
-
-
-def _one_hot(values, categories):
-    column = _coded(values)
-    n_rows = len(column.codes)
-    if len(categories) == 0:
-        return csr_matrix((n_rows, 0), dtype=np.float32)
+def _places(column: CodedText, categories: np.ndarray) -> np.ndarray:
+    """For each distinct text its place among the categories; after them come what is missing, and what is unknown."""
+    if not len(categories):
+        return np.where(column.present, 1, 0)
     places = np.minimum(np.searchsorted(categories, column.text), len(categories) - 1)
-    is_known = (column.present & (categories[places] == column.text))[column.codes]
+    is_known = categories[places] == column.text
+    return np.where(column.present, np.where(is_known, places, len(categories) + 1), len(categories))
+
+
+def _one_hot(column: CodedText, categories: np.ndarray) -> csr_matrix:
+    places = _places(column, categories)[column.codes]
+    is_known = places < len(categories)
     indptr = np.concatenate([[0], np.cumsum(is_known)])
-    indices = places[column.codes][is_known]
-    return csr_matrix((np.ones(indptr[-1], np.float32), indices, indptr), (n_rows, len(categories)))
+    shape = (len(places), len(categories))
+    return csr_matrix((np.ones(indptr[-1], np.float32), places[is_known], indptr), shape)
 
 
 def joined_encoder(encoders: list[ColumnEncoder]) -> ColumnEncoder:
@@ -208,11 +284,11 @@ def joined_encoder(encoders: list[ColumnEncoder]) -> ColumnEncoder:
     return whole
 
 
-def joined(X, encoded: csr_matrix):
-    """Numbers and encoded features side by side; dense if the numbers are dense and the features few."""
+def joined(X: Any, encoded: Any) -> Any:
+    """Numbers and encoded features side by side; dense if the numbers are dense and the features few, or means."""
     encoded = encoded.astype(X.dtype, copy=False)
-    if not issparse(X) and encoded.shape[1] <= DENSE_WIDTH:
-        return np.ascontiguousarray(np.concatenate([X, encoded.toarray()], axis=1))
-    whole = hstack([csr_matrix(X), encoded], format="csr")
+    if not issparse(X) and (not issparse(encoded) or encoded.shape[1] <= DENSE_WIDTH):
+        return np.concatenate([X, encoded.toarray() if issparse(encoded) else encoded], axis=1)
+    whole = hstack([csr_matrix(X), csr_matrix(encoded)], format="csr")
     whole.sort_indices()
     return whole

@@ -5,21 +5,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from frugalsvm.pipelines.coded import coded, is_nothing
 from frugalsvm.streams.dates import days_in, days_of
 from frugalsvm.streams.number_notation import is_missing, number_in
 
 __all__ = [
     "FrameColumns",
+    "as_number",
     "as_numbers",
     "check_names",
     "columns_of",
+    "dates_in",
     "days_in_column",
     "is_frame",
-    "is_nothing",
     "kinds_of",
     "kinds_to_learn",
     "split_frame",
-    "texts_of",
+    "values_of",
 ]
 
 _SHOWN = 3  # names or values in a message
@@ -80,7 +82,7 @@ def split_frame(frame: Any, columns: FrameColumns | None = None) -> tuple[Any, d
     if hasattr(frame, "select_dtypes") and not dates and set(numbers) <= set(found.numbers):
         return _matrix_of(frame[[labels[name] for name in numbers]]), others
     values = {
-        name: days_in_column(name, _values_of(frame[labels[name]]))
+        name: days_in_column(name, values_of(frame[labels[name]]))
         if name in dates
         else _numbers_of(name, frame[labels[name]])
         for name in numbers
@@ -113,58 +115,62 @@ def as_numbers(values: Any) -> np.ndarray | None:
     """Objects and text that are numbers, where there is a value at all; None if one of them is none."""
     if getattr(values, "dtype", np.dtype(object)).kind in "Mm":
         return None
-    made = np.full(len(values), np.nan)
-    for row, value in enumerate(values):
-        if isinstance(value, str):
-            number = number_in(value, np.float64)
-            if isinstance(number, str):
-                if not is_missing(value):
-                    return None
-                continue
-            made[row] = number
-        elif isinstance(value, int | float | np.number | np.bool_):
-            made[row] = value
-        elif not is_nothing(value):
+    found = coded(values)
+    made = np.empty(len(found.values))
+    for place, value in enumerate(found.values):
+        number = as_number(value)
+        if number is None:
             return None
-    return made
+        made[place] = number
+    return made[found.codes]
+
+
+def as_number(value: Any) -> float | None:
+    """A number, NaN where a value is missing; None if it is neither."""
+    if isinstance(value, str):
+        number = number_in(value, np.float64)
+        return number if isinstance(number, float) else np.nan if is_missing(value) else None
+    if isinstance(value, int | float | np.number | np.bool_):
+        return float(value)
+    return np.nan if is_nothing(value) else None
+
+
+def dates_in(values: Any, order: str | None = None) -> tuple[str, np.ndarray] | None:
+    """In which order the dates of a column are written, and their days, as `days_in` has it; None if there are none."""
+    found = coded(values)
+    dates = days_in(["" if is_nothing(value) else str(value) for value in found.values], order)
+    return None if dates is None else (dates[0], dates[1][found.codes])
 
 
 def days_in_column(name: str, values: np.ndarray, order: str = "ymd") -> np.ndarray:
     """Days of a column in which a model has learned dates, which may be text now, written in an order."""
-    if values.dtype.kind == "M":
+    if values.dtype.kind == ("m" if order == "clock" else "M"):
         return days_of(values)
-    texts = texts_of(values)
-    days = days_in(texts, order)[1]  # type: ignore[index]
-    odd = [text for text, day in zip(texts, days, strict=True) if text and np.isnan(day)]
+    days = dates_in(values, order)[1]  # type: ignore[index]
+    gaps = values[np.isnan(days)]
+    odd = [str(value) for value in gaps if not is_nothing(value) and not is_missing(str(value))]
     if odd:
-        examples = ", ".join(map(repr, dict.fromkeys(odd[:_SHOWN])))
+        examples, what = (
+            ", ".join(map(repr, dict.fromkeys(odd[:_SHOWN]))),
+            "clock times" if order == "clock" else "dates",
+        )
         raise ValueError(
-            f"Column {name!r} has {len(odd):,} values that are not dates, such as {examples}, where the model has "
-            "learned dates."
+            f"Column {name!r} has {len(odd):,} values that are not {what}, such as {examples}, where the model has "
+            f"learned {what}."
         )
     return days
 
 
-def texts_of(values: np.ndarray) -> list[str]:
-    return ["" if is_nothing(value) else str(value) for value in values]
-
-
-def is_nothing(value: Any) -> bool:
-    """Whether a value is missing: None, NaN, NaT, or pandas' NA, whose comparisons say neither yes nor no."""
-    equal = value == value
-    return value is None or not isinstance(equal, bool | np.bool_) or not equal
-
-
 def _numbers_of(name: str, column: Any) -> np.ndarray:
     """A column in which a model has learned numbers, whatever type it has now."""
-    values = _values_of(column)
+    values = values_of(column)
     if _is_numeric(column, values):
         return values
     if values.dtype.kind == "m":
         return days_of(values)
     made = as_numbers(values) if values.dtype.kind in "OUT" else None
     if made is None:
-        odd = [value for value in values if as_numbers([value]) is None]
+        odd = [value for value in values if as_number(value) is None]
         examples = ", ".join(repr(str(value)) for value in dict.fromkeys(odd[:_SHOWN]))
         raise ValueError(
             f"Column {name!r} has {len(odd):,} values that are not numbers, such as {examples}, where the model has "
@@ -178,10 +184,10 @@ def _kind_of(column: Any) -> str:
     return getattr(column.dtype, "kind", None) or column.to_numpy().dtype.kind
 
 
-def _values_of(column: Any) -> np.ndarray:
+def values_of(column: Any) -> np.ndarray:
     """A column as an array; dates with a time zone, which are objects there, as those of UTC."""
     if isinstance(column.dtype, np.dtype) or getattr(column.dtype, "kind", None) != "M":
-        return column.to_numpy()
+        return np.asarray(column.to_numpy())
     return column.to_numpy(dtype="datetime64[us]")
 
 

@@ -141,7 +141,7 @@ class LearningPipeline(PreparingPipeline):
 
     def _start(self, rows, *, is_preview=False):
         """Take the statistics from the rows, freeze them, and learn the rows."""
-        self._take_statistics(rows, is_preview)
+        rows = self._take_statistics(rows, is_preview)
         X = self._prepared(rows.X, rows.columns)
         self.estimator_ = for_stream(self.estimator)
         if is_preview and learns_metric(self.estimator):  # of fewer rows than a metric can be learned from
@@ -196,7 +196,7 @@ class LearningPipeline(PreparingPipeline):
 
     def _fit_all(self, rows):
         self._begin(rows)
-        self._take_statistics(rows)
+        rows = self._take_statistics(rows)
         X = self._prepared(rows.X, rows.columns)
         self.estimator_ = clone(self.estimator)
         self._calibrate_held_out(X, rows, "fit")
@@ -243,8 +243,7 @@ class LearningPipeline(PreparingPipeline):
             self._check_params()
             rows = self._checked(X, y, sample_weight, reset=True)
             self._begin(rows)
-            self._take_statistics(rows)
-        return rows
+            return self._take_statistics(rows)
 
     @shared
     def prepared_rows(self, rows: LabeledRows, index=None, *, dtype=None) -> LabeledRows:

@@ -27,6 +27,7 @@ from frugalsvm.pipelines.rows import (
 )
 from frugalsvm.pipelines.scaling import check_scale, new_scaler
 from frugalsvm.pipelines.surprises import Surprises
+from frugalsvm.pipelines.target_means import class_indicators
 
 __all__ = ["PreparingPipeline"]
 
@@ -127,17 +128,35 @@ class PreparingPipeline(_Shortcuts, BaseEstimator):
     # --- preparing -----------------------------------------------------------------------------------------
 
     def _take_statistics(self, rows, is_preview=False):
+        """Fit all that comes before the estimator; returns the rows with encoded columns, for `_prepared`.
+
+        These may differ from what they are in predictions: means of the target are those of other rows.
+        """
         fills = self.impute is not None and rows.X.shape[1]
         self.filler_ = self._new_filler().fit(rows.X) if fills else None
-        rows = rows._replace(X=self._filled(rows.X))
-        self.encoder_ = None if self.encoder is None else clone(self.encoder).fit(rows.columns)
+        self.encoder_ = None if self.encoder is None else clone(self.encoder)
+        if self.encoder_ is not None:
+            rows = rows._replace(columns=self._encoded_to_learn(self.encoder_, rows))
         self.scaler_ = None
         if self.scale and rows.X.shape[1]:
-            self.scaler_ = new_scaler(self.scale).fit(rows.X).freeze()
+            self.scaler_ = new_scaler(self.scale).fit(self._filled(rows.X)).freeze()
         self.feature_map_ = None
         if self.feature_map is not None:
-            X = self._prepared(rows.X, rows.columns)
+            X = self._prepared(self._filled(rows.X), rows.columns)
             self.feature_map_ = fitted_map(self.feature_map, X, rows.y, may_shrink=is_preview)
+        return rows
+
+    def _encoded_to_learn(self, encoder, rows):
+        """Features of columns of text for rows that are learned from."""
+        if encoder.method != "target":
+            return encoder.fit_transform(rows.columns)
+        if self._detects:
+            raise ValueError(
+                f"ColumnEncoder('target') takes means of a target, and {type(self.estimator).__name__} learns without "
+                "one: take ColumnEncoder('onehot')."
+            )
+        targets = class_indicators(rows.y) if self._classifies else rows.y
+        return encoder.fit_transform(rows.columns, targets, rows.weights)
 
     def _new_filler(self):
         return clone(self.impute) if isinstance(self.impute, MissingValueFiller) else MissingValueFiller(self.impute)
@@ -145,14 +164,14 @@ class PreparingPipeline(_Shortcuts, BaseEstimator):
     def _prepared(self, X, columns, dtype=None):
         """What the estimator learns from: scaled numbers, with encoded columns beside them, as the map sees them.
 
-        ``dtype`` is as in `prepared_numbers`.
+        ``columns`` are text, or encoded already if these are rows to learn from; ``dtype`` is as in `prepared_numbers`.
         """
         if not issparse(X):
             X = prepared_numbers(X, getattr(self, "filler_", None), self.scaler_, dtype, self._threads)
         elif self.scaler_ is not None:
             X = self.scaler_.scaled(X)
         if self.encoder_ is not None:
-            X = joined(X, self.encoder_.transform(columns))
+            X = joined(X, self.encoder_.transform(columns) if isinstance(columns, dict) else columns)
         return X if self._map is None else mapped(self._map, X)
 
     def _surprises(self, X, columns, names=None) -> Surprises:
@@ -160,12 +179,13 @@ class PreparingPipeline(_Shortcuts, BaseEstimator):
         found, filler = Surprises(), getattr(self, "filler_", None)
         found.n_rows = X.shape[0]
         if filler is not None:
-            filler.note_surprises(X, names or self._names_of_numbers(), found)
+            filler.note_surprises(X, names or self.names_of_numbers(), found)
         if self.encoder_ is not None:
             self.encoder_.note_surprises(columns, found)
         return found
 
-    def _names_of_numbers(self) -> Sequence[str]:
+    def names_of_numbers(self) -> Sequence[str]:
+        """What the columns of numbers are called, in messages."""
         for attribute in ("feature_names_in_", "number_names_"):
             if hasattr(self, attribute):
                 return getattr(self, attribute).tolist()

@@ -26,7 +26,7 @@ __all__ = [
 @stored("rows", checked_within=("X", "columns", "y", "weights"))
 class LabeledRows(NamedTuple):
     X: Any  # array or CSR matrix
-    columns: dict[str, np.ndarray] | None
+    columns: Any  # of text, by name; or the features that they have become, of rows that are learned from; or None
     y: np.ndarray  # labels, or targets, which may have columns; zeros for detectors, which learn without
     weights: np.ndarray | None
 
@@ -34,6 +34,8 @@ class LabeledRows(NamedTuple):
         """Whether there is a target, and a weight if there are any, for each row."""
         X, columns, y, weights = self
         sizes["f"] = X.shape[1]
+        if not isinstance(columns, dict | None):
+            return False
         right = is_matrix(X) and X.shape[0] > 0 and type(y) is np.ndarray and y.dtype.kind in "biufUO"
         right = right and is_finite(y) and (weights is None or (is_finite(weights) and bool((weights >= 0).all())))
         right = right and (y.ndim == 1 or (y.ndim == 2 and y.shape[1] > 0 and y.dtype.kind == "f"))
@@ -114,7 +116,11 @@ def part_of(rows: LabeledRows, start: int, stop: int) -> LabeledRows:
 
 def rows_at(rows: LabeledRows, index: Any) -> LabeledRows:
     """Rows by their numbers, or a slice of them."""
-    columns = None if rows.columns is None else {name: values[index] for name, values in rows.columns.items()}
+    columns = rows.columns
+    if isinstance(columns, dict):
+        columns = {name: values[index] for name, values in columns.items()}
+    elif columns is not None:
+        columns = columns[index]
     return LabeledRows(rows.X[index], columns, rows.y[index], None if rows.weights is None else rows.weights[index])
 
 

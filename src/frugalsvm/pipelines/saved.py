@@ -104,12 +104,24 @@ def _filler(filler: Any) -> bool:
     return right and shapes == {(filler.n_features_in_,)}
 
 
+def _are_means(value: Any) -> bool:
+    return type(value) is list and all(map(array("f", 2), value))
+
+
 def _encoder(encoder: Any) -> bool:
-    n_expected = len(encoder.names_) if encoder.method == "onehot" else 0
-    right = encoder.names_ == sorted(set(encoder.names_)) and encoder.method in ("onehot", "hash")
+    n_expected = len(encoder.names_) if encoder.method != "hash" else 0
+    right = encoder.names_ == sorted(set(encoder.names_)) and encoder.method in ("onehot", "hash", "target")
     n_features = encoder.n_features
     right = right and isinstance(n_features, int | np.integer) and 1 <= n_features < 2**31
-    return bool(right) and len(encoder.categories_) == n_expected
+    means = vars(encoder).get("means_")
+    if not right or len(encoder.categories_) != n_expected or (means is None) != (encoder.method != "target"):
+        return False
+    return means is None or (len(means) == n_expected and all(map(_means_fit, means, encoder.categories_)))
+
+
+def _means_fit(means: np.ndarray, categories: np.ndarray) -> bool:
+    """Whether there are means of all categories, of missing values and of unknown ones; or none at all."""
+    return means.shape == (0, 0) or (means.shape[0] == len(categories) + 2 and means.shape[1] > 0)
 
 
 def _watched_fits(state: dict[str, Any]) -> bool:
@@ -206,7 +218,10 @@ FILLER = Saved(
     {"n_features_in_": integer(1), "statistics_": IS_FLOATS},
     {"feature_names_in_": are_names, "indicated_": array("i", 1), "complete_": array("b", 1)}, _filler,
 )  # fmt: skip
-ENCODER = Saved({"names_": _is_list_of_text, "categories_": _are_categories}, {"complete_": _is_list_of_text}, _encoder)
+ENCODER = Saved(
+    {"names_": _is_list_of_text, "categories_": _are_categories},
+    {"complete_": _is_list_of_text, "means_": _are_means}, _encoder,
+)  # fmt: skip
 PIPELINE = Saved(
     {
         "n_features_in_": integer(), "_held": or_none(_are_batches), "_dtype": _is_row_dtype, "_is_sparse": IS_BOOL,

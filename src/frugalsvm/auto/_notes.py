@@ -1,0 +1,96 @@
+"""What a report says about columns: what became of them, and which have no effect. Nothing is dropped in silence."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from frugalsvm.auto._tables import Layout
+from frugalsvm.pipelines import StreamPipeline
+from frugalsvm.pipelines.coded import coded
+from frugalsvm.pipelines.frames import as_number, values_of
+from frugalsvm.streams.dates import DateColumn
+
+__all__ = ["left_out", "notes_on"]
+
+_LISTED = 10  # names in a sentence
+_MANY = 0.5  # share of numbers among distinct values, from which a column of text was perhaps meant to have numbers
+
+
+def left_out(layout: Layout | None) -> str | None:
+    """Which columns are not learned from at all, in a sentence; None if all are."""
+    if layout is None or not layout.ignored:
+        return None
+    return f"Left out, with another text in almost every row: {_listed(layout.ignored)}."
+
+
+def notes_on(X: Any, layout: Layout | None, pipeline: StreamPipeline) -> list[str]:
+    """Sentences about the columns of ``X``, for which a pipeline was prepared."""
+    notes = [] if layout is None else [left_out(layout), *_date_notes(layout), *_text_notes(X, layout, pipeline)]
+    same, gaps = _constant_numbers(layout, pipeline)
+    same += _constant_text(pipeline)
+    if same:
+        notes.append(f"Without effect, with the same value in all rows: {_listed(same)}.")
+    if gaps:
+        notes.append(f"Only whether a value is missing counts, as all others are the same: {_listed(gaps)}.")
+    return [note for note in notes if note]
+
+
+def _date_notes(layout: Layout) -> Iterator[str]:
+    for name, kind in layout.dates:
+        date: Any = DateColumn.of_kind(kind)
+        yield f"{'Clock times' if date.is_clock else 'Dates'} in {name} became {date.words}."
+
+
+def _text_notes(X: Any, layout: Layout, pipeline: StreamPipeline) -> Iterator[str]:
+    encoder = pipeline.encoder_
+    means = {} if encoder is None else dict(zip(encoder.names_, encoder.means_, strict=True))
+    told = [name for name, table in means.items() if table.any()]
+    silent = [name for name, table in means.items() if table.size and not table.any()]
+    if told:
+        yield f"Text of many values became means of the target, for each row those of other rows: {_listed(told)}."
+    if silent:
+        yield f"Without effect, as means of the target by their many values tell nothing about it: {_listed(silent)}."
+    mixed = [name for name in layout.text if _is_mixed(X[_label_of(X, name)])]
+    if mixed:
+        yield (
+            f"Taken as text, with numbers among other values: {_listed(mixed)}. To learn numbers, leave the other "
+            "values empty."
+        )
+
+
+def _label_of(X: Any, name: str) -> Any:
+    """The label of a column: it need not be text in pandas."""
+    return next(label for label in X.columns if str(label) == name)
+
+
+def _is_mixed(column: Any) -> bool:
+    if str(column.dtype) == "category":
+        return False
+    distinct = coded(values_of(column)).values
+    return sum(as_number(value) is not None for value in distinct) > _MANY * len(distinct)
+
+
+def _constant_numbers(layout: Layout | None, pipeline: StreamPipeline) -> tuple[list[str], list[str]]:
+    """Columns of one value, and those of them where some, or all, are missing."""
+    scaler = pipeline.scaler_
+    if scaler is None or scaler.constant_ is None:
+        return [], []
+    names = pipeline.names_of_numbers() if layout is None else layout.number_names
+    missing = set(pipeline.filler_.indicated_.tolist()) if pipeline.indicates else set()
+    found = np.flatnonzero(scaler.constant_).tolist()
+    return [str(names[k]) for k in found if k not in missing], [str(names[k]) for k in found if k in missing]
+
+
+def _constant_text(pipeline: StreamPipeline) -> list[str]:
+    """Columns of one text, or of none."""
+    encoder = pipeline.encoder_
+    if encoder is None:
+        return []
+    pairs = zip(encoder.names_, encoder.categories_, strict=True)
+    return [name for name, known in pairs if len(known) + (name not in encoder.complete_) < 2]
+
+
+def _listed(names: Iterable[str]) -> str:
+    names = list(names)
+    return ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
