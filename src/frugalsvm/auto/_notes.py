@@ -67,8 +67,9 @@ def _label_of(X: Any, name: str) -> Any:
 def _is_mixed(column: Any) -> bool:
     if str(column.dtype) == "category":
         return False
-    distinct = coded(values_of(column)).values
-    return sum(as_number(value) is not None for value in distinct) > _MANY * len(distinct)
+    found = [as_number(value) for value in coded(values_of(column)).values]
+    n_numbers = sum(number is not None and not np.isnan(number) for number in found)
+    return n_numbers > _MANY * len(found)
 
 
 def _constant_numbers(layout: Layout | None, pipeline: StreamPipeline) -> tuple[list[str], list[str]]:

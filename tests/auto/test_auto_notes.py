@@ -1,0 +1,93 @@
+"""Reports say what became of columns, and which are without effect."""
+
+import datetime
+
+import numpy as np
+import pytest
+
+from frugalsvm import LocalSVC
+from frugalsvm.auto._notes import left_out, notes_on
+from frugalsvm.auto._tables import as_input, layout_of
+from frugalsvm.pipelines import MissingValueFiller, StreamPipeline
+
+N = 400
+
+
+def prepared(X, y):
+    """The layout of a table, and a pipeline that was prepared for it."""
+    layout = layout_of(X)
+    rows = as_input(X, layout)
+    encoder = None if layout is None else layout.encoder(rows)
+    pipeline = StreamPipeline(LocalSVC(), encoder=encoder, impute=MissingValueFiller(indicator=True))
+    pipeline.prepare(rows, y)
+    return layout, pipeline
+
+
+@pytest.fixture
+def table():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    town = rng.integers(150, size=N)
+    y = (town % 2 == 0) ^ (rng.random(N) < 0.1)
+    columns = {
+        "a": rng.normal(size=N),
+        "town": [f"t{k}" for k in town],
+        "noise": [f"n{k}" for k in rng.integers(150, size=N)],
+        "name": [f"name {k}" for k in range(N)],
+        "day": pandas.date_range("2021-01-01", periods=N),
+        "at": [datetime.time(k % 24) for k in range(N)],
+        "night": [datetime.timedelta(hours=k % 24) for k in range(N)],
+        "took": [datetime.timedelta(hours=k % 48) for k in range(N)],
+        "one": np.full(N, 7.0),
+        "once": np.where(np.arange(N) % 5, 7.0, np.nan),
+        "word": ["same"] * N,
+        "nothing": [None] * N,
+        "size": [("large" if k % 50 == 0 else str(k % 20)) for k in range(N)],
+        "id": np.arange(N) + 1_000_000,
+    }
+    return pandas.DataFrame(columns), y
+
+
+def test_what_columns_are(table):
+    layout, _ = prepared(*table)
+    assert layout.numbers == ("a", "one", "once", "id", "took")  # numbers that look like ids stay
+    assert [name for name, _ in layout.dates] == ["day", "at", "night"]
+    assert layout.shown_as() == {"day": "day", "at": "clock", "night": "clock"}
+    assert layout.text == ("town", "noise", "word", "nothing", "size")
+    assert layout.ignored == ("name",)
+
+
+def test_nothing_is_dropped_in_silence(table):
+    layout, pipeline = prepared(*table)
+    assert left_out(layout) == "Left out, with another text in almost every row: name."
+    assert notes_on(table[0], layout, pipeline) == [
+        left_out(layout),
+        "Dates in day became days, months, weekdays, cycles of year and week.",
+        "Clock times in at became parts of a day, cycles of day.",
+        "Clock times in night became parts of a day, cycles of day.",
+        "Text of many values became means of the target, for each row those of other rows: town.",
+        "Without effect, as means of the target by their many values tell nothing about it: noise.",
+        "Taken as text, with numbers among other values: size. To learn numbers, leave the other values empty.",
+        "Without effect, with the same value in all rows: one, nothing, word.",
+        "Only whether a value is missing counts, as all others are the same: once.",
+    ]
+
+
+def test_arrays_have_features_without_names():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    X[:, 1] = 2.0
+    layout, pipeline = prepared(X, X[:, 0] > 0)
+    assert left_out(layout) is None
+    assert notes_on(X, layout, pipeline) == ["Without effect, with the same value in all rows: feature 1."]
+
+
+def test_new_rows_may_have_other_types(table):
+    X, _ = table
+    layout = layout_of(X)
+    first, _ = as_input(X, layout)
+    clocks = X.assign(at=X["at"].astype(str), night=[str(datetime.time(k % 24)) for k in range(N)])
+    np.testing.assert_allclose(as_input(clocks, layout)[0], first)
+    with pytest.raises(ValueError, match="'at' has 400 values that are not clock times, such as 'noon'"):
+        as_input(X.assign(at="noon"), layout)
+    gaps = as_input(X.assign(at="n/a"), layout)[0]
+    assert np.isnan(gaps[:, layout.number_names.index("at")]).all()
