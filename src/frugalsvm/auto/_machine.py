@@ -12,6 +12,7 @@ from frugalsvm._locks import ThreadSafe, shared
 from frugalsvm._threads import Threads, all_cores_unless, thread_count
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
 from frugalsvm.auto._last_fit import LastFit, last_fit
+from frugalsvm.auto._notes import left_out, notes_on
 from frugalsvm.auto._report import Report, as_html, as_text
 from frugalsvm.auto._results import cv_results, row_of
 from frugalsvm.auto._tables import Layout, as_input, layout_of
@@ -176,20 +177,16 @@ class AutoMachine(ThreadSafe, BaseEstimator):
 
     def _ways(self, X, y, sample_weight) -> tuple[dict[str, _Way], list[str]]:
         """The rows in all views, and what there is to say about them."""
-        notes = []
         self._layout = layout_of(X)
-        X = as_input(X, self._layout)
-        if self._layout is not None and self._layout.ignored:
-            notes.append(f"Left out, with another text in almost every row: {', '.join(self._layout.ignored)}.")
-            warn_caller(f"{notes[-1]} To keep a column, convert it with astype('category').", UserWarning)
-        if self._layout is not None and self._layout.dates:
-            names = ", ".join(name for name, _ in self._layout.dates)
-            notes.append(f"Dates became days, and months, weekdays and hours where these vary: {names}.")
+        table, X = X, as_input(X, self._layout)
+        if (words := left_out(self._layout)) is not None:
+            warn_caller(f"{words} To keep a column, convert it with astype('category').", UserWarning)
         encoder = None if self._layout is None else self._layout.encoder(X)
         scaler = StreamingScaler(clip=CLIP)
         ways = {SCALED: self._way(scaler, encoder, X, y, sample_weight)}
         pipeline = ways[SCALED].pipeline
         self._name_features(pipeline)
+        notes = notes_on(table, self._layout, pipeline)
         if pipeline.indicates:
             n_missing = len(pipeline.filler_.indicated_)
             notes.append(
