@@ -22,6 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import frugalsvm
+from benchmarks.mixed_rows import mixed_rows
 from benchmarks.tables_data import TABLES
 from frugalsvm._homes import AUTOMATIC, CONFORMAL, ESTIMATORS, SEARCHES
 from frugalsvm.conformal import ConformalClassifier, ConformalDetector, ConformalRegressor
@@ -202,8 +203,6 @@ def _frame(method: str, name: str, wrapped: Callable[[Any, Any], Any], seed: int
 
 def _flights(seed: int) -> float:
     """Area under the ROC curve of a large table of dates, clock times, numbers and text."""
-    from benchmarks.mixed_rows import mixed_rows
-
     (X, y), (X_test, y_test) = mixed_rows(MANY_ROWS, 2 * seed), mixed_rows(TEST_ROWS, 2 * seed + 1)
     model = _new("AutoSVC", seed).fit(X, y)
     return float(roc_auc_score(y_test, model.predict_proba(X_test)[:, 1]))

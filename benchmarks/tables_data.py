@@ -1,13 +1,13 @@
 """Tables of the benchmark: the same training and test rows for every method, and how their columns are prepared."""
 
 from collections.abc import Callable
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 
 from benchmarks.large_rows import NOISE, rows_of, with_noise
+from benchmarks.mixed_rows import mixed_rows
 from frugalsvm.datasets import fetch
 from frugalsvm.pipelines import StreamingScaler
 
@@ -42,13 +42,6 @@ def hard_rows(n_rows, seed):
     return X, with_noise(y, seed + 1)
 
 
-def flights(n_rows, seed):
-    """Dates, clock times, numbers and text; classes 24 : 76."""
-    from benchmarks.mixed_rows import mixed_rows
-
-    return mixed_rows(n_rows, seed)
-
-
 HARD_ERROR = 100 * NOISE  # percent: nothing errs less often on the labels of hard rows
 _MANY_UNITS = ("letter", "satimage", "phoneme", "elec2", "ijcnn1", "banana", "shuttle", "pendigits")
 TABLES = {
@@ -59,7 +52,7 @@ TABLES = {
     "covtype": Table("covtype"),
 }
 MADE = {
-    **({"flights-300k": Table(make=flights, n_rows=300_000)} if find_spec("benchmarks.mixed_rows") else {}),
+    "flights-300k": Table(make=mixed_rows, n_rows=300_000),
     "hard-100k": Table(make=hard_rows, n_rows=100_000),
     "hard-1M": Table(make=hard_rows, n_rows=1_000_000),
     "hard-10M": Table(make=hard_rows, n_rows=10_000_000),

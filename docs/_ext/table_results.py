@@ -104,7 +104,9 @@ def comparisons(results: list[dict[str, Any]]) -> list[str]:
         for words, methods in RIVALS.items():
             for is_regression in (False, True):
                 part = [row for row in means if row["is_regression"] == is_regression]
-                lines += _compared(part, device, methods, f"{OURS.split(', ')[is_regression]} on {where}, {words}")
+                lines += _compared(
+                    part, device, methods, f"{OURS.split(', ')[is_regression]} on {where} against {words}"
+                )
     return lines
 
 

@@ -80,6 +80,12 @@ def test_made_rows_are_others_for_testing_and_for_each_seed():
     assert len(np.unique(np.concatenate([first.X, first.X_test, other.X, other.X_test]), axis=0)) == 1000
 
 
+def test_mixed_rows_are_a_data_frame():
+    split = split_of("flights-300k", 0, rows=400, validate=True)
+    assert (len(split.X), len(split.X_test)) == (320, 80)
+    assert not set(split.X.index) & set(split.X_test.index)
+
+
 def test_nothing_errs_less_on_hard_rows_than_the_share_of_wrong_labels():
     X, y = hard_rows(50_000, 3)
     is_wrong = y != (BOUNDARIES["waves"](X))
