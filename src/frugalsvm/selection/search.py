@@ -230,7 +230,9 @@ class _Search:
         """The share of squared errors that cells of twice the size save."""
         if self.task.n_rows <= _ONE_CELL:
             return 0.0
-        rounds = [self._round(LARGER, self._cells(best.candidate.view, size)) for size in (CELL, _LARGE)]
+        every = np.ones(self.task.n_rows, bool)  # a metric that has seen rows has seen them in cells of either size
+        members = [self._cells(best.candidate.view, size) for size in (CELL, _LARGE)]
+        rounds = [Round(self.task, LARGER, each, every, self.clock, self.tell) for each in members]
         if not self._fits(rounds[1], 2):
             return 0.0
         one, two = (round_.entry(best) for round_ in rounds)
