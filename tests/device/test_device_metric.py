@@ -8,14 +8,15 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.metric_learning.agop import average_outer_product
 from frugalsvm.metric_learning.descent import Plan
 from frugalsvm.metric_learning.entrants import Schedule
-from frugalsvm.metric_learning.held_out import Batch, held_out_loss, judged
+from frugalsvm.metric_learning.leave_one_out import judged, mean_losses
 from frugalsvm.metric_learning.machine import Rows
 from frugalsvm.metric_learning.race import race
 
 EUCLIDEAN = ("rbf", "matern12", "matern32", "matern52")
 GAMMA, RIDGE = 0.7, 1e-3
-STEPS = Plan(0.15, 12, 150, 80, 40)
-SCHEDULE = Schedule((STEPS, STEPS._replace(n_steps=6)), STEPS._replace(rate=0.01, n_steps=6), 2, 50)
+BATCHES = np.arange(90).reshape(2, 45)
+STEPS = Plan(0.15, 12, 80, 2)
+SCHEDULE = Schedule((STEPS, Plan(0.1, 6, 80, 2)), Plan(0.01, 6, 80, 2), 2, 4)
 
 
 def rows_of(n, n_outputs=3, n_features=4):
@@ -40,20 +41,20 @@ def test_arrays_know_their_device(arrays):
 def test_loss_and_gradient(arrays, name, is_matrix):
     kernel, rows = KERNELS[name](GAMMA), rows_of(90)
     A = np.random.default_rng(1).normal(size=(3, 4)) if is_matrix else np.array([0.5, 0.4, 0.3, 0.2])
-    expected = judged(kernel, A, RIDGE, Batch(rows, 60, 12))
-    batch = Batch(on(arrays, rows), 60, 12)
-    found = judged(kernel, arrays.asarray(A), RIDGE, batch)
-    assert found.loss == pytest.approx(expected.loss, rel=1e-9)
-    assert held_out_loss(kernel, arrays.asarray(A), RIDGE, batch) == pytest.approx(expected.loss, rel=1e-9)
-    assert found.ridge_slope == pytest.approx(expected.ridge_slope, rel=1e-6)
+    expected = judged(kernel, A, RIDGE, rows, BATCHES)
+    moved, on_device = on(arrays, rows), arrays.asarray(A)
+    found = judged(kernel, on_device, RIDGE, moved, BATCHES)
+    assert float(found.loss) == pytest.approx(expected.loss, rel=1e-9)
+    assert mean_losses(kernel, on_device, [RIDGE], moved, BATCHES) == pytest.approx([expected.loss], rel=1e-9)
+    assert float(found.ridge_slope) == pytest.approx(expected.ridge_slope, rel=1e-6)
     np.testing.assert_allclose(arrays.host(found.gradient), expected.gradient, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", EUCLIDEAN)
 def test_average_outer_products(arrays, name):
     kernel, rows, A = KERNELS[name](GAMMA), rows_of(90), np.random.default_rng(1).normal(size=(3, 4))
-    expected = average_outer_product(kernel, A, RIDGE, rows, 20)
-    found = arrays.host(average_outer_product(kernel, arrays.asarray(A), RIDGE, on(arrays, rows), 20))
+    expected = average_outer_product(kernel, A, RIDGE, rows, BATCHES)
+    found = arrays.host(average_outer_product(kernel, arrays.asarray(A), RIDGE, on(arrays, rows), BATCHES))
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
 
 

@@ -11,8 +11,8 @@ from frugalsvm.metric_learning.machine import Rows
 from frugalsvm.metric_learning.race import KINDS, kinds_of, race
 
 KERNEL = RBF(1.0)
-STEPS = Plan(0.15, 50, 400, 200, 60)
-SCHEDULE = Schedule((STEPS, STEPS._replace(rate=0.1, n_steps=10)), STEPS._replace(rate=0.02, n_steps=20), 2, 100)
+STEPS = Plan(0.15, 50, 150, 2)
+SCHEDULE = Schedule((STEPS, Plan(0.1, 10, 150, 2)), Plan(0.02, 20, 150, 2), 2, 8)
 
 
 def outcome_of(function, n_features, kinds=None, n=1500, kernel=KERNEL, scales=None, classes=False, schedule=SCHEDULE):
@@ -72,7 +72,7 @@ class TestScales:
         scales = np.where(np.arange(40) < 2, 1.0, 1000.0)
         start_only = SCHEDULE._replace(factors=(STEPS._replace(rate=1e-3, n_steps=1),))
         found = outcome_of(two_of_eight, 40, ("plain", "factors"), scales=scales, schedule=start_only)
-        assert found.errors["factors"] < 1.1 * found.errors["plain"]
+        assert found.errors["factors"] < 1.5 * found.errors["plain"]
 
     def test_others_start_from_scaled_columns_and_are_for_those_before(self):
         found, same = (outcome_of(two_of_eight, 8, ("plain", "factors"), scales=each) for each in (self.SCALES, None))

@@ -15,9 +15,9 @@ from frugalsvm.core.moments import moments_of
 from frugalsvm.estimators._tensors import tensor_in_metric
 from frugalsvm.estimators._warn import warn_caller
 from frugalsvm.exceptions import ParameterError
-from frugalsvm.metric_learning.judges import final_on
 from frugalsvm.metric_learning.machine import Rows, standardized
 from frugalsvm.metric_learning.race import race
+from frugalsvm.metric_learning.widths import trial_on
 
 __all__ = ["check_metric", "importances", "learns_metric", "metric_for", "most_rows", "rows_in_metric", "some_rows"]
 
@@ -158,7 +158,7 @@ def _narrowing(estimator, n_rows) -> float:
     """
     if getattr(estimator, "feature_map", None) != "nystroem":
         return 1.0
-    n_judged = final_on(arrays_on(getattr(estimator, "device", "cpu"))).n_landmarks
+    n_judged = trial_on(arrays_on(getattr(estimator, "device", "cpu"))).n_landmarks
     return float(np.sqrt(min(estimator.n_components, n_rows) / min(n_judged, n_rows)))
 
 

@@ -1,10 +1,12 @@
 """Metrics that kernels learn: which features, or directions, tell rows apart.
 
-`machine`   small ridge machines on kernel values with landmarks
-`held_out`  how well they predict rows that they have not seen, and how that changes with the metric
-`descent`   the way down: a factor for each feature, or a matrix
-`agop`      average gradient outer products: directions along which a machine changes
-`entrants`  who takes part in a race of metrics
-`judges`    how good they are, told by rows that none of them saw
-`race`      which of them to take, or none
+`machine`        small ridge machines on kernel values with landmarks
+`batches`        rows that are neighbors
+`leave_one_out`  how well their machines predict each of them without it, and how that changes with the metric
+`descent`        the way down: a factor for each feature, or a matrix
+`agop`           average gradient outer products: directions along which a machine changes
+`entrants`       who takes part in a race of metrics
+`judges`         how good they are, told by rows that none of them saw
+`widths`         the width that goes with a metric in machines with landmarks
+`race`           which of them to take, or none
 """

@@ -1,8 +1,8 @@
-"""The way down to a good metric: steps along gradients of held-out losses, each of a new random batch.
+"""The way down to a good metric: steps along gradients of leave-one-out losses, each of new batches.
 
 First a factor for each feature, by their logarithms: features that are noise lose theirs. Then, from there, a matrix:
 directions across features. Steps are Adam's; the metric is the mean of the last third of them, when they have become
-short. What it costs does not depend on the number of rows.
+short. What it costs hardly depends on the number of rows.
 
 D. P. Kingma and J. Ba, "Adam: a method for stochastic optimization", 2015.
 """
@@ -13,35 +13,43 @@ import numpy as np
 
 from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.arrays.namespace import arrays_of
-from frugalsvm.metric_learning.held_out import Batch, judged
+from frugalsvm.metric_learning.batches import some_leaves
+from frugalsvm.metric_learning.leave_one_out import judged
 from frugalsvm.metric_learning.machine import Rows
 
 __all__ = ["Plan", "Point", "descend"]
 
 _MOMENTS = 0.9, 0.99
 _TINY = 1e-12
-_RIDGES = 1e-9, 1.0  # the smallest and the largest
+_RIDGES = 1e-7, 1.0  # the smallest and the largest
 _RIDGE_RATE = 0.15  # of its logarithm
+_STEPS_PER_TREE = 8  # it is one of the metric when it was grown
 
 
 class Plan(NamedTuple):
     rate: float  # length of a step: of logarithms of factors; for a matrix, in units of its largest number
-    n_steps: int = 120
-    n_fitted: int = 2048  # rows of a batch
-    n_held_out: int = 1024
-    n_landmarks: int = 256
-
-    def batch(self, rows: Rows, rng: np.random.Generator) -> Batch:
-        """Random rows: two thirds to fit, and a third to judge, where there are few."""
-        n_rows = len(rows.X)
-        n_fitted = min(self.n_fitted, 2 * n_rows // 3)
-        n_held_out = min(self.n_held_out, n_rows - n_fitted)
-        chosen = rng.choice(n_rows, n_fitted + n_held_out, replace=False)
-        return Batch(rows[chosen], n_fitted, min(self.n_landmarks, n_fitted))
+    n_steps: int
+    n_rows: int = 256  # of a batch
+    n_batches: int = 4  # of a step
 
     def share_at(self, step: int) -> float:
         """The length of a step, in full ones: 1 for the first half, then falling to zero."""
         return min(1.0, 2.0 * (1.0 - step / self.n_steps))
+
+
+class _Batches:
+    """The batches of each step: leaves of a tree, each of them once, and then those of another one."""
+
+    def __init__(self, rows, plan, rng):
+        self.rows, self.plan, self.rng, self._waiting = rows, plan, rng, []
+
+    def at(self, A):
+        """Neighbors in a metric."""
+        plan = self.plan
+        if len(self._waiting) == 0:
+            self._waiting = some_leaves(self.rows.X, A, plan.n_rows, _STEPS_PER_TREE * plan.n_batches, self.rng)
+        found, self._waiting = self._waiting[: plan.n_batches], self._waiting[plan.n_batches :]
+        return found
 
 
 class Point(NamedTuple):
@@ -71,19 +79,25 @@ def descend(
     kernel: Any, rows: Rows, start: Point, plan: Plan, rng: np.random.Generator, threads: Threads = ONE_THREAD
 ) -> Point:
     """A better metric than the one at the start, of the same kind."""
-    walk = (_Factors if start.A.ndim == 1 else _Matrix)(start.A)
-    log_ridge, ridge_steps = np.log(start.ridge), _Adam()
-    steps, last = _Adam(), []
+    walk, batches = (_Factors if start.A.ndim == 1 else _Matrix)(start.A), _Batches(rows, plan, rng)
+    xp = arrays_of(start.A).xp
+    log_ridge, (least, most) = xp.log(_number(start.A, start.ridge)), np.log(_RIDGES)
+    steps, ridge_steps, last = _Adam(), _Adam(), []
     for step in range(plan.n_steps):
-        found = judged(kernel, walk.A, float(np.exp(log_ridge)), plan.batch(rows, rng), threads)
+        found = judged(kernel, walk.A, xp.exp(log_ridge), rows, batches.at(walk.A), threads)
         share = plan.share_at(step)
         walk.move(plan.rate * share * steps.step(walk.gradient(found.gradient)))
-        log_ridge = np.clip(log_ridge - _RIDGE_RATE * share * ridge_steps.step(found.ridge_slope), *np.log(_RIDGES))
+        log_ridge = xp.clip(log_ridge - _RIDGE_RATE * share * ridge_steps.step(found.ridge_slope), least, most)
         if step >= 2 * plan.n_steps // 3:
             last.append((walk.parameters, log_ridge))
     parameters, log_ridges = zip(*last, strict=True)
     walk.parameters = sum(parameters) / len(parameters)
-    return Point(walk.A, float(np.exp(np.mean(log_ridges))))
+    return Point(walk.A, float(xp.exp(sum(log_ridges) / len(log_ridges))))
+
+
+def _number(A, value):
+    """A number where A is: on a device, none is waited for then."""
+    return arrays_of(A).asarray(np.array(value, np.float64))
 
 
 class _Factors:

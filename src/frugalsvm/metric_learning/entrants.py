@@ -4,7 +4,7 @@
 - A matrix of average gradient outer products from there: gentle, good where features are alike, helpless against noise.
 - A factor for each feature, by small steps and then some with larger batches: features that are noise lose theirs.
 - A matrix of average gradient outer products from the factors.
-- The better of the two matrices after a few steps with larger batches, where rows are enough for so many numbers.
+- The better of the two matrices, after a few steps where rows are enough for so many numbers.
 """
 
 from typing import Any, NamedTuple
@@ -15,37 +15,64 @@ from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.arrays.namespace import arrays_of
 from frugalsvm.core.metric import mapped
 from frugalsvm.metric_learning.agop import agop
+from frugalsvm.metric_learning.batches import some_leaves
 from frugalsvm.metric_learning.descent import Plan, Point, descend
-from frugalsvm.metric_learning.held_out import held_out_loss
+from frugalsvm.metric_learning.leave_one_out import mean_losses
 from frugalsvm.metric_learning.machine import Rows, median_distance
 
 __all__ = ["SCHEDULE", "Schedule", "best_start", "is_worth_polishing", "learned_factors", "next_matrix", "polished"]
 
 _WIDTHS = 0.1, 0.3, 1.0, 3.0, 10.0  # median squared distances, to begin with
 _RIDGES = 1e-6, 1e-5, 1e-4, 1e-3
+_OTHER_WIDTHS, _OTHER_RIDGES = (0.5, 1.0, 2.0), (0.1, 1.0, 10.0)  # factors, for the next matrix
 _ROWS_PER_NUMBER = 2  # of a matrix that is polished
-_AGOP_ROWS = 8192
 _MANY_FEATURES, _LEAST_SHARE = 128, 0.25  # steps for factors of more are fewer, but for this share of them
+_MOST_PRODUCTS = 2**31  # multiplications for outer products: with many features, fewer batches are enough
+_LEAST_BATCHES = 4
 
 
 class Schedule(NamedTuple):
     """The steps of all entrants."""
 
-    factors: tuple[Plan, ...] = (Plan(0.15, 80, 1024, 512, 192), Plan(0.1, 20, 4096, 2048, 512))
-    matrix: Plan = Plan(0.01, 20, 4096, 2048, 512)
+    factors: tuple[Plan, ...] = (Plan(0.15, 50), Plan(0.1, 25, 512, 2))
+    matrix: Plan = Plan(0.01, 20, 256, 8)
     n_rounds: int = 2  # of average gradient outer products from the plain metric
-    n_landmarks: int = 1024  # of these
+    n_batches: int = 16  # of these
 
 
 SCHEDULE = Schedule()
 
 
-def best_start(kernel: Any, rows: Rows, factors: Any, schedule: Schedule, rng: np.random.Generator) -> Point:
-    """These factors times the best of a few widths, and a ridge, on one batch."""
-    batch = schedule.factors[0].batch(rows, rng)
+class Start(NamedTuple):
+    """A metric at its best width and ridge."""
+
+    point: Point
+    loss: float
+
+
+def best_start(
+    kernel: Any,
+    rows: Rows,
+    factors: Any,
+    schedule: Schedule,
+    rng: np.random.Generator,
+    threads: Threads = ONE_THREAD,
+) -> Start:
+    """These factors times the best of a few widths, and a ridge."""
+    plan = schedule.factors[0]
+    batches = some_leaves(rows.X, factors, plan.n_rows, plan.n_batches, rng)
     unit = factors / median_distance(kernel, mapped(rows.X, factors), rng)
-    points = [Point(unit * width**0.5, ridge) for width in _WIDTHS for ridge in _RIDGES]
-    return min(points, key=lambda point: held_out_loss(kernel, point.A, point.ridge, batch))
+    return _best_width(kernel, rows, Point(unit, 1.0), _WIDTHS, _RIDGES, batches, threads)
+
+
+def _best_width(kernel, rows, point, widths, ridges, batches, threads) -> Start:
+    """The best of some factors of squared distances and of the ridge."""
+    found = []
+    for width in widths:
+        A, all_ridges = point.A * width**0.5, [point.ridge * factor for factor in ridges]
+        losses = mean_losses(kernel, A, all_ridges, rows, batches, threads)
+        found += [Start(Point(A, ridge), loss) for loss, ridge in zip(losses, all_ridges, strict=True)]
+    return min(found, key=lambda each: each.loss)
 
 
 def learned_factors(
@@ -64,13 +91,26 @@ def learned_factors(
 
 
 def next_matrix(
-    kernel: Any, rows: Rows, start: Point, n_rounds: int, schedule: Schedule, rng: np.random.Generator
-) -> Point:
-    """A matrix of average gradient outer products."""
-    A = start.A
+    kernel: Any,
+    rows: Rows,
+    start: Point,
+    n_rounds: int,
+    schedule: Schedule,
+    rng: np.random.Generator,
+    threads: Threads = ONE_THREAD,
+) -> Start:
+    """A matrix of average gradient outer products, at its best width."""
+    plan, A = schedule.matrix, start.A
     for _ in range(n_rounds):
-        A = agop(kernel, A, start.ridge, rows[:_AGOP_ROWS], schedule.n_landmarks, rng)
-    return Point(A, start.ridge)
+        batches = some_leaves(rows.X, A, plan.n_rows, _number_of_batches(rows, plan.n_rows, schedule), rng)
+        A = agop(kernel, A, start.ridge, rows, batches, rng, threads)
+    batches = some_leaves(rows.X, A, plan.n_rows, plan.n_batches, rng)
+    return _best_width(kernel, rows, Point(A, start.ridge), _OTHER_WIDTHS, _OTHER_RIDGES, batches, threads)
+
+
+def _number_of_batches(rows, size, schedule):
+    per_batch = size**2 * rows.targets.shape[1] * rows.X.shape[1]
+    return min(schedule.n_batches, max(_LEAST_BATCHES, _MOST_PRODUCTS // per_batch))
 
 
 def is_worth_polishing(matrix: Point, n_rows: int) -> bool:

@@ -17,6 +17,7 @@ from frugalsvm.core.slopes import slope_block
 __all__ = ["Rows", "kernel_values", "median_distance", "solver", "squares", "standardized", "values_and_slopes"]
 
 _SLOPES = {RBF: -2.0, Laplacian: -1.0}  # for kernels whose slopes are multiples of gamma and of their values
+NO_MACHINE = "No kernel machine can be fitted to the rows: their values may be too large, or too small."
 _PAIRS = 4096  # of rows, for the median distance
 _ROUNDING = 2.0**-50  # errors of a squared distance, relative to the norms that it is made of
 
@@ -79,8 +80,8 @@ def _distances(kernel, U, landmarks):
     xp = arrays_of(U).xp
     if not is_of_products(kernel):
         return xp.cdist(U, landmarks, p=1.0)
-    norms = xp.sum(U * U, axis=1)[:, None] + xp.sum(landmarks * landmarks, axis=1)
-    found = norms - 2.0 * (U @ landmarks.T)
+    norms = xp.sum(U * U, axis=-1)[..., :, None] + xp.sum(landmarks * landmarks, axis=-1)[..., None, :]
+    found = norms - 2.0 * (U @ landmarks.mT)
     # The root of a rounding error is a large one: what may be zero is zero, as it is in compiled code.
     return xp.where(found > _ROUNDING * norms, found, xp.zeros_like(found))
 
@@ -97,7 +98,5 @@ def solver(H: Any, jitter: float):
     arrays.add_to_diagonal(H, jitter * float(arrays.xp.linalg.trace(H)) / len(H))
     factor = arrays.cholesky(H)
     if factor is None:
-        raise np.linalg.LinAlgError(
-            "No kernel machine can be fitted to the rows: their values may be too large, or too small."
-        )
+        raise np.linalg.LinAlgError(NO_MACHINE)
     return lambda right: arrays.solve_factored(factor, right)

@@ -1,11 +1,10 @@
 """Which metric is the best: the plain one, a factor for each feature, or a matrix. Told by rows none of them saw.
 
 Metrics are learned from most rows (`entrants`). A part of the rows is kept out of it: on these, small machines with
-each metric are compared (`judges`). There may be several matrices: heats tell which of them goes to the final. There,
-from the gentlest metric to the richest, one takes the lead only if it is better by more than two standard errors.
+each metric are compared (`judges`). From the gentlest metric to the richest, one takes the lead only if it is better by
+more than two standard errors. The winner gets the width that machines with landmarks want (`widths`).
 """
 
-from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,14 +23,15 @@ from frugalsvm.metric_learning.entrants import (
     next_matrix,
     polished,
 )
-from frugalsvm.metric_learning.judges import HEAT, Judgment, final_on, is_better, judge
+from frugalsvm.metric_learning.judges import Judgment, is_better, judge
 from frugalsvm.metric_learning.machine import Rows
+from frugalsvm.metric_learning.widths import trial_on, with_best_width
 
 __all__ = ["KINDS", "Outcome", "kinds_of", "number_of_judges", "race"]
 
 KINDS = ("plain", "factors", "matrix")
-_JUDGE_SHARE, _MOST_JUDGES = 0.15, 4096
-_MOST_THREADS = 4
+_JUDGE_SHARE, _MOST_JUDGES = 0.15, 2**14
+_MOST_COURT = 2**16  # rows that judge, and that predict them
 _FEW_JUDGES, _LARGEST_SHARE = 1000, 0.25  # where rows are few
 
 
@@ -78,7 +78,7 @@ def race(
         squared.
     schedule : Schedule
     n_threads : int, default=1
-        For products on the CPU, and for judgments side by side.
+        For batches side by side, on the CPU.
     """
     kinds = kinds_of(kernel) if kinds is None else kinds
     if not set(kinds) <= set(kinds_of(kernel)):
@@ -86,20 +86,20 @@ def race(
     arrays = arrays_of(rows.X)
     rows = Rows(*(arrays.asarray(each, "float64") for each in tuple(rows)))
     before = np.ones(rows.X.shape[1]) if scales is None else 1.0 / np.asarray(on_host(scales), float)
-    order = rng.permutation(len(rows.X))
-    n_judges = number_of_judges(len(order))
-    judges, learned = rows[order[:n_judges]], rows[order[n_judges:]]
-    court = _Court(kernel, learned, judges, classes, ONE_THREAD if arrays.is_gpu else Threads(n_threads))
-    # Products are small: more threads take longer to be woken than to multiply.
-    with blas_threads(min(n_threads, _MOST_THREADS)):
-        finalists = _finalists(court, before, kinds, schedule, rng)
-    final = dict(zip(kinds, court.judge_all([finalists[kind] for kind in kinds], final_on(arrays)), strict=True))
-    best = kinds[0]
-    for kind in kinds[1:]:
-        if is_better(final[kind], final[best]):
-            best = kind
-    A, ridge = final[best].point
+    rows = rows[rng.permutation(len(rows.X))]
+    court = _Court(kernel, rows, number_of_judges(len(rows.X)), classes, schedule, rng, _threads(arrays, n_threads))
+    with blas_threads(None):  # each product on one thread: there are many of them side by side
+        final = court.final(before, kinds)
+        best = kinds[0]
+        for kind in kinds[1:]:
+            if is_better(final[kind], final[best]):
+                best = kind
+        A, ridge = court.with_best_width(final[best].point)
     return Outcome(best, Point(arrays.host(A) / before, ridge), {kind: each.error for kind, each in final.items()})
+
+
+def _threads(arrays, n_threads):
+    return ONE_THREAD if arrays.is_torch else Threads(n_threads)
 
 
 def number_of_judges(n_rows: int) -> int:
@@ -112,62 +112,50 @@ class _Court(NamedTuple):
     """All that metrics are learned from and judged by."""
 
     kernel: Any
-    learned: Rows
-    judges: Rows
+    rows: Rows  # the first of them are the judges
+    n_judges: int
     classes: bool
+    schedule: Schedule
+    rng: np.random.Generator
     threads: Threads
 
-    def judge(self, point, trial) -> Judgment:
-        return self.judge_all([point], trial)[0]
+    @property
+    def learned(self) -> Rows:
+        return self.rows[self.n_judges :]
 
-    def judge_all(self, points, trial) -> list[Judgment]:
-        def one(point):
-            return judge(
-                self.kernel, point, trial, self.learned, self.judges, classes=self.classes, threads=self.threads
-            )
+    def judge(self, point) -> Judgment:
+        some = self.rows[:_MOST_COURT]
+        return judge(self.kernel, point, some, self.n_judges, self.rng, classes=self.classes, threads=self.threads)
 
-        with self._one_each():
-            return self.threads.run(one, points, shares=True)
+    def learn(self, way, *start) -> Any:
+        """What comes of one of the ways in `entrants`."""
+        return way(self.kernel, self.learned, *start, self.schedule, self.rng, self.threads)
 
-    def descended(self, way, start, schedule, rng) -> Point:
-        """What comes of small steps, by one of the ways in `entrants`."""
-        with self._one_each():
-            return way(self.kernel, self.learned, start, schedule, rng, self.threads)
+    def with_best_width(self, point) -> Point:
+        trial = trial_on(arrays_of(self.rows.X))
+        judges = self.rows[: min(self.n_judges, trial.n_fitted)]
+        return with_best_width(self.kernel, point, trial, self.learned, judges, self.threads)
 
-    def _one_each(self):
-        """Matrix products on one thread each, where there are several to run them side by side."""
-        return blas_threads(None) if self.threads.count > 1 else nullcontext()
-
-    def after_heat(self, point) -> Point:
-        """With the width and the ridge that do best."""
-        return self.judge(point, HEAT).point
-
-
-def _finalists(court, before, kinds, schedule, rng) -> dict[str, Point]:
-    """One metric of each kind, for the rows; ``before`` are the factors of the plain one."""
-    kernel, rows, arrays = court.kernel, court.learned, arrays_of(court.learned.X)
-    starts = [court.judge(best_start(kernel, rows, arrays.asarray(before), schedule, rng), HEAT)]
-    found = {"plain": starts[0].point}
-    if kinds == ("plain",):
+    def final(self, before, kinds) -> dict[str, Judgment]:
+        """The best metric of each kind, for the rows; ``before`` are the factors of the plain one."""
+        arrays = arrays_of(self.rows.X)
+        starts = [self.learn(best_start, arrays.asarray(before))]
+        found = {"plain": self.judge(starts[0].point)} if "plain" in kinds else {}
+        if set(kinds) == {"plain"}:
+            return found
+        if (before != 1.0).any():
+            starts.append(self.learn(best_start, arrays.asarray(np.ones_like(before))))
+        start = min(starts, key=lambda each: each.loss).point
+        factors = self.learn(learned_factors, start)
+        if "factors" in kinds:
+            found["factors"] = self.judge(factors)
+        if "matrix" in kinds:
+            found["matrix"] = self._best_matrix(start, factors)
         return found
-    if (before != 1.0).any():
-        starts.append(court.judge(best_start(kernel, rows, arrays.asarray(np.ones_like(before)), schedule, rng), HEAT))
-    start = min(starts, key=lambda each: each.squared_error).point
-    factors = court.descended(learned_factors, start, schedule, rng)
-    if "factors" in kinds:
-        found["factors"] = court.after_heat(factors)
-    if "matrix" in kinds:
-        found["matrix"] = _best_matrix(court, start, factors, schedule, rng)
-    return found
 
-
-def _best_matrix(court, start, factors, schedule, rng) -> Point:
-    kernel, rows = court.kernel, court.learned
-    matrices = [
-        court.judge(next_matrix(kernel, rows, point, n_rounds, schedule, rng), HEAT)
-        for point, n_rounds in ((start, schedule.n_rounds), (factors, 1))
-    ]
-    best = min(matrices, key=lambda each: each.squared_error).point
-    if is_worth_polishing(best, len(rows.X)):
-        matrices.append(court.judge(court.descended(polished, best, schedule, rng), HEAT))
-    return min(matrices, key=lambda each: each.squared_error).point
+    def _best_matrix(self, start, factors) -> Judgment:
+        ways = (start, self.schedule.n_rounds), (factors, 1)
+        best = min((self.learn(next_matrix, *way) for way in ways), key=lambda each: each.loss).point
+        if is_worth_polishing(best, len(self.learned.X)):
+            best = self.learn(polished, best)
+        return self.judge(best)
