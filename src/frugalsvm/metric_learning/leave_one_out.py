@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm._threads import ONE_THREAD, Threads
-from frugalsvm.arrays.factors import inverse_factors
+from frugalsvm.arrays.factors import invert_factors
 from frugalsvm.arrays.namespace import arrays_of, is_torch
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.metric import mapped
@@ -73,8 +73,8 @@ def machine_of(K: Any, ridge: Any, rows: Rows) -> Machine:
 def _inverse(arrays, K, shifts):
     n = K.shape[-1]
     if arrays.is_torch:
-        K = K + shifts[..., None] * arrays.xp.eye(n, dtype=K.dtype, device=K.device)
-        factor = inverse_factors(arrays, K)
+        factor = K + shifts[..., None] * arrays.xp.eye(n, dtype=K.dtype, device=K.device)
+        invert_factors(arrays, factor)
         return factor.mT @ factor
     shifted = K.copy()
     shifted.reshape(-1)[:: n + 1] += shifts
