@@ -13,7 +13,7 @@ from frugalsvm.core.metric import mapped
 
 __all__ = ["leaves", "some_leaves"]
 
-_MOST_ROWS = 2**16  # of a tree: each has others
+_MOST_ROWS = 2**15  # of a tree: each has others
 _SAMPLE = 128  # rows of a node that tell in which directions they spread
 
 

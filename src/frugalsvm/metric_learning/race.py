@@ -31,7 +31,7 @@ __all__ = ["KINDS", "Outcome", "kinds_of", "number_of_judges", "race"]
 
 KINDS = ("plain", "factors", "matrix")
 _JUDGE_SHARE, _MOST_JUDGES = 0.15, 2**14
-_MOST_COURT = 2**16  # rows that judge, and that predict them
+_MOST_COURT = 2**15  # rows that judge, and that predict them
 _FEW_JUDGES, _LARGEST_SHARE = 1000, 0.25  # where rows are few
 
 
