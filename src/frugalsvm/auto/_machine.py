@@ -38,6 +38,7 @@ KERNELS_TRIED = ("rbf", "laplacian", "matern12", "matern32")
 CLIP = 6.0  # in scales: what is farther from the median counts as if it were there
 SCALED, IN_PROPORTION = "scaled", "in proportion"
 _ALIKE, _UNLIKE = 1.2, 100.0  # largest ratio of scales that scaling does not change; that may be left as it is
+_MOST = (0.1, 0.9)  # quantiles of scales that count for it
 _FAR = 1e15  # from 1, as scales of rows that are left as they are
 _LEAST_ROWS = 4
 _GPU = 20.0  # usual cores
@@ -222,7 +223,8 @@ class AutoMachine(ThreadSafe, BaseEstimator):
             return False
         if not 1.0 / _FAR < scales.min() <= scales.max() < _FAR:  # float32 has no room for their squares
             return False
-        return not scaler.centres_ or _ALIKE < scales.max() / scales.min() < _UNLIKE
+        low, high = np.quantile(scales, _MOST)  # a few columns that hardly vary would have no effect as they are
+        return not scaler.centres_ or _ALIKE < high / low < _UNLIKE
 
     def _name_features(self, pipeline):
         if self._layout is not None:

@@ -49,7 +49,8 @@ class Round:
     ):
         self.task, self.number, self.members, self.clock, self.tell = task, number, list(members), clock, tell
         self.index = np.concatenate(self.members)
-        self.counted = np.flatnonzero(unseen[self.index])
+        counted = np.flatnonzero(unseen[self.index])
+        self.counted = counted[np.argsort(self.index[counted])]  # whatever the cells, so that rounds can be compared
         self._cells: dict[str, SomeCells] = {}
 
     @property

@@ -48,7 +48,7 @@ _ONE_CELL = 4096  # so many rows are not divided
 _LEAST_SIZE, _USUAL_SIZE = 256, 2048  # of cells
 _MOST_TREES = 3
 _WELL = 3.0  # times the work of the last fit, where large cells gain much
-_PAYS, _PAYS_WELL = 0.02, 0.08  # shares of squared errors that cells of twice the size save
+_PAYS, _PAYS_WELL = 0.005, 0.08  # shares of squared errors that cells of twice the size save
 _FACTORS = (1 / 4, 1.0, 4.0)  # of C of low-rank machines
 _MOST_JUDGES, _MOST_ROWS = 2**12, 2**16  # of low-rank machines
 
