@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from frugalsvm.selection.candidates import Candidate, gamma_for, new_view, similar_gamma, width_step
+from frugalsvm.selection.candidates import Candidate, gamma_for, new_view, similar_gamma
 
 KERNELS = ("rbf", "laplacian", "matern12", "matern32")
 
@@ -36,15 +36,15 @@ def test_similar_kernels_have_middling_values_together(kernel, other):
     assert similar_gamma(candidate, kernel, 6) == pytest.approx(candidate.gamma)
 
 
-def test_a_step_halves_the_width():
-    assert width_step(Candidate("scaled", "rbf", 3.0), up=True).gamma == 12.0
-    assert width_step(Candidate("scaled", "laplacian", 3.0), up=True).gamma == 6.0
-    assert width_step(Candidate("scaled", "matern12", 3.0), up=False).gamma == 0.75
+def test_a_factor_is_of_squared_distances():
+    assert Candidate("scaled", "rbf", 3.0).narrower(4.0).gamma == 12.0
+    assert Candidate("scaled", "laplacian", 3.0).narrower(4.0).gamma == 6.0
+    assert Candidate("scaled", "matern12", 3.0).narrower(0.25).gamma == 0.75
 
 
 def test_views_take_rows_in_a_metric():
     X = np.arange(12.0).reshape(4, 3)
-    view = new_view("scaled", X)._replace(metric=np.array([1.0, 0.0, 2.0]))
+    view = new_view("scaled", X.__getitem__)._replace(metric=np.array([1.0, 0.0, 2.0]))
     assert np.diff(view.take([0, 2]), axis=0).tolist() == [[6.0, 0.0, 12.0]]
-    sparse = new_view("scaled", csr_matrix(X))._replace(metric=np.array([1.0, 0.0, 2.0]))
+    sparse = new_view("scaled", csr_matrix(X).__getitem__)._replace(metric=np.array([1.0, 0.0, 2.0]))
     assert sparse.take([1]).toarray().tolist() == [[3.0, 0.0, 10.0]]

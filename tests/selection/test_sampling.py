@@ -1,9 +1,9 @@
-"""Which rows take part in a comparison, and which fold they are in."""
+"""Which rows take part in a comparison."""
 
 import numpy as np
 import pytest
 
-from frugalsvm.selection.sampling import FEW, folds_of, random_order, sampled
+from frugalsvm.selection.sampling import FEW, random_order, sampled
 
 LABELS = np.repeat([0, 1, 2], [900, 85, 15])
 
@@ -29,13 +29,5 @@ def test_samples_keep_a_few_rows_of_rare_classes(order):
     assert len(index) < 125
 
 
-def test_classes_are_spread_over_folds(order):
-    labels = LABELS[order]
-    folds = folds_of(labels, len(labels), 3)
-    counts = np.array([np.bincount(labels[folds == fold], minlength=3) for fold in range(3)])
-    assert (counts.max(axis=0) - counts.min(axis=0)).max() <= 1
-
-
-def test_without_labels_folds_are_of_equal_size():
-    assert np.bincount(folds_of(None, 10, 3)).tolist() == [4, 3, 3]
+def test_without_labels_samples_are_the_first_rows():
     assert len(sampled(random_order(None, 10, np.random.default_rng(0)), None, 4)) == 4

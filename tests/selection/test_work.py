@@ -44,12 +44,3 @@ def test_the_largest_size_within_a_limit():
     assert largest_within(sizes, float, 200.0) == 128
     assert largest_within(sizes, float, 10.0) == 64
     assert fit_work(1000, 128, 1) < fit_work(1000, 256, 1) < fit_work(1000, 256, 5)
-
-
-def test_those_who_work_side_by_side_take_longer_each():
-    clock = Clock(100.0)
-    with clock.shared_by(4):
-        clock.measure("some", work=1.0, seconds=8.0)
-    assert clock.seconds_for("some", 1.0) == 2.0
-    clock.measure("other", work=1.0, seconds=8.0)
-    assert clock.seconds_for("other", 1.0) == 8.0

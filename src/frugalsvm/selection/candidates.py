@@ -11,7 +11,7 @@ from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.metric import mapped
 from frugalsvm.metric_learning.machine import median_distance
 
-__all__ = ["Candidate", "View", "gamma_for", "new_view", "similar_gamma", "width_step"]
+__all__ = ["Candidate", "View", "gamma_for", "new_view", "similar_gamma"]
 
 _CENTER_ROWS = 4096
 _START_WIDTHS = {"rbf": 1.0, "laplacian": 1.0, "matern12": 0.25, "matern32": 0.5, "matern52": 0.5}
@@ -84,8 +84,3 @@ def similar_gamma(candidate: Candidate, kernel: str, n_features: int) -> float:
     elif is_square and not was_square:
         steepness = steepness**2 * n_features
     return float(_START_WIDTHS[kernel] * steepness)
-
-
-def width_step(candidate: Candidate, up: bool) -> Candidate:
-    """The next candidate on the grid of widths: of half the width, or twice as wide."""
-    return candidate.narrower(4.0 if up else 0.25)

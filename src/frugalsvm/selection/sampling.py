@@ -1,8 +1,8 @@
-"""Which rows take part in a comparison, in a random order that spreads classes evenly, and which fold they are in."""
+"""Which rows take part in a comparison, in a random order that spreads classes evenly."""
 
 import numpy as np
 
-__all__ = ["FEW", "folds_of", "random_order", "sampled"]
+__all__ = ["FEW", "random_order", "sampled"]
 
 FEW = 10  # rows that every class keeps, if it has them
 _MOST_ROWS = 2**18  # of an order: nobody looks at more
@@ -37,12 +37,6 @@ def sampled(order: np.ndarray, labels: np.ndarray | None, n_rows: int) -> np.nda
         return order[:n_rows]
     ranks, _ = _ranks(labels[order])
     return order[(np.arange(len(order)) < n_rows) | (ranks < FEW)]
-
-
-def folds_of(labels: np.ndarray | None, n_rows: int, n_folds: int) -> np.ndarray:
-    """The fold of each row, for rows in a random order; classes are spread over all folds."""
-    ranks = np.arange(n_rows) if labels is None else _ranks(labels)[0]
-    return ranks % n_folds
 
 
 def _ranks(labels):

@@ -6,8 +6,6 @@ what was foreseen with what it took.
 
 import math
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from statistics import median
 
 __all__ = ["CELLS", "LOW_RANK", "Clock", "cell_work", "fit_work", "largest_within"]
@@ -41,7 +39,6 @@ class Clock:
     def __init__(self, limit: float | None = None, now=time.perf_counter):
         self.limit, self._now, self._start = limit, now, now()
         self._ratios: dict[str, list[float]] = {}  # seconds for a unit of work, by kind
-        self._n_beside = 1
 
     @property
     def spent(self) -> float:
@@ -62,16 +59,7 @@ class Clock:
 
     def measure(self, kind: str, work: float, seconds: float) -> None:
         """Remember how long work of a kind has taken."""
-        self._ratios.setdefault(kind, []).append(seconds / (work * self._n_beside))
-
-    @contextmanager
-    def shared_by(self, n_threads: int) -> Iterator[None]:
-        """While it lasts, so many threads work side by side: as much work is done in the seconds of each."""
-        self._n_beside = n_threads
-        try:
-            yield
-        finally:
-            self._n_beside = 1
+        self._ratios.setdefault(kind, []).append(seconds / work)
 
     def fits(self, seconds: float, reserve: float = 0.0) -> bool:
         """Whether there is time for so many seconds, and for a reserve after them."""
