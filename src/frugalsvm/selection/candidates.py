@@ -40,9 +40,9 @@ class View(NamedTuple):
         return np.ascontiguousarray(rows if self.metric is None else mapped(rows, self.metric), np.float32)
 
     def dense(self, index: Any) -> np.ndarray:
-        """The same without zeros left out."""
+        """The same as an array, without columns of sparse rows that are zero in all of these, which may be many."""
         rows = self.take(index)
-        return rows.toarray() if issparse(rows) else rows
+        return rows[:, np.union1d(rows.indices, 0)].toarray() if issparse(rows) else rows
 
 
 def new_view(name: str, rows_at: Callable[[Any], Any]) -> View:

@@ -24,8 +24,9 @@ def number_of_judges(n_rows: int) -> int:
 def learned_view(task: Task, view: View, index: np.ndarray, kernel: str) -> View:
     """The view of a metric that is learned from some rows, for a kernel."""
     part = KERNELS[kernel](gamma=1.0)  # type: ignore[call-arg]
+    X = view.take(index)
     rows = Rows(
-        view.dense(index).astype(np.float64),
+        (X.toarray() if view.is_sparse else X).astype(np.float64),
         standardized(task.targets[:, index].T.astype(np.float64)),
         task.weights[index].astype(np.float64),
     )
