@@ -8,10 +8,12 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from frugalsvm import ASSETClassifier, AutoSVC, AutoSVR
-from frugalsvm.auto import _machine
-from frugalsvm.auto._last_fit import fitted_in_turn
+from frugalsvm.auto import _last_fit
+from frugalsvm.auto._last_fit import _converged, _words
 from frugalsvm.estimators import _asset
 from frugalsvm.exceptions import PoorFitWarning
+
+LOW_RANK = {"kernel": "rbf", "metric": None, "n_components": 200, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -23,14 +25,14 @@ def waves():
 def few_steps(monkeypatch, n_steps, tol):
     """Let the last fit begin with so few steps, and end at a tolerance that needs more; returns what C it had."""
     monkeypatch.setattr(_asset, "NEWTON_STEPS", n_steps)
-    monkeypatch.setattr(_machine, "NEWTON_STEPS", n_steps)
-    values, plain = [], AutoSVC._learner
+    monkeypatch.setattr(_last_fit, "NEWTON_STEPS", n_steps)
+    values, plain = [], ASSETClassifier.fit
 
-    def noted(self, found, metric, seed):
-        values.append(found.best.C)
-        return plain(self, found, metric, seed).set_params(tol=tol)
+    def noted(self, *rows):
+        values.append(self.C)
+        return plain(self.set_params(tol=tol), *rows)
 
-    monkeypatch.setattr(AutoSVC, "_learner", noted)
+    monkeypatch.setattr(ASSETClassifier, "fit", noted)
     return values
 
 
@@ -42,7 +44,7 @@ def test_more_steps_where_these_were_not_enough(waves, monkeypatch):
     values = few_steps(monkeypatch, 1, tol=1e-6)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        model = AutoSVC(kernel="rbf", metric=None, random_state=0).fit(*waves)
+        model = AutoSVC(**LOW_RANK).fit(*waves)
     assert is_optimal(model.model_)
     assert model.model_.max_iter in (4, 16)
     assert len(set(values)) == 1 < len(values)
@@ -50,11 +52,11 @@ def test_more_steps_where_these_were_not_enough(waves, monkeypatch):
 
 def test_another_value_of_C_where_no_steps_are_enough(waves, monkeypatch):
     values = few_steps(monkeypatch, 1, tol=1e-12)
-    monkeypatch.setattr(_machine, "MORE_STEPS", (1,))
+    monkeypatch.setattr(_last_fit, "_MORE_STEPS", (1,))
     X, y = waves
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        model = AutoSVC(kernel="rbf", metric=None, random_state=0).fit(X, y)
+        model = AutoSVC(**LOW_RANK).fit(X, y)
     assert values[0] == values[1] > values[-1]  # the best again, then smaller ones
     assert model.best_params_["C"] in values
     assert model.best_params_["C"] == model.model_.C
@@ -67,18 +69,18 @@ def test_a_fit_that_ran_out_of_time_says_what_helps(waves):
     rows, clock = SimpleNamespace(X=X, y=y, weights=None), SimpleNamespace(spent=0.0, fits=lambda seconds: False)
     machine = ASSETClassifier(n_components=64, gamma=1.0, C=1e4, max_iter=1, tol=1e-12, random_state=0)
     for budget, end in (("1h", "; with a longer time budget it takes more steps."), (None, " above the optimum.")):
-        with pytest.warns(ConvergenceWarning) as told:
-            fitted_in_turn(AutoSVC(time_budget=budget), [(machine, None)], rows, clock)
-        words = str(told[0].message)
+        model, _, (told,) = _converged(iter([(machine, None)]), rows, clock)
+        words = _words(AutoSVC(time_budget=budget), model, told)
         assert words.startswith("AutoSVC stopped before its last fit converged: the objective may be")
         assert words.endswith(end)  # no word of max_iter, which AutoSVC has not
 
 
-def test_warnings_name_the_estimator_that_was_called():
+@pytest.mark.parametrize("n_components", ["auto", 32])
+def test_warnings_name_the_estimator_that_was_called(n_components):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(120, 2)), (rng.random(120) < 0.05).astype(int)
     with pytest.warns(PoorFitWarning, match="^AutoSVC is no better than always predicting") as told:
-        AutoSVC(kernel="rbf", metric=None, random_state=0).fit(X, y)
+        AutoSVC(**{**LOW_RANK, "n_components": n_components}).fit(X, y)
     assert len([each for each in told if each.category is PoorFitWarning]) == 1
 
 

@@ -30,7 +30,8 @@ class LastFit(NamedTuple):
     judgment: Judgment
     scores: np.ndarray  # (n, n_outputs), targets in their standard deviations
     rows: np.ndarray  # which they are, among those of the task
-    other: Judgment | None = None  # of the machine that was not taken, where there was one
+    told: list[warnings.WarningMessage]  # what the machine warned of
+    compared: tuple[Judgment, Judgment] | None = None  # with the machine that was not taken, on the same rows
 
     @property
     def is_low_rank(self) -> bool:
@@ -48,19 +49,28 @@ def last_fit(
 ) -> LastFit:
     """Fit what was found to all rows, of which ``known`` are those of the task, or None if all are.
 
-    ``rows_of`` makes rows that nobody else has: machines in cells keep them, and overwrite them.
+    ``rows_of`` makes rows that nobody else has: machines in cells keep them, and overwrite them. Only the machine that
+    is taken warns.
     """
+    last = _better_machine(owner, task, found, rows_of, known, common, clock)
+    for each in last.told:
+        warn_caller(_words(owner, last.model, each), each.category)
+    return last
+
+
+def _better_machine(owner, task, found, rows_of, known, common, clock) -> LastFit:
     if found.rival is None:
         return _in_cells(owner, task, found, rows_of(), known, common)
     if not found.cell_size:
-        return _of_low_rank(owner, task, found, rows_of(), common, clock, None)
+        return _of_low_rank(owner, task, found, rows_of(), common, clock)
     cells = _in_cells(owner, task, found, rows_of(), known, common)
     own = found.rival.round.judged_index
     there = np.searchsorted(cells.rows, own)
     same = judged_rows(task, cells.scores[there].T, own)
     if same.error <= found.rival.judgment.error:
-        return cells._replace(other=found.rival.judgment)
-    return _of_low_rank(owner, task, found, rows_of(), common, clock, same)
+        return cells._replace(compared=(same, found.rival.judgment))
+    low_rank = _of_low_rank(owner, task, found, rows_of(), common, clock)
+    return low_rank._replace(compared=(found.rival.judgment, same))
 
 
 def _in_cells(owner, task, found, rows, known, common) -> LastFit:
@@ -68,11 +78,10 @@ def _in_cells(owner, task, found, rows, known, common) -> LastFit:
     metric = task.views[found.best.candidate.view].metric
     size = {"cell_size": found.cell_size, "n_trees": found.n_trees, "copy_X": False}
     model = owner._cells_machine().set_params(**_chosen(found.best, metric), **size, **common)
-    for each in _fitted(model, rows):
-        warn_caller(_words(owner, model, each), each.category)
+    told = _fitted(model, rows)
     index = _some(np.flatnonzero(found.unseen), found.rival)
     scores = owner._left_out(model)[index if known is None else known[index]]
-    return LastFit(model, found.best, judged_rows(task, scores.T, index), scores, index)
+    return LastFit(model, found.best, judged_rows(task, scores.T, index), scores, index, told)
 
 
 def _some(index: np.ndarray, rival: Entry | None) -> np.ndarray:
@@ -86,14 +95,14 @@ def _chosen(entry: Entry, metric) -> dict[str, Any]:
     return {"kernel": candidate.kernel, "gamma": float(candidate.gamma), "C": float(entry.C), "metric": metric}
 
 
-def _of_low_rank(owner, task, found, rows, common, clock, other) -> LastFit:
+def _of_low_rank(owner, task, found, rows, common, clock) -> LastFit:
     rival = found.rival
     ratio = found.n_components / rival.n_components
     candidate = rival.candidate.narrower(np.sqrt(max(ratio, 1.0)))
     entry = rival._replace(candidate=candidate, n_components=found.n_components)
     metric = task.views[candidate.view].metric
-    model, entry = _converged(owner, _machines(owner, entry, metric, common), rows, clock)
-    return LastFit(model, entry, rival.judgment, rival.scores.T, rival.round.judged_index, other)
+    model, entry, told = _converged(_machines(owner, entry, metric, common), rows, clock)
+    return LastFit(model, entry, rival.judgment, rival.scores.T, rival.round.judged_index, told)
 
 
 def _machines(owner, entry: Entry, metric, common) -> Iterator[tuple[Any, Entry]]:
@@ -110,24 +119,21 @@ def _machines(owner, entry: Entry, metric, common) -> Iterator[tuple[Any, Entry]
         yield machine(entry._replace(C=share * entry.C), max_iter=_MORE_STEPS[0] * NEWTON_STEPS)
 
 
-def _converged(owner: Any, machines: Iterator[tuple[Any, Entry]], rows: Any, clock: Clock) -> tuple[Any, Entry]:
-    """The first of some machines that converges, with what it was made for, fitted to all rows.
+def _converged(machines: Iterator[tuple[Any, Entry]], rows: Any, clock: Clock) -> tuple[Any, Entry, list]:
+    """The first of some machines that converges, with what it was made for and its warnings, fitted to all rows.
 
-    If none does, or a limit of time is near, the one whose objective is nearest to its bound, with its warning.
+    If none does, or a limit of time is near, the one whose objective is nearest to its bound.
     """
     tried = []
     for model, entry in machines:
         start = clock.spent
         told = _fitted(model, rows)
         converged = not any(issubclass(each.category, ConvergenceWarning) for each in told)
-        share = 0.0 if converged else model.suboptimality_bound_ / max(model.objective_, 1e-300)
-        tried.append((share, model, entry, told))
+        tried.append((0.0 if converged else _above_optimum(model), model, entry, told))
         if converged or not clock.fits(2 * (clock.spent - start)):
             break
-    share, model, entry, told = min(tried, key=lambda each: each[0])
-    for each in told:
-        warn_caller(_words(owner, model, each, share), each.category)
-    return model, entry
+    _, model, entry, told = min(tried, key=lambda each: each[0])
+    return model, entry, told
 
 
 def _fitted(model: Any, rows: Any) -> list[warnings.WarningMessage]:
@@ -138,12 +144,20 @@ def _fitted(model: Any, rows: Any) -> list[warnings.WarningMessage]:
     return told
 
 
-def _words(owner: Any, model: Any, warning: warnings.WarningMessage, share: float = 0.0) -> str:
+def _above_optimum(model: Any) -> float:
+    """By which share of the optimum, at most, the objective of a low-rank machine is above it."""
+    return model.suboptimality_bound_ / max(model.objective_, 1e-300)
+
+
+def _words(owner: Any, model: Any, warning: warnings.WarningMessage) -> str:
     """A warning of the machine inside, for users who have not chosen its parameters."""
+    words = str(warning.message).replace(type(model).__name__, type(owner).__name__)
     if not issubclass(warning.category, ConvergenceWarning):
-        return str(warning.message).replace(type(model).__name__, type(owner).__name__)
+        return words
+    if not hasattr(model, "suboptimality_bound_"):  # coefficients of cells that are very large
+        return words.rpartition(": lower C")[0] + "."
     advice = "" if owner.time_budget is None else "; with a longer time budget it takes more steps"
     return (
-        f"{type(owner).__name__} stopped before its last fit converged: the objective may be {share:.1%} above the "
-        f"optimum{advice}."
+        f"{type(owner).__name__} stopped before its last fit converged: the objective may be "
+        f"{_above_optimum(model):.1%} above the optimum{advice}."
     )

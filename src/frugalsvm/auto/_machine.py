@@ -13,9 +13,11 @@ from frugalsvm._threads import Threads, all_cores_unless, thread_count
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
 from frugalsvm.auto._last_fit import LastFit, last_fit
 from frugalsvm.auto._notes import left_out, notes_on
+from frugalsvm.auto._reasons import Scores, reasons
 from frugalsvm.auto._report import Report, as_html, as_text
 from frugalsvm.auto._results import cv_results, row_of
 from frugalsvm.auto._tables import Layout, as_input, layout_of
+from frugalsvm.auto.words import machine_words
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.durations import parsed_seconds
@@ -26,8 +28,7 @@ from frugalsvm.exceptions import ParameterError
 from frugalsvm.pipelines import MissingValueFiller, StreamingScaler, StreamPipeline
 from frugalsvm.pipelines.rows import LabeledRows
 from frugalsvm.selection.candidates import new_view
-from frugalsvm.selection.judging import better_by
-from frugalsvm.selection.rounds import Entry, best_of
+from frugalsvm.selection.rounds import Entry
 from frugalsvm.selection.search import Plan, search
 from frugalsvm.selection.task import Machinery, Task
 from frugalsvm.selection.work import Clock
@@ -160,6 +161,7 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         view = task.views[found.best.candidate.view]
         way = ways[view.base or view.name]
         start = clock.spent
+        announce(f"fitting the best to all {task.n_rows} rows")
         last = last_fit(self, task, found, way.all_rows, self._known(rows), self._common(task, random_state), clock)
         fit_seconds = clock.spent - start
         typical = _typical_rows(way, np.random.default_rng(random_state.randint(2**31)))
@@ -301,54 +303,26 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         self.best_score_ = float(self._score(last.judgment.error))
         self.refit_time_ = fit_seconds
         self._rows_tried = [row_of(entry, self._score) for entry in entries]
+        told = Scores(self._score_name, self._score)
         self._summary = {
-            "title": self._title(task, found, last, fit_seconds, clock),
+            "title": self._title(task, last, fit_seconds, clock),
             "score": self._score_name,
-            "notes": [*notes, *self._comparison(entries, best), *found.notes],
+            "notes": [*notes, *reasons(told, task, found, last, entries), *found.notes],
         }
+
+    def _title(self, task, last, fit_seconds, clock):
+        best = last.entry
+        view = {SCALED: "scaled rows", IN_PROPORTION: "rows as they are"}.get(best.candidate.view, "a learned metric")
+        return (
+            f"{type(self).__name__}: {best.candidate.kernel} kernel on {view}, gamma={best.candidate.gamma:.3g}, "
+            f"C={best.C:.3g}, {machine_words(last.model, task.n_rows)}; {self._score_name} {self.best_score_:.4f} on "
+            f"rows left out ({len(last.rows)} of them). {clock.spent:.1f} s in all, {fit_seconds:.1f} s of it for the "
+            "last fit."
+        )
 
     @staticmethod
     def _size_of(found):
         return {"cell_size": int(found.cell_size), "n_trees": int(found.n_trees)}
-
-    def _title(self, task, found, last, fit_seconds, clock):
-        best = last.entry
-        view = {SCALED: "scaled rows", IN_PROPORTION: "rows as they are"}.get(best.candidate.view, "a learned metric")
-        if last.is_low_rank:
-            machine = f"{best.n_components} landmarks of {task.n_rows} rows"
-        else:
-            machine = self._cells_in_words(last.model, task.n_rows)
-        return (
-            f"{type(self).__name__}: {best.candidate.kernel} kernel on {view}, gamma={best.candidate.gamma:.3g}, "
-            f"C={best.C:.3g}, {machine}; {self._score_name} {self.best_score_:.4f} on rows left out "
-            f"({len(last.rows)} of them). {clock.spent:.1f} s in all, {fit_seconds:.1f} s of it for the last fit."
-        )
-
-    @staticmethod
-    def _cells_in_words(model, n_rows):
-        if model.n_cells_ == 1:
-            return f"all {n_rows} rows in one cell"
-        trees = "" if model.n_trees == 1 else f" in {model.n_trees} trees"
-        return f"{model.n_cells_} cells of up to {model.cell_size_} rows{trees}"
-
-    def _comparison(self, entries, best):
-        """By how much the best is better than the next kernel or view, and how sure that is."""
-        for number in sorted({entry.round.number for entry in entries}, reverse=True):
-            same = [entry for entry in entries if entry.round.number == number]
-            own = [entry for entry in same if entry.candidate[:2] == best.candidate[:2]]
-            others = [entry for entry in same if entry.candidate[:2] != best.candidate[:2]]
-            if own and others:
-                return [self._difference(best_of(own), best_of(others))]
-        return []
-
-    def _difference(self, best, other):
-        # In the unit of the scores that are told, which are linear in errors.
-        gain, error = (self._score(0.0) - self._score(each) for each in better_by(best.judgment, other.judgment))
-        return (
-            f"Next best: {other.candidate.kernel} on {other.candidate.view}. In round {best.round.number}, the "
-            f"{self._score_name} of the winner is {'larger' if gain >= 0 else 'smaller'} by {abs(gain):.4f} +- "
-            f"{error:.4f} (standard error)."
-        )
 
     @property
     def model_(self) -> Any:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from frugalsvm.auto.words import machine_words
 from frugalsvm.cli.page import percent
 
 __all__ = ["Told", "chosen_words", "notes_of", "quality_words", "tried_rows"]
@@ -26,11 +27,9 @@ def _rows(name: str) -> str:
 def chosen_words(model: Any, n_rows: int) -> str:
     """What was chosen."""
     best = model.best_params_
-    landmarks = best["n_components"]
-    size = "all rows are landmarks" if landmarks >= n_rows else f"{landmarks:,} of {n_rows:,} rows are landmarks"
     return (
         f"Chosen: the {_kernel(best['kernel'])} kernel on {_rows(best['rows'])}, gamma {best['gamma']:.3g}, "
-        f"C {best['C']:.3g}; {size}."
+        f"C {best['C']:.3g}; {machine_words(model.model_, n_rows)}."
     )
 
 
@@ -54,8 +53,7 @@ def quality_words(model: Any, y: np.ndarray, *, classifies: bool) -> str:
 
 def notes_of(model: Any) -> list[str]:
     """What the report says besides: sentences before its first table, after the one that sums up."""
-    notes = model.report().split("\n\n")[0].splitlines()[1:]
-    return [note.replace("In heat ", "In round ") for note in notes]  # as the table calls it
+    return model.report().split("\n\n")[0].splitlines()[1:]
 
 
 def tried_rows(model: Any, *, classifies: bool) -> list[dict[str, Any]]:

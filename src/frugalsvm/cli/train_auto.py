@@ -104,7 +104,7 @@ def fit_auto(
     """A fitted `AutoSVC` or `AutoSVR`; a bar shows how far it is."""
     kind = AutoSVC if task.classifies else AutoSVR
     given = {name: value for name, value in (("device", device), ("kernel", kernel)) if value is not None}
-    model = kind(time_budget=time_budget, n_jobs=-1, verbose=1, random_state=seed, **given)
+    model = kind(time_budget=time_budget, verbose=1, random_state=seed, **given)
     with SearchProgress(time_budget).shown(quiet=quiet), warnings.catch_warnings():
         warnings.simplefilter("ignore", ManyClassesWarning)  # in the words of Python
         return model.fit(as_table(X), task.y, weights)
@@ -175,7 +175,8 @@ def _saved(
         each.set_params(device="cpu", n_jobs=None)  # where it was trained is no matter of those who use it
     best = auto.best_params_
     chosen = {"algorithm": "auto", "kernel": best["kernel"], "gamma": best["gamma"], "strength": None, "C": best["C"]}
-    chosen |= {"budget": best["n_components"], "rows": best["rows"], "scale": model.scaler_ is not None}
+    chosen |= {name: best.get(name) for name in ("rows", "cell_size", "n_trees")}
+    chosen |= {"budget": best.get("n_components"), "scale": model.scaler_ is not None}
     chosen |= {"score": auto.best_score_, "labels": model.classes_.tolist() if task.classifies else None}
     sentences = [
         chosen_words(auto, n_rows),

@@ -49,6 +49,7 @@ _LEAST_SIZE, _USUAL_SIZE = 256, 2048  # of cells
 _MOST_TREES = 3
 _WELL = 3.0  # times the work of the last fit, where large cells gain much
 _PAYS, _PAYS_WELL = 0.005, 0.08  # shares of squared errors that cells of twice the size save
+NO_TIME_FOR_LOW_RANK = "There was no time to compare a low-rank machine."
 _FACTORS = (1 / 4, 1.0, 4.0)  # of C of low-rank machines
 _MOST_JUDGES, _MOST_ROWS = 2**12, 2**16  # of low-rank machines
 
@@ -243,7 +244,7 @@ class _Search:
 
     def _global_start(self, best: Entry) -> Start | None:
         if not self.clock.fits(self.clock.seconds_for(CELLS, self.plan.path_work), self._for_fit):
-            self.notes.append("There was no time to compare a low-rank machine.")
+            self.notes.append(NO_TIME_FOR_LOW_RANK)
             return None
         return global_start(best, self.order)
 
