@@ -276,7 +276,7 @@ class _Search:
             return cell_work(n_rows, min(size, n_rows))
 
         size = _USUAL_SIZE if n_rows > _ONE_CELL else _ONE_CELL
-        while size > _LEAST_SIZE and work(size) > self._left_work:
+        while size > _LEAST_SIZE and (work(size) > self._left_work or not self._has_room(size)):
             size //= 2
         while gain >= _PAYS and size < n_rows and work(2 * size) <= most and self._has_room(2 * size):
             size *= 2
