@@ -105,3 +105,15 @@ def test_without_scaler_numbers_stay_as_they_are():
     fitted = other.adopt(LocalSVC(random_state=0).fit(found.X, y))
     same = new_pipeline(scale=False, estimator=LocalSVC(random_state=0)).fit(X, y)
     np.testing.assert_array_equal(fitted.predict(X), same.predict(X))
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_columns_that_lie_together_are_not_moved(small_blocks, missing):
+    X, y, _ = table(np.float64, missing=missing)
+    columns, pipeline = np.asfortranarray(X), new_pipeline()
+    rows = pipeline.survey(columns, y)
+    assert rows.X is columns
+    expected = new_pipeline().prepare(X, y)
+    for found in (pipeline.prepared_rows(rows), new_pipeline().prepare(pytest.importorskip("pandas").DataFrame(X), y)):
+        assert found.X.flags.c_contiguous
+        np.testing.assert_array_equal(found.X, expected.X)

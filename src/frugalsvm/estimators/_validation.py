@@ -93,12 +93,21 @@ def _float_type_of(X: Any):
 
 
 def validated_rows(
-    estimator, X, *, reset: bool, dtype=None, allow_nan: bool = False, check_finite: bool = True, named: bool = True
+    estimator,
+    X,
+    *,
+    reset: bool,
+    dtype=None,
+    allow_nan: bool = False,
+    check_finite: bool = True,
+    named: bool = True,
+    order: str | None = "C",
 ):
     """Finite rows as a C-contiguous array or a CSR matrix without duplicates, float32 or float64.
 
     With ``allow_nan``, dense rows may have NaN for missing values. Without ``check_finite``, for callers that look at
-    all values anyway, they may be anything. Without ``named``, names of columns are the caller's to look at.
+    all values anyway, they may be anything. Without ``named``, names of columns are the caller's to look at. Without
+    ``order``, columns may stay where they are, as frames have them.
 
     With ``dtype=AS_IT_IS``, for devices, small integers stay what they are, and tensors stay where they are.
     """
@@ -116,7 +125,7 @@ def validated_rows(
     checks: dict[str, Any] = {
         "accept_sparse": "csr",
         "dtype": _float_type_of(X) if dtype is None else dtype,
-        "order": "C",
+        "order": order,
         "ensure_all_finite": True if issparse(X) else "allow-nan" if allow_nan else check_finite,
     }
     if named:

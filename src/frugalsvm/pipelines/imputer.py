@@ -82,7 +82,7 @@ class MissingValueFiller(TransformerMixin, BaseEstimator):
         self
         """
         check_choice("strategy", self.strategy, STRATEGIES)
-        X = validated_rows(self, X, reset=True, allow_nan=True)
+        X = validated_rows(self, X, reset=True, allow_nan=True, order=None)
         self.statistics_, self.indicated_ = np.zeros(X.shape[1]), np.zeros(0, np.int64)
         self.complete_ = np.ones(X.shape[1], bool)
         if not issparse(X):
@@ -141,7 +141,7 @@ class MissingValueFiller(TransformerMixin, BaseEstimator):
 
     def filled(self, X: Any) -> Any:
         """Rows without NaN, for rows that were validated; those of many blocks are filled by `prepared_numbers`."""
-        if issparse(X) or not np.isnan(X).any():
+        if issparse(X) or not missing_counts(X).any():
             return X
         return np.where(np.isnan(X), self.statistics_.astype(X.dtype), X)
 

@@ -241,7 +241,7 @@ class LearningPipeline(PreparingPipeline):
         """
         with unchanged_on_error(self):
             self._check_params()
-            rows = self._checked(X, y, sample_weight, reset=True)
+            rows = self._checked(X, y, sample_weight, reset=True, order=None)
             self._begin(rows)
             return self._take_statistics(rows)
 

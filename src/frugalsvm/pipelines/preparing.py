@@ -86,11 +86,11 @@ class PreparingPipeline(_Shortcuts, BaseEstimator):
         if self.calibrate and not self._classifies:
             raise ValueError(f"calibrate=True is for classifiers, not for {type(self.estimator).__name__}.")
 
-    def _checked(self, X, y, sample_weight, *, reset) -> LabeledRows:
+    def _checked(self, X, y, sample_weight, *, reset, order: str | None = "C") -> LabeledRows:
         known = self._columns_of_first(X) if reset else self._known_columns()
         X, columns = split_input(X, encodes=self.encoder is not None, known=known)
         kind = None if reset else self._is_sparse
-        X = matrix_of(self, X, reset=reset, dtype=None if reset else self._dtype, sparse=kind)
+        X = matrix_of(self, X, reset=reset, dtype=None if reset else self._dtype, sparse=kind, order=order)
         check_lengths(X, columns)
         return LabeledRows(X, columns, self._checked_labels(X, y), checked_weights(sample_weight, X))
 

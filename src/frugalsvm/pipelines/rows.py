@@ -59,7 +59,7 @@ def split_input(X, *, encodes: bool, known: FrameColumns | None = None):
     raise ValueError("With an encoder, X must be a DataFrame or a pair of a matrix and a dict of columns of text.")
 
 
-def matrix_of(estimator, X, *, reset: bool, dtype, sparse: bool | None):
+def matrix_of(estimator, X, *, reset: bool, dtype, sparse: bool | None, order: str | None = "C"):
     """Validated numbers, sparse or dense as those of the first batch were (``sparse``; None is either).
 
     Where there is an encoder, numbers without names are as `split_input` has put them, or the caller.
@@ -71,7 +71,7 @@ def matrix_of(estimator, X, *, reset: bool, dtype, sparse: bool | None):
         estimator.n_features_in_ = 0  # text alone
         return X.astype(dtype or np.float64)
     allow_nan = estimator.impute is not None
-    X = validated_rows(estimator, X, reset=reset, dtype=dtype, allow_nan=allow_nan, named=named)
+    X = validated_rows(estimator, X, reset=reset, dtype=dtype, allow_nan=allow_nan, named=named, order=order)
     if sparse is None or sparse == issparse(X):
         return X
     return csr_matrix(X) if sparse else X.toarray()

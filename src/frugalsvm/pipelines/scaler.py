@@ -210,7 +210,7 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, ThreadSafe, BaseEs
         self
         """
         self._check_params()
-        X = validated_rows(self, X, reset=True)
+        X = validated_rows(self, X, reset=True, order=None)
         self._begin(X)
         if self.method == "robust":
             self.n_seen_ = X.shape[0]
