@@ -33,7 +33,7 @@ from frugalsvm.selection.search import Plan, search
 from frugalsvm.selection.task import Machinery, Task
 from frugalsvm.selection.work import Clock
 
-__all__ = ["AutoMachine"]
+__all__ = ["AutoMachine", "ones"]
 
 KERNELS_TRIED = ("rbf", "laplacian", "matern12", "matern32")
 CLIP = 6.0  # in scales: what is farther from the median counts as if it were there
@@ -58,10 +58,14 @@ class _Way(NamedTuple):
         return self.pipeline.prepared_rows(self.given, index, dtype=np.float32).X
 
     def all_rows(self) -> LabeledRows:
-        """All of them, which nobody else has."""
+        """All of them; those in float32, which a machine may overwrite, nobody else has.
+
+        Others are not rounded here: far from zero, that is for the machine, which first subtracts its origin.
+        """
         rows = self.pipeline.prepared_rows(self.given, dtype=np.float32)
-        is_shared = not issparse(rows.X) and np.may_share_memory(rows.X, self.given.X)
-        return rows._replace(X=rows.X.astype(np.float32)) if is_shared else rows
+        if issparse(rows.X) or rows.X.dtype != np.float32 or not np.may_share_memory(rows.X, self.given.X):
+            return rows
+        return rows._replace(X=rows.X.copy())
 
 
 class AutoMachine(ThreadSafe, BaseEstimator):
@@ -244,7 +248,7 @@ class AutoMachine(ThreadSafe, BaseEstimator):
             targets, weights = targets[:, numbers], weights[numbers]
             labels = None if labels is None else labels[numbers]
         views = {name: new_view(name, _rows_at(way, numbers)) for name, way in ways.items()}
-        return Task(views, targets, labels, weights.astype(np.float32), self._loss(), self._machinery(), rng)
+        return Task(views, targets, labels, np.asarray(weights, np.float32), self._loss(), self._machinery(), rng)
 
     def _common(self, task, random_state) -> dict[str, Any]:
         """Parameters of whatever machine is fitted."""
@@ -375,6 +379,11 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         """Predicted class, or value, of each row of ``X``, computed on a device if one is given."""
         X = self.pipeline_input(X)
         return self.pipeline_.predict(X, device=device)
+
+
+def ones(n_rows: int) -> np.ndarray:
+    """Weights of examples that have none, without memory for each."""
+    return np.broadcast_to(np.float32(1.0), n_rows)
 
 
 def _rows_at(way: _Way, numbers: np.ndarray | None) -> Any:

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
 from frugalsvm.arrays.namespace import HOST
-from frugalsvm.auto._machine import AutoMachine
+from frugalsvm.auto._machine import AutoMachine, ones
 from frugalsvm.auto._saved import AUTO
 from frugalsvm.auto.targets import looks_continuous
 from frugalsvm.calibration import MOST_ROWS, PlattCalibration
@@ -154,13 +154,14 @@ class AutoSVC(ClassifierMixin, AutoMachine):
             )
         weights = example_weights(rows.weights, self.class_weight, rows.X, classes, labels)
         check_classes_have_weight(weights, classes, labels)
-        weights = np.ones(len(labels)) if weights is None else weights
+        weights = ones(len(labels)) if weights is None else weights
         if weights.any() and np.bincount(labels[weights > 0]).max() == 1:
             raise ValueError(
                 f"Every class has one row only: {type(self).__name__} compares machines by rows left out, and needs "
                 "two rows or more of some classes. Is y a number to predict (AutoSVR), or a name?"
             )
-        return class_targets(HOST, labels, len(classes)), labels, weights
+        targets = class_targets(HOST, labels, len(classes))
+        return targets, labels.astype(np.min_scalar_type(len(classes))), weights
 
     @staticmethod
     def _score(error):
@@ -179,7 +180,9 @@ class AutoSVC(ClassifierMixin, AutoMachine):
     def _calibration(self, task, last):
         some = np.arange(0, len(last.rows), -(-len(last.rows) // MOST_ROWS))
         index = last.rows[some]
-        return PlattCalibration.settled(last.scores[some], task.labels[index], task.weights[index].astype(np.float64))
+        return PlattCalibration.settled(
+            last.scores[some], task.labels[index].astype(np.int64), task.weights[index].astype(np.float64)
+        )
 
     @property
     def classes_(self):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from frugalsvm.auto._machine import AutoMachine
+from frugalsvm.auto._machine import AutoMachine, ones
 from frugalsvm.auto._saved import AUTO
 from frugalsvm.calibration.intervals import check_coverage, error_quantiles, some_errors
 from frugalsvm.estimators._targets import checked_targets, scale_of
@@ -131,7 +131,7 @@ class AutoSVR(RegressorMixin, AutoMachine):
         return SquaredEpsilonInsensitive(0.0)
 
     def _targets(self, rows):
-        weights = np.ones(len(rows.y)) if rows.weights is None else rows.weights
+        weights = ones(len(rows.y)) if rows.weights is None else rows.weights
         if not weights.any():
             raise ValueError("All weights are zero: there is nothing to learn.")
         standardized, _ = self._standardized(rows)
