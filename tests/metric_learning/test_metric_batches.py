@@ -6,7 +6,7 @@ import pytest
 from frugalsvm.metric_learning.batches import leaves, some_leaves
 
 
-@pytest.mark.parametrize(("n", "size", "n_leaves"), [(1000, 125, 8), (1003, 100, 8), (90, 100, 1), (300, 250, 1)])
+@pytest.mark.parametrize(("n", "size", "n_leaves"), [(1000, 125, 8), (1003, 130, 8), (90, 100, 1), (300, 250, 2)])
 def test_leaves_have_all_rows_but_a_few(n, size, n_leaves):
     U = np.random.default_rng(0).normal(size=(n, 3))
     found = leaves(U, size, np.random.default_rng(1))

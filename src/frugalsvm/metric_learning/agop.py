@@ -19,7 +19,7 @@ from frugalsvm.core.metric import mapped
 from frugalsvm.metric_learning.leave_one_out import for_each, machine_of
 from frugalsvm.metric_learning.machine import Rows, median_distance, values_and_slopes
 
-__all__ = ["agop", "average_outer_product", "leading_root"]
+__all__ = ["MOST_DIRECTIONS", "agop", "average_outer_product", "leading_root"]
 
 KEPT_TRACE, MOST_DIRECTIONS = 0.999, 64
 

@@ -18,7 +18,7 @@ _SAMPLE = 128  # rows of a node that tell in which directions they spread
 
 
 def some_leaves(X: Any, A: Any, size: int, count: int, rng: np.random.Generator) -> Any:
-    """Indices of rows, (n_batches, about ``size``): random leaves of a tree in a metric, at most ``count`` of them."""
+    """Indices of rows, (n_batches, at most ``size``): random leaves of a tree in a metric, at most so many."""
     some = rng.permutation(len(X))[:_MOST_ROWS]
     found = leaves(mapped(X[some], A), size, rng)
     chosen = rng.permutation(len(found))[:count]
@@ -26,11 +26,12 @@ def some_leaves(X: Any, A: Any, size: int, count: int, rng: np.random.Generator)
 
 
 def leaves(U: Any, size: int, rng: np.random.Generator) -> Any:
-    """Indices of the rows of each leaf, (n_leaves, about ``size``), all leaves alike; a few of the last rows have none.
+    """Indices of the rows of each leaf, (n_leaves, at most ``size``), all leaves alike; a few last rows are in none.
 
     A node is cut at the median of a random direction, more likely one in which its rows spread.
     """
-    xp, n_levels = arrays_of(U).xp, max(0, round(np.log2(len(U) / size)))
+    U = arrays_of(U).single(U)  # where exactly a cut is does not matter
+    xp, n_levels = arrays_of(U).xp, max(0, int(np.ceil(np.log2(len(U) / size))))
     n_used = len(U) >> n_levels << n_levels
     order = xp.reshape(xp.arange(n_used, **_place(U)), (1, n_used))
     for _ in range(n_levels):
@@ -48,5 +49,5 @@ def _projections(nodes, rng):
     arrays, (_, n, n_features) = arrays_of(nodes), nodes.shape
     sample = nodes[:, rng.integers(n, size=_SAMPLE)]
     sample = sample - arrays.xp.mean(sample, axis=1, keepdims=True)
-    r = arrays.asarray(rng.normal(size=(n_features, 1)))
+    r = arrays.asarray(rng.normal(size=(n_features, 1)), "float32")
     return (nodes @ (sample.mT @ (sample @ r)))[..., 0]

@@ -3,8 +3,8 @@
 - The plain metric: all features alike, with a width and a ridge.
 - A matrix of average gradient outer products from there: gentle, good where features are alike, helpless against noise.
 - A factor for each feature, by small steps and then some with larger batches: features that are noise lose theirs.
-- A matrix of average gradient outer products from the factors.
-- The better of the two matrices, after a few steps where rows are enough for so many numbers.
+- A matrix of average gradient outer products from the factors, and that of the factors themselves.
+- The best of these matrices, after a few steps where rows are enough for so many numbers.
 """
 
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm._threads import ONE_THREAD, Threads
-from frugalsvm.arrays.namespace import arrays_of
+from frugalsvm.arrays.namespace import arrays_of, on_host
 from frugalsvm.core.metric import mapped
 from frugalsvm.metric_learning.agop import agop
 from frugalsvm.metric_learning.batches import some_leaves
@@ -98,14 +98,16 @@ def next_matrix(
     schedule: Schedule,
     rng: np.random.Generator,
     threads: Threads = ONE_THREAD,
-) -> Start:
-    """A matrix of average gradient outer products, at its best width."""
+) -> Point:
+    """A matrix of average gradient outer products, at its best width; after no rounds, that of the factors."""
     plan, A = schedule.matrix, start.A
     for _ in range(n_rounds):
         batches = some_leaves(rows.X, A, plan.n_rows, _number_of_batches(rows, plan.n_rows, schedule), rng)
         A = agop(kernel, A, start.ridge, rows, batches, rng, threads)
+    if A.ndim == 1:
+        A = arrays_of(A).asarray(np.diag(on_host(A)))
     batches = some_leaves(rows.X, A, plan.n_rows, plan.n_batches, rng)
-    return _best_width(kernel, rows, Point(A, start.ridge), _OTHER_WIDTHS, _OTHER_RIDGES, batches, threads)
+    return _best_width(kernel, rows, Point(A, start.ridge), _OTHER_WIDTHS, _OTHER_RIDGES, batches, threads).point
 
 
 def _number_of_batches(rows, size, schedule):

@@ -47,23 +47,26 @@ def judge(
     rng: np.random.Generator,
     *,
     classes: bool,
+    most_leaves: int | None = None,
     threads: Threads = ONE_THREAD,
 ) -> Judgment:
-    """The errors of machines with a metric on the judges, which are the first rows."""
+    """The errors of machines with a metric on the judges, which are the first rows, or on those in some leaves."""
     U = mapped(rows.X, point.A)
-    in_metric = rows._replace(X=U)
+    index = leaves(U, _LEAF_ROWS, rng)
+    index = index[rng.permutation(len(index))[:most_leaves]]
 
     def errors_of(part):
         return on_host(machine_of(kernel_values(kernel, part.X, part.X), point.ridge, part).errors)
 
-    index = leaves(U, _LEAF_ROWS, rng)
     errors = np.empty(rows.targets.shape)
-    found = for_each(errors_of, in_metric, index, threads)
-    errors[on_host(index)] = np.reshape(found, (*index.shape, -1))
-    errors, targets = errors[:n_judges], on_host(rows.targets[:n_judges])
+    found = for_each(errors_of, rows._replace(X=U), index, threads)
+    index = on_host(index)
+    errors[index] = np.reshape(found, (*index.shape, -1))
+    judges = np.sort(index[index < n_judges])
+    errors, targets, weights = errors[judges], on_host(rows.targets)[judges], on_host(rows.weights)[judges]
     squares = (errors**2).sum(axis=1)
     losses = _is_wrong(targets - errors, targets) if classes else squares
-    return Judgment(point, squares, losses, on_host(rows.weights[:n_judges]))
+    return Judgment(point, squares, losses, weights)
 
 
 def _is_wrong(scores, targets) -> np.ndarray:

@@ -13,6 +13,7 @@ from frugalsvm._threads import ONE_THREAD, Threads, blas_threads
 from frugalsvm.arrays.namespace import arrays_of, on_host
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.exceptions import ParameterError
+from frugalsvm.metric_learning.agop import MOST_DIRECTIONS
 from frugalsvm.metric_learning.descent import Point
 from frugalsvm.metric_learning.entrants import (
     SCHEDULE,
@@ -31,7 +32,9 @@ __all__ = ["KINDS", "Outcome", "kinds_of", "number_of_judges", "race"]
 
 KINDS = ("plain", "factors", "matrix")
 _JUDGE_SHARE, _MOST_JUDGES = 0.15, 2**14
+_MOST_THREADS = 4  # for the products of one machine: more take longer to be woken than to multiply
 _MOST_COURT = 2**15  # rows that judge, and that predict them
+_SOME_LEAVES = 16  # that tell which of several matrices to go on with
 _FEW_JUDGES, _LARGEST_SHARE = 1000, 0.25  # where rows are few
 
 
@@ -123,9 +126,10 @@ class _Court(NamedTuple):
     def learned(self) -> Rows:
         return self.rows[self.n_judges :]
 
-    def judge(self, point) -> Judgment:
-        some = self.rows[:_MOST_COURT]
-        return judge(self.kernel, point, some, self.n_judges, self.rng, classes=self.classes, threads=self.threads)
+    def judge(self, point, most_leaves=None) -> Judgment:
+        """By all judges, or by those in some leaves."""
+        some, options = self.rows[:_MOST_COURT], {"classes": self.classes, "threads": self.threads}
+        return judge(self.kernel, point, some, self.n_judges, self.rng, most_leaves=most_leaves, **options)
 
     def learn(self, way, *start) -> Any:
         """What comes of one of the ways in `entrants`."""
@@ -133,8 +137,9 @@ class _Court(NamedTuple):
 
     def with_best_width(self, point) -> Point:
         trial = trial_on(arrays_of(self.rows.X))
-        judges = self.rows[: min(self.n_judges, trial.n_fitted)]
-        return with_best_width(self.kernel, point, trial, self.learned, judges, self.threads)
+        judges = self.rows[: min(self.n_judges, trial.n_fitted // 2)]
+        with blas_threads(min(self.threads.count, _MOST_THREADS)):
+            return with_best_width(self.kernel, point, trial, self.learned, judges)
 
     def final(self, before, kinds) -> dict[str, Judgment]:
         """The best metric of each kind, for the rows; ``before`` are the factors of the plain one."""
@@ -154,8 +159,11 @@ class _Court(NamedTuple):
         return found
 
     def _best_matrix(self, start, factors) -> Judgment:
-        ways = (start, self.schedule.n_rounds), (factors, 1)
-        best = min((self.learn(next_matrix, *way) for way in ways), key=lambda each: each.loss).point
+        ways = (start, self.schedule.n_rounds), (factors, 1), (factors, 0)
+        if len(factors.A) > MOST_DIRECTIONS:
+            ways = ways[:-1]
+        matrices = [self.judge(self.learn(next_matrix, *way), _SOME_LEAVES) for way in ways]
+        best = min(matrices, key=lambda each: each.squared_error).point
         if is_worth_polishing(best, len(self.learned.X)):
             best = self.learn(polished, best)
         return self.judge(best)
