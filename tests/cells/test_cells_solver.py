@@ -1,5 +1,7 @@
 """Machines of cells: their systems are solved, and leave-one-out is that of training without each row."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -186,3 +188,21 @@ def test_memory_limits_what_is_solved_at_a_time(monkeypatch):
     assert {dtype for *_, dtype in made} == {np.dtype(np.float32)}
     assert np.isfinite(errors).all()
     assert np.square(errors).mean() < 0.9 * np.square(examples.targets).mean()
+
+
+def test_an_interrupt_in_one_thread_ends_all(monkeypatch):
+    """Those that wait for parts of the interrupted one, too."""
+    examples, lock, calls = problem(n=LARGE), threading.Lock(), []
+
+    def solve_some(*arguments):
+        with lock:
+            calls.append(threading.get_ident())
+            is_second = len(calls) == 2
+        if is_second:
+            raise KeyboardInterrupt
+        return system.solve_some(*arguments)
+
+    monkeypatch.setattr("frugalsvm.cells.solver.solve_some", solve_some)
+    monkeypatch.setattr("frugalsvm.cells.solver._AT_A_TIME", 10)
+    with pytest.raises(KeyboardInterrupt):
+        solve(examples, KERNELS["matern12"](gamma=GAMMA), size=LARGE, threads=Threads(3))
