@@ -55,10 +55,11 @@ def test_goals():
         result("covtype", error=3.5, seconds=15.0),
         result("covtype", error=3.5, seconds=5.0, device="cuda"),
         result("banana"),
+        result("letter", judged_on="validation"),
         {**result("pol"), "error": None, "missing": "failed: why"},
     ]
     *lines, median = zip(*(column.cells for column in goals_table(rows).columns), strict=True)
-    assert [line[3] for line in lines] == ["yes", "no", "no", "yes", "no", "", ""]
-    assert [line[1] for line in lines] == ["2", "2", "3.6 in 20 s", "3.6 in 20 s", "3.3 in 6 s", "", "0.068"]
+    assert [line[3] for line in lines] == ["yes", "no", "no", "yes", "no", "", "", ""]
+    assert [line[1] for line in lines] == ["2", "2", "3.6 in 20 s", "3.6 in 20 s", "3.3 in 6 s", "", "", "0.068"]
     assert lines[-1][2] == "failed: why"
-    assert median[5] == "3.00"
+    assert median[5:7] == ("1.00", "3.00")  # of seconds and CPU seconds
