@@ -121,6 +121,10 @@ class CoreTables(FromFiles):
         return self.parsed([line for table in core_tables(self.results()) for line in list_table(*table)])
 
 
+def _origin(results: dict[str, Any]) -> str:
+    return " ".join([*machine_text(results), results.get("note", "")]).rstrip()
+
+
 class TableResults(FromFiles):
     """On what was measured, who is ahead where, a picture, and tables with columns for each method."""
 
@@ -128,7 +132,7 @@ class TableResults(FromFiles):
         results = self.results()
         if not results:
             return self.parsed([])
-        words = [line for each in results for line in (f"- {methods_of(each)}. {machine_text(each)[0]}", "")]
+        words = [line for each in results for line in (f"- {methods_of(each)}. {_origin(each)}", "")]
         picture = nodes.raw("", f"<figure>{error_against_seconds(results)}</figure>", format="html")
         tables = [line for table in result_tables(results) for line in list_table(*table)]
         return [*self.parsed([*words, *comparisons(results)]), picture, *self.parsed(tables)]
