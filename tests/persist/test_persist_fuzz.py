@@ -95,6 +95,7 @@ LEARNERS = {
     "sklearn": make_pipeline(StandardScaler(), BSGD),
     "sklearn-imputer": make_pipeline(SimpleImputer(), MinMaxScaler(), Normalizer(), BSGD),
     "pipeline-text": StreamPipeline(BSGD, warmup_rows=50, encoder=ColumnEncoder()),
+    "pipeline-means": StreamPipeline(BSGD, warmup_rows=50, encoder=ColumnEncoder("target", cardinality_threshold=2)),
     "conformal": ConformalClassifier(BSGD, by_class=True, window=20),
     "conformal-alarms": ConformalDetector(BSGDOneClassSVM(budget=10, window=20, **SEED), window=20),
     "regressor-conformal": ConformalRegressor(BSGDRegressor(budget=10, **SEED), window=20),
@@ -108,6 +109,7 @@ QUICK = (
     "asset-sum",
     "pipeline",
     "pipeline-text",
+    "pipeline-means",
     "factors",
     "directions",
     "local",
@@ -144,7 +146,7 @@ def data_for(name, n_classes):
         X = (X + 1e4).astype(np.float32)
     if name in ("pipeline-filled", "pipeline-indicated"):
         X[::7, 1] = np.nan
-    if name == "pipeline-text":
+    if name in ("pipeline-text", "pipeline-means"):
         return (lambda part: (X[part], {"color": np.array(["red", "green", "blue"], object)[y[part]]})), y
     if name == "pipeline-targets-held":
         return (lambda part: X[part]), X[:, :2]
