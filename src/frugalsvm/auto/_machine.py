@@ -71,7 +71,8 @@ class _Way(NamedTuple):
 class AutoMachine(ThreadSafe, BaseEstimator):
     """Base of estimators that choose everything themselves.
 
-    Subclasses define ``_classifies``, ``_loss``, ``_learner`` (an estimator for a choice), ``_targets`` and ``_score``.
+    Subclasses define ``_classifies``, ``_loss`` (of low-rank machines), ``_cells_machine``, ``_left_out`` (its
+    leave-one-out scores), ``_low_rank_machine``, ``_targets`` and ``_score``.
     """
 
     _classifies: bool

@@ -31,7 +31,7 @@ def row_of(entry: Entry, score) -> dict[str, Any]:
 
 
 def cv_results(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """scikit-learn's form, with the heat as ``iter`` and its rows as ``n_resources``, as in its halving searches."""
+    """scikit-learn's form, with the round as ``iter`` and its rows as ``n_resources``, as in its halving searches."""
     n_splits = max(len(row["scores"]) for row in rows)
     splits = np.full((n_splits, len(rows)), np.nan)
     for k, row in enumerate(rows):

@@ -33,21 +33,22 @@ class AutoSVC(ClassifierMixin, AutoMachine):
     """One call from a table to a kernel classifier with probabilities.
 
     `fit` scales columns robustly, fills missing values, encodes categories and text of data frames, and compares
-    kernels, widths, learned metrics and values of C by cross-validation that shares its work: quick ridge machines on a
-    few thousand rows first, then the best of them with the loss of a support vector machine. The winner is fitted to
-    all rows, with as many landmarks as time and memory allow. Where all rows are landmarks, as they are for a few
-    thousand rows, that is the exact machine, up to rounding errors.
+    kernels, widths, learned metrics and values of C by exact leave-one-out errors of machines of about a thousand rows.
+    The winner is fitted to all rows: in the cells of trees, as `LocalSVC` does, or in one cell where rows are few. A
+    low-rank machine (`ASSETClassifier`) is taken instead where it has fewer errors on rows left out.
 
-    Choose it for a first model of any table, and often for the last. Choose `ASSETClassifier` if you know what you
-    want, `BSGDClassifier` for streams.
+    Choose it for a first model of any table, and often for the last. Choose `LocalSVC` or `ASSETClassifier` if you know
+    what you want, `BSGDClassifier` for streams.
 
     Parameters
     ----------
     time_budget : float or str, default=None
         Limit for `fit`, in seconds or as "90s", "5min" or "1h". A candidate that would not leave enough time for the
-        fit on all rows is left out; `report` tells. None takes one or two minutes of a core for 5,000 to 40,000 rows.
+        fit on all rows is left out; `report` tells. None searches until nothing better is in sight; the fit on all rows
+        takes a time that is proportional to their number.
     memory : str, default="auto"
-        Limit for kernel values in training, such as "2GB". "auto" is 4 GB; on a GPU, most of what is free there.
+        Limit for kernel values in training, such as "2GB", and with it for the size of cells. "auto" is 4 GB; on a GPU,
+        most of what is free there.
     kernel : "auto", str or list of str, default="auto"
         Kernels to compare: functions of differences, see :ref:`kernels`. "auto" is rbf, laplacian, matern12 and
         matern32.
@@ -55,7 +56,8 @@ class AutoSVC(ClassifierMixin, AutoMachine):
         Whether to learn a metric as well: factors of the features, or directions across them. It is taken if it is
         better on rows that it was not learned from. See :ref:`metric`.
     n_components : "auto" or int, default="auto"
-        Number of landmarks of the model.
+        A number asks for a low-rank machine with so many landmarks: a small model. "auto" takes machines in cells, or
+        a low-rank machine where that has fewer errors on rows left out, and for sparse rows.
     missing : {"impute", "refuse"}, default="impute"
         What to do about missing numbers (NaN) of dense rows: fill them with the median, with a further column that
         tells where values were missing; or refuse them. Missing text is a category of its own kind: all zeros.
@@ -68,21 +70,26 @@ class AutoSVC(ClassifierMixin, AutoMachine):
     verbose : int, default=0
         Whether to print a line for each candidate.
     random_state : int, RandomState instance or None, default=None
-        For folds and landmarks. With a number, the same rows give the same model, unless a ``time_budget`` cuts in.
+        For samples, trees and landmarks. With a number, the same rows give the same model, unless a ``time_budget``
+        cuts in.
 
     Attributes
     ----------
-    model_ : ASSETClassifier
+    model_ : LocalSVC or ASSETClassifier
         The estimator inside, which has learned prepared rows.
     pipeline_ : StreamPipeline
         Preparation, model and calibration together: save or export it to predict without this class.
     best_params_ : dict
+        ``kernel``, ``gamma``, ``C``, ``rows`` (how they are seen: scaled, in proportion, or in a learned metric), and
+        ``cell_size`` and ``n_trees``, or ``n_components`` of a low-rank machine.
     best_score_ : float
-        Accuracy on rows left out, of the winner in the last heat.
+        Accuracy on rows left out: by leave-one-out of ``model_``, or of a low-rank machine that was compared with it.
+        Rows that a metric was learned from do not count.
     refit_time_ : float
         Seconds that the fit to all rows took, when everything was chosen.
     cv_results_ : dict
-        All candidates, in the form of scikit-learn's halving searches.
+        All candidates, in the form of scikit-learn's halving searches, of which ``iter`` is the round. A split is a
+        fifth of the rows that count.
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of str

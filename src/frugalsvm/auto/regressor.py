@@ -35,16 +35,18 @@ def half_width(pipeline: StreamPipeline, coverage: float) -> float:
 class AutoSVR(RegressorMixin, AutoMachine):
     """One call from a table to a kernel regressor.
 
-    The same search as that of `AutoSVC`, for targets that are numbers: candidates are compared by squared errors, and
-    squared errors are what the model minimizes.
+    The same search as that of `AutoSVC`, for targets that are numbers: candidates are compared by squared leave-one-out
+    errors, and squared errors are what the model minimizes.
 
     Parameters
     ----------
     time_budget : float or str, default=None
         Limit for `fit`, in seconds or as "90s", "5min" or "1h". A candidate that would not leave enough time for the
-        fit on all rows is left out; `report` tells. None takes one or two minutes of a core for 5,000 to 40,000 rows.
+        fit on all rows is left out; `report` tells. None searches until nothing better is in sight; the fit on all rows
+        takes a time that is proportional to their number.
     memory : str, default="auto"
-        Limit for kernel values in training, such as "2GB". "auto" is 4 GB; on a GPU, most of what is free there.
+        Limit for kernel values in training, such as "2GB", and with it for the size of cells. "auto" is 4 GB; on a GPU,
+        most of what is free there.
     kernel : "auto", str or list of str, default="auto"
         Kernels to compare: functions of differences, see :ref:`kernels`. "auto" is rbf, laplacian, matern12 and
         matern32.
@@ -52,7 +54,8 @@ class AutoSVR(RegressorMixin, AutoMachine):
         Whether to learn a metric as well: factors of the features, or directions across them. It is taken if it is
         better on rows that it was not learned from. See :ref:`metric`.
     n_components : "auto" or int, default="auto"
-        Number of landmarks of the model.
+        A number asks for a low-rank machine with so many landmarks: a small model. "auto" takes machines in cells, or
+        a low-rank machine where that has fewer errors on rows left out, and for sparse rows.
     missing : {"impute", "refuse"}, default="impute"
         What to do about missing numbers (NaN) of dense rows: fill them with the median, with a further column that
         tells where values were missing; or refuse them. Missing text is a category of its own kind: all zeros.
@@ -63,21 +66,26 @@ class AutoSVR(RegressorMixin, AutoMachine):
     verbose : int, default=0
         Whether to print a line for each candidate.
     random_state : int, RandomState instance or None, default=None
-        For folds and landmarks. With a number, the same rows give the same model, unless a ``time_budget`` cuts in.
+        For samples, trees and landmarks. With a number, the same rows give the same model, unless a ``time_budget``
+        cuts in.
 
     Attributes
     ----------
-    model_ : ASSETRegressor
+    model_ : LocalSVR or ASSETRegressor
         The estimator inside, which has learned prepared rows.
     pipeline_ : StreamPipeline
         Preparation and model together: save or export it to predict without this class.
     best_params_ : dict
+        ``kernel``, ``gamma``, ``C``, ``rows`` (how they are seen: scaled, in proportion, or in a learned metric), and
+        ``cell_size`` and ``n_trees``, or ``n_components`` of a low-rank machine.
     best_score_ : float
-        R^2 on rows left out, of the winner in the last heat.
+        R^2 on rows left out: by leave-one-out of ``model_``, or of a low-rank machine that was compared with it. Rows
+        that a metric was learned from do not count.
     refit_time_ : float
         Seconds that the fit to all rows took, when everything was chosen.
     cv_results_ : dict
-        All candidates, in the form of scikit-learn's halving searches.
+        All candidates, in the form of scikit-learn's halving searches, of which ``iter`` is the round. A split is a
+        fifth of the rows that count.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X has names.
@@ -154,9 +162,9 @@ class AutoSVR(RegressorMixin, AutoMachine):
     def predict_interval(self, X, coverage=0.9):
         """Intervals around the predictions of the rows of ``X``, for numbers that come as those of `fit` came.
 
-        Their half width is a quantile of the errors on rows left out, the same for all rows: of the machine as it was
-        fitted last, if there is time for that, else of those that chose it, which were less accurate. They are a
-        little wider than that where rows are few, since the winner was chosen by such errors. For a promise that
+        Their half width is a quantile of the errors on rows left out, the same for all rows: leave-one-out errors of
+        machines in cells, or those of a low-rank machine without these rows, which is slightly less accurate. They are
+        a little wider than that where rows are few, since the winner was chosen by such errors. For a promise that
         holds whatever comes, widths that differ from row to row, and streams, see :doc:`/howto/conformal`.
 
         Parameters

@@ -127,10 +127,7 @@ Algorithm = Annotated[
 ]
 TimeBudget = Annotated[
     str | None,
-    typer.Option(
-        help="Time limit for comparing models (auto): 60s, 5min, 1h. Default: none; 5,000 to 40,000 rows take one "
-        "or two minutes of a core."
-    ),
+    typer.Option(help="Time limit for comparing models (auto), and for the last fit: 60s, 5min, 1h. Default: none."),
 ]
 Task = Annotated[
     str,
