@@ -6,6 +6,7 @@ import numpy as np
 
 from frugalsvm.auto.words import machine_words
 from frugalsvm.cli.page import percent
+from frugalsvm.selection.search import LOW_RANK
 
 __all__ = ["Told", "chosen_words", "notes_of", "quality_words", "tried_rows"]
 
@@ -57,20 +58,24 @@ def notes_of(model: Any) -> list[str]:
 
 
 def tried_rows(model: Any, *, classifies: bool) -> list[dict[str, Any]]:
-    """The kernels that were tried, in one view of rows or another: each where it came farthest, best first."""
+    """The kernels that were tried, in one view of rows or another: each where it came farthest, best first.
+
+    Low-rank machines, which are compared with those in cells, are told apart from them.
+    """
     results = model.cv_results_
     splits = np.array([values for key, values in results.items() if key.startswith("split")])
     seconds = results["mean_fit_time"] * np.count_nonzero(~np.isnan(splits), axis=0)
-    found: dict[tuple[str, str], list[int]] = {}
+    found: dict[tuple[str, str, bool], list[int]] = {}
     for k in np.argsort(results["rank_test_score"], kind="stable").tolist():
-        found.setdefault((str(results["param_kernel"][k]), str(results["param_rows"][k])), []).append(k)
+        is_low_rank = bool(results["iter"][k] == LOW_RANK)
+        found.setdefault((str(results["param_kernel"][k]), str(results["param_rows"][k]), is_low_rank), []).append(k)
     rows = []
-    for (kernel, view), members in list(found.items())[:_SHOWN]:
+    for (kernel, view, is_low_rank), members in list(found.items())[:_SHOWN]:
         best, score = members[0], float(results["mean_test_score"][members[0]])
         rows.append(
             {
                 "round": str(int(results["iter"][best])),
-                "kernel": _kernel(kernel),
+                "kernel": _kernel(kernel) + (", low rank" if is_low_rank else ""),
                 "rows seen as": _rows(view),
                 "accuracy" if classifies else "R^2": percent(score) if classifies else f"{score:.4f}",
                 "of rows": f"{int(results['n_resources'][best]):,}",

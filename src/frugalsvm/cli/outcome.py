@@ -78,7 +78,7 @@ def _print_choice(outcome: Outcome) -> None:
     page.heading("What was tried")
     page.table(outcome.figures["tried"])
     page.sentence(
-        "  The last round decides, as its models are the largest; figures of other rounds are of other rows and sizes."
+        "  Figures are of rows left out: compare those of one round, as other rounds have other rows and machines."
     )
     page.heading("What was chosen")
     for sentence in outcome.sentences:
