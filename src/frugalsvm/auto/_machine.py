@@ -65,7 +65,7 @@ class _Way(NamedTuple):
         rows = self.pipeline.prepared_rows(self.given, dtype=np.float32)
         if issparse(rows.X) or rows.X.dtype != np.float32 or not np.may_share_memory(rows.X, self.given.X):
             return rows
-        return rows._replace(X=rows.X.copy())
+        return rows._replace(X=rows.X.copy(order="C"))
 
 
 class AutoMachine(ThreadSafe, BaseEstimator):
