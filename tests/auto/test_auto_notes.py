@@ -91,3 +91,14 @@ def test_new_rows_may_have_other_types(table):
         as_input(X.assign(at="noon"), layout)
     gaps = as_input(X.assign(at="n/a"), layout)[0]
     assert np.isnan(gaps[:, layout.number_names.index("at")]).all()
+
+
+def test_tables_of_the_command_line_have_names():
+    from frugalsvm.cli.train_auto import as_table
+
+    X, color = np.ones((40, 2)), np.array(["red", "blue"] * 20, object)
+    X[:, 0] = np.arange(40)
+    for names, told in ((("a", "b"), "b"), (("color", "b"), "number 2"), ((), "number 2")):
+        table = as_table((X, {"color": color}), names)
+        notes = notes_on(table, *prepared(table, color == "red"))
+        assert notes == [f"Without effect, with the same value in all rows: {told}."]

@@ -6,7 +6,7 @@ command takes as it takes the models of streams.
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -86,7 +86,9 @@ def train_auto(
     if left is not None:
         left = max(left - (time.perf_counter() - started), _LEAST_SECONDS)
     with leaving_as_it_was(output, " `--time-budget 30s` ends sooner, with the best model by then."):
-        model = fit_auto(X, task, weights, options.seed, left, flags.device, flags.kernel, quiet=quiet)
+        model = fit_auto(
+            X, task, weights, options.seed, left, flags.device, flags.kernel, names=_names(examined), quiet=quiet
+        )
     return _saved(model, task, examined, options, output, time.perf_counter() - started, quiet=quiet)
 
 
@@ -99,6 +101,7 @@ def fit_auto(
     device: str | None = None,
     kernel: str | None = None,
     *,
+    names: Sequence[str] = (),
     quiet: bool,
 ) -> Any:
     """A fitted `AutoSVC` or `AutoSVR`; a bar shows how far it is."""
@@ -107,7 +110,7 @@ def fit_auto(
     model = kind(time_budget=time_budget, verbose=1, random_state=seed, **given)
     with SearchProgress(time_budget).shown(quiet=quiet), warnings.catch_warnings():
         warnings.simplefilter("ignore", ManyClassesWarning)  # in the words of Python
-        return model.fit(as_table(X), task.y, weights)
+        return model.fit(as_table(X, names), task.y, weights)
 
 
 # --- rows ---------------------------------------------------------------------------------------------------
@@ -126,8 +129,10 @@ class _Column:
 class _Table:
     """Numbers and columns of text as one data frame: its first columns are the numbers."""
 
-    def __init__(self, X: np.ndarray, text: dict[str, np.ndarray]):
-        numbers = {f"number {k + 1}": X[:, k] for k in range(X.shape[1])}
+    def __init__(self, X: np.ndarray, text: dict[str, np.ndarray], names: Sequence[str]):
+        if len(names) != X.shape[1] or set(names) & set(text):
+            names = [f"number {k + 1}" for k in range(X.shape[1])]
+        numbers = {name: X[:, k] for k, name in enumerate(names)}
         self._columns, self._n_rows = {**numbers, **text}, X.shape[0]
         self.columns = list(self._columns)
 
@@ -141,12 +146,18 @@ class _Table:
         return np.column_stack(list(self._columns.values()))
 
 
-def as_table(rows: Any) -> Any:
+def as_table(rows: Any, names: Sequence[str] = ()) -> Any:
     """Rows of streams as `AutoSVC` takes them; sparse ones with few zeros are dense."""
     X, text = rows if isinstance(rows, tuple) else (rows, None)
     if issparse(X) and X.nnz >= _DENSE * X.shape[0] * X.shape[1]:
         X = X.toarray()
-    return X if text is None else _Table(X, text)
+    return X if text is None else _Table(X, text, names)
+
+
+def _names(examined: Examined) -> Sequence[str]:
+    """Names of the numbers, for notes about them."""
+    schema = getattr(examined.opened.stream, "schema", None)
+    return () if schema is None else schema.numbers
 
 
 # --- words --------------------------------------------------------------------------------------------------
