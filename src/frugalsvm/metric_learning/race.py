@@ -2,7 +2,7 @@
 
 Metrics are learned from most rows (`entrants`). A part of the rows is kept out of it: on these, small machines with
 each metric are compared (`judges`). From the gentlest metric to the richest, one takes the lead only if it is better by
-more than two standard errors. The winner gets the width that machines with landmarks want (`widths`).
+more than two standard errors, or one where both are learned. The winner gets the width that machines with landmarks want (`widths`).
 """
 
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from frugalsvm.metric_learning.entrants import (
     next_matrix,
     polished,
 )
-from frugalsvm.metric_learning.judges import Judgment, is_better, judge
+from frugalsvm.metric_learning.judges import OVER_LEARNED, OVER_PLAIN, Judgment, is_better, judge
 from frugalsvm.metric_learning.machine import Rows
 from frugalsvm.metric_learning.widths import trial_on, with_best_width
 
@@ -95,7 +95,7 @@ def race(
         final = court.final(before, kinds)
         best = kinds[0]
         for kind in kinds[1:]:
-            if is_better(final[kind], final[best]):
+            if is_better(final[kind], final[best], OVER_PLAIN if best == "plain" else OVER_LEARNED):
                 best = kind
         A, ridge = court.with_best_width(final[best].point)
     return Outcome(best, Point(arrays.host(A) / before, ridge), {kind: each.error for kind, each in final.items()})
