@@ -27,7 +27,7 @@ _STEPS_PER_TREE = 8  # it is one of the metric when it was grown
 
 
 class Plan(NamedTuple):
-    rate: float  # length of a step: of logarithms of factors; for a matrix, in units of its largest number
+    rate: float  # length of a step: of logarithms of factors; for a matrix, in units of the largest number of a column
     n_steps: int
     n_rows: int = 256  # of a batch
     n_batches: int = 4  # of a step
@@ -118,7 +118,8 @@ class _Factors:
 
 class _Matrix:
     def __init__(self, A):
-        self.parameters, self._unit = A, abs(A).max()
+        xp = arrays_of(A).xp
+        self.parameters, self._units = A, xp.max(xp.abs(A), axis=0)  # of each feature: so its unit does not matter
 
     @property
     def A(self):
@@ -128,4 +129,4 @@ class _Matrix:
         return gradient
 
     def move(self, step):
-        self.parameters = self.parameters - self._unit * step
+        self.parameters = self.parameters - self._units * step

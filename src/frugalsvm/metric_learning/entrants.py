@@ -35,7 +35,7 @@ class Schedule(NamedTuple):
     """The steps of all entrants."""
 
     factors: tuple[Plan, ...] = (Plan(0.15, 50), Plan(0.1, 25, 512, 2))
-    matrix: Plan = Plan(0.01, 20, 256, 8)
+    matrix: Plan = Plan(0.02, 20, 256, 8)
     n_rounds: int = 2  # of average gradient outer products from the plain metric
     n_batches: int = 16  # of these
 

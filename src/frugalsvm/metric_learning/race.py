@@ -162,8 +162,13 @@ class _Court(NamedTuple):
         ways = (start, self.schedule.n_rounds), (factors, 1), (factors, 0)
         if len(factors.A) > MOST_DIRECTIONS:
             ways = ways[:-1]
-        matrices = [self.judge(self.learn(next_matrix, *way), _SOME_LEAVES) for way in ways]
-        best = min(matrices, key=lambda each: each.squared_error).point
-        if is_worth_polishing(best, len(self.learned.X)):
-            best = self.learn(polished, best)
-        return self.judge(best)
+        matrices = [self._in_some_leaves(self.learn(next_matrix, *way)) for way in ways]
+        best = min(matrices, key=lambda each: each.squared_error)
+        if is_worth_polishing(best.point, len(self.learned.X)):
+            best = min(
+                best, self._in_some_leaves(self.learn(polished, best.point)), key=lambda each: each.squared_error
+            )
+        return self.judge(best.point)
+
+    def _in_some_leaves(self, point) -> Judgment:
+        return self.judge(point, _SOME_LEAVES)
