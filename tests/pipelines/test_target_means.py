@@ -100,6 +100,21 @@ def test_how_often_a_category_occurs_counts_where_it_tells_something():
     assert ColumnEncoder("target").fit({"c": codes.astype(str)}, y).widths_ == [2]
 
 
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 7])
+def test_few_rows(n_rows):
+    encoder = ColumnEncoder("target", cardinality_threshold=0)
+    made = encoder.fit_transform({"c": np.array(list("abcabca"))[:n_rows]}, np.arange(float(n_rows)))
+    assert np.isfinite(made).all()
+    assert np.isfinite(encoder.transform({"c": np.array(["a", "z"])})).all()
+
+
+def test_unit_and_origin_of_the_target_do_not_matter():
+    town, _, y = towns()
+    first = ColumnEncoder("target").fit_transform({"town": town}, y)
+    np.testing.assert_allclose(ColumnEncoder("target").fit_transform({"town": town}, 1e9 + 1e3 * y), first, atol=1e-3)
+    np.testing.assert_allclose(ColumnEncoder("target").fit_transform({"town": town}, 1e-9 * y), first, atol=1e-5)
+
+
 def test_y_is_needed():
     with pytest.raises(ValueError, match="requires y"):
         ColumnEncoder("target").fit({"town": ["a", "b"]})

@@ -82,10 +82,9 @@ def _tells(features: NDArray, targets: NDArray, weights: NDArray) -> NDArray:
 
 def means_of_categories(codes: NDArray, targets: NDArray, weights: NDArray, n_categories: int) -> CategoryMeans:
     """Shrunk means of the columns of ``targets``, by categories from 0 on; rows of weight 0 do not count."""
-    folds = _folds(weights)
-    each = _sums(codes, targets, weights, n_categories, folds)
+    folds, overall = _folds(weights), np.average(targets, axis=0, weights=weights)
+    each = _sums(codes, targets - overall, weights, n_categories, folds)  # squares of large numbers would lose digits
     whole = _Sums(*(part.sum(axis=0) for part in each))
-    overall = whole.targets.sum(axis=0) / whole.weights.sum()
     others = [_differences(_without(whole, each, fold)) for fold in range(N_FOLDS)]
     out_of_fold = overall + np.stack(others)[folds, codes]
     return CategoryMeans(overall + _differences(whole), out_of_fold, overall)
@@ -117,7 +116,7 @@ def _without(whole: _Sums, each: _Sums, fold: int) -> _Sums:
 
 def _differences(sums: _Sums) -> NDArray:
     """By how much means of categories differ from that of all rows, shrunk; nothing where there are no rows."""
-    n_rows, counts = sums.weights.sum(), sums.weights[:, None]
+    n_rows, counts = max(sums.weights.sum(), 1e-300), sums.weights[:, None]  # a fold may have all rows
     overall = sums.targets.sum(axis=0) / n_rows
     means = np.divide(sums.targets, counts, out=np.zeros_like(sums.targets), where=counts > 0)
     between = (counts * (means - overall) ** 2).sum(axis=0)
