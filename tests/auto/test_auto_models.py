@@ -304,3 +304,12 @@ def test_ctrl_c_leaves_the_estimator_as_it_was(monkeypatch):
         model.fit(X[:, :1], y)
     assert model.n_features_in_ == 2
     np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_reports_of_files_before_cells_name_no_rounds_of_today(board, tmp_path):
+    model = pickle.loads(pickle.dumps(board[0]))
+    del model._summary["rounds"]
+    save(model, tmp_path / "old.frugal")
+    report = load(tmp_path / "old.frugal").report()
+    assert "Round 2: 600 rows" in report
+    assert "in cells:" not in report

@@ -14,7 +14,7 @@ from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
 from frugalsvm.auto._last_fit import LastFit, last_fit
 from frugalsvm.auto._notes import left_out, notes_on
 from frugalsvm.auto._reasons import Scores, reasons
-from frugalsvm.auto._report import Report, as_html, as_text
+from frugalsvm.auto._report import ROUNDS, Report, as_html, as_text
 from frugalsvm.auto._results import cv_results, row_of
 from frugalsvm.auto._tables import Layout, as_input, layout_of
 from frugalsvm.auto.words import machine_words
@@ -312,6 +312,7 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         self._summary = {
             "title": self._title(task, last, fit_seconds, clock),
             "score": self._score_name,
+            "rounds": ROUNDS,
             "notes": [*notes, *reasons(told, task, found, last, entries), *found.notes],
         }
 

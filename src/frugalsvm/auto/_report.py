@@ -3,16 +3,16 @@
 from html import escape
 from typing import Any
 
-__all__ = ["Report", "as_html", "as_text"]
+__all__ = ["ROUNDS", "Report", "as_html", "as_text"]
 
-_ROUNDS = {
-    1: "kernels and widths, on a sample",
-    2: "the best of these, in cells",
-    3: "in cells with a learned metric",
-    4: "with the metric and without it",
-    5: "what larger cells gain",
-    6: "a low-rank machine of all rows",
-}
+ROUNDS = [
+    "kernels and widths, on a sample",
+    "the best of these, in cells",
+    "in cells with a learned metric",
+    "with the metric and without it",
+    "what larger cells gain",
+    "a low-rank machine of all rows",
+]  # from the first on
 _SHOWN = 5  # of each round
 
 
@@ -54,13 +54,12 @@ def _sentences(summary) -> list[str]:
 
 
 def _tables(summary, rows):
-    for heat in sorted({row["heat"] for row in rows}):
-        own = sorted((row for row in rows if row["heat"] == heat), key=lambda row: row["key"])
-        first = own[0]
-        title = (
-            f"Round {heat}, {_ROUNDS[heat]}: {first['n_rows']} rows, "
-            f"{len(own)} candidates, {sum(row['seconds'] for row in own):.1f} s"
-        )
+    words = dict(enumerate(summary.get("rounds", []), 1))  # files of old versions have none: their rounds were others
+    for number in sorted({row["heat"] for row in rows}):
+        own = sorted((row for row in rows if row["heat"] == number), key=lambda row: row["key"])
+        name = f"Round {number}, {words[number]}" if number in words else f"Round {number}"
+        seconds = sum(row["seconds"] for row in own)
+        title = f"{name}: {own[0]['n_rows']} rows, {len(own)} candidates, {seconds:.1f} s"
         yield title, [("rows", "kernel", "gamma", "C", summary["score"]), *map(_line, own[:_SHOWN])]
 
 

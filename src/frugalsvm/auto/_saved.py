@@ -30,9 +30,12 @@ def _are_numbers(value: Any) -> bool:
 
 
 def _is_summary(value: Any) -> bool:
-    if type(value) is not dict or set(value) != {"title", "score", "notes"} or type(value["notes"]) is not list:
+    if type(value) is not dict or set(value) - {"rounds"} != {"title", "score", "notes"}:
         return False
-    return all(type(each) is str for each in (value["title"], value["score"], *value["notes"]))
+    notes, rounds = value["notes"], value.get("rounds", [])
+    if type(notes) is not list or type(rounds) is not list:
+        return False
+    return all(type(each) is str for each in (value["title"], value["score"], *notes, *rounds))
 
 
 def _are_params(value: Any) -> bool:
