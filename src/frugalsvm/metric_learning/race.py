@@ -2,7 +2,8 @@
 
 Metrics are learned from most rows (`entrants`). A part of the rows is kept out of it: on these, small machines with
 each metric are compared (`judges`). From the gentlest metric to the richest, one takes the lead only if it is better by
-more than two standard errors, or one where both are learned. The winner gets the width that machines with landmarks want (`widths`).
+more than two standard errors, or one where both are learned. The winner gets the width that machines with landmarks
+want (`widths`).
 """
 
 from typing import Any, NamedTuple
