@@ -107,3 +107,13 @@ def test_many_features():
     n_directions, n_features = outcome.point.A.shape
     assert n_features == 80
     assert n_directions < 64
+
+
+def test_the_number_of_threads_changes_nothing():
+    X = np.random.default_rng(0).normal(size=(800, 4))
+    rows = Rows(X, np.sin(2 * X[:, :1]) * X[:, 1:2], np.ones(800))
+    one, several = (
+        race(KERNEL, rows, np.random.default_rng(1), schedule=SCHEDULE, n_threads=count).point for count in (1, 3)
+    )
+    np.testing.assert_allclose(several.A, one.A, rtol=1e-12)
+    assert several.ridge == one.ridge
