@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from frugalsvm import ASSETClassifier, BSGDClassifier
+from frugalsvm import ASSETClassifier, AutoSVC, BSGDClassifier
 from frugalsvm.cost import training_cost
 from frugalsvm.exceptions import ParameterError
 
@@ -34,11 +34,17 @@ def test_bytes_of_a_low_rank_model(n_classes):
     assert model.model_bytes_ == pytest.approx(expected.model_bytes, rel=0.05)
 
 
-# CPU seconds of `frugalsvm train` with nothing chosen, and rows and columns, of five tables
-@pytest.mark.parametrize(
-    ("n_rows", "n_features", "seconds"),
-    [(258, 6, 5.3), (668, 10, 10.6), (5_282, 19, 64), (15_480, 9, 81), (40_455, 9, 122)],
-)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_bytes_of_a_model_in_cells(n_classes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4)).astype(np.float32)
+    model = AutoSVC(kernel="rbf", metric=None, random_state=0).fit(X, np.arange(300) % n_classes)
+    expected = training_cost("auto", 300, 4, n_classes=n_classes)
+    assert model.model_.model_bytes_ == pytest.approx(expected.model_bytes, rel=0.05)
+
+
+# CPU seconds of `AutoSVC` with nothing chosen, on one x86-64 core, and rows and columns, of smooth classes
+@pytest.mark.parametrize(("n_rows", "n_features", "seconds"), [(700, 10, 1.4), (5_300, 10, 8.3), (15_500, 10, 14.9)])
 def test_a_search_takes_about_what_was_measured(n_rows, n_features, seconds):
     assert 0.5 < training_cost("auto", n_rows, n_features).seconds / seconds < 2.0
 

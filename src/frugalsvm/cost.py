@@ -16,8 +16,11 @@ _PER_PRODUCT = 0.055e-9  # a product of two features
 _PER_OUTPUT = 0.22e-9  # a kernel value in the decision value of a further class
 _PER_NEWTON = 20e-9  # all passes of a low-rank fit over a kernel value that is kept
 _PER_CUBE = 0.1e-9  # eigenvalues of the landmarks, to the third power
-# Of a search with nothing chosen, on tables of 258 to 40 000 rows: from 5 000 rows on its heats have their full size.
-_AUTO_START, _AUTO_SEARCH, _AUTO_FIT, _AUTO_ROWS = 4.0, 50.0, 32.0, 5_000
+# Those of `AutoSVC`, measured on one x86-64 core on synthetic rows: for factors and inverses, of a kernel value and
+# a row of its cell; for a search with nothing chosen, which has its full size from so many rows on.
+_PER_ROW_OF_CELL = 0.01e-9
+_AUTO_SEARCH, _AUTO_ROWS = 9.0, 5_000
+_ONE_CELL, _CELL = 4096, 2048  # rows
 _BYTES = {"float32": 4, "float64": 8}
 
 
@@ -47,7 +50,7 @@ def training_cost(
     ----------
     algorithm : {"bsgd", "asset", "auto"}
         `BSGDClassifier` and its relatives, `ASSETClassifier` with Nystroem features, or `AutoSVC` and `AutoSVR`, which
-        choose the number of landmarks themselves: ``budget`` is not used.
+        keep all rows: ``budget`` is not used.
     n_rows, n_features : int
         Size of the training set.
     budget : int, default=500
@@ -117,10 +120,13 @@ def _asset(n_rows: int, n_features: int, n_landmarks: int, n_outputs: int) -> Tr
 
 
 def _auto(n_rows: int, n_features: int, n_outputs: int) -> TrainingCost:
-    """A search whose heats have some thousand rows at most, and a fit to all rows with as many landmarks as fit in."""
-    share = min(1.0, n_rows / _AUTO_ROWS)
-    limit = _AUTO_FIT * share * max(1.0, n_rows / (4 * _AUTO_ROWS)) ** 0.5
-    sizes = [2**k for k in range(6, 14) if 2**k <= n_rows] or [n_rows]
-    fits = [_asset(n_rows, n_features, size, n_outputs) for size in sizes]
-    fit = max((each for each in fits if each.seconds <= limit), default=fits[0], key=lambda each: each.seconds)
-    return fit._replace(seconds=_AUTO_START + _AUTO_SEARCH * share + limit)
+    """A search among some thousand rows, and machines of all rows: in one cell, or in cells of three trees.
+
+    Cells are larger where that is more accurate, which takes longer, and has fewer trees.
+    """
+    n_trees, size = (1, n_rows) if n_rows <= _ONE_CELL else (3, _CELL)
+    n_values = n_trees * n_rows * size
+    per_value = _PER_KERNEL_VALUE + _PER_PRODUCT * n_features + _PER_ROW_OF_CELL * size
+    seconds = _AUTO_SEARCH * min(1.0, n_rows / _AUTO_ROWS) + n_values * per_value
+    model = 4 * n_rows * n_features + n_trees * n_rows * (4 * n_outputs + 8)
+    return TrainingCost(n_values, seconds, model, model + 8 * size**2)
