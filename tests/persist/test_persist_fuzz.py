@@ -86,6 +86,7 @@ LEARNERS = {
     "pipeline-filled": StreamPipeline(BSGD, warmup_rows=50, impute="median"),
     "pipeline-indicated": StreamPipeline(BSGD, warmup_rows=50, impute=MissingValueFiller(indicator=True)),
     "auto": AutoSVC(kernel="rbf", n_components=8, metric=None, random_state=0),
+    "auto-cells": AutoSVC(kernel="rbf", metric=None, random_state=0),
     "local": LocalSVC(cell_size=9, n_trees=2, **SEED),
     "local-isotonic": LocalSVC(cell_size=30, kernel="rbf", calibrate="isotonic", dtype="float64", **SEED),
     "far-local": LocalSVC(cell_size=9, **SEED),
@@ -130,7 +131,7 @@ SEVERAL = (
     "pipeline",
 )
 LOCAL = ("local", "local-isotonic", "far-local", "directions-local", "regressor-local", "bytes-local")
-ONLY_FITTED = (*LOCAL, "sklearn", "sklearn-imputer", "auto", "asset-one-class")
+ONLY_FITTED = (*LOCAL, "sklearn", "sklearn-imputer", "auto", "auto-cells", "asset-one-class")
 CONFORMAL = ("conformal", "conformal-alarms", "regressor-conformal")
 FITTED = ("asset", "regressor", "regressor-quantiles", *CONFORMAL, *ONLY_FITTED)  # by `fit`
 CASES = [(name, 2, "partial_fit") for name in LEARNERS if name not in ONLY_FITTED]
