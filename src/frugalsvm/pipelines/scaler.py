@@ -78,7 +78,7 @@ class StreamingScaler(OneToOneFeatureMixin, TransformerMixin, ThreadSafe, BaseEs
     Values are computed in float64 and rounded once: float32 in, float32 out.
 
     `fit` takes robust statistics from all rows, or where dense rows have more than two million values from a random
-    sample of as many, and of 16 384 rows at least. `partial_fit` takes them from all rows of the stream while there are
+    sample of as many, and of at least 16 384 rows. `partial_fit` takes them from all rows of the stream while there are
     fewer than 4 096, and then from a sketch: a few thousand values of each feature, with ranks that are wrong by some
     0.15 % of all rows. For sparse rows it is a random sample of 10 000. Neither depends on the sizes of the batches.
 
