@@ -274,7 +274,10 @@ def labels_of(model: PlainModel) -> tuple[str, list]:
 def refuse_cells(model: PlainModel, what_is: str, instead: str) -> None:
     """Refuse a model in cells where there is no room for trees."""
     if model.cells is not None:
-        raise ValueError(f"{what_is} not for machines in cells (LocalSVC, LocalSVR): {instead}.")
+        raise ValueError(
+            f"{what_is} not for machines in cells (LocalSVC, LocalSVR, AutoSVC and AutoSVR of many rows): {instead}; "
+            "or fit a low-rank machine, such as AutoSVC(n_components=512) or ASSETClassifier."
+        )
 
 
 def checked_dtype(dtype) -> np.dtype:
