@@ -60,11 +60,13 @@ def _tables(summary, rows):
         name = f"Round {number}, {words[number]}" if number in words else f"Round {number}"
         seconds = sum(row["seconds"] for row in own)
         title = f"{name}: {own[0]['n_rows']} rows, {len(own)} candidates, {seconds:.1f} s"
-        yield title, [("rows", "kernel", "gamma", "C", summary["score"]), *map(_line, own[:_SHOWN])]
+        yield title, [("rows", "kernel", "gamma", "C", "size", summary["score"]), *map(_line, own[:_SHOWN])]
 
 
 def _line(row):
-    return row["rows"], row["kernel"], f"{row['gamma']:.3g}", f"{row['C']:.3g}", f"{row['score']:.4f}"
+    """What a candidate was, and how it did; its size is the rows of its cells, or its landmarks."""
+    size = f"{row['n_components']:g}"
+    return row["rows"], row["kernel"], f"{row['gamma']:.3g}", f"{row['C']:.3g}", size, f"{row['score']:.4f}"
 
 
 def _aligned(table):
