@@ -105,6 +105,14 @@ def test_too_few_rows():
         AutoSVC().fit(np.eye(3), [0, 1, 0])
 
 
+@pytest.mark.parametrize("n_components", ["auto", 2])
+def test_too_few_rows_with_a_weight(n_components):
+    X, weights = np.random.default_rng(0).normal(size=(6, 2)), np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+    for kind in (AutoSVC, AutoSVR):
+        with pytest.raises(ValueError, match="at least 4 rows with a positive sample_weight, and 3 have one"):
+            kind(n_components=n_components, **QUICK).fit(X, [0, 1, 0, 1, 0, 1], weights)
+
+
 def test_one_class():
     with pytest.raises(ValueError, match="one class"):
         AutoSVC().fit(np.eye(5), np.zeros(5))

@@ -145,6 +145,11 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         if len(rows.y) < _LEAST_ROWS:
             raise ValueError(f"{type(self).__name__} needs {_LEAST_ROWS} rows at least, but n_samples = {len(rows.y)}.")
         task = self._task(ways, rows, np.random.default_rng(random_state.randint(2**31)))
+        if task.n_rows < _LEAST_ROWS:
+            raise ValueError(
+                f"{type(self).__name__} needs at least {_LEAST_ROWS} rows with a positive sample_weight, and "
+                f"{task.n_rows} have one."
+            )
         entries: list[Entry] = []
 
         def tell(entry):
