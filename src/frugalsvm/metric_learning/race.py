@@ -33,7 +33,6 @@ __all__ = ["KINDS", "Outcome", "kinds_of", "number_of_judges", "race"]
 
 KINDS = ("plain", "factors", "matrix")
 _JUDGE_SHARE, _MOST_JUDGES = 0.15, 2**14
-_MOST_THREADS = 4  # for the products of one machine: more take longer to be woken than to multiply
 _MOST_COURT = 2**15  # rows that judge, and that predict them
 _SOME_LEAVES = 16  # that tell which of several matrices to go on with
 _FEW_JUDGES, _LARGEST_SHARE = 1000, 0.25  # where rows are few
@@ -139,8 +138,7 @@ class _Court(NamedTuple):
     def with_best_width(self, point) -> Point:
         trial = trial_on(arrays_of(self.rows.X))
         judges = self.rows[: min(self.n_judges, trial.n_fitted // 2)]
-        with blas_threads(min(self.threads.count, _MOST_THREADS)):
-            return with_best_width(self.kernel, point, trial, self.learned, judges)
+        return with_best_width(self.kernel, point, trial, self.learned, judges, self.threads)
 
     def final(self, before, kinds) -> dict[str, Judgment]:
         """The best metric of each kind, for the rows; ``before`` are the factors of the plain one."""

@@ -5,6 +5,7 @@ Machines of neighbors, by which metrics are learned and judged, want other width
 
 from typing import Any, NamedTuple
 
+from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.core.metric import mapped
 from frugalsvm.metric_learning.descent import Point
 from frugalsvm.metric_learning.machine import Rows, kernel_values, solver, squares
@@ -33,14 +34,16 @@ def trial_on(arrays: Any) -> Trial:
     return _ON_GPU if arrays.is_gpu else _ON_CPU
 
 
-def with_best_width(kernel: Any, point: Point, trial: Trial, fitted: Rows, judges: Rows) -> Point:
+def with_best_width(
+    kernel: Any, point: Point, trial: Trial, fitted: Rows, judges: Rows, threads: Threads = ONE_THREAD
+) -> Point:
     """The metric with the width and the ridge that do best: squared distances are doubled, or halved, while it pays."""
     fitted = fitted[: trial.n_fitted]
 
     def at_width(factor):
         return _at_width(kernel, point, factor, trial, fitted, judges)
 
-    (own, first), (narrow, second) = (at_width(factor) for factor in (1.0, 2.0))
+    (own, first), (narrow, second) = threads.run(at_width, (1.0, 2.0))
     if narrow < own + _NO_LOSS:
         step, least_gain, factor, error, best = 2.0, -_NO_LOSS, 4.0, narrow, second
     else:
