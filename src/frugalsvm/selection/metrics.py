@@ -12,8 +12,8 @@ from frugalsvm.selection.task import Task
 __all__ = ["METRIC", "MOST_ROWS", "learned_view", "number_of_judges"]
 
 METRIC = "learned metric"
-MOST_ROWS = 2**15
-_SHARE, _MOST_JUDGES = 0.25, 2**13
+MOST_ROWS = 2**16
+_SHARE, _MOST_JUDGES = 0.25, 2**14
 
 
 def number_of_judges(n_rows: int) -> int:
