@@ -25,6 +25,9 @@ __all__ = ["SCHEDULE", "Schedule", "best_start", "is_worth_polishing", "learned_
 _WIDTHS = 0.1, 0.3, 1.0, 3.0, 10.0  # median squared distances, to begin with
 _RIDGES = 1e-6, 1e-5, 1e-4, 1e-3
 _OTHER_WIDTHS, _OTHER_RIDGES = (0.5, 1.0, 2.0), (0.1, 1.0, 10.0)  # factors, for the next matrix
+_LOST, _PROBED = 0.1, 0.3  # shares of the largest factor: what is below, and what it is tried with
+_MOST_PROBED, _PROBES = 64, 4  # features, and leaves
+_OF_USE = 0.01  # of the loss that a feature must save
 _ROWS_PER_NUMBER = 2  # of a matrix that is polished
 _MANY_FEATURES, _LEAST_SHARE = 128, 0.25  # steps for factors of more are fewer, but for this share of them
 _MOST_PRODUCTS = 2**31  # multiplications for outer products: with many features, fewer batches are enough
@@ -85,9 +88,30 @@ def learned_factors(
 ) -> Point:
     """A factor for each feature; with many of them, each step takes longer, and there are fewer."""
     share = max(_LEAST_SHARE, min(1.0, _MANY_FEATURES / rows.X.shape[1]))
-    for plan in schedule.factors:
-        start = descend(kernel, rows, start, plan._replace(n_steps=round(share * plan.n_steps)), rng, threads)
-    return start
+    plans = [plan._replace(n_steps=round(share * plan.n_steps)) for plan in schedule.factors]
+    for plan in plans:
+        start = descend(kernel, rows, start, plan, rng, threads)
+    again = _with_lost(kernel, rows, start, plans[-1], rng, threads)
+    return start if again is None else descend(kernel, rows, again, plans[-1], rng, threads)
+
+
+def _with_lost(kernel, rows, point, plan, rng, threads) -> Point | None:
+    """Factors with those features that were lost on the way and are of use now; None if there are none.
+
+    A feature that only matters together with others may look like noise until the noise is gone.
+    """
+    A = on_host(point.A)
+    lost = np.flatnonzero(_LOST * A.max() > A)
+    if not 0 < len(lost) < len(A) <= _MOST_PROBED:
+        return None
+    arrays, batches = arrays_of(point.A), some_leaves(rows.X, point.A, plan.n_rows, _PROBES, rng)
+
+    def loss(A):
+        return mean_losses(kernel, arrays.asarray(A), [point.ridge], rows, batches, threads)[0]
+
+    size, limit = _PROBED * A.max(), (1.0 - _OF_USE) * loss(A)
+    found = [k for k in lost if loss(np.where(np.arange(len(A)) == k, size, A)) < limit]
+    return point._replace(A=arrays.asarray(np.where(np.isin(np.arange(len(A)), found), size, A))) if found else None
 
 
 def next_matrix(
