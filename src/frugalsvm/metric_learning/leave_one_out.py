@@ -27,7 +27,7 @@ from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.metric import mapped
 from frugalsvm.core.slopes import sum_weighted_differences
 from frugalsvm.core.symmetric_inverse import inverse
-from frugalsvm.metric_learning.machine import NO_MACHINE, Rows, kernel_values, values_and_slopes
+from frugalsvm.metric_learning.machine import Rows, kernel_values, refuse_rows, values_and_slopes
 
 __all__ = ["Judged", "Machine", "for_each", "judged", "machine_of", "mean_losses"]
 
@@ -80,7 +80,7 @@ def _inverse(arrays, K, shifts):
     shifted.reshape(-1)[:: n + 1] += shifts
     W = inverse(shifted)
     if W is None:
-        raise np.linalg.LinAlgError(NO_MACHINE)
+        refuse_rows()
     return W
 
 

@@ -4,7 +4,7 @@ With kernel values K of the rows with all landmarks, and K_m of the landmarks th
 their sum w, the coefficients are ``a = H^-1 K' D y``, ``H = K' D K + ridge w K_m``.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -14,10 +14,18 @@ from frugalsvm.core.blocks import is_of_products, kernel_matrix
 from frugalsvm.core.kernels import RBF, Laplacian, kernel_block
 from frugalsvm.core.slopes import slope_block
 
-__all__ = ["Rows", "kernel_values", "median_distance", "solver", "squares", "standardized", "values_and_slopes"]
+__all__ = [
+    "Rows",
+    "kernel_values",
+    "median_distance",
+    "refuse_rows",
+    "solver",
+    "squares",
+    "standardized",
+    "values_and_slopes",
+]
 
 _SLOPES = {RBF: -2.0, Laplacian: -1.0}  # for kernels whose slopes are multiples of gamma and of their values
-NO_MACHINE = "No kernel machine can be fitted to the rows: their values may be too large, or too small."
 _PAIRS = 4096  # of rows, for the median distance
 _ROUNDING = 2.0**-50  # errors of a squared distance, relative to the norms that it is made of
 
@@ -92,11 +100,18 @@ def squares(K: Any, weights: Any) -> Any:
     return root.T @ root
 
 
+def refuse_rows() -> NoReturn:
+    """Say that there is no machine for these rows."""
+    raise np.linalg.LinAlgError(
+        "No kernel machine can be fitted to the rows: their values may be too large, or too small."
+    )
+
+
 def solver(H: Any, jitter: float):
     """Solves systems with a matrix, which is overwritten: a share of the mean of its diagonal is added to it."""
     arrays = arrays_of(H)
     arrays.add_to_diagonal(H, jitter * float(arrays.xp.linalg.trace(H)) / len(H))
     factor = arrays.cholesky(H)
     if factor is None:
-        raise np.linalg.LinAlgError(NO_MACHINE)
+        refuse_rows()
     return lambda right: arrays.solve_factored(factor, right)
