@@ -50,6 +50,6 @@ def _projections(nodes, rng):
     sample = nodes[:, rng.integers(n, size=_SAMPLE)]
     sample = sample - arrays.xp.mean(sample, axis=1, keepdims=True)
     r = arrays.asarray(rng.normal(size=(n_features, 1)), "float32")
-    # Products of narrow rows by BLAS may compute with what lies beside them, and warn of it; the results are right.
+    # NumPy now and then warns of invalid values in this product, where rows and results are all finite.
     with np.errstate(invalid="ignore"):
         return (nodes @ (sample.mT @ (sample @ r)))[..., 0]
