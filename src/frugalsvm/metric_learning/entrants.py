@@ -28,6 +28,7 @@ _OTHER_WIDTHS, _OTHER_RIDGES = (0.5, 1.0, 2.0), (0.1, 1.0, 10.0)  # factors, for
 _LOST, _PROBED = 0.1, 0.3  # shares of the largest factor: what is below, and what it is tried with
 _MOST_PROBED, _PROBES = 64, 4  # features, and leaves
 _OF_USE = 0.01  # of the loss that a feature must save
+_JUDGING_LEAVES, _PAYS, _MOST_TIMES = 8, 0.03, 6  # that tell whether more steps save so much of the loss
 _ROWS_PER_NUMBER = 2  # of a matrix that is polished
 _MANY_FEATURES, _LEAST_SHARE = 128, 0.25  # steps for factors of more are fewer, but for this share of them
 _MOST_PRODUCTS = 2**31  # multiplications for outer products: with many features, fewer batches are enough
@@ -41,6 +42,7 @@ class Schedule(NamedTuple):
     matrix: Plan = Plan(0.02, 20, 256, 8)
     n_rounds: int = 2  # of average gradient outer products from the plain metric
     n_batches: int = 16  # of these
+    farther: Plan = Plan(0.2, 12, 512, 2)  # factors again, as long as it pays
 
 
 SCHEDULE = Schedule()
@@ -92,7 +94,25 @@ def learned_factors(
     for plan in plans:
         start = descend(kernel, rows, start, plan, rng, threads)
     again = _with_lost(kernel, rows, start, plans[-1], rng, threads)
-    return start if again is None else descend(kernel, rows, again, plans[-1], rng, threads)
+    start = start if again is None else descend(kernel, rows, again, plans[-1], rng, threads)
+    return _as_far_as_it_pays(kernel, rows, start, schedule.farther, rng, threads)
+
+
+def _as_far_as_it_pays(kernel, rows, start, plan, rng, threads) -> Point:
+    """More steps, as long as they save some of the loss: a factor may have to grow a thousandfold."""
+
+    def loss(point):
+        batches = some_leaves(rows.X, point.A, plan.n_rows, _JUDGING_LEAVES, rng)
+        return mean_losses(kernel, point.A, [point.ridge], rows, batches, threads)[0]
+
+    before = loss(start)
+    for _ in range(_MOST_TIMES):
+        other = descend(kernel, rows, start, plan, rng, threads)
+        after = loss(other)
+        if after > (1.0 - _PAYS) * before:
+            return other if after < before else start
+        start, before = other, after
+    return start
 
 
 def _with_lost(kernel, rows, point, plan, rng, threads) -> Point | None:
