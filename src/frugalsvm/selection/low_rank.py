@@ -4,6 +4,8 @@ They see all rows where cells see their own, and have the loss of a support vect
 overlap widely, may want them.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,10 +20,10 @@ from frugalsvm.selection.rounds import Entry, Round, judged_rows
 from frugalsvm.selection.task import Task
 from frugalsvm.selection.work import LOW_RANK, fit_work, largest_within
 
-__all__ = ["NEXT", "SIZES", "Start", "affordable_landmarks", "global_start", "low_rank_entries"]
+__all__ = ["Start", "affordable_landmarks", "global_start", "low_rank_entries"]
 
-SIZES = (64, 128, 256, 512, 1024, 2048, 4096, 8192)  # of landmarks
-NEXT = 0.4  # of a fit, for the next value of a path
+_SIZES = (64, 128, 256, 512, 1024, 2048, 4096, 8192)  # of landmarks
+_NEXT = 0.4  # of a fit, for the next value of a path
 _FEW_ROWS, _FEW_LANDMARKS, _JUDGE_SHARE = 8192, 512, 4  # that tell whether a low-rank machine is worth a try
 _WIDER = (1.0, 4.0, 16.0, 64.0)  # factors of squared widths
 _RIDGES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
@@ -35,8 +37,8 @@ _TO_CHOOSE: dict[str, Any] = {"tolerance": 1e-2, "together": True, "narrower": 0
 def affordable_landmarks(task: Task, n_rows: int, work: float) -> int:
     """The number of landmarks that so much work and the memory allow."""
     room = max(_LEAST_LANDMARKS, task.machinery.memory // (4 * n_rows))
-    sizes = tuple(size for size in SIZES if size <= min(n_rows, room)) or (n_rows,)
-    if sizes[-1] < n_rows <= min(2 * sizes[-1], room, SIZES[-1]):
+    sizes = tuple(size for size in _SIZES if size <= min(n_rows, room)) or (n_rows,)
+    if sizes[-1] < n_rows <= min(2 * sizes[-1], room, _SIZES[-1]):
         sizes = (*sizes, n_rows)
     return largest_within(sizes, lambda size: fit_work(n_rows, size, task.n_outputs), work)
 
@@ -56,29 +58,59 @@ def global_start(like: Entry, order: np.ndarray) -> Start | None:
     """
     task, view = like.round.task, like.round.task.views[like.candidate.view]
     rows = order[:_FEW_ROWS]
+    n_judges = len(rows) // _JUDGE_SHARE
     judging = np.zeros(task.n_rows, bool)
-    judging[rows[: len(rows) // _JUDGE_SHARE]] = True
+    judging[rows[:n_judges]] = True
     cells = divided(task, view, np.sort(rows), _FEW_LANDMARKS)
     in_cells = Round(task, like.round.number, cells, judging, like.round.clock, lambda entry: None)
     local = in_cells.best(like.candidate, like.C, _STEPS).rank_key
-    tried = [_best_ridge(task, like.candidate.narrower(1.0 / factor), rows) for factor in _WIDER]
+    held_out = _HeldOut.of(task, like.candidate.view, rows[n_judges:], rows[:n_judges])
+    tried = [_best_ridge(like.candidate.narrower(1.0 / factor), held_out) for factor in _WIDER]
     error, start = min(tried, key=lambda each: each[0])
     return start if error <= _LEVEL * local else None
 
 
-def _best_ridge(task: Task, candidate: Candidate, rows: np.ndarray) -> tuple[float, Start]:
-    n_judges = len(rows) // _JUDGE_SHARE
-    rows = np.concatenate([rows[n_judges:], rows[:n_judges]])
-    folds = np.where(np.arange(len(rows)) < len(rows) - n_judges, -1, 0)
-    examples = Examples(task.views[candidate.view].take(rows), task.targets[:, rows], task.weights[rows])
-    with blas_threads(None), task.machinery.arrays.products():
-        problem, _ = new_problem(candidate.part(), examples, _FEW_LANDMARKS, task.loss, task.machinery)
-        scores = ridge_scores(problem, folds, _RIDGES, task.machinery.threads)
-    own = rows[-n_judges:]
-    errors = [judged_rows(task, each[:, -n_judges:], own).squared_error for each in scores]
+def _best_ridge(candidate: Candidate, held_out: "_HeldOut") -> tuple[float, Start]:
+    task, threads = held_out.task, held_out.task.machinery.threads
+    with held_out.products():
+        problem, _ = held_out.problem(candidate, _FEW_LANDMARKS)
+        scores = ridge_scores(problem, held_out.folds, _RIDGES, threads)
+    errors = [judged_rows(task, each[:, held_out.n_fitted :], held_out.judges).squared_error for each in scores]
     best = int(np.argmin(errors))
     # The penalty of half the squared norm is twice the ridge.
-    return errors[best], Start(candidate, 1.0 / (2.0 * _RIDGES[best] * len(rows)), _FEW_LANDMARKS)
+    return errors[best], Start(candidate, 1.0 / (2.0 * _RIDGES[best] * len(held_out.index)), _FEW_LANDMARKS)
+
+
+class _HeldOut(NamedTuple):
+    """Rows in a view, of which the last judge machines of the others; the first become landmarks."""
+
+    task: Task
+    index: np.ndarray
+    n_fitted: int
+    examples: Examples
+
+    @classmethod
+    def of(cls, task: Task, view: str, fitted: np.ndarray, judges: np.ndarray) -> "_HeldOut":
+        index = np.concatenate([fitted, judges])
+        examples = Examples(task.views[view].take(index), task.targets[:, index], task.weights[index])
+        return cls(task, index, len(fitted), examples)
+
+    @property
+    def judges(self) -> np.ndarray:
+        return self.index[self.n_fitted :]
+
+    @property
+    def folds(self) -> np.ndarray:
+        return np.where(np.arange(len(self.index)) < self.n_fitted, -1, 0)
+
+    @contextmanager
+    def products(self) -> Iterator[None]:
+        """Where machines are solved."""
+        with blas_threads(None), self.task.machinery.arrays.products():
+            yield
+
+    def problem(self, candidate: Candidate, n_landmarks: int) -> tuple[Any, Any]:
+        return new_problem(candidate.part(), self.examples, n_landmarks, self.task.loss, self.task.machinery)
 
 
 def low_rank_entries(start_at: Start, round_: Round, n_landmarks: int, path: list[float]) -> list[Entry]:
@@ -89,27 +121,27 @@ def low_rank_entries(start_at: Start, round_: Round, n_landmarks: int, path: lis
     task, clock, n_rows = round_.task, round_.clock, round_.n_rows
     start = clock.spent
     others = np.setdiff1d(np.arange(n_rows), round_.counted)
-    places = np.concatenate([task.rng.permutation(others), round_.counted])  # the first rows become landmarks
+    fitted = round_.index[task.rng.permutation(others)]
     candidate = start_at.candidate.narrower(np.sqrt(max(n_landmarks / start_at.n_landmarks, 1.0)))
-    scores = _held_out_scores(task, round_.index[places], len(others), candidate, n_landmarks, path)
+    held_out = _HeldOut.of(task, candidate.view, fitted, round_.judged_index)
+    scores = _scores_along(path, held_out, candidate, n_landmarks)
     seconds = clock.spent - start
-    clock.measure(LOW_RANK, (1.0 + NEXT * (len(path) - 1)) * fit_work(n_rows, n_landmarks, task.n_outputs), seconds)
-    held_out = [each[:, len(others) :] for each in scores]
+    clock.measure(LOW_RANK, (1.0 + _NEXT * (len(path) - 1)) * fit_work(n_rows, n_landmarks, task.n_outputs), seconds)
     return [
         Entry(
             candidate, C, judged_rows(task, each, round_.judged_index), round_, seconds / len(path), n_landmarks, each
         )
-        for C, each in zip(path, held_out, strict=True)
+        for C, each in zip(path, scores, strict=True)
     ]
 
 
-def _held_out_scores(task, index, n_fitted, candidate, n_landmarks, path):
-    examples = Examples(task.views[candidate.view].take(index), task.targets[:, index], task.weights[index])
-    folds = np.where(np.arange(len(index)) < n_fitted, -1, 0)
-    arrays = task.machinery.arrays
-    with blas_threads(None), arrays.products():
-        problem, options = new_problem(candidate.part(), examples, n_landmarks, task.loss, task.machinery)
-        unit = 1.0 if task.classes else float(examples.targets.std()) or 1.0  # in units of it, losses are smoothed
+def _scores_along(path: list[float], held_out: _HeldOut, candidate: Candidate, n_landmarks: int) -> list[np.ndarray]:
+    """Scores (n_outputs, n) of the judges, for each C."""
+    task, (_, targets, _) = held_out.task, held_out.examples
+    with held_out.products():
+        problem, options = held_out.problem(candidate, n_landmarks)
+        unit = 1.0 if task.classes else float(targets.std()) or 1.0  # in units of it, losses are smoothed
         options = options._replace(unit=unit, **_TO_CHOOSE)
-        penalties = [1.0 / (C * len(index)) for C in path]
-        return cross_validated(problem, options, folds, penalties, task.rng, task.machinery.threads)
+        penalties = [1.0 / (C * len(held_out.index)) for C in path]
+        found = cross_validated(problem, options, held_out.folds, penalties, task.rng, task.machinery.threads)
+    return [each[:, held_out.n_fitted :] for each in found]
