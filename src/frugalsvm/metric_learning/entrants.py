@@ -28,7 +28,8 @@ _OTHER_WIDTHS, _OTHER_RIDGES = (0.5, 1.0, 2.0), (0.1, 1.0, 10.0)  # factors, for
 _LOST, _PROBED = 0.1, 0.3  # shares of the largest factor: what is below, and what it is tried with
 _MOST_PROBED, _PROBES = 64, 4  # features, and leaves
 _OF_USE = 0.01  # of the loss that a feature must save
-_JUDGING_LEAVES, _PAYS, _MOST_TIMES = 8, 0.03, 6  # that tell whether more steps save so much of the loss
+_JUDGING_LEAVES, _PAYS = 8, 0.03  # that tell whether more steps save so much of the loss
+_MOST_TIMES, _PATIENCE = 7, 2  # rounds of more steps, and how many of them in a row may save less
 _ROWS_PER_NUMBER = 2  # of a matrix that is polished
 _MANY_FEATURES, _LEAST_SHARE = 128, 0.25  # steps for factors of more are fewer, but for this share of them
 _MOST_PRODUCTS = 2**31  # multiplications for outer products: with many features, fewer batches are enough
@@ -99,20 +100,25 @@ def learned_factors(
 
 
 def _as_far_as_it_pays(kernel, rows, start, plan, rng, threads) -> Point:
-    """More steps, as long as they save some of the loss: a factor may have to grow a thousandfold."""
+    """More steps, as long as they save some of the loss: a factor may have to grow a thousandfold.
+
+    The losses are those of different leaves, as each metric has its own: so one that is no smaller may be chance.
+    """
 
     def loss(point):
         batches = some_leaves(rows.X, point.A, plan.n_rows, _JUDGING_LEAVES, rng)
         return mean_losses(kernel, point.A, [point.ridge], rows, batches, threads)[0]
 
-    before = loss(start)
+    best, least, misses = start, loss(start), 0
     for _ in range(_MOST_TIMES):
-        other = descend(kernel, rows, start, plan, rng, threads)
-        after = loss(other)
-        if after > (1.0 - _PAYS) * before:
-            return other if after < before else start
-        start, before = other, after
-    return start
+        start = descend(kernel, rows, start, plan, rng, threads)
+        after = loss(start)
+        misses = 0 if after < (1.0 - _PAYS) * least else misses + 1
+        if after < least:
+            best, least = start, after
+        if misses == _PATIENCE:
+            break
+    return best
 
 
 def _with_lost(kernel, rows, point, plan, rng, threads) -> Point | None:
