@@ -12,7 +12,7 @@ from frugalsvm.metric_learning.race import KINDS, kinds_of, race
 
 KERNEL = RBF(1.0)
 STEPS = Plan(0.15, 50, 150, 2)
-SCHEDULE = Schedule((STEPS, Plan(0.1, 10, 150, 2)), Plan(0.02, 20, 150, 2), 2, 8)
+SCHEDULE = Schedule(factors=STEPS, last=Plan(0.1, 10, 150, 2), matrix=Plan(0.02, 20, 150, 2), n_batches=8)
 
 
 def outcome_of(function, n_features, kinds=None, n=1500, kernel=KERNEL, scales=None, classes=False, schedule=SCHEDULE):
@@ -70,7 +70,8 @@ class TestScales:
     def test_others_start_from_columns_as_they_were_where_these_are_better(self):
         """As pixels are: scaling would make much of those that hardly ever change."""
         scales = np.where(np.arange(40) < 2, 1.0, 1000.0)
-        start_only = SCHEDULE._replace(factors=(STEPS._replace(rate=1e-3, n_steps=1),))
+        short = STEPS._replace(rate=1e-3, n_steps=1)
+        start_only = SCHEDULE._replace(factors=short, farther=short)
         found = outcome_of(two_of_eight, 40, ("plain", "factors"), scales=scales, schedule=start_only)
         assert found.errors["factors"] < 1.5 * found.errors["plain"]
 

@@ -1,10 +1,13 @@
 """The search: how large cells of the last fit are, what a limit of time or memory allows, and rows that judge."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from frugalsvm.lowrank.losses import SquaredHinge
 from frugalsvm.selection.candidates import new_view
+from frugalsvm.selection.metrics import softened
 from frugalsvm.selection.search import COMPARED, LARGER, METRIC, Plan, _Search, search
 from frugalsvm.selection.task import Machinery, Task
 from frugalsvm.selection.work import Clock
@@ -86,11 +89,20 @@ def test_a_metric_is_judged_by_rows_that_it_was_not_learned_from(found):
 
 
 def test_a_metric_and_none_are_compared_on_the_same_rows(found):
-    plain, learned = (entry for entry in found[1] if entry.round.number == COMPARED)
+    plain, learned, softened = (entry for entry in found[1] if entry.round.number == COMPARED)
     assert plain.candidate.view == "scaled"
-    assert learned.candidate.view.startswith("learned metric")
-    np.testing.assert_array_equal(plain.round.judged_index, learned.round.judged_index)
+    assert softened.candidate.view == f"{learned.candidate.view}, softened"
+    for each in learned, softened:
+        np.testing.assert_array_equal(plain.round.judged_index, each.round.judged_index)
     np.testing.assert_array_equal(np.sort(plain.round.judged_index), np.flatnonzero(found[0].unseen))
+
+
+@pytest.mark.parametrize("A", [np.array([4.0, 1.0, 0.25]), _rng().normal(size=(2, 3))])
+def test_half_of_a_metric_has_the_square_roots_of_its_sizes(A):
+    half = softened(new_view("learned metric (rbf)", np.eye(3).__getitem__)._replace(metric=A)).metric
+    np.testing.assert_allclose(np.linalg.norm(half), np.linalg.norm(A))
+    sizes, roots = (np.linalg.svd(np.diag(each) if A.ndim == 1 else each, compute_uv=False) for each in (A, half))
+    np.testing.assert_allclose(roots**2 / roots[0] ** 2, sizes / sizes[0])
 
 
 def test_without_a_metric_all_rows_count():
@@ -99,13 +111,19 @@ def test_without_a_metric_all_rows_count():
     assert made.unseen.all()
 
 
+def test_nothing_is_gained_where_there_are_no_errors():
+    best = SimpleNamespace(judgment=SimpleNamespace(error=0.0))
+    assert search_of(40_000)._gain(best) == 0.0
+
+
 def test_what_larger_cells_gain_is_measured_in_two_sizes(monkeypatch):
     for name, value in (("_ONE_CELL", 300), ("_SMALL", 50), ("CELL", 100), ("_LARGE", 200), ("_USUAL_SIZE", 200)):
         monkeypatch.setattr(f"frugalsvm.selection.search.{name}", value)
     monkeypatch.setattr("frugalsvm.selection.search.global_start", lambda best, order: None)
     told = []
     X = _rng().normal(size=(1200, 2))
-    made = search(task_of(X, X[:, 0] > 0), Plan(("rbf",), learns_metric=False), Clock(), told.append)
+    y = X[:, 0] + 0.3 * np.random.default_rng(1).normal(size=1200) > 0
+    made = search(task_of(X, y), Plan(("rbf",), learns_metric=False), Clock(), told.append)
     small, large = (entry.round for entry in told if entry.round.number == LARGER)
     assert small.n_rows_of_cell <= 100 < large.n_rows_of_cell <= 200
     np.testing.assert_array_equal(small.judged_index, large.judged_index)

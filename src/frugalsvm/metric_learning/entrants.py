@@ -2,7 +2,7 @@
 
 - The plain metric: all features alike, with a width and a ridge.
 - A matrix of average gradient outer products from there: gentle, good where features are alike, helpless against noise.
-- A factor for each feature, by small steps and then some with larger batches: features that are noise lose theirs.
+- A factor for each feature, by steps that go on as long as they pay: features that are noise lose theirs.
 - A matrix of average gradient outer products from the factors, and that of the factors themselves.
 - The best of these matrices, after a few steps where rows are enough for so many numbers.
 """
@@ -28,7 +28,7 @@ _OTHER_WIDTHS, _OTHER_RIDGES = (0.5, 1.0, 2.0), (0.1, 1.0, 10.0)  # factors, for
 _LOST, _PROBED = 0.1, 0.3  # shares of the largest factor: what is below, and what it is tried with
 _MOST_PROBED, _PROBES = 64, 4  # features, and leaves
 _OF_USE = 0.01  # of the loss that a feature must save
-_JUDGING_LEAVES, _PAYS = 8, 0.03  # that tell whether more steps save so much of the loss
+_JUDGING_LEAVES, _PAYS = 16, 0.03  # that tell whether more steps save so much of the loss
 _MOST_TIMES, _PATIENCE = 7, 2  # rounds of more steps, and how many of them in a row may save less
 _ROWS_PER_NUMBER = 2  # of a matrix that is polished
 _MANY_FEATURES, _LEAST_SHARE = 128, 0.25  # steps for factors of more are fewer, but for this share of them
@@ -39,11 +39,12 @@ _LEAST_BATCHES = 4
 class Schedule(NamedTuple):
     """The steps of all entrants."""
 
-    factors: tuple[Plan, ...] = (Plan(0.15, 50), Plan(0.1, 25, 512, 2))
+    factors: Plan = Plan(0.15, 40)
+    farther: Plan = Plan(0.2, 10, 512, 2)  # factors again, as long as it pays
+    last: Plan = Plan(0.1, 24, 512, 2)  # and once more in smaller steps, which end closer to the best
     matrix: Plan = Plan(0.02, 20, 256, 8)
     n_rounds: int = 2  # of average gradient outer products from the plain metric
     n_batches: int = 16  # of these
-    farther: Plan = Plan(0.2, 12, 512, 2)  # factors again, as long as it pays
 
 
 SCHEDULE = Schedule()
@@ -65,7 +66,7 @@ def best_start(
     threads: Threads = ONE_THREAD,
 ) -> Start:
     """These factors times the best of a few widths, and a ridge."""
-    plan = schedule.factors[0]
+    plan = schedule.factors
     batches = some_leaves(rows.X, factors, plan.n_rows, plan.n_batches, rng)
     unit = factors / median_distance(kernel, mapped(rows.X, factors), rng)
     return _best_width(kernel, rows, Point(unit, 1.0), _WIDTHS, _RIDGES, batches, threads)
@@ -91,12 +92,11 @@ def learned_factors(
 ) -> Point:
     """A factor for each feature; with many of them, each step takes longer, and there are fewer."""
     share = max(_LEAST_SHARE, min(1.0, _MANY_FEATURES / rows.X.shape[1]))
-    plans = [plan._replace(n_steps=round(share * plan.n_steps)) for plan in schedule.factors]
-    for plan in plans:
-        start = descend(kernel, rows, start, plan, rng, threads)
-    again = _with_lost(kernel, rows, start, plans[-1], rng, threads)
-    start = start if again is None else descend(kernel, rows, again, plans[-1], rng, threads)
-    return _as_far_as_it_pays(kernel, rows, start, schedule.farther, rng, threads)
+    first, last = (plan._replace(n_steps=round(share * plan.n_steps)) for plan in (schedule.factors, schedule.last))
+    found = descend(kernel, rows, start, first, rng, threads)
+    found = _as_far_as_it_pays(kernel, rows, found, schedule.farther, rng, threads)
+    found = _with_lost(kernel, rows, found, last, rng, threads)
+    return descend(kernel, rows, found, last, rng, threads)
 
 
 def _as_far_as_it_pays(kernel, rows, start, plan, rng, threads) -> Point:
@@ -121,15 +121,15 @@ def _as_far_as_it_pays(kernel, rows, start, plan, rng, threads) -> Point:
     return best
 
 
-def _with_lost(kernel, rows, point, plan, rng, threads) -> Point | None:
-    """Factors with those features that were lost on the way and are of use now; None if there are none.
+def _with_lost(kernel, rows, point, plan, rng, threads) -> Point:
+    """Factors with those features that were lost on the way and are of use now.
 
     A feature that only matters together with others may look like noise until the noise is gone.
     """
     A = on_host(point.A)
     lost = np.flatnonzero(_LOST * A.max() > A)
     if not 0 < len(lost) < len(A) <= _MOST_PROBED:
-        return None
+        return point
     arrays, batches = arrays_of(point.A), some_leaves(rows.X, point.A, plan.n_rows, _PROBES, rng)
 
     def loss(A):
@@ -137,7 +137,7 @@ def _with_lost(kernel, rows, point, plan, rng, threads) -> Point | None:
 
     size, limit = _PROBED * A.max(), (1.0 - _OF_USE) * loss(A)
     found = [k for k in lost if loss(np.where(np.arange(len(A)) == k, size, A)) < limit]
-    return point._replace(A=arrays.asarray(np.where(np.isin(np.arange(len(A)), found), size, A))) if found else None
+    return point._replace(A=arrays.asarray(np.where(np.isin(np.arange(len(A)), found), size, A)))
 
 
 def next_matrix(

@@ -61,6 +61,7 @@ def race(
     classes: bool = False,
     schedule: Schedule = SCHEDULE,
     n_threads: int = 1,
+    for_landmarks: bool = True,
 ) -> Outcome:
     """Learn metrics of all kinds from the rows, in float64, and choose.
 
@@ -82,6 +83,8 @@ def race(
     schedule : Schedule
     n_threads : int, default=1
         For batches side by side, on the CPU.
+    for_landmarks : bool, default=True
+        Whether the winner gets the width that machines with landmarks want: who chooses gamma afterwards needs none.
     """
     kinds = kinds_of(kernel) if kinds is None else kinds
     if not set(kinds) <= set(kinds_of(kernel)):
@@ -97,7 +100,7 @@ def race(
         for kind in kinds[1:]:
             if is_better(final[kind], final[best], OVER_PLAIN if best == "plain" else OVER_LEARNED):
                 best = kind
-        A, ridge = court.with_best_width(final[best].point)
+        A, ridge = court.with_best_width(final[best].point) if for_landmarks else final[best].point
     return Outcome(best, Point(arrays.host(A) / before, ridge), {kind: each.error for kind, each in final.items()})
 
 

