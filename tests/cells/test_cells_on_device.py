@@ -11,6 +11,7 @@ from frugalsvm.cells.places import OnDevice, OnThreads
 from frugalsvm.cells.solver import Examples, solved_cells
 from frugalsvm.cells.tree import cells_of, grown_tree
 from frugalsvm.core.kernels import KERNELS
+from tests.cells.test_cells_solver import far_apart
 
 RIDGE, SIZE, MEMORY = 0.1, 100, 2**20
 ATOL = {np.float64: 1e-9, np.float32: 1e-3}
@@ -141,6 +142,13 @@ def test_float32_falls_back_to_float64_where_it_is_too_coarse(arrays):
     errors = np.zeros(own.targets.shape)
     solved_cells(kernel, exact, trees[0], SIZE, ridge, errors)
     np.testing.assert_allclose(left_out.T, exact.targets - errors, atol=1e-4)
+
+
+def test_scores_are_in_float64_where_cells_were_solved_in_it(arrays):
+    place, own, kernel = OnDevice(arrays, 2**24), far_apart(), machine("matern12", 4.0)
+    cells, _ = trained_on(place, kernel, own, size=300, ridge=1e-3)
+    assert cells[0].coef.dtype == np.float64
+    np.testing.assert_allclose(place.scores(kernel, own.rows, cells, own.rows).T, own.targets, atol=0.1)
 
 
 def test_more_regularization_where_there_is_no_room_for_float64(arrays, monkeypatch):

@@ -109,10 +109,25 @@ def test_equal_rows_predict_their_mean():
 def test_float32_falls_back_to_float64_where_it_is_too_coarse():
     kernel, examples = KERNELS["rbf"](gamma=0.01), problem(np.float32, weighted=False)
     ridge = 1e-7  # far below the rounding errors of float32
-    cells, errors = solve(examples, kernel, ridge)
+    _, errors = solve(examples, kernel, ridge)
     _, exact_errors = solve(Examples(*(np.asarray(each, np.float64) for each in examples)), kernel, ridge)
     np.testing.assert_allclose(errors, exact_errors, atol=1e-5)
-    assert cells.coef.dtype == np.float32
+
+
+def far_apart(n=300):
+    """Groups of rows that are close, with targets of their own; groups are far from each other."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3)) + 3e4 * rng.integers(0, 2, size=(n, 1))
+    return Examples(X.astype(np.float32), np.sign(rng.normal(size=(1, n))).astype(np.float32), np.empty(0))
+
+
+def test_scores_are_in_float64_where_cells_were_solved_in_it():
+    """In float32, the distance of close rows is lost among numbers that are as large as that of groups."""
+    examples, kernel = far_apart(), KERNELS["matern12"](gamma=4.0)
+    cells, _ = solve(examples, kernel, ridge=1e-3, size=300)
+    assert cells.coef.dtype == np.float64
+    found = scores(kernel, examples.rows, [cells], examples.rows)
+    np.testing.assert_allclose(found.T, examples.targets, atol=0.1)
 
 
 def test_more_regularization_where_float64_is_too_coarse():

@@ -12,6 +12,7 @@ from support import blobs
 
 from frugalsvm import LocalSVC, LocalSVR
 from frugalsvm.cells import training
+from frugalsvm.estimators._local_warnings import warn_if_coefficients_cancel
 from frugalsvm.exceptions import PoorFitWarning
 
 X, Y = blobs(300, 3, 2, seed=0)
@@ -236,14 +237,25 @@ def test_ctrl_c_leaves_the_model_that_was_there(model, n_jobs, monkeypatch):
     assert set(vars(found)) == attributes
 
 
-def test_a_c_too_large_for_the_type_is_told():
+def too_smooth():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 4))
-    y = np.sin(3 * X[:, 0]) + X[:, 1] > 0
     settings = {"kernel": "rbf", "gamma": 0.01, "cell_size": 200, "random_state": 0}
-    with pytest.warns(ConvergenceWarning, match=r"with C=1e\+09, .* lower C, or set dtype='float64'"):
-        LocalSVC(1e9, **settings).fit(X, y)
+    return X, np.sin(3 * X[:, 0]) + X[:, 1] > 0, settings
+
+
+def test_a_c_too_large_for_float32_is_solved_and_scored_in_float64():
+    X, y, settings = too_smooth()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        LocalSVC(1e9, dtype="float64", **settings).fit(X, y)
+        found, exact = (LocalSVC(1e9, dtype=dtype, **settings).fit(X, y) for dtype in ("float32", "float64"))
         LocalSVC(10.0, **settings).fit(X, y)
+    np.testing.assert_allclose(found.decision_function(X), exact.decision_function(X), atol=0.05)
+
+
+def test_coefficients_that_leave_few_digits_are_told():
+    X, y, settings = too_smooth()
+    model = LocalSVC(10.0, **settings).fit(X, y)
+    trees = [cells._replace(coef=1e9 * cells.coef) for cells in model._cells]
+    with pytest.warns(ConvergenceWarning, match="lower C, or set dtype='float64'"):
+        warn_if_coefficients_cancel(model, trees)

@@ -46,7 +46,7 @@ def _model_of(arrays, kernel, rows, cells: Cells) -> _Model:
 
 
 def _part_scores(arrays, models, trees, X, memory) -> np.ndarray:
-    X = arrays.cast(arrays.asarray(X), models[0].coef.dtype)
+    X = arrays.asarray(X)
     out = arrays.zeros((X.shape[0], models[0].coef.shape[1]))
     for model, cells in zip(models, trees, strict=True):
         _add_scores(arrays, model, cells, X, out, memory)
@@ -63,7 +63,7 @@ def _add_scores(arrays, model: _Model, cells: Cells, X, out, memory) -> None:
     of_cells, begins, ends = in_parts(counts, n_most).T
 
     def bytes_of(length):
-        return X.itemsize * _MATRICES * length * (n_most + X.shape[1])
+        return model.coef.itemsize * _MATRICES * length * (n_most + X.shape[1])
 
     for positions, length in batches_of(sizes[of_cells], bytes_of, memory):
         own = of_cells[positions]
@@ -77,8 +77,10 @@ def _scores_of(arrays, model: _Model, numbers, members: Padded, X):
     """Scores (n_parts, n, n_outputs) in float64."""
     places, is_there = members
     centers = model.centers[numbers][:, None, :]
-    own = arrays.cast(arrays.double(taken(arrays, model.rows, model.members[places])) - centers, X.dtype)
-    X = arrays.cast(arrays.double(X) - centers, own.dtype)
+    own, X = (
+        arrays.cast(arrays.double(rows) - centers, model.coef.dtype)
+        for rows in (taken(arrays, model.rows, model.members[places]), X)
+    )
     coef = model.coef[places] * is_there[:, :, None]
     values = kernel_values(arrays, model.kernel, X, own) @ coef
     return arrays.double(values) + model.intercepts[numbers][:, None, :]

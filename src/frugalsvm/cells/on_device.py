@@ -55,6 +55,7 @@ class Solutions(NamedTuple):
     intercepts: Any  # (n_cells, n_outputs) float64
     centers: Any  # (n_cells, n_features) float64
     left: np.ndarray  # cells that the type of the rows is too coarse for, and that were not solved in float64
+    dtype: Any  # that scores are computed in: float64 if some cells were solved in it
 
 
 class _Machines(NamedTuple):
@@ -124,7 +125,7 @@ def solved_on_device(
     while len(left):
         machines = machines._replace(ridges=FACTOR * machines.ridges)
         left = _solve(machines, examples, tree, left, dtype, found)
-    return found
+    return found._replace(dtype=dtype)
 
 
 def _fits_in_float64(examples: DeviceExamples, size: int) -> bool:
@@ -137,7 +138,7 @@ def _fits_in_float64(examples: DeviceExamples, size: int) -> bool:
 def cells_sent_home(examples: DeviceExamples, tree: Tree, size: int, found: Solutions) -> Callable[[], Cells]:
     """A function that returns the machines as `solver.solved_cells` does; they are on their way."""
     arrays = examples.arrays
-    coef = arrays.sent_home(arrays.contiguous(arrays.cast(found.coef[:-1], examples.dtype).T))
+    coef = arrays.sent_home(arrays.contiguous(arrays.cast(found.coef[:-1], found.dtype).T))
     intercepts, centers = arrays.host(found.intercepts), arrays.host(found.centers)
     return lambda: Cells(tree, size, coef(), intercepts, centers)
 
@@ -151,6 +152,7 @@ def _nothing_found(examples, tree) -> Solutions:
         arrays.zeros((tree.n_cells, n_outputs)),
         arrays.zeros((tree.n_cells, examples.rows.shape[1])),
         np.empty(0, np.int64),
+        examples.dtype,
     )
 
 

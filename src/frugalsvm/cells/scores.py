@@ -63,7 +63,8 @@ def _add_scores(kernel, rows, cells, X, out, threads) -> None:
     order = np.argsort(numbers, kind="stable")
     most = min(max(len(X) // threads.count // BLOCK_ROWS * BLOCK_ROWS, _LEAST_ROWS), _MOST_ROWS)
     parts = in_parts(np.bincount(numbers, minlength=cells.tree.n_cells), most)
-    n_outputs, n_features, dtype = out.shape[1], X.shape[1], rows.dtype
+    n_outputs, n_features = out.shape[1], X.shape[1]
+    dtype = cells.coef.dtype if isinstance(cells, Cells) else rows.dtype
     largest = int(min(cells.size, cells.tree.sizes.max(), PANEL_ROWS))
     task = _Task(kernel, rows, cells, X, order, parts, np.zeros(1, np.int64), out)
 

@@ -57,7 +57,7 @@ class Cells(NamedTuple):
 
     tree: Tree
     size: int  # most rows of a cell, but for cells of rows that are all the same
-    coef: np.ndarray  # (n_outputs, n_rows) in the order of the tree's members, in the type of the rows
+    coef: np.ndarray  # (n_outputs, n_rows) in the order of the tree's members, in the type that scores are computed in
     intercepts: np.ndarray  # (n_cells, n_outputs) float64
     centers: np.ndarray  # (n_cells, n_features) float64: what is subtracted from rows before the kernel sees them
 
@@ -96,7 +96,8 @@ def solved_cells(
     tell : callable
         Called now and then, in any thread, with the number of cells that were taken so far.
     may_fall_back : bool, default=True
-        Whether cells that the type of the rows is too coarse for are solved in float64.
+        Whether cells that the type of the rows is too coarse for are solved in float64. Coefficients and scores of the
+        tree are in float64 then, too: in float32, rows that are close would have wrong scores.
     memory : float, default=inf
         Bytes that systems may take: as many cells are solved at a time as there is room for, and one at least. Where
         there is none for float64, they get more regularization instead.
@@ -123,11 +124,12 @@ def solved_cells(
         return None
     if left.any() and dtype != np.float64 and work.bytes_in(np.float64) <= memory:
         dtype = np.dtype(np.float64)
+        work = work._replace(cells=cells._replace(coef=cells.coef.astype(dtype)))
         _solve(work, ridge, dtype)
     while left.any():
         ridge *= FACTOR
         _solve(work, ridge, dtype)
-    return cells
+    return work.cells
 
 
 class _Work(NamedTuple):

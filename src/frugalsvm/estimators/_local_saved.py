@@ -45,7 +45,9 @@ def _fits(model: Any, cells: Cells, n_outputs: int) -> bool:
     rows, (directions, *_) = model._rows, cells.tree
     if not isinstance(cells, Cells) or len(cells.tree.members) != len(rows):
         return False
-    if cells.coef.shape != (n_outputs, len(rows)) or {cells.coef.dtype, directions.dtype} != {rows.dtype}:
+    if cells.coef.shape != (n_outputs, len(rows)) or directions.dtype != rows.dtype:
+        return False
+    if cells.coef.dtype not in (rows.dtype, np.float64):
         return False
     if not cells.centers.shape[1] == directions.shape[1] == rows.shape[1]:
         return False

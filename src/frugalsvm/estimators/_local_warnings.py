@@ -1,5 +1,7 @@
 """What machines in cells warn of."""
 
+from operator import mul
+
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
@@ -20,9 +22,10 @@ def warn_if_coefficients_cancel(estimator, trees) -> None:
     trees = [cells for cells in trees if isinstance(cells, Cells)]
     if not trees or not offers(estimator._kernel, "shift_invariant"):
         return
-    largest = max(float(max(cells.coef.max(), -cells.coef.min())) for cells in trees)
-    n_terms = max(int(cells.tree.sizes.max()) for cells in trees)
-    if largest * n_terms**0.5 * np.finfo(trees[0].coef.dtype).eps > _LARGEST_NOISE:
+    sizes = [float(max(cells.coef.max(), -cells.coef.min())) for cells in trees]
+    digits = [np.finfo(cells.coef.dtype).eps * float(cells.tree.sizes.max()) ** 0.5 for cells in trees]
+    if max(map(mul, sizes, digits)) > _LARGEST_NOISE:
+        largest = max(sizes)
         wider = "" if estimator.dtype == "float64" else ", or set dtype='float64'"
         warn_caller(
             f"{type(estimator).__name__} has coefficients as large as {largest:.1e} with C={estimator.C_:g}, so that "
