@@ -29,7 +29,7 @@ _LOST, _PROBED = 0.1, 0.3  # shares of the largest factor: what is below, and wh
 _MOST_PROBED, _PROBES = 64, 4  # features, and leaves
 _OF_USE = 0.01  # of the loss that a feature must save
 _JUDGING_LEAVES, _PAYS = 16, 0.03  # that tell whether more steps save so much of the loss
-_MOST_TIMES, _PATIENCE = 7, 2  # rounds of more steps, and how many of them in a row may save less
+_MOST_TIMES, _PATIENCE = 16, 2  # rounds of more steps, and how many of them in a row may save less
 _ROWS_PER_NUMBER = 2  # of a matrix that is polished
 _MANY_FEATURES, _LEAST_SHARE = 128, 0.25  # steps for factors of more are fewer, but for this share of them
 _MOST_PRODUCTS = 2**31  # multiplications for outer products: with many features, fewer batches are enough
@@ -39,8 +39,8 @@ _LEAST_BATCHES = 4
 class Schedule(NamedTuple):
     """The steps of all entrants."""
 
-    factors: Plan = Plan(0.15, 40)
-    farther: Plan = Plan(0.2, 10, 512, 2)  # factors again, as long as it pays
+    factors: Plan = Plan(0.15, 50)
+    farther: Plan = Plan(0.2, 12, 256, 8)  # factors again, as long as it pays
     last: Plan = Plan(0.1, 24, 512, 2)  # and once more in smaller steps, which end closer to the best
     matrix: Plan = Plan(0.02, 20, 256, 8)
     n_rounds: int = 2  # of average gradient outer products from the plain metric
