@@ -43,7 +43,7 @@ def softened(view: View) -> View:
     """The view of a metric half-way between a learned one and none: the square roots of its factors.
 
     A metric that is learned from few rows overstates what it found: with 600 to 4000 rows, half of it has fewer errors
-    on two tables of three. The mean squared distance of rows that are scaled is the same.
+    in two cases of three. The mean squared distance of rows that are scaled is the same.
     """
     A = view.metric
     if A.ndim == 1:
