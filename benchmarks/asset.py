@@ -186,7 +186,7 @@ _FROM_FILE = """
 import json, sys, time
 import numpy as np
 from frugalsvm import ASSETClassifier
-from frugalsvm._memory import peak_megabytes
+from frugalsvm.compiling.memory import peak_megabytes
 
 path, memory, n_rows = sys.argv[1], sys.argv[2], int(sys.argv[3])
 record = np.dtype([("X", "<f4", 54), ("y", "i1")])

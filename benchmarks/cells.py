@@ -35,8 +35,8 @@ from benchmarks.cells_models import PEERS, WAYS, Place, learned_metric, new_loca
 from benchmarks.printing import table
 from benchmarks.tables_data import TABLES, scaled, split_of
 from benchmarks.tables_tuning import FAILURES, error_of
-from frugalsvm._threads import thread_count
 from frugalsvm.arrays.namespace import find_gpu
+from frugalsvm.compiling.threads import thread_count
 
 __all__ = ["measured", "places_of", "standardized"]
 

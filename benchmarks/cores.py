@@ -28,7 +28,7 @@ from benchmarks.cores_peers import peer_rows
 from benchmarks.cores_predict import predict_rows
 from benchmarks.printing import table
 from benchmarks.threads_limit import thread_counts
-from frugalsvm._threads import thread_count
+from frugalsvm.compiling.threads import thread_count
 
 PARTS = {"asset": asset_rows, "bsgd": bsgd_rows, "predict": predict_rows, "cold": cold_rows, "peers": peer_rows}
 BY_THREADS = ("asset", "bsgd", "predict")

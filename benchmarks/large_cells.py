@@ -14,10 +14,10 @@ from rich.console import Console
 from threadpoolctl import threadpool_limits
 
 from benchmarks.printing import table
-from frugalsvm._threads import Threads, thread_count
 from frugalsvm.arrays.namespace import arrays_on
 from frugalsvm.cells.places import OnDevice, OnThreads
 from frugalsvm.cells.tree import grown_tree
+from frugalsvm.compiling.threads import Threads, thread_count
 from frugalsvm.core.kernels import KERNELS
 
 RIDGE, LARGEST_PRODUCT = 0.1, 8192

@@ -30,7 +30,7 @@ from rich.console import Console
 
 from benchmarks.printing import table
 from frugalsvm import AutoSVC, LocalSVC
-from frugalsvm._memory import peak_megabytes
+from frugalsvm.compiling.memory import peak_megabytes
 from frugalsvm.pipelines import StreamPipeline
 
 N_COLUMNS, NOISE, N_TEST, WARM_ROWS, _BLOCK = 20, 0.05, 200_000, 30_000, 2**16

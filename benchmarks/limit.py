@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from frugalsvm._compile import entry
+from frugalsvm.compiling.functions import entry
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.kernels import kernel_row
 

@@ -7,7 +7,7 @@ import sys
 _STREAM = """
 import json, sys
 from frugalsvm import BSGDClassifier
-from frugalsvm._memory import peak_megabytes
+from frugalsvm.compiling.memory import peak_megabytes
 from frugalsvm.datasets import stream
 
 model = BSGDClassifier(budget=100, gamma=3.0, alpha=1e-4)

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.printing import table
 from frugalsvm import BSGDOneClassSVM
-from frugalsvm._memory import peak_megabytes
+from frugalsvm.compiling.memory import peak_megabytes
 from frugalsvm.datasets import load
 
 NAMES = ("ad_shuttle", "ad_http", "ad_mammography", "ad_satellite")

@@ -4,7 +4,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from frugalsvm._memory import peak_megabytes
+from frugalsvm.compiling.memory import peak_megabytes
 
 __all__ = ["PeakMemory"]
 

@@ -20,7 +20,7 @@ from rich.table import Table
 from sklearn.datasets import dump_svmlight_file
 
 from frugalsvm import BSGDClassifier
-from frugalsvm._memory import peak_megabytes
+from frugalsvm.compiling.memory import peak_megabytes
 from frugalsvm.datasets import load
 from frugalsvm.streams import open_stream, prefetched
 

@@ -17,7 +17,7 @@ from benchmarks.peak_memory import PeakMemory
 from benchmarks.tables_data import MADE, TABLES, prepared, split_of
 from benchmarks.tables_methods import METHODS, Task, missing_package
 from benchmarks.tables_tuning import Effort, error_of, tuned
-from frugalsvm._threads import thread_count
+from frugalsvm.compiling.threads import thread_count
 
 __all__ = ["Case", "machine_here", "measured", "warm_up"]
 

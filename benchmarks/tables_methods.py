@@ -11,7 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.svm import SVC, SVR
 
 from frugalsvm import AutoSVC, AutoSVR
-from frugalsvm._threads import thread_count
+from frugalsvm.compiling.threads import thread_count
 
 __all__ = ["METHODS", "Task", "missing_package"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from benchmarks.tables_data import parts_of, rows_at
-from frugalsvm._threads import thread_count
+from frugalsvm.compiling.threads import thread_count
 
 __all__ = ["LightGBMModel", "LiquidSVMModel", "XRFMModel"]
 

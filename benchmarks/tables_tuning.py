@@ -8,7 +8,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from benchmarks.tables_data import balanced_sample, parts_of, prepared, rows_at
-from frugalsvm._threads import thread_count
+from frugalsvm.compiling.threads import thread_count
 
 __all__ = ["FAILURES", "Choice", "Effort", "error_of", "tuned"]
 

@@ -6,7 +6,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.limit import best_of, to_kernel_values
-from frugalsvm._threads import Threads, row_blocks
+from frugalsvm.compiling.threads import Threads, row_blocks
 from frugalsvm.core.kernels import RBF
 
 __all__ = ["kernel_seconds", "thread_counts"]

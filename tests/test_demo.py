@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from frugalsvm._memory import peak_megabytes
+from frugalsvm.compiling.memory import peak_megabytes
 
 
 def test_demo_prints_a_table_and_saves_a_picture(tmp_path, capsys):

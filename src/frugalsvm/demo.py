@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from frugalsvm._memory import peak_megabytes
+from frugalsvm.compiling.memory import peak_megabytes
 
 N_EXAMPLES = 1_000_000
 CHUNK = 64_000

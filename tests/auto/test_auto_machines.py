@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from frugalsvm import ASSETClassifier, AutoSVC, AutoSVR, LocalSVC
-from frugalsvm._threads import thread_count
+from frugalsvm.compiling.threads import thread_count
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.export import plain_model
 from frugalsvm.selection.low_rank import Start

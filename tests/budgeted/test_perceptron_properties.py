@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from oracles.bsgd import kernel_matrix
 from support import blobs
 
-from frugalsvm._compile import entry
 from frugalsvm.budgeted.budget_perceptrons import REFRESH
 from frugalsvm.budgeted.norm_constraint import Unconstrained
 from frugalsvm.budgeted.perceptrons import FORGETRON_SHARE
 from frugalsvm.budgeted.policy import oldest, weakest
 from frugalsvm.budgeted.sgd import Parts, learn
 from frugalsvm.budgeted.strategies import MULTI_CLASS, STRATEGIES, VARIANTS, new_strategy, new_variant
+from frugalsvm.compiling.functions import entry
 from frugalsvm.core.expansion import coefficients, new_expansion
 from frugalsvm.core.kernels import RBF, Poly
 from frugalsvm.core.losses import hinge_for

@@ -5,12 +5,12 @@ import pytest
 from sklearn.base import clone
 
 from frugalsvm import LocalSVC, LocalSVR, load, save
-from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.cells.budget import array_bytes, exact_bytes, trained_within
 from frugalsvm.cells.codes import column_grids
 from frugalsvm.cells.scores import scores
 from frugalsvm.cells.solver import Examples
 from frugalsvm.cells.training import grown_trees
+from frugalsvm.compiling.threads import ONE_THREAD, Threads
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.exceptions import ParameterError
 from tests.oracles import kernels as kernel_oracle

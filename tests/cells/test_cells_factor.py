@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from frugalsvm._compile import entry
 from frugalsvm.cells.factor import invert_factor, library_for, new_integers
 from frugalsvm.cells.sweep import (
     SWEEP_BLOCK,
@@ -14,6 +13,7 @@ from frugalsvm.cells.sweep import (
     n_blocks_of,
     n_stage_parts,
 )
+from frugalsvm.compiling.functions import entry
 
 
 @entry

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from frugalsvm import LocalSVC, LocalSVR, load, save
-from frugalsvm._threads import ONE_THREAD
 from frugalsvm.cells import batches, on_device
 from frugalsvm.cells.choosing import Choice, judge_in
 from frugalsvm.cells.places import OnDevice, OnThreads
 from frugalsvm.cells.solver import Examples, solved_cells
 from frugalsvm.cells.tree import cells_of, grown_tree
+from frugalsvm.compiling.threads import ONE_THREAD
 from frugalsvm.core.kernels import KERNELS
 from tests.cells.test_cells_solver import far_apart
 

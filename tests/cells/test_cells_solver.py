@@ -5,12 +5,12 @@ import threading
 import numpy as np
 import pytest
 
-from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.cells import system
 from frugalsvm.cells.scores import scores
 from frugalsvm.cells.solver import Examples, solved_cells
 from frugalsvm.cells.training import grown_trees, trained
 from frugalsvm.cells.tree import grown_tree
+from frugalsvm.compiling.threads import ONE_THREAD, Threads
 from frugalsvm.core.kernels import KERNELS
 from tests.oracles import kernels as kernel_oracle
 from tests.oracles.cells import cell_machine, left_out_predictions

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from frugalsvm._threads import Threads
 from frugalsvm.cells.tree import cells_of, grown_tree
+from frugalsvm.compiling.threads import Threads
 from tests.oracles.cells import descend
 
 

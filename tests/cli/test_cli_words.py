@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from frugalsvm import _compile_notice
 from frugalsvm.cli import console
 from frugalsvm.cli.app import app
 from frugalsvm.cli.console import compiling_shown
 from frugalsvm.cli.errors import Exit, reported
 from frugalsvm.cli.wording import in_flags
+from frugalsvm.compiling import notice
 from frugalsvm.streams import StreamError, open_stream
 
 FAST = ["--gamma", "8", "--alpha", "1e-3", "--budget", "20", "--quiet"]
@@ -146,15 +146,15 @@ def test_names_of_users_stay(name, content, options, words, tmp_path):
 class TestWhatTakesAWhile:
     @pytest.mark.parametrize(("flag", "variable"), [(False, ""), (True, ""), (False, "1")])
     def test_compilations_are_shown_once(self, flag, variable, capsys, monkeypatch):
-        monkeypatch.setenv(_compile_notice.QUIET, variable)
+        monkeypatch.setenv(notice.QUIET, variable)
         quiet = flag or bool(variable)
         with reported(), compiling_shown(quiet=flag):
             for name in ("sgd.run", "predict.run"):
-                _compile_notice._show(name, None)
-                _compile_notice._show(name, 3.0)
+                notice._show(name, None)
+                notice._show(name, 3.0)
         shown = capsys.readouterr().err
         assert shown.count("Compiling machine code") == (0 if quiet else 1)
-        assert _compile_notice._show is _compile_notice.show_on_terminal
+        assert notice._show is notice.show_on_terminal
 
     @pytest.mark.parametrize("quiet", [False, True])
     def test_a_status_is_told_while_it_lasts(self, quiet, capsys, monkeypatch):

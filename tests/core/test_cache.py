@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from frugalsvm._compile import entry
+from frugalsvm.compiling.functions import entry
 from frugalsvm.core.cache import drop_row, new_rows, note_insertion, resized_rows, row_of_slot
 from frugalsvm.core.expansion import new_expansion, resized, row_kernel_row
 from frugalsvm.core.fastmath import float64_sum, nth_smallest, row_products

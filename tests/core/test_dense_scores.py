@@ -5,8 +5,8 @@ import threading
 import numpy as np
 import pytest
 
-from frugalsvm._compile import add_to, entry
-from frugalsvm._threads import Threads
+from frugalsvm.compiling.functions import add_to, entry
+from frugalsvm.compiling.threads import Threads
 from frugalsvm.core import dense_scores
 from frugalsvm.core.dense_scores import UnfitRowsError, new_scoring, new_vectors, refreshed, score_rows
 from frugalsvm.core.expansion import new_expansion

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from oracles.bsgd import kernel_matrix
 
-from frugalsvm._compile import entry
+from frugalsvm.compiling.functions import entry
 from frugalsvm.core.expansion import (
     averaged_coefficients,
     coefficients,

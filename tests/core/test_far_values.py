@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from frugalsvm._compile import entry
 from frugalsvm.arrays.maps import kernel_map
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.arrays.slopes import radial_value
+from frugalsvm.compiling.functions import entry
 from frugalsvm.core.fastmath import FARTHEST
 from frugalsvm.core.kernels import UNIT_KERNELS, Chi2, kernel_row, kernel_value, pairing_of, scored_row, values_in_row
 from frugalsvm.core.pairing import Products

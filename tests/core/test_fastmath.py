@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from frugalsvm._compile import entry
+from frugalsvm.compiling.functions import entry
 from frugalsvm.core.fastmath import (
     FARTHEST,
     copy_row,

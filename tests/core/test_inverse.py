@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from frugalsvm._compile import entry
+from frugalsvm.compiling.functions import entry
 from frugalsvm.core.inverse import grow_inverse, inverse_times, shrink_inverse
 
 

@@ -14,7 +14,7 @@ from sklearn.metrics.pairwise import (
     rbf_kernel,
 )
 
-from frugalsvm._compile import entry
+from frugalsvm.compiling.functions import entry
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.feature_sums import SUMS, Chi2Distances, L1Distances, Minima
 from frugalsvm.core.kernels import KERNELS as REGISTRY

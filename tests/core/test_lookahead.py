@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from frugalsvm._compile import entry
+from frugalsvm.compiling.functions import entry
 from frugalsvm.core import sparse_source
 from frugalsvm.core.dense_sources import DenseBlocks, DenseColumns
 from frugalsvm.core.expansion import new_expansion

@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracles.bsgd import best_merge, merge_degradation, merge_minima
 
-from frugalsvm._compile import entry
+from frugalsvm.compiling.functions import entry
 from frugalsvm.core.expansion import padded
 from frugalsvm.core.kernels import RBF, kernel_row
 from frugalsvm.core.losses import BinaryHinge, MulticlassHinge

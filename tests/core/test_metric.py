@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from frugalsvm._threads import Threads
+from frugalsvm.compiling.threads import Threads
 from frugalsvm.core import metric as module
 from frugalsvm.core.metric import Directions, Factors, in_metric, new_metric, out_of_metric
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import map_coordinates
 
-from frugalsvm._compile import INTERPRETED
+from frugalsvm.compiling.functions import INTERPRETED
 from frugalsvm.datasets import DatasetUnavailableError, deformed, make_deformed_mnist, stream_deformed_mnist
 from frugalsvm.datasets.deformed import _deformed, _Recipes, _smooth_fields, _TestRecipes
 from frugalsvm.datasets.synthetic import _BLOCK_SIZE, _Reader

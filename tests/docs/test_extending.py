@@ -11,9 +11,9 @@ from sklearn.base import clone
 
 import frugalsvm
 from frugalsvm import ASSETRegressor, BSGDClassifier, LASVMClassifier
-from frugalsvm._compile import INTERPRETED
 from frugalsvm.budgeted.sgd import run
 from frugalsvm.checks import check_estimator
+from frugalsvm.compiling.functions import INTERPRETED
 from frugalsvm.datasets import make_checkerboard
 from frugalsvm.export import to_c
 from frugalsvm.lowrank.losses.compiled import differentiate, total_losses

@@ -7,7 +7,8 @@ import pytest
 from sklearn.base import clone
 from support import blobs
 
-from frugalsvm import BPAClassifier, BudgetedPerceptron, IncrementalSVC, TVMClassifier, _threads
+from frugalsvm import BPAClassifier, BudgetedPerceptron, IncrementalSVC, TVMClassifier
+from frugalsvm.compiling import threads
 from frugalsvm.exact.memory import MemoryLimit
 
 X, Y = blobs(240, 12, 4, seed=0)
@@ -22,13 +23,13 @@ ESTIMATORS = {
 @pytest.fixture
 def counted(monkeypatch):
     """How many items were run on several threads."""
-    counts, take_items = [], _threads._Job._take_items
+    counts, take_items = [], threads._Job._take_items
 
     def counting(job):
         counts.append(len(job._items))
         take_items(job)
 
-    monkeypatch.setattr(_threads._Job, "_take_items", counting)
+    monkeypatch.setattr(threads._Job, "_take_items", counting)
     return counts
 
 

@@ -23,7 +23,7 @@ from frugalsvm import (
     TrackingSVC,
     TVMClassifier,
 )
-from frugalsvm._threads import Threads
+from frugalsvm.compiling.threads import Threads
 from frugalsvm.explain import has_exact_shares, partial_dependence, shapley_values
 from frugalsvm.explain.columns import columns_for
 from frugalsvm.explain.sampling import SampledModel

@@ -5,7 +5,7 @@ import pytest
 from support import blobs
 
 from frugalsvm import ASSETClassifier, ASSETRegressor
-from frugalsvm._threads import Threads
+from frugalsvm.compiling.threads import Threads
 from frugalsvm.lowrank.passes import ChosenRows, CurvedSums, Passes, TwoTriangles
 from frugalsvm.lowrank.symmetric import cholesky, gram, inverse_of_lower
 

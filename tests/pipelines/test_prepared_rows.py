@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from frugalsvm import LocalSVC
-from frugalsvm._threads import Threads
+from frugalsvm.compiling.threads import Threads
 from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller, StreamingScaler, StreamPipeline
 from frugalsvm.pipelines import numbers as numbers_of
 from frugalsvm.pipelines.numbers import missing_counts, prepared_numbers

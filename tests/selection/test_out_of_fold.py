@@ -5,8 +5,8 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from frugalsvm._threads import Threads
 from frugalsvm.arrays.namespace import HOST, arrays_on
+from frugalsvm.compiling.threads import Threads
 from frugalsvm.core.kernels import RBF
 from frugalsvm.lowrank.continuation import solve
 from frugalsvm.lowrank.cross_validation import cross_validated

@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 import frugalsvm
-from frugalsvm._compile import INTERPRETED
 from frugalsvm._homes import ESTIMATORS
 from frugalsvm.cli.app import app
 from frugalsvm.cli.catalogue import CATALOGUE
+from frugalsvm.compiling.functions import INTERPRETED
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.warming import RECIPES
 from frugalsvm.warming.ahead import _waves

@@ -9,7 +9,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import ThreadSafe, shared
-from frugalsvm._threads import Threads, all_cores_unless, thread_count
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device
 from frugalsvm.auto._last_fit import LastFit, last_fit
 from frugalsvm.auto._notes import left_out, notes_on
@@ -18,6 +17,7 @@ from frugalsvm.auto._report import ROUNDS, Report, as_html, as_text
 from frugalsvm.auto._results import cv_results, row_of
 from frugalsvm.auto._tables import Layout, as_input, layout_of
 from frugalsvm.auto.words import machine_words
+from frugalsvm.compiling.threads import Threads, all_cores_unless, thread_count
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.durations import parsed_seconds

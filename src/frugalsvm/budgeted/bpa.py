@@ -34,7 +34,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, generic, inlined
 from frugalsvm._stored import BUDGET, renamed, stored
 from frugalsvm.budgeted.neighbors import Neighbors, forget_slot, know_the_old, meet_newcomer
 from frugalsvm.budgeted.policy import admit
@@ -47,6 +46,7 @@ from frugalsvm.budgeted.projection import (
     replace_by_projection,
     widen,
 )
+from frugalsvm.compiling.functions import compiled, generic, inlined
 from frugalsvm.core.expansion import free_slot, refresh_slot
 from frugalsvm.core.fastmath import first_tied
 from frugalsvm.core.kernels import UNIT_KERNELS, self_value

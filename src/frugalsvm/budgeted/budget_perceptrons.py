@@ -26,10 +26,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, inlined
 from frugalsvm._stored import BUDGET, renamed, stored, within
 from frugalsvm.budgeted.neighbors import nearest
 from frugalsvm.budgeted.policy import admit, oldest_of_the_least, pass_by, remove
+from frugalsvm.compiling.functions import compiled, inlined
 from frugalsvm.core.expansion import row_kernel_row
 from frugalsvm.core.fastmath import first_argmax, row_weighted_sum
 from frugalsvm.core.kernels import self_value

@@ -19,11 +19,11 @@ none.
 
 from typing import Any, NamedTuple
 
-from frugalsvm._compile import inlined
 from frugalsvm._stored import BUDGET, stored
 from frugalsvm.budgeted.norm_constraint import note_merge
 from frugalsvm.budgeted.policy import Unlimited, admit, oldest_of_the_least, remove, smallest_or_newcomer
 from frugalsvm.budgeted.projection import Project
+from frugalsvm.compiling.functions import inlined
 from frugalsvm.core.expansion import (
     free_slot,
     refresh_slot,

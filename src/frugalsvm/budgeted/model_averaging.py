@@ -20,10 +20,10 @@ Vectors are sorted first, by their bytes: the order of the parts makes no differ
 
 import numpy as np
 
-from frugalsvm._compile import entry
 from frugalsvm.arrays.decay import decayed
 from frugalsvm.budgeted.maintenance import Merge, Remove, partner_of, write_merged
 from frugalsvm.budgeted.projection import Project
+from frugalsvm.compiling.functions import entry
 from frugalsvm.core.blocks import kernel_matrix, row_norms
 from frugalsvm.core.expansion import (
     coefficients,

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, generic, inlined, separate
 from frugalsvm._stored import stored, within
+from frugalsvm.compiling.functions import compiled, generic, inlined, separate
 from frugalsvm.core.fastmath import CHUNK, first_argmax
 from frugalsvm.core.kernels import UNIT_KERNELS, self_value
 from frugalsvm.core.lookahead import slot_row

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, generic
 from frugalsvm._stored import stored
+from frugalsvm.compiling.functions import compiled, generic
 from frugalsvm.core.expansion import raw_squared_norm, row_kernel_row, slot_kernel_row
 from frugalsvm.core.fastmath import row_weighted_sum, rows_dot
 from frugalsvm.core.merge import between, merge_factors

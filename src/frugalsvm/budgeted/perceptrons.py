@@ -30,10 +30,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled
 from frugalsvm._stored import BUDGET, stored
 from frugalsvm.budgeted.norm_constraint import note_removal
 from frugalsvm.budgeted.policy import TURNED_AWAY, admit, oldest, remove, weakest
+from frugalsvm.compiling.functions import compiled
 from frugalsvm.core.expansion import (
     free_slot,
 )

@@ -20,9 +20,9 @@ What else there is to know, a policy declares in its class; none of it is there 
 
 from typing import NamedTuple
 
-from frugalsvm._compile import compiled, generic, inlined, smaller
 from frugalsvm._stored import stored
 from frugalsvm.budgeted.norm_constraint import note_removal
+from frugalsvm.compiling.functions import compiled, generic, inlined, smaller
 from frugalsvm.core.expansion import free_slot
 from frugalsvm.core.fastmath import CHUNK, first_at_most, minimum
 from frugalsvm.core.lookahead import touch

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, entry, inlined
 from frugalsvm._stored import BUDGET, stored, within
 from frugalsvm.budgeted.norm_constraint import note_projection
 from frugalsvm.budgeted.policy import admit, smallest_or_newcomer
+from frugalsvm.compiling.functions import compiled, entry, inlined
 from frugalsvm.core.expansion import exact_kernel, free_slot, refresh_slot
 from frugalsvm.core.inverse import grow_inverse, inverse_times, shrink_inverse
 from frugalsvm.core.lookahead import touch

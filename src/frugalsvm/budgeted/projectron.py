@@ -32,7 +32,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, inlined
 from frugalsvm._stored import BUDGET, NOT_NEGATIVE, stored
 from frugalsvm.budgeted.policy import TURNED_AWAY, admit
 from frugalsvm.budgeted.projection import (
@@ -43,6 +42,7 @@ from frugalsvm.budgeted.projection import (
     resized_span,
     widen,
 )
+from frugalsvm.compiling.functions import compiled, inlined
 from frugalsvm.core.expansion import free_slot, refresh_slot
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.losses import MARGIN

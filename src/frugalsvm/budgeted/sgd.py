@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import entry, inlined, smaller
 from frugalsvm._stored import stored
 from frugalsvm.budgeted.norm_constraint import note_addition, stay_inside
 from frugalsvm.budgeted.policy import admit, pass_by, with_room
+from frugalsvm.compiling.functions import entry, inlined, smaller
 from frugalsvm.core.expansion import (
     fold_scale,
     refresh_slot,

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, entry, inlined
 from frugalsvm._stored import stored, within
 from frugalsvm.cells.gathering import padded_size
 from frugalsvm.cells.scores import load_rows
 from frugalsvm.cells.solver import Cells
 from frugalsvm.cells.tree import Tree
+from frugalsvm.compiling.functions import compiled, entry, inlined
 from frugalsvm.core.kernels import pairing_of
 from frugalsvm.core.pairing import row_norm
 

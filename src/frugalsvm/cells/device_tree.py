@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.arrays.namespace import is_torch
 from frugalsvm.cells.batches import padded_places
 from frugalsvm.cells.tree import SAMPLE_ROWS, Level, Tree, grown_tree, joined_levels, new_level
+from frugalsvm.compiling.threads import ONE_THREAD, Threads
 
 __all__ = ["cells_of_rows", "grown_on_device"]
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import call_library, compiled, library_routine
+from frugalsvm.compiling.functions import call_library, compiled, library_routine
 
 __all__ = [
     "Library",

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, inlined
+from frugalsvm.compiling.functions import compiled, inlined
 from frugalsvm.core.kernels import pairing_of
 from frugalsvm.core.pairing import row_norm
 

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._threads import Threads, blas_threads
 from frugalsvm.cells.on_device import DeviceExamples, solved_on_device
 from frugalsvm.cells.solver import Examples, solved_cells
 from frugalsvm.cells.tree import Tree
+from frugalsvm.compiling.threads import Threads, blas_threads
 
 __all__ = ["Choice", "SomeCells", "left_out_on_device", "left_out_on_threads"]
 

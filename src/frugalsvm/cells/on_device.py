@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._threads import row_blocks
 from frugalsvm.arrays.factors import invert_factors
 from frugalsvm.arrays.kernel_values import kernel_values, own_values
 from frugalsvm.arrays.namespace import is_torch
@@ -21,6 +20,7 @@ from frugalsvm.cells.batches import Padded, batches_of, near, padded_length, pad
 from frugalsvm.cells.solver import FACTOR, Cells
 from frugalsvm.cells.system import LARGEST_RESIDUAL
 from frugalsvm.cells.tree import Tree
+from frugalsvm.compiling.threads import row_blocks
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.kernels import ROUNDING, Matern12
 

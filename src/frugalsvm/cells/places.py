@@ -6,7 +6,6 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.cells.batches import taken
 from frugalsvm.cells.device_scores import scores_on_device
 from frugalsvm.cells.device_tree import grown_on_device
@@ -17,6 +16,7 @@ from frugalsvm.cells.solver import Cells, Examples
 from frugalsvm.cells.system import cell_bytes
 from frugalsvm.cells.training import grown_trees, trained
 from frugalsvm.cells.tree import Tree
+from frugalsvm.compiling.threads import ONE_THREAD, Threads
 
 __all__ = ["OnDevice", "OnThreads", "Place"]
 

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import add_to, compiled, entry, generic
-from frugalsvm._threads import ONE_THREAD, Threads, blas_threads
 from frugalsvm.cells.gathering import BLOCK_ROWS, PANEL_ROWS, gather_rows, new_storage, padded_size
 from frugalsvm.cells.solver import Cells
 from frugalsvm.cells.system import has_mean_only
 from frugalsvm.cells.tree import cells_of
+from frugalsvm.compiling.functions import add_to, compiled, entry, generic
+from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads
 from frugalsvm.core.fastmath import weighted_sums
 from frugalsvm.core.kernels import kernel_row, pairing_of
 from frugalsvm.core.pairing import block_pairs, row_norm

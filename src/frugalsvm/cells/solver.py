@@ -27,10 +27,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm._stored import stored
-from frugalsvm._threads import ONE_THREAD, Threads, blas_threads
 from frugalsvm.cells.factor import Library, library_for
 from frugalsvm.cells.system import NOTHING, WAIT, Room, System, begin_cell, cell_bytes, new_room, new_system, solve_some
 from frugalsvm.cells.tree import Tree
+from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads
 from frugalsvm.core.capabilities import offers
 
 __all__ = ["FACTOR", "Cells", "Examples", "solved_cells"]

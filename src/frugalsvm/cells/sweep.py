@@ -13,8 +13,8 @@ on the diagonal are those of `factor.py`.
 
 import numpy as np
 
-from frugalsvm._compile import compiled
 from frugalsvm.cells.factor import add_product, add_square, invert_factor, multiply, set_apart, set_sizes
+from frugalsvm.compiling.functions import compiled
 
 __all__ = [
     "SWEEP_BLOCK",

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import add_to, compiled, entry, inlined, value_of
 from frugalsvm.cells.factor import invert_factor, new_integers
 from frugalsvm.cells.gathering import BLOCK_ROWS, PANEL_ROWS, capacity_for, gather_rows, padded_size
 from frugalsvm.cells.sweep import (
@@ -23,6 +22,7 @@ from frugalsvm.cells.sweep import (
     n_blocks_of,
     n_stage_parts,
 )
+from frugalsvm.compiling.functions import add_to, compiled, entry, inlined, value_of
 from frugalsvm.core.kernels import pairing_of, self_value, value_error, values_in_row
 from frugalsvm.core.pairing import block_pairs
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from frugalsvm._threads import Threads, row_blocks
 from frugalsvm.cells.solver import Cells, Examples, solved_cells
 from frugalsvm.cells.tree import Tree, grown_tree
+from frugalsvm.compiling.threads import Threads, row_blocks
 
 __all__ = ["grown_trees", "left_out_scores", "trained"]
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import add_to, compiled, entry, larger, smaller
 from frugalsvm._stored import MANY, stored, within
-from frugalsvm._threads import ONE_THREAD, Threads
+from frugalsvm.compiling.functions import add_to, compiled, entry, larger, smaller
+from frugalsvm.compiling.threads import ONE_THREAD, Threads
 from frugalsvm.core.fastmath import nth_smallest, rows_dot
 
 __all__ = ["SAMPLE_ROWS", "Level", "Tree", "cells_of", "grown_tree", "joined_levels", "new_level"]

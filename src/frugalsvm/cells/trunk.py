@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.cells.tree import Tree, grown_tree
+from frugalsvm.compiling.threads import ONE_THREAD, Threads
 
 __all__ = ["Sampling", "branch_of", "drawn_rows", "grafted", "sampling_for", "with_members"]
 

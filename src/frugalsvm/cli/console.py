@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
-from frugalsvm._compile_notice import QUIET, show_compiling
+from frugalsvm.compiling.notice import QUIET, show_compiling
 
 __all__ = [
     "Exit",

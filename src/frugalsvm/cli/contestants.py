@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile_notice import show_compiling
 from frugalsvm.cli.catalogue import AUTO, CATALOGUE
 from frugalsvm.cli.data import BATCH_ROWS, labels_of, rows_of
 from frugalsvm.cli.first_rows import prepared
@@ -27,6 +26,7 @@ from frugalsvm.cli.parameter_search import (
 from frugalsvm.cli.task import Task
 from frugalsvm.cli.train_auto import fit_auto
 from frugalsvm.cli.train_in_memory import fit_in_memory
+from frugalsvm.compiling.notice import show_compiling
 from frugalsvm.persist import save
 from frugalsvm.streams.batch import Batch, rows_between
 

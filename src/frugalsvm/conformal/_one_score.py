@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from frugalsvm._compile import machine_code_for
+from frugalsvm.compiling.functions import machine_code_for
 from frugalsvm.conformal._models import learns
 from frugalsvm.core.score_reservoir import HUGE, Promise, ScoreReservoir, new_reservoir, observe
 

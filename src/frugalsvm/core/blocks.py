@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from frugalsvm._compile import entry
+from frugalsvm.compiling.functions import entry
 from frugalsvm.core.feature_sums import TILE_WIDTH, Minima, rows_sums
 from frugalsvm.core.kernels import kernel_block, pairing_of, values_in_row
 from frugalsvm.core.pairing import Products, add_feature, slot_sum, start_pairs

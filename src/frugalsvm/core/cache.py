@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, inlined, larger, separate
 from frugalsvm._stored import stored, within
+from frugalsvm.compiling.functions import compiled, inlined, larger, separate
 from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.kernels import kernel_row, pairing_of, self_value
 from frugalsvm.core.pairing import pair

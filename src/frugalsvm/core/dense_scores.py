@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import add_to, compiled, entry, generic, inlined, larger, value_of
+from frugalsvm.compiling.functions import add_to, compiled, entry, generic, inlined, larger, value_of
 from frugalsvm.core.dense_sources import FEW_FEATURES, FEW_ROWS, ODD_SLOTS
 from frugalsvm.core.expansion import padded, whole_groups
 from frugalsvm.core.fastmath import ADJACENT, magnitude_bits, rows_dot, weighted_sums

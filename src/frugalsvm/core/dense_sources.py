@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled
+from frugalsvm.compiling.functions import compiled
 from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import ADJACENT, copy_row
 from frugalsvm.core.lookahead import (

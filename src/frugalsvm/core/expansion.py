@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, inlined
 from frugalsvm._stored import are_norms, stored, within
+from frugalsvm.compiling.functions import compiled, inlined
 from frugalsvm.core.fastmath import ADJACENT, copy_row
 from frugalsvm.core.kernels import kernel_row, kernel_value, pairing_of, self_value
 from frugalsvm.core.pairing import exact_pair, row_pairs

@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, entry, generic, larger, smaller
 from frugalsvm._stored import POSITIVE, stored, within
+from frugalsvm.compiling.functions import compiled, entry, generic, larger, smaller
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.losses import MARGIN, hinge_for, margin_of, update_direction
 from frugalsvm.core.outputs import n_outputs_for, with_classes

@@ -13,7 +13,7 @@ near the zeros of the cosine ``s`` is small: nothing cancels, as it would in an 
 
 import numpy as np
 
-from frugalsvm._compile import compiled, generic, larger, separate, smaller
+from frugalsvm.compiling.functions import compiled, generic, larger, separate, smaller
 
 __all__ = [
     "ADJACENT",
@@ -176,7 +176,7 @@ def _below_one_float64(t):
 def magnitude_bits(x):
     """The bits of ``|x|`` as an integer: larger ones for larger numbers, and the largest for infinity and NaN.
 
-    Compiled code may assume that there is neither (see `frugalsvm._compile`), and comparisons of numbers would do so.
+    Compiled code may assume that there is neither (see `frugalsvm.compiling`), and comparisons of numbers would do so.
     """
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, generic, inlined, larger, separate, smaller
+from frugalsvm.compiling.functions import compiled, generic, inlined, larger, separate, smaller
 from frugalsvm.core.pairing import (
     add_feature,
     add_two_features,

@@ -11,7 +11,7 @@ same way ``-P_p / P_pp`` are the coefficients of the projection of p on the othe
 squared distance to their span. Rounding errors grow with every change, so callers recompute from time to time.
 """
 
-from frugalsvm._compile import compiled
+from frugalsvm.compiling.functions import compiled
 
 __all__ = ["grow_inverse", "inverse_times", "shrink_inverse"]
 

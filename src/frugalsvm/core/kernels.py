@@ -29,8 +29,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import entry, generic, inlined, larger, smaller
 from frugalsvm._stored import NOT_NEGATIVE, POSITIVE, stored
+from frugalsvm.compiling.functions import entry, generic, inlined, larger, smaller
 from frugalsvm.core.fastmath import FARTHEST, LOG2E, decay, row_weighted_sum
 from frugalsvm.core.feature_sums import Chi2Distances, L1Distances, Minima
 from frugalsvm.core.pairing import Products, own_pair

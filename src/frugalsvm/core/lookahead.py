@@ -13,7 +13,7 @@ Here is the protocol of all sources (``load``, ``products_row``, ``example_norm`
 ``sources.py`` chooses.
 """
 
-from frugalsvm._compile import generic, inlined
+from frugalsvm.compiling.functions import generic, inlined
 from frugalsvm.core.fastmath import ADJACENT
 from frugalsvm.core.kernels import kernel_row
 from frugalsvm.core.pairing import row_pairs

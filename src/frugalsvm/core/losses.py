@@ -10,8 +10,8 @@
 
 from typing import NamedTuple
 
-from frugalsvm._compile import generic
 from frugalsvm._stored import stored
+from frugalsvm.compiling.functions import generic
 
 __all__ = ["MARGIN", "BinaryHinge", "MulticlassHinge", "hinge_for", "margin_of", "update_direction"]
 

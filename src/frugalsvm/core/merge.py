@@ -41,7 +41,7 @@ the best score.
 
 import numpy as np
 
-from frugalsvm._compile import compiled, generic, inlined, larger, separate, smaller
+from frugalsvm.compiling.functions import compiled, generic, inlined, larger, separate, smaller
 from frugalsvm.core.experts import Experts
 from frugalsvm.core.fastmath import CHUNK, LOG2E, exp2_nonpositive, first_argmax, maximum
 from frugalsvm.core.losses import BinaryHinge, MulticlassHinge

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from frugalsvm._stored import NOT_NEGATIVE, stored
-from frugalsvm._threads import ONE_THREAD, Threads, blas_threads
+from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads
 from frugalsvm.core.origin import Origin, relative
 
 __all__ = ["Directions", "Factors", "Metric", "in_metric", "mapped", "new_metric", "out_of_metric", "seen_rows"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from frugalsvm._compile import inlined
+from frugalsvm.compiling.functions import inlined
 from frugalsvm.core.expansion import Expansion, coefficients, new_expansion
 from frugalsvm.core.records import as_numbers
 

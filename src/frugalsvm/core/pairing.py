@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, generic, matrix_product, separate
+from frugalsvm.compiling.functions import compiled, generic, matrix_product, separate
 from frugalsvm.core.fastmath import row_products, rows_dot
 
 __all__ = [

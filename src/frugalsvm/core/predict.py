@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from frugalsvm._compile import compiled, entry, generic, inlined, larger, smaller
+from frugalsvm.compiling.functions import compiled, entry, generic, inlined, larger, smaller
 from frugalsvm.core.dense_scores import UnfitRowsError, most_bits, new_scoring, new_vectors, score_rows
 from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import float64_sum, magnitude_bits, weighted_sums

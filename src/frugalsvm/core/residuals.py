@@ -34,8 +34,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import generic, inlined, larger, smaller
 from frugalsvm._stored import stored
+from frugalsvm.compiling.functions import generic, inlined, larger, smaller
 
 __all__ = ["LOSSES", "Residual", "Residuals", "implicit_step", "loss_of_residuals", "residual_steps"]
 

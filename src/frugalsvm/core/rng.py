@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from frugalsvm._compile import compiled
+from frugalsvm.compiling.functions import compiled
 
 __all__ = ["below", "new_rng"]
 

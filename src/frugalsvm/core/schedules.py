@@ -32,8 +32,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import generic
 from frugalsvm._stored import NOT_NEGATIVE, POSITIVE, stored
+from frugalsvm.compiling.functions import generic
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.losses import MARGIN
 

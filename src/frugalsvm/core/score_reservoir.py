@@ -34,8 +34,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, entry, inlined
 from frugalsvm._stored import stored, within
+from frugalsvm.compiling.functions import compiled, entry, inlined
 from frugalsvm.core.records import as_numbers, float_record, integer_record
 
 __all__ = [

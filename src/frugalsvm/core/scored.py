@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import inlined
+from frugalsvm.compiling.functions import inlined
 from frugalsvm.core.dense_sources import copy_to_slot
 from frugalsvm.core.kernels import kernel_value, pairing_of
 from frugalsvm.core.lookahead import SOURCE_STATE, example_norm, load, rescale, touch, write_example

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import entry, generic, inlined, larger, separate, smaller
+from frugalsvm.compiling.functions import entry, generic, inlined, larger, separate, smaller
 from frugalsvm.core.fastmath import LOG2E, below_one, exp2_nonpositive, maximum
 from frugalsvm.core.kernels import RBF, Chi2, Laplacian
 from frugalsvm.core.quadrature import Rules

@@ -8,7 +8,7 @@ metric is learned with.
 P is zero where matern12, which has a kink there, is at its top.
 """
 
-from frugalsvm._compile import compiled, entry, generic
+from frugalsvm.compiling.functions import compiled, entry, generic
 from frugalsvm.core.fastmath import LOG2E, decay
 from frugalsvm.core.kernels import RBF, Laplacian, Matern12, Matern32, Matern52, kernel_row, scaled_distance, steepness
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, inlined
+from frugalsvm.compiling.functions import compiled, inlined
 from frugalsvm.core.lookahead import (
     LONG_BLOCK_ROWS,
     SOURCE_STATE,

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from frugalsvm._compile import call_library, entry, library_routine
+from frugalsvm.compiling.functions import call_library, entry, library_routine
 
 __all__ = ["inverse"]
 

@@ -4,7 +4,7 @@ Losses of margins (``core/losses.py``) push one way or another by a size that th
 (``core/residuals.py``) take the schedule's step size and find out themselves how far it goes.
 """
 
-from frugalsvm._compile import generic
+from frugalsvm.compiling.functions import generic
 from frugalsvm.core.experts import Experts, vote
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.losses import margin_of, update_direction

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._threads import blas_threads
+from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.dask._asset_rounds import Rounds, newton_rounds, options_of, rounds_with_all
 from frugalsvm.dask._asset_tasks import JUDGING_ROWS, Fold, Question, answers_of, joined_answers, scores_out_of_fold
 from frugalsvm.dask._preparing import shares

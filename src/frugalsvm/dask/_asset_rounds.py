@@ -4,7 +4,7 @@ from copy import copy
 
 import numpy as np
 
-from frugalsvm._threads import blas_threads
+from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.dask._asset_tasks import (
     Shared,
     features_kept,

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.arrays.sources import dense_rows
+from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.dask._preparing import Rows, own
 from frugalsvm.estimators._targets import TargetScale
 from frugalsvm.lowrank.backends.compiled import StoredRows

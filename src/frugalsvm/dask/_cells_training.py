@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.cells.choosing import looked_at
 from frugalsvm.cells.solver import Cells, Examples
 from frugalsvm.cells.training import left_out_scores
 from frugalsvm.cells.tree import Tree
 from frugalsvm.cells.trunk import grafted
+from frugalsvm.compiling.threads import ONE_THREAD, Threads
 from frugalsvm.dask._cells_tasks import (
     Look,
     Route,

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.budgeted.learner import Learner
 from frugalsvm.budgeted.model_averaging import with_coefficients
+from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.dask._preparing import Rows
 from frugalsvm.lowrank.backends.compiled import COMPILED, StoredRows
 from frugalsvm.lowrank.continuation import solve

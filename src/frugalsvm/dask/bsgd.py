@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._threads import blas_threads
 from frugalsvm.budgeted.learner import Learner
 from frugalsvm.budgeted.model_averaging import mean_coefficients, with_coefficients
+from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.expansion import Expansion, averaged_coefficients
 from frugalsvm.dask._base import DaskClassifier, Training, Watch, calibrate_on_validation, validation_accuracy
 from frugalsvm.dask._preparing import Rows, own

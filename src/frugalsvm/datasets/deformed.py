@@ -18,7 +18,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from frugalsvm._compile import entry, larger, smaller
+from frugalsvm.compiling.functions import entry, larger, smaller
 from frugalsvm.datasets.real import load
 from frugalsvm.datasets.synthetic import (
     Examples,

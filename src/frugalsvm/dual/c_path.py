@@ -13,7 +13,7 @@ Steps end when the duality gap is below what LASVM-G asks for (equation (8) of t
 
 import numpy as np
 
-from frugalsvm._compile import entry, larger, smaller
+from frugalsvm.compiling.functions import entry, larger, smaller
 from frugalsvm.core.blocks import is_of_products, row_norms, sum_rows
 from frugalsvm.core.kernels import kernel_block, self_value
 from frugalsvm.dual.duality_gap import gap_of, gap_target, sum_up

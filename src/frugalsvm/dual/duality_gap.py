@@ -15,7 +15,7 @@ their boxes, which changes neither P nor D.
 
 import numpy as np
 
-from frugalsvm._compile import compiled, larger, separate
+from frugalsvm.compiling.functions import compiled, larger, separate
 from frugalsvm.core.blocks import kernel_matrix
 
 __all__ = ["NotTheProblemError", "gap_of", "gap_target", "member_gap", "sum_up", "training_gap"]

@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, larger, separate, smaller
 from frugalsvm._stored import ANY_COUNT, NOT_NEGATIVE, POSITIVE, stored
+from frugalsvm.compiling.functions import compiled, larger, separate, smaller
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.core.kernels import self_value

@@ -18,8 +18,8 @@ nothing is left out or taken for an outlier, and CLEAN leaves ``PATIENCE`` times
 
 from typing import NamedTuple
 
-from frugalsvm._compile import separate
 from frugalsvm._stored import ANY_COUNT, NOT_NEGATIVE, POSITIVE, stored
+from frugalsvm.compiling.functions import separate
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.core.kernels import self_value

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from frugalsvm._compile import entry, generic, separate, smaller
 from frugalsvm._stored import stored
+from frugalsvm.compiling.functions import entry, generic, separate, smaller
 from frugalsvm.core.cache import KernelRows, new_rows, resized_rows
 from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.kernels import kernel_row

@@ -12,7 +12,7 @@ LASVM-NC paper (Ertekin, Bottou & Giles 2011), sections 4 and 5, without a bias.
 
 import numpy as np
 
-from frugalsvm._compile import compiled, larger, separate, smaller
+from frugalsvm.compiling.functions import compiled, larger, separate, smaller
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.kernels import self_value
 from frugalsvm.dual.state import CHUNK, UNKNOWN

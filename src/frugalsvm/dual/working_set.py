@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from frugalsvm._compile import compiled, larger, separate, smaller
+from frugalsvm.compiling.functions import compiled, larger, separate, smaller
 from frugalsvm.core.cache import note_insertion, note_removal
 from frugalsvm.core.fastmath import nth_smallest
 from frugalsvm.core.kernels import self_value

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm._threads import blas_threads, thread_count
 from frugalsvm.arrays.namespace import HOST, arrays_on, best_device, on_host
 from frugalsvm.arrays.sources import HostSource, dense_rows
+from frugalsvm.compiling.threads import blas_threads, thread_count
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.moments import moments_of
 from frugalsvm.core.origin import origin_of_moments

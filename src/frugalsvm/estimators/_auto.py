@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import is_regressor
 
-from frugalsvm._threads import blas_threads
+from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.estimators._metric import some_rows
 from frugalsvm.estimators._validation import gamma_value

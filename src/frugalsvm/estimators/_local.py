@@ -7,7 +7,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
-from frugalsvm._threads import row_blocks, thread_count
 from frugalsvm.arrays.namespace import arrays_of, arrays_on, is_torch, on_host
 from frugalsvm.cells.batches import near, padded_length
 from frugalsvm.cells.budget import array_bytes
@@ -18,6 +17,7 @@ from frugalsvm.cells.places import OnDevice, OnThreads, Place
 from frugalsvm.cells.solver import Cells
 from frugalsvm.cells.system import cell_bytes
 from frugalsvm.cells.tree import cells_of
+from frugalsvm.compiling.threads import row_blocks, thread_count
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.origin import some_rows
 from frugalsvm.estimators._auto import is_auto

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from frugalsvm._threads import Threads
 from frugalsvm.arrays.namespace import on_host
 from frugalsvm.cells.spill import Spill, check_space
 from frugalsvm.cells.tree import Tree, cells_of
 from frugalsvm.cells.trunk import branch_of, grafted, with_members
+from frugalsvm.compiling.threads import Threads
 from frugalsvm.estimators._batches import Batches
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import validated_rows

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
 
-from frugalsvm._threads import thread_count
 from frugalsvm.arrays.namespace import arrays_on, is_torch, on_host
+from frugalsvm.compiling.threads import thread_count
 from frugalsvm.core.capabilities import check_kernel, offers
 from frugalsvm.core.kernels import KERNELS
 from frugalsvm.core.metric import Metric, in_metric, mapped, new_metric

@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from frugalsvm._stored import are_norms
-from frugalsvm._threads import thread_count
 from frugalsvm.arrays.namespace import is_device_name
 from frugalsvm.budgeted.policy import Unlimited
+from frugalsvm.compiling.threads import thread_count
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.dense_scores import largest_size
 from frugalsvm.core.expansion import Expansion, coefficients, new_expansion

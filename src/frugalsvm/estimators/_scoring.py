@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
-from frugalsvm._threads import Threads, blas_threads, row_blocks, thread_count
+from frugalsvm.compiling.threads import Threads, blas_threads, row_blocks, thread_count
 from frugalsvm.core.dense_scores import UnfitRowsError, largest_size, new_scoring, new_vectors, score_rows
 from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.lookahead import BLOCK_ROWS

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from frugalsvm._threads import row_blocks
+from frugalsvm.compiling.threads import row_blocks
 from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._origin import for_known_rows
 from frugalsvm.estimators._warn import is_compared, warn_caller

@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from frugalsvm._locks import shared
-from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.namespace import HOST, on_host
+from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.outputs import n_outputs_for
 from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._asset_saved import LOW_RANK

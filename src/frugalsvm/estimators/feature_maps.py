@@ -11,8 +11,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
-from frugalsvm._threads import Threads, blas_threads, thread_count
 from frugalsvm.arrays.sources import dense_rows
+from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
 from frugalsvm.estimators._kernel_model import KernelEstimator
 from frugalsvm.estimators._maps import check_map, landmark_rows
 from frugalsvm.estimators._origin import absolute_rows

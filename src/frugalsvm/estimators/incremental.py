@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from frugalsvm._locks import exclusive
-from frugalsvm._threads import ONE_THREAD, Threads, blas_threads, thread_count
+from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads, thread_count
 from frugalsvm.estimators._base import OnlineClassifier
 from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._incremental_saved import INCREMENTAL

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import shared
-from frugalsvm._threads import blas_threads
+from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.expansion import moved_rows

@@ -24,8 +24,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm._locks import exclusive
-from frugalsvm._threads import Threads, blas_threads, thread_count
 from frugalsvm.budgeted.learner import Learner
+from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.expansion import coefficients, moved_rows, new_expansion
 from frugalsvm.core.losses import hinge_for

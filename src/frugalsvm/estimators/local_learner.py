@@ -12,12 +12,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from sklearn.utils import check_random_state
 
-from frugalsvm._threads import Threads
 from frugalsvm.cells.places import OnThreads
 from frugalsvm.cells.solver import Cells, Examples
 from frugalsvm.cells.training import grown_trees
 from frugalsvm.cells.tree import Tree
 from frugalsvm.cells.trunk import drawn_rows, sampling_for
+from frugalsvm.compiling.threads import Threads
 from frugalsvm.estimators._auto import is_auto
 from frugalsvm.estimators._validation import parsed_bytes
 

@@ -2,7 +2,7 @@
 
 from sklearn.utils.validation import check_is_fitted
 
-from frugalsvm._threads import blas_threads
+from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.rng import new_rng
 from frugalsvm.dual.online import new_work
 from frugalsvm.dual.tracking import make_rounds, mean_of_round, new_tracking

@@ -34,7 +34,7 @@ Trouble, and what is done about it:
 * *Drift.* ``refresh`` computes g and the factor again and tells by how much g was wrong.
 """
 
-from frugalsvm._compile import larger, separate, smaller
+from frugalsvm.compiling.functions import larger, separate, smaller
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.kernels import self_value
 from frugalsvm.exact.cholesky import dot, solve_lower, solve_upper

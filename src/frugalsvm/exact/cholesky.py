@@ -10,7 +10,7 @@ R is stored by rows, in the upper triangle, so that both solves and the rotation
 
 import numpy as np
 
-from frugalsvm._compile import compiled, larger, separate
+from frugalsvm.compiling.functions import compiled, larger, separate
 
 __all__ = ["append", "dot", "remove", "solve_lower", "solve_upper"]
 

@@ -6,7 +6,7 @@ and free them; the arrays grow.
 
 import numpy as np
 
-from frugalsvm._compile import entry, larger, separate, smaller
+from frugalsvm.compiling.functions import entry, larger, separate, smaller
 from frugalsvm.core.cache import note_insertion, note_removal
 from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import float64_sum

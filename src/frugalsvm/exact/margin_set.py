@@ -1,6 +1,6 @@
 """The margin set: points between the ends of their boxes, kept on their targets, and their factored kernel values."""
 
-from frugalsvm._compile import larger, separate
+from frugalsvm.compiling.functions import larger, separate
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.kernels import self_value
 from frugalsvm.exact.cholesky import append, dot, remove, solve_lower

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from frugalsvm._stored import stored
-from frugalsvm._threads import ONE_THREAD
+from frugalsvm.compiling.threads import ONE_THREAD
 from frugalsvm.core.expansion import new_expansion
 from frugalsvm.core.predict import decision_values
 from frugalsvm.exact.incremental import learn, left_out

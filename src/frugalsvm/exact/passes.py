@@ -1,6 +1,6 @@
 """Passes over all points: who violates, what bias is asked for, and how g follows the coefficients."""
 
-from frugalsvm._compile import compiled, larger, separate, smaller
+from frugalsvm.compiling.functions import compiled, larger, separate, smaller
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.exact.state import NO_LIMIT, beta_of, set_beta
 

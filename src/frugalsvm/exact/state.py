@@ -27,8 +27,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import separate
 from frugalsvm._stored import distinct, stored, within
+from frugalsvm.compiling.functions import separate
 from frugalsvm.core.expansion import Expansion, new_expansion, resized
 from frugalsvm.core.records import as_numbers, float_record, integer_record
 

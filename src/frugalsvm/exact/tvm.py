@@ -18,7 +18,7 @@ twin that is removed is unlearned, since it may carry mass. For a negative estim
 
 import numpy as np
 
-from frugalsvm._compile import compiled, entry, larger, separate, smaller
+from frugalsvm.compiling.functions import compiled, entry, larger, separate, smaller
 from frugalsvm.core.cache import new_rows, note_insertion
 from frugalsvm.core.expansion import whole_groups
 from frugalsvm.core.fastmath import ADJACENT, copy_row, float64_sum, row_products, rows_dot

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import compiled, larger, separate, smaller
 from frugalsvm._stored import stored, within
+from frugalsvm.compiling.functions import compiled, larger, separate, smaller
 from frugalsvm.core.cache import row_of_slot
 from frugalsvm.core.kernels import self_value
 from frugalsvm.core.merge import best_point

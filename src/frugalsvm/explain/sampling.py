@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalsvm._threads import Threads, row_blocks
+from frugalsvm.compiling.threads import Threads, row_blocks
 from frugalsvm.explain.columns import Columns
 from frugalsvm.export.models import PlainModel
 

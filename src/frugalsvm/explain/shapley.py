@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalsvm._threads import Threads, row_blocks, thread_count
 from frugalsvm.arrays.namespace import HOST, arrays_on, on_host
 from frugalsvm.arrays.shapley import array_shapley_values
+from frugalsvm.compiling.threads import Threads, row_blocks, thread_count
 from frugalsvm.core.quadrature import new_rules
 from frugalsvm.core.shapley import add_shapley_values, new_game, new_room
 from frugalsvm.estimators._validation import check_count

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.arrays.namespace import HOST
+from frugalsvm.compiling.threads import ONE_THREAD, Threads
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Problem, Sample
 from frugalsvm.lowrank.side_by_side import fits_side_by_side, solve_side_by_side

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from frugalsvm._stored import stored
-from frugalsvm._threads import ONE_THREAD, row_blocks
+from frugalsvm.compiling.threads import ONE_THREAD, row_blocks
 from frugalsvm.lowrank.backends.compiled import BLOCK_ROWS, StoredRows
 from frugalsvm.lowrank.maps import raw_rows, whitening_of, width_of
 from frugalsvm.lowrank.products import steady_product

@@ -27,8 +27,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from frugalsvm._compile import entry, inlined
 from frugalsvm._stored import stored
+from frugalsvm.compiling.functions import entry, inlined
 from frugalsvm.core.fastmath import fold_turns, sin_quarter_turns
 from frugalsvm.lowrank.products import steady_product
 

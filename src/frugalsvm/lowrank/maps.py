@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import entry
-from frugalsvm._threads import ONE_THREAD, row_blocks
+from frugalsvm.compiling.functions import entry
+from frugalsvm.compiling.threads import ONE_THREAD, row_blocks
 from frugalsvm.core.capabilities import offers
 from frugalsvm.core.fastmath import float64_sum
 from frugalsvm.lowrank.fourier import features, moved_phases, new_fourier, prefers_structured

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from frugalsvm._compile import compiled, entry, generic, matrix_product
 from frugalsvm._stored import are_norms, stored
-from frugalsvm._threads import blas_threads
 from frugalsvm.arrays.namespace import HOST
+from frugalsvm.compiling.functions import compiled, entry, generic, matrix_product
+from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.blocks import is_of_products, sum_rows
 from frugalsvm.core.fastmath import float64_sum, rows_dot
 from frugalsvm.core.feature_sums import SUMS, rows_sums

@@ -8,7 +8,7 @@ from math import isqrt
 
 import numpy as np
 
-from frugalsvm._threads import ONE_THREAD, Threads, row_blocks
+from frugalsvm.compiling.threads import ONE_THREAD, Threads, row_blocks
 from frugalsvm.lowrank.row_products import LOWER, TILE, UPPER, WHOLE, add_up, write_scores
 
 __all__ = ["ONE_AFTER_ANOTHER", "PRODUCTS_PER_NUMBER", "ChosenRows", "CurvedSums", "Passes", "TwoTriangles"]

@@ -11,7 +11,7 @@ then in float64.
 
 import numpy as np
 
-from frugalsvm._compile import entry, inlined
+from frugalsvm.compiling.functions import entry, inlined
 
 __all__ = [
     "FLUSH",

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.arrays.sources import dense_rows
+from frugalsvm.compiling.threads import ONE_THREAD, Threads
 from frugalsvm.lowrank.epochs import (
     SCALE_ROWS,
     Steps,

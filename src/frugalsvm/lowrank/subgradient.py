@@ -35,8 +35,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import entry, generic, inlined
 from frugalsvm._stored import POSITIVE, stored, within
+from frugalsvm.compiling.functions import entry, generic, inlined
 from frugalsvm.lowrank.losses.compiled import slope_of, tilt_of
 
 __all__ = [

@@ -8,7 +8,7 @@ one thread, that takes as long as the factorization does for sixteen.
 
 import numpy as np
 
-from frugalsvm._threads import row_blocks
+from frugalsvm.compiling.threads import row_blocks
 from frugalsvm.lowrank.passes import PRODUCTS_PER_NUMBER
 
 __all__ = ["cholesky", "gram", "inverse_of_lower", "with_diagonal"]

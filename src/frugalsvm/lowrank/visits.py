@@ -7,7 +7,7 @@ time stay in the cache from their scores to their sum.
 
 import numpy as np
 
-from frugalsvm._compile import entry, inlined
+from frugalsvm.compiling.functions import entry, inlined
 from frugalsvm.lowrank.losses.compiled import derive
 from frugalsvm.lowrank.row_products import FLUSH, TILE, add_block, flush, rows_in_cache, tile_scores
 

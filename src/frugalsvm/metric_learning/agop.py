@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.arrays.namespace import arrays_of
+from frugalsvm.compiling.threads import ONE_THREAD, Threads
 from frugalsvm.core.metric import mapped
 from frugalsvm.metric_learning.leave_one_out import for_each, machine_of
 from frugalsvm.metric_learning.machine import Rows, median_distance, values_and_slopes

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.arrays.namespace import arrays_of
+from frugalsvm.compiling.threads import ONE_THREAD, Threads
 from frugalsvm.metric_learning.batches import some_leaves
 from frugalsvm.metric_learning.leave_one_out import judged
 from frugalsvm.metric_learning.machine import Rows

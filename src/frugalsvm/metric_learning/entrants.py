@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.arrays.namespace import arrays_of, on_host
+from frugalsvm.compiling.threads import ONE_THREAD, Threads
 from frugalsvm.core.metric import mapped
 from frugalsvm.metric_learning.agop import agop
 from frugalsvm.metric_learning.batches import some_leaves

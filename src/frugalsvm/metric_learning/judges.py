@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.arrays.namespace import on_host
+from frugalsvm.compiling.threads import ONE_THREAD, Threads
 from frugalsvm.core.metric import mapped
 from frugalsvm.metric_learning.batches import leaves
 from frugalsvm.metric_learning.descent import Point

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.arrays.factors import invert_factors
 from frugalsvm.arrays.namespace import arrays_of, is_torch
+from frugalsvm.compiling.threads import ONE_THREAD, Threads
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.core.metric import mapped
 from frugalsvm.core.slopes import sum_weighted_differences

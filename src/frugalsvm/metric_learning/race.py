@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._threads import ONE_THREAD, Threads, blas_threads
 from frugalsvm.arrays.namespace import arrays_of, on_host
+from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads
 from frugalsvm.core.blocks import is_of_products
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.metric_learning.agop import MOST_DIRECTIONS

@@ -5,7 +5,7 @@ Machines of neighbors, by which metrics are learned and judged, want other width
 
 from typing import Any, NamedTuple
 
-from frugalsvm._threads import ONE_THREAD, Threads
+from frugalsvm.compiling.threads import ONE_THREAD, Threads
 from frugalsvm.core.metric import mapped
 from frugalsvm.metric_learning.descent import Point
 from frugalsvm.metric_learning.machine import Rows, kernel_values, solver, squares

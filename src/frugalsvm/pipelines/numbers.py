@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from frugalsvm._threads import ONE_THREAD, Threads, row_blocks
+from frugalsvm.compiling.threads import ONE_THREAD, Threads, row_blocks
 
 __all__ = ["missing_counts", "prepared_numbers"]
 

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._compile import machine_code_for
 from frugalsvm._locks import exclusively
-from frugalsvm._threads import blas_threads
 from frugalsvm.budgeted.learner import Learner
 from frugalsvm.budgeted.sgd import ask, run
+from frugalsvm.compiling.functions import machine_code_for
+from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.dense_scores import DenseScoring, new_scoring, new_vectors, refreshed, score_some
 from frugalsvm.core.expansion import Expansion
 from frugalsvm.core.metric import Directions

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._threads import blas_threads
+from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.lowrank.cross_validation import cross_validated
 from frugalsvm.selection.candidates import Candidate
 from frugalsvm.selection.neighborhoods import divided

@@ -6,8 +6,8 @@ last fit. A tree of some rows tells where its cells are; all rows are then passe
 
 import numpy as np
 
-from frugalsvm._threads import row_blocks
 from frugalsvm.cells.tree import Tree, cells_of, grown_tree
+from frugalsvm.compiling.threads import row_blocks
 from frugalsvm.selection.candidates import View
 from frugalsvm.selection.task import Task
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from frugalsvm._threads import ONE_THREAD, Threads, row_blocks
 from frugalsvm.arrays.namespace import HOST
+from frugalsvm.compiling.threads import ONE_THREAD, Threads, row_blocks
 from frugalsvm.metric_learning.machine import solver, squares
 
 __all__ = ["ridge_scores"]

@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from frugalsvm._threads import Threads
 from frugalsvm.arrays.namespace import HOST
 from frugalsvm.cells.on_device import bytes_on_device
 from frugalsvm.cells.places import OnDevice, OnThreads, Place
 from frugalsvm.cells.solver import cell_bytes
+from frugalsvm.compiling.threads import Threads
 from frugalsvm.selection.candidates import View
 
 __all__ = ["Machinery", "Task"]

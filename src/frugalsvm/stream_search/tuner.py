@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d
 
 from frugalsvm._locks import ThreadSafe, shared
-from frugalsvm._threads import Threads, blas_threads, thread_count
+from frugalsvm.compiling.threads import Threads, blas_threads, thread_count
 from frugalsvm.estimators._in_order import may_follow
 from frugalsvm.estimators._unchanged import LONG_BATCH, unchanged_on_error, undone_on_error
 from frugalsvm.estimators._validation import check_count, distinct_labels, validated_rows

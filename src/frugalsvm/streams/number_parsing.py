@@ -6,7 +6,7 @@ multiplication or division of exact values is right; all others are handed back 
 
 import numpy as np
 
-from frugalsvm._compile import generic, inlined
+from frugalsvm.compiling.functions import generic, inlined
 
 __all__ = [
     "AT",

@@ -9,7 +9,7 @@ The text must end with a line end, so that no loop has to look for the end of th
 
 import numpy as np
 
-from frugalsvm._compile import entry, inlined
+from frugalsvm.compiling.functions import entry, inlined
 from frugalsvm.streams.number_parsing import (
     AT,
     BAD,

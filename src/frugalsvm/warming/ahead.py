@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from frugalsvm._threads import thread_count
+from frugalsvm.compiling.threads import thread_count
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.warming.recipes import RECIPES, SHARED, Recipe
 from frugalsvm.warming.workers import Outcome, Task, Workers

@@ -39,7 +39,7 @@ class Outcome(NamedTuple):
 
 def outcome_of(task: Task) -> Outcome:
     """Run a task in this process."""
-    from frugalsvm._compile import compile_notice
+    from frugalsvm.compiling.functions import compile_notice
     from frugalsvm.warming.recipes import Kind, run
 
     n_before, start, error = compile_notice.n_compiled, time.perf_counter(), None
@@ -54,8 +54,8 @@ def outcome_of(task: Task) -> Outcome:
 
 def _folder() -> str | None:
     """The folder, or the one above the folders, with machine code."""
-    from frugalsvm._compile import code_folder
     from frugalsvm.budgeted.sgd import run
+    from frugalsvm.compiling.functions import code_folder
     from frugalsvm.core.dense_scores import score_some
 
     folders = [code_folder(function) for function in (run, score_some)]

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from frugalsvm._threads import ONE_THREAD, Threads
 from frugalsvm.arrays.namespace import HOST
+from frugalsvm.compiling.threads import ONE_THREAD, Threads
 from frugalsvm.lowrank.hessian import thinned, with_ridge
 from frugalsvm.lowrank.losses.compiled import along_lines, differentiate, total_losses
 from frugalsvm.lowrank.maps import raw_rows, whitening_of, width_of

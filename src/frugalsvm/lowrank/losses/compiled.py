@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from frugalsvm._compile import entry, generic, separate
+from frugalsvm.compiling.functions import entry, generic, separate
 from frugalsvm.core.fastmath import LOG2E, exp2_nonpositive
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""How many threads ``n_jobs`` stands for, also where tasks run side by side already: `frugalsvm._threads`."""
+"""How many threads ``n_jobs`` stands for, also where tasks run side by side already: `frugalsvm.compiling.threads`."""
 
 import multiprocessing
 import os
@@ -11,8 +11,8 @@ import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import GridSearchCV
 
-from frugalsvm import _threads
-from frugalsvm._threads import Threads, all_cores_unless, thread_count
+from frugalsvm.compiling import threads
+from frugalsvm.compiling.threads import Threads, all_cores_unless, thread_count
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def no_share(monkeypatch):
 
 @pytest.fixture
 def eight_cores(monkeypatch):
-    monkeypatch.setattr(_threads, "_usable_cores", lambda limit: 8)
+    monkeypatch.setattr(threads, "_usable_cores", lambda limit: 8)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
 
 

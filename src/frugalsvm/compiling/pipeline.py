@@ -22,7 +22,7 @@ from numba.core.compiler import CompilerBase, Flags
 from numba.core.compiler_machinery import PassManager
 from numba.core.typing import Context, signature
 
-from frugalsvm._compile_in_place import in_place
+from frugalsvm.compiling.in_place import in_place
 
 __all__ = ["EntryCompiler", "InnerCompiler"]
 

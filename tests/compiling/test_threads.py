@@ -1,4 +1,4 @@
-"""Blocks of rows side by side: `frugalsvm._threads`."""
+"""Blocks of rows side by side: `frugalsvm.compiling.threads`."""
 
 import os
 import threading
@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from frugalsvm import _threads
-from frugalsvm._threads import ONE_THREAD, Threads, blas_threads, row_blocks
+from frugalsvm.compiling import threads
+from frugalsvm.compiling.threads import ONE_THREAD, Threads, blas_threads, row_blocks
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
@@ -71,7 +71,7 @@ def test_nobody_works_any_more_after_an_error():
 
 def test_an_interrupted_caller_waits_for_the_others(monkeypatch):
     """Ctrl-C reaches the calling thread while it waits."""
-    ends, end, begun = [], _threads._Job.end, threading.Event()
+    ends, end, begun = [], threads._Job.end, threading.Event()
 
     def interrupted(job):
         if not ends:
@@ -87,7 +87,7 @@ def test_an_interrupted_caller_waits_for_the_others(monkeypatch):
         time.sleep(0.1)
         ends.append(x)
 
-    monkeypatch.setattr(_threads._Job, "end", interrupted)
+    monkeypatch.setattr(threads._Job, "end", interrupted)
     with pytest.raises(KeyboardInterrupt):
         Threads(2).run(work, range(2))
     assert len(ends) == 2
@@ -139,9 +139,9 @@ def test_blocks_are_whole_numbers_of_steps():
 )
 def test_products_use_as_many_threads_as_pay(monkeypatch, n_jobs, work, expected):
     used = []
-    monkeypatch.setattr(_threads, "WORTH_A_THREAD", 4e6)
+    monkeypatch.setattr(threads, "WORTH_A_THREAD", 4e6)
     monkeypatch.setattr(
-        _threads, "_thread_controller", lambda: SimpleNamespace(limit=lambda limits, user_api: used.append(limits))
+        threads, "_thread_controller", lambda: SimpleNamespace(limit=lambda limits, user_api: used.append(limits))
     )
     blas_threads(n_jobs) if work is None else blas_threads(n_jobs, work)
     assert used == [expected]

@@ -8,8 +8,8 @@ import pytest
 from numba import typeof
 from numba.core.errors import TypingError
 
-from frugalsvm._compile import INTERPRETED, compiled, entry, inlined, separate
-from frugalsvm._compile_in_place import InPlace, in_place
+from frugalsvm.compiling.functions import INTERPRETED, compiled, entry, inlined, separate
+from frugalsvm.compiling.in_place import InPlace, in_place
 
 if INTERPRETED:
     pytest.skip("nothing is compiled", allow_module_level=True)

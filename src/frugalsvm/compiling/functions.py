@@ -1,4 +1,4 @@
-"""How this library compiles: the only file, beside its own parts ``_compile_*``, that names Numba.
+"""How this library compiles.
 
 * ``compiled`` turns a plain function into machine code; ``entry`` does the same for the few functions that
   Python calls, and keeps the machine code on disk between processes.
@@ -35,7 +35,7 @@ from numba.core.cpu import CPUTargetOptions
 from numba.extending import overload
 from numba.np.numpy_support import as_dtype
 
-from frugalsvm._compile_instructions import (
+from frugalsvm.compiling.instructions import (
     INTERPRETED,
     add_to,
     call_library,
@@ -45,9 +45,9 @@ from frugalsvm._compile_instructions import (
     smaller,
     value_of,
 )
-from frugalsvm._compile_notice import CompileNotice
-from frugalsvm._compile_pipeline import EntryCompiler, InnerCompiler
-from frugalsvm._one_writer import one_writer
+from frugalsvm.compiling.notice import CompileNotice
+from frugalsvm.compiling.one_writer import one_writer
+from frugalsvm.compiling.pipeline import EntryCompiler, InnerCompiler
 
 __all__ = [
     "INTERPRETED",
@@ -97,13 +97,10 @@ _ORDERED = {**_FAST, "fastmath": {"contract", "nnan", "ninf", "nsz"}}
 
 # Nothing that is compiled is here, or uses what is here: changes need no new machine code.
 NOT_COMPILED = (
-    "_compile_notice.py",
     "_deprecation.py",
     "_homes.py",
-    "_one_writer.py",
     "_scikit_learn.py",
     "_stored.py",
-    "_threads.py",
     "arrays",
     "auto",
     "budgeted/device_blocks.py",
@@ -121,6 +118,10 @@ NOT_COMPILED = (
     "cells/trunk.py",
     "checks.py",
     "cli",
+    "compiling/memory.py",
+    "compiling/notice.py",
+    "compiling/one_writer.py",
+    "compiling/threads.py",
     "compat",
     "conformal",
     "cost.py",
@@ -169,7 +170,7 @@ COMPILED_THERE = (
 
 def sources_digest(root: Path | None = None) -> str:
     """Digest of the Python sources of the package that compiled code may come from: file names and contents."""
-    root = Path(__file__).parent if root is None else root
+    root = Path(__file__).parents[1] if root is None else root
     digest = hashlib.blake2b(digest_size=16)
     for path in sorted(root.rglob("*.py")):
         name = path.relative_to(root).as_posix()

@@ -20,7 +20,14 @@ from numba.core.errors import TypingError
 from support import COVERING, Setting, blobs
 
 import frugalsvm
-from frugalsvm._compile import COMPILED_THERE, NOT_COMPILED, _save_one_at_a_time, compiled, generic, sources_digest
+from frugalsvm.compiling.functions import (
+    COMPILED_THERE,
+    NOT_COMPILED,
+    _save_one_at_a_time,
+    compiled,
+    generic,
+    sources_digest,
+)
 from frugalsvm.core.expansion import coefficients
 
 TESTS = Path(__file__).parent
@@ -103,7 +110,7 @@ from numba.core.dispatcher import Dispatcher
 {change}
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    from frugalsvm._compile import entry, inlined
+    from frugalsvm.compiling.functions import entry, inlined
 
     @inlined
     def twice(x):
@@ -190,7 +197,7 @@ def test_no_compiled_code_where_changes_do_not_count():
     assert len(files) > 50
     there = {root / name for name in COMPILED_THERE}
     for file in (file for file in files if not {file, *file.parents} & there):
-        imported = re.findall(r"^from frugalsvm\._compile import (.*)$", file.read_text(), re.MULTILINE)
+        imported = re.findall(r"^from frugalsvm\.compiling\.functions import (.*)$", file.read_text(), re.MULTILINE)
         assert imported in ([], ["machine_code_for"]), file
 
 
@@ -290,7 +297,7 @@ CASES = {"-".join(map(str, combination)): Setting(*combination, budget=5, averag
 MANY_FEATURES = Setting("pegasos", "merge", 1, budget=5, gamma=0.05)
 INTERPRETED = """
 import sys
-from frugalsvm._compile import INTERPRETED
+from frugalsvm.compiling.functions import INTERPRETED
 from test_compile import write_models
 
 assert INTERPRETED
@@ -325,7 +332,7 @@ def write_models(file):
 @pytest.fixture(scope="module")
 def interpreted(tmp_path_factory):
     file = tmp_path_factory.mktemp("interpreted") / "models.npz"
-    path = [Path(frugalsvm.__file__).parents[1], TESTS]
+    path = [Path(frugalsvm.__file__).parents[1], TESTS, TESTS.parent]
     python(INTERPRETED, file, path=path, NUMBA_DISABLE_JIT="1")
     with np.load(file) as arrays:
         return dict(arrays)

@@ -10,8 +10,8 @@ from types import ModuleType
 
 import pytest
 
-from frugalsvm import _compile, _compile_notice
-from frugalsvm._compile_notice import CompileNotice, show_compiling, show_on_terminal
+from frugalsvm.compiling import functions, notice
+from frugalsvm.compiling.notice import CompileNotice, show_compiling, show_on_terminal
 
 
 class Terminal(io.StringIO):
@@ -116,8 +116,8 @@ def test_a_timer_that_comes_too_late_does_not_tell_of_the_next_compilation(told)
 
 def new_terminal(monkeypatch):
     """A terminal on which nothing was shown yet."""
-    monkeypatch.delenv(_compile_notice.QUIET, raising=False)
-    monkeypatch.setattr(_compile_notice, "_lines", iter([_compile_notice.FIRST_LINE, _compile_notice.NEXT_LINE]))
+    monkeypatch.delenv(notice.QUIET, raising=False)
+    monkeypatch.setattr(notice, "_lines", iter([notice.FIRST_LINE, notice.NEXT_LINE]))
     monkeypatch.setattr(sys, "stderr", Terminal())
     return sys.stderr
 
@@ -142,7 +142,7 @@ def test_the_next_line_is_short(monkeypatch):
 
 
 def test_notebooks_see_the_line_too(monkeypatch):
-    monkeypatch.delenv(_compile_notice.QUIET, raising=False)
+    monkeypatch.delenv(notice.QUIET, raising=False)
     monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     show_on_terminal("sgd.run", None)
@@ -151,12 +151,12 @@ def test_notebooks_see_the_line_too(monkeypatch):
 
 def test_no_line_where_nobody_looks_or_wants_it(monkeypatch):
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
-    monkeypatch.delenv(_compile_notice.QUIET, raising=False)
+    monkeypatch.delenv(notice.QUIET, raising=False)
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     show_on_terminal("sgd.run", None)
     assert sys.stderr.getvalue() == ""
     monkeypatch.setattr(sys, "stderr", Terminal())
-    monkeypatch.setenv(_compile_notice.QUIET, "1")
+    monkeypatch.setenv(notice.QUIET, "1")
     show_on_terminal("sgd.run", None)
     assert sys.stderr.getvalue() == ""
 
@@ -166,7 +166,7 @@ import logging
 logging.basicConfig(level=logging.INFO, format="%(message)s")
 import numpy as np
 from numba import njit
-from frugalsvm._compile import compiled
+from frugalsvm.compiling.functions import compiled
 from frugalsvm.core.fastmath import nth_smallest
 
 @njit
@@ -179,7 +179,7 @@ nth_smallest(np.arange(4.0), 4, 2)
 """
 
 
-@pytest.mark.skipif(_compile.INTERPRETED, reason="nothing is compiled")
+@pytest.mark.skipif(functions.INTERPRETED, reason="nothing is compiled")
 def test_compiling_tells_of_own_functions_only():
     run = subprocess.run([sys.executable, "-c", COMPILING], capture_output=True, text=True, check=True)
     lines = run.stderr.splitlines()

@@ -7,8 +7,17 @@ import pytest
 from numba.core.compiler import Flags
 from numba.core.errors import TypingError
 
-from frugalsvm._compile import INTERPRETED, compiled, entry, inlined, larger, matrix_product, separate, smaller
-from frugalsvm._compile_pipeline import InnerLibrary, _Flags
+from frugalsvm.compiling.functions import (
+    INTERPRETED,
+    compiled,
+    entry,
+    inlined,
+    larger,
+    matrix_product,
+    separate,
+    smaller,
+)
+from frugalsvm.compiling.pipeline import InnerLibrary, _Flags
 
 if INTERPRETED:
     pytest.skip("nothing is compiled", allow_module_level=True)
