@@ -6,8 +6,9 @@ code checks nothing:
 
 - ``arrays``: type and shape. Each letter of a shape is a size that must be the same wherever it occurs in a part and in
   the parts within it: ``s`` slots, ``f`` features, ``o`` outputs; other letters are those of one part. A digit is that
-  size. Types are ``x`` (that of the rows: float32 or float64), ``e`` float32, ``d`` float64, ``i`` int64, ``u`` uint64,
-  ``t`` int8 and ``?`` bool. An array of records is declared by their dtype and its shape: ``(COUNTS, "1")``.
+  size. Types are ``x`` (that of the rows: float32 or float64), ``r`` (either of these), ``e`` float32, ``d`` float64,
+  ``i`` int64, ``u`` uint64, ``t`` int8 and ``?`` bool. An array of records is declared by their dtype and its shape:
+  ``(COUNTS, "1")``.
 - ``ranges``: the least and the largest value of numbers; the others must be finite.
 - ``kind``: what it may be used as. A field whose annotation leaves open what is in it takes the kind of its name.
 - a method ``is_sound(sizes)``, if there is one: whether the numbers fit together. ``sizes`` has the sizes by letter.

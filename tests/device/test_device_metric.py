@@ -16,7 +16,7 @@ EUCLIDEAN = ("rbf", "matern12", "matern32", "matern52")
 GAMMA, RIDGE = 0.7, 1e-3
 BATCHES = np.arange(90).reshape(2, 45)
 STEPS = Plan(0.15, 12, 80, 2)
-SCHEDULE = Schedule((STEPS, Plan(0.1, 6, 80, 2)), Plan(0.01, 6, 80, 2), 2, 4)
+SCHEDULE = Schedule(factors=STEPS, last=Plan(0.1, 6, 80, 2), matrix=Plan(0.01, 6, 80, 2), n_batches=4)
 
 
 def rows_of(n, n_outputs=3, n_features=4):

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from support import blobs
 
-from frugalsvm import LocalSVC, LocalSVR
+from frugalsvm import LocalSVC, LocalSVR, load, save
 from frugalsvm.cells import training
 from frugalsvm.estimators._local_warnings import warn_if_coefficients_cancel
 from frugalsvm.exceptions import PoorFitWarning
@@ -244,13 +244,15 @@ def too_smooth():
     return X, np.sin(3 * X[:, 0]) + X[:, 1] > 0, settings
 
 
-def test_a_c_too_large_for_float32_is_solved_and_scored_in_float64():
+def test_a_c_too_large_for_float32_is_solved_and_scored_in_float64(tmp_path):
     X, y, settings = too_smooth()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found, exact = (LocalSVC(1e9, dtype=dtype, **settings).fit(X, y) for dtype in ("float32", "float64"))
         LocalSVC(10.0, **settings).fit(X, y)
     np.testing.assert_allclose(found.decision_function(X), exact.decision_function(X), atol=0.05)
+    save(found, tmp_path / "model.frugal")
+    np.testing.assert_array_equal(load(tmp_path / "model.frugal").decision_function(X), found.decision_function(X))
 
 
 def test_coefficients_that_leave_few_digits_are_told():

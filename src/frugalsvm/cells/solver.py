@@ -51,7 +51,7 @@ class Examples(NamedTuple):
     weights: np.ndarray  # (n_rows,) positive, or (0,) where all are 1
 
 
-@stored("cells", arrays={"coef": "x on", "intercepts": "d ko", "centers": "d kf"}, ranges={"size": (1, 2**62)})
+@stored("cells", arrays={"coef": "r on", "intercepts": "d ko", "centers": "d kf"}, ranges={"size": (1, 2**62)})
 class Cells(NamedTuple):
     """A tree and the machines in its cells."""
 

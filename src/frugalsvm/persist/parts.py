@@ -10,7 +10,16 @@ from frugalsvm.persist.errors import malformed
 
 __all__ = ["check_part"]
 
-_DTYPES = {"x": ("f4", "f8"), "e": ("f4",), "d": ("f8",), "i": ("i8",), "u": ("u8",), "t": ("i1",), "?": ("?",)}
+_DTYPES = {
+    "x": ("f4", "f8"),
+    "r": ("f4", "f8"),
+    "e": ("f4",),
+    "d": ("f8",),
+    "i": ("i8",),
+    "u": ("u8",),
+    "t": ("i1",),
+    "?": ("?",),
+}
 _FROM_PARTS_WITHIN = "sfox"  # sizes, and the type of rows, that a part shares with the parts within it
 
 
