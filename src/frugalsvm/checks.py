@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 N_ROWS, N_FEATURES, N_CLASSES = 192, 4, 3
-BLOCK_ROWS = 64  # learners look ahead over so many rows: batches that end there give the same model bit for bit
+BLOCK_ROWS = 64  # rows that learners look ahead over: batches that end there give the same model bit for bit
 TOLERANCE = 1e-6  # of scores, relative to the largest
 N_THREADS, N_ROUNDS, N_BATCHES = 8, 3, 24
 SWITCH_SECONDS = 1e-6  # after which another thread has its turn: what can go wrong does so sooner

@@ -17,7 +17,7 @@ _PER_OUTPUT = 0.22e-9  # a kernel value in the decision value of a further class
 _PER_NEWTON = 20e-9  # all passes of a low-rank fit over a kernel value that is kept
 _PER_CUBE = 0.1e-9  # eigenvalues of the landmarks, to the third power
 # Those of `AutoSVC`, measured on one x86-64 core on synthetic rows: for factors and inverses, of a kernel value and
-# a row of its cell; for a search with nothing chosen, which has its full size from so many rows on.
+# a row of its cell; for a search with nothing chosen, which has its full size from this number of rows on.
 _PER_ROW_OF_CELL = 0.01e-9
 _AUTO_SEARCH, _AUTO_ROWS = 9.0, 5_000
 _ONE_CELL, _CELL = 4096, 2048  # rows

@@ -88,7 +88,7 @@ def _train(console, model, n_examples):
 
 
 def _svc_in_about(seconds):
-    """An SVC trained on as many rows as it manages in about so many seconds."""
+    """An SVC trained on as many rows as it manages in about a number of seconds."""
     from sklearn.svm import SVC
 
     from frugalsvm.datasets import make_checkerboard

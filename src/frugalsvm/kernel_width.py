@@ -46,7 +46,7 @@ def has_width(kernel: Any) -> bool:
 
 
 def most_rows(n_features: int) -> int:
-    """How many rows are enough, of so many features."""
+    """How many rows are enough, by the number of features."""
     return min(_N_FITTED + _MOST_JUDGES, max(LEAST_ROWS, _MOST_VALUES // n_features))
 
 

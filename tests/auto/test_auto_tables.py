@@ -101,7 +101,7 @@ def test_few_rows(n_rows):
 
 
 def test_too_few_rows():
-    with pytest.raises(ValueError, match="needs 4 rows at least, but n_samples = 3"):
+    with pytest.raises(ValueError, match="needs at least 4 rows, but n_samples = 3"):
         AutoSVC().fit(np.eye(3), [0, 1, 0])
 
 

@@ -189,7 +189,7 @@ class TestFewRows:
     @pytest.mark.parametrize("metric", ["diag", "full"])
     def test_others_are_refused(self, metric):
         X, y = wave(60)
-        with pytest.raises(ValueError, match="60 are too few: pass 100 at least"):
+        with pytest.raises(ValueError, match="60 are too few: pass at least 100"):
             BSGDClassifier(metric=metric).fit(X, y)
 
 

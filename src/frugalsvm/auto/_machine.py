@@ -36,7 +36,7 @@ from frugalsvm.selection.work import Clock
 __all__ = ["AutoMachine", "ones"]
 
 KERNELS_TRIED = ("rbf", "laplacian", "matern12", "matern32")
-CLIP = 6.0  # in scales: what is farther from the median counts as if it were there
+CLIP = 6.0  # in scales: values farther from the median are set to this
 SCALED, IN_PROPORTION = "scaled", "in proportion"
 _ALIKE, _UNLIKE = 1.2, 100.0  # largest ratio of scales that scaling does not change; that may be left as it is
 _MOST = (0.1, 0.9)  # quantiles of scales that count for it
@@ -124,7 +124,7 @@ class AutoMachine(ThreadSafe, BaseEstimator):
             A data frame of pandas or polars may have columns of categories, text and dates.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples; one of weight 0 is as if it were not there.
+            Weights of the examples; rows of weight 0 are ignored.
 
         Returns
         -------
@@ -143,7 +143,7 @@ class AutoMachine(ThreadSafe, BaseEstimator):
         ways, notes = self._ways(X, y, sample_weight)
         rows = ways[SCALED].given
         if len(rows.y) < _LEAST_ROWS:
-            raise ValueError(f"{type(self).__name__} needs {_LEAST_ROWS} rows at least, but n_samples = {len(rows.y)}.")
+            raise ValueError(f"{type(self).__name__} needs at least {_LEAST_ROWS} rows, but n_samples = {len(rows.y)}.")
         task = self._task(ways, rows, np.random.default_rng(random_state.randint(2**31)))
         if task.n_rows < _LEAST_ROWS:
             raise ValueError(

@@ -54,7 +54,7 @@ class AutoSVR(RegressorMixin, AutoMachine):
         Whether to learn a metric as well: factors of the features, or directions across them. It is taken if it is
         better on rows that it was not learned from. See :ref:`metric`.
     n_components : "auto" or int, default="auto"
-        A number asks for a low-rank machine with so many landmarks: a small model. "auto" takes machines in cells, or
+        A number asks for a low-rank machine with that many landmarks: a small model. "auto" takes machines in cells, or
         a low-rank machine where that has fewer errors on rows left out, and for sparse rows.
     missing : {"impute", "refuse"}, default="impute"
         What to do about missing numbers (NaN) of dense rows: fill them with the median, with a further column that

@@ -38,7 +38,7 @@ from frugalsvm.core.records import as_numbers, integer_record
 
 __all__ = ["RemoveConfident", "RemoveHarmless", "SelfScores", "new_self_scores"]
 
-REFRESH = 32  # compute the values afresh after so many times as many changes as there are slots
+REFRESH = 32  # changes per slot after which the values are computed from scratch
 SCORES_STATE = integer_record("n_covered", "n_changes")  # slots with values; changes since they were computed
 ZERO_64, ZERO_32 = 1e-12, 1e-6  # a value below this part of K(x, x) is zero: class +1
 

@@ -28,7 +28,7 @@ __all__ = [
     "stay_inside",
 ]
 
-REFRESH = 8  # compute the norm afresh after so many times as many updates as there are slots
+REFRESH = 8  # updates per slot after which the norm is computed from scratch
 
 
 @stored("everywhere", kind="ball")

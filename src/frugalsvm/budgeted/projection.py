@@ -40,7 +40,7 @@ __all__ = [
 IN_SPAN = 1e-6  # share of the squared norm: numerically in the span
 NEARLY_IN_SPAN = 1e-4
 SPAN_STATE = integer_record("n_covered", "n_changes")  # slots in `inverse`; changes since it was computed afresh
-REFRESH = 2  # recompute the inverse after so many times as many changes as the budget
+REFRESH = 2  # changes per slot of the budget after which the inverse is recomputed
 
 
 @stored("span", arrays={"inverse": "d pp", "column": "d p", "solved": "d p", "state": (SPAN_STATE, "1")})

@@ -26,7 +26,9 @@ def some_errors(errors: np.ndarray, weights: np.ndarray | None = None, most: int
         places = np.linspace(0, len(errors) - 1, min(len(errors), most)).astype(int)
     else:
         below = np.cumsum(weights[order])
-        n_alike = int(below[-1] ** 2 / np.square(weights).sum() + _ROUNDING)  # so many of equal weights tell as much
+        n_alike = int(
+            below[-1] ** 2 / np.square(weights).sum() + _ROUNDING
+        )  # as many rows of equal weight tell as much
         shares = np.linspace(0.0, 1.0, 1 + min(max(n_alike, 1), most))[1:] * (1.0 - _ROUNDING)
         places = np.minimum(np.searchsorted(below, shares * below[-1]), len(errors) - 1)
     return errors[order[places]].astype(np.float64)

@@ -149,7 +149,7 @@ def _without_rows(kernel: Any, tree: Tree, grids: _Grids, intercepts: np.ndarray
 
 
 def _with_room_for(coded: CodedCells, counts: np.ndarray) -> CodedCells:
-    """The same with words for so many rows of each cell."""
+    """The same with words for a number of rows of each cell."""
     ends = np.cumsum(words_for(counts, row_bits(coded.widths)))
     return coded._replace(
         tree=coded.tree._replace(starts=np.concatenate([[0], np.cumsum(counts)])),

@@ -72,7 +72,7 @@ def row_bits(widths: np.ndarray) -> np.ndarray:
 
 
 def words_for(counts: np.ndarray, bits: np.ndarray) -> np.ndarray:
-    """Words for so many rows of so many bits."""
+    """Words for ``n_rows`` rows of ``n_bits`` bits each."""
     return -(-counts * bits // WORD_BITS)
 
 
@@ -163,7 +163,7 @@ def middle_of(cells, cell, f):
 
 @inlined
 def code_at(words, position, width):
-    """The number of so many bits (at most 16) at a position."""
+    """The number that has ``n_bits`` bits (at most 16) at a position."""
     if width == 0:
         return np.int64(0)
     word, shift = position // WORD_BITS, position % WORD_BITS

@@ -13,7 +13,7 @@ from frugalsvm.cells.solver import Cells
 
 __all__ = ["scores_on_device"]
 
-_PART_ROWS = 128  # of one cell that are scored together; more, where cells have more than so many rows
+_PART_ROWS = 128  # of one cell that are scored together; more, where cells have more than the usual number of rows
 _USUAL_SIZE = 2048
 _MATRICES = 5  # as large as that of a part that are there at a time, at most
 

@@ -16,7 +16,7 @@ _PADDING = 16
 
 
 class Storage(NamedTuple):
-    """Memory of one thread, for up to so many rows of a cell."""
+    """Memory of one thread, for up to a number of rows of a cell."""
 
     rows: np.ndarray  # (capacity, n_features)
     columns: np.ndarray  # the same, feature after feature
@@ -31,7 +31,7 @@ def capacity_for(size: int) -> int:
 
 
 def new_storage(size: int, n_features: int, dtype: Any) -> Storage:
-    """Memory for up to so many rows."""
+    """Memory for up to ``size`` rows."""
     capacity = capacity_for(size)
     return Storage(
         np.zeros((capacity, n_features), dtype),

@@ -30,7 +30,7 @@ class SomeCells(NamedTuple):
 
     @classmethod
     def of(cls, place: Any, members: list[np.ndarray], on_host: Examples) -> "SomeCells":
-        """Cells with so many members, whose examples are these, cell after cell."""
+        """Cells with given numbers of members, whose examples are these, cell after cell."""
         starts = np.concatenate([[0], np.cumsum(list(map(len, members)))])
         return cls(place.examples(*on_host), starts, on_host)
 

@@ -129,7 +129,7 @@ def solved_on_device(
 
 
 def _fits_in_float64(examples: DeviceExamples, size: int) -> bool:
-    """Whether there is memory to solve a cell of so many rows in it, and the rows are in another type."""
+    """Whether there is memory to solve a cell of that size in it, and the rows are in another type."""
     arrays, n_features, n_outputs = examples.arrays, examples.rows.shape[1], examples.targets.shape[1]
     needed = bytes_on_device(padded_length(size), n_features, n_outputs, 8)
     return examples.dtype != arrays.xp.float64 and needed <= examples.memory

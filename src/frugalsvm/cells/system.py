@@ -85,13 +85,13 @@ def _random_signs(n: int, dtype: Any) -> np.ndarray:
 
 
 def cell_bytes(size: int, n_features: int, n_outputs: int, dtype: Any) -> int:
-    """About the bytes that it takes to solve a cell of so many rows."""
+    """About the bytes that it takes to solve a cell of ``size`` rows."""
     values = size * (size + 2 * n_features + 2 * n_outputs + SWEEP_BLOCK + 8) + BLOCK_ROWS * min(size, PANEL_ROWS)
     return values * np.dtype(dtype).itemsize
 
 
 def new_system(size: int, n_features: int, n_outputs: int, dtype: Any, *, is_shared: bool) -> System:
-    """Memory for cells of up to so many rows."""
+    """Memory for cells of up to ``size`` rows."""
     capacity, n_blocks, n_right = capacity_for(size), -(-size // SWEEP_BLOCK), n_outputs + 1
     return System(
         np.zeros((capacity, n_features), dtype),
@@ -112,7 +112,7 @@ def new_system(size: int, n_features: int, n_outputs: int, dtype: Any, *, is_sha
 
 
 def new_room(size: int, dtype: Any) -> Room:
-    """Memory of a thread for cells of up to so many rows."""
+    """Memory of a thread for cells of up to a number of rows."""
     products = np.zeros(BLOCK_ROWS * min(capacity_for(size), PANEL_ROWS), dtype)
     return Room(products, new_integers(), np.full(1, -1))
 
@@ -155,7 +155,7 @@ def _n_parts(n, phase, n_stages):
 
 @entry
 def solve_some(task, system, room, n_parts):
-    """Do about so many parts of a system, and then of cells that no other thread has taken.
+    """Do about a given number of parts of a system, and then of cells that no other thread has taken.
 
     Returns MORE, WAIT where others must do their parts first, or NOTHING if no part is left.
     """

@@ -35,7 +35,7 @@ def chosen_words(model: Any, n_rows: int) -> str:
 
 
 def quality_words(model: Any, y: np.ndarray, *, classifies: bool) -> str:
-    """How good it is on rows left out, beside the most stupid prediction."""
+    """How good it is on rows left out, beside always predicting the same."""
     score = model.best_score_
     if classifies:
         values, counts = np.unique(y, return_counts=True)

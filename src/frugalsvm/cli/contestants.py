@@ -62,7 +62,7 @@ class Learned(NamedTuple):
 class Contestant(NamedTuple):
     name: str  # of the algorithm
     words: str  # what sets it apart, for people
-    learn: Callable[[Batch, float | None], Learned]  # from rows, within so many seconds; raises OutOfTime
+    learn: Callable[[Batch, float | None], Learned]  # from rows, within some seconds; raises OutOfTime
 
 
 def auto(seed: int, *, quiet: bool) -> Contestant:

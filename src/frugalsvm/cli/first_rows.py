@@ -158,7 +158,7 @@ def _without(batch: Any, names: set[str]) -> Any:
 
 
 def peeked(batches: Iterable, n_rows: int) -> tuple[list, Iterator]:
-    """The first batches, with so many rows at least, and all batches, these included."""
+    """The first batches, with at least ``n_rows`` rows, and all batches, these included."""
     iterator = iter(batches)
     first: list = []
     while sum(batch.n_rows for batch in first) < n_rows and (batch := next(iterator, None)) is not None:

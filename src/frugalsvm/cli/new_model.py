@@ -21,7 +21,7 @@ from frugalsvm.pipelines import StreamPipeline
 
 __all__ = ["classes_for", "new_model", "with_own_choices"]
 
-_METRIC_ROWS = 10_000  # that a metric is learned from, if there are so many
+_METRIC_ROWS = 10_000  # that a metric is learned from at most
 
 
 def new_model(

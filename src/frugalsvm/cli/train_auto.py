@@ -183,7 +183,7 @@ def _saved(
 ) -> Outcome:
     model, n_rows, stream = auto.pipeline_, len(task.y), examined.opened.stream
     for each in (model.estimator, model.estimator_):
-        each.set_params(device="cpu", n_jobs=None)  # where it was trained is no matter of those who use it
+        each.set_params(device="cpu", n_jobs=None)  # users of the model need not have the device that it was trained on
     best = auto.best_params_
     chosen = {"algorithm": "auto", "kernel": best["kernel"], "gamma": best["gamma"], "strength": None, "C": best["C"]}
     chosen |= {name: best.get(name) for name in ("rows", "cell_size", "n_trees")}

@@ -81,7 +81,7 @@ def fit_in_memory(
         model.fit(*joined_rows(batches, labels_of))
     chosen = _chosen(model.estimator_, options, gamma, first.scale, device)
     for each in (model.estimator, model.estimator_):
-        each.set_params(device="cpu")  # where it was trained is no matter of those who use it
+        each.set_params(device="cpu")  # users of the model need not have the device that it was trained on
     return model, chosen
 
 
@@ -98,7 +98,7 @@ def _fit_cells(batches, first, options, device, impute, *, quiet) -> tuple[Strea
     fitted = model.estimator_
     chosen = _chosen(fitted, options._replace(strength=fitted.C_), fitted.gamma_, first.scale, device)
     for each in (model.estimator, fitted):
-        each.set_params(device="cpu", n_jobs=None)  # where it was trained is no matter of those who use it
+        each.set_params(device="cpu", n_jobs=None)  # users of the model need not have the device that it was trained on
     return model, chosen
 
 

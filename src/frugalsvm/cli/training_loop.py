@@ -16,7 +16,7 @@ __all__ = ["CheckpointSchedule", "learn_stream"]
 
 
 class CheckpointSchedule(NamedTuple):
-    """How often a checkpoint is written: after so many examples, or so many seconds."""
+    """How often a checkpoint is written: after a number of examples, or of seconds."""
 
     rows: int | None = None
     seconds: float | None = None

@@ -1,4 +1,4 @@
-"""Threads: how many ``n_jobs`` stands for, blocks of rows side by side, and matrix products with so many.
+"""Threads: how many ``n_jobs`` stands for, blocks of rows side by side, and matrix products on several.
 
 Compiled code and matrix products release Python's lock, so ordinary threads keep all cores busy. They are preferred to
 Numba's parallel loops, whose code takes seconds to compile, and whose threads survive neither a fork (OpenMP) nor two
@@ -185,7 +185,7 @@ class _Pool:
         self._n_threads, self._lock = 0, threading.Lock()
 
     def offer(self, job: _Job, n_helpers: int) -> None:
-        """Have so many threads help with a job."""
+        """Have ``n`` threads help with a job."""
         with self._lock:
             for _ in range(n_helpers - self._n_threads):
                 threading.Thread(target=self._serve, args=(self._jobs,), daemon=True, name="frugalsvm").start()

@@ -28,7 +28,7 @@ from frugalsvm.exceptions import ParameterError
 __all__ = ["KeepsPromise", "checked_outputs", "checked_targets", "wraps_river"]
 
 _STEP, _LEAST_PATIENCE = 0.005, 2.0  # of levels, as in the paper; misses
-_HELD_OUT = 4  # one row of so many is held out by `fit`
+_HELD_OUT = 4  # `fit` holds out one row in four
 
 
 def wraps_river(model: Any) -> bool:

@@ -43,7 +43,7 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
     window : int, default=1000
         How many of the latest scores are kept.
     patience : float, default=None
-        In misses: sets have all labels after so many misses too many. Small values keep the promise in shorter parts
+        In misses: sets have all labels after this many misses too many. Small values keep the promise in shorter parts
         of the stream, with sets whose size varies more. None is ``(1 - coverage) / 0.005``, and 2 at least.
     by_class : bool, default=False
         Whether to promise the coverage for every class by itself, with a window for each.

@@ -31,7 +31,7 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
     window : int, default=2000
         How many of the latest scores are kept.
     patience : float, default=None
-        In alarms: there are none after so many too many. None is ``alarm_rate / 0.005``, and at least 2.
+        In alarms: there are none after this many too many. None is ``alarm_rate / 0.005``, and at least 2.
     random_state : int, RandomState instance or None, default=None
         For the rows that `fit` calibrates with.
 

@@ -38,7 +38,7 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
     window : int, default=1000
         How many of the latest errors are kept.
     patience : float, default=None
-        In misses: after so many misses too many, intervals reach as far as the largest error, and with each further
+        In misses: after this many misses too many, intervals reach as far as the largest error, and with each further
         miss farther. Small values keep the promise in shorter parts of the stream, with intervals whose width varies
         more. None is ``(1 - coverage) / 0.005``, and 2 at least.
     random_state : int, RandomState instance or None, default=None

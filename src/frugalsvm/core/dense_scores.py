@@ -100,7 +100,7 @@ class DenseScoring(NamedTuple):
 
 
 def new_vectors(expansion, n_rows, *, in_float64=False, bias=None) -> Vectors | NarrowVectors:
-    """The vectors of an expansion, for so many rows, with its ``weights`` or, ``in_float64``, with its ``coef``."""
+    """The vectors of an expansion, for a number of rows, with its ``weights`` or, ``in_float64``, with its ``coef``."""
     n, n_outputs = int(expansion.counts[0]["n_slots"]), expansion.n_outputs
     weights, is_narrow = expansion.weights, expansion.rows.shape[1] <= FEW_FEATURES
     if in_float64:
@@ -123,7 +123,7 @@ def _transposed(rows, n):
 
 
 def refreshed(vectors, n_slots):
-    """The vectors, of which so many are in use, after rows, norms and weights were changed in place."""
+    """The vectors, of which some are in use, after rows, norms and weights were changed in place."""
     columns = _transposed(vectors.rows, n_slots) if vectors.columns.size > 0 else vectors.columns
     return vectors._replace(columns=columns, n_slots=n_slots)
 
@@ -140,7 +140,7 @@ def _read_only(array):
 
 
 def new_scoring(kernel, vectors, X, *, n_threads=1, shift=None, any_size=False) -> DenseScoring:
-    """Get ready to score the rows of a C-contiguous matrix, float32 or float64, on so many threads."""
+    """Get ready to score the rows of a C-contiguous matrix, float32 or float64, on some threads."""
     capacity, n_features = vectors.rows.shape
     dtype, n_block = vectors.rows.dtype, min(BLOCK_ROWS, max(X.shape[0], 1))
     return DenseScoring(

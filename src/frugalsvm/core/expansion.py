@@ -85,7 +85,7 @@ def padded(n_slots):
     return (n_slots + SLOT_MULTIPLE - 1) // SLOT_MULTIPLE * SLOT_MULTIPLE
 
 
-# In compiled code: loops over so many slots have no rest, whose values could be rounded otherwise.
+# In compiled code: loops over multiples of this have no rest, whose values could be rounded otherwise.
 whole_groups = inlined(padded)
 
 

@@ -35,7 +35,7 @@ __all__ = ["SUMS", "TILE_ROWS", "TILE_WIDTH", "Chi2Distances", "L1Distances", "M
 
 TILE_ROWS = 4
 TILE_WIDTH = 64  # rows of the other side whose columns stay in the fastest cache, ...
-TILE_FEATURES = 128  # ... so many of them
+TILE_FEATURES = 128  # ... and how many of them
 _SMALLEST_32, _SMALLEST_64 = np.finfo(np.float32).tiny, np.finfo(np.float64).tiny
 
 

@@ -35,7 +35,7 @@ class Products(NamedTuple):
 
 
 PRODUCTS = Products()
-MANY_ZEROS = 7  # rows with so many times as many values as are not zero are multiplied without the zeros
+MANY_ZEROS = 7  # values per value that is not zero from which on rows are multiplied without the zeros
 MANY_FEATURES = 16  # from here on that is worth a look
 
 

@@ -35,7 +35,7 @@ class Rules(NamedTuple):
 
 
 def new_rules(n_factors: int, tolerance: float) -> Rules:
-    """Rules for products of up to so many factors, with errors relative to the largest such product."""
+    """Rules for products of up to a number of factors, with errors relative to the largest such product."""
     counts, exact = [], _even(-(-n_factors // 2))
     count = 2
     while count < exact and _largest_sum(count, n_factors, tolerance) < n_factors:  # no sum is larger than that

@@ -224,7 +224,7 @@ LEARNERS: dict[str, Any] = {"pegasos": Pegasos, "norma": Norma, "perceptron": Pe
 
 
 def clock_of(half_life):
-    """The clock with which a model is halved by so many examples: ``(1 - 1 / clock) ** half_life`` is 1/2."""
+    """The clock with which a model is halved by ``half_life`` examples: ``(1 - 1 / clock) ** half_life`` is 1/2."""
     return -1.0 / np.expm1(-np.log(2.0) / half_life)
 
 

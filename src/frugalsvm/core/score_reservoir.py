@@ -90,7 +90,7 @@ class ScoreReservoir(NamedTuple):
 
 
 def new_reservoir(window: int) -> ScoreReservoir:
-    """An empty reservoir for so many scores."""
+    """An empty reservoir for a number of scores."""
     scalars = np.zeros(1, SCALARS)
     scalars[0]["threshold"] = HUGE
     return ScoreReservoir(np.zeros(window), np.zeros(window), np.zeros(1, COUNTS), scalars)

@@ -87,7 +87,7 @@ def new_game(vectors, coefficients, first) -> Game:
 
 
 def new_room(n_players: int, n_rows: int, n_background: int) -> Room:
-    """Room to explain up to so many rows."""
+    """Room to explain up to a number of rows."""
     n_groups, size = -(-n_players // GROUP), n_players * TILE
     together = max(1, min(16, n_rows, _BLOCK_VALUES // max(1, size))) if n_background else 1
     steps, relative = np.zeros((2, n_groups * GROUP * TILE))
@@ -290,7 +290,7 @@ def _set_common(room, i, n_runs, n_players):
 
 @inlined
 def _rule_for(rules, room, n_players):
-    """The first rule that is exact enough for all vectors of a tile, or exact for so many players."""
+    """The first rule that is exact enough for all vectors of a tile, or exact for that number of players."""
     sums, relative, width = room.sums, room.relative, np.uint64(room.sums.size)
     _set_zero(sums)
     for n in range(0, n_players, GROUP):

@@ -36,7 +36,7 @@ _FEW = 0.02  # of all rows: one Newton step learns them
 class _Partitions:
     """All partitions, with their features where these are kept: what is asked of one is asked of all.
 
-    Nothing here knows the `Rounds`. Whoever asks would otherwise keep them alive, and they him: features would stay in
+    Nothing here knows the `Rounds`. Otherwise both would keep each other in memory: features would stay in
     the memory of the workers until Python looks for such circles.
     """
 

@@ -153,7 +153,7 @@ class DaskEstimator(BaseEstimator):
             The rows. A partition is an array, a CSR matrix or a data frame; partitions may be empty.
         y : the same, with as many partitions
         sample_weight : the same, default=None
-            Weights of the examples; one of weight 0 is as if it were not there.
+            Weights of the examples; rows of weight 0 are ignored.
         callback : callable, default=None
             Called after every round with what is also appended to ``history_``.
 

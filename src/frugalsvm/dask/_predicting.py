@@ -31,7 +31,7 @@ class Predicting:
 
 
 class Counting:
-    """The weights of the rows of a partition that are predicted rightly, and of all."""
+    """The weights of the rows of a partition that are predicted correctly, and of all."""
 
     def __init__(self, estimator: Any):
         self._predict = Predicting(estimator, "predict")

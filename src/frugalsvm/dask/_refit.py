@@ -34,7 +34,7 @@ _OPTIONS = Options(careful_steps=1)
 
 
 def rows_for(budget: int, n_rows: int, row_bytes: int) -> int:
-    """Rows of a sample that is large enough for the coefficients of so many support vectors."""
+    """Rows of a sample that is large enough for the coefficients of a number of support vectors."""
     wanted = max(_PER_VECTOR * budget, int(_LEAST_SHARE * n_rows))
     return int(min(wanted, n_rows, _MOST_BYTES // (4 * budget), _MOST_BYTES // row_bytes))
 

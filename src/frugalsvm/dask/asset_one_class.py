@@ -124,7 +124,7 @@ class DaskASSETOneClassSVM(OutlierMixin, LowRankRounds):
         y : object
             Not used.
         sample_weight : the same as X, default=None
-            Weights of the rows; one of weight 0 is as if it were not there.
+            Weights of the rows; rows of weight 0 are ignored.
         callback : callable, default=None
             Called after every round with what is also appended to ``history_``.
 

@@ -39,7 +39,7 @@ FIRST_SLOTS = 1024
 MANY_SLOTS = 4096
 MANY_ROWS = 1000
 DENSE = 0.25  # part of the values other than zero above which sparse rows do not pay
-FEW_FEATURES = 16  # likewise, up to so many features
+FEW_FEATURES = 16  # likewise, up to this number of features
 
 
 # --- what a learner does ------------------------------------------------------------------------------------

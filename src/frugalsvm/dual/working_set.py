@@ -12,7 +12,7 @@ from frugalsvm.dual.state import LEFT, RIGHT, UNKNOWN
 __all__ = ["PATIENCE", "admit_member", "clean", "dismiss", "has_room", "meet", "one_sided", "release", "take_slot"]
 
 LONG = 20
-PATIENCE = 30  # so many times more idle members stay as long as examples are one-sided
+PATIENCE = 30  # times as many idle members stay as long as examples are one-sided
 
 
 @separate

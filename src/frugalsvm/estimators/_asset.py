@@ -179,7 +179,7 @@ class LowRankMachine(PathOfC, KernelEstimator):
             self._auto_C = 1.0 if choice is None else choice.C  # until results of the last fit are forgotten
 
     def penalty_for(self, C, n_rows):
-        """The penalty for a value of C and so many rows."""
+        """The penalty for a value of C and a number of rows."""
         return float(self.alpha) if self.alpha is not None else 1.0 / (C * n_rows)
 
     def new_loss(self):
@@ -205,7 +205,7 @@ class LowRankMachine(PathOfC, KernelEstimator):
         return parameters
 
     def _begin_steps(self, n_rows, targets, weights):
-        """The loss and the penalty of a stream that begins with some targets, as if it had so many rows."""
+        """The loss and the penalty of a stream that begins with some targets, as if it had ``n_rows`` rows."""
         return self.new_loss(), self.penalty_for(getattr(self, "C_", self._all_C()[-1]), n_rows)
 
     def _standardized(self, targets):
@@ -244,7 +244,7 @@ class LowRankMachine(PathOfC, KernelEstimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples; one of weight 0 is as if it were not there.
+            Weights of the examples; rows of weight 0 are ignored.
 
         Returns
         -------
@@ -337,7 +337,7 @@ class LowRankMachine(PathOfC, KernelEstimator):
         self._first = nothing_yet(n_outputs, self._width) if self.feature_map == "nystroem" else None
 
     def adopt(self, feature_map, parameters, n_rows):
-        """Be a model that was found elsewhere, from so many rows."""
+        """Be a model that was found elsewhere, from a number of rows."""
         self._map, self._weights, self._first, self._n_fitted = feature_map, parameters, None, n_rows
 
     def _fit_rows(self, X, targets, weights):
@@ -440,7 +440,7 @@ class LowRankMachine(PathOfC, KernelEstimator):
         """Learn what rows left out tell of a model that was found."""
 
     def _warn_if_watched_in_vain(self, watcher, ended, n_most):
-        """Tell if early stopping did not come to stop."""
+        """Warn if early stopping was asked for and did not stop the fit."""
         if not (watcher.is_done or ended):
             rising = f"the score on the validation rows still rose within the last {self.n_iter_no_change} steps"
             advice = f"{rising}; raise max_iter"

@@ -289,7 +289,7 @@ class OnlineClassifier(ExpansionModel, StreamClassifier):
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples; one of weight 0 is as if it were not there.
+            Weights of the examples; rows of weight 0 are ignored.
 
         Returns
         -------

@@ -29,7 +29,7 @@ from frugalsvm.exceptions import ParameterError
 
 __all__ = ["CalibratedClassifier", "Judged", "check_calibrate", "folds_of", "is_calibrated", "n_held_out"]
 
-_SHARE = 5  # one row of so many is held out
+_SHARE = 5  # one row in five is held out
 _ENOUGH = 500  # held-out rows, where one pass predicts them anyway, before it learns them
 _PARTS = 8  # in which held-out rows are judged and learned
 _FOLDS, _FEW_ROWS = 5, 1000  # so few are all judged, in folds

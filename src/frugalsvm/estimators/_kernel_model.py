@@ -67,7 +67,7 @@ class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
 
     @property
     def origin_(self) -> Origin | None:
-        """What rows are relative to before the kernel sees them (`frugalsvm.core.origin`); None is zero, for good."""
+        """What rows are relative to before the kernel sees them (`frugalsvm.core.origin`); None stays zero."""
         return self._origin
 
     @property

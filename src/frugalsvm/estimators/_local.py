@@ -49,7 +49,7 @@ _USUAL_SIZE = 2048
 _SAMPLE_ROWS = 2**14  # that tell from which gamma on to search
 _BLOCK_ROWS = 2**14
 _MOST_TREES = 1000
-_ONE_CELL = 2 * _USUAL_SIZE  # so many rows are not divided
+_ONE_CELL = 2 * _USUAL_SIZE  # up to this number, rows are not divided
 
 
 class LocalMachine(LearnsBatches, KernelEstimator):
@@ -115,7 +115,7 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         return _ONE_CELL if n_rows <= _ONE_CELL else _USUAL_SIZE
 
     def _memory_for(self, size: int, needed: int) -> int:
-        """Bytes that cells may take, one of which needs so many."""
+        """Bytes that cells may take, given what one of them needs."""
         available = parsed_bytes("memory", self.memory)
         if needed > available:
             raise ValueError(
@@ -165,7 +165,7 @@ class LocalMachine(LearnsBatches, KernelEstimator):
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or, for regression, (n_samples, n_outputs)
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples; one of weight 0 is as if it were not there.
+            Weights of the examples; rows of weight 0 are ignored.
 
         Returns
         -------
@@ -335,7 +335,7 @@ class LocalMachine(LearnsBatches, KernelEstimator):
     # --- what was learned -----------------------------------------------------------------------------------
 
     def learned_rows(self, n_most: int | None = None) -> np.ndarray:
-        """Rows that the model has, as users know them: all, or so many of them, evenly from first to last."""
+        """Rows that the model has, as users know them: all, or some of them, evenly from first to last."""
         check_is_fitted(self)
         rows, _ = self.machines()
         count = len(rows) if n_most is None else min(n_most, len(rows))

@@ -104,12 +104,12 @@ def _too_few(estimator, n_rows, whole):
     if estimator.metric != "auto":
         raise ValueError(
             f"metric={estimator.metric!r} is learned from the first rows, and {n_rows} are too few: pass "
-            f"{_LEAST_ROWS} at least, or metric='auto'."
+            f"at least {_LEAST_ROWS}, or metric='auto'."
         )
     if not whole:
         warn_caller(
             f"metric='auto' is learned from the first batch, which has {n_rows} rows only: all features count alike. "
-            f"Begin with {_LEAST_ROWS} rows at least, better some thousands, or pass a metric that was learned before.",
+            f"Begin with at least {_LEAST_ROWS} rows, better some thousands, or pass a metric that was learned before.",
             UserWarning,
         )
     return ["plain"]

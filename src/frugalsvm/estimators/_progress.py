@@ -126,7 +126,7 @@ class FitProgress:
         return self._line is not None or self._context is not None
 
     def advance(self, n: int, said: str = "") -> bool:
-        """Count so many more; returns whether a callback wants the fit to end here."""
+        """Count more of them; returns whether a callback wants the fit to end here."""
         self._done += n
         if self._line is not None:
             self._line.show(self._text(said or self._certificate()))
@@ -188,7 +188,7 @@ class _Line:
 
 @contextmanager
 def following(estimator: Any, total: int | None, unit: str, *, has_model: bool) -> Iterator[FitProgress]:
-    """Context of a part of a fit that goes on for so many units."""
+    """Context of a part of a fit that takes a number of units."""
     line = _Line() if getattr(estimator, "verbose", 0) else None
     try:
         yield FitProgress(estimator, total, unit, line, has_model)

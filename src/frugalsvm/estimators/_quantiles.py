@@ -13,7 +13,7 @@ from frugalsvm.lowrank.targets import explained
 __all__ = ["PINBALL", "PredictsQuantiles", "are_few", "errors_left_out"]
 
 PINBALL = "pinball"  # the loss of quantiles
-# Rows tell how far quantiles are off if they are so many; with so many for each feature, quantiles hold by themselves.
+# Rows that tell how far quantiles are off, at least; and rows per feature with which quantiles hold by themselves.
 _LEAST_ROWS, _ROWS_FOR_FEATURE = 100, 100
 _MOST_LEFT_OUT, _FOLDS = 4000, 5
 

@@ -190,7 +190,7 @@ def kept_for_prediction(model: Any) -> dict[str, Any]:
 
 
 def calibration_for_prediction(model: Any) -> dict[str, Any]:
-    """Its calibration, without what that learns on with; nothing if there is none."""
+    """Its calibration, as prediction needs it: without the state to learn more; nothing if there is none."""
     return {"calibration_": model.calibration_.for_prediction()} if "calibration_" in vars(model) else {}
 
 

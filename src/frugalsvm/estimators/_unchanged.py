@@ -28,7 +28,7 @@ from frugalsvm.core.cache import KernelRows
 __all__ = ["LONG_BATCH", "Attempt", "learn_on_copies", "unchanged_on_error", "undone_on_error"]
 
 # The longest block of any learner. To learn a row is to multiply it with all support vectors, to copy these takes as
-# long as a few rows: a small part of so many.
+# long as a few rows: a small part of that.
 LONG_BATCH = 256
 
 
@@ -39,7 +39,7 @@ class Attempt:
         self._estimator, self._attributes, self._has_begun = estimator, dict(vars(estimator)), False
 
     def begin(self, n_rows: int | None = None) -> None:
-        """From now on arrays may change: by a batch of so many rows, or by several (None)."""
+        """From now on arrays may change: by a batch of ``n_rows`` rows, or by several (None)."""
         self._has_begun = True
         if n_rows is None or n_rows > LONG_BATCH:
             learn_on_copies(self._estimator)

@@ -199,7 +199,7 @@ def classes_in(y) -> np.ndarray:
         return distinct_labels(y)
     check_classification_targets(y[:1])  # other objects may have no order
     found = distinct_labels(y)
-    check_classification_targets(y if 2 * len(found) > len(y) else np.tile(found, 2))  # it warns of so many
+    check_classification_targets(y if 2 * len(found) > len(y) else np.tile(found, 2))  # it warns of many classes
     return found
 
 
@@ -248,7 +248,7 @@ def example_weights(sample_weight, class_weight, X, classes, labels):
 
 
 def check_classes_have_weight(weights, classes, labels):
-    """Refuse weights that leave a class of a whole training without any row, as if it were not there."""
+    """Refuse weights that leave a class of a whole training without any row."""
     if weights is None or not weights.any():  # which is refused, or not, elsewhere
         return
     refuse_empty_classes(classes, np.bincount(labels, weights, minlength=len(classes)) == 0)

@@ -339,7 +339,7 @@ default="epsilon_insensitive"
         return 2 - self._degree if hasattr(self._loss_of_targets(), "epsilon") else 0
 
     def penalty_for(self, C, n_rows):
-        """The penalty for a value of C and so many rows, in units of the solver.
+        """The penalty for a value of C and a number of rows, in units of the solver.
 
         Its objective, ``penalty / 2 ||w||^2`` and a loss, is that of the targets over a power of their spread.
         """

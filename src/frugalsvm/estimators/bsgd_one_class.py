@@ -208,7 +208,7 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
         y : object
             Not used.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; one of weight 0 is as if it were not there.
+            Weights of the rows; rows of weight 0 are ignored.
 
         Returns
         -------

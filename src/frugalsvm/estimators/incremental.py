@@ -86,7 +86,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         Megabytes that the model may take while it learns, about. What would need more raises a `MemoryError` before it
         takes it, and leaves the model as it was. None is no limit.
     window : int, default=None
-        For streams that change: only so many of the latest examples are held, and older ones are unlearned, exactly.
+        For streams that change: only this many of the latest examples are held, and older ones are unlearned, exactly.
         None is all of them.
     class_weight : dict, "balanced" or None, default=None
         Factors of ``C`` for the classes, for the examples learned from now on ("balanced" in `fit` only).
@@ -342,7 +342,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
-            Factors of ``C`` for the examples; one of weight 0 is as if it were not there, but has an id.
+            Factors of ``C`` for the examples; one of weight 0 changes nothing, but has an id.
 
         Returns
         -------

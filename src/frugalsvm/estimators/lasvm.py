@@ -135,7 +135,7 @@ class DualClassifier(PrecomputedKernel, OnlineClassifier):
 
     def _learn(self, X, labels, weights, order):
         n_slots = int(self._solver.state.working_set.counts[0]["n_slots"])
-        with self._products_with(n_slots + X.shape[0] // 4):  # about so many become members
+        with self._products_with(n_slots + X.shape[0] // 4):  # about as many become members
             self._learn_rows(X, labels, self._boxes(X, weights), order)
 
     def _boxes(self, X, weights):

@@ -30,7 +30,7 @@ def _is_sound(model):
 
 
 def _some_known(weights, n_rows, n_most):
-    """About so many of the rows that have a weight, from all over."""
+    """About ``n`` of the rows that have a weight, from all over."""
     if weights is None:
         return np.arange(0, n_rows, -(-n_rows // n_most))
     known = np.flatnonzero(weights)

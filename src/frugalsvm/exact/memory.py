@@ -33,7 +33,7 @@ class MemoryLimit(NamedTuple):
     example_bytes: int  # what is known of the examples besides
 
     def taken(self, capacities, rooms):
-        """About what all arrays take if the solvers have room for so many points and margin vectors."""
+        """About what all arrays take if the solvers have room for given numbers of points and margin vectors."""
         sizes = zip(capacities, rooms, strict=True)
         return sum(solver_bytes(*size, self.n_features, self.cache_bytes) for size in sizes) + self.example_bytes
 

@@ -78,7 +78,7 @@ def new_rule(solver, loss, penalty, intercept, features, targets, weights, least
 
 
 def started_at(state, parameters, n_steps, rule):
-    """A state that continues from known weights as if so many steps had led to them, and to nothing else."""
+    """A state that continues from known weights as if ``n_steps`` steps had led to them, and to nothing else."""
     state.directions[:] = parameters[:, :-1]
     state.intercepts[:] = parameters[:, -1]
     state.squared_norms[:] = np.square(state.directions).sum(axis=1)

@@ -57,8 +57,8 @@ class Options(NamedTuple):
     careful_cut: float = 1e-6
     careful_sample: int = 2  # times as many rows
     careful_keeps: bool = False  # whether the preconditioner is that of the steps before
-    # For losses with a kink, whose dual variables are only as good as the whole linear system is solved: all rows, so
-    # many times as many steps, and this share of the residual. None: as for other losses.
+    # For losses with a kink, whose dual variables are only as good as the whole linear system is solved, from all
+    # rows: a factor for the number of steps, and a share of the residual. None: as for other losses.
     careful_solve: tuple | None = None
 
     def careful(self, loss) -> "Options":

@@ -24,7 +24,7 @@ _WORTH_A_THREAD = 2**17  # numbers that are read while a thread is woken, or wai
 
 
 class Passes:
-    """Passes over rows, on so many threads."""
+    """Passes over rows, on some threads."""
 
     def __init__(self, threads: Threads = ONE_THREAD):
         self.threads = threads
@@ -48,7 +48,7 @@ class Passes:
         return Threads(max(1, min(self.threads.count, isqrt(numbers // _WORTH_A_THREAD))))
 
     def over(self, function, items, n_products):
-        """A function of each item, without results; all together they are so many products of two numbers."""
+        """A function of each item, without results; all together they are ``n_products`` products of two numbers."""
         self.worthwhile(n_products // PRODUCTS_PER_NUMBER).run(function, items)
 
     def scores(self, rows, vectors):

@@ -14,7 +14,7 @@ __all__ = ["BLOCK_ROWS", "ColumnBlocks", "steady_product"]
 
 BLOCK_ROWS = 64  # as few as a matrix product is fast with
 _TALL_ROWS = 128  # as few as many products of a block, each of a part of the columns, are fast with
-_BLOCKS, _LEAST = 8, 64  # columns are divided into so many blocks, of so many at least
+_BLOCKS, _LEAST = 8, 64  # blocks of columns, and columns of a block at least
 
 
 class ColumnBlocks:

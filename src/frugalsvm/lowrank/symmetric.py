@@ -13,7 +13,7 @@ from frugalsvm.lowrank.passes import PRODUCTS_PER_NUMBER
 
 __all__ = ["cholesky", "gram", "inverse_of_lower", "with_diagonal"]
 
-_BLOCKS, _LEAST = 16, 128  # rows and columns are divided into so many blocks, of so many at least
+_BLOCKS, _LEAST = 16, 128  # blocks of rows and of columns, and how many of them a block has at least
 _WIDE = 8  # blocks of a product: there are many pairs of them
 
 

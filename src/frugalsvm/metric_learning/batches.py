@@ -18,7 +18,7 @@ _SAMPLE = 128  # rows of a node that tell in which directions they spread
 
 
 def some_leaves(X: Any, A: Any, size: int, count: int, rng: np.random.Generator) -> Any:
-    """Indices of rows, (n_batches, at most ``size``): random leaves of a tree in a metric, at most so many."""
+    """Indices of rows, (n_batches, at most ``size``): ``n_batches`` random leaves of a tree in a metric, or fewer."""
     some = rng.permutation(len(X))[:_MOST_ROWS]
     found = leaves(mapped(X[some], A), size, rng)
     chosen = rng.permutation(len(found))[:count]

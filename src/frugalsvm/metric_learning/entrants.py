@@ -4,7 +4,7 @@
 - A matrix of average gradient outer products from there: gentle, good where features are alike, helpless against noise.
 - A factor for each feature, by steps that go on as long as they pay: features that are noise lose theirs.
 - A matrix of average gradient outer products from the factors, and that of the factors themselves.
-- The best of these matrices, after a few steps where rows are enough for so many numbers.
+- The best of these matrices, after a few steps where there are rows enough for the numbers of a matrix.
 """
 
 from typing import Any, NamedTuple
@@ -166,7 +166,7 @@ def _number_of_batches(rows, size, schedule):
 
 
 def is_worth_polishing(matrix: Point, n_rows: int) -> bool:
-    """Whether there are rows enough for so many numbers."""
+    """Whether there are rows enough for all numbers of a matrix."""
     return n_rows >= _ROWS_PER_NUMBER * len(matrix.A) ** 2
 
 

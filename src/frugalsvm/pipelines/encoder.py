@@ -17,7 +17,7 @@ from frugalsvm.pipelines.target_means import encoded_means, numbers_of
 __all__ = ["ColumnEncoder", "joined", "joined_encoder"]
 
 METHODS = ("onehot", "hash", "target")
-DENSE_WIDTH = 128  # up to so many one-hot features, rows of numbers stay dense
+DENSE_WIDTH = 128  # up to this number of one-hot features, rows of numbers stay dense
 
 
 class ColumnEncoder(TransformerMixin, BaseEstimator):

@@ -27,7 +27,7 @@ __all__ = ["METRIC_ROWS", "NO_FEATURES", "LearningPipeline"]
 NO_FEATURES = np.zeros(0, np.int64)
 USUAL_ROWS = 1000
 METRIC_ROWS = 2000  # that a metric, or gamma in the order of rows, is from at least: it is that of the first for ever
-HELD_OUT = 5  # one row of so many is held out to calibrate rows that come all at once
+HELD_OUT = 5  # one row in five is held out to calibrate rows that come all at once
 
 
 class _Preview(NamedTuple):

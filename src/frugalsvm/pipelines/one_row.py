@@ -312,7 +312,7 @@ class RowPath:
         return scoring.out[0]
 
     def _vote_of_experts(self):
-        """Sums over the coefficients of all are there sooner than the coefficients that would predict alone."""
+        """Scores of all experts, which take less time than joining their coefficients into those of one model."""
         self._renew_columns()
         if self._vote is None:
             self._vote = self._to_vote()

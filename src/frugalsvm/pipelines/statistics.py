@@ -21,7 +21,7 @@ __all__ = ["ENOUGH", "Statistics", "robust_statistics", "sample_of", "standard_s
 
 MOST_UNITS = 6.0  # distance from the median, in the scale
 LEAST_UNITS = 2.0  # of a hard limit: rare values of features that are mostly constant are not clipped
-SAMPLE_VALUES, SAMPLE_ROWS = 2**21, 2**14  # of rows that are drawn: so many values, and so many rows at least
+SAMPLE_VALUES, SAMPLE_ROWS = 2**21, 2**14  # of rows that are drawn: values at most, and rows at least
 ENOUGH = 100  # values of a feature that a sample must have
 ROUNDING = 2.0  # times the resolution of the type: values that differ by less differ by rounding
 
@@ -40,8 +40,8 @@ def robust_statistics(
 ) -> Statistics:
     """Statistics that a few wild values do not change; sparse rows are not centered.
 
-    With weights, each row of ``X``, a dense one, stands for so many. Soft limits hold for rare values of features that
-    are mostly constant as well: a one in ten thousand zeros would be a hundred scales away, farther than all else.
+    With weights, each row of ``X``, a dense one, stands for as many rows. Soft limits hold for rare values of features
+    that are mostly constant as well: a one in ten thousand zeros would be a hundred scales away, farther than all else.
     """
     center, unit, scale = _sparse_spread(X) if issparse(X) else _dense_spread(X, weights)
     constant = scale == 0

@@ -133,7 +133,7 @@ def height_of(names: Sequence[str], line: float) -> float:
 
 
 def legend_columns(labels: Sequence[str], width: float) -> int:
-    """Columns of a legend that is not wider than so many inches: four at most, in rows about as long as each other."""
+    """Columns of a legend that is at most ``width`` inches wide: four at most, in rows about as long as each other."""
     longest = max((len(line) for label in labels for line in label.split("\n")), default=1)
     most = max(1, min(4, int(width / (0.085 * longest + 0.4))))
     return -(-len(labels) // -(-len(labels) // most))

@@ -44,7 +44,7 @@ def affordable_landmarks(task: Task, n_rows: int, work: float) -> int:
 
 
 class Start(NamedTuple):
-    """A candidate that is good for so many landmarks."""
+    """A candidate that is good for a number of landmarks."""
 
     candidate: Candidate
     C: float

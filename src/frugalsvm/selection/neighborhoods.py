@@ -32,7 +32,7 @@ def neighborhoods(task: Task, view: View, size: int, count: int) -> list[np.ndar
 
 
 def _members(task: Task, view: View, tree: Tree, chosen: list[int], most: int) -> list[np.ndarray]:
-    """All rows that fall into some cells, but no more than so many of each."""
+    """All rows that fall into some cells, but no more than ``most`` of each."""
     found: list[list[np.ndarray]] = [[] for _ in chosen]
     for block in row_blocks(task.n_rows, 1, most=_BLOCK_ROWS):
         cells = cells_of(tree, view.take(block), task.machinery.threads)

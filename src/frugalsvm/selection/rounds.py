@@ -152,7 +152,7 @@ def best_of(entries: Sequence[Entry]) -> Entry:
 
 
 def is_better(one: Entry, other: Entry, margin: float) -> bool:
-    """Whether an entry has smaller squared errors than another of the same round, by so many standard errors."""
+    """Whether an entry has smaller squared errors than another of the same round, by ``margin`` standard errors."""
     gain, error = better_by(one.judgment, other.judgment, squares=True)
     return gain > margin * error
 

@@ -32,7 +32,7 @@ __all__ = ["Found", "Plan", "search"]
 
 SAMPLE, PLAIN, METRIC, COMPARED, LARGER, LOW_RANK = range(1, 7)  # rounds
 _SMALL, CELL, _LARGE = 512, 1024, 2048  # rows of cells in which candidates are compared
-_ALONE = 1536  # so many rows are one sample, more are two
+_ALONE = 1536  # up to this number, rows are one sample; more are two
 _N_LARGE = 3  # of the last, which are looked at
 _COARSE, _FINE = ((4.0, 10.0),), ((2.0, 3.0),)  # steps of gamma and C
 _N_FINE = 2  # kernels that are compared in finer steps
@@ -44,7 +44,7 @@ _FEW_ROWS = 500  # no metric is learned from fewer
 _MANY_FEATURES = 1000  # nor for more
 _RACE_WORK = 12.0  # of learning a metric, in seconds of a usual core
 _CAUTION = 1.25  # times as long as estimated may be what it takes
-_ONE_CELL = 4096  # so many rows are not divided
+_ONE_CELL = 4096  # up to this number, rows are not divided
 _LEAST_SIZE, _USUAL_SIZE = 256, 2048  # of cells
 _MOST_TREES = 3
 _WELL = 3.0  # times the work of the last fit, where large cells gain much
@@ -65,7 +65,7 @@ class Plan(NamedTuple):
     learns_metric: bool = True
 
     def times(self, factor: float) -> "Plan":
-        """The same for a device that is so many times as fast."""
+        """The same for a device that is ``factor`` times as fast."""
         works = {name: factor * getattr(self, name) for name in ("fit_work", "low_rank_work", "path_work")}
         return self._replace(**works)
 

@@ -28,7 +28,7 @@ class Machinery(NamedTuple):
         return on_threads if self.arrays is HOST else OnDevice(self.arrays, self.memory, self.threads)
 
     def cell_bytes(self, size: int, n_features: int, n_outputs: int) -> int:
-        """What a cell of so many rows takes while it is solved, about."""
+        """What a cell of ``size`` rows takes while it is solved, about."""
         if self.arrays is HOST:
             return cell_bytes(size, n_features, n_outputs, np.float32)
         return bytes_on_device(size, n_features, n_outputs, 4)

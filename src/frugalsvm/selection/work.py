@@ -62,5 +62,5 @@ class Clock:
         self._ratios.setdefault(kind, []).append(seconds / work)
 
     def fits(self, seconds: float, reserve: float = 0.0) -> bool:
-        """Whether there is time for so many seconds, and for a reserve after them."""
+        """Whether there is time for ``seconds``, and for a reserve after them."""
         return self.left >= seconds + reserve

@@ -29,8 +29,8 @@ class Race(NamedTuple):
     """Candidates that race, and what became of the others; it is replaced, never changed."""
 
     racing: np.ndarray  # those that still learn
-    right: np.ndarray  # of these: the weight of rows that they predicted rightly
-    differ: np.ndarray  # of pairs of these: the squared weights of rows that one of the two predicted rightly
+    right: np.ndarray  # of these: the weight of rows that they predicted correctly
+    differ: np.ndarray  # of pairs of these: the squared weights of rows that one of the two predicted correctly
     weight: float  # of all rows that were judged
     n_rows: int  # that were learned
     next_cut: int  # number of rows after which the worst are dropped
@@ -78,7 +78,7 @@ def judged(race: Race, is_right: np.ndarray, weights: np.ndarray | None) -> Race
 
 
 def learned(race: Race, n_rows: int) -> Race:
-    """The race after so many more rows were learned."""
+    """The race after more rows were learned."""
     return race._replace(n_rows=race.n_rows + n_rows)
 
 

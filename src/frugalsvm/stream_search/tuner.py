@@ -22,11 +22,11 @@ from frugalsvm.stream_search.saved import TUNER
 
 __all__ = ["StreamTuner"]
 
-_FIRST_ROWS = 1000  # of `fit`: so many are learned before any is judged, and the default grid is taken from them
+_FIRST_ROWS = 1000  # of `fit`: learned before any is judged, and the default grid is taken from them
 _FIT_ROWS = 4096  # that `fit` takes at a time
 # Rows are judged in blocks: short ones are all checks of input, long ones are judged by models that lack many rows.
 _BLOCK_SHARE, _LONGEST_BLOCK = 8, 2048  # of the rows learned; rows
-_JUDGED = 2  # one row of so many is judged: half as many kernel values again are the most that a search costs
+_JUDGED = 2  # one row in two is judged: half as many kernel values again are the most that a search costs
 
 
 def _has_probabilities(tuner) -> bool:

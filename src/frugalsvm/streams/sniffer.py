@@ -25,7 +25,7 @@ from frugalsvm.streams.number_notation import PLAIN, Notation, is_missing, numbe
 
 __all__ = ["Sniffed", "check_text_columns", "fields_of", "joined_end", "sniff", "width_problem"]
 
-# For the kinds of columns: as many lines as have about so many fields, but some at least.
+# For the kinds of columns: as many lines as have about this many fields, but some at least.
 _FIELDS_LOOKED_AT = 10_000
 _LEAST_LINES = 20
 _COUNTED_LINE = 1 << 16

@@ -235,7 +235,7 @@ def open_stream(
         Columns of rows that were read before, and of which these must have the features: found by their names, in any
         order, or by their order in files without names.
     hash_features : int, optional
-        For LIBSVM text whose feature numbers are huge: so many features, to which the numbers are hashed, with random
+        For LIBSVM text whose feature numbers are huge: the number of features to which they are hashed, with random
         signs, so that collisions cancel on average.
 
     Returns

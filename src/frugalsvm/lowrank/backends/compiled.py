@@ -24,7 +24,7 @@ __all__ = ["BLOCK_ROWS", "COMPILED", "Compiled", "CompiledStorage", "ComputedRow
 
 BLOCK_ROWS = 4096  # rows of X that a thread has at hand at a time
 
-_LOSS_COST = 8  # a loss and its derivatives take as long as reading so many numbers
+_LOSS_COST = 8  # a loss and its derivatives take as long as reading this many numbers
 _KERNEL_COST = 16  # likewise a kernel value
 _DEAR = 400  # landmarks
 _SAMPLE_ROWS = 64  # rows of a sample for each landmark
@@ -306,7 +306,7 @@ class ComputedRows:
 
 
 class CompiledStorage:
-    """Where a fit on the CPU keeps its features, within so many bytes: `frugalsvm.lowrank.training` asks.
+    """Where a fit on the CPU keeps its features, within a number of bytes: `frugalsvm.lowrank.training` asks.
 
     ``whiten``: make features with the kernel as inner product, even where that is slow.
     """
@@ -320,7 +320,7 @@ class CompiledStorage:
         return data.X is not None and 4 * data.n_rows * self.width <= self.memory
 
     def options(self, is_stored):
-        # Making a preconditioner takes as long as so many more steps with the one at hand that these are never taken.
+        # Making a preconditioner takes as long as more steps with the one at hand than are ever taken.
         is_dear = self.width > _DEAR
         return Options(kept_above=_DEAR, careful_keeps=is_dear)
 

@@ -53,7 +53,7 @@ _FADING = 0.5  # of samples of the round before
 # Of the mean curvature, for Hessians of samples: rare rows may be missing, and steps go far where they are.
 _RIDGE = 1e-3
 _WIDE = 1024  # features: matrices of more take longer than passes over a million rows, so that samples are smaller
-_WIDE_STAGE = 16  # rows for each feature of the one stage on a sample, where there are so many features
+_WIDE_STAGE = 16  # rows for each feature of the one stage on a sample, where features are that many
 _MANY = 2048  # rows for each feature: a round over more takes longer than the client's last stage
 _ENOUGH = 64  # rows of the sample for each feature; with fewer, steps go too far or not far enough
 _START_BYTES = 2**28  # of features where steps are made, to begin with
@@ -180,7 +180,7 @@ class PartitionedProblem:
         return told
 
     def _went_too_far(self, place, smoothed, n_halved):
-        """For which outputs the last step, which was halved so many times, made all rows worse."""
+        """For which outputs the last step, which was halved ``n_halved`` times, made all rows worse."""
         made = self._made
         if made is not None and (made.place.smoothing, made.place.whole) == (place.smoothing, place.whole):
             return smoothed > made.smoothed * (1 + _ROUNDING)
@@ -261,7 +261,7 @@ class PartitionedProblem:
 
 
 def options_for(width, n_rows):
-    """How a problem with so many features and rows is solved."""
+    """How a problem with given numbers of features and rows is solved."""
     if width > _WIDE:
         # Each stage on a sample factorizes a matrix: there is one, with as many rows as memory is for.
         most = _START_BYTES // (4 * width * width)
