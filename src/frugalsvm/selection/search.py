@@ -233,9 +233,10 @@ class _Search:
 
     def _metric_or_not(self, plain: Entry, others: list[Entry], found: list[Entry]) -> Entry:
         """The best with a metric where it is clearly better, by what was found for all on the same rows."""
-        best = best_of(found[1:])
-        if is_better(best, found[0], _CLEAR):
-            return others[found.index(best) - 1]
+        without, *with_metric = found
+        best, entry = min(zip(others, with_metric, strict=True), key=lambda pair: pair[1].rank_key)
+        if is_better(entry, without, _CLEAR):
+            return best
         self.notes.append("A learned metric was not taken: on rows that it had not seen it was not clearly better.")
         self.unseen[:] = True
         return plain
