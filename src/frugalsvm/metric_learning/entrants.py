@@ -28,7 +28,8 @@ _OTHER_WIDTHS, _OTHER_RIDGES = (0.5, 1.0, 2.0), (0.1, 1.0, 10.0)  # factors, for
 _LOST, _PROBED = 0.1, 0.3  # shares of the largest factor: what is below, and what it is tried with
 _MOST_PROBED, _PROBES = 64, 4  # features, and leaves
 _OF_USE = 0.01  # of the loss that a feature must save
-_JUDGING_LEAVES, _PAYS = 16, 0.03  # that tell whether more steps save so much of the loss
+_JUDGING_LEAVES, _JUDGING_SIZE = 128, 128  # many small ones: a few large ones may all be of easy rows
+_PAYS = 0.03  # of the loss, that more steps must save
 _MOST_TIMES, _PATIENCE = 16, 2  # rounds of more steps, and how many of them in a row may save less
 _ROWS_PER_NUMBER = 2  # of a matrix that is polished
 _MANY_FEATURES, _LEAST_SHARE = 128, 0.25  # steps for factors of more are fewer, but for this share of them
@@ -106,7 +107,7 @@ def _as_far_as_it_pays(kernel, rows, start, plan, rng, threads) -> Point:
     """
 
     def loss(point):
-        batches = some_leaves(rows.X, point.A, plan.n_rows, _JUDGING_LEAVES, rng)
+        batches = some_leaves(rows.X, point.A, _JUDGING_SIZE, _JUDGING_LEAVES, rng)
         return mean_losses(kernel, point.A, [point.ridge], rows, batches, threads)[0]
 
     best, least, misses = start, loss(start), 0
