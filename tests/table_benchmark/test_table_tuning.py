@@ -128,7 +128,8 @@ def test_settings_are_those_of_the_estimators(name, task):
 @pytest.mark.parametrize("name", ["lightgbm", "lightgbm-plain", "xrfm", "xrfm-plain", "liquidsvm"])
 @pytest.mark.parametrize("task", [CLASSES, NUMBERS])
 def test_peers_where_they_are_installed(name, task):
-    pytest.importorskip(METHODS[name].package)
+    if package := missing_package(METHODS[name]):
+        pytest.skip(f"{package} is not installed")
     X, y = two_classes(300)
     for settings in METHODS[name].candidates(task, 3, np.random.default_rng(1)):
         model = METHODS[name].new(task, settings, seed=0).fit(X, y * 1.0 if task.is_regression else y)
