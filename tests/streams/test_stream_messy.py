@@ -368,6 +368,12 @@ def test_changed_tables_never_crash_and_resume(monkeypatch, data, changes, on_ba
     assert labels.tolist() == y[start:].tolist()
 
 
+def test_a_line_that_begins_with_a_zero_byte_is_counted():
+    stream = open_stream(io.BytesIO(b"a,b,y\n\x00,5,u\n" + b"x,2,v\nx,4,u\n" * 9), format="csv")
+    X, _ = joined(stream)
+    np.testing.assert_array_equal(joined(stream.from_row(5))[0], X[5:])
+
+
 DATES = "day,a,y\n" + "".join(f"{1 + i % 28:02d}.{1 + i // 28 % 12:02d}.2020,{i % 7},{i % 2}\n" for i in range(400))
 
 

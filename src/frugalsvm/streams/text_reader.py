@@ -20,7 +20,7 @@ class TextReader:
     """Base of readers that parse blocks of lines: subclasses define ``prepare`` and ``_piece``."""
 
     text: TextSources
-    _comment = 0  # the character that makes a line no row; 0 for none
+    _comment = -1  # the byte that makes a line no row, or one that no byte is
 
     def prepare(self) -> Layout:
         raise NotImplementedError
