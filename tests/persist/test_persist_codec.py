@@ -21,7 +21,7 @@ from frugalsvm.pipelines import StreamPipeline
 def there_and_back(value):
     encoder = Encoder()
     node = json.loads(json.dumps(encoder.encode(value), allow_nan=False))
-    return Decoder(encoder.arrays.__getitem__).decode(node)
+    return Decoder(encoder.arrays).decode(node)
 
 
 @pytest.mark.parametrize(

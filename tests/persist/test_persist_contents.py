@@ -10,7 +10,7 @@ from support import blobs
 
 from frugalsvm import BSGDClassifier
 from frugalsvm.persist import ModelFileError, digest_of, load, save
-from frugalsvm.persist.records import plain_fields
+from frugalsvm.persist.codec import plain_fields
 from frugalsvm.pipelines import StreamPipeline
 
 GOOD = FOLDER / "version1.frugal"

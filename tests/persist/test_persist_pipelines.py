@@ -18,8 +18,7 @@ from support import blobs
 
 from frugalsvm import BSGDClassifier
 from frugalsvm.persist import ModelFileError, describe, load, register, save
-from frugalsvm.persist.registry import HOMES, class_named
-from frugalsvm.persist.state import restored
+from frugalsvm.persist.registry import HOMES, class_named, restored
 from frugalsvm.pipelines import StreamPipeline
 
 MAPS = {

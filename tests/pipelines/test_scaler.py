@@ -5,8 +5,7 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
-from frugalsvm.persist.registry import class_named
-from frugalsvm.persist.state import restored
+from frugalsvm.persist.registry import class_named, restored
 from frugalsvm.pipelines import StreamingScaler
 from frugalsvm.pipelines import sampling as sampling_module
 

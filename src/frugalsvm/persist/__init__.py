@@ -20,9 +20,8 @@ True
 
 import frugalsvm._scikit_learn  # noqa: F401
 from frugalsvm.persist.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from frugalsvm.persist.document import FORMAT_VERSION
 from frugalsvm.persist.errors import ModelFileError
-from frugalsvm.persist.model import ModelInfo, describe, digest_of, load, save
+from frugalsvm.persist.model import FORMAT_VERSION, ModelInfo, describe, digest_of, load, save
 from frugalsvm.persist.registry import register
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The container of a model file: a ZIP archive of uncompressed entries, with a checksum of all of it at the end.
+"""The container of a model file: a ZIP archive of uncompressed JSON and NumPy arrays, with a checksum at the end.
 
 Entries are stored as they are and start at multiples of 64 bytes, so that arrays can be mapped into memory. The
 archive's comment is the SHA-256 of everything before the digest itself: no byte of a file can change unnoticed. Any ZIP
@@ -9,15 +9,23 @@ do not overlap, the directory has at most ``MAX_DIRECTORY`` bytes and each JSON 
 """
 
 import hashlib
+import io
+import mmap
 import re
 import struct
 import zipfile
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
-from frugalsvm.persist.errors import ModelFileError, file_errors
+import numpy as np
+from numpy.lib import format as npy
 
-__all__ = ["MAX_DIRECTORY", "MAX_JSON", "Archive", "Buffer", "Entry", "write_archive"]
+from frugalsvm.persist.errors import ModelFileError, file_errors, malformed
+
+__all__ = [
+    "MAX_DIRECTORY", "MAX_JSON", "Archive", "Buffer", "Entry", "checked_dtype", "description_of", "npy_pieces",
+    "stored_form", "write_archive",
+]  # fmt: skip
 
 ALIGNMENT = 64
 MAX_JSON = 8 * 2**20
@@ -34,6 +42,10 @@ _LOCAL = struct.Struct("<4s5H3L2H")
 _PADDING_ID = 0xD935  # the extra field that other tools use for alignment
 _ZIP64_FROM, _ZIP64_EXTRA = 2**30, 20
 _CHUNK = 2**20
+_MAX_HEADER = 4096
+_MAX_DIMENSIONS = 8
+_SIZES = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8), "c": (8, 16)}
+_MAX_TEXT = 2**16  # bytes of a value of a string type
 
 
 class Entry(NamedTuple):
@@ -41,6 +53,40 @@ class Entry(NamedTuple):
 
     offset: int
     size: int
+
+
+# --- arrays ----------------------------------------------------------------------------------------------------
+
+
+def checked_dtype(text: Any) -> np.dtype:
+    """A type of numbers or text, by its name in NumPy's short form."""
+    with file_errors("it names an unknown type of numbers"):
+        dtype = np.dtype(text) if isinstance(text, str) and len(text) < 12 else np.dtype(object)
+    allowed = dtype.itemsize in _SIZES.get(dtype.kind, ()) or (dtype.kind in "SU" and dtype.itemsize <= _MAX_TEXT)
+    if not allowed or dtype.names is not None or dtype.shape:
+        raise ModelFileError(f"Arrays of type {str(text)[:40]!r} cannot be in a model file.")
+    return dtype
+
+
+def stored_form(array: np.ndarray) -> np.ndarray:
+    """The array as it is stored: a plain one of little-endian values, consecutive in either order."""
+    checked_dtype(array.dtype.str)
+    array = array.view(np.ndarray).astype(array.dtype.newbyteorder("<"), copy=False)
+    return array if array.flags.c_contiguous or array.flags.f_contiguous else array.copy(order="C")
+
+
+def description_of(stored: np.ndarray) -> dict[str, Any]:
+    """What the model says about an array."""
+    by_columns = bool(stored.flags.f_contiguous and not stored.flags.c_contiguous)
+    return {"dtype": stored.dtype.str, "shape": list(stored.shape), "fortran_order": by_columns}
+
+
+def npy_pieces(stored: np.ndarray) -> list[Buffer]:
+    """The bytes of an array in NumPy's format: a header, and the array's own memory."""
+    header = io.BytesIO()
+    npy.write_array_header_1_0(header, npy.header_data_from_array_1_0(stored))
+    values = stored.ravel(order="A").view(np.uint8)
+    return [header.getvalue(), *([values.data] if values.size else [])]
 
 
 # --- writing ----------------------------------------------------------------------------------------------------
@@ -114,26 +160,26 @@ class Archive:
             last = self._at(begin - _LOCATOR64.size - _END64.size, _END64.size)
             directory_bytes = _END64.unpack(last)[8]
         if any(disks) or comment_bytes != _COMMENT_BYTES or directory_bytes > min(MAX_DIRECTORY, begin):
-            raise ModelFileError("The model file is malformed: its directory is too large or not where it must be.")
+            raise malformed("its directory is too large or not where it must be")
 
     def _checked(self, infos: list[zipfile.ZipInfo]) -> Iterator[tuple[str, Entry]]:
         """Names and places of the entries: known names, each once, nothing compressed, nothing on top of another."""
         if len({info.filename for info in infos}) < len(infos):
-            raise ModelFileError("The model file is malformed: two entries have the same name.")
+            raise malformed("two entries have the same name")
         end = 0
         for info in sorted(infos, key=lambda each: each.header_offset):
             name = info.filename
             if not _NAMES.fullmatch(name):
-                raise ModelFileError(f"The model file is malformed: it has an unexpected entry {name[:80]!r}.")
+                raise malformed(f"it has an unexpected entry {name[:80]!r}")
             if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size or info.flag_bits:
-                raise ModelFileError(f"The model file is malformed: {name} is compressed or encrypted.")
+                raise malformed(f"{name} is compressed or encrypted")
             header = self._at(info.header_offset, _LOCAL.size)
             if info.header_offset < end or len(header) < _LOCAL.size or not header.startswith(b"PK\3\4"):
-                raise ModelFileError(f"The model file is malformed: {name} is not where the directory says.")
+                raise malformed(f"{name} is not where the directory says")
             offset = info.header_offset + _LOCAL.size + sum(_LOCAL.unpack(header)[-2:])
             end = offset + info.file_size
             if end > self.n_bytes:
-                raise ModelFileError(f"The model file is malformed: {name} is larger than the file.")
+                raise malformed(f"{name} is larger than the file")
             yield name, Entry(offset, info.file_size)
 
     def check(self) -> None:
@@ -152,11 +198,45 @@ class Archive:
         try:
             return self.entries[name]
         except KeyError:
-            raise ModelFileError(f"The model file is malformed: it has no {name}.") from None
+            raise malformed(f"it has no {name}") from None
 
     def text(self, name: str) -> bytes:
         """The bytes of a JSON entry."""
         offset, size = self.entry(name)
         if size > MAX_JSON:
-            raise ModelFileError(f"The model file is malformed: {name} has more than {MAX_JSON} bytes.")
+            raise malformed(f"{name} has more than {MAX_JSON} bytes")
         return self._at(offset, size)
+
+    def array(self, name: str, described: Any, mapped: mmap.mmap | None) -> np.ndarray:
+        """An array that is what the model says about it; a new one, or a view of the file."""
+        if not isinstance(described, dict) or set(described) != {"dtype", "shape", "fortran_order"}:
+            raise malformed("the description of an array is wrong")
+        entry, dtype, shape = self.entry(name), checked_dtype(described["dtype"]), described["shape"]
+        is_shape = isinstance(shape, list) and len(shape) <= _MAX_DIMENSIONS
+        if not is_shape or not all(type(n) is int and n >= 0 for n in shape):
+            raise malformed("an array has an impossible shape")
+        start = self._data_offset(entry, (tuple(shape), described["fortran_order"], dtype))
+        n_values = int(np.prod(np.array(shape, object))) if shape else 1  # exact: no overflow
+        n_bytes = n_values * dtype.itemsize
+        if start + n_bytes != entry.offset + entry.size:
+            raise malformed("an array does not have the size of its shape")
+        if mapped is not None and n_bytes:
+            flat: np.ndarray = np.frombuffer(mapped, dtype, n_values, start)
+        else:
+            flat = np.zeros(n_values, dtype)
+            self.file.seek(start)
+            if n_bytes and self.file.readinto(flat.view(np.uint8)) != n_bytes:  # type: ignore[attr-defined]
+                raise ModelFileError("The model file is cut short.")
+        flat = flat.astype(dtype.newbyteorder("="), copy=False)
+        return flat.reshape(shape, order="F" if described["fortran_order"] else "C")
+
+    def _data_offset(self, entry: Entry, expected: tuple) -> int:
+        """Where the values of an array begin, if its own header says what the model says."""
+        self.file.seek(entry.offset)
+        header = io.BytesIO(self.file.read(min(entry.size, _MAX_HEADER)))
+        with file_errors("an array has no proper header"):
+            version = npy.read_magic(header)
+            found = npy.read_array_header_1_0(header, max_header_size=_MAX_HEADER) if version == (1, 0) else None
+        if found != expected:
+            raise malformed("an array and its description differ")
+        return entry.offset + header.tell()

@@ -14,32 +14,23 @@ from scipy import sparse
 
 from frugalsvm._stored import stored_as
 from frugalsvm.core.cache import KernelRows
-from frugalsvm.persist.arrays import checked_dtype, stored_form
-from frugalsvm.persist.caches import cache_from, state_of_cache
-from frugalsvm.persist.errors import ModelFileError, file_errors
-from frugalsvm.persist.random import generator_from, state_of_generator
-from frugalsvm.persist.records import plain_fields, todays_fields
-from frugalsvm.persist.registry import adapter_of, class_named, name_of_part, part_named
-from frugalsvm.persist.savable import without_undeclared
-from frugalsvm.persist.state import parameter_names, restored, saved_of, state_of
+from frugalsvm.core.records import as_numbers
+from frugalsvm.persist.archive import checked_dtype, stored_form
+from frugalsvm.persist.errors import ModelFileError, file_errors, malformed
+from frugalsvm.persist.registry import adapter_of, class_named, name_of_part, part_named, restored, state_of
 
-__all__ = ["MAX_DEPTH", "Decoder", "Encoder"]
+__all__ = ["MAX_DEPTH", "Decoder", "Describer", "Encoder", "plain_fields"]
 
 MAX_DEPTH = 64
 _PLAIN = (type(None), bool, int, str)
 _CSR = {"csr_array": sparse.csr_array, "csr_matrix": sparse.csr_matrix}
+_BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+# NumPy does not check how far a generator has come in its buffer, and would read behind its end.
+_LAST_PLACE = {"MT19937": 624, "Philox": 4}
+_MAX_CACHE = 2**36  # bytes that a cache may reserve (not use: untouched zeros take no memory)
+_BLOCK = 2**20
 
-
-def _is_code(kernel: Any) -> bool:
-    """Whether a kernel is a function; a sum of kernels can be called, but is a part."""
-    return callable(kernel) and stored_as(type(kernel)) is None
-
-
-def _refuse_more(node: dict, known: set[str]) -> None:
-    """Refuse what a reader would leave out without a word."""
-    unknown = sorted(set(node) - known)
-    if unknown:
-        raise ModelFileError(f"The model file is malformed: a value has {unknown[0][:40]!r}, which is not known.")
+Decode = Callable[[Any], Any]
 
 
 class Encoder:
@@ -55,19 +46,21 @@ class Encoder:
         """The JSON for a value."""
         if depth > MAX_DEPTH:
             raise ModelFileError("This object cannot be saved: it is nested too deeply, or contains itself.")
-        if type(value) in _PLAIN:
+        if type(value) in _PLAIN or (type(value) is float and math.isfinite(value)):
             return value
-        if type(value) is float:
-            return value if math.isfinite(value) else {"float": repr(value)}
-        if type(value) is list:
-            return [self.encode(each, depth + 1) for each in value]
-        return self._tagged(value, depth)
+        within = lambda each: self.encode(each, depth + 1)  # noqa: E731
+        return [*map(within, value)] if type(value) is list else self._tagged(value, within)
 
-    def _tagged(self, value: Any, depth: int) -> dict[str, Any]:
-        if type(value) is tuple:
-            return {"tuple": [self.encode(each, depth + 1) for each in value]}
-        if type(value) is dict:
-            return self._dict(value, depth)
+    def _tagged(self, value: Any, encode: Callable[[Any], Any]) -> dict[str, Any]:
+        kind = type(value)
+        if kind is float:
+            return {"float": repr(value)}
+        if kind is tuple:
+            return {"tuple": [*map(encode, value)]}
+        if kind is dict:
+            if all(type(key) is str for key in value):
+                return {"dict": {key: encode(each) for key, each in value.items()}}
+            return {"pairs": [[encode(key), encode(each)] for key, each in value.items()]}
         if isinstance(value, np.generic):
             checked_dtype(value.dtype.str)
             little = np.asarray(value).astype(value.dtype.newbyteorder("<"))
@@ -75,54 +68,37 @@ class Encoder:
         if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
             checked_dtype(np.dtype(value).str)
             return {"dtype" if isinstance(value, np.dtype) else "type": np.dtype(value).str}
-        if type(value) in (np.ndarray, np.memmap):
-            return self._objects(value, depth) if value.dtype == object else {"array": self._place_of(value)}
+        if kind in (np.ndarray, np.memmap):
+            return _objects(value, encode) if value.dtype == object else {"array": self._place_of(value)}
         if isinstance(value, np.random.Generator | np.random.RandomState):
-            return {"random": self.encode(state_of_generator(value), depth + 1)}
-        if type(value).__name__ in _CSR and type(value) is _CSR[type(value).__name__]:
-            parts = {
-                "shape": list(map(int, value.shape)),
-                "data": value.data,
-                "at": value.indices,
-                "rows": value.indptr,
-            }
-            return {"csr": type(value).__name__, "parts": self.encode(parts, depth + 1)}
+            return {"random": encode(_state_of_generator(value))}
+        if kind in _CSR.values():
+            parts = {"data": value.data, "at": value.indices, "rows": value.indptr}
+            return {"csr": kind.__name__, "parts": encode({"shape": list(map(int, value.shape)), **parts})}
         if isinstance(value, KernelRows):
-            return {"cache": self.encode(state_of_cache(value), depth + 1)}
+            return {"cache": encode(_state_of_cache(value))}
         if isinstance(value, tuple) and hasattr(value, "_fields"):
-            fields = {name: self.encode(each, depth + 1) for name, each in plain_fields(value).items()}
-            return {"part": name_of_part(type(value)), "fields": fields}
-        return self._object(value, depth)
+            fields = {name: encode(each) for name, each in plain_fields(value).items()}
+            return {"part": name_of_part(kind), "fields": fields}
+        return self._object(value, encode)
 
-    def _dict(self, value: dict, depth: int) -> dict[str, Any]:
-        if all(type(key) is str for key in value):
-            return {"dict": {key: self.encode(each, depth + 1) for key, each in value.items()}}
-        return {"pairs": [[self.encode(key, depth + 1), self.encode(each, depth + 1)] for key, each in value.items()]}
-
-    def _object(self, value: Any, depth: int) -> dict[str, Any]:
+    def _object(self, value: Any, encode: Callable[[Any], Any]) -> dict[str, Any]:
         adapter = adapter_of(value)
         if adapter is None:
             raise ModelFileError(
                 f"An object of type {type(value).__qualname__} cannot be saved: it is not registered. If it is made of "
                 "numbers, strings and arrays, frugalsvm.persist.register lets model files hold objects of its class."
             )
-        if _is_code(getattr(value, "kernel", None)):
+        kernel = getattr(value, "kernel", None)
+        if callable(kernel) and stored_as(type(kernel)) is None:  # a sum of kernels can be called, but is a part
             raise ModelFileError(
                 f"This {adapter.name} cannot be saved: its kernel is a Python function, and model files hold no code. "
                 "Take a kernel that has a name, or use joblib.dump, which needs the function in a module of yours."
             )
         state, complete = state_of(value, adapter, caches=self._caches, for_prediction=self._for_prediction)
-        if saved_of(adapter) is not None:
-            state = without_undeclared(adapter.name, value, state, parameter_names(adapter.cls))
         # In one order, whatever the order in which attributes were set: equal models give equal files.
-        encoded = {name: self.encode(state[name], depth + 1) for name in sorted(state)}
+        encoded = {name: encode(state[name]) for name in sorted(state)}
         return {"object": adapter.name, "complete": complete, "state": encoded}
-
-    def _objects(self, array: np.ndarray, depth: int) -> dict[str, Any]:
-        """An array of Python values, such as labels of classes."""
-        if not all(isinstance(each, str | int | float | np.generic | type(None)) for each in array.flat):
-            raise ModelFileError("An array of objects can be saved only if they are strings and numbers.")
-        return {"objects": [self.encode(each, depth + 1) for each in array.flat], "shape": list(array.shape)}
 
     def _place_of(self, array: np.ndarray) -> int:
         if not self._may_have_arrays:
@@ -135,80 +111,204 @@ class Encoder:
 
 
 class Decoder:
-    """Turns JSON into values; ``array`` gives the arrays by number."""
+    """Turns JSON into values; arrays are named by their number in a list."""
 
-    def __init__(self, array: Callable[[Any], np.ndarray]):
-        self._array = array
+    def __init__(self, arrays: list):
+        self._arrays = arrays
 
     def decode(self, node: Any, depth: int = 0) -> Any:
         """The value for JSON."""
         if depth > 2 * MAX_DEPTH:
-            raise ModelFileError("The model file is malformed: it is nested too deeply.")
+            raise malformed("it is nested too deeply")
         if type(node) in _PLAIN or type(node) is float:
             return node
+        within = lambda each: self.decode(each, depth + 1)  # noqa: E731
         if type(node) is list:
-            return [self.decode(each, depth + 1) for each in node]
+            return [*map(within, node)]
         tag = next(iter(node), None)
-        reader = self._READERS.get(tag)
-        if reader is None:
-            raise ModelFileError(f"The model file is malformed: unknown kind of value {str(tag)[:40]!r}.")
         with file_errors(f"a value of kind {tag!r} is not as it should be"):
-            return reader(self, node, depth + 1)
+            return self._READERS.get(tag, type(self)._unknown)(self, node, within)
 
-    def _dict_of(self, node: Any, depth: int) -> dict[str, Any]:
-        if type(node) is not dict:
-            raise ModelFileError("The model file is malformed: there is no dict where one should be.")
-        return {key: self.decode(each, depth) for key, each in node.items()}
+    def _unknown(self, node: dict, decode: Decode) -> Any:
+        raise malformed(f"unknown kind of value {str(next(iter(node), None))[:40]!r}")
 
-    def _scalar(self, node: dict, depth: int) -> Any:
-        dtype = checked_dtype(node["scalar"])
-        return np.frombuffer(bytes.fromhex(node["bytes"]), dtype, 1).astype(dtype.newbyteorder("="))[0]
+    def _array(self, node: dict, decode: Decode) -> Any:
+        number = node["array"]
+        if type(number) is not int or not 0 <= number < len(self._arrays):
+            raise malformed("it names an array that is not there")
+        return self._arrays[number]
 
-    def _csr(self, node: dict, depth: int) -> Any:
-        parts = self.decode(node["parts"], depth)
+    def _csr(self, node: dict, decode: Decode) -> Any:
+        parts = decode(node["parts"])
         rows, columns = parts["shape"]
         matrix = _CSR[node["csr"]]((parts["data"], parts["at"], parts["rows"]), shape=(rows, columns))
         matrix.check_format(full_check=True)
         return matrix
 
-    def _part(self, node: dict, depth: int) -> Any:
+    def _part(self, node: dict, decode: Decode) -> Any:
         cls: Any = part_named(node["part"])
         _refuse_more(node, {"part", "fields"})
-        fields = todays_fields(cls, self._dict_of(node["fields"], depth))
+        fields = _todays_fields(cls, _dict_of(node["fields"], decode))
         if set(fields) != set(cls._fields):
-            raise ModelFileError(
-                f"The model file is malformed: the fields of {node['part']} are not the expected ones."
-            )
+            raise malformed(f"the fields of {node['part']} are not the expected ones")
         return cls(**fields)
 
-    def _object(self, node: dict, depth: int) -> Any:
+    def _object(self, node: dict, decode: Decode) -> Any:
         adapter = class_named(node["object"])
         _refuse_more(node, {"object", "complete", "state"})
         if issubclass(adapter.cls, tuple):
-            raise ModelFileError(f"The model file is malformed: {adapter.name} is not an object with attributes.")
-        return restored(adapter, self._dict_of(node["state"], depth), node["complete"] is True)
+            raise malformed(f"{adapter.name} is not an object with attributes")
+        return restored(adapter, _dict_of(node["state"], decode), node["complete"] is True)
 
-    def _objects(self, node: dict, depth: int) -> np.ndarray:
-        values, shape = self.decode(node["objects"], depth), node["shape"]
+    def _objects(self, node: dict, decode: Decode) -> np.ndarray:
+        values = decode(node["objects"])
         flat = np.empty(len(values), object)
         flat[:] = values
-        return flat.reshape([int(n) for n in shape])
+        return flat.reshape([int(n) for n in node["shape"]])
 
-    _READERS: dict[Any, Callable[["Decoder", dict, int], Any]] = {  # noqa: RUF012 - never changed
-        "float": lambda self, node, depth: {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[node["float"]],
-        "tuple": lambda self, node, depth: tuple(self.decode(each, depth) for each in node["tuple"]),
-        "dict": lambda self, node, depth: self._dict_of(node["dict"], depth),
-        "pairs": lambda self, node, depth: {
-            self.decode(key, depth): self.decode(each, depth) for key, each in node["pairs"]
-        },
-        "scalar": _scalar,
-        "dtype": lambda self, node, depth: checked_dtype(node["dtype"]),
-        "type": lambda self, node, depth: checked_dtype(node["type"]).type,
-        "array": lambda self, node, depth: self._array(node["array"]),
+    _READERS: dict[Any, Callable[[Any, dict, Decode], Any]] = {  # noqa: RUF012 - never changed
+        "float": lambda self, node, decode: {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[node["float"]],
+        "tuple": lambda self, node, decode: tuple(map(decode, node["tuple"])),
+        "dict": lambda self, node, decode: _dict_of(node["dict"], decode),
+        "pairs": lambda self, node, decode: {decode(key): decode(each) for key, each in node["pairs"]},
+        "scalar": lambda self, node, decode: _scalar(node),
+        "dtype": lambda self, node, decode: checked_dtype(node["dtype"]),
+        "type": lambda self, node, decode: checked_dtype(node["type"]).type,
+        "array": _array,
         "objects": _objects,
-        "random": lambda self, node, depth: generator_from(self.decode(node["random"], depth)),
+        "random": lambda self, node, decode: _generator_from(decode(node["random"])),
         "csr": _csr,
-        "cache": lambda self, node, depth: cache_from(self.decode(node["cache"], depth)),
+        "cache": lambda self, node, decode: _cache_from(decode(node["cache"])),
         "part": _part,
         "object": _object,
     }
+
+
+class Describer(Decoder):
+    """Turns JSON into plain values for people, without loading arrays: objects by name, what is not plain by kind."""
+
+    def _unknown(self, node: dict, decode: Decode) -> Any:
+        return f"<{next(iter(node), None)}>"
+
+    _READERS = {  # noqa: RUF012 - never changed
+        **{tag: Decoder._READERS[tag] for tag in ("float", "dict", "array")},
+        "tuple": lambda self, node, decode: decode(node["tuple"]),
+        "pairs": lambda self, node, decode: {str(decode(key)): decode(each) for key, each in node["pairs"]},
+        "scalar": lambda self, node, decode: _scalar(node).item(),
+        "part": lambda self, node, decode: {"part": node["part"], **_dict_of(node["fields"], decode)},
+        "object": lambda self, node, decode: {
+            "class": node["object"], **{k: decode(each) for k, each in node["state"].items() if k[:1] != "_"},
+        },
+    }  # fmt: skip
+
+
+# --- single kinds of values ---------------------------------------------------------------------------------------
+
+
+def _refuse_more(node: dict, known: set[str]) -> None:
+    """Refuse what a reader would leave out without a word."""
+    unknown = sorted(set(node) - known)
+    if unknown:
+        raise malformed(f"a value has {unknown[0][:40]!r}, which is not known")
+
+
+def _dict_of(node: Any, decode: Decode) -> dict[str, Any]:
+    if type(node) is not dict:
+        raise malformed("there is no dict where one should be")
+    return {key: decode(each) for key, each in node.items()}
+
+
+def _scalar(node: dict) -> Any:
+    dtype = checked_dtype(node["scalar"])
+    return np.frombuffer(bytes.fromhex(node["bytes"]), dtype, 1).astype(dtype.newbyteorder("="))[0]
+
+
+def _objects(array: np.ndarray, encode: Callable[[Any], Any]) -> dict[str, Any]:
+    """An array of Python values, such as labels of classes."""
+    if not all(isinstance(each, str | int | float | np.generic | type(None)) for each in array.flat):
+        raise ModelFileError("An array of objects can be saved only if they are strings and numbers.")
+    return {"objects": [*map(encode, array.flat)], "shape": list(array.shape)}
+
+
+def plain_fields(part: Any) -> dict[str, Any]:
+    """The fields of a part, declared arrays of records as arrays of numbers."""
+    declared = stored_as(type(part))
+    records = [] if declared is None else [name for name, how in declared.arrays.items() if isinstance(how, tuple)]
+    return {**part._asdict(), **{name: as_numbers(np.ascontiguousarray(getattr(part, name))) for name in records}}
+
+
+def _todays_fields(cls: type, fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a part as its class has them now."""
+    declared = stored_as(cls)
+    if declared is None:
+        return fields
+    if declared.earlier is not None:
+        fields = declared.earlier(fields)
+    records = {name: how for name, how in declared.arrays.items() if isinstance(how, tuple) and name in fields}
+    return {**fields, **{name: _as_records(fields[name], dtype, len(at)) for name, (dtype, at) in records.items()}}
+
+
+def _as_records(array: Any, dtype: np.dtype, n_dimensions: int) -> Any:
+    """An array of numbers as one of records, if it can be; one record may lack its dimension, as in older files."""
+    fits = type(array) is np.ndarray and array.flags.c_contiguous and array.ndim in (n_dimensions, n_dimensions + 1)
+    if not fits or array.dtype != dtype[0] or array.shape[-1:] != (len(dtype.names or ()),):
+        return array
+    return array.reshape(-1).view(dtype).reshape(array.shape[:-1] or (1,))
+
+
+def _state_of_generator(generator: Any) -> dict[str, Any]:
+    """A ``Generator`` or ``RandomState``, to continue with the very next number; seeds to spawn others are left out."""
+    legacy = isinstance(generator, np.random.RandomState)
+    state = generator.get_state(legacy=False) if legacy else generator.bit_generator.state
+    if state["bit_generator"] not in _BIT_GENERATORS:
+        raise ModelFileError(f"A random generator {state['bit_generator']!r} cannot be saved.")
+    return {"legacy": legacy, "state": state}
+
+
+def _generator_from(saved: Any) -> Any:
+    with file_errors("the state of a random generator is wrong"):
+        state = saved["state"]
+        name = state["bit_generator"]
+        if name not in _BIT_GENERATORS:
+            raise malformed("it names an unknown random generator")
+        place = state["state"].get("pos", 0) if name == "MT19937" else state.get("buffer_pos", 0)
+        if not 0 <= place <= _LAST_PLACE.get(name, 0):
+            raise malformed("a random generator is beyond its end")
+        bits = getattr(np.random, name)(0)
+        if saved["legacy"]:
+            generator = np.random.RandomState(bits)
+            generator.set_state(state)
+            return generator
+        bits.state = state
+        return np.random.Generator(bits)
+
+
+def _state_of_cache(rows: KernelRows) -> dict[str, Any]:
+    """All fields of a cache, and how large its memory is.
+
+    Learners that come back to their members sum kernel values in another order when they compute them again: to
+    continue bit for bit, the cache must come back as it was. Its memory is as large as the user allowed and mostly
+    untouched, so only the part up to the last byte that is not zero is stored.
+    """
+    fields = plain_fields(rows)
+    del fields["values"]  # part of the buffer
+    used = size = rows.buffer.size
+    while used > 0 and not rows.buffer[max(0, used - _BLOCK) : used].view(np.uint8).any():
+        used = max(0, used - _BLOCK)
+    return {**fields, "buffer": rows.buffer[:used], "size": size}
+
+
+def _cache_from(saved: Any) -> KernelRows:
+    if not isinstance(saved, dict) or set(saved) != set(KernelRows._fields) - {"values"} | {"size"}:
+        raise malformed("a cache does not have the expected fields")
+    state = dict(saved)
+    size, used = state.pop("size"), state["buffer"]
+    if not all(isinstance(part, np.ndarray) for part in state.values()) or used.ndim != 1 or type(size) is not int:
+        raise malformed("a cache is not made of arrays")
+    n_rows, capacity = state["slot"].size, state["place"].size
+    if size < max(n_rows * capacity, used.size) or size * used.itemsize > _MAX_CACHE:
+        raise ModelFileError(f"The cache in the model file is impossible, or larger than {_MAX_CACHE} bytes.")
+    buffer = np.zeros(size, used.dtype)
+    buffer[: used.size] = used
+    state["buffer"], state["values"] = buffer, buffer[: n_rows * capacity].reshape(n_rows, capacity)
+    return KernelRows(**_todays_fields(KernelRows, state))

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from platform import python_version
 from typing import Any, NamedTuple
 
@@ -18,18 +19,18 @@ import numpy as np
 
 from frugalsvm._locks import sharing
 from frugalsvm._version import __version__
-from frugalsvm.persist.archive import MAX_JSON, Archive, Buffer, write_archive
-from frugalsvm.persist.arrays import description_of, npy_pieces, read_array
+from frugalsvm.persist.archive import MAX_JSON, Archive, Buffer, description_of, npy_pieces, write_archive
 from frugalsvm.persist.atomic import write_atomically
-from frugalsvm.persist.codec import Decoder, Encoder
-from frugalsvm.persist.document import FORMAT_NAME, FORMAT_VERSION, metadata_of, one_of, read_document
-from frugalsvm.persist.errors import ModelFileError, file_errors
-from frugalsvm.persist.readable import readable
-from frugalsvm.persist.registry import class_named
+from frugalsvm.persist.codec import Decoder, Describer, Encoder
+from frugalsvm.persist.errors import ModelFileError, file_errors, malformed
+from frugalsvm.persist.registry import class_named, parameter_names
 from frugalsvm.persist.savable import with_new_names
-from frugalsvm.persist.state import parameter_names
 
-__all__ = ["ModelInfo", "describe", "digest_of", "load", "read_model", "save"]
+__all__ = ["FORMAT_VERSION", "ModelInfo", "describe", "digest_of", "load", "read_model", "save"]
+
+FORMAT_VERSION = 2  # 1: parts had the names of their modules and classes
+_FORMAT_NAME = "frugalsvm model"
+_ENTRIES = {"libraries", "metadata", "arrays", "model"}
 
 
 class ModelInfo(NamedTuple):
@@ -97,35 +98,20 @@ def save(
     if for_prediction and caches:
         raise ModelFileError("caches=True is for further training: it cannot be combined with for_prediction=True.")
     with sharing(model):  # nobody learns until all is written
-        _save(model, path, metadata, for_prediction, caches, keep_previous)
-
-
-def _save(
-    model: Any,
-    path: str | os.PathLike,
-    metadata: dict[str, Any] | None,
-    for_prediction: bool,
-    caches: bool,
-    keep_previous: bool,
-) -> None:
-    encoder = Encoder(caches=caches, for_prediction=for_prediction)
-    root = encoder.encode(model)
-    if not isinstance(root, dict) or "object" not in root:
-        raise ModelFileError(f"A model or pipeline can be saved, but not a {type(model).__name__}.")
-    document = {
-        "format": FORMAT_NAME,
-        "version": FORMAT_VERSION,
-        "libraries": _library_versions(),
-        "metadata": Encoder(may_have_arrays=False).encode(metadata or {}),
-        "arrays": [description_of(array) for array in encoder.arrays],
-        "model": root,
-    }
-    text = _json_bytes(document)
-    write_atomically(
-        path,
-        lambda file: write_archive(file, _entries(text, encoder.arrays)),
-        keep_previous=keep_previous,
-    )
+        encoder = Encoder(caches=caches, for_prediction=for_prediction)
+        root = encoder.encode(model)
+        if not isinstance(root, dict) or "object" not in root:
+            raise ModelFileError(f"A model or pipeline can be saved, but not a {type(model).__name__}.")
+        document = {
+            "format": _FORMAT_NAME,
+            "version": FORMAT_VERSION,
+            "libraries": _library_versions(),
+            "metadata": Encoder(may_have_arrays=False).encode(metadata or {}),
+            "arrays": [description_of(array) for array in encoder.arrays],
+            "model": root,
+        }
+        entries = _entries(_json_bytes(document), encoder.arrays)
+        write_atomically(path, lambda file: write_archive(file, entries), keep_previous=keep_previous)
 
 
 @cache  # reading what is installed took half of the time of a save
@@ -147,19 +133,14 @@ def _json_bytes(document: Any) -> bytes:
 def _entries(text: bytes, arrays: list[np.ndarray]) -> Iterator[tuple[str, list[Buffer]]]:
     """The entries of the archive; the last one has the checksums of the others."""
     sums = {}
-    for name, pieces in _contents(text, arrays):
+    named = ((f"arrays/{number}.npy", npy_pieces(array)) for number, array in enumerate(arrays))
+    for name, pieces in chain([("model.json", [text])], named):
         sha = hashlib.sha256()
         for piece in pieces:
             sha.update(piece)
         sums[name] = sha.hexdigest()
         yield name, pieces
     yield "manifest.json", [_json_bytes({"sha256": sums})]
-
-
-def _contents(text: bytes, arrays: list[np.ndarray]) -> Iterator[tuple[str, list[Buffer]]]:
-    yield "model.json", [text]
-    for number, array in enumerate(arrays):
-        yield f"arrays/{number}.npy", npy_pieces(array)
 
 
 # --- loading ----------------------------------------------------------------------------------------------------
@@ -223,11 +204,11 @@ def read_model(
             _check_digest(hashlib.file_digest(file, "sha256").hexdigest(), expected_digest)
         archive = Archive(file)
         archive.check()
-        document = read_document(archive, check_arrays=True)
+        document = _document(archive, check_arrays=True)
         with file_errors("its contents do not make a model"):
             mapped = memory_maps.mmap(file.fileno(), 0, access=memory_maps.ACCESS_COPY) if mmap else None
             arrays = _read_arrays(archive, document, mapped)
-            model, metadata = Decoder(one_of(arrays)).decode(document["model"]), metadata_of(document)
+            model, metadata = Decoder(arrays).decode(document["model"]), _metadata(document)
     _warn_of_versions(model, document["libraries"])
     return model, metadata
 
@@ -242,24 +223,73 @@ def _check_digest(found: str, expected: str) -> None:
 def _warn_of_versions(model: Any, libraries: Any) -> None:
     """Attributes of scikit-learn's own classes may mean something else in another version."""
     saved = libraries.get("scikit-learn") if isinstance(libraries, dict) else None
-    if (
-        type(model).__module__.startswith("sklearn.")
-        and str(saved).split(".")[:2] != version("scikit-learn").split(".")[:2]
-    ):
-        warnings.warn(
-            f"The pipeline was saved with scikit-learn {str(saved)[:20]} and is loaded with {version('scikit-learn')}: "
-            "its steps may behave differently.",
-            UserWarning,
-            stacklevel=3,
-        )
+    here = version("scikit-learn")
+    if type(model).__module__.startswith("sklearn.") and str(saved).split(".")[:2] != here.split(".")[:2]:
+        told = f"The pipeline was saved with scikit-learn {str(saved)[:20]} and is loaded with {here}: "
+        warnings.warn(told + "its steps may behave differently.", UserWarning, stacklevel=3)
 
 
 def _read_arrays(archive: Archive, document: dict[str, Any], mapped: memory_maps.mmap | None) -> list[np.ndarray]:
     names = [f"arrays/{number}.npy" for number in range(len(document["arrays"]))]
     if set(archive.entries) != {"manifest.json", "model.json", *names}:
-        raise ModelFileError("The model file is malformed: its arrays are not those that the model refers to.")
-    described = zip(names, document["arrays"], strict=True)
-    return [read_array(archive, archive.entry(name), each, mapped) for name, each in described]
+        raise malformed("its arrays are not those that the model refers to")
+    return [archive.array(name, each, mapped) for name, each in zip(names, document["arrays"], strict=True)]
+
+
+def _metadata(document: dict[str, Any]) -> dict[str, Any]:
+    metadata = Decoder([]).decode(document["metadata"])
+    if type(metadata) is not dict:
+        raise malformed("its metadata is not a dict")
+    return metadata
+
+
+def _document(archive: Archive, *, check_arrays: bool = False) -> dict[str, Any]:
+    """The contents of ``model.json``, after comparing checksums: its own, and those of the arrays if wanted."""
+    sums = _parsed(archive.text("manifest.json"), "manifest.json").get("sha256")
+    text = archive.text("model.json")
+    if not isinstance(sums, dict) or set(sums) != set(archive.entries) - {"manifest.json"}:
+        raise malformed("its manifest does not list its entries")
+    for name in archive.entries if check_arrays else ["model.json"]:
+        if name != "manifest.json" and sums[name] != archive.digest(name):
+            raise ModelFileError(f"The model file is damaged: the checksum of {name} is wrong.")
+    document = _parsed(text, "model.json")
+    if document.get("format") != _FORMAT_NAME or type(document.get("version")) is not int or document["version"] < 1:
+        raise ModelFileError("This is not a frugalsvm model file: model.json does not say so.")
+    if document["version"] > FORMAT_VERSION:
+        raise ModelFileError(
+            f"The model file has version {document['version']}, and this frugalsvm ({__version__}) reads versions up "
+            f"to {FORMAT_VERSION}: it was written by a newer one."
+        )
+    unknown = sorted(set(document) - {"format", "version", *_ENTRIES})
+    if unknown:
+        told = f"The model file has {unknown[0][:40]!r}, which this frugalsvm ({__version__}) cannot read."
+        raise ModelFileError(told)
+    missing = _ENTRIES - set(document)
+    if missing or not isinstance(document["arrays"], list):
+        raise malformed(f"model.json lacks {sorted(missing) or 'its arrays'}")
+    return document
+
+
+def _parsed(text: bytes, name: str) -> dict[str, Any]:
+    with file_errors(f"{name} cannot be parsed"):
+        document = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+    if type(document) is not dict:
+        raise malformed(f"{name} is not an object")
+    return document
+
+
+def _refuse_constant(text: str) -> None:
+    raise malformed(f"{text} is not JSON")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise malformed("a name occurs twice in a JSON object")
+    return found
+
+
+# --- describing -------------------------------------------------------------------------------------------------
 
 
 def describe(path: str | os.PathLike) -> ModelInfo:
@@ -281,16 +311,18 @@ def describe(path: str | os.PathLike) -> ModelInfo:
     """
     with open(path, "rb") as file:
         archive = Archive(file)
-        document = read_document(archive)
+        document = _document(archive)
     with file_errors("it does not describe a model"):
         root = document["model"]
         name, cls = root["object"], class_named(root["object"]).cls
         state = with_new_names(cls, root["state"])
         parameters = parameter_names(cls) or [key for key in state if not key.startswith("_")]
+        arrays = [f"<array of {each['dtype']}, shape {tuple(each['shape'])}>" for each in document["arrays"]]
+        in_short = Describer(arrays).decode
         return ModelInfo(
             estimator=name,
-            parameters={key: readable(state[key], document["arrays"]) for key in parameters if key in state},
-            metadata=metadata_of(document),
+            parameters={key: in_short(state[key]) for key in parameters if key in state},
+            metadata=_metadata(document),
             versions={str(key): str(value) for key, value in document["libraries"].items()},
             format_version=document["version"],
             file_bytes=archive.n_bytes,

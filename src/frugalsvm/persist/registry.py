@@ -1,20 +1,36 @@
-"""Which classes a model file may name: an explicit list, loaded class by class when a file needs them.
+"""Which classes a model file may name, and how their objects are taken apart and made again.
 
-A name that is not on the list is an error; nothing is imported because a file says so.
+The classes are an explicit list, loaded class by class when a file needs them. A name that is not on it is an error;
+nothing is imported because a file says so.
 """
 
+import inspect
 import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from frugalsvm._homes import AUTOMATIC, CONFORMAL, ESTIMATORS, PIPELINES, SEARCHES
-from frugalsvm._stored import stored_as, stored_under
-from frugalsvm.persist.errors import ModelFileError
-from frugalsvm.persist.legacy import PARTS_OF_VERSION_1
-from frugalsvm.persist.sklearn_steps import PIPELINE, SKLEARN_CLASSES, refuse_unknown_steps, sklearn_class
+import numpy as np
+from sklearn.base import BaseEstimator
 
-__all__ = ["HOMES", "Adapter", "adapter_of", "class_named", "name_of_part", "part_named", "register"]
+from frugalsvm._homes import AUTOMATIC, CONFORMAL, ESTIMATORS, PIPELINES, SEARCHES
+from frugalsvm._locks import ThreadSafe
+from frugalsvm._stored import stored_as, stored_under
+from frugalsvm.persist.errors import ModelFileError, file_errors, malformed
+from frugalsvm.persist.legacy import PARTS_OF_VERSION_1
+from frugalsvm.persist.savable import Saved, check_object, check_parts, with_new_names, without_undeclared
+from frugalsvm.persist.sklearn_steps import (
+    PIPELINE,
+    SKLEARN_CLASSES,
+    check_pipeline,
+    check_transformer,
+    refuse_unknown_steps,
+)
+
+__all__ = [
+    "HOMES", "Adapter", "adapter_of", "class_named", "name_of_part", "parameter_names", "part_named", "register",
+    "restored", "state_of",
+]  # fmt: skip
 
 # Where classes are defined: all estimators, and classes of the edges that files hold
 HOMES = {
@@ -97,7 +113,7 @@ def class_named(name: Any) -> Adapter:
     """The class that a file names."""
     if isinstance(name, str) and name in SKLEARN_CLASSES:
         get_state = _pipeline_state if name == PIPELINE else None
-        return Adapter(name, sklearn_class(name), get_state, lambda value, state: vars(value).update(state))
+        return Adapter(name, _sklearn_class(name), get_state, lambda value, state: vars(value).update(state))
     if not isinstance(name, str) or (name not in _ADAPTERS and name not in HOMES):
         raise ModelFileError(f"The model file names a class {str(name)[:80]!r} that frugalsvm does not know.")
     if name not in _ADAPTERS:
@@ -112,9 +128,14 @@ def adapter_of(value: Any) -> Adapter | None:
         return _ADAPTERS[_NAMES[cls]]
     if cls.__module__.startswith("sklearn."):
         for name in SKLEARN_CLASSES:
-            if name.rpartition(".")[2] == cls.__name__ and sklearn_class(name) is cls:
+            if name.rpartition(".")[2] == cls.__name__ and _sklearn_class(name) is cls:
                 return class_named(name)
     return class_named(cls.__name__) if _is_at_home(cls.__name__, cls) else None
+
+
+def _sklearn_class(name: str) -> type:
+    module, _, class_name = name.rpartition(".")
+    return getattr(import_module(module), class_name)
 
 
 def _pipeline_state(pipeline: Any) -> dict:
@@ -148,3 +169,93 @@ def part_named(name: Any) -> type:
         if name in _ADAPTERS and issubclass(_ADAPTERS[name].cls, tuple):
             return _ADAPTERS[name].cls
     raise ModelFileError(f"The model file names a part {str(name)[:80]!r} that frugalsvm does not know.")
+
+
+# --- states of objects --------------------------------------------------------------------------------------------
+
+
+def parameter_names(cls: Any) -> list[str]:
+    """The parameters of an estimator's constructor; none for other classes."""
+    return list(cls._get_param_names()) if issubclass(cls, BaseEstimator) else []
+
+
+def state_of(
+    value: Any, adapter: Adapter, *, caches: bool, for_prediction: bool = False
+) -> tuple[dict[str, Any], bool]:
+    """The attributes of an object that files hold, and whether they are all of them.
+
+    Without ``caches``, or for classes other than the estimators here, it is what ``__getstate__`` tells.
+    """
+    saved, parameters = _saved_of(adapter), parameter_names(adapter.cls)
+    prediction_state = None if saved is None else saved.prediction_state
+    why = saved.not_ready(value) if for_prediction and saved is not None else None
+    if why is not None:
+        raise ModelFileError(f"This {adapter.name} {why}, or save it with for_prediction=False.")
+    state, complete = vars(value), True
+    if for_prediction and prediction_state is not None and len(state) > len(parameters):
+        state = prediction_state(value)
+    elif adapter.get_state is not None:
+        state, complete = adapter.get_state(value), False
+    elif _defines_state(adapter.cls) and not (caches and prediction_state is not None):
+        state, complete = value.__getstate__(), False
+        if type(state) is not dict:
+            raise ModelFileError(f"The state of a {adapter.name} cannot be saved: it is not a dict.")
+    return state if saved is None else without_undeclared(adapter.name, value, state, parameters), complete
+
+
+def restored(adapter: Adapter, state: dict[str, Any], complete: bool) -> Any:
+    """An object with these attributes."""
+    cls: Any = adapter.cls
+    if any(not name.isidentifier() or name.startswith("__") for name in state):
+        raise malformed(f"{adapter.name} has an impossible attribute")
+    state = with_new_names(cls, state)
+    if issubclass(cls, BaseEstimator) and cls.__module__.startswith(("frugalsvm.", "sklearn.")):
+        _complete_parameters(adapter, state)
+    value = cls.__new__(cls)
+    if adapter.set_state is not None:
+        adapter.set_state(value, state)
+    elif complete or not hasattr(cls, "__setstate__"):
+        vars(value).update(state)
+    else:
+        check_parts(adapter.name, state)  # before anything is computed from it
+        with file_errors(f"the state of {adapter.name} is not as it should be"):
+            value.__setstate__(state)
+    with file_errors(f"{adapter.name} is not as it should be"), np.errstate(all="ignore"):
+        _check(adapter, value)
+    return value
+
+
+def _check(adapter: Adapter, value: Any) -> None:
+    module, names = adapter.cls.__module__, parameter_names(adapter.cls)
+    if adapter.name == PIPELINE:
+        check_pipeline(value)
+    elif module.startswith("sklearn."):
+        check_transformer(adapter.name, value, names)
+    elif _saved_of(adapter) is not None:
+        check_object(adapter.name, value, names)
+    else:
+        check_parts(adapter.name, vars(value))
+
+
+def _saved_of(adapter: Adapter) -> Saved | None:
+    """What a class of this package says about its objects in files; subclasses of others have their own rules."""
+    return getattr(adapter.cls, "_saved", None) if adapter.cls.__module__.startswith("frugalsvm.") else None
+
+
+def _defines_state(cls: type) -> bool:
+    """Whether a class itself says what its state is."""
+    known = (object, ThreadSafe, *BaseEstimator.__mro__)
+    return any("__getstate__" in vars(base) for base in cls.__mro__ if base not in known)
+
+
+def _complete_parameters(adapter: Adapter, state: dict[str, Any]) -> None:
+    """Give parameters that came after the file was written their defaults; refuse attributes nobody knows."""
+    names = set(parameter_names(adapter.cls))
+    unknown = [name for name in state if name not in names and not (name.startswith("_") or name.endswith("_"))]
+    if unknown:
+        raise malformed(f"{adapter.name} has no parameter {unknown[0][:80]!r}")
+    for name in names - set(state):
+        default = inspect.signature(adapter.cls).parameters[name].default
+        if default is inspect.Parameter.empty:
+            raise malformed(f"{adapter.name} lacks its parameter {name!r}")
+        state[name] = default

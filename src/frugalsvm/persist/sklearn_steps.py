@@ -4,7 +4,6 @@ Attributes are taken as they are and looked up in nothing; what they do is tried
 """
 
 import warnings
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ __all__ = [
     "check_transformer",
     "probe_rows",
     "refuse_unknown_steps",
-    "sklearn_class",
 ]
 
 PIPELINE = "sklearn.pipeline.Pipeline"
@@ -44,12 +42,6 @@ _FITTED = {
     "SimpleImputer": ("statistics_", "indicator_"),
     "StandardScaler": ("scale_", "mean_", "var_", "n_samples_seen_"),
 }
-
-
-def sklearn_class(name: str) -> type:
-    """The class of a name on the list."""
-    module, _, class_name = name.rpartition(".")
-    return getattr(import_module(module), class_name)
 
 
 def refuse_unknown_steps(pipeline: Any, is_known: Any) -> None:
