@@ -4,44 +4,25 @@ from typing import Any
 
 from frugalsvm.auto._results import FIELDS
 from frugalsvm.persist.savable import Saved
-from frugalsvm.persist.values import are_names, integer, is_number, is_positive, object_of, or_none, part
+from frugalsvm.persist.values import (
+    are_names,
+    dict_of,
+    integer,
+    is_number,
+    is_positive,
+    list_of,
+    object_of,
+    of_type,
+    or_none,
+    part,
+    record,
+)
 
 __all__ = ["AUTO"]
 
-
-def _are_rows(value: Any) -> bool:
-    return type(value) is list and len(value) > 0 and all(map(_is_row, value))
-
-
-def _is_row(row: Any) -> bool:
-    if type(row) is not dict or set(row) != set(FIELDS):
-        return False
-    return all(_is_field(name, value) for name, value in row.items())
-
-
-def _is_field(name: str, value: Any) -> bool:
-    if name in ("kernel", "rows"):
-        return type(value) is str
-    return _are_numbers(value) if name == "scores" else is_number(value)
-
-
-def _are_numbers(value: Any) -> bool:
-    return type(value) is list and len(value) > 0 and all(map(is_number, value))
-
-
-def _is_summary(value: Any) -> bool:
-    if type(value) is not dict or set(value) - {"rounds"} != {"title", "score", "notes"}:
-        return False
-    notes, rounds = value["notes"], value.get("rounds", [])
-    if type(notes) is not list or type(rounds) is not list:
-        return False
-    return all(type(each) is str for each in (value["title"], value["score"], *notes, *rounds))
-
-
-def _are_params(value: Any) -> bool:
-    return type(value) is dict and all(
-        type(name) is str and (type(each) is str or is_number(each)) for name, each in value.items()
-    )
+_TEXT = of_type(str)
+_ROW = dict.fromkeys(FIELDS, is_number) | {"kernel": _TEXT, "rows": _TEXT, "scores": list_of(is_number, 1)}
+_SUMMARY = {"title": _TEXT, "score": _TEXT, "notes": list_of(_TEXT), "rounds": list_of(_TEXT)}
 
 
 def _is_sound(model: Any) -> bool:
@@ -59,8 +40,9 @@ def _is_sound(model: Any) -> bool:
 
 AUTO = Saved(
     {
-        "n_features_in_": integer(), "pipeline_": object_of("StreamPipeline"), "best_params_": _are_params,
-        "best_score_": is_number, "_rows_tried": _are_rows, "_summary": _is_summary,
+        "n_features_in_": integer(), "pipeline_": object_of("StreamPipeline"), "best_score_": is_number,
+        "best_params_": dict_of(lambda value: _TEXT(value) or is_number(value)),
+        "_rows_tried": list_of(record(_ROW), 1), "_summary": record(_SUMMARY, optional=("rounds",)),
         "_layout": or_none(part("table-layout")),
     },
     {"feature_names_in_": are_names, "_variance": is_positive, "refit_time_": is_number},

@@ -3,17 +3,13 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier, is_regressor
+from sklearn.base import is_classifier, is_regressor
 
 from frugalsvm.conformal._models import has_learned
 from frugalsvm.persist.savable import Saved, check_parameters
-from frugalsvm.persist.values import Check, integer, is_classes, of_type, parts
+from frugalsvm.persist.values import Check, integer, is_classes, is_estimator, of_type, parts
 
 __all__ = ["BUFFER", "CLASSIFIER", "DETECTOR", "REGRESSOR"]
-
-
-def _is_estimator(value: Any) -> bool:
-    return isinstance(value, BaseEstimator)
 
 
 def _has_one_window(model: Any) -> bool:
@@ -39,17 +35,15 @@ def _waits_for_labels(buffer: Any) -> bool:
 
 def _check_parameters(model: Any) -> None:
     model._check_params()
-    if hasattr(model.estimator, "_saved"):
-        inner = type(model.estimator)
-        check_parameters(inner.__name__, model.estimator, list(inner._get_param_names()))
+    check_parameters(model.estimator)
 
 
-_REQUIRED: dict[str, Check] = {"estimator_": _is_estimator, "_reservoirs": parts("score-reservoir")}
+_REQUIRED: dict[str, Check] = {"estimator_": is_estimator, "_reservoirs": parts("score-reservoir")}
 CLASSIFIER = Saved({**_REQUIRED, "_labels": is_classes}, {}, _fits_classes, _check_parameters)
 REGRESSOR = Saved(_REQUIRED, {}, _predicts_numbers, _check_parameters)
 DETECTOR = Saved(_REQUIRED, {}, _has_one_window, _check_parameters)
 BUFFER = Saved(
-    {"model": _is_estimator, "max_rows": integer(1), "method": of_type(str), "n_given_up_": integer(),
+    {"model": is_estimator, "max_rows": integer(1), "method": of_type(str), "n_given_up_": integer(),
      "_n_rows": integer(), "_waiting": of_type(dict)},
     {}, _waits_for_labels,
 )  # fmt: skip

@@ -192,7 +192,7 @@ class Describer(Decoder):
 
     _READERS = {  # noqa: RUF012 - never changed
         **{tag: Decoder._READERS[tag] for tag in ("float", "dict", "array")},
-        "tuple": lambda self, node, decode: decode(node["tuple"]),
+        "tuple": lambda self, node, decode: [*map(decode, node["tuple"])],
         "pairs": lambda self, node, decode: {str(decode(key)): decode(each) for key, each in node["pairs"]},
         "scalar": lambda self, node, decode: _scalar(node).item(),
         "part": lambda self, node, decode: {"part": node["part"], **_dict_of(node["fields"], decode)},

@@ -23,8 +23,8 @@ from frugalsvm.persist.archive import MAX_JSON, Archive, Buffer, description_of,
 from frugalsvm.persist.atomic import write_atomically
 from frugalsvm.persist.codec import Decoder, Describer, Encoder
 from frugalsvm.persist.errors import ModelFileError, file_errors, malformed
-from frugalsvm.persist.registry import class_named, parameter_names
-from frugalsvm.persist.savable import with_new_names
+from frugalsvm.persist.registry import class_named
+from frugalsvm.persist.savable import parameter_names, with_new_names
 
 __all__ = ["FORMAT_VERSION", "ModelInfo", "describe", "digest_of", "load", "read_model", "save"]
 

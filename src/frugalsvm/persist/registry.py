@@ -18,7 +18,14 @@ from frugalsvm._locks import ThreadSafe
 from frugalsvm._stored import stored_as, stored_under
 from frugalsvm.persist.errors import ModelFileError, file_errors, malformed
 from frugalsvm.persist.legacy import PARTS_OF_VERSION_1
-from frugalsvm.persist.savable import Saved, check_object, check_parts, with_new_names, without_undeclared
+from frugalsvm.persist.savable import (
+    Saved,
+    check_object,
+    check_parts,
+    parameter_names,
+    with_new_names,
+    without_undeclared,
+)
 from frugalsvm.persist.sklearn_steps import (
     PIPELINE,
     SKLEARN_CLASSES,
@@ -28,7 +35,7 @@ from frugalsvm.persist.sklearn_steps import (
 )
 
 __all__ = [
-    "HOMES", "Adapter", "adapter_of", "class_named", "name_of_part", "parameter_names", "part_named", "register",
+    "HOMES", "Adapter", "adapter_of", "class_named", "name_of_part", "part_named", "register",
     "restored", "state_of",
 ]  # fmt: skip
 
@@ -174,11 +181,6 @@ def part_named(name: Any) -> type:
 # --- states of objects --------------------------------------------------------------------------------------------
 
 
-def parameter_names(cls: Any) -> list[str]:
-    """The parameters of an estimator's constructor; none for other classes."""
-    return list(cls._get_param_names()) if issubclass(cls, BaseEstimator) else []
-
-
 def state_of(
     value: Any, adapter: Adapter, *, caches: bool, for_prediction: bool = False
 ) -> tuple[dict[str, Any], bool]:
@@ -186,13 +188,13 @@ def state_of(
 
     Without ``caches``, or for classes other than the estimators here, it is what ``__getstate__`` tells.
     """
-    saved, parameters = _saved_of(adapter), parameter_names(adapter.cls)
+    saved = _saved_of(adapter)
     prediction_state = None if saved is None else saved.prediction_state
     why = saved.not_ready(value) if for_prediction and saved is not None else None
     if why is not None:
         raise ModelFileError(f"This {adapter.name} {why}, or save it with for_prediction=False.")
     state, complete = vars(value), True
-    if for_prediction and prediction_state is not None and len(state) > len(parameters):
+    if for_prediction and prediction_state is not None and len(state) > len(parameter_names(adapter.cls)):
         state = prediction_state(value)
     elif adapter.get_state is not None:
         state, complete = adapter.get_state(value), False
@@ -200,7 +202,7 @@ def state_of(
         state, complete = value.__getstate__(), False
         if type(state) is not dict:
             raise ModelFileError(f"The state of a {adapter.name} cannot be saved: it is not a dict.")
-    return state if saved is None else without_undeclared(adapter.name, value, state, parameters), complete
+    return state if saved is None else without_undeclared(value, state), complete
 
 
 def restored(adapter: Adapter, state: dict[str, Any], complete: bool) -> Any:
@@ -226,13 +228,12 @@ def restored(adapter: Adapter, state: dict[str, Any], complete: bool) -> Any:
 
 
 def _check(adapter: Adapter, value: Any) -> None:
-    module, names = adapter.cls.__module__, parameter_names(adapter.cls)
     if adapter.name == PIPELINE:
         check_pipeline(value)
-    elif module.startswith("sklearn."):
-        check_transformer(adapter.name, value, names)
+    elif adapter.cls.__module__.startswith("sklearn."):
+        check_transformer(adapter.name, value, parameter_names(adapter.cls))
     elif _saved_of(adapter) is not None:
-        check_object(adapter.name, value, names)
+        check_object(value)
     else:
         check_parts(adapter.name, vars(value))
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from frugalsvm._stored import Stored, is_finite, stored_as
 from frugalsvm._version import __version__
@@ -24,6 +25,7 @@ __all__ = [
     "check_parameters",
     "check_part",
     "check_parts",
+    "parameter_names",
     "with_new_names",
     "without_undeclared",
 ]
@@ -57,29 +59,94 @@ def with_new_names(cls: Any, state: dict[str, Any]) -> dict[str, Any]:
     return {names.get(name, name): value for name, value in state.items()}
 
 
+def parameter_names(cls: Any) -> list[str]:
+    """The parameters of an estimator's constructor; none for other classes."""
+    return list(cls._get_param_names()) if issubclass(cls, BaseEstimator) else []
+
+
+def without_undeclared(value: Any, state: dict[str, Any]) -> dict[str, Any]:
+    """What files hold of the state of an object, with a warning for attributes that are left out."""
+    saved: Saved = type(value)._saved
+    known = {*saved.required, *saved.optional, *parameter_names(type(value)), FOR_PREDICTION}
+    if saved.predictor is not None:
+        known |= {*saved.predictor.required, *saved.predictor.optional}
+    unknown = [key for key in sorted(state) if key in vars(value) and key not in known]
+    if unknown:
+        told = f"Attributes of {type(value).__name__} that it does not know are not saved: {', '.join(unknown)}."
+        warnings.warn(f"{told} Pass them as metadata.", UserWarning, stacklevel=2)
+    return {key: each for key, each in state.items() if key not in unknown}
+
+
+# --- objects ------------------------------------------------------------------------------------------------------
+
+
+def check_object(value: Any) -> None:
+    """Check all attributes of an object whose class has ``_saved``."""
+    saved, name, parameters = type(value)._saved, type(value).__name__, parameter_names(type(value))
+    learned = {key: each for key, each in vars(value).items() if key not in parameters}
+    only_predicts = learned.pop(FOR_PREDICTION, False)
+    if only_predicts not in (True, False) or (only_predicts and not learned):
+        raise malformed(f"{name} is not what it should be")
+    if only_predicts and saved.predictor is not None:
+        saved = saved.predictor
+    checks = {**saved.required, **saved.optional}
+    for key in (key for key in learned if key not in checks):
+        if hasattr(type(value), key):
+            raise malformed(f"{name} cannot have an attribute {key!r}")
+        raise ModelFileError(
+            f"The model file has an attribute {key[:80]!r} of {name}, which this frugalsvm ({__version__}) does not "
+            "know. Load it with the version that wrote it, or train the model again."
+        )
+    if not learned:
+        return
+    for key, check in checks.items():
+        if key in saved.required and key not in learned:
+            raise malformed(f"{name} lacks its attribute {key!r}")
+        if key in learned and not check(learned[key]):
+            raise malformed(f"{name}.{key} is not what it should be")
+    check_parameters(value)
+    check_parts(name, learned)
+    if not saved.is_sound(value):
+        raise malformed(f"the attributes of {name} do not fit together")
+
+
+def check_parameters(*objects: Any) -> None:
+    """Let classes check the parameters of objects, which come from a file; what is not of this package, nobody does."""
+    for value in objects:
+        cls: Any = type(value)
+        check = cls._saved.check_parameters if hasattr(cls, "_saved") else None
+        if check is None:
+            continue
+        probe = cls.__new__(cls)
+        vars(probe).update({key: vars(value)[key] for key in parameter_names(cls) if key in vars(value)})
+        try:
+            check(probe)
+        except ModelFileError:
+            raise
+        except Exception as error:
+            raise malformed(f"the parameters of {cls.__name__} are wrong: {error}") from error
+
+
+# --- parts --------------------------------------------------------------------------------------------------------
+
+
 def check_parts(name: str, state: dict[str, Any]) -> None:
     """Check the parts of an object, each in itself, and that all have the same number of features."""
-    n_features = _width_of(name, state)
+    n_features, metric = state.get("n_features_in_"), state.get("_metric")
+    if metric is not None:  # the kernel may see another number of features than the rows have
+        sizes = check_part(metric)
+        if sizes.get("n", sizes.get("f")) != n_features:
+            raise malformed(f"the arrays of {name}._metric do not fit together")
+        n_features = sizes["f"]
     arrays = [id(array) for value in state.values() for array in _arrays_in(value)]
     if len(set(arrays)) < len(arrays):  # learning would change two at once, and count the one with the other
         raise malformed(f"two arrays of {name} are the same")
     for attribute, value in state.items():
-        for each in value if type(value) in (list, tuple) and not hasattr(value, "_fields") else [value]:
+        for each in value if type(value) in (list, tuple) else [value]:
             if isinstance(each, tuple) and hasattr(each, "_fields"):
                 found = check_part(each).get("f", n_features)
                 if type(n_features) is int and found != n_features:
                     raise malformed(f"the arrays of {name}.{attribute} do not fit together")
-
-
-def _width_of(name: str, state: dict[str, Any]) -> Any:
-    """The number of features that the kernel sees: a metric may have another one than the rows."""
-    n_features, metric = state.get("n_features_in_"), state.get("_metric")
-    if metric is None:
-        return n_features
-    sizes = check_part(metric)
-    if sizes.get("n", sizes.get("f")) != n_features:
-        raise malformed(f"the arrays of {name}._metric do not fit together")
-    return sizes["f"]
 
 
 def _arrays_in(value: Any) -> Iterator[np.ndarray]:
@@ -89,72 +156,6 @@ def _arrays_in(value: Any) -> Iterator[np.ndarray]:
     elif isinstance(value, list | tuple):
         for each in value:
             yield from _arrays_in(each)
-
-
-def check_object(name: str, value: Any, parameters: list[str]) -> None:
-    """Check all attributes of an object whose class has ``_saved``."""
-    saved: Saved = type(value)._saved
-    learned = {key: each for key, each in vars(value).items() if key not in parameters}
-    only_predicts = learned.pop(FOR_PREDICTION, False)
-    if only_predicts not in (True, False) or (only_predicts and not learned):
-        raise malformed(f"{name} is not what it should be")
-    if only_predicts and saved.predictor is not None:
-        saved = saved.predictor
-    for key in learned:
-        if key in saved.required or key in saved.optional:
-            continue
-        if hasattr(type(value), key):
-            raise malformed(f"{name} cannot have an attribute {key!r}")
-        raise ModelFileError(
-            f"The model file has an attribute {key[:80]!r} of {name}, which this frugalsvm ({__version__}) does not "
-            "know. Load it with the version that wrote it, or train the model again."
-        )
-    if not learned:
-        return
-    for checks, required in ((saved.required, True), (saved.optional, False)):
-        for key, check in checks.items():
-            if required and key not in learned:
-                raise malformed(f"{name} lacks its attribute {key!r}")
-            if key in learned and not check(learned[key]):
-                raise malformed(f"{name}.{key} is not what it should be")
-    check_parameters(name, value, parameters)
-    check_parts(name, learned)
-    if not saved.is_sound(value):
-        raise malformed(f"the attributes of {name} do not fit together")
-
-
-def without_undeclared(name: str, value: Any, state: dict[str, Any], parameters: list[str]) -> dict[str, Any]:
-    """What files hold of the state of an object, with a warning for attributes that are left out."""
-    saved: Saved = type(value)._saved
-    known = {*saved.required, *saved.optional, *parameters, FOR_PREDICTION}
-    if saved.predictor is not None:
-        known |= {*saved.predictor.required, *saved.predictor.optional}
-    unknown = [key for key in sorted(state) if key in vars(value) and key not in known]
-    if unknown:
-        warnings.warn(
-            f"Attributes of {name} that it does not know are not saved: {', '.join(unknown)}. Pass them as metadata.",
-            UserWarning,
-            stacklevel=2,
-        )
-    return {key: each for key, each in state.items() if key not in unknown}
-
-
-def check_parameters(name: str, value: Any, parameters: list[str]) -> None:
-    """Let a class check the parameters of an object, which come from a file."""
-    cls: Any = type(value)
-    probe = cls.__new__(cls)
-    vars(probe).update({key: vars(value)[key] for key in parameters if key in vars(value)})
-    check = cls._saved.check_parameters
-    try:
-        if check is not None:
-            check(probe)
-    except ModelFileError:
-        raise
-    except Exception as error:
-        raise malformed(f"the parameters of {name} are wrong: {error}") from error
-
-
-# --- parts --------------------------------------------------------------------------------------------------------
 
 
 def check_part(part: tuple) -> dict[str, Any]:

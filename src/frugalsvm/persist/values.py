@@ -15,16 +15,20 @@ __all__ = [
     "Check",
     "are_names",
     "array",
+    "dict_of",
     "integer",
     "is_classes",
+    "is_estimator",
     "is_generator",
     "is_number",
     "is_positive",
+    "list_of",
     "object_of",
     "of_type",
     "or_none",
     "part",
     "parts",
+    "record",
 ]
 
 Check = Callable[[Any], bool]
@@ -50,6 +54,24 @@ def or_none(check: Check) -> Check:
     return lambda value: value is None or check(value)
 
 
+def list_of(check: Check, least: int = 0) -> Check:
+    """A list of values that a check takes."""
+    return lambda value: type(value) is list and len(value) >= least and all(map(check, value))
+
+
+def dict_of(check: Check) -> Check:
+    """A dict of such values by name."""
+    return lambda value: type(value) is dict and all(type(key) is str and check(value[key]) for key in value)
+
+
+def record(checks: dict[str, Check], optional: tuple[str, ...] = ()) -> Check:
+    """A dict that has these names, but for optional ones, and values that their checks take."""
+    names = set(checks)
+    return lambda value: (
+        type(value) is dict and {*value, *optional} == names and all(checks[key](value[key]) for key in value)
+    )
+
+
 def array(kinds: str, n_dimensions: int) -> Check:
     """A finite array of kinds of numbers and a dimension."""
     return lambda value: (
@@ -71,15 +93,13 @@ def part(*names: str) -> Check:
 
 def parts(*names: str) -> Check:
     """A list of parts that is not empty."""
-    each = part(*names)
-    return lambda value: type(value) is list and len(value) > 0 and all(map(each, value))
+    return list_of(part(*names), 1)
 
 
 def object_of(*names: str) -> Check:
     """An object of another class of a model file, or of one that is not ours."""
     return lambda value: (
-        isinstance(value, BaseEstimator)
-        and (type(value).__name__ in names or not type(value).__module__.startswith("frugalsvm."))
+        is_estimator(value) and (type(value).__name__ in names or not type(value).__module__.startswith("frugalsvm."))
     )
 
 
@@ -96,6 +116,10 @@ def is_classes(value: Any) -> bool:
 
 def are_names(value: Any) -> bool:
     return type(value) is np.ndarray and value.ndim == 1 and all(isinstance(each, str) for each in value)
+
+
+def is_estimator(value: Any) -> bool:
+    return isinstance(value, BaseEstimator)
 
 
 def is_generator(value: Any) -> bool:

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 
 from frugalsvm._homes import ESTIMATORS, SEARCHES
@@ -18,7 +17,10 @@ from frugalsvm.persist.values import (
     array,
     integer,
     is_classes,
+    is_estimator,
+    list_of,
     object_of,
+    of_type,
     or_none,
     part,
 )
@@ -49,19 +51,9 @@ def _is_detector(value: Any) -> bool:
     return callable(getattr(value, "update", None)) and hasattr(value, "drift_detected")
 
 
-def _are_counts(value: Any) -> bool:
-    return type(value) is list and all(type(each) is int and each >= 0 for each in value)
-
-
-def _is_list_of_text(value: Any) -> bool:
-    return type(value) is list and all(type(each) is str for each in value)
-
-
 def _are_categories(value: Any) -> bool:
-    return type(value) is list and all(
-        type(each) is np.ndarray and each.ndim == 1 and each.dtype.kind == "U" and bool((each[:-1] < each[1:]).all())
-        for each in value
-    )
+    is_text = type(value) is np.ndarray and value.ndim == 1 and value.dtype.kind == "U"
+    return is_text and bool((value[:-1] < value[1:]).all())
 
 
 def _is_row_dtype(value: Any) -> bool:
@@ -104,10 +96,6 @@ def _filler(filler: Any) -> bool:
     return right and shapes == {(filler.n_features_in_,)}
 
 
-def _are_means(value: Any) -> bool:
-    return type(value) is list and all(map(array("f", 2), value))
-
-
 def _encoder(encoder: Any) -> bool:
     n_expected = len(encoder.names_) if encoder.method != "hash" else 0
     right = encoder.names_ == sorted(set(encoder.names_)) and encoder.method in ("onehot", "hash", "target")
@@ -133,34 +121,35 @@ def _watched_fits(state: dict[str, Any]) -> bool:
 
 
 def _pipeline(pipeline: Any) -> bool:
-    state = vars(pipeline)
-    estimator, fitted = state["estimator"], state.get("estimator_")
-    if not isinstance(estimator, BaseEstimator) or not isinstance(state["encoder"], BaseEstimator | None):
+    state, n_features = vars(pipeline), pipeline.n_features_in_
+    estimator, given, fitted = state["estimator"], state["encoder"], state.get("estimator_")
+    if not is_estimator(estimator) or not (given is None or is_estimator(given)):
         return False
-    for step in (estimator, state["encoder"]):
-        if step is not None and hasattr(step, "_saved"):
-            check_parameters(type(step).__name__, step, list(type(step)._get_param_names()))
+    check_parameters(estimator, given)
     if not _watched_fits(state):
         return False
     if state["_held"] is not None:
         return fitted is None and len(state["_held"]) > 0 and _held_fits(pipeline)
-    scaler, encoder = state.get("scaler_"), state.get("encoder_")
-    right = fitted is not None and type(fitted) is type(estimator) and "encoder_" in state and "scaler_" in state
-    right = right and (encoder is None) == (state["encoder"] is None)
-    right = right and (not pipeline.calibrate or "calibration_" in state)
-    right = right and (scaler is None) == (not pipeline.scale or state["n_features_in_"] == 0)
-    right = right and (state.get("feature_map_") is None) == (state["feature_map"] is None)
-    if not right or (scaler is not None and getattr(scaler, "n_features_in_", None) != state["n_features_in_"]):
+    encoder, scaler, filler, feature_map = map(state.get, ("encoder_", "scaler_", "filler_", "feature_map_"))
+    is_wanted = {
+        "encoder_": given is not None,
+        "scaler_": pipeline.scale and n_features > 0,
+        "filler_": pipeline.impute is not None and n_features > 0,
+        "feature_map_": state["feature_map"] is not None,
+    }
+    if any((state.get(name) is not None) != bool(wanted) for name, wanted in is_wanted.items()):
         return False
-    if scaler is not None and bool(scaler.centres_) == bool(state["_is_sparse"]):
+    expected = {"encoder_", "scaler_", *(["calibration_"] if pipeline.calibrate else [])}
+    if type(fitted) is not type(estimator) or not expected <= set(state):
         return False
-    filler = state.get("filler_")
-    if (filler is None) != (pipeline.impute is None or state["n_features_in_"] == 0):
+    if scaler is not None and (
+        getattr(scaler, "n_features_in_", None) != n_features or bool(scaler.centres_) == bool(state["_is_sparse"])
+    ):
         return False
-    width = state["n_features_in_"] + (0 if encoder is None else encoder.n_encoded_)
+    width = n_features + (0 if encoder is None else encoder.n_encoded_)
     width += 0 if filler is None else len(filler.indicated_)
-    if state.get("feature_map_") is not None:
-        width = check_mapped(state["feature_map_"], probe_rows(width)).shape[1]
+    if feature_map is not None:
+        width = check_mapped(feature_map, probe_rows(width)).shape[1]
     typical = state.get("typical_rows_")
     if typical is not None and typical.shape[1] != width:
         return False
@@ -168,28 +157,25 @@ def _pipeline(pipeline: Any) -> bool:
 
 
 def _held_fits(pipeline: Any) -> bool:
-    widths = {rows.X.shape[1] for rows in pipeline._held}
-    types = {rows.X.dtype for rows in pipeline._held}
-    sparse = {not isinstance(rows.X, np.ndarray) for rows in pipeline._held}
-    kinds = {(rows.y.dtype.kind in "biuf", rows.y.shape[1:]) for rows in pipeline._held}
+    """Whether the batches that wait are alike, and what the pipeline can take."""
+    targets, columns = set(), set()
+    expected = (pipeline.n_features_in_, pipeline._dtype, bool(pipeline._is_sparse), pipeline.encoder is not None)
     for rows in pipeline._held:
+        values = rows.X.data if issparse(rows.X) else rows.X
+        if (rows.X.shape[1], rows.X.dtype, issparse(rows.X), rows.columns is not None) != expected:
+            return False
         if rows.y.ndim > 1 and not pipeline._several_targets:
             return False
         if pipeline._classifies:
             check_classification_targets(rows.y)
         elif rows.y.dtype.kind not in "iuf":
             return False
-    names = {None if rows.columns is None else tuple(sorted(rows.columns)) for rows in pipeline._held}
-    text = {rows.columns is not None for rows in pipeline._held}
-    values = (rows.X if isinstance(rows.X, np.ndarray) else rows.X.data for rows in pipeline._held)
-    for each in values:
-        is_nan = np.isnan(each)
-        if np.abs(each[~is_nan]).max(initial=0.0) > _LARGEST_HELD or (is_nan.any() and pipeline.impute is None):
+        is_nan = np.isnan(values)
+        if np.abs(values[~is_nan]).max(initial=0.0) > _LARGEST_HELD or (is_nan.any() and pipeline.impute is None):
             return False
-    return (
-        widths == {pipeline.n_features_in_} and types == {pipeline._dtype} and sparse == {bool(pipeline._is_sparse)}
-        and len(kinds) == len(names) == 1 and text == {pipeline.encoder is not None}
-    )  # fmt: skip
+        targets.add((rows.y.dtype.kind in "biuf", rows.y.shape[1:]))
+        columns.add(None if rows.columns is None else tuple(sorted(rows.columns)))
+    return len(targets) == len(columns) == 1
 
 
 def _check_pipeline_parameters(pipeline: Any) -> None:
@@ -219,8 +205,8 @@ FILLER = Saved(
     {"feature_names_in_": are_names, "indicated_": array("i", 1), "complete_": array("b", 1)}, _filler,
 )  # fmt: skip
 ENCODER = Saved(
-    {"names_": _is_list_of_text, "categories_": _are_categories},
-    {"complete_": _is_list_of_text, "means_": _are_means}, _encoder,
+    {"names_": list_of(of_type(str)), "categories_": list_of(_are_categories)},
+    {"complete_": list_of(of_type(str)), "means_": list_of(array("f", 2))}, _encoder,
 )  # fmt: skip
 PIPELINE = Saved(
     {
@@ -231,7 +217,7 @@ PIPELINE = Saved(
         "feature_names_in_": are_names, "encoder_": or_none(object_of("ColumnEncoder")),
         "filler_": or_none(object_of("MissingValueFiller")), "scaler_": or_none(object_of("StreamingScaler")),
         "feature_map_": or_none(object_of()), "estimator_": object_of(*ESTIMATORS, *SEARCHES),
-        "calibration_": part("calibration"), "detector_": _is_detector, "drifts_": _are_counts,
+        "calibration_": part("calibration"), "detector_": _is_detector, "drifts_": list_of(integer()),
         "_n_seen": integer(), "_n_boosted": integer(), "typical_rows_": _are_finite_rows,
         "number_names_": are_names, "date_names_": are_names, "out_of_fold_errors_": _are_errors,
     },

@@ -3,21 +3,13 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 
 from frugalsvm.persist.savable import Saved, check_parameters
-from frugalsvm.persist.values import are_names, integer, part
+from frugalsvm.persist.values import are_names, dict_of, integer, is_estimator, list_of, part
 from frugalsvm.stream_search.race import leader, reduced
 
 __all__ = ["TUNER"]
-
-
-def _are_estimators(value: Any) -> bool:
-    return type(value) is list and len(value) > 0 and all(isinstance(each, BaseEstimator) for each in value)
-
-
-def _are_params(value: Any) -> bool:
-    return type(value) is list and all(type(each) is dict and all(type(name) is str for name in each) for each in value)
 
 
 def _is_sound(tuner: Any) -> bool:
@@ -34,10 +26,7 @@ def _is_sound(tuner: Any) -> bool:
 
 def _check_parameters(tuner: Any) -> None:
     tuner._check_params()
-    given = tuner.estimator if isinstance(tuner.estimator, list | tuple) else [tuner.estimator]
-    for each in given:
-        if hasattr(each, "_saved"):
-            check_parameters(type(each).__name__, each, list(type(each)._get_param_names()))
+    check_parameters(*(tuner.estimator if isinstance(tuner.estimator, list | tuple) else [tuner.estimator]))
 
 
 def _prediction_state(tuner: Any) -> dict[str, Any]:
@@ -47,6 +36,7 @@ def _prediction_state(tuner: Any) -> dict[str, Any]:
 
 
 TUNER = Saved(
-    {"n_features_in_": integer(1), "_race": part("stream-race"), "_racers": _are_estimators, "_params": _are_params},
+    {"n_features_in_": integer(1), "_race": part("stream-race"), "_racers": list_of(is_estimator, 1),
+     "_params": list_of(dict_of(lambda value: True))},
     {"feature_names_in_": are_names}, _is_sound, _check_parameters, _prediction_state,
 )  # fmt: skip
