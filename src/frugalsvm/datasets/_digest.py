@@ -12,32 +12,10 @@ Arrays = Mapping[str, NDArray]
 
 
 def digest(arrays: Arrays, *, any_row_order: bool = False, decimals: int | None = None) -> str:
-    """Return the sha256 of the names, types, shapes and values of arrays.
+    """Return the sha256 of the names, types, shapes and values of arrays, in 64 hexadecimal digits.
 
-    Parameters
-    ----------
-    arrays : mapping of str to ndarray
-        Arrays as stored in the file of a data set.
-    any_row_order : bool, default=False
-        Sort the examples first, for sets whose copies differ in the order of rows. Dense sets only.
-    decimals : int or None, default=None
-        Round the features to this number of decimals first, for sets whose copies differ in the last digit.
-        Only with ``any_row_order``.
-
-    Returns
-    -------
-    digest : str
-        64 hexadecimal digits.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> a = {"X_train": np.array([[1], [2]]), "y_train": np.array([0, 1])}
-    >>> b = {name: array[::-1] for name, array in a.items()}
-    >>> digest(a) == digest(b)
-    False
-    >>> digest(a, any_row_order=True) == digest(b, any_row_order=True)
-    True
+    For sets whose copies differ in the order of rows, dense ones only, ``any_row_order`` sorts the examples first, and
+    ``decimals`` rounds their features where copies differ in the last digit.
     """
     if any_row_order:
         arrays = _with_sorted_rows(arrays, decimals)

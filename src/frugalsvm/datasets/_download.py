@@ -31,26 +31,8 @@ class DatasetMismatchError(ValueError):
 def download(urls: Iterable[str], max_bytes: int, sha256: str | None = None) -> bytes:
     """Return the content of the first address that answers with the right file.
 
-    Parameters
-    ----------
-    urls : iterable of str
-        Addresses of the same file.
-    max_bytes : int
-        No more than this is read: what is larger is not the file.
-    sha256 : str or None, default=None
-        SHA-256 of the file in hexadecimal, where it is known.
-
-    Returns
-    -------
-    content : bytes
-        The whole file.
-
-    Raises
-    ------
-    DatasetMismatchError
-        If addresses answer, but none with the right file.
-    DatasetUnavailableError
-        If no address answers; the message gives the reason for each.
+    No more than ``max_bytes`` are read: what is larger is not the file. Raises DatasetMismatchError if addresses
+    answer, but none with the right file, and DatasetUnavailableError, with the reasons, if none answers.
     """
     reasons, mismatches = [], []
     for url in urls:

@@ -50,13 +50,13 @@ class Drifting(_Population):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _ShiftedCheckerboard(Drifting):
+class _Checkerboard(Drifting):
+    """A board that moves: subclasses say where rows are on it."""
+
     n_features: ClassVar[int] = 2
-    stream_key: ClassVar[int] = 5
 
     noise: float = 0.15
     cells: int = 4
-    shift: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -64,31 +64,34 @@ class _ShiftedCheckerboard(Drifting):
 
     def examples(self, rng: np.random.Generator, concept: NDArray[np.float64]) -> Examples:
         unit = rng.random((len(concept), 2), dtype=np.float32)
-        moved = np.multiply(unit, self.cells, dtype=np.float64)
-        moved[:, 0] -= self.shift * concept
-        y = self._signs(rng, _is_even_cell(moved))
+        cells = np.floor(self.places(unit, concept)).astype(np.int64)
+        y = self._signs(rng, (cells[:, 0] + cells[:, 1]) & 1 == 0)
         return self._scaled(unit.astype(self.dtype, copy=False), 0.5, _UNIFORM_STD), y
+
+    def places(self, unit: NDArray[np.float32], concept: NDArray[np.float64]) -> NDArray[np.float64]:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
-class _RotatingCheckerboard(Drifting):
-    n_features: ClassVar[int] = 2
+class _ShiftedCheckerboard(_Checkerboard):
+    stream_key: ClassVar[int] = 5
+
+    shift: float = 1.0
+
+    def places(self, unit: NDArray[np.float32], concept: NDArray[np.float64]) -> NDArray[np.float64]:
+        moved = np.multiply(unit, self.cells, dtype=np.float64)
+        moved[:, 0] -= self.shift * concept
+        return moved
+
+
+@dataclass(frozen=True, kw_only=True)
+class _RotatingCheckerboard(_Checkerboard):
     stream_key: ClassVar[int] = 6
 
-    noise: float = 0.15
-    cells: int = 4
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_at_least("cells", self.cells, 1)
-
-    def examples(self, rng: np.random.Generator, concept: NDArray[np.float64]) -> Examples:
-        unit = rng.random((len(concept), 2), dtype=np.float32)
+    def places(self, unit: NDArray[np.float32], concept: NDArray[np.float64]) -> NDArray[np.float64]:
         across, up = self.cells * (unit.astype(np.float64).T - 0.5)
         cosine, sine = _turned(concept)
-        turned = np.stack([cosine * across + sine * up, cosine * up - sine * across], axis=1)
-        y = self._signs(rng, _is_even_cell(turned))
-        return self._scaled(unit.astype(self.dtype, copy=False), 0.5, _UNIFORM_STD), y
+        return np.stack([cosine * across + sine * up, cosine * up - sine * across], axis=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,11 +205,6 @@ POPULATIONS: dict[str, type[Drifting]] = {
     "rotating_checkerboard": _RotatingCheckerboard,
     "sea": _Sea,
 }
-
-
-def _is_even_cell(places: NDArray[np.float64]) -> NDArray[np.bool_]:
-    cells = np.floor(places).astype(np.int64)
-    return (cells[:, 0] + cells[:, 1]) & 1 == 0
 
 
 def _turned(quarters: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

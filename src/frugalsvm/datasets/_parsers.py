@@ -93,14 +93,16 @@ def read_zip_codes(files: Files, *, train: str, test: str) -> Arrays:
     return arrays
 
 
-def read_arff(files: Files, *, name: str, labels: Sequence[str]) -> Arrays:
-    """Read the data section of an ARFF file; label ``labels[k]`` in the last column becomes ``k``."""
-    return _data_section(files[name], labels)
-
-
-def read_keel(files: Files, *, archive: str, member: str, labels: Sequence[str]) -> Arrays:
-    """Read the data section of a KEEL file in a zip archive; ``labels[k]`` becomes ``k``."""
-    return _data_section(_zip_member(files[archive], member), labels)
+def read_arff(files: Files, *, name: str, labels: Sequence[str], member: str | None = None) -> Arrays:
+    """Read the data section of an ARFF or KEEL file, or member of a zip archive; label ``labels[k]`` becomes ``k``."""
+    content = files[name] if member is None else _zip_member(files[name], member)
+    lines = [line.strip() for line in content.decode("utf-8").splitlines()]
+    first = next(i for i, line in enumerate(lines) if line.lower() == "@data") + 1
+    rows = [line.split(",") for line in lines[first:] if line and not line.startswith("%")]
+    numbers = {label: number for number, label in enumerate(labels)}
+    X = np.array([[float(value.strip(" '")) for value in row[:-1]] for row in rows])
+    y = np.array([numbers[row[-1].strip(" '")] for row in rows])
+    return _dense("train", X, y, np.float32)
 
 
 def read_matlab_struct(files: Files, *, name: str, variable: str) -> Arrays:
@@ -179,16 +181,6 @@ def _row_without_duplicates(entries: Sequence[str]) -> dict[int, float]:
         if row.setdefault(int(feature), float(value)) != float(value):
             raise ValueError(f"feature {feature} has two different values in one line")
     return {feature: value for feature, value in row.items() if value != 0.0}
-
-
-def _data_section(content: bytes, labels: Sequence[str]) -> Arrays:
-    lines = [line.strip() for line in content.decode("utf-8").splitlines()]
-    first = next(i for i, line in enumerate(lines) if line.lower() == "@data") + 1
-    rows = [line.split(",") for line in lines[first:] if line and not line.startswith("%")]
-    numbers = {label: number for number, label in enumerate(labels)}
-    X = np.array([[float(value.strip(" '")) for value in row[:-1]] for row in rows])
-    y = np.array([numbers[row[-1].strip(" '")] for row in rows])
-    return _dense("train", X, y, np.float32)
 
 
 def _table(content: bytes, delimiter: str | None, dtype: DTypeLike, **options: Any) -> NDArray:

@@ -29,42 +29,20 @@ _NO_LICENSE = "none stated"
 
 @dataclass(frozen=True)
 class Source:
-    """Everything known about one data set.
+    """Everything known about one data set."""
 
-    Parameters
-    ----------
-    title : str
-        One line on what it is and where it was first published.
-    license : str
-        License as far as stated.
-    urls : mapping of str to tuple of str
-        For each original file, the addresses that offer it, in order of preference. A name may start with a folder,
-        where several sets have files of the same name.
-    parse : callable
-        Turns the contents of the original files, by name, into arrays.
-    sha256 : str
-        `frugalsvm.datasets._digest.digest` of the arrays.
-    remark : str
-        What to know before using it.
-    any_row_order : bool
-        Whether copies of the set differ in the order of rows.
-    decimals : int or None
-        Number of decimals to which all copies agree, where they differ in the last digits.
-    max_bytes : int
-        No original file is larger than this, as it is downloaded.
-    file_sha256 : mapping of str to str
-        SHA-256 of original files by name, where several public programs agree on it: checked before parsing.
-    """
-
-    title: str
-    license: str
+    title: str  # what it is and where it was first published
+    license: str  # as far as stated
+    # For each original file, the addresses that offer it, in order of preference. A name may start with a folder, where
+    # several sets have files of the same name.
     urls: Mapping[str, tuple[str, ...]]
-    parse: Callable[[Mapping[str, bytes]], dict[str, np.ndarray]]
-    sha256: str
-    remark: str = ""
-    any_row_order: bool = False
-    decimals: int | None = None
-    max_bytes: int = 64 * 2**20
+    parse: Callable[[Mapping[str, bytes]], dict[str, np.ndarray]]  # from the contents of these files to arrays
+    sha256: str  # `frugalsvm.datasets._digest.digest` of the arrays
+    remark: str = ""  # what to know before using it
+    any_row_order: bool = False  # whether copies of the set differ in the order of rows
+    decimals: int | None = None  # to which all copies agree, where they differ in the last digits
+    max_bytes: int = 64 * 2**20  # no original file is larger than this, as it is downloaded
+    # SHA-256 of original files by name, where several public programs agree on it: checked before parsing
     file_sha256: Mapping[str, str] = field(default_factory=dict)
 
     def served_from(self, mirror: str) -> Source:
@@ -284,7 +262,7 @@ SOURCES: dict[str, Source] = {
         title="Phoneme (ELENA project), nasal against oral vowels from five harmonics, KEEL version",
         license=_NO_LICENSE,
         urls=_at("https://sci2s.ugr.es/keel/dataset/data/classification/phoneme.zip"),
-        parse=partial(_parsers.read_keel, archive="phoneme.zip", member="phoneme.dat", labels=("0", "1")),
+        parse=partial(_parsers.read_arff, name="phoneme.zip", member="phoneme.dat", labels=("0", "1")),
         sha256="3911bca2e4797700594249a7722476c550f3c90c4f8cc03b56b6920a6839b796",
         remark="Labels 0 (nasal) and 1 (oral); no split. Contains duplicate rows. Not the set of that name "
         "in the budgeted SVM papers, which has 48 classes.",

@@ -8,22 +8,8 @@ _FIRST_WIDTH = 9
 
 
 def decompress(data: bytes, max_bytes: int | None = None) -> bytes:
-    """Undo Lempel-Ziv-Welch compression as written by the Unix program compress.
+    """Undo Lempel-Ziv-Welch compression as written by the Unix program compress; more than ``max_bytes`` is an error.
 
-    Parameters
-    ----------
-    data : bytes
-        Content of a ``.Z`` file.
-    max_bytes : int or None, default=None
-        More than this is an error.
-
-    Returns
-    -------
-    content : bytes
-        The original content.
-
-    Examples
-    --------
     >>> decompress(bytes([0x1F, 0x9D, 0x90, 0x61, 0x02, 0x02]))
     b'aaa'
     """

@@ -25,6 +25,7 @@ from frugalsvm.datasets.synthetic import (
     RandomState,
     _as_seed,
     _check_at_least,
+    _check_chunks,
     _chunks,
     _Population,
     _Reader,
@@ -178,10 +179,7 @@ def stream_deformed_mnist(
     >>> [X.shape for X, y in chunks]  # doctest: +SKIP
     [(10, 784), (10, 784), (5, 784)]
     """
-    if n_samples is not None:
-        _check_at_least("n_samples", n_samples, 0)
-    _check_at_least("start", start, 0)
-    _check_at_least("chunk_size", chunk_size, 1)
+    _check_chunks(start, n_samples, chunk_size)
     if split not in _RECIPES:
         raise ValueError(f"split must be 'train' or 'test', got {split!r}")
     wanted = _checked_digits(digits)

@@ -21,7 +21,15 @@ from numpy.typing import DTypeLike, NDArray
 
 from frugalsvm.datasets._drifting_populations import POPULATIONS
 from frugalsvm.datasets._schedules import Schedule
-from frugalsvm.datasets.synthetic import Examples, RandomState, _as_seed, _check_at_least, _chunks, _Reader
+from frugalsvm.datasets.synthetic import (
+    Examples,
+    RandomState,
+    _as_seed,
+    _check_at_least,
+    _check_chunks,
+    _chunks,
+    _Reader,
+)
 
 __all__ = ["DriftStream", "list_drift_streams"]
 
@@ -202,10 +210,7 @@ class DriftStream:
         X, y
             As `take` returns them.
         """
-        if n_samples is not None:
-            _check_at_least("n_samples", n_samples, 0)
-        _check_at_least("chunk_size", chunk_size, 1)
-        # A generator function would delay the checks above until the first chunk is asked for.
+        _check_chunks(0, n_samples, chunk_size)
         return self._chunks(n_samples, chunk_size)
 
     def _chunks(self, n_samples: int | None, chunk_size: int) -> Iterator[Examples]:

@@ -12,9 +12,11 @@ the population, never with statistics of a sample, so training and test draws sh
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import count
 from typing import Any, ClassVar
 
 import numpy as np
@@ -251,13 +253,7 @@ def stream(
     """
     if name not in _POPULATIONS:
         raise ValueError(f"unknown stream {name!r}; choose one of: {', '.join(list_streams())}")
-    if n_samples is not None:
-        _check_at_least("n_samples", n_samples, 0)
-    _check_at_least("start", start, 0)
-    _check_at_least("chunk_size", chunk_size, 1)
-    reader = _Reader(_POPULATIONS[name](**options), random_state)
-    # A generator function would delay the checks above until the first chunk is asked for.
-    return _chunks(reader, start, n_samples, chunk_size)
+    return _chunks(_Reader(_POPULATIONS[name](**options), random_state), start, n_samples, chunk_size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -416,13 +412,19 @@ def _first_examples(population: _Population, n_samples: int, random_state: Rando
     return _Reader(population, random_state).read(0, n_samples)
 
 
+def _check_chunks(start: int, n_samples: int | None, chunk_size: int) -> None:
+    if n_samples is not None:
+        _check_at_least("n_samples", n_samples, 0)
+    _check_at_least("start", start, 0)
+    _check_at_least("chunk_size", chunk_size, 1)
+
+
 def _chunks(reader: _Reader, start: int, n_samples: int | None, chunk_size: int) -> Iterator[Examples]:
-    position = start
-    end = None if n_samples is None else start + n_samples
-    while end is None or position < end:
-        size = chunk_size if end is None else min(chunk_size, end - position)
-        yield reader.read(position, size)
-        position += size
+    _check_chunks(start, n_samples, chunk_size)
+    # A generator function would delay the checks until the first chunk is asked for.
+    starts = count(start, chunk_size) if n_samples is None else range(start, start + n_samples, chunk_size)
+    end = math.inf if n_samples is None else start + n_samples
+    return (reader.read(first, int(min(chunk_size, end - first))) for first in starts)
 
 
 def _as_seed(random_state: RandomState) -> int:
