@@ -6,7 +6,7 @@ the columns that users know.
 """
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,43 +26,10 @@ from frugalsvm.pipelines.frames import is_frame
 __all__ = ["Columns", "as_in_table", "columns_for"]
 
 
-class Columns(Protocol):
-    """From rows of users to those of the estimator inside."""
-
-    @property
-    def estimator(self) -> Any:
-        """What is explained, for rows that were prepared."""
-
-    @property
-    def dates(self) -> Mapping[str, str]:
-        """Names of the columns of dates, and what they show: the "day", or the "clock"."""
-
-    def prepared(self, X: Any) -> NDArray:
-        """Rows as the estimator takes them, dense."""
-
-    def shown(self, X: Any) -> NDArray:
-        """What the columns hold, shape (n_rows, n_columns)."""
-
-    def names(self, X: Any) -> list[str]:
-        """Names of the columns; without rows (None), as far as the estimator knows them."""
-
-    def members(self) -> list[NDArray]:
-        """For each column the features that are made of it."""
-
-    def permuted(self, X: Any, place: int, order: NDArray) -> Any:
-        """The rows of ``X`` with the values of one column in another order."""
-
-    def along(self, X: Any, place: int, values: NDArray) -> NDArray:
-        """The first row of ``X`` with each of these values in one column, prepared."""
-
-    def restored(self, rows: NDArray) -> NDArray:
-        """Rows of the estimator as those of users, as far as that is known, shape (n_rows, n_columns)."""
-
-
-def columns_for(estimator: Any) -> Columns:
+def columns_for(estimator: Any) -> "Columns":
     """The columns of a fitted estimator, a pipeline, a search, `AutoSVC` or `AutoSVR`."""
     if isinstance(estimator, PlainModel):
-        return MatrixColumns(estimator, estimator.n_features)
+        return Columns(estimator, estimator.n_features)
     if not isinstance(estimator, BaseEstimator):
         raise TypeError(f"Only fitted estimators of frugalsvm can be explained, not {estimator!r}.")
     check_is_fitted(estimator)
@@ -74,7 +41,7 @@ def columns_for(estimator: Any) -> Columns:
         return columns_for(estimator.best_estimator_)
     if isinstance(estimator, Pipeline):
         _check_steps(estimator)
-    return MatrixColumns(estimator, estimator.n_features_in_)
+    return Columns(estimator, estimator.n_features_in_)
 
 
 def _check_steps(pipeline: Pipeline) -> None:
@@ -92,15 +59,16 @@ def as_in_table(names: list[str], X: Any) -> NDArray:
     return np.argsort([places.get(name, len(places)) for name in names], kind="stable")
 
 
-class MatrixColumns:
-    """A feature for each column."""
+class Columns:
+    """From rows of users to those of the estimator inside; here, with a feature for each column."""
 
-    dates: Mapping[str, str] = {}
+    dates: Mapping[str, str] = {}  # names of the columns of dates, and what they show: the "day", or the "clock"
 
     def __init__(self, estimator: Any, n_features: int):
-        self.estimator, self._n_features = estimator, n_features
+        self.estimator, self._n_features = estimator, n_features  # what is explained, for rows that were prepared
 
     def prepared(self, X: Any) -> NDArray:
+        """Rows as the estimator takes them, dense."""
         if isinstance(self.estimator, PlainModel | Pipeline):
             rows = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
             if rows.shape[1] != self._n_features:
@@ -110,28 +78,35 @@ class MatrixColumns:
         return _dense(rows)
 
     def shown(self, X: Any) -> NDArray:
+        """What the columns hold, shape (n_rows, n_columns)."""
         return np.asarray(X) if is_frame(X) else _dense(X)
 
     def names(self, X: Any) -> list[str]:
+        """Names of the columns; without rows (None), as far as the estimator knows them."""
         return _named(getattr(self.estimator, "feature_names_in_", None), X, self._n_features)
 
     def members(self) -> list[NDArray]:
+        """For each column the features that are made of it."""
         return [np.array([k]) for k in range(self._n_features)]
 
     def permuted(self, X: Any, place: int, order: NDArray) -> Any:
+        """The rows of ``X`` with the values of one column in another order."""
         return _permuted(X, place, order)
 
     def along(self, X: Any, place: int, values: NDArray) -> NDArray:
-        return check_array(_with_values(self.shown(X)[:1], place, values), dtype=np.float64, input_name="grid")
+        """The first row of ``X`` with each of these values in one column, prepared."""
+        rows = np.repeat(self.shown(X)[:1], len(values), axis=0)
+        rows = rows.astype(np.float64) if rows.dtype.kind in "biu" else rows
+        rows[:, place] = values
+        return check_array(rows, dtype=np.float64, input_name="grid")
 
     def restored(self, rows: NDArray) -> NDArray:
+        """Rows of the estimator as those of users, as far as that is known, shape (n_rows, n_columns)."""
         return rows
 
 
-class PipelineColumns:
+class PipelineColumns(Columns):
     """The columns of a `StreamPipeline`: numbers, and text."""
-
-    dates: Mapping[str, str] = {}
 
     def __init__(self, pipeline: StreamPipeline):
         if pipeline.n_held_:
@@ -146,8 +121,8 @@ class PipelineColumns:
                 "Hashed columns of text share features, so that none of them can be left out: use "
                 "ColumnEncoder('onehot')."
             )
+        super().__init__(pipeline.estimator_, pipeline.n_features_in_)
         self._pipeline = pipeline
-        self.estimator = pipeline.estimator_
 
     def prepared(self, X: Any) -> NDArray:
         return _dense(self._pipeline.estimator_rows(X))
@@ -281,14 +256,6 @@ def _permuted(X: Any, place: int, order: NDArray) -> Any:
         return hstack([columns[:, :place], columns[:, [place]][order], columns[:, place + 1 :]], format="csr")
     rows = np.array(X)
     rows[:, place] = rows[order, place]
-    return rows
-
-
-def _with_values(row: NDArray, place: int, values: NDArray) -> NDArray:
-    """One row as often as there are values, with these in one column."""
-    rows = np.repeat(row, len(values), axis=0)
-    rows = rows.astype(np.float64) if rows.dtype.kind in "biu" else rows
-    rows[:, place] = values
     return rows
 
 

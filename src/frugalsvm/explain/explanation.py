@@ -110,16 +110,13 @@ class Explanation:
     def __getitem__(self, rows: Any) -> "Explanation":
         """Some of the rows: by a slice, a mask or a list of numbers, or one by its number."""
         rows = [rows] if isinstance(rows, int | np.integer) else rows
-        return Explanation(
-            self.values[rows],
-            self.base_values,
-            self.data[rows],
-            self.feature_names,
-            self.output_names,
-            standard_errors=None if self.standard_errors is None else self.standard_errors[rows],
-            background=self.background,
-            dates=self.dates,
-        )
+        return self._part(rows, self.base_values, self.data[rows], self.output_names)
+
+    def _part(self, index: Any, base_values: ArrayLike, data: NDArray, output_names: list[str]) -> "Explanation":
+        """The same for some of the rows, or one of the outputs."""
+        errors = None if self.standard_errors is None else self.standard_errors[index]
+        known = {"standard_errors": errors, "background": self.background, "dates": self.dates}
+        return Explanation(self.values[index], base_values, data, self.feature_names, output_names, **known)
 
     @property
     def predictions(self) -> NDArray:
@@ -132,6 +129,11 @@ class Explanation:
         """Mean absolute shares over the rows, shape (n_columns,) or (n_columns, n_outputs)."""
         return np.abs(self.values).mean(axis=0)
 
+    @property
+    def total_importances(self) -> NDArray:
+        """The same, shape (n_columns,): with several outputs, their sums."""
+        return self.importances if self.values.ndim == 2 else self.importances.sum(axis=1)
+
     def of_output(self, output: str | int | None = None) -> "Explanation":
         """The explanation of one of several outputs, by its name or index; None where there is only one."""
         if self.values.ndim == 2:
@@ -140,16 +142,7 @@ class Explanation:
         elif output is None:
             raise ValueError(f"There are several outputs: choose one of {', '.join(map(repr, self.output_names))}.")
         place = self._place_of(output)
-        return Explanation(
-            self.values[:, :, place],
-            self.base_values[place],
-            self.data,
-            self.feature_names,
-            [self.output_names[place]],
-            standard_errors=None if self.standard_errors is None else self.standard_errors[:, :, place],
-            background=self.background,
-            dates=self.dates,
-        )
+        return self._part(np.s_[:, :, place], self.base_values[place], self.data, [self.output_names[place]])
 
     def _place_of(self, output: Any) -> int:
         if str(output) in self.output_names:
@@ -210,9 +203,8 @@ class Explanation:
 
     def importances_text(self, *, n_features: int = 20) -> str:
         """Mean absolute shares for terminals, the largest first; with several outputs, their sums."""
-        sizes = self.importances if self.values.ndim == 2 else self.importances.sum(axis=1)
         rows = f"{len(self):,} row{'' if len(self) == 1 else 's'}"
-        return bars_text(f"Mean absolute shares of {rows}", sizes, self.feature_names, n_features)
+        return bars_text(f"Mean absolute shares of {rows}", self.total_importances, self.feature_names, n_features)
 
     def to_html(self, *, title: str = "Explanation", n_rows: int = 20, n_features: int = 12) -> str:
         """A page with the importances and the shares of the first rows, which needs nothing else to be shown.

@@ -11,7 +11,7 @@ from frugalsvm.estimators._validation import check_count
 from frugalsvm.explain.columns import as_in_table, columns_for
 from frugalsvm.explain.explanation import Explanation
 
-__all__ = ["PermutationImportance", "permutation_importance", "side_by_side"]
+__all__ = ["PermutationImportance", "by_name", "permutation_importance", "side_by_side"]
 
 
 class PermutationImportance(NamedTuple):
@@ -131,16 +131,15 @@ def side_by_side(
     """
     table: dict[str, dict[str, float]] = {}
     if explanation is not None:
-        sizes = explanation.importances if explanation.values.ndim == 2 else explanation.importances.sum(axis=1)
-        table["shapley"] = _shares(explanation.feature_names, sizes)
+        table["shapley"] = by_name(explanation.feature_names, explanation.total_importances)
     if permutation is not None:
-        table["permutation"] = _shares(permutation.feature_names, np.maximum(permutation.drops, 0.0))
+        table["permutation"] = by_name(permutation.feature_names, np.maximum(permutation.drops, 0.0))
     of_features = metric_importances(model)
     if of_features is not None:
         names = explanation or permutation
         members = columns_for(model).members()
         known = [f"Feature {k + 1}" for k in range(len(members))] if names is None else names.feature_names
-        table["metric"] = _shares(known, np.array([of_features[each].sum() for each in members]))
+        table["metric"] = by_name(known, np.array([of_features[each].sum() for each in members]))
     return table
 
 
@@ -151,6 +150,7 @@ def metric_importances(model: Any) -> NDArray | None:
     return getattr(inner, "feature_importances_", None)
 
 
-def _shares(names: list[str], sizes: NDArray) -> dict[str, float]:
+def by_name(names: list[str], sizes: NDArray) -> dict[str, float]:
+    """Sizes as shares of their sum."""
     total = float(sizes.sum())
     return {name: float(size) / total if total > 0 else 0.0 for name, size in zip(names, sizes, strict=True)}

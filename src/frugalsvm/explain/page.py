@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from frugalsvm.explain.text import largest_first, number_text, others_label, row_title
+from frugalsvm.explain.text import largest_lines, number_text, row_title
 
 __all__ = ["STYLE", "bars_table", "explanation_page", "page", "shares_table"]
 
@@ -42,12 +42,11 @@ def page(title: str, parts: list[str]) -> str:
 
 def explanation_page(found: Any, title: str, n_rows: int, n_features: int) -> str:
     """The page of an `Explanation`."""
-    sizes = found.importances if found.values.ndim == 2 else found.importances.sum(axis=1)
     moved = "the score" if found.values.ndim == 2 else "the scores of all outputs, added up"
     parts = [
         f"<h2>What matters</h2><p>How far each column moves {moved}, up or down, on average over "
         f"{len(found):,} rows (mean absolute Shapley values).</p>",
-        bars_table(sizes, found.feature_names, n_features),
+        bars_table(found.total_importances, found.feature_names, n_features),
         "<h2>Rows</h2><p>The score of a row is a base value and the shares of all columns. Blue columns raise it, "
         f"orange ones lower it; bars of all rows have one scale. {escape(found.origin)}</p>",
     ]
@@ -69,10 +68,7 @@ def explanation_page(found: Any, title: str, n_rows: int, n_features: int) -> st
 
 def bars_table(sizes: NDArray, names: list[str], most: int, text: Any = number_text) -> str:
     """A bar for each name, the largest first."""
-    order, n_others = largest_first(sizes, most)
-    lines = [(names[p], float(sizes[p])) for p in order]
-    if n_others:
-        lines.append((others_label(n_others), float(np.sum(sizes) - np.sum(sizes[order]))))
+    order, lines = largest_lines(np.asarray(sizes), names, most)
     longest = max(value for _, value in lines) or 1.0
     rows = (
         f'<tr><td class="name">{escape(name)}</td><td class="number">{text(value)}</td><td class="bars">'
@@ -85,26 +81,18 @@ def bars_table(sizes: NDArray, names: list[str], most: int, text: Any = number_t
 
 def longest_bar(values: NDArray, most: int) -> float:
     """The largest size among the lines of `shares_table`."""
-    return max(abs(value) for value in _lines(values, most)[1]) or 1.0
-
-
-def _lines(values: NDArray, most: int) -> tuple[NDArray, list[float]]:
-    """Places of the largest shares, and the shares of all lines: the last may be for all others."""
-    order, n_others = largest_first(values, most)
-    rest = [float(values.sum() - values[order].sum())] if n_others else []
-    return order, [*values[order].tolist(), *rest]
+    return max(abs(value) for _, value in largest_lines(values, [""] * len(values), most)[1]) or 1.0
 
 
 def shares_table(
     values: NDArray, labels: list[str], most: int, longest: float | None = None, errors: NDArray | None = None
 ) -> str:
     """A bar to the right for each share above zero, and to the left for each below; ``longest`` is a whole bar."""
-    order, shares = _lines(values, most)
+    order, lines = largest_lines(values, labels, most)
     longest = longest or longest_bar(values, most)
-    names = [labels[p] for p in order] + [others_label(len(values) - len(order))]
-    spread = [""] * len(shares) if errors is None else [f" &plusmn; {errors[p]:.2g}" for p in order] + [""]
+    spread = [""] * len(lines) if errors is None else [f" &plusmn; {errors[p]:.2g}" for p in order] + [""]
     rows = []
-    for label, value, error in zip(names, shares, spread, strict=False):
+    for (label, value), error in zip(lines, spread, strict=False):
         kind = "plus" if value > 0 else "minus"
         bar = f'<span class="bar {kind}" style="width:{_percent(abs(value), longest)}"></span>'
         halves = ("", bar) if value > 0 else (bar, "")

@@ -72,24 +72,18 @@ def prototypes(
     def of_row(i):
         contributions = source.coefficients[chosen[i]] * similarities[i]
         order = np.argsort(contributions, kind="stable")
-        speaks = {"for": order[::-1], "against": order}
-        signs = {"for": 1.0, "against": -1.0}
         # Of one output, what is below zero speaks for the other class: that is what the prediction is then.
-        if n_outputs == 1 and source.has_two_classes and values[i, 0] < 0:
-            speaks, signs = {"for": order, "against": order[::-1]}, {"for": -1.0, "against": 1.0}
-        return {
-            side: [
-                Prototype(
-                    int(k),
-                    float(contributions[k]),
-                    float(similarities[i, k]),
-                    restored[k],
-                    None if nearest is None else int(nearest[k]),
-                )
-                for k in speaks[side][:n_prototypes]
-                if signs[side] * contributions[k] > 0
+        is_for_other = n_outputs == 1 and source.has_two_classes and values[i, 0] < 0
+        found = {}
+        for side, sign in (("for", -1.0 if is_for_other else 1.0), ("against", 1.0 if is_for_other else -1.0)):
+            largest = (order[::-1] if sign > 0 else order)[:n_prototypes]
+            found[side] = [
+                made(k, contributions[k], similarities[i, k]) for k in largest if sign * contributions[k] > 0
             ]
-            for side in ("for", "against")
-        }
+        return found
+
+    def made(k, contribution, similarity):
+        example = None if nearest is None else int(nearest[k])
+        return Prototype(int(k), float(contribution), float(similarity), restored[k], example)
 
     return [of_row(i) for i in range(len(rows))]

@@ -15,6 +15,7 @@ from frugalsvm.exceptions import ParameterError
 from frugalsvm.explain.background import AUTO, background_for, own_rows
 from frugalsvm.explain.columns import as_in_table, columns_for
 from frugalsvm.explain.explanation import Explanation
+from frugalsvm.explain.importances import by_name
 from frugalsvm.explain.models import ExplainedModel, any_explained
 from frugalsvm.explain.sampling import SampledModel
 
@@ -161,10 +162,7 @@ def vector_importances(model: Any, *, n_vectors: int = 200, n_background: int = 
         _, values, _ = source.shapley_values(rows, others, 1, 0, Threads(1))
     else:
         _, values = _exact(source, rows, others, 1e-6, Threads(1), HOST)
-    sizes = np.abs(values).mean(axis=0).sum(axis=1)
-    names = columns.names(None)
-    total = float(sizes.sum())
-    return {name: float(size) / total if total > 0 else 0.0 for name, size in zip(names, sizes, strict=True)}
+    return by_name(columns.names(None), np.abs(values).mean(axis=0).sum(axis=1))
 
 
 def _base_values(source: ExplainedModel, background: NDArray) -> NDArray:

@@ -5,7 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["bars_text", "largest_first", "number_text", "origin_text", "others_label", "row_title", "waterfall_text"]
+__all__ = [
+    "bars_text", "largest_first", "largest_lines", "number_text", "origin_text", "others_label", "row_title",
+    "waterfall_text",
+]  # fmt: skip
 
 _BAR = 20  # characters of the longest bar
 _NAME = 40  # characters of a name, at most
@@ -65,14 +68,18 @@ def largest_first(sizes: NDArray, most: int) -> tuple[NDArray, int]:
     return order, len(sizes) - len(order)
 
 
+def largest_lines(sizes: NDArray, names: list[str], most: int) -> tuple[NDArray, list[tuple[str, float]]]:
+    """Places of the largest sizes, and a line for each, its name and size; one more may be for all others together."""
+    order, n_others = largest_first(sizes, most)
+    rest = [(others_label(n_others), float(sizes.sum() - sizes[order].sum()))] if n_others else []
+    return order, [*((names[p], float(sizes[p])) for p in order), *rest]
+
+
 def waterfall_text(
     title: str, base: float, values: NDArray, labels: list[str], most: int, errors: NDArray | None = None
 ) -> str:
     """A line for each column: its name, its share (with its standard error), and a bar of pluses or minuses."""
-    order, n_others = largest_first(values, most)
-    lines = [(labels[p], float(values[p])) for p in order]
-    if n_others:
-        lines.append((others_label(n_others), float(values.sum() - values[order].sum())))
+    order, lines = largest_lines(values, labels, most)
     longest = max(abs(value) for _, value in lines) or 1.0
     width = max(len("base value"), *(len(_short(label)) for label, _ in lines))
     numbers = [number_text(base), *(f"{value:+.4g}" for _, value in lines)]
@@ -88,10 +95,7 @@ def waterfall_text(
 
 def bars_text(title: str, sizes: NDArray, names: list[str], most: int) -> str:
     """A line for each column: its name, its size, and a bar."""
-    order, n_others = largest_first(sizes, most)
-    lines = [(names[p], float(sizes[p])) for p in order]
-    if n_others:
-        lines.append((others_label(n_others), float(sizes.sum() - sizes[order].sum())))
+    _, lines = largest_lines(sizes, names, most)
     longest = max(value for _, value in lines) or 1.0
     width = max(len(_short(name)) for name, _ in lines)
     right = max(len(number_text(value)) for _, value in lines)
