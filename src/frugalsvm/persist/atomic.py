@@ -20,15 +20,10 @@ def previous_of(path: str | os.PathLike) -> Path:
 
 
 def check_writable(path: str | os.PathLike) -> None:
-    """Find out now, not when there is a model to lose, whether a file can be written there.
+    """Raise an `OSError` now, not when there is a model to lose, if a file cannot be written there.
 
     An empty file is made beside it and removed again: permissions alone do not tell of file systems that are read-only
     or names that are too long.
-
-    Raises
-    ------
-    OSError
-        If not.
     """
     target = _target_of(path)
     temporary = _temporary_beside(target)
@@ -42,17 +37,9 @@ def write_atomically(
 ) -> None:
     """Write a file in another place beside it, and put it in place when it is safely on the disk.
 
-    It has the permissions of the file that it replaces: what only its owner may read stays so.
-
-    Parameters
-    ----------
-    path : str or path
-    write : callable
-        Gets an open binary file, for writing and reading.
-    keep_previous : bool, default=False
-        Whether the file that was there is kept as ``path + ".previous"``.
-    what : str, default="The model"
-        What is written, for messages.
+    It has the permissions of the file that it replaces: what only its owner may read stays so. ``write`` gets an open
+    binary file, for writing and reading. With ``keep_previous``, the file that was there is kept as
+    ``path + ".previous"``. ``what`` is what is written, for messages.
     """
     target = _target_of(path)
     _remove_leftovers(target)

@@ -18,19 +18,10 @@ class OutputLockedError(OSError):
 
 @contextmanager
 def locked(path: str | os.PathLike) -> Iterator[None]:
-    """Keep other processes from writing a file; they get a sentence.
+    """Keep other processes from writing a file; they get an `OutputLockedError` with a sentence.
 
     The system holds the lock on a small file beside it, ``.name.lock``, and gives it up when the process ends, however
     that happens. The small file is removed at the end; one that a killed process leaves locks nothing.
-
-    Parameters
-    ----------
-    path : str or path
-
-    Raises
-    ------
-    OutputLockedError
-        If another process has it.
     """
     target = Path(os.path.realpath(path))
     beside = target.with_name(f".{target.name}.lock")

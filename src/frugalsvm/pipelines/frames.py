@@ -81,31 +81,25 @@ def split_frame(frame: Any, columns: FrameColumns | None = None) -> tuple[Any, d
     others = {name: frame[labels[name]].to_numpy() for name in text}
     if hasattr(frame, "select_dtypes") and not dates and set(numbers) <= set(found.numbers):
         return _matrix_of(frame[[labels[name] for name in numbers]]), others
-    values = {
-        name: days_in_column(name, values_of(frame[labels[name]]))
-        if name in dates
-        else _numbers_of(name, frame[labels[name]])
-        for name in numbers
-    }
-    matrix = np.empty((len(frame), len(numbers)), np.result_type(np.float32, *map(_number_type, values.values())))
-    for index, name in enumerate(numbers):
-        matrix[:, index] = values[name]
+    own = [(name, frame[labels[name]]) for name in numbers]
+    values = [days_in_column(n, values_of(column)) if n in dates else _numbers_of(n, column) for n, column in own]
+    types = [each.dtype if each.dtype.kind in "biuf" else np.float64 for each in values]
+    matrix = np.empty((len(frame), len(numbers)), np.result_type(np.float32, *types))
+    for index, column in enumerate(values):
+        matrix[:, index] = column
     return matrix, others
 
 
 def check_names(names: Iterable[str], known: Iterable[str]) -> None:
     """Refuse a table that lacks columns of a model, or has others."""
     found, known = list(names), list(known)
-    for odd, words in (
-        ([name for name in known if name not in found], "X lacks {}, from which the model has learned."),
-        (
-            [name for name in found if name not in known],
-            "X has {}, from which the model has not learned: leave out what the model does not know.",
-        ),
-    ):
-        if odd:
-            listed = ", ".join(map(repr, odd[:_SHOWN])) + (", ..." if len(odd) > _SHOWN else "")
-            raise ValueError(words.format(f"the column{'' if len(odd) == 1 else 's'} {listed}"))
+    lacking, more = [name for name in known if name not in found], [name for name in found if name not in known]
+    if odd := lacking or more:
+        listed = ", ".join(map(repr, odd[:_SHOWN])) + (", ..." if len(odd) > _SHOWN else "")
+        columns = f"the column{'' if len(odd) == 1 else 's'} {listed}, from which the model has"
+        if lacking:
+            raise ValueError(f"X lacks {columns} learned.")
+        raise ValueError(f"X has {columns} not learned: leave out what the model does not know.")
     if len(set(found)) < len(found):
         repeated = next(name for name in found if found.count(name) > 1)
         raise ValueError(f"X has two columns called {repeated!r}.")
@@ -150,14 +144,7 @@ def days_in_column(name: str, values: np.ndarray, order: str = "ymd") -> np.ndar
     gaps = values[np.isnan(days)]
     odd = [str(value) for value in gaps if not is_nothing(value) and not is_missing(str(value))]
     if odd:
-        examples, what = (
-            ", ".join(map(repr, dict.fromkeys(odd[:_SHOWN]))),
-            "clock times" if order == "clock" else "dates",
-        )
-        raise ValueError(
-            f"Column {name!r} has {len(odd):,} values that are not {what}, such as {examples}, where the model has "
-            f"learned {what}."
-        )
+        raise _not(name, "clock times" if order == "clock" else "dates", odd)
     return days
 
 
@@ -170,13 +157,17 @@ def _numbers_of(name: str, column: Any) -> np.ndarray:
         return days_of(values)
     made = as_numbers(values) if values.dtype.kind in "OUT" else None
     if made is None:
-        odd = [value for value in values if as_number(value) is None]
-        examples = ", ".join(repr(str(value)) for value in dict.fromkeys(odd[:_SHOWN]))
-        raise ValueError(
-            f"Column {name!r} has {len(odd):,} values that are not numbers, such as {examples}, where the model has "
-            "learned numbers."
-        )
+        raise _not(name, "numbers", [value for value in values if as_number(value) is None])
     return made
+
+
+def _not(name: str, what: str, odd: list[Any]) -> ValueError:
+    """Values of a column that are not what a model has learned in it."""
+    examples = ", ".join(repr(str(value)) for value in dict.fromkeys(odd[:_SHOWN]))
+    return ValueError(
+        f"Column {name!r} has {len(odd):,} values that are not {what}, such as {examples}, where the model has "
+        f"learned {what}."
+    )
 
 
 def _kind_of(column: Any) -> str:
@@ -202,7 +193,3 @@ def _is_numeric(column: Any, values: np.ndarray) -> bool:
     """By the type of the column where it says so: decimals are objects in an array."""
     says = getattr(column.dtype, "is_numeric", None)
     return values.dtype.kind in "biuf" or (callable(says) and bool(says()))
-
-
-def _number_type(values: np.ndarray) -> Any:
-    return values.dtype if values.dtype.kind in "biuf" else np.float64

@@ -40,18 +40,8 @@ def _has_landmarks(feature_map: Any) -> bool:
 def fitted_map(feature_map: Any, X: Any, y: Any, *, may_shrink: bool = False) -> Any:
     """A copy of the map that was fitted on rows.
 
-    Parameters
-    ----------
-    feature_map : transformer
-        The feature map. A clone of it is fitted.
-    X : ndarray or csr_matrix of shape (n_rows, n_features)
-    y : ndarray of shape (n_rows,)
-    may_shrink : bool, default=False
-        Whether there may be fewer landmarks than were asked for: for predictions before all first rows have come.
-
-    Returns
-    -------
-    transformer
+    With ``may_shrink``, there may be fewer landmarks than were asked for: for predictions before all first rows have
+    come.
     """
     made = clone(feature_map)
     if may_shrink and _has_landmarks(made):

@@ -29,19 +29,8 @@ def missing_counts(X: np.ndarray) -> np.ndarray:
 def prepared_numbers(X: np.ndarray, filler: Any, scaler: Any, dtype: Any = None, threads: Threads = ONE_THREAD) -> Any:
     """Dense rows that were validated, filled and scaled, with indicators of missing values beside them.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    filler : MissingValueFiller or None
-    scaler : StreamingScaler or None
-    dtype : dtype, default=None
-        Of rows that are scaled, None for that of ``X``. Others keep theirs: they may be too far from zero for another.
-    threads : Threads, default=ONE_THREAD
-
-    Returns
-    -------
-    ndarray
-        ``X`` itself where nothing is to be done.
+    ``dtype`` is that of rows that are scaled, None for that of ``X``. Others keep theirs: they may be too far from zero
+    for another. Returns ``X`` itself where nothing is to be done.
     """
     indicated = np.zeros(0, np.int64) if filler is None else filler.indicated_
     if scaler is None and not indicated.size and (filler is None or not missing_counts(X).any()):

@@ -49,15 +49,11 @@ class Surprises:
         for column, found in self.unknown.items():
             shown = ", ".join(repr(text) if text else "an empty text" for text, _ in found.most_common(_SHOWN))
             more = ", ..." if len(found) > _SHOWN else ""
-            told.append(
-                f"column {column!r}: {found.total():,} of {self.n_rows:,} rows have a category that was not in "
-                f"{known} ({shown}{more})"
-            )
+            many = f"{found.total():,} of {self.n_rows:,} rows"
+            told.append(f"column {column!r}: {many} have a category that was not in {known} ({shown}{more})")
         for column, count in self.missing.items():
-            told.append(
-                f"column {column!r}: the value is missing in {count:,} of {self.n_rows:,} rows, and was missing in "
-                f"none of {known}"
-            )
+            many = f"{count:,} of {self.n_rows:,} rows"
+            told.append(f"column {column!r}: the value is missing in {many}, and was missing in none of {known}")
         return told
 
     def counts(self) -> dict[str, dict[str, int]]:

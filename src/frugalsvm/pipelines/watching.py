@@ -55,26 +55,22 @@ class RangeWatch(NamedTuple):
         return right and all(map(within, counts))
 
 
+def _begun(n_blocks: np.ndarray, n_renewals: np.ndarray, suspects: np.ndarray, block_rows: int) -> RangeWatch:
+    """A watch at the beginning of a block."""
+    n_beyond, values = np.zeros_like(n_blocks), np.zeros((block_rows, len(suspects)))
+    return RangeWatch(np.zeros(1, np.int64), n_beyond, n_blocks, n_renewals, suspects, values)
+
+
 def new_watch(n_features: int, n_rows: int) -> RangeWatch:
     """A watch that has seen nothing, for statistics that were taken from ``n_rows`` rows."""
     least, most = BLOCK_LENGTHS
-    n_beyond, n_blocks, n_renewals = np.zeros((3, n_features), np.int64)
-    return RangeWatch(
-        n_rows=np.zeros(1, np.int64),
-        n_beyond=n_beyond,
-        n_blocks=n_blocks,
-        n_renewals=n_renewals,
-        suspects=np.zeros(0, np.int64),
-        values=np.zeros((min(max(n_rows, least), most), 0)),
-    )
+    n_blocks, n_renewals = np.zeros((2, n_features), np.int64)
+    return _begun(n_blocks, n_renewals, np.zeros(0, np.int64), min(max(n_rows, least), most))
 
 
 def watch_of_all(n_blocks: np.ndarray, block_rows: int) -> RangeWatch:
     """A watch at the beginning of a block that records the values of all features."""
-    n_features = len(n_blocks)
-    n_beyond, n_renewals = np.zeros((2, n_features), np.int64)
-    values = np.zeros((block_rows, n_features))
-    return RangeWatch(np.zeros(1, np.int64), n_beyond, n_blocks, n_renewals, np.arange(n_features), values)
+    return _begun(n_blocks, np.zeros(len(n_blocks), np.int64), np.arange(len(n_blocks)), block_rows)
 
 
 def copied(watch: RangeWatch) -> RangeWatch:
@@ -121,13 +117,4 @@ def end_block(watch: RangeWatch, constant: np.ndarray) -> tuple[RangeWatch, np.n
     is_due = n_blocks > 2 ** np.minimum(watch.n_renewals, MOST_RENEWALS)
     due = np.flatnonzero(is_due[watch.suspects])
     n_blocks[is_due] = 0
-    suspects = np.flatnonzero(n_blocks)
-    begun = RangeWatch(
-        n_rows=np.zeros_like(watch.n_rows),
-        n_beyond=np.zeros_like(watch.n_beyond),
-        n_blocks=n_blocks,
-        n_renewals=watch.n_renewals + is_due,
-        suspects=suspects,
-        values=np.zeros((watch.block_rows, suspects.size)),
-    )
-    return begun, due
+    return _begun(n_blocks, watch.n_renewals + is_due, np.flatnonzero(n_blocks), watch.block_rows), due
