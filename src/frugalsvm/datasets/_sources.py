@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,6 @@ _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 _UCI = "https://archive.ics.uci.edu/static/public"
 _UCI_REGRESSION = "https://github.com/treforevans/uci_datasets/raw/master/uci_datasets"
 _UCI_LICENSE = "CC BY 4.0 according to the UCI repository (not re-checked)"
-_NO_LICENSE = "none stated"
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class Source:
     """Everything known about one data set."""
 
     title: str  # what it is and where it was first published
-    license: str  # as far as stated
     # For each original file, the addresses that offer it, in order of preference. A name may start with a folder, where
     # several sets have files of the same name.
     urls: Mapping[str, tuple[str, ...]]
     parse: Callable[[Mapping[str, bytes]], dict[str, np.ndarray]]  # from the contents of these files to arrays
     sha256: str  # `frugalsvm.datasets._digest.digest` of the arrays
     remark: str = ""  # what to know before using it
+    license: str = "none stated"  # as far as stated
     any_row_order: bool = False  # whether copies of the set differ in the order of rows
     decimals: int | None = None  # to which all copies agree, where they differ in the last digits
     max_bytes: int = 64 * 2**20  # no original file is larger than this, as it is downloaded
@@ -60,17 +60,15 @@ def _at(*urls: str) -> dict[str, tuple[str, ...]]:
     return grouped
 
 
-def _regression(name: str, *, title: str, license: str, sha256: str, remark: str) -> Source:
+def _regression(name: str, *, remark: str, **others: Any) -> Source:
     """A set of the collection by Evans: a table and ten masks of test rows, in a folder of the name of the set."""
     table, masks = f"{name}/data.csv.gz", f"{name}/test_mask.csv.gz"
     return Source(
-        title=title,
-        license=license,
         urls={file: (f"{_UCI_REGRESSION}/{file}",) for file in (table, masks)},
         parse=partial(_parsers.read_masked_table, table=table, masks=masks),
-        sha256=sha256,
         remark=f"{remark} Values and split are those of the collection by Evans, not of the original: columns are "
         "centered and rounded to five digits, and of its ten random splits (90 % for training) this is the first.",
+        **others,
     )
 
 
@@ -104,7 +102,6 @@ SOURCES: dict[str, Source] = {
     ),
     "ad_http": Source(
         title="Anomalies among connections to web servers (KDD Cup 1999): duration, bytes sent and received",
-        license=_NO_LICENSE,
         urls=_at(f"{_ADBENCH}/16_http.npz"),
         parse=partial(_parsers.read_numpy_archive, archive="16_http.npz"),
         sha256="eab1dcfc74eb696160848a0e6bd31c1631b22c04b3c69ecc9fc1fd50ee6d186d",
@@ -113,7 +110,6 @@ SOURCES: dict[str, Source] = {
     ),
     "ad_mammography": Source(
         title="Anomalies among spots in mammograms (Woods et al. 1993), six standardized features",
-        license=_NO_LICENSE,
         urls=_at(f"{_ADBENCH}/23_mammography.npz"),
         parse=partial(_parsers.read_numpy_archive, archive="23_mammography.npz"),
         sha256="9689edde3ab8ba3c84ad1b09e5927edf6437fbe253d002db4ad455ecb4612a2f",
@@ -138,7 +134,6 @@ SOURCES: dict[str, Source] = {
     ),
     "banana": Source(
         title="Banana, two-dimensional artificial set of the benchmarks by Raetsch, Onoda and Mueller (2001)",
-        license=_NO_LICENSE,
         urls=_at(
             "https://github.com/tdiethe/gunnar_raetsch_benchmark_datasets/raw/master/benchmarks.mat",
             "http://theoval.cmp.uea.ac.uk/matlab/benchmarks/benchmarks.mat",
@@ -167,7 +162,6 @@ SOURCES: dict[str, Source] = {
     ),
     "elec2": Source(
         title="Electricity, New South Wales market (Harries 1999), normalized by Gama",
-        license=_NO_LICENSE,
         urls=_at(
             "https://api.openml.org/data/v1/download/2419/electricity-normalized.arff",
             "https://www.openml.org/data/download/2419/electricity-normalized.arff",
@@ -179,13 +173,11 @@ SOURCES: dict[str, Source] = {
     "elevators": _regression(
         "elevators",
         title="Elevators of an F16 aircraft (Camacho), from the collection by Torgo",
-        license=_NO_LICENSE,
         sha256="b7f5de94c0f909911a2ab19f3f8d1e6d409400f67893f3cb57a21367aeff42ca",
         remark="Regression: the target is the logarithm of the action on the elevators.",
     ),
     "ijcnn1": Source(
         title="IJCNN 2001 competition (Prokhorov), features of the winners (Chang and Lin)",
-        license=_NO_LICENSE,
         urls=_at(f"{_LIBSVM}/binary/ijcnn1.bz2", f"{_LIBSVM}/binary/ijcnn1.t.bz2"),
         parse=partial(_parsers.read_svmlight, train="ijcnn1.bz2", test="ijcnn1.t.bz2", n_features=22, dtype=np.float32),
         sha256="f9e22cb458b16bf25cf1fb39c433135afc379f3d2b0862d13a1d960a85e4c7c9",
@@ -194,7 +186,6 @@ SOURCES: dict[str, Source] = {
     "kin40k": _regression(
         "kin40k",
         title="Forward kinematics of a robot arm, 40 000 rows with little noise (Seeger, Ghahramani)",
-        license=_NO_LICENSE,
         sha256="22209b2905e631839e3802f394cc8c08c8672e5c53155a0a4a128e690bcd568d",
         remark="Regression: the target is a distance, of unit variance.",
     ),
@@ -260,7 +251,6 @@ SOURCES: dict[str, Source] = {
     ),
     "phoneme": Source(
         title="Phoneme (ELENA project), nasal against oral vowels from five harmonics, KEEL version",
-        license=_NO_LICENSE,
         urls=_at("https://sci2s.ugr.es/keel/dataset/data/classification/phoneme.zip"),
         parse=partial(_parsers.read_arff, name="phoneme.zip", member="phoneme.dat", labels=("0", "1")),
         sha256="3911bca2e4797700594249a7722476c550f3c90c4f8cc03b56b6920a6839b796",
@@ -271,7 +261,6 @@ SOURCES: dict[str, Source] = {
     "pol": _regression(
         "pol",
         title="Pole telecommunication (Weiss and Indurkhya), from the collection by Torgo",
-        license=_NO_LICENSE,
         sha256="843d740e5aabd68fb17bc0b6d46a7aa99723e27fbf5272c360bf3a3c3902ba5e",
         remark="Regression: the target has eleven values.",
     ),
@@ -318,7 +307,6 @@ SOURCES: dict[str, Source] = {
     ),
     "usps": Source(
         title="USPS zip code digits (Le Cun et al. 1990), 16 x 16 gray values from -1 to 1",
-        license=_NO_LICENSE,
         urls=_at(
             *(
                 f"{folder}/ElemStatLearn/datasets/{name}"

@@ -115,7 +115,7 @@ class Explanation:
     def _part(self, index: Any, base_values: ArrayLike, data: NDArray, output_names: list[str]) -> "Explanation":
         """The same for some of the rows, or one of the outputs."""
         errors = None if self.standard_errors is None else self.standard_errors[index]
-        known = {"standard_errors": errors, "background": self.background, "dates": self.dates}
+        known: dict[str, Any] = {"standard_errors": errors, "background": self.background, "dates": self.dates}
         return Explanation(self.values[index], base_values, data, self.feature_names, output_names, **known)
 
     @property

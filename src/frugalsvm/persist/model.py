@@ -134,7 +134,8 @@ def _entries(text: bytes, arrays: list[np.ndarray]) -> Iterator[tuple[str, list[
     """The entries of the archive; the last one has the checksums of the others."""
     sums = {}
     named = ((f"arrays/{number}.npy", npy_pieces(array)) for number, array in enumerate(arrays))
-    for name, pieces in chain([("model.json", [text])], named):
+    first: tuple[str, list[Buffer]] = ("model.json", [text])
+    for name, pieces in chain([first], named):
         sha = hashlib.sha256()
         for piece in pieces:
             sha.update(piece)
