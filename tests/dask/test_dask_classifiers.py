@@ -15,12 +15,12 @@ from sklearn.base import clone  # noqa: E402
 
 from frugalsvm import ASSETClassifier, BSGDClassifier  # noqa: E402
 from frugalsvm.dask import DaskASSETClassifier, DaskBSGDClassifier, DaskPipeline  # noqa: E402
-from frugalsvm.dask._base import Watch  # noqa: E402
 from frugalsvm.dask._cluster import Cluster  # noqa: E402
 from frugalsvm.dask._preparing import shares  # noqa: E402
 from frugalsvm.datasets import make_checkerboard  # noqa: E402
 from frugalsvm.lowrank import newton  # noqa: E402
 from frugalsvm.lowrank.backends.partitions import PartitionedProblem  # noqa: E402
+from frugalsvm.lowrank.training import Watch  # noqa: E402
 from frugalsvm.pipelines import ColumnEncoder  # noqa: E402
 
 ASSET = {"n_components": 64, "C": 10.0, "gamma": 8.0, "random_state": 0}
@@ -340,6 +340,6 @@ def test_shares_add_up():
 
 def test_the_best_is_kept_and_small_gains_end_it():
     watch = Watch(2, 0.01)
-    told = [watch(score, score) for score in (0.5, 0.9, 0.905, 0.903)]
+    told = [watch.note(score, score) for score in (0.5, 0.9, 0.905, 0.903)]
     assert told == [False, False, False, True]
-    assert watch.value == 0.905
+    assert watch.best_parameters == 0.905

@@ -59,7 +59,7 @@ def test_few_rows_give_the_model_of_fit(client, table, kind):
     X, y = table
     y = y if kind is DaskLocalSVR else classes_of(y)
     model = kind(client=client, **SETTINGS).fit(*divided(X, y))
-    assert_same(model.to_local(), model._new_local().fit(X, y), X)
+    assert_same(model.to_local(), model.new_local().fit(X, y), X)
     assert [each["step"] for each in model.history_] == ["sample", "shuffle", "choice", "cells"]
 
 
@@ -69,7 +69,7 @@ def test_many_rows_give_the_model_of_fit_batches(client, table, from_sample, kin
     X, y = table
     y = y if kind is DaskLocalSVR else classes_of(y)
     model = kind(client=client, **SETTINGS, **others).fit(*divided(X, y))
-    assert_same(model.to_local(), model._new_local().fit_batches(in_batches(X, y)), X)
+    assert_same(model.to_local(), model.new_local().fit_batches(in_batches(X, y)), X)
     again = kind(client=client, **SETTINGS, **others).fit(*divided(X, y, n_rows=777))
     assert_same(again.to_local(), model.to_local(), X)
 
@@ -78,10 +78,10 @@ def test_weights(client, table, from_sample):
     X, y = table
     X, y, weights = X - 100.0, classes_of(y), np.random.default_rng(1).integers(1, 4, len(X)).astype(float)
     model = DaskLocalSVC(client=client, class_weight="balanced", **SETTINGS).fit(*divided(X, y, weights))
-    assert_same(model.to_local(), model._new_local().fit_batches(in_batches(X, y, weights)), X)
+    assert_same(model.to_local(), model.new_local().fit_batches(in_batches(X, y, weights)), X)
     weights[::3] = 0.0
     model = DaskLocalSVR(client=client, **SETTINGS).fit(*divided(X, table[1], weights))
-    assert_same(model.to_local(), model._new_local().fit_batches(in_batches(X, table[1], weights)), X)
+    assert_same(model.to_local(), model.new_local().fit_batches(in_batches(X, table[1], weights)), X)
 
 
 def test_predictions_on_the_cluster(client, table, monkeypatch):

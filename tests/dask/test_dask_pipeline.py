@@ -15,7 +15,7 @@ from frugalsvm import ASSETClassifier, load, save  # noqa: E402
 from frugalsvm.dask import DaskASSETClassifier, DaskASSETRegressor, DaskPipeline  # noqa: E402
 from frugalsvm.pipelines import ColumnEncoder, MissingValueFiller, StreamPipeline  # noqa: E402
 
-ASSET = {"n_components": 64, "C": 10.0, "random_state": 0}
+ASSET = {"gamma": "scale", "n_components": 64, "C": 10.0, "random_state": 0}
 FEATURES = ["size", "color", "weight"]
 
 
@@ -44,7 +44,7 @@ def test_statistics_are_those_of_one_machine(client, table):
     local = model.to_local()
     assert type(local) is StreamPipeline
     assert type(local.estimator_) is ASSETClassifier
-    own = StreamPipeline(ASSETClassifier(**ASSET, gamma="scale"), encoder=ColumnEncoder(), impute="median")
+    own = StreamPipeline(ASSETClassifier(**ASSET), encoder=ColumnEncoder(), impute="median")
     own.fit(table[FEATURES], table["label"])
     np.testing.assert_allclose(local.estimator_rows(table[FEATURES]), own.estimator_rows(table[FEATURES]), rtol=1e-6)
     assert local.encoder_.categories_[0].tolist() == ["black", "blue", "green", "red"]

@@ -15,7 +15,7 @@ from frugalsvm.dask._asset_tasks import (
     targets_of,
     told,
 )
-from frugalsvm.dask._base import Training, Watch
+from frugalsvm.dask._base import Training
 from frugalsvm.estimators._calibrated import is_calibrated
 from frugalsvm.estimators._warnings import warn_if_above
 from frugalsvm.lowrank.backends.partition_sums import summed
@@ -26,6 +26,7 @@ from frugalsvm.lowrank.newton import newton_step
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Sample
 from frugalsvm.lowrank.targets import spread
+from frugalsvm.lowrank.training import Watch
 
 __all__ = ["Rounds", "epochs", "newton_rounds", "options_of", "rounds_with_all"]
 
@@ -96,14 +97,14 @@ class Rounds:
         name, quality = self.estimator.quality_name, self._quality(parameters)
         self.training.tell(copy(self.local), **({} if name is None else {name: quality}), **figures)
         if self._features is not None:
-            self.is_done = self._watch(quality, parameters)
+            self.is_done = self._watch.note(quality, parameters)
             if not self.problem.is_whole:
-                self.unseen = self._watch.value if self.is_done else parameters
+                self.unseen = self._watch.best_parameters if self.is_done else parameters
         return self.is_done
 
     @property
     def best_parameters(self):
-        return self._watch.value
+        return self._watch.best_parameters
 
     def _quality(self, parameters) -> float:
         """On the validation rows; NaN where there are none."""

@@ -4,20 +4,18 @@ import numbers
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
+from inspect import Parameter, Signature, signature
 from typing import Any
 
-import dask.array as da
 import numpy as np
-from dask import delayed
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_outlier_detector, is_regressor
-from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import clone, is_classifier, is_outlier_detector, is_regressor
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.dask._cluster import Cluster, SchedulerLostError, client_for
-from frugalsvm.dask._collections import as_array, sources_of
-from frugalsvm.dask._predicting import Counting, Judging, Predicting, quality_of, share_of_right
+from frugalsvm.dask._collections import Source, sources_of
+from frugalsvm.dask._predicting import LazyPredictions
 from frugalsvm.dask._preparing import (
     VALIDATION_ROWS,
     Overview,
@@ -41,9 +39,22 @@ from frugalsvm.estimators._warnings import warn_if_poor
 from frugalsvm.estimators.learner import begin
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["DaskClassifier", "DaskEstimator", "DaskRegressor", "Training", "Watch"]
+__all__ = ["DaskEstimator", "Training", "calibrate_on_validation", "validation_accuracy"]
 
 _KEPT_SHARE = 0.3  # of the cluster's memory, for rows that are kept between rounds
+# Parameters of ordinary estimators about threads, devices and streams, which a cluster has nothing for
+_ON_ONE_MACHINE = (
+    "copy_X",
+    "device",
+    "early_stopping",
+    "half_life",
+    "memory_limit",
+    "n_jobs",
+    "new_classes",
+    "shuffle",
+    "verbose",
+    "warm_start",
+)
 
 
 @dataclass
@@ -87,41 +98,51 @@ class Training:
         return not isinstance(self.sample.X, np.ndarray)
 
 
-class Watch:
-    """Keeps the model that did best on the validation rows, and tells when it is time to stop."""
+def _constructor(local: type, without: Iterable[str], own: dict[str, Any]) -> Callable:
+    """A constructor with the parameters of an ordinary estimator, in their order, and some more."""
+    apart = {*_ON_ONE_MACHINE, *without, *own}
+    shared = [each for name, each in signature(local.__init__).parameters.items() if name not in apart]  # type: ignore
+    more = [Parameter(name, Parameter.KEYWORD_ONLY, default=value) for name, value in own.items()]
+    known = Signature([*shared, *more])
 
-    def __init__(self, patience: int, least_gain: float):
-        self._patience, self._least_gain = patience, least_gain
-        self._without_gain, self._mark = 0, -np.inf
-        self.best, self.value = -np.inf, None
+    def __init__(self, *values, **named):
+        arguments = known.bind(self, *values, **named)
+        arguments.apply_defaults()
+        for name, value in list(arguments.arguments.items())[1:]:
+            setattr(self, name, value)
 
-    def __call__(self, score: float, value: Any) -> bool:
-        if score > self.best:
-            self.best, self.value = score, value
-        if score > self._mark + self._least_gain:
-            self._mark, self._without_gain = score, 0
-        else:
-            self._without_gain += 1
-        return self._without_gain >= self._patience
+    __init__.__signature__ = known  # type: ignore[attr-defined]
+    return __init__
 
 
-class DaskEstimator(BaseEstimator):
+class DaskEstimator(LazyPredictions):
     """Base of estimators that are trained on a Dask cluster.
 
-    Subclasses define ``_new_local`` (the ordinary estimator for the parameters), ``_n_sample`` (how many rows they want
-    to see beforehand) and ``_rounds``, which makes the ordinary estimator a trained one.
+    Subclasses are made as ``class DaskX(..., local=X, without=[...], name=default)``: they have the parameters and
+    defaults of the ordinary estimator X, without some, and with some of their own. They define ``_n_sample`` (how many
+    rows they want to see beforehand) and ``_rounds``, which makes the ordinary estimator a trained one.
     """
 
-    quality_name: str | None  # what validation rows tell, in ``history_``
     class_weight: Any = None
+    calibrate: Any = None
     client: Any
     random_state: Any
     validation_fraction: float
     n_iter_no_change: int
     persist: Any
+    classes_: np.ndarray
     history_: list[dict[str, Any]]
     last_model_: Any
-    _local: Any
+    _ordinary: type
+
+    def __init_subclass__(cls, local: type | None = None, without: Iterable[str] = (), **own: Any):
+        super().__init_subclass__()
+        if local is not None:
+            cls._ordinary = local
+            cls.__init__ = _constructor(local, without, own)  # type: ignore[method-assign]
+
+    def __init__(self, *values: Any, **named: Any):
+        raise NotImplementedError
 
     def __getstate__(self):
         state = dict(super().__getstate__())
@@ -133,8 +154,17 @@ class DaskEstimator(BaseEstimator):
         others = {name: clone(value, safe=False) for name, value in self.get_params(False).items() if name != "client"}
         return type(self)(**others, client=self.client)
 
-    def _new_local(self) -> Any:
-        raise NotImplementedError
+    def new_local(self) -> Any:
+        """The ordinary estimator for the parameters, which has learned nothing."""
+        names = set(signature(self._ordinary).parameters) - {"validation_fraction"}  # which may be 0 here
+        return self._ordinary(**{name: value for name, value in self.get_params(False).items() if name in names})
+
+    _predictor = new_local
+
+    @property
+    def quality_name(self) -> str | None:
+        """What validation rows tell, in ``history_``."""
+        return {"classifier": "accuracy", "regressor": "score"}.get(str(get_tags(self).estimator_type))
 
     def _n_sample(self, local: Any, overview: Overview) -> int:
         raise NotImplementedError
@@ -144,7 +174,7 @@ class DaskEstimator(BaseEstimator):
 
     # --- training -------------------------------------------------------------------------------------------
 
-    def fit(self, X, y, sample_weight=None, *, callback=None):
+    def fit(self, X, y=None, sample_weight=None, *, callback=None):
         """Learn from all partitions, in rounds.
 
         Parameters
@@ -152,6 +182,7 @@ class DaskEstimator(BaseEstimator):
         X : Dask array, Dask data frame, or list of delayed objects or futures
             The rows. A partition is an array, a CSR matrix or a data frame; partitions may be empty.
         y : the same, with as many partitions
+            Not used by outlier detectors.
         sample_weight : the same, default=None
             Weights of the examples; rows of weight 0 are ignored.
         callback : callable, default=None
@@ -161,7 +192,7 @@ class DaskEstimator(BaseEstimator):
         -------
         self
         """
-        local = self._new_local()
+        local = self.new_local()
         local.check_parameters()
         self._check_own_params()
         self.last_model_, self.history_ = None, []
@@ -180,6 +211,9 @@ class DaskEstimator(BaseEstimator):
     def _look_back(self, local: Any, validation: Rows) -> None:
         """What there is to take, and to say, after training."""
         local.n_iter_ = len(self.history_)
+        if is_classifier(self):
+            warn_if_poor(local, validation.X, validation.labels, validation.weights)
+            self.classes_ = local.classes_
 
     def _check_own_params(self) -> None:
         share = self.validation_fraction
@@ -187,12 +221,26 @@ class DaskEstimator(BaseEstimator):
             raise ParameterError("validation_fraction", share, "0 or more, and below 1")
         check_count("n_iter_no_change", self.n_iter_no_change)
         check_choice("persist", self.persist, ("auto", True, False))
+        self._check_class_weight()
+        if is_calibrated(self) and not share:
+            raise ValueError(
+                f"calibrate={self.calibrate!r} needs validation rows: validation_fraction must be above 0."
+            )
+
+    def _check_class_weight(self) -> None:
+        if self.class_weight is not None and not isinstance(self.class_weight, dict):
+            check_choice("class_weight", self.class_weight, ("balanced",))
+
+    def _partitions(self, X, y, sample_weight) -> list[Source]:
+        if is_outlier_detector(self):
+            return sources_of(X, None, sample_weight)
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        return sources_of(X, y, sample_weight, in_columns=is_regressor(self))
 
     def _begin(self, cluster: Cluster, local: Any, X, y, sample_weight, callback) -> Training:
         """Look at all partitions, prepare them, and draw a sample."""
-        sources = sources_of(X, y, sample_weight, in_columns=is_regressor(self))
-        if y is None and not is_outlier_detector(self):
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        sources = self._partitions(X, y, sample_weight)
         overview = overview_of(cluster.each(examined, sources, local))
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         n_rows = int(overview.n_rows.sum())
@@ -217,10 +265,13 @@ class DaskEstimator(BaseEstimator):
 
     def _n_validation(self, n_rows: int) -> int:
         """How many of all rows are for validation."""
-        return min(VALIDATION_ROWS, int(self.validation_fraction * n_rows))
+        usual = min(VALIDATION_ROWS, int(self.validation_fraction * n_rows))
+        return max(usual, n_held_out(n_rows)) if is_calibrated(self) else usual
 
     def _start(self, local: Any, overview: Overview, first: Rows | None) -> None:
         """Tell the ordinary estimator what a look at all data found; it learns its metric from the first rows."""
+        if is_regressor(self):
+            local.expect(overview.target_shape)
         begin(local, overview, first)
 
     def _parts_of(self, local: Any) -> Iterable[Any]:
@@ -238,10 +289,6 @@ class DaskEstimator(BaseEstimator):
 
     # --- what was learned -----------------------------------------------------------------------------------
 
-    def _sent(self, function: Any) -> Any:
-        """A function that has the model, as one that is delayed; it travels inside each task."""
-        return delayed(function, pure=False)
-
     def to_local(self):
         """The ordinary estimator, which needs no Dask: to predict, to save, to continue learning.
 
@@ -249,151 +296,8 @@ class DaskEstimator(BaseEstimator):
         -------
         estimator
         """
-        check_is_fitted(self, "_local")
+        check_is_fitted(self)
         return deepcopy(self._local)
-
-
-def _has_probabilities(estimator: Any) -> bool:
-    if not is_calibrated(estimator):
-        raise AttributeError("Probabilities need calibrate='platt' or calibrate='isotonic'.")
-    return True
-
-
-class DaskClassifier(ClassifierMixin, DaskEstimator):
-    """Base of classifiers that are trained on a Dask cluster."""
-
-    quality_name = "accuracy"
-    calibrate: Any
-    classes_: np.ndarray
-
-    def _look_back(self, local: Any, validation: Rows) -> None:
-        super()._look_back(local, validation)
-        warn_if_poor(local, validation.X, validation.labels, validation.weights)
-        self.classes_ = local.classes_
-
-    def _check_own_params(self) -> None:
-        super()._check_own_params()
-        if self.class_weight is not None and not isinstance(self.class_weight, dict):
-            check_choice("class_weight", self.class_weight, ("balanced",))
-        if is_calibrated(self) and not self.validation_fraction:
-            raise ValueError(
-                f"calibrate={self.calibrate!r} needs validation rows: validation_fraction must be above 0."
-            )
-
-    def _n_validation(self, n_rows):
-        usual = super()._n_validation(n_rows)
-        return max(usual, n_held_out(n_rows)) if is_calibrated(self) else usual
-
-    def predict(self, X):
-        """Predicted class of each row.
-
-        Parameters
-        ----------
-        X : Dask array, Dask data frame, or list of delayed objects or futures
-
-        Returns
-        -------
-        Dask array
-            Not computed yet; a chunk for each partition.
-        """
-        check_is_fitted(self, "_local")
-        return as_array(self._sent(Predicting(self._local, "predict")), X, None, self.classes_.dtype)
-
-    def decision_function(self, X):
-        """Decision values of each row, one or as many as there are classes.
-
-        Parameters
-        ----------
-        X : Dask array, Dask data frame, or list of delayed objects or futures
-
-        Returns
-        -------
-        Dask array
-            Not computed yet; a chunk for each partition.
-        """
-        check_is_fitted(self, "_local")
-        n_columns = None if len(self.classes_) == 2 else len(self.classes_)
-        return as_array(self._sent(Predicting(self._local, "decision_function")), X, n_columns, np.dtype(np.float64))
-
-    @available_if(_has_probabilities)
-    def predict_proba(self, X):
-        """Probabilities of the classes, if ``calibrate`` is set; the highest is that of the predicted class.
-
-        Parameters
-        ----------
-        X : Dask array, Dask data frame, or list of delayed objects or futures
-
-        Returns
-        -------
-        Dask array of shape (n_samples, n_classes)
-            Not computed yet; a chunk for each partition, and columns in the order of ``classes_``.
-        """
-        check_is_fitted(self, "_local")
-        return as_array(
-            self._sent(Predicting(self._local, "predict_proba")), X, len(self.classes_), np.dtype(np.float64)
-        )
-
-    def score(self, X, y, sample_weight=None):
-        """Accuracy, weighted by ``sample_weight``.
-
-        Parameters
-        ----------
-        X, y, sample_weight : Dask arrays, Dask data frames, or lists of delayed objects or futures
-
-        Returns
-        -------
-        Dask array of no dimensions
-            Not computed yet: ``float()`` does that, and so does every comparison.
-        """
-        check_is_fitted(self, "_local")
-        count = self._sent(Counting(self._local))
-        counts = [count(*source) for source in sources_of(X, y, sample_weight)]
-        return da.from_delayed(delayed(share_of_right, pure=False)(counts), shape=(), dtype=np.float64)
-
-
-class DaskRegressor(RegressorMixin, DaskEstimator):
-    """Base of regressors that are trained on a Dask cluster."""
-
-    quality_name = "score"
-
-    def _start(self, local: Any, overview: Overview, first: Rows | None) -> None:
-        local.expect(overview.target_shape)
-        super()._start(local, overview, first)
-
-    def predict(self, X):
-        """Predicted values of each row, in columns where targets or quantiles are several.
-
-        Parameters
-        ----------
-        X : Dask array, Dask data frame, or list of delayed objects or futures
-
-        Returns
-        -------
-        Dask array
-            Not computed yet; a chunk for each partition.
-        """
-        check_is_fitted(self, "_local")
-        tail = Predicting(self._local, "predict").of_no_rows().shape[1:]
-        return as_array(
-            self._sent(Predicting(self._local, "predict")), X, tail[0] if tail else None, np.dtype(np.float64)
-        )
-
-    def score(self, X, y, sample_weight=None):
-        """R^2, or with quantiles D^2, as that of `ASSETRegressor`; predictions of all rows are collected for it.
-
-        Parameters
-        ----------
-        X, y, sample_weight : Dask arrays, Dask data frames, or lists of delayed objects or futures
-
-        Returns
-        -------
-        Dask array of no dimensions
-            Not computed yet: ``float()`` does that, and so does every comparison.
-        """
-        check_is_fitted(self, "_local")
-        judge = self._sent(Judging(self._local))
-        judged = [judge(*source) for source in sources_of(X, y, sample_weight, in_columns=True)]
-        return da.from_delayed(self._sent(partial(quality_of, self._local))(judged), shape=(), dtype=np.float64)
 
 
 def validation_accuracy(local: Any, validation: Rows) -> float:

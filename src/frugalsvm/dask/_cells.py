@@ -5,33 +5,23 @@ from typing import Any
 
 import numpy as np
 from dask import delayed
-from sklearn.base import is_regressor
 
 from frugalsvm.dask._base import DaskEstimator
 from frugalsvm.dask._cells_training import CellsTraining, PartitionRows, looks_of, train_cells
 from frugalsvm.dask._cluster import Cluster, client_for, opened_or_same
-from frugalsvm.dask._collections import sources_of
-from frugalsvm.estimators._validation import check_choice
 
 __all__ = ["CellsOnCluster"]
 
 
 class CellsOnCluster(DaskEstimator):
-    """Base of estimators whose cells are solved where their rows are.
-
-    Subclasses define ``_new_local``.
-    """
+    """Base of estimators whose cells are solved where their rows are."""
 
     def _check_own_params(self) -> None:
-        if self.class_weight is not None and not isinstance(self.class_weight, dict):
-            check_choice("class_weight", self.class_weight, ("balanced",))
+        self._check_class_weight()
 
     def _begin(self, cluster: Cluster, local: Any, X, y, sample_weight, callback) -> Any:
         """Look at all partitions."""
-        sources = sources_of(X, y, sample_weight, in_columns=is_regressor(self))
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        overview, filled, looks = looks_of(cluster, sources, local)
+        overview, filled, looks = looks_of(cluster, self._partitions(X, y, sample_weight), local)
         if overview.sparse:
             raise ValueError(
                 f"{type(self).__name__} takes dense rows, and X has sparse ones: project them first, or use "

@@ -89,13 +89,14 @@ def _frame_parts(frame: Any) -> list[Any]:
     return list(frame.to_delayed(optimize_graph=False))
 
 
-def as_array(made, X: Any, n_columns: int | None, dtype: Any) -> da.Array:
-    """A Dask array of what a delayed function makes of each partition: a value for each row, or ``n_columns``."""
+def as_array(made, X: Any, empty: np.ndarray) -> da.Array:
+    """A Dask array of what a delayed function makes of each partition; ``empty`` is what it makes of no rows."""
     lengths = X.chunks[0] if isinstance(X, da.Array) else None
-    tail = () if n_columns is None else (n_columns,)
     blocks = [
         da.from_delayed(
-            made(source.X), shape=(np.nan if lengths is None else lengths[source.number], *tail), dtype=dtype
+            made(source.X),
+            shape=(np.nan if lengths is None else lengths[source.number], *empty.shape[1:]),
+            dtype=empty.dtype,
         )
         for source in sources_of(X)
     ]

@@ -8,7 +8,7 @@ from frugalsvm.arrays.sources import dense_rows
 from frugalsvm.dask._asset_path import path_rounds
 from frugalsvm.dask._asset_rounds import Rounds, epochs, newton_rounds
 from frugalsvm.dask._asset_tasks import Shared, features_kept
-from frugalsvm.dask._base import DaskClassifier, DaskEstimator, Training
+from frugalsvm.dask._base import DaskEstimator, Training
 from frugalsvm.estimators._calibrated import is_calibrated
 from frugalsvm.estimators._validation import is_path, parsed_bytes, values_of_path
 from frugalsvm.estimators.asset import ASSETClassifier
@@ -95,7 +95,14 @@ class LowRankRounds(DaskEstimator):
         return [(part, features) for (part,), features in zip(rows, kept, strict=True)]
 
 
-class DaskASSETClassifier(DaskClassifier, LowRankRounds):
+class DaskASSETClassifier(
+    LowRankRounds,
+    local=ASSETClassifier,
+    without=["dtype"],
+    validation_fraction=0.05,
+    persist="auto",
+    client=None,
+):
     """`ASSETClassifier` for data on many machines: the same problem, solved to the same accuracy.
 
     Landmarks are drawn from all partitions, and the feature map goes to all workers once. A round is then a Newton step
@@ -113,11 +120,11 @@ class DaskASSETClassifier(DaskClassifier, LowRankRounds):
     ----------
     feature_map, n_components, kernel, gamma, degree, coef0, loss, fit_intercept, alpha, landmarks, rank, \
 eigenvalue_threshold, structured, average, class_weight, random_state
-        As in `ASSETClassifier`. ``class_weight="balanced"`` counts the labels of all partitions.
-    C : float, "auto" or list of floats, default=1.0
+        As in `ASSETClassifier`. ``class_weight="balanced"`` counts the labels of all partitions. What is "auto" is
+        chosen by the client, on some thousands of rows of all partitions.
+    C : float, "auto" or list of floats, default="auto"
         Of a list, the best value is taken: by the validation rows, or by cross-validation with ``cv``. All values and
-        folds share every pass over the rows, and `to_local` has ``C_`` and ``path_``. "auto" is chosen by the client,
-        as ``gamma="auto"`` is, on some thousands of rows of all partitions.
+        folds share every pass over the rows, and `to_local` has ``C_`` and ``path_``.
     cv : int, default=None
         Number of folds, to choose C from a list; up to 100 000 rows, from all partitions, judge.
     solver : {"newton", "asset", "asset*"}, default="newton"
@@ -171,70 +178,3 @@ eigenvalue_threshold, structured, average, class_weight, random_state
     >>> model.to_local().landmarks_.shape
     (128, 2)
     """
-
-    def __init__(
-        self,
-        feature_map="nystroem",
-        n_components=512,
-        *,
-        C=1.0,
-        cv=None,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1.0,
-        loss="hinge",
-        solver="newton",
-        fit_intercept=True,
-        alpha=None,
-        landmarks="uniform",
-        rank=None,
-        eigenvalue_threshold=1e-7,
-        structured="auto",
-        max_iter=None,
-        tol=5e-3,
-        average="suffix",
-        n_iter_no_change=5,
-        validation_fraction=0.05,
-        class_weight=None,
-        calibrate=None,
-        memory="4GB",
-        persist="auto",
-        random_state=None,
-        metric=None,
-        client=None,
-    ):
-        self.feature_map = feature_map
-        self.n_components = n_components
-        self.C = C
-        self.cv = cv
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.loss = loss
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.alpha = alpha
-        self.landmarks = landmarks
-        self.rank = rank
-        self.eigenvalue_threshold = eigenvalue_threshold
-        self.structured = structured
-        self.max_iter = max_iter
-        self.tol = tol
-        self.average = average
-        self.n_iter_no_change = n_iter_no_change
-        self.validation_fraction = validation_fraction
-        self.class_weight = class_weight
-        self.calibrate = calibrate
-        self.memory = memory
-        self.persist = persist
-        self.random_state = random_state
-        self.metric = metric
-        self.client = client
-
-    def _new_local(self):
-        own = ("validation_fraction", "persist", "client")
-        return ASSETClassifier(
-            **{name: value for name, value in self.get_params(deep=False).items() if name not in own}
-        )

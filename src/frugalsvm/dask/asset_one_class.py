@@ -1,13 +1,10 @@
 """Novelty detection by ASSET on a Dask cluster."""
 
 import numpy as np
-from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.dask._asset_tasks import Shared, feature_sums, rows_below, sample_problem
 from frugalsvm.dask._base import Training
-from frugalsvm.dask._collections import as_array
-from frugalsvm.dask._predicting import Predicting
 from frugalsvm.dask._preparing import shares
 from frugalsvm.dask.asset import LowRankRounds
 from frugalsvm.estimators.asset_one_class import ASSETOneClassSVM
@@ -19,22 +16,21 @@ from frugalsvm.lowrank.one_class import mean_of_sums, share_at_border
 __all__ = ["DaskASSETOneClassSVM"]
 
 
-class DaskASSETOneClassSVM(OutlierMixin, LowRankRounds):
+class DaskASSETOneClassSVM(LowRankRounds, local=ASSETOneClassSVM, persist="auto", client=None):
     """`ASSETOneClassSVM` for data on many machines: the same problem, solved to the same accuracy.
 
     One pass finds the mean of all features; then rounds are those of `DaskASSETClassifier`, Newton steps on all rows.
 
     Parameters
     ----------
-    nu, feature_map, n_components, kernel, gamma, degree, coef0, rank, eigenvalue_threshold, structured, random_state
+    nu, feature_map, n_components, kernel, gamma, degree, coef0, rank, eigenvalue_threshold, structured, tol, \
+random_state
         As in `ASSETOneClassSVM`.
     landmarks : {"border", "uniform", "kmeans++", "kmeans"}, default="border"
         As in `ASSETOneClassSVM`. "border" learns twice, with one more pass between, in which all partitions tell rows
         with low scores.
     max_iter : int, default=None
         Rounds at most, each time; None is 30.
-    tol : float, default=1e-4
-        Newton steps end when the next would reduce the objective of the solver by a smaller share than this.
     memory, persist, client
         As in `DaskASSETClassifier`.
 
@@ -66,73 +62,8 @@ class DaskASSETOneClassSVM(OutlierMixin, LowRankRounds):
     """
 
     # What other low-rank machines have parameters for; without labels there is nothing to validate
-    C, alpha, solver, quality_name = 1.0, None, "newton", None
+    C, alpha, solver = 1.0, None, "newton"
     validation_fraction, n_iter_no_change = 0.0, 5
-
-    def __init__(
-        self,
-        nu=0.5,
-        *,
-        feature_map="nystroem",
-        n_components=512,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1.0,
-        landmarks="border",
-        rank=None,
-        eigenvalue_threshold=1e-7,
-        structured="auto",
-        max_iter=None,
-        tol=1e-4,
-        memory="4GB",
-        persist="auto",
-        random_state=None,
-        client=None,
-    ):
-        self.nu = nu
-        self.feature_map = feature_map
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.landmarks = landmarks
-        self.rank = rank
-        self.eigenvalue_threshold = eigenvalue_threshold
-        self.structured = structured
-        self.max_iter = max_iter
-        self.tol = tol
-        self.memory = memory
-        self.persist = persist
-        self.random_state = random_state
-        self.client = client
-
-    def _new_local(self):
-        own = ("persist", "client")
-        return ASSETOneClassSVM(
-            **{name: value for name, value in self.get_params(deep=False).items() if name not in own}
-        )
-
-    def fit(self, X, y=None, sample_weight=None, *, callback=None):
-        """Learn from all partitions, in rounds.
-
-        Parameters
-        ----------
-        X : Dask array, Dask data frame, or list of delayed objects or futures
-            The rows. A partition is an array, a CSR matrix or a data frame; partitions may be empty.
-        y : object
-            Not used.
-        sample_weight : the same as X, default=None
-            Weights of the rows; rows of weight 0 are ignored.
-        callback : callable, default=None
-            Called after every round with what is also appended to ``history_``.
-
-        Returns
-        -------
-        self
-        """
-        return super().fit(X, None, sample_weight, callback=callback)
 
     @property
     def _is_at_border(self) -> bool:
@@ -181,21 +112,5 @@ class DaskASSETOneClassSVM(OutlierMixin, LowRankRounds):
     @property
     def offset_(self):
         """Rows with scores below are outliers."""
-        check_is_fitted(self, "_local")
+        check_is_fitted(self)
         return self._local.offset_
-
-    def predict(self, X):
-        """-1 for outliers among the rows, +1 for the others: a Dask array, not computed yet."""
-        return self._lazy("predict", X, np.int64)
-
-    def decision_function(self, X):
-        """Scores less the offset, below zero for outliers: a Dask array, not computed yet."""
-        return self._lazy("decision_function", X, np.float64)
-
-    def score_samples(self, X):
-        """Scores of the rows, the lower, the more unusual: a Dask array, not computed yet."""
-        return self._lazy("score_samples", X, np.float64)
-
-    def _lazy(self, method, X, dtype):
-        check_is_fitted(self, "_local")
-        return as_array(self._sent(Predicting(self._local, method)), X, None, np.dtype(dtype))

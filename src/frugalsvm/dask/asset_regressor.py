@@ -1,13 +1,19 @@
 """Regression by ASSET on a Dask cluster."""
 
-from frugalsvm.dask._base import DaskRegressor
 from frugalsvm.dask.asset import LowRankRounds
 from frugalsvm.estimators.asset_regressor import ASSETRegressor
 
 __all__ = ["DaskASSETRegressor"]
 
 
-class DaskASSETRegressor(DaskRegressor, LowRankRounds):
+class DaskASSETRegressor(
+    LowRankRounds,
+    local=ASSETRegressor,
+    without=["dtype"],
+    validation_fraction=0.05,
+    persist="auto",
+    client=None,
+):
     """`ASSETRegressor` for data on many machines: the same problem, solved to the same accuracy.
 
     Rounds are those of `DaskASSETClassifier`: Newton steps on all rows, or epochs of subgradient steps. They end when a
@@ -53,70 +59,3 @@ alpha, landmarks, rank, eigenvalue_threshold, structured, average, random_state
     ...     bool(model.score(X, y).compute() > 0.98)
     True
     """
-
-    def __init__(
-        self,
-        feature_map="nystroem",
-        n_components=512,
-        *,
-        C=1.0,
-        cv=None,
-        epsilon=0.1,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1.0,
-        loss="epsilon_insensitive",
-        quantile=0.5,
-        non_crossing=False,
-        solver="newton",
-        fit_intercept=True,
-        alpha=None,
-        landmarks="uniform",
-        rank=None,
-        eigenvalue_threshold=1e-7,
-        structured="auto",
-        max_iter=None,
-        tol=5e-3,
-        average="suffix",
-        n_iter_no_change=5,
-        validation_fraction=0.05,
-        memory="4GB",
-        persist="auto",
-        random_state=None,
-        metric=None,
-        client=None,
-    ):
-        self.feature_map = feature_map
-        self.n_components = n_components
-        self.C = C
-        self.cv = cv
-        self.epsilon = epsilon
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.loss = loss
-        self.quantile = quantile
-        self.non_crossing = non_crossing
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.alpha = alpha
-        self.landmarks = landmarks
-        self.rank = rank
-        self.eigenvalue_threshold = eigenvalue_threshold
-        self.structured = structured
-        self.max_iter = max_iter
-        self.tol = tol
-        self.average = average
-        self.n_iter_no_change = n_iter_no_change
-        self.validation_fraction = validation_fraction
-        self.memory = memory
-        self.persist = persist
-        self.random_state = random_state
-        self.metric = metric
-        self.client = client
-
-    def _new_local(self):
-        own = ("validation_fraction", "persist", "client")
-        return ASSETRegressor(**{name: value for name, value in self.get_params(deep=False).items() if name not in own})

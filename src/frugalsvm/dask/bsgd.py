@@ -9,20 +9,31 @@ from frugalsvm.budgeted.learner import Learner
 from frugalsvm.budgeted.model_averaging import mean_coefficients, with_coefficients
 from frugalsvm.compiling.threads import blas_threads
 from frugalsvm.core.expansion import Expansion, averaged_coefficients
-from frugalsvm.dask._base import DaskClassifier, Training, Watch, calibrate_on_validation, validation_accuracy
+from frugalsvm.dask._base import DaskEstimator, Training, calibrate_on_validation, validation_accuracy
 from frugalsvm.dask._preparing import Rows, own
 from frugalsvm.dask._refit import Refit, rows_for
 from frugalsvm.estimators._validation import check_count, check_positive
 from frugalsvm.estimators._warnings import warn_at_limit
 from frugalsvm.estimators.bsgd import BSGDClassifier
 from frugalsvm.exceptions import ParameterError
+from frugalsvm.lowrank.training import Watch
 
 __all__ = ["DaskBSGDClassifier"]
 
 _REGULARIZED = ("pegasos", "norma")  # learners that alpha is for
 
 
-class DaskBSGDClassifier(DaskClassifier):
+class DaskBSGDClassifier(
+    DaskEstimator,
+    local=BSGDClassifier,
+    refit_rows="auto",
+    max_iter=10,
+    tol=1e-3,
+    n_iter_no_change=2,
+    validation_fraction=0.05,
+    persist="auto",
+    client=None,
+):
     """`BSGDClassifier` for data on many machines: a pass over every partition by itself, then one model of all.
 
     In a round, every partition learns its rows once, from the model of the round before. Two models come out of it: the
@@ -94,64 +105,10 @@ class DaskBSGDClassifier(DaskClassifier):
     (100, 2)
     """
 
-    def __init__(
-        self,
-        learner="pegasos",
-        maintenance="merge",
-        budget=500,
-        *,
-        alpha=1e-4,
-        eta0=1.0,
-        radius=None,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1.0,
-        average=False,
-        refit_rows="auto",
-        max_iter=10,
-        tol=1e-3,
-        n_iter_no_change=2,
-        validation_fraction=0.05,
-        class_weight=None,
-        calibrate=None,
-        persist="auto",
-        random_state=None,
-        metric=None,
-        client=None,
-    ):
-        self.learner = learner
-        self.maintenance = maintenance
-        self.budget = budget
-        self.alpha = alpha
-        self.eta0 = eta0
-        self.radius = radius
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.average = average
-        self.refit_rows = refit_rows
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.validation_fraction = validation_fraction
-        self.class_weight = class_weight
-        self.calibrate = calibrate
-        self.persist = persist
-        self.random_state = random_state
-        self.metric = metric
-        self.client = client
-
-    def _new_local(self):
-        if self.average is not False and self.average != "post":
-            raise ParameterError("average", self.average, "False or 'post' on many machines")
-        names = ("learner", "maintenance", "budget", "alpha", "eta0", "radius", "kernel", "gamma", "degree", "coef0")
-        others = ("average", "max_iter", "class_weight", "calibrate", "random_state", "metric")
-        return BSGDClassifier(**{name: getattr(self, name) for name in names + others})
-
     def _check_own_params(self):
         super()._check_own_params()
+        if self.average is not False and self.average != "post":
+            raise ParameterError("average", self.average, "False or 'post' on many machines")
         check_positive("tol", self.tol, zero=True)
         if self.refit_rows != "auto":
             check_count("refit_rows", self.refit_rows, least=0)
@@ -182,13 +139,13 @@ class DaskBSGDClassifier(DaskClassifier):
             told = _one_round(learner, training, Round(n_rounds, clock - mean_rows, clock))
             learner, refitted = self._chosen(local, training, *map(learner.advanced, told))
             accuracy = self._told(local, refitted, training)
-            done = watch(accuracy, refitted) if training.validation.n_rows else False
+            done = watch.note(accuracy, refitted) if training.validation.n_rows else False
         if training.validation.n_rows and not done and self.max_iter > 1:
             rising = f"the accuracy on the validation rows still rose within the last {self.n_iter_no_change} rounds"
             advice = f"{rising}; raise max_iter"
             warn_at_limit(self, f"max_iter={self.max_iter}", advice)
-        if watch.value is not None:
-            local.set_learner(0, watch.value)
+        if watch.best_parameters is not None:
+            local.set_learner(0, watch.best_parameters)
         if self.average == "post":
             self._post_round(local, training, Round(n_rounds + 1, clock, clock))
         if self.calibrate is not None:

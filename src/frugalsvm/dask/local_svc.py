@@ -1,13 +1,12 @@
 """Least-squares support vector machines in cells on a Dask cluster: a classifier."""
 
-from frugalsvm.dask._base import DaskClassifier
 from frugalsvm.dask._cells import CellsOnCluster
 from frugalsvm.estimators.local_svc import LocalSVC
 
 __all__ = ["DaskLocalSVC"]
 
 
-class DaskLocalSVC(CellsOnCluster, DaskClassifier):
+class DaskLocalSVC(CellsOnCluster, local=LocalSVC, without=["budget"], client=None):
     """`LocalSVC` for data on many machines: the model that its `fit_batches` makes of the same rows, bit for bit.
 
     The metric and the first divisions of each tree come from a sample, with the client. Then all rows travel once, so
@@ -48,39 +47,3 @@ class DaskLocalSVC(CellsOnCluster, DaskClassifier):
     >>> model.to_local().n_cells_
     40
     """
-
-    def __init__(
-        self,
-        C="auto",
-        *,
-        kernel="matern12",
-        gamma="auto",
-        metric=None,
-        degree=3,
-        coef0=1.0,
-        cell_size="auto",
-        n_trees=1,
-        class_weight=None,
-        calibrate="platt",
-        memory="4GB",
-        dtype="float32",
-        random_state=None,
-        client=None,
-    ):
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.metric = metric
-        self.degree = degree
-        self.coef0 = coef0
-        self.cell_size = cell_size
-        self.n_trees = n_trees
-        self.class_weight = class_weight
-        self.calibrate = calibrate
-        self.memory = memory
-        self.dtype = dtype
-        self.random_state = random_state
-        self.client = client
-
-    def _new_local(self):
-        return LocalSVC(**{name: value for name, value in self.get_params(deep=False).items() if name != "client"})

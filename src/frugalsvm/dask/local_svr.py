@@ -1,13 +1,12 @@
 """Least-squares support vector machines in cells on a Dask cluster: a regressor."""
 
-from frugalsvm.dask._base import DaskRegressor
 from frugalsvm.dask._cells import CellsOnCluster
 from frugalsvm.estimators.local_svr import LocalSVR
 
 __all__ = ["DaskLocalSVR"]
 
 
-class DaskLocalSVR(CellsOnCluster, DaskRegressor):
+class DaskLocalSVR(CellsOnCluster, local=LocalSVR, without=["budget"], client=None):
     """`LocalSVR` for data on many machines: the model that its `fit_batches` makes of the same rows, bit for bit.
 
     The metric and the first divisions of each tree come from a sample, with the client. Then all rows travel once, so
@@ -17,7 +16,7 @@ class DaskLocalSVR(CellsOnCluster, DaskRegressor):
 
     Parameters
     ----------
-    C, kernel, gamma, metric, degree, coef0, cell_size, n_trees, dtype, random_state
+    C, kernel, gamma, metric, degree, coef0, cell_size, n_trees, intervals, dtype, random_state
         As in `LocalSVR`. What is "auto" is chosen by the workers, on some of the cells.
     memory : str, default="4GB"
         Limit for the sample, and for the matrix of a cell.
@@ -48,35 +47,3 @@ class DaskLocalSVR(CellsOnCluster, DaskRegressor):
     ...     bool(model.score(X, y).compute() > 0.99)
     True
     """
-
-    def __init__(
-        self,
-        C="auto",
-        *,
-        kernel="matern12",
-        gamma="auto",
-        metric=None,
-        degree=3,
-        coef0=1.0,
-        cell_size="auto",
-        n_trees=1,
-        memory="4GB",
-        dtype="float32",
-        random_state=None,
-        client=None,
-    ):
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.metric = metric
-        self.degree = degree
-        self.coef0 = coef0
-        self.cell_size = cell_size
-        self.n_trees = n_trees
-        self.memory = memory
-        self.dtype = dtype
-        self.random_state = random_state
-        self.client = client
-
-    def _new_local(self):
-        return LocalSVR(**{name: value for name, value in self.get_params(deep=False).items() if name != "client"})

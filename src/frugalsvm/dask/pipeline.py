@@ -1,17 +1,16 @@
 """Rows as tables have them, with text, missing values and different scales, on a Dask cluster."""
 
-from copy import copy
+from copy import copy, deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse, vstack
-from sklearn.base import BaseEstimator, clone, is_regressor
-from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import clone, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.dask._cluster import Cluster, SchedulerLostError, client_for
 from frugalsvm.dask._collections import sources_of
+from frugalsvm.dask._predicting import LazyPredictions
 from frugalsvm.dask._preparing import check_numbers, shares
 from frugalsvm.estimators._validation import check_count
 from frugalsvm.pipelines import ColumnEncoder, StreamPipeline
@@ -25,11 +24,7 @@ _MOST_CATEGORIES = 10_000  # of a column in a partition: the client gets all of 
 _STREAM = 31  # of random numbers
 
 
-def _has(name: str):
-    return lambda pipeline: hasattr(pipeline.estimator, name)
-
-
-class DaskPipeline(BaseEstimator):
+class DaskPipeline(LazyPredictions):
     """`StreamPipeline` for data on many machines: missing values, scaling and text, then an estimator of this module.
 
     Categories of text come from all rows, in one pass. Medians, means and scales are those of a sample of rows that the
@@ -86,11 +81,15 @@ class DaskPipeline(BaseEstimator):
         self.statistics_rows = statistics_rows
 
     def __sklearn_tags__(self):
-        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
-        tags.estimator_type = inner.estimator_type
-        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.impute is not None
         return tags
+
+    def _predictor(self):
+        return self.estimator
+
+    def _sent(self, function):
+        return self.estimator_._sent(function)
 
     # --- training -------------------------------------------------------------------------------------------
 
@@ -124,14 +123,12 @@ class DaskPipeline(BaseEstimator):
         except SchedulerLostError as error:
             error.model = None if error.model is None else copy(pipeline).adopt(error.model)
             raise
-        self.estimator_, self._whole = estimator, copy(estimator)
-        self._whole.client = estimator.client  # which copies do not have
-        self._whole._local = pipeline.adopt(estimator.to_local())
+        self.estimator_, self._local = estimator, pipeline.adopt(estimator.to_local())
         return self
 
     def _prepared(self, cluster: Cluster, estimator: Any, sources: list) -> StreamPipeline:
         """The ordinary pipeline with all statistics, around an estimator that has learned nothing."""
-        local = estimator._new_local()
+        local = estimator.new_local()
         pipeline = StreamPipeline(local, scale=self.scale, encoder=self.encoder, impute=self.impute)
         surveys = cluster.each(surveyed, [(source.number, source.X) for source in sources], self.encoder)
         n_rows = np.array([survey.n_rows for survey in surveys])
@@ -150,9 +147,6 @@ class DaskPipeline(BaseEstimator):
 
     # --- what was learned -----------------------------------------------------------------------------------
 
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "_whole")
-
     def to_local(self):
         """The ordinary `StreamPipeline`, which needs no Dask.
 
@@ -161,40 +155,17 @@ class DaskPipeline(BaseEstimator):
         StreamPipeline
         """
         check_is_fitted(self)
-        return self._whole.to_local()
+        return deepcopy(self._local)
 
     @property
     def classes_(self):
         """The classes, sorted."""
-        return self._whole.classes_
+        return self.estimator_.classes_
 
     @property
     def n_iter_(self):
         """Number of rounds."""
-        return self._whole.n_iter_
-
-    def predict(self, X):
-        """Predicted class or value of each row, or whether it is an outlier (-1): a Dask array, not computed yet."""
-        check_is_fitted(self)
-        return self._whole.predict(X)
-
-    @available_if(_has("decision_function"))
-    def decision_function(self, X):
-        """Decision values of each row: a Dask array, not computed yet."""
-        check_is_fitted(self)
-        return self._whole.decision_function(X)
-
-    @available_if(_has("predict_proba"))
-    def predict_proba(self, X):
-        """Probabilities of the classes, with an estimator that calibrates: a Dask array, not computed yet."""
-        check_is_fitted(self)
-        return self._whole.predict_proba(X)
-
-    @available_if(_has("score"))
-    def score(self, X, y, sample_weight=None):
-        """Accuracy of a classifier, R^2 or D^2 of a regressor: a Dask array of no dimensions, not computed yet."""
-        check_is_fitted(self)
-        return self._whole.score(X, y, sample_weight)
+        return self.estimator_.n_iter_
 
 
 class Survey(NamedTuple):

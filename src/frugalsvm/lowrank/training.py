@@ -9,7 +9,7 @@ from frugalsvm.lowrank.continuation import Solution, solve
 from frugalsvm.lowrank.options import Options
 from frugalsvm.lowrank.problem import Problem, Sample
 
-__all__ = ["Data", "Training", "Watcher", "new_training", "solve_path", "validation_scores"]
+__all__ = ["Data", "Training", "Watch", "Watcher", "new_training", "solve_path", "validation_scores"]
 
 _LEAST_GAIN = 1e-4  # of a validation score: less is no reason to wait for more, and may come for ever
 
@@ -104,29 +104,41 @@ def validation_scores(training, parameters):
     return tuple(arrays.host(each) for each in (scores, targets, weights))
 
 
-class Watcher:
-    """Called with the parameters of a model in the making; tells when those before did better on validation rows."""
+class Watch:
+    """Keeps the parameters that did best on validation rows, and tells when it is time to stop."""
 
-    def __init__(self, training, quality, patience):
-        self._training, self._quality, self._patience = training, quality, patience
+    def __init__(self, patience: int, least_gain: float = _LEAST_GAIN):
+        self._patience, self._least_gain = patience, least_gain
         self._without_gain, self._mark = 0, -np.inf
         self.best = -np.inf
         self.best_parameters: Any = None
 
-    def __call__(self, parameters, step=None):
-        value = self._quality(*validation_scores(self._training, parameters))
-        if value > self.best:
-            self.best = value
-            self.best_parameters = self._training.problem.arrays.xp.asarray(parameters, copy=True)
-        if value > self._mark + _LEAST_GAIN:
-            self._mark, self._without_gain = value, 0
+    def note(self, score: float, parameters: Any) -> bool:
+        """Note how well parameters do, which must not change later; returns `is_done`."""
+        if score > self.best:
+            self.best, self.best_parameters = score, parameters
+        if score > self._mark + self._least_gain:
+            self._mark, self._without_gain = score, 0
         else:
             self._without_gain += 1
         return self.is_done
 
     @property
-    def is_done(self):
+    def is_done(self) -> bool:
+        """Whether nothing has become better for a while."""
         return self._without_gain >= self._patience
+
+
+class Watcher(Watch):
+    """Called with the parameters of a model in the making; tells when those before did better on validation rows."""
+
+    def __init__(self, training, quality, patience):
+        super().__init__(patience)
+        self._training, self._quality = training, quality
+
+    def __call__(self, parameters, step=None):
+        value = self._quality(*validation_scores(self._training, parameters))
+        return self.note(value, self._training.problem.arrays.xp.asarray(parameters, copy=True))
 
 
 def solve_path(training, penalties, rng) -> list[Solution]:
