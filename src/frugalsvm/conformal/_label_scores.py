@@ -6,7 +6,7 @@ import numpy as np
 
 from frugalsvm.core.score_reservoir import HUGE
 
-__all__ = ["label_score", "label_scores", "river_label_scores", "row_label_scores", "true_scores"]
+__all__ = ["label_scores", "row_label_scores", "true_scores"]
 
 
 def label_scores(model: Any, X: Any) -> np.ndarray:
@@ -35,15 +35,8 @@ def _largest_of_others(values: np.ndarray) -> np.ndarray:
     return others
 
 
-def label_score(values: list[float], k: int) -> float:
-    """The score of one label of a row, from its decision values: what `label_scores` has for it, bit for bit."""
-    if len(values) == 1:
-        return -values[0] if k else values[0]
-    return max(values[:k] + values[k + 1 :]) - values[k]
-
-
 def row_label_scores(values: list[float]) -> list[float]:
-    """The scores of all labels of a row."""
+    """The scores of all labels of a row, from its decision values: those of `label_scores`, bit for bit."""
     if len(values) == 1:
         return [values[0], -values[0]]
     second, largest = sorted(values)[-2:]
@@ -55,9 +48,3 @@ def true_scores(scores: np.ndarray, labels: np.ndarray, y: np.ndarray) -> np.nda
     """The scores of the true labels; `HUGE` for a label that is not among those that have a column."""
     places = np.minimum(np.searchsorted(labels, y), len(labels) - 1)
     return np.where(labels[places] == y, scores[np.arange(len(y)), places], HUGE)
-
-
-def river_label_scores(model: Any, x: dict, labels: list) -> np.ndarray:
-    """One less the probability of each label."""
-    shares = model.predict_proba_one(x)
-    return np.array([1.0 - shares.get(label, 0.0) for label in labels])

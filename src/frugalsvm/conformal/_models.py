@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["batch_of", "check_model", "copied", "has_learned", "is_river", "learns", "rows_of", "teach"]
+__all__ = ["answers", "batch_of", "check_model", "copied", "has_learned", "is_river", "learns", "rows_of", "teach"]
 
 
 def is_river(model: Any) -> bool:
@@ -51,6 +51,11 @@ def teach(model: Any, X: Any, y: Any, **more: Any) -> None:
     if learns(model):
         targets = () if y is None else (y,)
         model.partial_fit(X, *targets, **{name: value for name, value in more.items() if value is not None})
+
+
+def answers(model: Any, X: Any, method: str, river_method: str) -> Any:
+    """What a model answers for each row; the second method is that of river, for a dict."""
+    return [getattr(model, river_method)(x) for x in rows_of(X)] if is_river(model) else getattr(model, method)(X)
 
 
 def rows_of(X: Any) -> list[dict]:

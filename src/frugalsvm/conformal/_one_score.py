@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from frugalsvm.compiling.functions import machine_code_for
-from frugalsvm.conformal._models import learns
+from frugalsvm.conformal._models import is_river, learns
 from frugalsvm.core.score_reservoir import HUGE, Promise, ScoreReservoir, new_reservoir, observe
 
 __all__ = ["OneScore", "Prepared", "bounded"]
@@ -55,18 +55,21 @@ class OneScore:
 class Prepared:
     """What single rows of a conformal estimator take, and what it was made of.
 
-    ``asks_row`` is what scores a row; None if the model takes no single rows, or knows one label only.
+    ``asks_row`` is what scores a row, and ``teach_row`` what learns it. Both are None if the model takes no single
+    rows, or knows one label only.
     """
 
-    __slots__ = ("_labels", "_reservoirs", "_settings", "asks_row", "indices", "model", "takers")
+    __slots__ = ("_labels", "_reservoirs", "_settings", "asks_row", "indices", "model", "takers", "teach_row")
 
-    def __init__(self, settings: tuple, model: Any, reservoirs: list, labels: Any, takers: list[OneScore], method: str):
+    def __init__(self, settings: tuple, model: Any, reservoirs: list, labels: Any, takers: list[OneScore], ways: tuple):
         self._settings, self.model, self._reservoirs, self._labels = settings, model, reservoirs, labels
         self.takers = takers
         self.indices = {} if labels is None else {label: k for k, label in enumerate(labels.tolist())}
+        asked, learned = (ways[1], "learn_one") if is_river(model) else (ways[0], "learn_one_row")
         # A frozen model shows the methods of the one inside, which must not learn.
-        learns_rows = learns(model) and hasattr(model, "learn_one_row") and len(self.indices) != 1
-        self.asks_row: Any = getattr(model, method, None) if learns_rows else None
+        learns_rows = learns(model) and hasattr(model, learned) and (is_river(model) or len(self.indices) != 1)
+        self.asks_row: Any = getattr(model, asked, None) if learns_rows else None
+        self.teach_row: Any = getattr(model, learned) if learns_rows else None
 
     def is_of(self, attributes: Mapping[str, Any], settings: tuple) -> bool:
         """Whether it is still that of an estimator with these attributes."""

@@ -6,10 +6,20 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
-from frugalsvm._locks import ThreadSafe
-from frugalsvm.conformal._models import copied, has_learned, is_river, learns
+from frugalsvm._locks import ThreadSafe, exclusive, shared
+from frugalsvm.conformal._models import (
+    batch_of,
+    check_model,
+    copied,
+    has_learned,
+    is_river,
+    learns,
+    rows_of,
+    teach,
+)
 from frugalsvm.conformal._one_score import OneScore, Prepared, bounded
 from frugalsvm.core.score_reservoir import (
     Promise,
@@ -25,7 +35,7 @@ from frugalsvm.estimators._validation import check_count, check_positive
 from frugalsvm.estimators._writable import prepare_to_learn
 from frugalsvm.exceptions import ParameterError
 
-__all__ = ["KeepsPromise", "checked_outputs", "checked_targets", "wraps_river"]
+__all__ = ["KeepsCoverage", "KeepsPromise", "checked_targets", "wraps_river"]
 
 _STEP, _LEAST_PATIENCE = 0.005, 2.0  # of levels, as in the paper; misses
 _HELD_OUT = 4  # `fit` holds out one row in four
@@ -41,7 +51,7 @@ def checked_targets(y: Any) -> np.ndarray:
     return y if y.__class__ is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
 
 
-def checked_outputs(outputs: Any, n_rows: int) -> np.ndarray:
+def _checked_outputs(outputs: Any, n_rows: int) -> np.ndarray:
     """What was said of rows when they were predicted."""
     outputs = np.asarray(outputs, np.float64)
     if outputs.ndim == 0 or len(outputs) != n_rows:
@@ -55,8 +65,13 @@ class _Shortcuts(ThreadSafe):
     __slots__ = ("_fast",)
 
 
-class KeepsPromise(_Shortcuts, BaseEstimator):
-    """Base of estimators with the parameters ``estimator``, ``window``, ``patience`` and ``random_state``."""
+class KeepsPromise(_Shortcuts):
+    """Base of estimators with the parameters ``estimator``, ``window``, ``patience`` and ``random_state``.
+
+    Subclasses define ``_outputs_of`` (what a model says of rows), ``_scored`` (the scores of that, by which the promise is
+    kept) and ``_judged_row`` (both, for a single row). Models of river, which learn dicts one by one, differ from
+    those of arrays here only.
+    """
 
     estimator: Any
     window: int
@@ -66,13 +81,16 @@ class KeepsPromise(_Shortcuts, BaseEstimator):
     _reservoirs: list[ScoreReservoir]
 
     _extrapolates = False
-    _asks_row: str  # the method of models that scores a single row, where they have one
+    _ways: tuple[str, str]  # the methods of models of arrays, and of river, that answer for a single row
+    _answers: tuple[tuple[str, ...], tuple[str, ...]]  # of which models of arrays, and of river, need one
+    _has_targets = True
     _settings_of: Any  # from an estimator to its parameters that matter here
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        names = set(cls._get_param_names()) - {"random_state"}  # which may be an object that equals nothing
-        cls._settings_of = attrgetter(*sorted(names))
+        if issubclass(cls, BaseEstimator):
+            names = set(cls._get_param_names()) - {"random_state"}  # which may be an object that equals nothing
+            cls._settings_of = attrgetter(*sorted(names))
 
     @property
     def _rate(self) -> float:
@@ -84,8 +102,10 @@ class KeepsPromise(_Shortcuts, BaseEstimator):
         patience = max(_LEAST_PATIENCE, self._rate / _STEP) if self.patience is None else self.patience
         return Promise(float(self._rate), float(patience), self._extrapolates)
 
-    def _check_promise(self, name: str) -> None:
-        """Check the parameters, of which the promised share has this name."""
+    def _check_params(self) -> None:
+        """Check all parameters."""
+        check_model(self.estimator, *self._answers)
+        name = "coverage" if hasattr(self, "coverage") else "alarm_rate"
         value = getattr(self, name)
         check_positive(name, value)
         if value >= 1:
@@ -93,10 +113,6 @@ class KeepsPromise(_Shortcuts, BaseEstimator):
         check_count("window", self.window, least=10)
         if self.patience is not None:
             check_positive("patience", self.patience)
-
-    def _check_params(self) -> None:
-        """Check all parameters."""
-        raise NotImplementedError
 
     # --- what does not change from row to row ---------------------------------------------------------------
 
@@ -111,20 +127,24 @@ class KeepsPromise(_Shortcuts, BaseEstimator):
         self._make_writable()
         takers = [OneScore(reservoir, self._promise) for reservoir in self._reservoirs]
         labels = self.__dict__.get("_labels")
-        self._fast = Prepared(
-            self._settings_of(self), self.estimator_, self._reservoirs, labels, takers, self._asks_row
-        )
+        self._fast = Prepared(self._settings_of(self), self.estimator_, self._reservoirs, labels, takers, self._ways)
         return self._fast
 
     def _fast_model(self) -> Prepared | None:
         """The same, if the model has a way for single rows and has begun to learn."""
         made = self._prepared()
-        return made if made is not None and made.asks_row is not None and not made.model.n_held_ else None
+        if made is None or made.asks_row is None or getattr(made.model, "n_held_", 0):
+            return None
+        return made
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
         if not wraps_river(self):
-            tags.input_tags = get_tags(self.estimator).input_tags
+            inner = get_tags(self.estimator)
+            tags.input_tags = inner.input_tags
+            for name in ("classifier_tags", "regressor_tags"):
+                if getattr(tags, name) is not None:
+                    setattr(tags, name, getattr(inner, name))
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -162,6 +182,98 @@ class KeepsPromise(_Shortcuts, BaseEstimator):
         targets = () if y is None else (y[learned],)
         model = clone(self.estimator).fit(_safe_indexing(X, learned), *targets, **weights)
         return model, _safe_indexing(X, held), None if y is None else y[held]
+
+    # --- learning -------------------------------------------------------------------------------------------
+
+    def _outputs_of(self, model: Any, X: Any) -> np.ndarray:
+        raise NotImplementedError
+
+    def _scored(self, outputs: np.ndarray, y: Any) -> np.ndarray:
+        raise NotImplementedError
+
+    def _judged_row(self, made: Prepared, x: Any, y: Any) -> tuple[int, float] | None:
+        """The number of a reservoir, and the score that it will take; None if a batch has to be made of the row."""
+        raise NotImplementedError
+
+    def _places(self, y: Any) -> np.ndarray | None:
+        """The number of the reservoir of each row: None if there is one for all, -1 for labels that are new."""
+        return None
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        self._check_params()
+        model, X, y = self._fitted_on_most(X, y, sample_weight)
+        outputs = self._outputs_of(model, X)
+        self._begin(model)
+        self._calibrate(self._places(y), self._scored(outputs, y))
+        return self
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, outputs: Any) -> tuple[np.ndarray | None, np.ndarray]:
+        """Ask and learn; returns the outputs of rows, None where there was no model, and the thresholds for them."""
+        is_known = self._prepared() is not None
+        model, n_rows = self._new_model(), _num_samples(X)
+        if outputs is not None:
+            outputs = _checked_outputs(outputs, n_rows)
+        if is_river(model):
+            asked = [self._outputs_of(model, [])]
+            for k, x in enumerate(rows_of(X)):
+                asked.append(self._outputs_of(model, [x]))
+                model.learn_one(x, *(() if y is None else (y[k],)))
+            outputs = np.concatenate(asked) if outputs is None else outputs
+        else:
+            if outputs is None and (is_known or has_learned(model)):
+                outputs = self._outputs_of(model, X)
+            teach(model, X, y, sample_weight=sample_weight)
+        if not hasattr(self, "estimator_"):
+            self._begin(model)
+        if outputs is None:
+            return None, np.full((n_rows, 1), np.inf)
+        return outputs, self._take(None, self._scored(outputs, y))
+
+    @exclusive
+    def learn_one_row(self, x, y=None):
+        """Judge a row and learn it: the same as `partial_fit`, with a few microseconds more than the model takes.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+        y : label or float
+            The truth. A detector does not use it.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        It is fast for a `StreamPipeline` with a budgeted estimator, which has `learn_one_row` itself, and for models of
+        river. Others learn a batch of one row.
+        """
+        targets, made = (y,) if self._has_targets else (), self._fast_model()
+        judged = None if made is None else self._judged_row(made, x, y)
+        if made is None or judged is None:
+            batch = [[y] if wraps_river(self) else np.asarray([y])] if targets else []
+            return self.partial_fit(batch_of(self.estimator, x), *batch)
+        made.teach_row(x, *targets)
+        made.takers[judged[0]].take(judged[1])
+        return self
+
+    @available_if(wraps_river)
+    def learn_one(self, x, y=None):
+        """Judge a row, and learn it: as in river."""
+        self.learn_one_row(x, y)
+
+    @shared
+    def outputs(self, X):
+        """What the estimator says of rows: for `partial_fit`, if the truth comes later.
+
+        Returns
+        -------
+        ndarray
+            Of a classifier, how strange each label of each row would be, (n_samples, n_classes). Of a regressor, the
+            prediction, twice, or both quantiles in order, (n_samples, 2). Of a detector, how strange each row is.
+        """
+        self._check_learned()
+        return self._outputs_of(self.estimator_, X)
 
     # --- scores -------------------------------------------------------------------------------------------
 
@@ -233,3 +345,34 @@ class KeepsPromise(_Shortcuts, BaseEstimator):
         counts = [reservoir.counts[0] for reservoir in self._reservoirs]
         n_rows = sum(int(each["n_rows"]) for each in counts)
         return sum(int(each["n_misses"]) for each in counts) / n_rows if n_rows else np.nan
+
+
+class KeepsCoverage(KeepsPromise):
+    """Base of estimators that promise to name the truth, in a set or an interval."""
+
+    coverage: float
+
+    @property
+    def _rate(self) -> float:
+        return 1.0 - self.coverage
+
+    @property
+    def coverage_(self) -> float:
+        """The share of sets or intervals so far that had the truth."""
+        return 1.0 - self._missed
+
+    @exclusive
+    def fit(self, X, y, sample_weight=None):
+        """Learn from most rows, and take the scores of the others: a quarter of them, and at most ``window``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, checked_targets(y), sample_weight)

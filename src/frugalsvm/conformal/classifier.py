@@ -1,27 +1,20 @@
 """Sets of labels that have the true one as often as promised."""
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils import get_tags
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from frugalsvm._locks import exclusive, shared
-from frugalsvm.conformal._label_scores import (
-    label_score,
-    label_scores,
-    river_label_scores,
-    row_label_scores,
-    true_scores,
-)
-from frugalsvm.conformal._models import batch_of, check_model, has_learned, is_river, rows_of, teach
-from frugalsvm.conformal._promises import KeepsPromise, checked_targets, wraps_river
+from frugalsvm.conformal._label_scores import label_scores, row_label_scores, true_scores
+from frugalsvm.conformal._models import answers, batch_of, has_learned, is_river, rows_of, teach
+from frugalsvm.conformal._promises import KeepsCoverage, checked_targets, wraps_river
 from frugalsvm.conformal._saved import CLASSIFIER
 from frugalsvm.core.score_reservoir import HUGE, new_reservoir
 
 __all__ = ["ConformalClassifier"]
 
 
-class ConformalClassifier(ClassifierMixin, KeepsPromise):
+class ConformalClassifier(KeepsCoverage, ClassifierMixin, BaseEstimator):
     """A classifier that predicts sets of labels, which have the true label as often as promised.
 
     Rows are scored before they are learned, and a label is in the set of a row if its score is not above a threshold:
@@ -91,7 +84,8 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
     """
 
     _saved = CLASSIFIER
-    _asks_row = "decision_function_one_row"
+    _ways = ("decision_function_one_row", "predict_proba_one")
+    _answers = (("decision_function", "predict_proba"), ("predict_proba_one",))
     _labels: np.ndarray
 
     def __init__(self, estimator, coverage=0.9, *, window=1000, patience=None, by_class=False, random_state=None):
@@ -101,44 +95,6 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
         self.patience = patience
         self.by_class = by_class
         self.random_state = random_state
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        if not wraps_river(self):
-            tags.classifier_tags = get_tags(self.estimator).classifier_tags
-        return tags
-
-    def _check_params(self):
-        check_model(self.estimator, ("decision_function", "predict_proba"), ("predict_proba_one",))
-        self._check_promise("coverage")
-
-    @property
-    def _rate(self):
-        return 1.0 - self.coverage
-
-    # --- learning -----------------------------------------------------------------------------------------
-
-    @exclusive
-    def fit(self, X, y, sample_weight=None):
-        """Learn from most rows, and take the scores of the others: a quarter of them, and at most ``window``.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        self
-        """
-        self._check_params()
-        model, X, y = self._fitted_on_most(X, checked_targets(y), sample_weight)
-        scores = label_scores(model, X)
-        self._begin(model, len(model.classes_) if self.by_class else 1)
-        self._labels = model.classes_
-        self._calibrate(self._places(y), true_scores(scores, self._labels, y))
-        return self
 
     @exclusive
     def partial_fit(self, X, y, classes=None, sample_weight=None, *, outputs=None):
@@ -159,7 +115,7 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
         -------
         self
         """
-        self._learn(X, y, classes, sample_weight, outputs)
+        self._learn(X, y, sample_weight, outputs, classes)
         return self
 
     @exclusive
@@ -176,10 +132,10 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
         ndarray of shape (n_samples, n_classes), bool
             As of `predict_set`. Sets of rows that came before there was a model have all labels.
         """
-        scores, thresholds = self._learn(X, y, classes, sample_weight, None)
+        scores, thresholds = self._learn(X, y, sample_weight, None, classes)
         return _is_in_set(scores, thresholds)
 
-    def _learn(self, X, y, classes, sample_weight, outputs):
+    def _learn(self, X, y, sample_weight, outputs, classes=None):
         """Score and learn; returns the scores of all labels and the thresholds for them."""
         is_known = self._prepared() is not None
         model = self._new_model()
@@ -189,13 +145,13 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
         if is_known or has_learned(model):
             known = model.classes_
             fits = outputs is not None and np.shape(outputs) == (len(y), len(known))
-            scores = outputs if fits else label_scores(model, X)
+            scores = outputs if fits else self._outputs_of(model, X)
         teach(model, X, y, classes=classes, sample_weight=sample_weight)
         if scores is None:
             self._keep(model, model.classes_)
             return np.zeros((len(y), len(self.classes_))), np.full((len(y), 1), np.inf)
         self._keep(model, known)
-        thresholds = self._take(self._places(y), true_scores(scores, known, y))
+        thresholds = self._take(self._places(y), self._scored(scores, y))
         self._keep(model, model.classes_)
         columns = np.searchsorted(self.classes_, known)
         if self.by_class:
@@ -203,33 +159,56 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
         return _spread(scores, columns, len(self.classes_)), thresholds
 
     def _learn_from_dicts(self, model, rows, y):
-        """The same for models of river, one row after the other."""
-        labels = list(getattr(self, "_labels", ()))
-        found, truth = [], np.empty(len(y))
+        """The same for models of river, one row after the other; labels are unknown until a row has them."""
+        first, shares = dict.fromkeys(getattr(self, "_labels", np.empty(0)).tolist(), -1), []
         for row, (x, label) in enumerate(zip(rows, y, strict=True)):
-            found.append(river_label_scores(model, x, labels))
-            truth[row] = found[-1][labels.index(label)] if label in labels else HUGE
+            shares.append(model.predict_proba_one(x))
             model.learn_one(x, label)
-            if label not in labels:
-                labels.append(label)
-        known = np.array(sorted(labels))
-        scores = np.full((len(y), len(known)), HUGE)
-        for row, each in enumerate(found):
-            scores[row, np.searchsorted(known, labels[: len(each)])] = each
-        self._keep(model, known)
-        return scores, self._take(self._places(np.asarray(y)), truth)
+            first.setdefault(label, row)
+        labels = np.array(sorted(first))
+        scores = np.full((len(y), len(labels)), HUGE)
+        for column, label in enumerate(labels.tolist()):
+            start = first[label] + 1
+            scores[start:, column] = [1.0 - each.get(label, 0.0) for each in shares[start:]]
+        self._keep(model, labels)
+        y = np.asarray(y)
+        return scores, self._take(self._places(y), self._scored(scores, y))
+
+    def _begin(self, model, labels=None):
+        labels = model.classes_ if labels is None else labels
+        super()._begin(model, len(labels) if self.by_class else 1)
+        self._labels = np.asarray(labels)
 
     def _keep(self, model, labels):
         """Keep the model, and a reservoir for each label if there is to be one."""
         if not hasattr(self, "estimator_"):
-            self._begin(model, len(labels) if self.by_class else 1)
+            self._begin(model, labels)
         elif self.by_class and len(labels) > len(self._labels):
             old = dict(zip(self._labels.tolist(), self._reservoirs, strict=True))
             self._reservoirs = [old.get(label) or new_reservoir(self.window) for label in labels.tolist()]
         self._labels = np.asarray(labels)
 
+    def _outputs_of(self, model, X):
+        if not is_river(model):
+            return label_scores(model, X)
+        return np.array([self._shares(each) for each in answers(model, X, "", "predict_proba_one")])
+
+    def _shares(self, found):
+        """Scores of all labels, from the probabilities of some: one less those."""
+        return [1.0 - found.get(label, 0.0) for label in self._labels.tolist()]
+
+    def _scored(self, outputs, y):
+        return true_scores(outputs, self._labels, y)
+
+    def _row_outputs(self, made, x):
+        found = made.asks_row(x)
+        return self._shares(found) if isinstance(found, dict) else row_label_scores(found.tolist())
+
+    def _judged_row(self, made, x, y):
+        index = made.index_of(y)
+        return None if index is None else (index if self.by_class else 0, self._row_outputs(made, x)[index])
+
     def _places(self, y):
-        """The number of the reservoir of each label: None if there is one for all, -1 for labels that are new."""
         if not self.by_class:
             return None
         places = np.minimum(np.searchsorted(self._labels, y), len(self._labels) - 1)
@@ -243,24 +222,6 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
         if not hasattr(self, "estimator_"):
             raise AttributeError(f"This {type(self).__name__} has learned nothing yet: it has no classes.")
         return self._labels if wraps_river(self) else self.estimator_.classes_
-
-    @property
-    def coverage_(self) -> float:
-        """The share of sets so far that had the true label."""
-        return 1.0 - self._missed
-
-    @shared
-    def outputs(self, X):
-        """How strange each label of each row would be: for `partial_fit`, when the labels have come.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        self._check_learned()
-        if wraps_river(self):
-            return np.array([river_label_scores(self.estimator_, x, self._labels.tolist()) for x in rows_of(X)])
-        return label_scores(self.estimator_, X)
 
     @shared
     def predict_set(self, X):
@@ -298,38 +259,8 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
     def predict(self, X):
         """The predicted label of each row, that of the estimator."""
         self._check_learned()
-        if wraps_river(self):
-            return np.array([self.estimator_.predict_one(x) for x in rows_of(X)])
-        return self.estimator_.predict(X)
-
-    # --- one row ------------------------------------------------------------------------------------------
-
-    @exclusive
-    def learn_one_row(self, x, y):
-        """Score a row and learn it: the same as `partial_fit`, with a few microseconds more than the model takes.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_features,)
-        y : label
-
-        Returns
-        -------
-        self
-
-        Notes
-        -----
-        It is fast for a `StreamPipeline` with a budgeted estimator, which has `learn_one_row` itself. Others learn a
-        batch of one row.
-        """
-        made = self._fast_model()
-        index = None if made is None else made.index_of(y)
-        if made is None or index is None:
-            return self.partial_fit(batch_of(self.estimator, x), np.asarray([y]))
-        score = label_score(made.asks_row(x).tolist(), index)
-        made.model.learn_one_row(x, y)
-        made.takers[index if self.by_class else 0].take(score)
-        return self
+        predicted = answers(self.estimator_, X, "predict", "predict_one")
+        return np.array(predicted) if wraps_river(self) else predicted
 
     @shared
     def predict_set_one_row(self, x):
@@ -346,37 +277,17 @@ class ConformalClassifier(ClassifierMixin, KeepsPromise):
         made = self._fast_model()
         if made is None:
             return self.predict_set(batch_of(self.estimator, x))[0]
-        scores = row_label_scores(made.asks_row(x).tolist())
-        if self.by_class:
-            return np.array([score <= each.threshold for score, each in zip(scores, made.takers, strict=True)])
-        limit = made.takers[0].threshold
-        return np.array([score <= limit for score in scores])
-
-    @available_if(wraps_river)
-    @exclusive
-    def learn_one(self, x, y):
-        """Score a row, and learn it: as in river."""
-        made = self._prepared()
-        index = None if made is None else made.index_of(y)
-        if made is None or index is None:
-            self._learn([x], [y], None, None, None)
-            return
-        score = 1.0 - made.model.predict_proba_one(x).get(y, 0.0)
-        made.model.learn_one(x, y)
-        made.takers[index if self.by_class else 0].take(score)
+        scores = self._row_outputs(made, x)
+        takers = made.takers if self.by_class else made.takers * len(scores)
+        return np.array([score <= each.threshold for score, each in zip(scores, takers, strict=True)])
 
     @available_if(wraps_river)
     @shared
     def predict_set_one(self, x):
         """The set of labels of a row: as in river."""
-        made = self._prepared()
-        if made is None:
+        if self._prepared() is None:
             return set()
-        shares = made.model.predict_proba_one(x)
-        limits = [each.threshold for each in made.takers] * (1 if self.by_class else len(made.indices))
-        return {
-            label for label, limit in zip(made.indices, limits, strict=True) if 1.0 - shares.get(label, 0.0) <= limit
-        }
+        return set(self.classes_[self.predict_set_one_row(x)].tolist())
 
 
 def _is_in_set(scores, thresholds):

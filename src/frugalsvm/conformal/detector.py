@@ -1,20 +1,19 @@
 """Alarms that are as many as promised."""
 
 import numpy as np
-from sklearn.base import OutlierMixin
+from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _num_samples
 
 from frugalsvm._locks import exclusive, shared
-from frugalsvm.conformal._models import batch_of, check_model, has_learned, is_river, rows_of, teach
-from frugalsvm.conformal._promises import KeepsPromise, checked_outputs, wraps_river
+from frugalsvm.conformal._models import answers, batch_of, is_river
+from frugalsvm.conformal._promises import KeepsPromise, wraps_river
 from frugalsvm.conformal._saved import DETECTOR
 from frugalsvm.core.score_reservoir import HUGE
 
 __all__ = ["ConformalDetector"]
 
 
-class ConformalDetector(OutlierMixin, KeepsPromise):
+class ConformalDetector(KeepsPromise, OutlierMixin, BaseEstimator):
     """A novelty detector with p-values, and with as many alarms as promised.
 
     Rows are scored before they are learned, and ranked among the latest scores. A row is an alarm if its score is
@@ -70,7 +69,9 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
     """
 
     _saved = DETECTOR
-    _asks_row = "score_samples_one_row"
+    _ways = ("score_samples_one_row", "score_one")
+    _answers = (("score_samples", "decision_function"), ("score_one",))
+    _has_targets = False
 
     def __init__(self, estimator, alarm_rate=0.01, *, window=2000, patience=None, random_state=None):
         self.estimator = estimator
@@ -78,10 +79,6 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
         self.window = window
         self.patience = patience
         self.random_state = random_state
-
-    def _check_params(self):
-        check_model(self.estimator, ("score_samples", "decision_function"), ("score_one",))
-        self._check_promise("alarm_rate")
 
     @property
     def _rate(self):
@@ -103,12 +100,7 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
         -------
         self
         """
-        self._check_params()
-        model, X, _ = self._fitted_on_most(X, None, None)
-        strange = _strangeness(model, X)
-        self._begin(model)
-        self._calibrate(None, strange)
-        return self
+        return self._fit(X, None, None)
 
     @exclusive
     def partial_fit(self, X, y=None, sample_weight=None, *, outputs=None):
@@ -128,7 +120,7 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
         -------
         self
         """
-        self._learn(X, sample_weight, outputs)
+        self._learn(X, None, sample_weight, outputs)
         return self
 
     @exclusive
@@ -145,25 +137,20 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
         ndarray of shape (n_samples,)
             -1 for alarms, +1 for others. Of rows that came before there was a model, none is an alarm.
         """
-        strange, thresholds = self._learn(X, sample_weight, None)
-        return np.where(strange > thresholds[:, 0], -1, 1)
+        strange, thresholds = self._learn(X, None, sample_weight, None)
+        return np.ones(len(thresholds), int) if strange is None else np.where(strange > thresholds[:, 0], -1, 1)
 
-    def _learn(self, X, sample_weight, outputs):
-        is_known = self._prepared() is not None
-        model = self._new_model()
-        strange = None if outputs is None else checked_outputs(outputs, _num_samples(X))
+    def _outputs_of(self, model, X):
         if is_river(model):
-            asked = _taught(model, rows_of(X))
-            strange = asked if strange is None else strange
-        else:
-            if strange is None and (is_known or has_learned(model)):
-                strange = _strangeness(model, X)
-            teach(model, X, None, sample_weight=sample_weight)
-        if not hasattr(self, "estimator_"):
-            self._begin(model)
-        if strange is None:
-            return np.zeros(_num_samples(X)), np.full((_num_samples(X), 1), np.inf)
-        return strange, self._take(None, strange)
+            return np.array(answers(model, X, "", "score_one"), np.float64)
+        name = "score_samples" if hasattr(model, "score_samples") else "decision_function"
+        return -np.asarray(getattr(model, name)(X), np.float64)
+
+    def _scored(self, outputs, y):
+        return outputs
+
+    def _judged_row(self, made, x, y=None):
+        return 0, made.asks_row(x) if is_river(made.model) else -made.asks_row(x)
 
     # --- predicting ---------------------------------------------------------------------------------------
 
@@ -171,19 +158,6 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
     def alarm_rate_(self) -> float:
         """The share of alarms so far."""
         return self._missed
-
-    @shared
-    def outputs(self, X):
-        """How strange rows are: for `partial_fit`, if they are learned later.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        self._check_learned()
-        if wraps_river(self):
-            return np.array([self.estimator_.score_one(x) for x in rows_of(X)], np.float64)
-        return _strangeness(self.estimator_, X)
 
     @property
     def offset_(self) -> float:
@@ -218,71 +192,16 @@ class ConformalDetector(OutlierMixin, KeepsPromise):
         """
         return self._p_values(self._reservoirs[0], self.outputs(X))
 
-    # --- one row ------------------------------------------------------------------------------------------
-
-    @exclusive
-    def learn_one_row(self, x, y=None):
-        """Score a row and learn it: the same as `partial_fit`, with a few microseconds more than the model takes.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_features,)
-        y : object
-            Not used.
-
-        Returns
-        -------
-        self
-
-        Notes
-        -----
-        It is fast for a `StreamPipeline` with a `BSGDOneClassSVM`, which has `learn_one_row` itself. Others learn a
-        batch of one row.
-        """
-        made = self._fast_model()
-        if made is None:
-            return self.partial_fit(batch_of(self.estimator, x))
-        strange = -made.asks_row(x)
-        made.model.learn_one_row(x)
-        made.takers[0].take(strange)
-        return self
-
     @shared
     def predict_one_row(self, x):
         """-1 if a row is an alarm, +1 otherwise, as `predict` has it, fast where `learn_one_row` is."""
         made = self._fast_model()
         if made is None:
             return int(self.predict(batch_of(self.estimator, x))[0])
-        return -1 if -made.asks_row(x) > made.takers[0].threshold else 1
-
-    @available_if(wraps_river)
-    @exclusive
-    def learn_one(self, x):
-        """Score a row, and learn it: as in river."""
-        made = self._prepared()
-        if made is None:
-            self._learn([x], None, None)
-            return
-        strange = made.model.score_one(x)
-        made.model.learn_one(x)
-        made.takers[0].take(strange)
+        return -1 if self._judged_row(made, x)[1] > made.takers[0].threshold else 1
 
     @available_if(wraps_river)
     @shared
     def score_one(self, x):
         """1 less the p-value of a row: near 1 for strange ones, and 0 before the first row."""
         return 1.0 - float(self.p_values([x])[0]) if hasattr(self, "estimator_") else 0.0
-
-
-def _strangeness(model, X):
-    scores = model.score_samples(X) if hasattr(model, "score_samples") else model.decision_function(X)
-    return -np.asarray(scores, np.float64)
-
-
-def _taught(model, rows):
-    """Score each row and learn it."""
-    found = []
-    for x in rows:
-        found.append(model.score_one(x))
-        model.learn_one(x)
-    return np.array(found, np.float64)

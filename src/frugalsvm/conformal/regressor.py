@@ -3,20 +3,19 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
-from sklearn.utils import get_tags
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from frugalsvm._locks import exclusive, shared
-from frugalsvm.conformal._models import batch_of, check_model, has_learned, is_river, rows_of, teach
-from frugalsvm.conformal._promises import KeepsPromise, checked_outputs, checked_targets, wraps_river
+from frugalsvm.conformal._models import answers, batch_of
+from frugalsvm.conformal._promises import KeepsCoverage, checked_targets, wraps_river
 from frugalsvm.conformal._saved import REGRESSOR
 from frugalsvm.core.score_reservoir import HUGE
 
 __all__ = ["ConformalRegressor"]
 
 
-class ConformalRegressor(RegressorMixin, KeepsPromise):
+class ConformalRegressor(KeepsCoverage, RegressorMixin, BaseEstimator):
     """A regressor that predicts intervals, which have the true number as often as promised.
 
     Rows are predicted before they are learned. The interval of a row reaches from its prediction as far as a quantile
@@ -78,7 +77,8 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
     """
 
     _saved = REGRESSOR
-    _asks_row = "predict_one_row"
+    _ways = ("predict_one_row", "predict_one")
+    _answers = (("predict",), ("predict_one",))
     _extrapolates = True
 
     def __init__(self, estimator, coverage=0.9, *, window=1000, patience=None, random_state=None):
@@ -87,43 +87,6 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
         self.window = window
         self.patience = patience
         self.random_state = random_state
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        if not wraps_river(self):
-            tags.regressor_tags = get_tags(self.estimator).regressor_tags
-        return tags
-
-    def _check_params(self):
-        check_model(self.estimator, ("predict",), ("predict_one",))
-        self._check_promise("coverage")
-
-    @property
-    def _rate(self):
-        return 1.0 - self.coverage
-
-    # --- learning -----------------------------------------------------------------------------------------
-
-    @exclusive
-    def fit(self, X, y, sample_weight=None):
-        """Learn from most rows, and take the errors on the others: a quarter of them, and at most ``window``.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        self
-        """
-        self._check_params()
-        model, X, y = self._fitted_on_most(X, checked_targets(y), sample_weight)
-        errors = _errors(_bounds(model.predict(X)), y)
-        self._begin(model)
-        self._calibrate(None, errors)
-        return self
 
     @exclusive
     def partial_fit(self, X, y, sample_weight=None, *, outputs=None):
@@ -142,7 +105,7 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
         -------
         self
         """
-        self._learn(X, y, sample_weight, outputs)
+        self._learn(X, checked_targets(y), sample_weight, outputs)
         return self
 
     @exclusive
@@ -159,47 +122,22 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
         ndarray of shape (n_samples, 2)
             As of `predict_interval`. Intervals of rows that came before there was a model are infinite.
         """
-        return _widened(*self._learn(X, y, sample_weight, None))
+        bounds, thresholds = self._learn(X, checked_targets(y), sample_weight, None)
+        return _widened(np.zeros((len(thresholds), 2)) if bounds is None else bounds, thresholds)
 
-    def _learn(self, X, y, sample_weight, outputs):
-        """Predict and learn; returns what was predicted and the thresholds for it."""
-        is_known = self._prepared() is not None
-        model = self._new_model()
-        y = checked_targets(y)
-        bounds = None if outputs is None else _bounds(checked_outputs(outputs, len(y)))
-        if is_river(model):
-            asked = _taught(model, rows_of(X), y)
-            bounds = asked if bounds is None else bounds
-        else:
-            if bounds is None and (is_known or has_learned(model)):
-                bounds = _bounds(model.predict(X))
-            teach(model, X, y, sample_weight=sample_weight)
-        if not hasattr(self, "estimator_"):
-            self._begin(model)
-        if bounds is None:
-            return np.zeros((len(y), 2)), np.full((len(y), 1), np.inf)
-        return bounds, self._take(None, _errors(bounds, y))
+    def _outputs_of(self, model, X):
+        return _bounds(answers(model, X, "predict", "predict_one"))
+
+    def _scored(self, outputs, y):
+        """How far the true numbers are beyond the bounds; negative for those between them."""
+        bounds = _bounds(outputs)
+        return np.maximum(bounds[:, 0] - y, y - bounds[:, 1])
+
+    def _judged_row(self, made, x, y):
+        low, high = _row_bounds(made.asks_row(x))
+        return 0, max(low - y, y - high)
 
     # --- predicting ---------------------------------------------------------------------------------------
-
-    @property
-    def coverage_(self) -> float:
-        """The share of intervals so far that had the true number."""
-        return 1.0 - self._missed
-
-    @shared
-    def outputs(self, X):
-        """What the estimator predicts: for `partial_fit`, when the true numbers have come.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 2)
-            The prediction, twice, or both quantiles in order.
-        """
-        self._check_learned()
-        if wraps_river(self):
-            return _bounds([self.estimator_.predict_one(x) for x in rows_of(X)])
-        return _bounds(self.estimator_.predict(X))
 
     @shared
     def predict_interval(self, X):
@@ -222,34 +160,6 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
         """The prediction of the estimator for each row, or the middle between its quantiles."""
         return self.outputs(X).mean(axis=1)
 
-    # --- one row ------------------------------------------------------------------------------------------
-
-    @exclusive
-    def learn_one_row(self, x, y):
-        """Predict a row and learn it: the same as `partial_fit`, with a few microseconds more than the model takes.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_features,)
-        y : float
-
-        Returns
-        -------
-        self
-
-        Notes
-        -----
-        It is fast for a `StreamPipeline` with a `BSGDRegressor`, which has `learn_one_row` itself. Others learn a batch
-        of one row.
-        """
-        made = self._fast_model()
-        if made is None:
-            return self.partial_fit(batch_of(self.estimator, x), np.asarray([y]))
-        low, high = _row_bounds(made.asks_row(x))
-        made.model.learn_one_row(x, y)
-        made.takers[0].take(max(low - y, y - high))
-        return self
-
     @shared
     def predict_interval_one_row(self, x):
         """The interval of a row, as `predict_interval` has it, fast where `learn_one_row` is.
@@ -271,27 +181,10 @@ class ConformalRegressor(RegressorMixin, KeepsPromise):
         return low - far, high + far
 
     @available_if(wraps_river)
-    @exclusive
-    def learn_one(self, x, y):
-        """Predict a row, and learn it: as in river."""
-        made = self._prepared()
-        if made is None:
-            self._learn([x], [y], None, None)
-            return
-        error = abs(y - made.model.predict_one(x))
-        made.model.learn_one(x, y)
-        made.takers[0].take(error)
-
-    @available_if(wraps_river)
     @shared
     def predict_interval_one(self, x):
         """The interval of a row: as in river."""
-        made = self._prepared()
-        if made is None:
-            return -np.inf, np.inf
-        far = max(0.0, made.takers[0].threshold)
-        prediction = made.model.predict_one(x)
-        return prediction - far, prediction + far
+        return (-np.inf, np.inf) if self._prepared() is None else self.predict_interval_one_row(x)
 
 
 def _row_bounds(prediction: Any) -> tuple[float, float]:
@@ -304,15 +197,6 @@ def _row_bounds(prediction: Any) -> tuple[float, float]:
     return low, high
 
 
-def _taught(model, rows, y):
-    """Predict each row and learn it."""
-    found = []
-    for x, target in zip(rows, y, strict=True):
-        found.append(model.predict_one(x))
-        model.learn_one(x, target)
-    return _bounds(found)
-
-
 def _bounds(predictions: Any) -> np.ndarray:
     """Predictions as two columns, of which the first is not above the second."""
     predictions = np.asarray(predictions, np.float64)
@@ -323,11 +207,6 @@ def _bounds(predictions: Any) -> np.ndarray:
             f"The estimator predicts {predictions.shape[1]} numbers for a row: one is needed, or two quantiles."
         )
     return np.sort(predictions, axis=1)
-
-
-def _errors(bounds: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """How far the true numbers are beyond the bounds; negative for those between them."""
-    return np.maximum(bounds[:, 0] - y, y - bounds[:, 1])
 
 
 def _widened(bounds: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
