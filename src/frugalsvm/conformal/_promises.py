@@ -68,8 +68,8 @@ class _Shortcuts(ThreadSafe):
 class KeepsPromise(_Shortcuts):
     """Base of estimators with the parameters ``estimator``, ``window``, ``patience`` and ``random_state``.
 
-    Subclasses define ``_outputs_of`` (what a model says of rows), ``_scored`` (the scores of that, by which the promise is
-    kept) and ``_judged_row`` (both, for a single row). Models of river, which learn dicts one by one, differ from
+    Subclasses define ``_outputs_of`` (what a model says of rows), ``_scored`` (the scores of that, which the promise is
+    about) and ``_judged_row`` (both, for a single row). Models of river, which learn dicts one by one, differ from
     those of arrays here only.
     """
 

@@ -1,7 +1,7 @@
 """What to do when a detector finds that a stream has changed."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.base import clone
@@ -9,10 +9,9 @@ from sklearn.base import clone
 from frugalsvm._locks import ThreadSafe, exclusive, shared
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive
 
-__all__ = ["ACTIONS", "Boost", "DriftDetector", "DriftWatch", "check_on_drift", "finds_drift"]
+__all__ = ["ACTIONS", "DriftDetector", "DriftWatch", "WatchesForDrift", "check_on_drift"]
 
 ACTIONS = ("reset", "boost")
-BOOST_WEIGHT, BOOST_ROWS = 3.0, 1000
 
 
 class DriftDetector(Protocol):
@@ -34,34 +33,52 @@ def check_on_drift(on_drift: Any) -> None:
         check_choice("on_drift", on_drift, ACTIONS)
 
 
-def finds_drift(detector: DriftDetector, is_wrong: np.ndarray) -> bool:
-    """Show mistakes to a detector, one by one; whether it found a drift."""
-    found = False
-    for each in is_wrong.tolist():
-        detector.update(float(each))
-        found |= bool(detector.drift_detected)
-    return found
+class WatchesForDrift:
+    """What learns rows, shows its mistakes to ``_watching``, a detector, and acts.
 
+    Subclasses define ``_reset``, which starts again; the rows are those of the drift.
+    """
 
-class Boost(NamedTuple):
-    """Rows that count more after a drift."""
+    on_drift: Any
+    boost_weight, boost_rows = 3.0, 1000
+    drifts_: list[int]
+    _watching: Any
+    _n_seen: int
+    _n_boosted: int  # rows that are still to count more
 
-    weight: float = BOOST_WEIGHT
-    n_left: int = 0
+    def _reset(self, rows: Any) -> None:
+        raise NotImplementedError
 
-    def weights(self, n_rows: int, sample_weight: Any) -> Any:
-        """The weights of the next rows."""
-        if not self.n_left:
+    def _boosted(self, n_rows: int, sample_weight: Any) -> Any:
+        """The weights of the next rows: after a drift some count more."""
+        if not self._n_boosted:
             return sample_weight
         given = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
-        return np.where(np.arange(n_rows) < self.n_left, self.weight, 1.0) * given
+        return np.where(np.arange(n_rows) < self._n_boosted, self.boost_weight, 1.0) * given
 
-    def after(self, n_rows: int) -> "Boost":
-        """What is left after a number of rows."""
-        return self._replace(n_left=max(0, self.n_left - n_rows)) if self.n_left else self
+    def _count(self, n_rows: int) -> None:
+        """Rows were learned."""
+        self._n_seen += n_rows
+        self._n_boosted = max(0, self._n_boosted - n_rows)
+
+    def _show(self, is_wrong: np.ndarray, rows: Any = None) -> None:
+        """Show the detector mistakes, one by one, and act if there was a drift."""
+        found = False
+        for each in is_wrong.tolist():
+            self._watching.update(float(each))
+            found |= bool(self._watching.drift_detected)
+        if not found:
+            return
+        self.drifts_ = [*self.drifts_, self._n_seen]
+        if callable(self.on_drift):
+            self.on_drift(self)
+        elif self.on_drift == "boost":
+            self._n_boosted = self.boost_rows
+        else:
+            self._reset(rows)
 
 
-class DriftWatch(ThreadSafe):
+class DriftWatch(ThreadSafe, WatchesForDrift):
     """A classifier whose mistakes are shown to a detector of drift, and what is done when it finds one.
 
     Rows are predicted before they are learned, and the detector gets 1 for each mistake and 0 for each other row.
@@ -124,18 +141,25 @@ class DriftWatch(ThreadSafe):
         detector: DriftDetector,
         on_drift: str | Callable[["DriftWatch"], Any] = "reset",
         *,
-        boost_weight: float = BOOST_WEIGHT,
-        boost_rows: int = BOOST_ROWS,
+        boost_weight: float = WatchesForDrift.boost_weight,
+        boost_rows: int = WatchesForDrift.boost_rows,
     ):
         check_on_drift(on_drift)
         check_positive("boost_weight", boost_weight)
         check_count("boost_rows", boost_rows)
         self.model, self.detector, self.on_drift = model, detector, on_drift
         self.boost_weight, self.boost_rows = boost_weight, boost_rows
-        self.drifts_: list[int] = []
-        self.n_seen_ = 0
-        self._boost = Boost(boost_weight)
+        self.drifts_, self._n_seen, self._n_boosted = [], 0, 0
         self._classes: Any = None
+
+    @property
+    def n_seen_(self) -> int:
+        """Rows learned."""
+        return self._n_seen
+
+    @property
+    def _watching(self) -> DriftDetector:  # type: ignore[override]
+        return self.detector
 
     @exclusive
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -152,34 +176,19 @@ class DriftWatch(ThreadSafe):
         """
         y = np.asarray(y)
         self._classes = classes if classes is not None else self._classes
-        has_drifted = self._judge(X, y) if self.n_seen_ else False
-        weights = self._boost.weights(len(y), sample_weight)
-        self._boost = self._boost.after(len(y))
+        is_new = not hasattr(self.model, "classes_")  # or it has just been reset
+        is_wrong = None if is_new or not self._n_seen else self.model.predict(X) != y
+        weights = self._boosted(len(y), sample_weight)
         # Only the first call needs the classes; most models refuse others later.
-        own = {} if weights is None else {"sample_weight": weights}
-        self.model.partial_fit(X, y, **({"classes": self._classes} if self._is_new else {}), **own)
-        self.n_seen_ += len(y)
-        if has_drifted:
-            self.drifts_.append(self.n_seen_)
-            self._act()
+        options = {"classes": self._classes if is_new else None, "sample_weight": weights}
+        self.model.partial_fit(X, y, **{name: value for name, value in options.items() if value is not None})
+        self._count(len(y))
+        if is_wrong is not None:
+            self._show(is_wrong)
         return self
 
-    @property
-    def _is_new(self) -> bool:
-        return not hasattr(self.model, "classes_") and self._classes is not None
-
-    def _judge(self, X, y) -> bool:
-        if not hasattr(self.model, "classes_"):  # it has just been reset
-            return False
-        return finds_drift(self.detector, self.model.predict(X) != y)
-
-    def _act(self) -> None:
-        if callable(self.on_drift):
-            self.on_drift(self)
-        elif self.on_drift == "reset":
-            self.model = clone(self.model)
-        else:
-            self._boost = Boost(self.boost_weight, self.boost_rows)
+    def _reset(self, rows):
+        self.model = clone(self.model)
 
     @shared
     def predict(self, X):

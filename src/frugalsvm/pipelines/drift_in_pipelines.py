@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from frugalsvm.estimators._unchanged import unchanged_on_error
-from frugalsvm.pipelines.drift import BOOST_ROWS, Boost, check_on_drift, finds_drift
+from frugalsvm.pipelines.drift import WatchesForDrift, check_on_drift
 from frugalsvm.pipelines.learning import NO_FEATURES, LearningPipeline
 from frugalsvm.pipelines.rows import part_of
 from frugalsvm.pipelines.saved import WATCHED
@@ -15,17 +15,17 @@ from frugalsvm.pipelines.saved import WATCHED
 __all__ = ["WatchedPipeline"]
 
 
-class WatchedPipeline(LearningPipeline):
+class WatchedPipeline(WatchesForDrift, LearningPipeline):
     """The part of `StreamPipeline` that deals with drifts."""
 
     detector: Any
-    on_drift: Any
     detector_: Any
-    drifts_: list[int]
     classes_: Any  # of `StreamPipeline`
     _row_path: Any
-    _n_seen: int
-    _n_boosted: int  # rows that are still to count more
+
+    @property
+    def _watching(self) -> Any:
+        return self.detector_
 
     def _check_params(self):
         super()._check_params()
@@ -73,10 +73,8 @@ class WatchedPipeline(LearningPipeline):
             self.learn_one_row(rows.X[0], rows.y[0])
             return NO_FEATURES  # which were told
         is_wrong = self._predicted(rows) != rows.y if self._n_seen else None
-        boost = Boost(n_left=self._n_boosted)
-        weights = boost.weights(len(rows.y), rows.weights)
-        left = self._take_rows(rows._replace(weights=weights), classes)
-        self._n_boosted, self._n_seen = boost.after(len(rows.y)).n_left, self._n_seen + len(rows.y)
+        left = self._take_rows(rows._replace(weights=self._boosted(len(rows.y), rows.weights)), classes)
+        self._count(len(rows.y))
         if is_wrong is not None:
             self._show(is_wrong, rows)
         return left
@@ -88,19 +86,7 @@ class WatchedPipeline(LearningPipeline):
             return self.classes_[:1]
         return answering.estimator_.predict(answering._prepared(rows.X, rows.columns))
 
-    def _show(self, is_wrong, rows):
-        """Show the detector what was predicted, and act if there was a drift; rows of one are the first afterwards."""
-        if not finds_drift(self.detector_, is_wrong):
-            return
-        self.drifts_ = [*self.drifts_, self._n_seen]
-        if callable(self.on_drift):
-            self.on_drift(self)
-        elif self.on_drift == "boost":
-            self._n_boosted = BOOST_ROWS
-        else:
-            self._begin_anew(rows)
-
-    def _begin_anew(self, rows):
+    def _reset(self, rows):
         """Forget all but the classes and the detector, and take the rows of the drift as the first ones."""
         known = self.estimator_.classes_ if self._held is None else self._announced
         kept = {name: vars(self)[name] for name in WATCHED}
