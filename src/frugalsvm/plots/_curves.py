@@ -1,21 +1,22 @@
 """Named curves and their spread: what the displays of lines share."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from frugalsvm.exceptions import ParameterError
-from frugalsvm.plots._style import line_styles
+from frugalsvm.plots._style import axes_for, bytes_text, compact, label_axis, line_styles
 from frugalsvm.plots.recording import History
 
 __all__ = [
+    "BYTES",
+    "CurvesDisplay",
     "check_window",
     "checked_curves",
     "choose",
     "draw_curves",
-    "draw_drifts",
     "found_drifts",
     "histories_of",
     "in_windows",
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 Arrays = dict[str, NDArray]
+BYTES = "Model size"  # the axis of bytes
 
 
 def checked_curves(xs: Mapping[str, ArrayLike], ys: Mapping[str, ArrayLike], x_name: str, y_name: str):
@@ -132,7 +134,63 @@ def found_drifts(runs: Sequence[History]) -> NDArray:
     return np.unique(np.concatenate(found)) if found else np.empty(0)
 
 
-def draw_drifts(ax: Any, drifts: NDArray) -> list[Any]:
-    """A vertical line for each drift; returns the artists."""
-    style = {"color": "0.4", "linewidth": 1.0, "linestyle": "--", "zorder": 1}
-    return [ax.axvline(row, label="Drift" if number == 0 else None, **style) for number, row in enumerate(drifts)]
+class CurvesDisplay:
+    """Base of displays of curves: where they are drawn, axes, marks of drifts, legend.
+
+    Subclasses define ``_draw`` (lines and bands) and ``_axis_names``.
+    """
+
+    drifts: NDArray = np.empty(0)
+    lines_: list[Any]
+    bands_: list[Any]
+    _scales = ("linear", "linear")
+    _text: Any = compact  # of numbers on the vertical axis
+
+    def _draw(self, yscale: str, **kwargs: Any) -> tuple[list[Any], list[Any]]:
+        raise NotImplementedError
+
+    def _axis_names(self) -> tuple[str, str]:
+        raise NotImplementedError
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        xscale: str | None = None,
+        yscale: str | None = None,
+        legend: bool = True,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            None is a new figure.
+        xscale, yscale : {"linear", "log"}, default=None
+            None is what these curves are usually drawn with.
+        legend : bool, default=True
+        **kwargs
+            For every line, as in `Axes.plot`.
+
+        Returns
+        -------
+        self
+        """
+        xscale, yscale = xscale or self._scales[0], yscale or self._scales[1]
+        self.ax_ = axes_for(ax)
+        self.figure_ = self.ax_.figure
+        self.lines_, self.bands_ = self._draw(yscale, **kwargs)
+        style = {"color": "0.4", "linewidth": 1.0, "linestyle": "--", "zorder": 1}
+        self.marks_ = [
+            self.ax_.axvline(row, label="Drift" if number == 0 else None, **style)
+            for number, row in enumerate(self.drifts)
+        ]
+        xlabel, ylabel = self._axis_names()
+        self.ax_.set(xscale=xscale, yscale=yscale, xlabel=xlabel, ylabel=ylabel)
+        label_axis(self.ax_.xaxis, log=xscale == "log", text=bytes_text if xlabel == BYTES else compact)
+        label_axis(self.ax_.yaxis, log=yscale == "log", text=type(self)._text)
+        self.ax_.grid(alpha=0.3, linewidth=0.6)
+        if legend:
+            self.ax_.legend(frameon=False)
+        return self

@@ -7,18 +7,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from frugalsvm.plots._curves import (
+    CurvesDisplay,
     check_window,
     checked_curves,
     choose,
     draw_curves,
-    draw_drifts,
     found_drifts,
     histories_of,
     in_windows,
     joined_runs,
     percent,
 )
-from frugalsvm.plots._style import axes_for, label_axis
 from frugalsvm.plots.recording import History, record_stream
 
 __all__ = ["AccuracyCurveDisplay"]
@@ -26,7 +25,7 @@ __all__ = ["AccuracyCurveDisplay"]
 METRICS = ("accuracy", "error")
 
 
-class AccuracyCurveDisplay:
+class AccuracyCurveDisplay(CurvesDisplay):
     """Accuracy, or error, against the number of examples learned.
 
     Parameters
@@ -166,33 +165,13 @@ class AccuracyCurveDisplay:
         drifts = found_drifts(runs) if drifts is None else drifts
         return cls(examples, values, metric=metric, drifts=drifts).plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, *, xscale: str = "linear", legend: bool = True, **kwargs: Any):
-        """Draw the curves.
+    _text = percent
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            None is a new figure.
-        xscale : {"linear", "log"}, default="linear"
-        legend : bool, default=True
-        **kwargs
-            For every line, as in `Axes.plot`.
+    def _axis_names(self):
+        return "Examples learned", self.metric.capitalize()
 
-        Returns
-        -------
-        self
-        """
-        self.ax_ = axes_for(ax)
-        self.figure_ = self.ax_.figure
-        self.lines_, self.bands_ = draw_curves(self.ax_, self.examples, self.values, bounds=(0.0, 1.0), **kwargs)
-        self.marks_ = draw_drifts(self.ax_, self.drifts)
-        self.ax_.set(xscale=xscale, xlabel="Examples learned", ylabel=self.metric.capitalize())
-        label_axis(self.ax_.xaxis, log=xscale == "log")
-        label_axis(self.ax_.yaxis, text=percent)
-        self.ax_.grid(alpha=0.3, linewidth=0.6)
-        if legend:
-            self.ax_.legend(frameon=False)
-        return self
+    def _draw(self, yscale, **kwargs):
+        return draw_curves(self.ax_, self.examples, self.values, bounds=(0.0, 1.0), **kwargs)
 
 
 def _accuracies(notes, window):

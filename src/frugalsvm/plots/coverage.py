@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from frugalsvm.plots._curves import (
+    CurvesDisplay,
     check_window,
     checked_curves,
     draw_curves,
-    draw_drifts,
     found_drifts,
     histories_of,
     in_windows,
@@ -18,13 +18,12 @@ from frugalsvm.plots._curves import (
     percent,
     runs_with,
 )
-from frugalsvm.plots._style import axes_for, label_axis
 from frugalsvm.plots.recording import History, covered
 
 __all__ = ["CoverageDisplay"]
 
 
-class CoverageDisplay:
+class CoverageDisplay(CurvesDisplay):
     """Coverage in windows of a stream, beside what was promised.
 
     Parameters
@@ -164,36 +163,18 @@ class CoverageDisplay:
         drifts = found_drifts(every) if drifts is None else drifts
         return cls(examples, shares, promised=promised, drifts=drifts).plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, *, legend: bool = True, **kwargs: Any):
-        """Draw the curves.
+    _text = percent
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            None is a new figure.
-        legend : bool, default=True
-        **kwargs
-            For every line, as in `Axes.plot`.
+    def _axis_names(self):
+        return "Examples learned", "Coverage"
 
-        Returns
-        -------
-        self
-        """
-        self.ax_ = axes_for(ax)
-        self.figure_ = self.ax_.figure
-        self.lines_, self.bands_ = draw_curves(self.ax_, self.examples, self.coverage, bounds=(0.0, 1.0), **kwargs)
+    def _draw(self, yscale, **kwargs):
+        artists = draw_curves(self.ax_, self.examples, self.coverage, bounds=(0.0, 1.0), **kwargs)
         self.promise_ = None
         if self.promised is not None:
             style = {"color": "0.4", "linewidth": 1.0, "linestyle": ":", "zorder": 1}
             self.promise_ = self.ax_.axhline(self.promised, label="Promised", **style)
-        self.marks_ = draw_drifts(self.ax_, self.drifts)
-        self.ax_.set(xlabel="Examples learned", ylabel="Coverage")
-        label_axis(self.ax_.xaxis)
-        label_axis(self.ax_.yaxis, text=percent)
-        self.ax_.grid(alpha=0.3, linewidth=0.6)
-        if legend:
-            self.ax_.legend(frameon=False)
-        return self
+        return artists
 
 
 def _only(promised: set) -> float | None:

@@ -6,16 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from frugalsvm.plots._curves import checked_curves, choose, percent
-from frugalsvm.plots._style import axes_for, bytes_text, compact, label_axis, line_styles
+from frugalsvm.plots._curves import BYTES, CurvesDisplay, checked_curves, choose, percent
+from frugalsvm.plots._style import line_styles
 from frugalsvm.plots._vectors import model_bytes, n_terms
 
 __all__ = ["ErrorVsSupportDisplay"]
 
-BYTES = "Model size"
 
-
-class ErrorVsSupportDisplay:
+class ErrorVsSupportDisplay(CurvesDisplay):
     """Error against the number of support vectors, of features or of bytes, for several methods.
 
     Parameters
@@ -106,36 +104,18 @@ class ErrorVsSupportDisplay:
         size_name = BYTES if size == "bytes" else _joined_names(kinds)
         return cls(sizes, errors, size_name=size_name).plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, *, yscale: str = "linear", legend: bool = True, **kwargs: Any):
-        """Draw the curves.
+    _scales, _text = ("log", "linear"), percent
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            None is a new figure.
-        yscale : {"linear", "log"}, default="linear"
-        legend : bool, default=True
-        **kwargs
-            For every line, as in `Axes.errorbar`.
+    def _axis_names(self):
+        return self.size_name, "Error"
 
-        Returns
-        -------
-        self
-        """
-        self.ax_ = axes_for(ax)
-        self.figure_ = self.ax_.figure
-        self.lines_ = []
+    def _draw(self, yscale, **kwargs):
+        lines = []
         for index, name in enumerate(self.sizes):
             x, mean, spread = _by_size(self.sizes[name], self.errors[name])
             style = {**line_styles(index, 1), "capsize": 2.5, "elinewidth": 1.0, "label": name, **kwargs}
-            self.lines_.append(self.ax_.errorbar(x, mean, yerr=spread, **style))
-        self.ax_.set(xscale="log", yscale=yscale, xlabel=self.size_name, ylabel="Error")
-        label_axis(self.ax_.xaxis, log=True, text=bytes_text if self.size_name == BYTES else compact)
-        label_axis(self.ax_.yaxis, log=yscale == "log", text=percent)
-        self.ax_.grid(alpha=0.3, linewidth=0.6)
-        if legend:
-            self.ax_.legend(frameon=False)
-        return self
+            lines.append(self.ax_.errorbar(x, mean, yerr=spread, **style))
+        return lines, []
 
 
 def _by_size(sizes: NDArray, errors: NDArray):

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from frugalsvm.plots._curves import checked_curves, draw_curves, histories_of, joined_runs
-from frugalsvm.plots._style import axes_for, label_axis
+from frugalsvm.plots._curves import CurvesDisplay, checked_curves, draw_curves, histories_of, joined_runs
 from frugalsvm.plots.recording import History, named, record_stream
 
 __all__ = ["TimeCurveDisplay"]
 
 
-class TimeCurveDisplay:
+class TimeCurveDisplay(CurvesDisplay):
     """Seconds of learning against examples, both logarithmic, with the exponents of fitted powers.
 
     Parameters
@@ -153,40 +152,19 @@ class TimeCurveDisplay:
         seconds = {name: joined_runs(runs, name, [run[name]["seconds"] for run in runs]) for name in runs[0]}
         return cls(examples, seconds, fit_from=fit_from).plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, *, legend: bool = True, **kwargs: Any):
-        """Draw the curves.
+    _scales = ("log", "log")
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            None is a new figure.
-        legend : bool, default=True
-            With the exponents.
-        **kwargs
-            For every line, as in `Axes.plot`.
+    def _axis_names(self):
+        return "Examples $n$", "Seconds"
 
-        Returns
-        -------
-        self
-        """
-        self.ax_ = axes_for(ax)
-        self.figure_ = self.ax_.figure
+    def _draw(self, yscale, **kwargs):
         labels = {
             name: name if np.isnan(power) else f"{name} ($n^{{{power:.2f}}}$)" for name, power in self.exponents.items()
         }
         smallest = min(float(np.nanmin(runs[runs > 0], initial=np.inf)) for runs in self.seconds.values())
         lowest = smallest / 2 if np.isfinite(smallest) else 1e-9
         bounds = (lowest, np.inf)  # a band below zero has no place on a logarithmic axis
-        self.lines_, self.bands_ = draw_curves(
-            self.ax_, self.examples, self.seconds, labels=labels, bounds=bounds, **kwargs
-        )
-        self.ax_.set(xscale="log", yscale="log", xlabel="Examples $n$", ylabel="Seconds")
-        label_axis(self.ax_.xaxis, log=True)
-        label_axis(self.ax_.yaxis, log=True)
-        self.ax_.grid(alpha=0.3, linewidth=0.6)
-        if legend:
-            self.ax_.legend(frameon=False)
-        return self
+        return draw_curves(self.ax_, self.examples, self.seconds, labels=labels, bounds=bounds, **kwargs)
 
 
 def _exponent(examples, seconds, fit_from):

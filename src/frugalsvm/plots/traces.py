@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from frugalsvm.plots._curves import checked_curves, choose, draw_curves, draw_drifts, found_drifts, histories_of
-from frugalsvm.plots._style import axes_for, label_axis
+from frugalsvm.plots._curves import CurvesDisplay, checked_curves, choose, draw_curves, found_drifts, histories_of
 from frugalsvm.plots.recording import CERTIFICATES, History, record_stream
 
 __all__ = ["TraceDisplay"]
@@ -15,7 +14,7 @@ __all__ = ["TraceDisplay"]
 AXES = {"examples": "Examples learned", "seconds": "Seconds of learning"}
 
 
-class TraceDisplay:
+class TraceDisplay(CurvesDisplay):
     """A trace, such as the duality gap, against examples or seconds; its axis is logarithmic.
 
     Parameters
@@ -152,24 +151,12 @@ class TraceDisplay:
         shown = trace.strip("_").replace("_", " ")
         return cls(x, values, against=against, trace=shown, drifts=drifts).plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, *, xscale: str = "linear", yscale: str = "log", legend: bool = True, **kwargs: Any):
-        """Draw the traces.
+    _scales = ("linear", "log")
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            None is a new figure.
-        xscale, yscale : {"linear", "log"}
-        legend : bool, default=True
-        **kwargs
-            For every line, as in `Axes.plot`.
+    def _axis_names(self):
+        return AXES[self.against], self.trace[:1].upper() + self.trace[1:]
 
-        Returns
-        -------
-        self
-        """
-        self.ax_ = axes_for(ax)
-        self.figure_ = self.ax_.figure
+    def _draw(self, yscale, **kwargs):
         drawn, bounds = self.values, (-np.inf, np.inf)
         if yscale == "log":
             drawn = {name: np.where(runs > 0, runs, np.nan) for name, runs in self.values.items()}
@@ -177,16 +164,7 @@ class TraceDisplay:
             if positive.size == 0:
                 raise ValueError(f"No {self.trace} is above zero: draw it with plot(yscale='linear').")
             bounds = (positive.min() / 2, np.inf)
-        self.lines_, self.bands_ = draw_curves(self.ax_, self.x, drawn, bounds=bounds, **kwargs)
-        self.marks_ = draw_drifts(self.ax_, self.drifts)
-        label = self.trace[:1].upper() + self.trace[1:]
-        self.ax_.set(xscale=xscale, yscale=yscale, xlabel=AXES[self.against], ylabel=label)
-        label_axis(self.ax_.xaxis, log=xscale == "log")
-        label_axis(self.ax_.yaxis, log=yscale == "log")
-        self.ax_.grid(alpha=0.3, linewidth=0.6)
-        if legend:
-            self.ax_.legend(frameon=False)
-        return self
+        return draw_curves(self.ax_, self.x, drawn, bounds=bounds, **kwargs)
 
 
 def _common_trace(runs):
