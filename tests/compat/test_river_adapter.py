@@ -214,6 +214,9 @@ def test_anomalies_have_high_scores():
     assert scores[:100] == [0.0] * 100
     assert np.mean(scores[300:]) == pytest.approx(0.5, abs=0.1)
     assert model.score_one({"a": 8.0, "b": -8.0}) > 0.99
+    pipeline = model._pipeline
+    for row in rng.normal(size=(5, 2)):
+        assert pipeline.p_values_one_row(row) == pytest.approx(pipeline.p_values(row[None])[0], abs=1e-3)
     assert pickle.loads(pickle.dumps(model)).score_one({"a": 0.5, "b": 1.0}) == model.score_one({"a": 0.5, "b": 1.0})
     assert model.clone().score_one({"a": 8.0, "b": -8.0}) == 0.0
     with pytest.raises(ValueError, match="takes a BSGDOneClassSVM, not BSGDClassifier"):

@@ -44,9 +44,23 @@ class Adapter(ThreadSafe):
         if self.n_features is not None:
             check_count("n_features", self.n_features)
 
-    def _features_for(self, names, pipeline: StreamPipeline) -> NamedFeatures | HashedFeatures:
-        absent = 0.0 if pipeline.impute is None else np.nan
-        return NamedFeatures(names, absent) if self.n_features is None else HashedFeatures(self.n_features)
+    def _begin(self, names: Iterable[Hashable]) -> tuple[StreamPipeline, NamedFeatures | HashedFeatures]:
+        """The pipeline and the features, made for the keys of the first example, with all keys that have come."""
+        if self._pipeline is None or self._features is None:
+            pipeline = self._new_pipeline()
+            absent = 0.0 if pipeline.impute is None else np.nan
+            hashes = self.n_features is not None
+            self._features = HashedFeatures(self.n_features) if hashes else NamedFeatures(names, absent)
+            self._pipeline = pipeline
+        self._take_up(names)
+        return self._pipeline, self._features
+
+    @property
+    def _learned(self) -> tuple[StreamPipeline, NamedFeatures | HashedFeatures] | None:
+        """The same, if there was an example."""
+        if self._pipeline is None or self._features is None or not self._pipeline.__sklearn_is_fitted__():
+            return None
+        return self._pipeline, self._features
 
     def _take_up(self, names: Iterable[Hashable]) -> None:
         """Make features of names that are new, and tell the log."""

@@ -56,15 +56,13 @@ class RiverAnomalyDetector(Adapter, AnomalyDetector):
     @exclusive
     def learn_one(self, x: dict) -> None:
         """Learn an example."""
-        if self._pipeline is None or self._features is None:
-            pipeline = self._new_pipeline()
-            self._features, self._pipeline = self._features_for(x, pipeline), pipeline
-        self._take_up(x)
-        self._pipeline.learn_one_row(self._features.row(x))
+        pipeline, features = self._begin(x)
+        pipeline.learn_one_row(features.row(x))
 
     @shared
     def score_one(self, x: dict) -> float:
         """1 less the p-value of an example: near 1 for anomalies."""
-        if self._pipeline is None or self._features is None or self._pipeline.n_held_:
+        if self._learned is None or self._learned[0].n_held_:
             return 0.0
-        return 1.0 - float(self._pipeline.p_values(self._features.row(x)[None])[0])
+        pipeline, features = self._learned
+        return 1.0 - pipeline.p_values_one_row(features.row(x))

@@ -8,7 +8,6 @@ from sklearn.base import is_regressor
 from frugalsvm import ASSETRegressor
 from frugalsvm._locks import exclusive, shared
 from frugalsvm.compat._river_adapter import Adapter, base
-from frugalsvm.pipelines import StreamPipeline
 
 __all__ = ["RiverRegressor"]
 
@@ -52,39 +51,33 @@ class RiverRegressor(Adapter, base.MiniBatchRegressor):
     def _unit_test_params(cls):
         yield {"model": ASSETRegressor(n_components=16, random_state=0)}
 
-    def _begin(self, names) -> StreamPipeline:
-        """The pipeline, made for the keys of the first example, with all keys that have come."""
-        if self._pipeline is None or self._features is None:
-            pipeline = self._new_pipeline()
-            self._features, self._pipeline = self._features_for(names, pipeline), pipeline
-        self._take_up(names)
-        return self._pipeline
-
     @exclusive
     def learn_one(self, x: dict, y: float) -> None:
         """Learn an example."""
-        pipeline = self._begin(x)
-        pipeline.learn_one_row(self._features.row(x), float(y))  # type: ignore[union-attr]
+        pipeline, features = self._begin(x)
+        pipeline.learn_one_row(features.row(x), float(y))
 
     @exclusive
     def learn_many(self, X: Any, y: Any) -> None:
         """Learn the rows of a data frame in order."""
         if len(X):
-            pipeline = self._begin(X.columns)
-            pipeline.partial_fit(self._features.matrix(X), np.asarray(y, np.float64))  # type: ignore[union-attr]
+            pipeline, features = self._begin(X.columns)
+            pipeline.partial_fit(features.matrix(X), np.asarray(y, np.float64))
 
     @shared
     def predict_one(self, x: dict, **kwargs: Any) -> float:
         """The predicted number; 0 before the first example."""
-        if self._pipeline is None or self._features is None or not hasattr(self._pipeline, "_held"):
+        if self._learned is None:
             return 0.0
-        return float(self._pipeline.predict_one_row(self._features.row(x)))
+        pipeline, features = self._learned
+        return float(pipeline.predict_one_row(features.row(x)))
 
     @shared
     def predict_many(self, X: Any) -> Any:
         """The predicted numbers of the rows of a data frame, as a series."""
         from pandas import Series
 
-        if self._pipeline is None or self._features is None or not len(X) or not hasattr(self._pipeline, "_held"):
+        if self._learned is None or not len(X):
             return Series(np.zeros(len(X)), index=X.index)
-        return Series(self._pipeline.predict(self._features.matrix(X)), index=X.index)
+        pipeline, features = self._learned
+        return Series(pipeline.predict(features.matrix(X)), index=X.index)

@@ -75,18 +75,14 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
 
     # --- learning ------------------------------------------------------------------------------------------
 
-    def _begin(self, names) -> StreamPipeline:
-        """The pipeline, made for the keys of the first example."""
-        if self._pipeline is None or self._features is None:
-            pipeline = self._new_pipeline()
-            features = self._features_for(names, pipeline)
-            if self.classes is not None:
-                self._labels = [_plain(label) for label in dict.fromkeys(self.classes)]
-                self._codes = {label: code for code, label in enumerate(self._labels)}
-            elif hasattr(pipeline.estimator, "new_classes"):
-                pipeline.estimator.set_params(new_classes="grow")
-            self._features, self._pipeline = features, pipeline
-        return self._pipeline
+    def _new_pipeline(self) -> StreamPipeline:
+        pipeline = super()._new_pipeline()
+        if self.classes is not None:
+            self._labels = [_plain(label) for label in dict.fromkeys(self.classes)]
+            self._codes = {label: code for code, label in enumerate(self._labels)}
+        elif hasattr(pipeline.estimator, "new_classes"):
+            pipeline.estimator.set_params(new_classes="grow")
+        return pipeline
 
     @property
     def _announced(self):
@@ -115,11 +111,9 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
         y
             The label.
         """
-        pipeline = self._pipeline or self._begin(x)
-        self._take_up(x)
-        row = self._features.row(x)  # type: ignore[union-attr]
-        code = self._codes.get(y)
-        if code is not None and hasattr(pipeline, "_held"):
+        pipeline, features = self._begin(x)
+        row, code = features.row(x), self._codes.get(y)
+        if code is not None and self._learned is not None:
             pipeline.learn_one_row(row, code)
             return
         label = _plain(y)
@@ -154,37 +148,32 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
             for x, label in zip(X.to_dict(orient="records"), labels, strict=True):
                 self.learn_one(x, label)
             return
-        pipeline = self._begin(X.columns)
-        self._take_up(X.columns)
+        pipeline, features = self._begin(X.columns)
         new = [label for label in dict.fromkeys(labels) if label not in self._codes]
         if new and not self._may_add():
             self._refuse_new(new[0])
         codes = {**self._codes, **{label: len(self._labels) + k for k, label in enumerate(new)}}
-        matrix = self._features.matrix(X)  # type: ignore[union-attr]
-        pipeline.partial_fit(matrix, np.array([codes[label] for label in labels]), classes=self._announced)
+        pipeline.partial_fit(features.matrix(X), np.array([codes[label] for label in labels]), classes=self._announced)
         self._add(new)
 
     # --- predicting ----------------------------------------------------------------------------------------
 
-    @property
-    def _has_learned(self) -> bool:
-        return self._pipeline is not None and hasattr(self._pipeline, "_held")
-
     @shared
     def predict_one(self, x: dict, **kwargs: Any) -> Any:
         """The predicted label; None before the first example."""
-        if not self._has_learned:
+        if self._learned is None:
             return None
-        return self._labels[self._pipeline.predict_one_row(self._features.row(x))]  # type: ignore[union-attr]
+        pipeline, features = self._learned
+        return self._labels[pipeline.predict_one_row(features.row(x))]
 
     @shared
     def predict_proba_one(self, x: dict, **kwargs: Any) -> dict[Any, float]:
         """Probabilities by label; empty before the first example."""
         self._check_calibrated()
-        if not self._has_learned:
+        if self._learned is None:
             return {}
-        shares = self._pipeline.predict_proba_one_row(self._features.row(x))  # type: ignore[union-attr]
-        return self._by_label(shares.tolist())
+        pipeline, features = self._learned
+        return self._by_label(pipeline.predict_proba_one_row(features.row(x)).tolist())
 
     def _by_label(self, shares: list) -> dict[Any, Any]:
         """Probabilities, columns or numbers of the labels that the model knows; those that are held back have none."""
@@ -203,9 +192,10 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
         """The predicted labels of the rows of a data frame, as a series."""
         from pandas import Series
 
-        if not self._has_learned:
+        if self._learned is None:
             return Series([None] * len(X), index=X.index, dtype=object)
-        codes = self._pipeline.predict(self._features.matrix(X)) if len(X) else []  # type: ignore[union-attr]
+        pipeline, features = self._learned
+        codes = pipeline.predict(features.matrix(X)) if len(X) else []
         return Series([self._labels[code] for code in codes], index=X.index)
 
     @shared
@@ -214,9 +204,10 @@ class RiverClassifier(Adapter, base.MiniBatchClassifier):
         from pandas import DataFrame
 
         self._check_calibrated()
-        if not self._has_learned or len(X) == 0:
+        if self._learned is None or len(X) == 0:
             return DataFrame(index=X.index)
-        shares = self._pipeline.predict_proba(self._features.matrix(X))  # type: ignore[union-attr]
+        pipeline, features = self._learned
+        shares = pipeline.predict_proba(features.matrix(X))
         return DataFrame(self._by_label(list(shares.T)), index=X.index)
 
 

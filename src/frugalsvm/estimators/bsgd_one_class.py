@@ -340,4 +340,9 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
         -------
         ndarray of shape (n_samples,)
         """
-        return p_values_of(self._window, self.score_samples(X))
+        return self.p_values_of(self.score_samples(X))
+
+    def p_values_of(self, scores):
+        """The p-values of rows whose scores are known."""
+        check_is_fitted(self)
+        return p_values_of(self._window, scores)

@@ -451,6 +451,13 @@ class StreamPipeline(WatchedPipeline):
         scores = self._row_scores(x)
         return float(self.score_samples(self._batch_of(x))[0] if scores is None else scores[0])
 
+    @available_if(_has_p_values)
+    @shared
+    def p_values_one_row(self, x):
+        """The p-value of one row: the same as `p_values`."""
+        scores = self._row_scores(x)
+        return float((self.p_values(self._batch_of(x)) if scores is None else self.estimator_.p_values_of(scores))[0])
+
     @available_if(_has_probabilities)
     @shared
     def predict_proba_one_row(self, x):
