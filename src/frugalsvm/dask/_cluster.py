@@ -11,6 +11,7 @@ import pickle
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -240,8 +241,25 @@ class Cluster:
             level += 1
         return nodes[0]
 
+    @contextmanager
     def _answering(self):
-        return _Answering(self)
+        """Tells a lost scheduler, and workers that die again and again, from all other errors."""
+        try:
+            yield
+        except KilledWorker as error:
+            raise RuntimeError(
+                f"Dask gave up: workers died again and again while they computed {error.task}. If they had too little "
+                "memory, make partitions smaller; if machines come and go, raise the scheduler's setting "
+                "distributed.scheduler.allowed-failures. The model of the last finished round is in `last_model_`."
+            ) from error
+        except (CancelledError, FutureCancelledError, CommClosedError, OSError, RuntimeError) as error:
+            if isinstance(error, SchedulerLostError) or self._answers():
+                raise
+            address = getattr(self.client.scheduler, "address", "of this client")
+            raise SchedulerLostError(
+                f"The Dask scheduler {address} does not answer any more; the model of the last round that was "
+                "finished is in `last_model_`, and in the attribute `model` of this error."
+            ) from error
 
     def _answers(self) -> bool:
         """Whether the scheduler is there."""
@@ -268,28 +286,3 @@ class Cluster:
     def _workers(self) -> dict[str, Any]:
         with self._answering():
             return self.client.scheduler_info(n_workers=-1)["workers"]
-
-
-class _Answering:
-    """Tells a lost scheduler, and workers that die again and again, from all other errors."""
-
-    def __init__(self, cluster: Cluster):
-        self._cluster = cluster
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        lost = (CancelledError, FutureCancelledError, CommClosedError, OSError, TimeoutError, RuntimeError)
-        if isinstance(error, lost) and not isinstance(error, SchedulerLostError) and not self._cluster._answers():
-            address = getattr(self._cluster.client.scheduler, "address", "of this client")
-            raise SchedulerLostError(
-                f"The Dask scheduler {address} does not answer any more; the model of the last round that was "
-                "finished is in `last_model_`, and in the attribute `model` of this error."
-            ) from error
-        if isinstance(error, KilledWorker):
-            raise RuntimeError(
-                f"Dask gave up: workers died again and again while they computed {error.task}. If they had too little "
-                "memory, make partitions smaller; if machines come and go, raise the scheduler's setting "
-                "distributed.scheduler.allowed-failures. The model of the last finished round is in `last_model_`."
-            ) from error

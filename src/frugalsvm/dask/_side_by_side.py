@@ -19,54 +19,42 @@ class _EndedError(BaseException):
     """Another problem has failed: there will be no answer."""
 
 
-class _Job:
-    """A function on a thread of its own, which asks now and then."""
+class _Job(Thread):
+    """A function on a thread of its own, which asks now and then: it has a question, or a result."""
 
     def __init__(self, function: Callable[[Ask], Any]):
+        super().__init__(daemon=True)
         self._function = function
-        self._told: SimpleQueue = SimpleQueue()  # what the thread says: a question, or its end
+        self._said: SimpleQueue = SimpleQueue()
         self._answers: SimpleQueue = SimpleQueue()
         self.question: Any = None
         self.result: Any = None
-        self._thread = Thread(target=self._run, daemon=True)
 
-    def start(self) -> None:
-        self._thread.start()
-        self._wait()
+    def wait(self) -> None:
+        """Let it go on until its next question or its end."""
+        self.question, self.result, error = self._said.get()
+        if error is not None:
+            raise error
 
-    def answer(self, answer: Any) -> None:
-        """Go on with an answer, until the next question or the end."""
-        self._answers.put((True, answer))
-        self._wait()
-
-    def end(self) -> None:
-        """Give up."""
-        if self._thread.is_alive():
-            self._answers.put((False, None))
-            self._thread.join()
-
-    def _wait(self) -> None:
-        kind, value = self._told.get()
-        self.question = value if kind == "question" else None
-        if kind == "error":
-            raise value
-        if kind == "result":
-            self.result = value
+    def answer(self, *answer: Any) -> None:
+        """Go on with an answer, or end without one."""
+        self._answers.put(answer)
+        self.wait() if answer else self.join()
 
     def _ask(self, question: Any) -> Any:
-        self._told.put(("question", question))
-        goes_on, answer = self._answers.get()
-        if not goes_on:
+        self._said.put((question, None, None))
+        answer = self._answers.get()
+        if not answer:
             raise _EndedError
-        return answer
+        return answer[0]
 
-    def _run(self) -> None:
+    def run(self) -> None:
         try:
-            self._told.put(("result", self._function(self._ask)))
+            self._said.put((None, self._function(self._ask), None))
         except _EndedError:
             pass
         except BaseException as error:
-            self._told.put(("error", error))
+            self._said.put((None, None, error))
 
 
 def solved_side_by_side(functions: Sequence[Callable[[Ask], Any]], answered: Callable[[list], list]) -> list[Any]:
@@ -75,10 +63,12 @@ def solved_side_by_side(functions: Sequence[Callable[[Ask], Any]], answered: Cal
     try:
         for job in jobs:
             job.start()
+            job.wait()
         while waiting := [job for job in jobs if job.question is not None]:
             for job, answer in zip(waiting, answered([job.question for job in waiting]), strict=True):
                 job.answer(answer)
     finally:
         for job in jobs:
-            job.end()
+            if job.is_alive():
+                job.answer()
     return [job.result for job in jobs]

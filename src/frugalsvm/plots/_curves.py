@@ -1,6 +1,6 @@
 """Named curves and their spread: what the displays of lines share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -8,11 +8,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.plots._style import axes_for, bytes_text, compact, label_axis, line_styles
-from frugalsvm.plots.recording import History
+from frugalsvm.plots.recording import History, record_stream
 
 __all__ = [
     "BYTES",
     "CurvesDisplay",
+    "StreamCurvesDisplay",
     "check_window",
     "checked_curves",
     "choose",
@@ -194,3 +195,42 @@ class CurvesDisplay:
         if legend:
             self.ax_.legend(frameon=False)
         return self
+
+
+class StreamCurvesDisplay(CurvesDisplay):
+    """Base of displays of what `record_stream` notes.
+
+    Subclasses define ``from_history``, and ``_recording``: what to tell `record_stream`. That refuses options of
+    ``from_history`` that are wrong, before anything learns.
+    """
+
+    @classmethod
+    def _recording(cls, **options: Any) -> dict[str, Any]:
+        raise NotImplementedError
+
+    @classmethod
+    def from_stream(
+        cls,
+        estimators: Any,
+        batches: Iterable[Any],
+        *,
+        classes: ArrayLike | None = None,
+        test: tuple[Any, ArrayLike] | None = None,
+        **options: Any,
+    ) -> Any:
+        """Test, then train: follow estimators through a stream, and draw what was noted after every batch.
+
+        Parameters
+        ----------
+        estimators, batches, classes, test
+            As in `record_stream`. The estimators learn.
+        **options
+            As in `from_history`.
+
+        Returns
+        -------
+        display
+        """
+        noted = {"sizes": False, "certificates": (), "rehearse": False, **cls._recording(**options)}
+        history = record_stream(estimators, batches, classes=classes, test=test, **noted)
+        return cls.from_history(history, **options)  # type: ignore[attr-defined]

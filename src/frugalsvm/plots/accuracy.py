@@ -1,13 +1,13 @@
 """Accuracy or error while a stream is learned."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from frugalsvm.plots._curves import (
-    CurvesDisplay,
+    StreamCurvesDisplay,
     check_window,
     checked_curves,
     choose,
@@ -18,14 +18,14 @@ from frugalsvm.plots._curves import (
     joined_runs,
     percent,
 )
-from frugalsvm.plots.recording import History, record_stream
+from frugalsvm.plots.recording import History
 
 __all__ = ["AccuracyCurveDisplay"]
 
 METRICS = ("accuracy", "error")
 
 
-class AccuracyCurveDisplay(CurvesDisplay):
+class AccuracyCurveDisplay(StreamCurvesDisplay):
     """Accuracy, or error, against the number of examples learned.
 
     Parameters
@@ -59,6 +59,14 @@ class AccuracyCurveDisplay(CurvesDisplay):
     >>> display = AccuracyCurveDisplay({"small": [100, 200], "large": [100, 200]}, values).plot()
     >>> display.ax_.get_ylabel(), len(display.bands_)
     ('Accuracy', 1)
+
+    >>> from frugalsvm import BSGDClassifier
+    >>> from frugalsvm.datasets import stream
+    >>> models = {f"{budget} vectors": BSGDClassifier(budget=budget, gamma=5.0) for budget in (10, 100)}
+    >>> batches = stream("checkerboard", 20_000, chunk_size=1000, random_state=0)
+    >>> display = AccuracyCurveDisplay.from_stream(models, batches, window=5000)
+    >>> bool(display.values["100 vectors"][-1] > display.values["10 vectors"][-1])
+    True
     """
 
     def __init__(
@@ -74,56 +82,10 @@ class AccuracyCurveDisplay(CurvesDisplay):
         self.examples, self.values = checked_curves(examples, values, "examples", "values")
 
     @classmethod
-    def from_stream(
-        cls,
-        estimators: Any,
-        batches: Iterable[Any],
-        *,
-        classes: ArrayLike | None = None,
-        test: tuple[Any, ArrayLike] | None = None,
-        metric: str = "accuracy",
-        window: int | None = None,
-        drifts: ArrayLike | None = None,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> "AccuracyCurveDisplay":
-        """Test, then train: every batch is predicted before it is learned.
-
-        Parameters
-        ----------
-        estimators, batches, classes, test
-            As in `record_stream`. The estimators learn.
-        metric : {"accuracy", "error"}, default="accuracy"
-        window : int, default=None
-            Number of latest examples that are averaged over (whole batches, one at least); None is all so far.
-        drifts : array-like of int, default=None
-            Numbers of examples to be marked, such as those at which the stream changes; None is where models in a
-            `DriftWatch` found a drift.
-        ax : matplotlib Axes, default=None
-        **kwargs
-            For `plot`.
-
-        Returns
-        -------
-        AccuracyCurveDisplay
-
-        Examples
-        --------
-        >>> from frugalsvm import BSGDClassifier
-        >>> from frugalsvm.datasets import stream
-        >>> from frugalsvm.plots import AccuracyCurveDisplay
-        >>> models = {f"{budget} vectors": BSGDClassifier(budget=budget, gamma=5.0) for budget in (10, 100)}
-        >>> batches = stream("checkerboard", 20_000, chunk_size=1000, random_state=0)
-        >>> display = AccuracyCurveDisplay.from_stream(models, batches, window=5000)
-        >>> bool(display.values["100 vectors"][-1] > display.values["10 vectors"][-1])
-        True
-        """
+    def _recording(cls, metric="accuracy", window=None, **options):
         choose("metric", metric, METRICS)
         check_window(window)
-        history = record_stream(
-            estimators, batches, classes=classes, test=test, sizes=False, certificates=(), rehearse=False
-        )
-        return cls.from_history(history, metric=metric, window=window, drifts=drifts, ax=ax, **kwargs)
+        return {}
 
     @classmethod
     def from_history(
@@ -141,16 +103,23 @@ class AccuracyCurveDisplay(CurvesDisplay):
         Parameters
         ----------
         history : dict or list of dict
-        metric, window, drifts, ax, **kwargs
-            As in `from_stream`. If there were test examples, the accuracy is that on them, and there is no window.
+        metric : {"accuracy", "error"}, default="accuracy"
+            If there were test examples, it is that on them, and there is no window.
+        window : int, default=None
+            Number of latest examples that are averaged over (whole batches, one at least); None is all so far.
+        drifts : array-like of int, default=None
+            Numbers of examples to be marked, such as those at which the stream changes; None is where models in a
+            `DriftWatch` found a drift.
+        ax : matplotlib Axes, default=None
+        **kwargs
+            For `plot`.
 
         Returns
         -------
         AccuracyCurveDisplay
         """
         runs = histories_of(history)
-        choose("metric", metric, METRICS)
-        check_window(window)
+        cls._recording(metric, window)
         examples, values = {}, {}
         for name in runs[0]:
             shares = joined_runs(runs, name, [_accuracies(run[name], window) for run in runs])

@@ -1,19 +1,19 @@
 """Time against the number of examples, and the power of it that the time grows with."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from frugalsvm.plots._curves import CurvesDisplay, checked_curves, draw_curves, histories_of, joined_runs
-from frugalsvm.plots.recording import History, named, record_stream
+from frugalsvm.plots._curves import StreamCurvesDisplay, checked_curves, draw_curves, histories_of, joined_runs
+from frugalsvm.plots.recording import History, named
 
 __all__ = ["TimeCurveDisplay"]
 
 
-class TimeCurveDisplay(CurvesDisplay):
+class TimeCurveDisplay(StreamCurvesDisplay):
     """Seconds of learning against examples, both logarithmic, with the exponents of fitted powers.
 
     Parameters
@@ -105,31 +105,8 @@ class TimeCurveDisplay(CurvesDisplay):
         return cls(dict.fromkeys(chosen, points), seconds, fit_from=fit_from).plot(ax, **kwargs)
 
     @classmethod
-    def from_stream(
-        cls,
-        estimators: Any,
-        batches: Iterable[Any],
-        *,
-        classes: ArrayLike | None = None,
-        fit_from: int | None = None,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> "TimeCurveDisplay":
-        """Time `partial_fit` on the batches of a stream, summed from the first to each.
-
-        Parameters
-        ----------
-        estimators, batches, classes
-            As in `record_stream`. The estimators learn.
-        fit_from, ax, **kwargs
-            As in `from_estimators`.
-
-        Returns
-        -------
-        TimeCurveDisplay
-        """
-        history = record_stream(estimators, batches, classes=classes, sizes=False, certificates=())
-        return cls.from_history(history, fit_from=fit_from, ax=ax, **kwargs)
+    def _recording(cls, **options):
+        return {"rehearse": True}
 
     @classmethod
     def from_history(

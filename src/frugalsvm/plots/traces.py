@@ -1,20 +1,20 @@
 """What models say of their own quality while they learn: duality gap, gradient error, objective."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from frugalsvm.plots._curves import CurvesDisplay, checked_curves, choose, draw_curves, found_drifts, histories_of
-from frugalsvm.plots.recording import CERTIFICATES, History, record_stream
+from frugalsvm.plots._curves import StreamCurvesDisplay, checked_curves, choose, draw_curves, found_drifts, histories_of
+from frugalsvm.plots.recording import CERTIFICATES, History
 
 __all__ = ["TraceDisplay"]
 
 AXES = {"examples": "Examples learned", "seconds": "Seconds of learning"}
 
 
-class TraceDisplay(CurvesDisplay):
+class TraceDisplay(StreamCurvesDisplay):
     """A trace, such as the duality gap, against examples or seconds; its axis is logarithmic.
 
     Parameters
@@ -69,41 +69,9 @@ class TraceDisplay(CurvesDisplay):
         self.x, self.values = checked_curves(x, values, "x", "values")
 
     @classmethod
-    def from_stream(
-        cls,
-        estimators: Any,
-        batches: Iterable[Any],
-        *,
-        classes: ArrayLike | None = None,
-        trace: str | None = None,
-        against: str = "examples",
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> "TraceDisplay":
-        """Note an attribute of the models after every batch of a stream.
-
-        Parameters
-        ----------
-        estimators, batches, classes
-            As in `record_stream`. The estimators learn.
-        trace : str, default=None
-            The attribute, for example ``"member_gap_"``, ``"gradient_error_"`` or any other that is a number; None is
-            the first that all models have of those that `record_stream` notes.
-        against : {"examples", "seconds"}, default="examples"
-        ax : matplotlib Axes, default=None
-        **kwargs
-            For `plot`.
-
-        Returns
-        -------
-        TraceDisplay
-        """
+    def _recording(cls, trace=None, against="examples", **options):
         choose("against", against, tuple(AXES))
-        noted = CERTIFICATES if trace is None else (trace,)
-        history = record_stream(
-            estimators, batches, classes=classes, sizes=False, certificates=noted, rehearse=against == "seconds"
-        )
-        return cls.from_history(history, trace=trace, against=against, ax=ax, **kwargs)
+        return {"certificates": CERTIFICATES if trace is None else (trace,), "rehearse": against == "seconds"}
 
     @classmethod
     def from_history(
@@ -121,11 +89,17 @@ class TraceDisplay(CurvesDisplay):
         Parameters
         ----------
         history : dict or list of dict
-        trace, against, ax, **kwargs
-            As in `from_stream`. Seconds of several runs are their mean. Traces are also what `record_stream` notes of
-            sizes: ``"n_terms"``, ``"model_bytes"``, and the ``"median_age"`` of the support vectors.
+        trace : str, default=None
+            The attribute, for example ``"member_gap_"``, ``"gradient_error_"`` or any other that is a number; None is
+            the first that all models have of those that `record_stream` notes. Traces are also what it notes of sizes:
+            ``"n_terms"``, ``"model_bytes"``, and the ``"median_age"`` of the support vectors.
+        against : {"examples", "seconds"}, default="examples"
+            Seconds of several runs are their mean.
         drifts : array-like of int, default=None
             Numbers of examples to be marked; None is where models in a `DriftWatch` found a drift.
+        ax : matplotlib Axes, default=None
+        **kwargs
+            For `plot`.
 
         Returns
         -------
