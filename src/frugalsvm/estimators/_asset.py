@@ -81,6 +81,89 @@ class LowRankMachine(PathOfC, KernelEstimator):
 
     Subclasses define ``_for_classes``, ``_examples`` (rows, labels or values, weights of `fit`), ``_surveyed`` (labels
     or values and weights of `fit_batches`), ``_n_outputs``, ``_targets`` and ``quality``.
+
+    Parameters
+    ----------
+    feature_map : {"nystroem", "fourier"}
+        Kernel values with some rows of the data, the landmarks, whitened; or random Fourier features (of kernels of
+        differences), which need no data at all but more components for the same accuracy.
+    n_components : int
+        Number of landmarks or of Fourier features. More are more accurate; time and memory are proportional to it, with
+        a cubic part that shows from a few thousand on.
+    kernel : str, KernelSum or callable
+        Kernel, see :ref:`kernels`; a `KernelSum` of several; or a function ``kernel(A, B)`` of your own that returns
+        the values of all pairs of rows.
+    solver : {"newton", "asset", "asset*"}
+        How `fit` solves the problem: truncated Newton, by far the fastest and the only one that comes near the
+        optimum; or the stochastic subgradient steps of the paper, ``"asset"`` with steps that fall like
+        ``1 / sqrt(t)`` and an unpenalized intercept, ``"asset*"`` with steps of ``1 / (lambda t)``, where an
+        intercept is penalized. `partial_fit` takes subgradient steps always, those of "asset" for "newton".
+    fit_intercept : bool
+    alpha : float
+        The regularization strength lambda; replaces C. Set it for streams.
+    landmarks : {"uniform", "kmeans++", "kmeans"} or array of shape (n_landmarks, n_features)
+        Random rows; rows that are spread out; or means of the rows around these, which are better for images and cost
+        about as much as the kernel values of ten thousand rows. An array has landmarks of your own, and
+        ``n_components`` does not count then.
+    rank : int
+        Maximum number of features that the Nystroem map keeps, those with the largest eigenvalues.
+    eigenvalue_threshold : float
+        It keeps those above this share of the largest eigenvalue. Kernel values are float32: far below that, features
+        are rounding errors.
+    structured : bool or "auto"
+        Whether Fourier features use Hadamard transforms instead of a matrix product: as accurate, and several times
+        faster for wide rows. "auto" takes the faster.
+    max_iter : int
+        Newton steps of each stage (None is 30), or epochs of subgradient steps (None is 20).
+    tol : float
+        Newton steps end when the next would reduce the objective by a smaller share than this. The default ends about
+        0.1 % above the optimum.
+    average : "suffix", int or False
+        What subgradient steps return: the mean of the last half of all iterates; of this many last ones (the paper has
+        100, which is far less accurate); or the last.
+    early_stopping : bool
+        Whether to stop when the score on the validation set has not risen for ``n_iter_no_change`` steps or epochs, and
+        take the model that did best on them.
+    validation_fraction : float
+        Share of rows in the validation set, for early stopping and for choosing C.
+    cv : int
+        Number of folds, to choose C from a list by cross-validation instead of on a validation set. Folds and values
+        share all kernel values; on a GPU they are solved side by side.
+    n_iter_no_change : int
+    memory : str
+        On the CPU: limit for features and what is computed from them. If all features take more, they are computed
+        again in every pass, which takes several times as long.
+    device : {"cpu", "cuda", "auto"}
+        Where `fit` and predictions are computed: compiled code on the CPU, or PyTorch on a GPU (``"cuda:1"`` is the
+        second), for which the extra ``torch`` must be installed. "auto" takes a GPU if there is one. Rows can be
+        arrays, CSR matrices or tensors; `partial_fit` takes its steps on the CPU.
+    dtype : {"float32", "tf32", "float16"}
+        On a GPU: "tf32" rounds the products in kernel values to 11 bits, which is faster for wide rows; "float16"
+        stores kernel values in half the memory.
+    memory_limit : str
+        On a GPU: limit for rows, features and what is computed from them; None is most of the free memory. What does
+        not fit is computed again in every pass, and rows that do not fit are sent again.
+    n_jobs : int
+        Threads; None is one, -1 all cores. `fit`, predictions and the features of `partial_fit` go through rows in
+        blocks, side by side; subgradient steps are taken one after another. Results are the same up to rounding.
+    random_state : int, RandomState instance or None
+        For landmarks, frequencies, samples of rows and the order of steps.
+
+    Attributes
+    ----------
+    suboptimality_bound_ : float
+        How far it may be above the optimum of the same features, by duality: the truth is often a tenth of that. A
+        smaller ``tol`` makes both smaller.
+    best_validation_score_ : float
+        With early stopping.
+    landmarks_, dual_coef_ : ndarray or None
+        With a Nystroem map: ``decision_function(X) == kernel(X, landmarks_) @ dual_coef_.T + intercept_``.
+    coef_ : ndarray of shape (n_outputs, n_map_features)
+        Weights of the features.
+    rank_ : int
+        Number of features.
+    n_iter_ : int
+        Newton steps, in all stages, or epochs.
     """
 
     _saved = LOW_RANK

@@ -45,6 +45,15 @@ class BudgetedSGD(ExpansionModel):
     """Base of estimators with one learner: its parameters, its parts and its store.
 
     Subclasses define ``_loss`` and have the parameters of `BSGDClassifier`.
+
+    Parameters
+    ----------
+    maintenance : {"merge", "project", "remove"}
+        What is done with the smallest support vector when there is one too many: merge it with its best partner
+        (RBF kernel only; time linear in the budget), project it on all others (quadratic), or remove it (linear,
+        much less accurate).
+    n_jobs : int
+        Threads for predictions, and for learning with budgets of thousands; None is one, -1 all cores.
     """
 
     _changed_in_place: ClassVar[tuple[str, ...]] = ("_expansion", "_policy", "_experts")

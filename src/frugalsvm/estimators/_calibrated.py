@@ -77,6 +77,20 @@ class CalibratedClassifier(ClassifierMixin):
     """Base of classifiers with a parameter ``calibrate``, which have probabilities if it is set.
 
     Subclasses define ``_seen_scores`` (scores of rows as the kernel sees them; None while there are none).
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+        Weights of the classes ("balanced" in `fit` only).
+    calibrate : {"platt", "isotonic"} or None
+        How to calibrate `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
+        increasing function of them, which needs some thousands of rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    calibration_ : object
+        With ``calibrate``: what turns decision values into probabilities; it has ``probabilities(values)``.
     """
 
     calibrate: Any = None  # for classifiers that have no such parameter

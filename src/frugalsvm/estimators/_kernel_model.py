@@ -36,6 +36,46 @@ class KernelEstimator(CallbackSupport, ThreadSafe, BaseEstimator):
     """Base of all estimators: a kernel, and rows in a metric, and relative to an origin, if it is one of differences.
 
     Subclasses define ``_check_params`` and, where the origin may move, ``_move_rows``.
+
+    Parameters
+    ----------
+    kernel : str
+        Kernel, see :ref:`kernels`.
+    gamma : {"scale", "auto"} or float
+        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the
+        variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`. "auto" is
+        chosen on some thousands of these, in a fraction of a second, see :ref:`first-rows`.
+    metric : {"diag", "full", "auto"}, array or None
+        How the kernel measures distances. None: all features count alike. "diag" learns a factor for each feature, so
+        that those that do not matter do not count; "full" a matrix, for directions across features (not with
+        "laplacian", nor for sparse rows). "auto" learns both, and takes what does best on rows that none of them was
+        learned from, the plain metric included. `partial_fit` learns it from the first batch; then it stays. Unless
+        gamma is a number, it is learned along with it. An array of factors, or a matrix with a column for each
+        feature, is taken as it is: such as ``metric_`` of another model. See :ref:`metric`.
+    degree : int
+        Degree of the polynomial kernel.
+    coef0 : float
+        Constant of the polynomial kernel.
+    n_jobs : int
+        Threads; None is one, -1 all cores.
+    verbose : int
+        With 1, `fit` shows its progress in a line on standard error: rows, rows per second, time left, and how
+        good the model is.
+    random_state : int, RandomState instance or None
+        For shuffling.
+
+    Attributes
+    ----------
+    gamma_ : float
+        The kernel's gamma as a number.
+    metric_, feature_importances_ : ndarray
+        With a metric: what rows are multiplied by, shape (n_features,) or (n_directions, n_features), and the share
+        that each feature has in distances then.
+    model_bytes_ : int
+        Bytes that prediction needs.
+    t_ : int
+        Examples learned from.
+    n_features_in_ : int
     """
 
     _kernel: Any
@@ -220,6 +260,32 @@ class ExpansionModel(KernelEstimator):
 
     Subclasses have an ``_expansion`` and a ``_kernel``, and define ``_coefficients``, the true coefficients with one
     column for each output.
+
+    Parameters
+    ----------
+    budget : int, str or None
+        Maximum number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit.
+    max_iter : int
+        Number of passes over the data in `fit`.
+    shuffle : bool
+        Whether `fit` visits the examples in random order, a new one in every pass.
+    warm_start : bool
+        Whether `fit` continues from the present model.
+
+    Attributes
+    ----------
+    support_vectors_ : ndarray of shape (n_support_vectors, n_features)
+    dual_coef_ : ndarray of shape (1, n_support_vectors) or (n_classes, n_support_vectors)
+    intercept_ : ndarray
+        Zeros: the model has no bias term.
+    budget_ : int or None
+        The budget as a number of support vectors.
+    n_updates_, n_maintenance_, n_kernel_evals_ : int
+        Examples that changed the model; maintenance steps; kernel values computed.
+    n_kernel_evals_ : int
+        Kernel values computed in training.
+    n_iter_ : int
+        Passes made by the last `fit`.
     """
 
     _expansion: Expansion

@@ -61,6 +61,48 @@ class LocalMachine(LearnsBatches, KernelEstimator):
     Subclasses define ``_examples`` (rows, targets (n_outputs, n), weights or None, of what users pass),
     ``_take_left_out`` (leave-one-out scores, (n, n_outputs)) and ``_surveyed`` (targets and weights from all labels or
     values, for `fit_batches`).
+
+    Parameters
+    ----------
+    kernel : str
+        See :ref:`kernels`. Tables with sharp boundaries like "matern12", smooth ones "rbf".
+    gamma : float, "scale" or "auto"
+        Factor of squared distances; "scale" is one over the sum of the variances, and "auto" chosen together with C.
+    metric : {"diag", "full", "auto"}, array or None
+        What rows are multiplied by before the kernel sees them: learned, or an array, such as ``metric_`` of another
+        model. See :ref:`metric`.
+    cell_size : int or "auto"
+        Most rows of a cell. The time is proportional to its square, and larger cells are more accurate. "auto" is 2048,
+        and up to 4096 rows are one cell.
+    n_trees : int
+        Several trees are averaged, which is more accurate, and takes as many times as long.
+    budget : str or None
+        Most bytes of the model, such as "20MB": rows are kept as codes of few bits, and only as many as there is room
+        for, with more of them where cells are hard to learn. None keeps all rows as they are.
+    memory : str
+        Limit for the matrices of cells: fewer threads work where there is no room for all. On a GPU, so much of its
+        memory: as many cells are solved together as there is room for.
+    copy_X : bool
+        False lets the model keep rows where they are, if they have its type, and with a metric write there what the
+        kernel sees: do not use ``X`` afterwards then.
+    device : {"cpu", "cuda", "auto"}
+        Where `fit` and predictions are computed. "cuda" is a GPU, with PyTorch; tensors that are there stay there. The
+        model does not depend on it, up to rounding, and predicts on a CPU as well.
+    dtype : {"float32", "float64"}
+        Type in which kernels are computed and cells are solved; those that float32 is too coarse for are solved in
+        float64 anyway.
+    n_jobs : int
+        Threads; None is one, -1 all cores. The model does not depend on it, unless there are fewer cells than threads.
+    verbose : int
+        With 1, `fit` shows its progress in a line on standard error: cells, cells per second, time left.
+    random_state : int, RandomState instance or None
+        For the directions in which trees divide.
+
+    Attributes
+    ----------
+    C_, gamma_ : float
+    cell_size_ : int
+    n_cells_ : int
     """
 
     _saved = LOCAL

@@ -20,7 +20,14 @@ _NAME = "precomputed"
 
 
 class PrecomputedKernel:
-    """For bases of estimators whose support vectors are rows of `fit`: `fit` and predictions take kernel values."""
+    """For bases of estimators whose support vectors are rows of `fit`: `fit` and predictions take kernel values.
+
+    Parameters
+    ----------
+    kernel : str
+        Kernel, see :ref:`kernels`. With "precomputed", X has kernel values: in `fit` those of all rows with all rows,
+        in predictions those of new rows with all rows of `fit`, see :ref:`blocks-of-kernel-values`.
+    """
 
     kernel: Any
     n_features_in_: int

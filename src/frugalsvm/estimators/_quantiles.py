@@ -22,6 +22,14 @@ class PredictsQuantiles:
     """For regressors with the parameters ``loss``, ``quantile`` and ``non_crossing``.
 
     They define ``_unsorted`` (the outputs of rows, in units of the target) and ``_move_outputs`` (by so much).
+
+    Parameters
+    ----------
+    quantile : float or sequence of float
+        For ``loss="pinball"``: one, or several at once; then predictions have a column for each.
+    non_crossing : bool
+        Whether to sort the predicted quantiles of each row. They are learned side by side, and may be in the wrong
+        order where rows are few; sorted ones are never farther from the truth (Chernozhukov et al. 2010).
     """
 
     loss: str

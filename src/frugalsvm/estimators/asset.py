@@ -24,6 +24,7 @@ from frugalsvm.estimators._validation import (
     example_weights,
 )
 from frugalsvm.estimators._warnings import warn_after_fit
+from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.lowrank.targets import accuracy, class_indices, class_targets, label_accuracy
 from frugalsvm.persist.values import IS_BOOL, is_classes
 
@@ -34,6 +35,7 @@ def _is_sound(model):
     return len(model._weights) == model._n_outputs() and LOW_RANK.is_sound(model)
 
 
+@documented
 class ASSETClassifier(LowRankMachine, StreamClassifier):
     """Low-rank kernel SVM: the fast one for large data, in batch or as a stream with an intercept.
 
@@ -49,99 +51,13 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
 
     Parameters
     ----------
-    feature_map : {"nystroem", "fourier"}, default="nystroem"
-        Kernel values with some rows of the data, the landmarks, whitened; or random Fourier features (of kernels of
-        differences), which need no data at all but more components for the same accuracy.
-    n_components : int, default=512
-        Number of landmarks or of Fourier features. More are more accurate; time and memory are proportional to it, with
-        a cubic part that shows from a few thousand on.
     C : float, list of float or "auto", default="auto"
         As in `sklearn.svm.SVC`: the regularization strength is ``lambda = 1 / (C n)``. A list is a path: all values
         are solved for, each from the one before, on the same kernel values; the one that does best on validation rows
         (``validation_fraction`` of them) is solved for again with all rows. Ten values cost two or three single fits.
         "auto" is chosen on some thousands of rows, together with gamma if that is "auto", too, see :ref:`first-rows`.
         Streams take ``n = 10 000`` unless ``alpha`` is given.
-    kernel : str, KernelSum or callable, default="rbf"
-        Kernel, see :ref:`kernels`; a `KernelSum` of several; or a function ``kernel(A, B)`` of your own that returns
-        the values of all pairs of rows.
-    gamma : {"auto", "scale"} or float, default="auto"
-        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``. "auto" is chosen on some thousands of the first
-        rows, in a fraction of a second, see :ref:`first-rows`.
-    metric : {"diag", "full", "auto"}, array or None, default=None
-        How the kernel measures distances. None: all features count alike. "diag" learns a factor for each feature, so
-        that those that do not matter do not count; "full" a matrix, for directions across features (not with
-        "laplacian", nor for sparse rows). "auto" learns both, and takes what does best on rows that none of them was
-        learned from, the plain metric included. `partial_fit` learns it from the first batch; then it stays. Unless
-        gamma is a number, it is learned along with it. An array of factors, or a matrix with a column for each
-        feature, is taken as it is: such as ``metric_`` of another model. See :ref:`metric`.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=1.0
-        Constant of the polynomial kernel.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-    solver : {"newton", "asset", "asset*"}, default="newton"
-        How `fit` solves the problem: truncated Newton, by far the fastest and the only one that comes near the
-        optimum; or the stochastic subgradient steps of the paper, ``"asset"`` with steps that fall like
-        ``1 / sqrt(t)`` and an unpenalized intercept, ``"asset*"`` with steps of ``1 / (lambda t)``, where an
-        intercept is penalized. `partial_fit` takes subgradient steps always, those of "asset" for "newton".
-    fit_intercept : bool, default=True
-    alpha : float, default=None
-        The regularization strength lambda; replaces C. Set it for streams.
-    landmarks : {"uniform", "kmeans++", "kmeans"} or array of shape (n_landmarks, n_features), default="uniform"
-        Random rows; rows that are spread out; or means of the rows around these, which are better for images and cost
-        about as much as the kernel values of ten thousand rows. An array has landmarks of your own, and
-        ``n_components`` does not count then.
-    rank : int, default=None
-        Maximum number of features that the Nystroem map keeps, those with the largest eigenvalues.
-    eigenvalue_threshold : float, default=1e-7
-        It keeps those above this share of the largest eigenvalue. Kernel values are float32: far below that, features
-        are rounding errors.
-    structured : bool or "auto", default="auto"
-        Whether Fourier features use Hadamard transforms instead of a matrix product: as accurate, and several times
-        faster for wide rows. "auto" takes the faster.
-    max_iter : int, default=None
-        Newton steps of each stage (None is 30), or epochs of subgradient steps (None is 20).
-    tol : float, default=5e-3
-        Newton steps end when the next would reduce the objective by a smaller share than this. The default ends about
-        0.1 % above the optimum.
-    average : "suffix", int or False, default="suffix"
-        What subgradient steps return: the mean of the last half of all iterates; of this many last ones (the paper has
-        100, which is far less accurate); or the last.
-    early_stopping : bool, default=False
-        Whether to stop when the score on the validation set has not risen for ``n_iter_no_change`` steps or epochs, and
-        take the model that did best on them.
-    validation_fraction : float, default=0.1
-        Share of rows in the validation set, for early stopping and for choosing C.
-    cv : int, default=None
-        Number of folds, to choose C from a list by cross-validation instead of on a validation set. Folds and values
-        share all kernel values; on a GPU they are solved side by side.
-    n_iter_no_change : int, default=5
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes ("balanced" in `fit` only).
-    memory : str, default="4GB"
-        On the CPU: limit for features and what is computed from them. If all features take more, they are computed
-        again in every pass, which takes several times as long.
-    device : {"cpu", "cuda", "auto"}, default="cpu"
-        Where `fit` and predictions are computed: compiled code on the CPU, or PyTorch on a GPU (``"cuda:1"`` is the
-        second), for which the extra ``torch`` must be installed. "auto" takes a GPU if there is one. Rows can be
-        arrays, CSR matrices or tensors; `partial_fit` takes its steps on the CPU.
-    dtype : {"float32", "tf32", "float16"}, default="float32"
-        On a GPU: "tf32" rounds the products in kernel values to 11 bits, which is faster for wide rows; "float16"
-        stores kernel values in half the memory.
-    memory_limit : str, default=None
-        On a GPU: limit for rows, features and what is computed from them; None is most of the free memory. What does
-        not fit is computed again in every pass, and rows that do not fit are sent again.
-    calibrate : {"platt", "isotonic"} or None, default=None
-        How to calibrate `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
-        increasing function of them, which needs some thousands of rows.
-    n_jobs : int, default=None
-        Threads; None is one, -1 all cores. `fit`, predictions and the features of `partial_fit` go through rows in
-        blocks, side by side; subgradient steps are taken one after another. Results are the same up to rounding.
-    verbose : int, default=0
-        With 1, `fit` shows its progress in a line on standard error: rows, rows per second, time left, and how
-        good the model is.
-    random_state : int, RandomState instance or None, default=None
-        For landmarks, frequencies, samples of rows and the order of steps.
 
     Attributes
     ----------
@@ -152,33 +68,13 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
     objective_ : float
         ``lambda / 2 ||w||^2 + mean loss`` of the last `fit`, summed over outputs. The mean is that of weight times loss
         over the rows with a weight; with early stopping, over those that are not for validation.
-    suboptimality_bound_ : float
-        How far it may be above the optimum of the same features, by duality: the truth is often a tenth of that. A
-        smaller ``tol`` makes both smaller.
+    suboptimality_bound_
     C_, path_ : float, dict of arrays
         With a list of C, or ``C="auto"``: the chosen one. With a list: values of C with their validation scores,
         and, without ``cv``, objectives and bounds.
-    best_validation_score_ : float
-        With early stopping.
-    landmarks_, dual_coef_ : ndarray or None
-        With a Nystroem map: ``decision_function(X) == kernel(X, landmarks_) @ dual_coef_.T + intercept_``.
-    coef_ : ndarray of shape (n_outputs, n_map_features)
-        Weights of the features.
+    best_validation_score_, landmarks_, coef_
     intercept_ : ndarray of shape (n_outputs,)
-    rank_ : int
-        Number of features.
-    gamma_ : float
-    model_bytes_ : int
-    n_iter_ : int
-        Newton steps, in all stages, or epochs.
-    t_ : int
-        Examples learned from.
-    metric_, feature_importances_ : ndarray
-        With a metric: what rows are multiplied by, shape (n_features,) or (n_directions, n_features), and the share
-        that each feature has in distances then.
-    calibration_ : object
-        With ``calibrate``: what turns decision values into probabilities; it has ``probabilities(values)``.
-    n_features_in_ : int
+    rank_, gamma_, model_bytes_, n_iter_, t_, metric_, calibration_, n_features_in_
 
     References
     ----------
@@ -233,38 +129,7 @@ class ASSETClassifier(LowRankMachine, StreamClassifier):
         verbose=0,
         random_state=None,
     ):
-        self.feature_map = feature_map
-        self.n_components = n_components
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.metric = metric
-        self.degree = degree
-        self.coef0 = coef0
-        self.loss = loss
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.alpha = alpha
-        self.landmarks = landmarks
-        self.rank = rank
-        self.eigenvalue_threshold = eigenvalue_threshold
-        self.structured = structured
-        self.max_iter = max_iter
-        self.tol = tol
-        self.average = average
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.cv = cv
-        self.n_iter_no_change = n_iter_no_change
-        self.class_weight = class_weight
-        self.memory = memory
-        self.device = device
-        self.dtype = dtype
-        self.memory_limit = memory_limit
-        self.calibrate = calibrate
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+        keep_parameters(self, locals())
 
     _for_classes = True
     _multilabel = False

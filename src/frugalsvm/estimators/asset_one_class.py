@@ -12,6 +12,7 @@ from frugalsvm.estimators._asset import LowRankMachine
 from frugalsvm.estimators._asset_saved import LOW_RANK
 from frugalsvm.estimators._maps import LANDMARKS
 from frugalsvm.estimators._targets import checked_weights
+from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.lowrank.losses import Pinball
 from frugalsvm.lowrank.maps import linear_values, raw_weights
@@ -21,6 +22,7 @@ from frugalsvm.lowrank.targets import spread
 __all__ = ["ASSETOneClassSVM"]
 
 
+@documented
 class ASSETOneClassSVM(OutlierMixin, LowRankMachine):
     """Novelty detection in batch: a one-class SVM on Nystroem or Fourier features.
 
@@ -34,38 +36,17 @@ class ASSETOneClassSVM(OutlierMixin, LowRankMachine):
     ----------
     nu : float, default=0.5
         The share of training rows, above 0 and up to 1, that are called outliers, up to a few.
-    feature_map : {"nystroem", "fourier"}, default="nystroem"
-        As in `ASSETClassifier`.
-    n_components : int, default=512
-        Number of landmarks or of Fourier features.
-    kernel : str, KernelSum or callable, default="rbf"
-        Kernel, see :ref:`kernels`; a `KernelSum` of several; or a function ``kernel(A, B)`` of your own that returns
-        the values of all pairs of rows.
     gamma : "scale" or float, default="scale"
         Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=1.0
-        Constant of the polynomial kernel.
     landmarks : {"border", "uniform", "kmeans++", "kmeans"} or array of rows, default="border"
         As in `ASSETClassifier`. "border" learns twice: the second time, half of the landmarks are rows with low scores,
         of which the exact solution is made; the others are spread out ("kmeans++"). That counts where nu is small.
-    rank : int, default=None
-        Maximum number of features that the Nystroem map keeps.
-    eigenvalue_threshold : float, default=1e-7
-        It keeps those above this share of the largest eigenvalue.
-    structured : bool or "auto", default="auto"
-        Whether Fourier features use Hadamard transforms.
     max_iter : int, default=None
         Newton steps of each stage; None is 30.
     tol : float, default=1e-5
         Newton steps end when the next would reduce the objective of the solver by a smaller share than this.
-    memory : str, default="4GB"
-        Limit for features and what is computed from them.
     n_jobs : int, default=None
         Threads; None is one, -1 all cores.
-    verbose : int, default=0
-        With 1, `fit` shows its progress in a line on standard error.
     random_state : int, RandomState instance or None, default=None
         For landmarks and samples of rows.
 
@@ -82,13 +63,10 @@ class ASSETOneClassSVM(OutlierMixin, LowRankMachine):
         With a Nystroem map: ``score_samples(X) == kernel(X, landmarks_) @ dual_coef_[0]``.
     coef_ : ndarray of shape (1, n_map_features)
         Weights of the features.
-    rank_ : int
-        Number of features.
-    gamma_ : float
-    model_bytes_ : int
+    rank_, gamma_, model_bytes_
     n_iter_ : int
         Newton steps, in all stages.
-    n_features_in_ : int
+    n_features_in_
 
     References
     ----------
@@ -126,23 +104,7 @@ class ASSETOneClassSVM(OutlierMixin, LowRankMachine):
         verbose=0,
         random_state=None,
     ):
-        self.nu = nu
-        self.feature_map = feature_map
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.landmarks = landmarks
-        self.rank = rank
-        self.eigenvalue_threshold = eigenvalue_threshold
-        self.structured = structured
-        self.max_iter = max_iter
-        self.tol = tol
-        self.memory = memory
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+        keep_parameters(self, locals())
 
     # What other low-rank machines have parameters for
     loss, solver, fit_intercept, C, average = "pinball", "newton", True, 1.0, False

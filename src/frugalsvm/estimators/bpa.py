@@ -8,10 +8,12 @@ from frugalsvm.core.schedules import PassiveAggressive
 from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
 from frugalsvm.estimators.learner import OneVsRestLearners
+from frugalsvm.estimators.parameters import documented, keep_parameters
 
 __all__ = ["BPAClassifier"]
 
 
+@documented
 class BPAClassifier(OneVsRestLearners):
     """Kernel passive-aggressive classifier with a fixed number of support vectors.
 
@@ -27,60 +29,17 @@ class BPAClassifier(OneVsRestLearners):
     variant : {"simple", "nn", "projecting"}, default="nn"
         What makes up for the support vector that goes: the newcomer; the newcomer and the nearest neighbor (both in
         time linear in the budget); or all others (quadratic).
-    budget : int, str or None, default=500
-        Maximum number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit. With several
-        classes, each of them has a budget of this number, and a part of these bytes.
     C : float, default=1.0
         Largest step. Small values are robust to noise, large ones learn clean data faster.
-    kernel : str, default="rbf"
-        Kernel, see :ref:`kernels`.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the
-        variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`. "auto" is
-        chosen on some thousands of these, see :ref:`first-rows`.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=1.0
-        Constant of the polynomial kernel.
-    max_iter : int, default=1
-        Number of passes over the data in `fit`.
-    shuffle : bool, default=True
-        Whether `fit` visits the examples in random order, a new one in every pass.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, factors of ``C`` ("balanced" in `fit` only).
-    warm_start : bool, default=False
-        Whether `fit` continues from the present model.
-    calibrate : {"platt", "isotonic"} or None, default=None
-        How to calibrate `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
-        increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for learning classes side by side; None is one, -1 all cores.
-    verbose : int, default=0
-        With 1, `fit` shows its progress in a line on standard error: rows, rows per second, time left, and how
-        good the model is.
-    random_state : int, RandomState instance or None, default=None
-        For shuffling.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    support_vectors_ : ndarray of shape (n_support_vectors, n_features)
-    dual_coef_ : ndarray of shape (1, n_support_vectors) or (n_classes, n_support_vectors)
-    intercept_ : ndarray
-        Zeros: the model has no bias term.
-    gamma_ : float
-        The kernel's gamma as a number.
-    budget_ : int or None
-        The budget as a number of support vectors.
-    n_updates_, n_maintenance_, n_kernel_evals_ : int
-        Examples that changed the model; maintenance steps; kernel values computed.
-    t_ : int
-        Examples learned from.
-    n_iter_ : int
-        Passes made by the last `fit`.
-    calibration_ : object
-        With ``calibrate``: what turns decision values into probabilities; it has ``probabilities(values)``.
-    n_features_in_ : int
+    classes_, support_vectors_, dual_coef_, intercept_, gamma_, budget_, n_updates_, t_, n_iter_, calibration_
+    n_features_in_
 
     See Also
     --------
@@ -122,21 +81,7 @@ class BPAClassifier(OneVsRestLearners):
         verbose=0,
         random_state=None,
     ):
-        self.variant = variant
-        self.budget = budget
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.calibrate = calibrate
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+        keep_parameters(self, locals())
 
     def _check_params(self):
         check_choice("variant", self.variant, VARIANTS)

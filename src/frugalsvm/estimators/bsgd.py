@@ -24,6 +24,7 @@ from frugalsvm.estimators._saved import (
 )
 from frugalsvm.estimators._validation import check_choice
 from frugalsvm.estimators.learner import BudgetedClassifier
+from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.kernel_width import has_width
 from frugalsvm.persist.savable import FOR_PREDICTION, Saved
 from frugalsvm.persist.values import array, is_positive, or_none, part
@@ -52,6 +53,7 @@ def _is_sound(model):
     return has_room_to_learn(model) and expansion_is_sound(model, n_outputs)
 
 
+@documented
 class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
     """Kernel SVM trained by stochastic gradient descent with a fixed number of support vectors.
 
@@ -67,12 +69,6 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
     ----------
     learner : {"pegasos", "norma", "perceptron"}, default="pegasos"
         Step sizes: ``1 / (alpha t)``, ``eta0 / sqrt(t)``, or ``eta0`` without regularization.
-    maintenance : {"merge", "project", "remove"}, default="merge"
-        What is done with the smallest support vector when there is one too many: merge it with its best partner
-        (RBF kernel only; time linear in the budget), project it on all others (quadratic), or remove it (linear,
-        much less accurate).
-    budget : int, str or None, default=500
-        Maximum number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit.
     alpha : float or "auto", default="auto"
         Strength of the L2 regularization, the lambda of the SVM objective. With n examples it corresponds to
         ``C = 1 / (alpha n)``. "auto" is 1e-4 up to 3000 rows, less for more of them, and up to ``8 / n`` where some
@@ -89,27 +85,10 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         takes about twice the time. See :doc:`/howto/drift`. For ``learner="pegasos"``, without ``average``. None
         forgets nothing, except in a `StreamPipeline` that learns a stream: if gamma and alpha are "auto", it is
         ``half_life="auto"`` there. ``half_life=np.inf`` forgets nothing there either.
-    kernel : str, default="rbf"
-        Kernel, see :ref:`kernels`.
     gamma : {"auto", "scale"} or float, default="auto"
         Kernel coefficient. "scale" is ``1 / X.var(axis=0).sum()``, from the rows of `fit`, or from the first batch of
         `partial_fit`. "auto" is chosen on some thousands of these, in a fraction of a second, see :ref:`first-rows`;
         with a ``half_life``, in their order.
-    metric : {"diag", "full", "auto"}, array or None, default=None
-        How the kernel measures distances. None: all features count alike. "diag" learns a factor for each feature, so
-        that those that do not matter do not count; "full" a matrix, for directions across features (not with
-        "laplacian", nor for sparse rows). "auto" learns both, and takes what does best on rows that none of them was
-        learned from, the plain metric included. `partial_fit` learns it from the first batch; then it stays. Unless
-        gamma is a number, it is learned along with it. An array of factors, or a matrix with a column for each
-        feature, is taken as it is: such as ``metric_`` of another model. See :ref:`metric`.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=1.0
-        Constant of the polynomial kernel.
-    max_iter : int, default=1
-        Number of passes over the data in `fit`.
-    shuffle : bool, default=True
-        Whether `fit` visits the examples in random order, a new one in every pass.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes. "balanced" makes all classes count alike: by the labels of all rows in `fit`, in
         `partial_fit` by those so far, of which old ones count less with a ``half_life``.
@@ -119,55 +98,25 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         takes time quadratic in the budget. True or a number predict with the mean of all models since the beginning,
         or since that many examples: good without a budget or with projection, bad with merging and removal, which take
         away the support vectors of the mean.
-    warm_start : bool, default=False
-        Whether `fit` continues from the present model.
     new_classes : {"error", "grow"}, default="error"
         What `partial_fit` does with labels that were not in ``classes``.
-    calibrate : {"platt", "isotonic"} or None, default=None
-        How to calibrate `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
-        increasing function of them, which needs some thousands of rows.
-    n_jobs : int, default=None
-        Threads for predictions, and for learning with budgets of thousands; None is one, -1 all cores.
-    verbose : int, default=0
-        With 1, `fit` shows its progress in a line on standard error: rows, rows per second, time left, and how
-        good the model is.
-    random_state : int, RandomState instance or None, default=None
-        For shuffling.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where kernel values of coming examples are computed, in float32: "cuda" is for budgets of thousands and rows of
         hundreds of features (see :doc:`/howto/gpu`). Updates are on the CPU, and so is ``maintenance="project"``.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    support_vectors_ : ndarray of shape (n_support_vectors, n_features)
-    dual_coef_ : ndarray of shape (1, n_support_vectors) or (n_classes, n_support_vectors)
-    intercept_ : ndarray
-        Zeros: the model has no bias term.
-    gamma_ : float
-        The kernel's gamma as a number.
+    classes_, support_vectors_, dual_coef_, intercept_, gamma_
     alpha_ : float
         With ``alpha="auto"``: the chosen alpha.
-    budget_ : int or None
-        The budget as a number of support vectors.
+    budget_
     half_life_shares_ : dict
         With ``half_life="auto"``: which half-lives predict, and with what share; None is the one that forgets nothing.
     gradient_error_ : float
         Mean over all ``t_`` examples of ``||Delta_t|| / eta_t``, what budget maintenance took from the model over the
         step size. The bound on the mean loss of "pegasos" grows in proportion to it (Theorem 1 of the paper): near 0
         is good. Removing a vector counts 1, so that it is 1 where every example costs one.
-    n_updates_, n_maintenance_, n_kernel_evals_ : int
-        Examples that changed the model; maintenance steps; kernel values computed.
-    t_ : int
-        Examples learned from.
-    n_iter_ : int
-        Passes made by the last `fit`.
-    metric_, feature_importances_ : ndarray
-        With a metric: what rows are multiplied by, shape (n_features,) or (n_directions, n_features), and the share
-        that each feature has in distances then.
-    calibration_ : object
-        With ``calibrate``: what turns decision values into probabilities; it has ``probabilities(values)``.
-    n_features_in_ : int
+    n_updates_, t_, n_iter_, metric_, calibration_, n_features_in_
 
     Notes
     -----
@@ -225,29 +174,7 @@ class BSGDClassifier(BudgetedSGD, BudgetedClassifier):
         random_state=None,
         device="cpu",
     ):
-        self.learner = learner
-        self.maintenance = maintenance
-        self.budget = budget
-        self.alpha = alpha
-        self.eta0 = eta0
-        self.radius = radius
-        self.half_life = half_life
-        self.kernel = kernel
-        self.gamma = gamma
-        self.metric = metric
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.class_weight = class_weight
-        self.average = average
-        self.warm_start = warm_start
-        self.new_classes = new_classes
-        self.calibrate = calibrate
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
-        self.device = device
+        keep_parameters(self, locals())
 
     # --- learning -----------------------------------------------------------------------------------------
 

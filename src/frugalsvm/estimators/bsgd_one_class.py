@@ -24,6 +24,7 @@ from frugalsvm.estimators._targets import checked_weights
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_count, check_positive
 from frugalsvm.estimators._writable import forget_learned, prepare_to_learn
+from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import integer, part
@@ -41,6 +42,7 @@ def _prediction_state(model):
     return {**prediction_state(model), "_window": model._window}
 
 
+@documented
 class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
     """Novelty detection on a stream: a one-class SVM with a fixed number of support vectors.
 
@@ -55,10 +57,6 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
     nu : float, default=0.5
         The share of rows, between 0 and 1, that the model learns from: those with the lowest scores. Near 1 the score
         is a density estimate; small values look at the border only, and take less time.
-    maintenance : {"merge", "project", "remove"}, default="merge"
-        What is done with the smallest support vector when there is one too many, as in `BSGDClassifier`.
-    budget : int, str or None, default=100
-        Maximum number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit.
     alarm_rate : float, default=None
         The share of rows that `predict` shall call outliers, on the stream as it is: what was promised and not kept is
         made up for. None is ``nu``, as in `sklearn.svm.OneClassSVM`.
@@ -66,25 +64,11 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
         For streams that change: the number of rows after which what was learned counts half. None: all count alike.
     window : int, default=2048
         How many of the latest scores are kept.
-    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
-        Kernel, see :ref:`kernels`.
     gamma : "scale" or float, default="scale"
         Kernel coefficient. "scale" is ``1 / X.var(axis=0).sum()``, from the rows of `fit`, or from the first batch of
         `partial_fit`.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=1.0
-        Constant of the polynomial kernel.
-    max_iter : int, default=1
-        Number of passes over the data in `fit`.
-    shuffle : bool, default=True
-        Whether `fit` visits the rows in random order, a new one in every pass.
     n_jobs : int, default=None
         Threads for predictions; None is one, -1 all cores.
-    verbose : int, default=0
-        With 1, `fit` shows its progress in a line on standard error.
-    random_state : int, RandomState instance or None, default=None
-        For shuffling.
 
     Attributes
     ----------
@@ -92,19 +76,9 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
         Rows with scores below are outliers: ``decision_function(X) = score_samples(X) - offset_``.
     threshold_ : float
         Rows with scores below are learned: the nu-quantile of the scores.
-    support_vectors_ : ndarray of shape (n_support_vectors, n_features)
+    support_vectors_
     dual_coef_ : ndarray of shape (1, n_support_vectors)
-    gamma_ : float
-        The kernel's gamma as a number.
-    budget_ : int or None
-        The budget as a number of support vectors.
-    n_updates_, n_maintenance_, n_kernel_evals_ : int
-        Rows that changed the model; maintenance steps; kernel values computed.
-    t_ : int
-        Rows learned from.
-    n_iter_ : int
-        Passes made by the last `fit`.
-    n_features_in_ : int
+    gamma_, budget_, n_updates_, t_, n_iter_, n_features_in_
 
     References
     ----------
@@ -162,21 +136,7 @@ class BSGDOneClassSVM(OutlierMixin, BudgetedSGD):
         verbose=0,
         random_state=None,
     ):
-        self.nu = nu
-        self.maintenance = maintenance
-        self.budget = budget
-        self.alarm_rate = alarm_rate
-        self.half_life = half_life
-        self.window = window
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+        keep_parameters(self, locals())
 
     def _check_params(self):
         for name, value in (("nu", self.nu), ("alarm_rate", self.alarm_rate)):

@@ -22,6 +22,7 @@ from frugalsvm.estimators._targets import TargetScale, checked_targets, checked_
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_choice, check_positive
 from frugalsvm.estimators._writable import forget_learned, prepare_to_learn
+from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import Saved
 from frugalsvm.persist.values import IS_BOOL, integer, is_positive, part
@@ -48,6 +49,7 @@ def _prediction_state(model):
     return {**prediction_state(model), "_targets": model._targets.without_spread, "_in_columns": model._in_columns}
 
 
+@documented
 class BSGDRegressor(PredictsQuantiles, RegressorMixin, BudgetedSGD):
     """Kernel regression by stochastic gradient descent with a fixed number of support vectors.
 
@@ -64,21 +66,10 @@ class BSGDRegressor(PredictsQuantiles, RegressorMixin, BudgetedSGD):
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive", "huber", "squared", "pinball"}, \
 default="epsilon_insensitive"
         What errors cost. With "pinball", predictions are a ``quantile`` of the target, or several.
-    maintenance : {"merge", "project", "remove"}, default="merge"
-        What is done with the smallest support vector when there is one too many: merge it with its best partner
-        (RBF kernel only; time linear in the budget), project it on all others (quadratic), or remove it (linear,
-        much less accurate).
-    budget : int, str or None, default=500
-        Maximum number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit.
     epsilon : float or "auto", default="auto"
         Errors up to this cost nothing, for the first two losses; errors beyond this cost in proportion, for "huber". In
         units of the target. "auto" is half the standard deviation of the noise, or 1.345 of them for "huber", as the
         first rows tell, see :ref:`first-rows`; the others take no notice.
-    quantile : float or sequence of float, default=0.5
-        For ``loss="pinball"``: one, or several at once on shared support vectors; then predictions have a column each.
-    non_crossing : bool, default=False
-        Whether to sort the predicted quantiles of each row. They are learned side by side, and may be in the wrong
-        order where rows are few; sorted ones are never farther from the truth (Chernozhukov et al. 2010).
     learner : {"norma", "pegasos"}, default="norma"
         Step sizes: ``eta0 / sqrt(t)``, or ``1 / (alpha t)``. Steps are implicit: they never go beyond the target of
         their example, however long they are.
@@ -90,21 +81,6 @@ default="epsilon_insensitive"
         For streams that change: the number of examples after which what was learned counts half. Steps do not get
         shorter. ``learner``, ``alpha`` and ``eta0`` are not used: the length of the steps, which never go beyond
         their target, is 1. Without ``average``. See :doc:`/howto/drift`.
-    kernel : {"rbf", "laplacian", "matern12", "matern32", "matern52", "poly", "linear"}, default="rbf"
-        Kernel, see :ref:`kernels`.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient. "scale" is ``1 / X.var(axis=0).sum()``, from the rows of `fit`, or from the first batch of
-        `partial_fit`. "auto" is chosen on some thousands of these, in a fraction of a second, see :ref:`first-rows`.
-    metric : {"diag", "full", "auto"}, array or None, default=None
-        How the kernel measures distances, see `BSGDClassifier` and :ref:`metric`.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=1.0
-        Constant of the polynomial kernel.
-    max_iter : int, default=1
-        Number of passes over the data in `fit`.
-    shuffle : bool, default=True
-        Whether `fit` visits the examples in random order, a new one in every pass.
     average : bool, int or "post", default=False
         "post" makes `fit` add one more pass, in which the support vectors stay and their coefficients come close to the
         optimum: much more accurate, and takes a few times as long as a pass. True or a number predict with the mean of
@@ -114,39 +90,21 @@ default="epsilon_insensitive"
         Whether the model learns targets less their mean (or quantiles) and over their standard deviation, from the rows
         of `fit`, or from the first batch of `partial_fit`: let it have some hundred rows. Predictions are in units of
         the target anyway. A pair ``(center, spread)`` is taken as it is.
-    warm_start : bool, default=False
-        Whether `fit` continues from the present model.
-    n_jobs : int, default=None
-        Threads for predictions, and for learning with budgets of thousands; None is one, -1 all cores.
-    verbose : int, default=0
-        With 1, `fit` shows its progress in a line on standard error.
-    random_state : int, RandomState instance or None, default=None
-        For shuffling.
 
     Attributes
     ----------
-    support_vectors_ : ndarray of shape (n_support_vectors, n_features)
+    support_vectors_
     dual_coef_ : ndarray of shape (n_outputs, n_support_vectors)
         In units of the target.
     intercept_ : ndarray of shape (n_outputs,)
         Means of the first targets; or their quantiles, moved so that their shares of rows are below (`fit`).
-    gamma_ : float
-        The kernel's gamma as a number.
+    gamma_
     epsilon_ : ndarray of shape (n_outputs,)
         The epsilon of each output, in units of the target.
-    budget_ : int or None
-        The budget as a number of support vectors.
+    budget_
     gradient_error_ : float
         Mean over all ``t_`` examples of what budget maintenance took from the model, over the step size.
-    n_updates_, n_maintenance_, n_kernel_evals_ : int
-        Examples that changed the model; maintenance steps; kernel values computed.
-    t_ : int
-        Examples learned from.
-    n_iter_ : int
-        Passes made by the last `fit`.
-    metric_, feature_importances_ : ndarray
-        With a metric: what rows are multiplied by, and the share that each feature has in distances then.
-    n_features_in_ : int
+    n_updates_, t_, n_iter_, metric_, n_features_in_
 
     References
     ----------
@@ -212,29 +170,7 @@ default="epsilon_insensitive"
         verbose=0,
         random_state=None,
     ):
-        self.loss = loss
-        self.maintenance = maintenance
-        self.budget = budget
-        self.epsilon = epsilon
-        self.quantile = quantile
-        self.non_crossing = non_crossing
-        self.learner = learner
-        self.alpha = alpha
-        self.eta0 = eta0
-        self.half_life = half_life
-        self.kernel = kernel
-        self.gamma = gamma
-        self.metric = metric
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.average = average
-        self.standardize = standardize
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+        keep_parameters(self, locals())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -18,6 +18,7 @@ from frugalsvm.estimators._maps import check_map, landmark_rows
 from frugalsvm.estimators._origin import absolute_rows
 from frugalsvm.estimators._unchanged import unchanged_on_error
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive
+from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.lowrank.backends.compiled import Compiled, stored_rows
 from frugalsvm.lowrank.maps import MapPlan, n_candidates, whitening_of, width_of
 from frugalsvm.lowrank.passes import Passes
@@ -128,6 +129,7 @@ class _FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstim
         return getattr(self._kernel, "gamma", None)
 
 
+@documented
 class NystroemMap(_FeatureMap):
     """Kernel values with landmarks, whitened: inner products are those of the kernel, projected on the landmarks.
 
@@ -142,18 +144,12 @@ class NystroemMap(_FeatureMap):
         See :ref:`kernels`; a `KernelSum` of several; or a function ``kernel(A, B)`` that returns the values of all
         pairs of rows.
     gamma : "scale" or float, default="scale"
-    degree : int, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1.0
-        Of the polynomial kernel.
     landmarks : {"uniform", "kmeans++", "kmeans"} or array of shape (n_landmarks, n_features), default="uniform"
         Random rows, rows that are spread out, means of rows around these, or landmarks of one's own.
     rank : int, default=None
         Largest number of features to keep, those with the largest eigenvalues; None keeps all.
     eigenvalue_threshold : float, default=1e-7
         Features with eigenvalues below this share of the largest are rounding errors, and left out.
-    n_jobs : int, default=None
-        Threads; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -162,8 +158,7 @@ class NystroemMap(_FeatureMap):
         The landmarks.
     n_components_ : int
         Number of features.
-    gamma_ : float or None
-    n_features_in_ : int
+    gamma_, n_features_in_
 
     Examples
     --------
@@ -191,16 +186,7 @@ class NystroemMap(_FeatureMap):
         n_jobs=None,
         random_state=None,
     ):
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.landmarks = landmarks
-        self.rank = rank
-        self.eigenvalue_threshold = eigenvalue_threshold
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        keep_parameters(self, locals())
 
     def _map_options(self):
         names = ("n_components", "landmarks", "eigenvalue_threshold", "rank")
@@ -220,6 +206,7 @@ class NystroemMap(_FeatureMap):
         return absolute_rows(self._map.landmarks, self._origin, self._metric)
 
 
+@documented
 class FourierMap(_FeatureMap):
     """Random Fourier features: cosines of random projections, whose inner products are near a kernel of differences.
 
@@ -235,16 +222,13 @@ class FourierMap(_FeatureMap):
     structured : bool or "auto", default="auto"
         Whether to use Hadamard transforms: as accurate, and several times faster for wide rows. "auto" takes the
         faster.
-    n_jobs : int, default=None
-        Threads; None is one, -1 all cores.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
     ----------
     n_components_ : int
         Number of features.
-    gamma_ : float
-    n_features_in_ : int
+    gamma_, n_features_in_
 
     Examples
     --------
@@ -269,12 +253,7 @@ class FourierMap(_FeatureMap):
         n_jobs=None,
         random_state=None,
     ):
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.structured = structured
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        keep_parameters(self, locals())
 
     def _map_options(self):
         own = {"n_components": self.n_components, "structured": self.structured}

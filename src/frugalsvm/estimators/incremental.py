@@ -22,6 +22,7 @@ from frugalsvm.estimators._validation import (
     encoded_labels,
 )
 from frugalsvm.estimators._writable import prepare_to_learn
+from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.exact.incremental import change_C, restored, unlearn
 from frugalsvm.exact.kkt import dual_objective, optimal_bias, violation
 from frugalsvm.exact.memory import MemoryLimit, TooLittleMemoryError
@@ -52,6 +53,7 @@ def _solver_errors():
         raise ValueError(str(error)) from error
 
 
+@documented
 class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     """The SVM of `sklearn.svm.SVC`, kept exactly optimal while examples come, go, and C changes.
 
@@ -68,18 +70,11 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
     C : float, default=1.0
         Inverse regularization strength, as in `sklearn.svm.SVC`. To change it later, use `set_C`; if it is set as a
         parameter, the next `partial_fit` moves the model to it first.
-    kernel : str, default="rbf"
-        Kernel, see :ref:`kernels`. With "precomputed", X has kernel values: in `fit` those of all rows with all rows,
-        in predictions those of new rows with all rows of `fit`, see :ref:`blocks-of-kernel-values`.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the
         variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`. "auto"
         is chosen on some thousands of these, see :ref:`first-rows`. It stays the same from then on, whatever comes or
         goes.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=1.0
-        Constant of the polynomial kernel.
     cache_size : float, default=200
         Megabytes for kernel values that are kept, for all pairs of classes together.
     max_memory : float, default=None
@@ -90,18 +85,12 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         None is all of them.
     class_weight : dict, "balanced" or None, default=None
         Factors of ``C`` for the classes, for the examples learned from now on ("balanced" in `fit` only).
-    calibrate : {"platt", "isotonic"} or None, default=None
-        How to calibrate `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
-        increasing function of them, which needs some thousands of rows.
-    verbose : int, default=0
-        With 1, `fit` shows its progress in a line on standard error: rows, rows per second, time left, and how
-        good the model is.
     n_jobs : int, default=None
         Threads for predictions, and for learning pairs of classes side by side; None is one, -1 all cores.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
+    classes_
     C_ : float
         The C of the model.
     n_examples_ : int
@@ -110,7 +99,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         Their ids: numbers from 0 in the order of learning, since the last `fit`.
     support_ : ndarray of int
         The ids of the support vectors, ascending.
-    support_vectors_ : ndarray of shape (n_support_vectors, n_features)
+    support_vectors_
     n_support_ : ndarray of int
         Support vectors of each class.
     dual_coef_ : ndarray of shape (n_pairs, n_support_vectors)
@@ -133,11 +122,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         About the bytes that learning keeps.
     t_ : int
         Examples learned since the last `fit`.
-    n_kernel_evals_ : int
-        Kernel values computed in training.
-    calibration_ : object
-        With ``calibrate``: what turns decision values into probabilities; it has ``probabilities(values)``.
-    n_features_in_ : int
+    n_kernel_evals_, calibration_, n_features_in_
 
     See Also
     --------
@@ -201,18 +186,7 @@ class IncrementalSVC(PrecomputedKernel, OnlineClassifier):
         n_jobs=None,
         verbose=0,
     ):
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.cache_size = cache_size
-        self.max_memory = max_memory
-        self.window = window
-        self.class_weight = class_weight
-        self.calibrate = calibrate
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        keep_parameters(self, locals())
 
     def _check_params(self):
         self._check_kernel()

@@ -44,6 +44,7 @@ from frugalsvm.estimators._validation import (
     values_of_path,
 )
 from frugalsvm.estimators._warnings import warn_at_limit
+from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.exceptions import ParameterError
 from frugalsvm.persist.savable import with_new_names
 
@@ -61,6 +62,22 @@ class DualClassifier(PrecomputedKernel, OnlineClassifier):
     Subclasses define ``_new_learner`` (the part of `frugalsvm.dual` that is their algorithm); where it applies, what
     `fit` does at its end (``_finish``), whether all examples are kept (``_keeps_all``), whether there is no duality gap
     (``_refuse_gap``), and coefficients that differ from the last iterate (``_slot_coefficients``).
+
+    Parameters
+    ----------
+    selection : {"random", "margin", "gradient"}
+        Which example `fit` learns next: any, or out of a random pool of unseen ones the one nearest to the boundary,
+        or the one that violates its margin most.
+    pool_size : int
+        Size of that pool.
+    n_selected : int
+        Stop after this many selected examples; None learns all.
+    cache_size : float
+        Megabytes for kernel values that are kept.
+    class_weight : dict, "balanced" or None
+        Factors of ``C`` for the classes ("balanced" in `fit` only).
+    n_jobs : int
+        Threads for predictions, and for matrix products in learning that are large; None is one, -1 all cores.
     """
 
     _solver: DualSolver
@@ -276,6 +293,7 @@ class DualClassifier(PrecomputedKernel, OnlineClassifier):
             ) from error
 
 
+@documented
 class LASVMClassifier(DualClassifier):
     """Online kernel SVM, nearly as accurate as a batch solver after one pass, with a duality gap to tell how near.
 
@@ -303,24 +321,6 @@ class LASVMClassifier(DualClassifier):
         :doc:`/howto/tune`.
     s : float, default=-1.0
         Where the ramp ends, below 1: an example with a margin below it is an outlier ("nc", "i").
-    kernel : str, default="rbf"
-        Kernel, see :ref:`kernels`. With "precomputed", X has kernel values: in `fit` those of all rows with all rows,
-        in predictions those of new rows with all rows of `fit`, see :ref:`blocks-of-kernel-values`.
-    gamma : {"auto", "scale"} or float, default="auto"
-        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the
-        variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`. "auto" is
-        chosen on some thousands of these, in a fraction of a second, see :ref:`first-rows`.
-    metric : {"diag", "full", "auto"}, array or None, default=None
-        How the kernel measures distances. None: all features count alike. "diag" learns a factor for each feature, so
-        that those that do not matter do not count; "full" a matrix, for directions across features (not with
-        "laplacian", nor for sparse rows). "auto" learns both, and takes what does best on rows that none of them was
-        learned from, the plain metric included. `partial_fit` learns it from the first batch; then it stays. Unless
-        gamma is a number, it is learned along with it. An array of factors, or a matrix with a column for each
-        feature, is taken as it is: such as ``metric_`` of another model. See :ref:`metric`.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=1.0
-        Constant of the polynomial kernel.
     step_type : {"pair", "single"}, default="pair"
         Optimization steps on two coefficients chosen by second order information, or the published ones: on a single
         coefficient ("lasvm": on the pair with the largest violation). Pairs need far fewer steps.
@@ -334,39 +334,12 @@ class LASVMClassifier(DualClassifier):
         Clean up after this many examples became members ("g", "nc", "i").
     max_idle : int, default=1000
         Members with a coefficient of zero that cleaning leaves, for each output.
-    selection : {"random", "margin", "gradient"}, default="random"
-        Which example `fit` learns next: any, or out of a random pool of unseen ones the one nearest to the boundary,
-        or the one that violates its margin most.
-    pool_size : int, default=50
-        Size of that pool.
-    n_selected : int, default=None
-        Stop after this many selected examples; None learns all.
-    cache_size : float, default=200
-        Megabytes for kernel values that are kept.
-    max_iter : int, default=1
-        Number of passes over the data in `fit`.
-    shuffle : bool, default=True
-        Whether `fit` visits the examples in random order, a new one in every pass.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of ``C`` for the classes ("balanced" in `fit` only).
-    warm_start : bool, default=False
-        Whether `fit` continues from the present model.
-    calibrate : {"platt", "isotonic"} or None, default=None
-        How to calibrate `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
-        increasing function of them, which needs some thousands of rows.
-    n_jobs : int, default=None
-        Threads for predictions, and for matrix products in learning that are large; None is one, -1 all cores.
-    verbose : int, default=0
-        With 1, `fit` shows its progress in a line on standard error: rows, rows per second, time left, and how
-        good the model is.
     random_state : int, RandomState instance or None, default=None
         For shuffling and selection.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    support_vectors_ : ndarray of shape (n_support_vectors, n_features)
-    dual_coef_ : ndarray of shape (1, n_support_vectors) or (n_classes, n_support_vectors)
+    classes_, support_vectors_, dual_coef_
     intercept_ : ndarray
         The bias; zero except for "lasvm".
     C_, path_ : float, dict of arrays
@@ -384,18 +357,7 @@ class LASVMClassifier(DualClassifier):
     admitted_left_, admitted_right_, cleaned_left_, cleaned_right_ : ndarray of int
         Members that were left (margin below ``s``) or right (above 1) of the ramp when they came, and how many of
         them left.
-    n_kernel_evals_ : int
-        Kernel values computed in training.
-    t_ : int
-        Examples learned from.
-    n_iter_ : int
-        Passes made by the last `fit`.
-    metric_, feature_importances_ : ndarray
-        With a metric: what rows are multiplied by, shape (n_features,) or (n_directions, n_features), and the share
-        that each feature has in distances then.
-    calibration_ : object
-        With ``calibrate``: what turns decision values into probabilities; it has ``probabilities(values)``.
-    n_features_in_ : int
+    n_kernel_evals_, t_, n_iter_, metric_, calibration_, n_features_in_
 
     See Also
     --------
@@ -463,32 +425,7 @@ class LASVMClassifier(DualClassifier):
         verbose=0,
         random_state=None,
     ):
-        self.variant = variant
-        self.C = C
-        self.s = s
-        self.kernel = kernel
-        self.gamma = gamma
-        self.metric = metric
-        self.degree = degree
-        self.coef0 = coef0
-        self.step_type = step_type
-        self.tol = tol
-        self.finish = finish
-        self.warm_up = warm_up
-        self.clean_every = clean_every
-        self.max_idle = max_idle
-        self.selection = selection
-        self.pool_size = pool_size
-        self.n_selected = n_selected
-        self.cache_size = cache_size
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.calibrate = calibrate
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+        keep_parameters(self, locals())
 
     def set_params(self, **params):
         """Set parameters, as in every estimator of scikit-learn.

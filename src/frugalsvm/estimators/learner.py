@@ -163,6 +163,13 @@ class OneVsRestLearners(BudgetedClassifier):
 
     The learners of one-vs-rest learn the same rows with labels of their own, and each has the whole budget. Subclasses
     define ``_new_parts`` and, where one learner may learn several classes together, ``_is_native``.
+
+    Parameters
+    ----------
+    budget : int, str or None
+        Maximum number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit. Where
+        several classes are learned one-vs-rest, each of them has a budget of this number, and a part of
+        these bytes.
     """
 
     _saved = Saved(

@@ -20,6 +20,7 @@ from frugalsvm.estimators._validation import (
     example_weights,
 )
 from frugalsvm.estimators._warnings import warn_if_poor_left_out
+from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.persist.values import is_classes
 
 __all__ = ["LocalSVC"]
@@ -37,6 +38,7 @@ def _some_known(weights, n_rows, n_most):
     return known[:: -(-len(known) // n_most)]
 
 
+@documented
 class LocalSVC(ScoreClassifier, LocalMachine):
     """Kernel machines in the cells of a balanced tree: for tables of up to tens of millions of rows.
 
@@ -49,62 +51,19 @@ class LocalSVC(ScoreClassifier, LocalMachine):
     C : float or "auto", default="auto"
         As in `sklearn.svm.SVC`, with squared errors: large values fit the rows more closely. "auto" is chosen by
         leave-one-out errors on some cells.
-    kernel : str, default="matern12"
-        See :ref:`kernels`. Tables with sharp boundaries like "matern12", smooth ones "rbf".
-    gamma : float, "scale" or "auto", default="auto"
-        Factor of squared distances; "scale" is one over the sum of the variances, and "auto" chosen together with C.
-    metric : {"diag", "full", "auto"}, array or None, default=None
-        What rows are multiplied by before the kernel sees them: learned, or an array, such as ``metric_`` of another
-        model. See :ref:`metric`.
-    degree : int, default=3
-        Of kernel="poly".
-    coef0 : float, default=1.0
-        Of kernel="poly".
-    cell_size : int or "auto", default="auto"
-        Most rows of a cell. The time is proportional to its square, and larger cells are more accurate. "auto" is 2048,
-        and up to 4096 rows are one cell.
-    n_trees : int, default=1
-        Several trees are averaged, which is more accurate, and takes as many times as long.
     class_weight : dict, "balanced" or None, default=None
     calibrate : {"platt", "isotonic"} or None, default="platt"
         How to calibrate `predict_proba` with leave-one-out scores, see :ref:`calibration`.
-    budget : str or None, default=None
-        Most bytes of the model, such as "20MB": rows are kept as codes of few bits, and only as many as there is room
-        for, with more of them where cells are hard to learn. None keeps all rows as they are.
-    memory : str, default="4GB"
-        Limit for the matrices of cells: fewer threads work where there is no room for all. On a GPU, so much of its
-        memory: as many cells are solved together as there is room for.
-    copy_X : bool, default=True
-        False lets the model keep rows where they are, if they have its type, and with a metric write there what the
-        kernel sees: do not use ``X`` afterwards then.
-    device : {"cpu", "cuda", "auto"}, default="cpu"
-        Where `fit` and predictions are computed. "cuda" is a GPU, with PyTorch; tensors that are there stay there. The
-        model does not depend on it, up to rounding, and predicts on a CPU as well.
-    dtype : {"float32", "float64"}, default="float32"
-        Type in which kernels are computed and cells are solved; those that float32 is too coarse for are solved in
-        float64 anyway.
-    n_jobs : int, default=None
-        Threads; None is one, -1 all cores. The model does not depend on it, unless there are fewer cells than threads.
-    verbose : int, default=0
-        With 1, `fit` shows its progress in a line on standard error: cells, cells per second, time left.
-    random_state : int, RandomState instance or None, default=None
-        For the directions in which trees divide.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
+    classes_
     loo_scores_ : ndarray of shape (n_samples, n_outputs)
         Decision values of every row by the machines that have not learned it; the trees stay as they are.
     loo_error_ : float
         Share of rows, by weight, that they classify wrongly: an estimate of the error on new rows. That gamma and C are
         chosen by leave-one-out errors makes it hardly smaller; a metric that is learned from the same rows may.
-    C_, gamma_ : float
-    cell_size_ : int
-    n_cells_ : int
-    model_bytes_ : int
-    metric_, feature_importances_ : ndarray
-        With a metric: what rows are multiplied by, and the share that each feature has in distances then.
-    n_features_in_ : int
+    C_, cell_size_, n_cells_, model_bytes_, metric_, n_features_in_
 
     References
     ----------
@@ -147,24 +106,7 @@ class LocalSVC(ScoreClassifier, LocalMachine):
         verbose=0,
         random_state=None,
     ):
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.metric = metric
-        self.degree = degree
-        self.coef0 = coef0
-        self.cell_size = cell_size
-        self.n_trees = n_trees
-        self.class_weight = class_weight
-        self.calibrate = calibrate
-        self.budget = budget
-        self.memory = memory
-        self.copy_X = copy_X
-        self.device = device
-        self.dtype = dtype
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+        keep_parameters(self, locals())
 
     _saved = LOCAL._replace(required={**LOCAL.required, "classes_": is_classes}, is_sound=_is_sound)
 

@@ -8,12 +8,14 @@ from frugalsvm.core.schedules import new_schedule
 from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive, slots_for_budget
 from frugalsvm.estimators.learner import OneVsRestLearners
+from frugalsvm.estimators.parameters import documented, keep_parameters
 
 __all__ = ["BudgetedPerceptron"]
 
 IN_SPAN = 0.02**2  # without a threshold, examples so near to the span are in it
 
 
+@documented
 class BudgetedPerceptron(OneVsRestLearners):
     """Kernel perceptron with a fixed number of support vectors, by one of nine strategies.
 
@@ -39,10 +41,6 @@ class BudgetedPerceptron(OneVsRestLearners):
         "projectron++"   the same, and examples with a small margin are learned inside their span         O(B^2)
         "silk"           implicit steps with regularization; the smallest coefficient is removed             O(B)
         ================ ================================================================================ ========
-    budget : int, str or None, default=500
-        Maximum number of support vectors; or bytes of the model, such as ``"64KB"``; or None for no limit. Where
-        several classes are learned one-vs-rest, each of them has a budget of this number, and a part of
-        these bytes.
     margin : {0, 1}, default=0
         0 learns from mistakes, 1 also from examples with a margin below 1 (margin perceptron). "projectron++" and
         "silk" have rules of their own.
@@ -54,56 +52,16 @@ class BudgetedPerceptron(OneVsRestLearners):
         Step size; "forgetron" and "projectron++" always use 1. With ``margin=0`` it only scales the decision values.
     alpha : float, default=1e-4
         Regularization of "silk".
-    kernel : str, default="rbf"
-        Kernel, see :ref:`kernels`.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the
-        variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`. "auto" is
-        chosen on some thousands of these, see :ref:`first-rows`.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=1.0
-        Constant of the polynomial kernel.
-    max_iter : int, default=1
-        Number of passes over the data in `fit`.
-    shuffle : bool, default=True
-        Whether `fit` visits the examples in random order, a new one in every pass.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes ("balanced" in `fit` only).
-    warm_start : bool, default=False
-        Whether `fit` continues from the present model.
-    calibrate : {"platt", "isotonic"} or None, default=None
-        How to calibrate `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
-        increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for learning classes side by side where each has a learner of its own; None is one,
         -1 all cores.
-    verbose : int, default=0
-        With 1, `fit` shows its progress in a line on standard error: rows, rows per second, time left, and how
-        good the model is.
     random_state : int, RandomState instance or None, default=None
         For shuffling and for the strategy "random".
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    support_vectors_ : ndarray of shape (n_support_vectors, n_features)
-    dual_coef_ : ndarray of shape (1, n_support_vectors) or (n_classes, n_support_vectors)
-    intercept_ : ndarray
-        Zeros: the model has no bias term.
-    gamma_ : float
-        The kernel's gamma as a number.
-    budget_ : int or None
-        The budget as a number of support vectors.
-    n_updates_, n_maintenance_, n_kernel_evals_ : int
-        Examples that changed the model; maintenance steps; kernel values computed.
-    t_ : int
-        Examples learned from.
-    n_iter_ : int
-        Passes made by the last `fit`.
-    calibration_ : object
-        With ``calibrate``: what turns decision values into probabilities; it has ``probabilities(values)``.
-    n_features_in_ : int
+    classes_, support_vectors_, dual_coef_, intercept_, gamma_, budget_, n_updates_, t_, n_iter_, calibration_
+    n_features_in_
 
     See Also
     --------
@@ -154,24 +112,7 @@ class BudgetedPerceptron(OneVsRestLearners):
         verbose=0,
         random_state=None,
     ):
-        self.strategy = strategy
-        self.budget = budget
-        self.margin = margin
-        self.threshold = threshold
-        self.eta0 = eta0
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.calibrate = calibrate
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+        keep_parameters(self, locals())
 
     def _check_params(self):
         check_choice("strategy", self.strategy, STRATEGIES)

@@ -10,10 +10,12 @@ from frugalsvm.estimators._calibrated import check_calibrate
 from frugalsvm.estimators._dual_saved import with_learner
 from frugalsvm.estimators._validation import check_count
 from frugalsvm.estimators.lasvm import DualClassifier
+from frugalsvm.estimators.parameters import documented, keep_parameters
 
 __all__ = ["TrackingSVC"]
 
 
+@documented
 class TrackingSVC(DualClassifier):
     """Approximate incremental SVM: close to the optimum after every example, by a constant number of steps for each.
 
@@ -40,52 +42,12 @@ class TrackingSVC(DualClassifier):
         Keep support vectors only (section 5.2): less memory and time, without the guarantee. Needs ``process=True``.
     batch : bool, default=False
         The batch counterpart, for comparison: `fit` first reads all examples, and then makes all steps.
-    kernel : str, default="rbf"
-        Kernel, see :ref:`kernels`. With "precomputed", X has kernel values: in `fit` those of all rows with all rows,
-        in predictions those of new rows with all rows of `fit`, see :ref:`blocks-of-kernel-values`.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the
-        variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`. "auto" is
-        chosen on some thousands of these, see :ref:`first-rows`.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=1.0
-        Constant of the polynomial kernel.
-    selection : {"random", "margin", "gradient"}, default="random"
-        Which example `fit` learns next: any, or out of a random pool of unseen ones the one nearest to the boundary,
-        or the one that violates its margin most.
-    pool_size : int, default=50
-        Size of that pool.
-    n_selected : int, default=None
-        Stop after this many selected examples; None learns all.
-    cache_size : float, default=200
-        Megabytes for kernel values that are kept.
-    max_iter : int, default=1
-        Number of passes over the data in `fit`.
-    shuffle : bool, default=True
-        Whether `fit` visits the examples in random order, a new one in every pass.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of ``C`` for the classes ("balanced" in `fit` only).
-    warm_start : bool, default=False
-        Whether `fit` continues from the present model.
-    calibrate : {"platt", "isotonic"} or None, default=None
-        How to calibrate `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
-        increasing function of them, which needs some thousands of rows.
-    n_jobs : int, default=None
-        Threads for predictions, and for matrix products in learning that are large; None is one, -1 all cores.
-    verbose : int, default=0
-        With 1, `fit` shows its progress in a line on standard error: rows, rows per second, time left, and how
-        good the model is.
     random_state : int, RandomState instance or None, default=None
         For shuffling, selection and the steps.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    support_vectors_ : ndarray of shape (n_support_vectors, n_features)
-    dual_coef_ : ndarray of shape (1, n_support_vectors) or (n_classes, n_support_vectors)
-    intercept_ : ndarray
-        Zeros: the model has no bias term.
+    classes_, support_vectors_, dual_coef_, intercept_
     n_support_ : ndarray of int
         Support vectors of each output, of the last iterate.
     duality_gap_ : float
@@ -95,15 +57,7 @@ class TrackingSVC(DualClassifier):
     normalized_gap_, mean_normalized_gap_ : float
         The gap over the members, divided by C, by ``t_`` and by the number of outputs: now, and on average over the
         moments after each example. Where rows are learned again, in further passes, ``t_`` counts them again.
-    n_kernel_evals_ : int
-        Kernel values computed in training.
-    t_ : int
-        Examples learned from.
-    n_iter_ : int
-        Passes made by the last `fit`.
-    calibration_ : object
-        With ``calibrate``: what turns decision values into probabilities; it has ``probabilities(values)``.
-    n_features_in_ : int
+    n_kernel_evals_, t_, n_iter_, calibration_, n_features_in_
 
     References
     ----------
@@ -147,28 +101,7 @@ class TrackingSVC(DualClassifier):
         verbose=0,
         random_state=None,
     ):
-        self.n_steps = n_steps
-        self.C = C
-        self.process = process
-        self.average = average
-        self.cached = cached
-        self.batch = batch
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.selection = selection
-        self.pool_size = pool_size
-        self.n_selected = n_selected
-        self.cache_size = cache_size
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.calibrate = calibrate
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+        keep_parameters(self, locals())
 
     def _check_params(self):
         self._check_kernel()

@@ -20,6 +20,7 @@ from frugalsvm.estimators._saved import (
     predictor_saved,
 )
 from frugalsvm.estimators._validation import check_choice, check_count, check_positive
+from frugalsvm.estimators.parameters import documented, keep_parameters
 from frugalsvm.exact.kkt import violation
 from frugalsvm.exact.tvm import learn, new_cache
 from frugalsvm.exact.twins import TVM, new_twins
@@ -50,6 +51,7 @@ def _twins_are_sound(twins, cache, budget):
     return bool(right) and all(bool((each >= 0).all()) for each in weights)
 
 
+@documented
 class TVMClassifier(OnlineClassifier):
     """Twin Vector Machine: an SVM on a fixed number of summarizing vectors, exactly optimal on them at every moment.
 
@@ -80,38 +82,12 @@ class TVMClassifier(OnlineClassifier):
         Whether only twins on the same side of the boundary merge.
     reject : float or None, default=0.2
         A merge is rejected if it would be off its estimated decision value by more than this part; None accepts all.
-    kernel : str, default="rbf"
-        Kernel, see :ref:`kernels`.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient; "scale" is ``1 / X.var(axis=0).sum()``, with the standard deviations in place of the
-        variances for "laplacian", from the rows given to `fit`, or from the first batch of `partial_fit`. "auto" is
-        chosen on some thousands of these, see :ref:`first-rows`.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=1.0
-        Constant of the polynomial kernel.
-    max_iter : int, default=1
-        Number of passes over the data in `fit`.
-    shuffle : bool, default=True
-        Whether `fit` visits the examples in random order, a new one in every pass.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes ("balanced" in `fit` only).
-    warm_start : bool, default=False
-        Whether `fit` continues from the present model.
-    calibrate : {"platt", "isotonic"} or None, default=None
-        How to calibrate `predict_proba`, see :ref:`calibration`: by sigmoids of decision values, or by any
-        increasing function of them, which needs some thousands of rows.
     n_jobs : int, default=None
         Threads for predictions, and for learning outputs side by side; None is one, -1 all cores.
-    verbose : int, default=0
-        With 1, `fit` shows its progress in a line on standard error: rows, rows per second, time left, and how
-        good the model is.
-    random_state : int, RandomState instance or None, default=None
-        For shuffling.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
+    classes_
     twin_vectors_ : ndarray of shape (n_twins, n_features), or a list of one for each class
     twin_weights_ : ndarray of shape (n_twins, 2), or a list of one for each class
         How much of the negative and of the positive examples each twin stands for.
@@ -128,13 +104,7 @@ class TVMClassifier(OnlineClassifier):
     n_margin_, n_passed_, n_removed_, n_merged_, n_ignored_ : ndarray of int
         For each output: twins exactly on the margin; examples that were too far from the boundary; twins that left;
         merges; examples for which no merge was acceptable.
-    t_ : int
-        Examples learned from.
-    n_iter_ : int
-        Passes made by the last `fit`.
-    calibration_ : object
-        With ``calibrate``: what turns decision values into probabilities; it has ``probabilities(values)``.
-    n_features_in_ : int
+    t_, n_iter_, calibration_, n_features_in_
 
     See Also
     --------
@@ -194,25 +164,7 @@ class TVMClassifier(OnlineClassifier):
         verbose=0,
         random_state=None,
     ):
-        self.budget = budget
-        self.C = C
-        self.m1 = m1
-        self.m2 = m2
-        self.merge_space = merge_space
-        self.one_sided = one_sided
-        self.reject = reject
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.calibrate = calibrate
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+        keep_parameters(self, locals())
 
     def _check_params(self):
         check_choice("kernel", self.kernel, KERNELS)
